@@ -1,0 +1,44 @@
+# Chimera's libraries are MLIR libraries with an export set of their own, so
+# that a consumer finds them with find_package(Chimera).
+
+# chimera_mlir_libs(VARIABLE libraries...): the libraries with MLIR's components
+# replaced by libMLIR.so where that is what we link. A program that linked a
+# component beside it would hold two copies of every dialect's type ids.
+function(chimera_mlir_libs variable)
+  set(libs ${ARGN})
+  if(MLIR_LINK_MLIR_DYLIB)
+    list(TRANSFORM libs REPLACE "^MLIR.+$" "MLIR")
+    list(REMOVE_DUPLICATES libs)
+  endif()
+  set(${variable} ${libs} PARENT_SCOPE)
+endfunction()
+
+# add_chimera_library(NAME sources... [DEPENDS ...] [LINK_COMPONENTS ...]
+#                     [LINK_LIBS PUBLIC ...])
+function(add_chimera_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK_COMPONENTS;LINK_LIBS" ${ARGN})
+  chimera_mlir_libs(link_libs ${ARG_LINK_LIBS})
+  add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS}
+    EXCLUDE_FROM_LIBMLIR DISABLE_INSTALL
+    DEPENDS ${ARG_DEPENDS}
+    LINK_COMPONENTS ${ARG_LINK_COMPONENTS}
+    LINK_LIBS ${link_libs})
+  set_property(GLOBAL APPEND PROPERTY CHIMERA_INSTALLED_TARGETS ${name})
+  target_include_directories(${name} INTERFACE
+    $<BUILD_INTERFACE:${CHIMERA_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${CHIMERA_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  install(TARGETS ${name} EXPORT ChimeraTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# add_chimera_tool(NAME sources...): an executable that is installed.
+function(add_chimera_tool name)
+  add_executable(${name} ${ARGN})
+  llvm_update_compile_flags(${name})
+  set_property(GLOBAL APPEND PROPERTY CHIMERA_INSTALLED_TARGETS ${name})
+  install(TARGETS ${name} EXPORT ChimeraTargets
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
