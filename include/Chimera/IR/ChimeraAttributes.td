@@ -1,0 +1,250 @@
+//===- ChimeraAttributes.td - Schedules, plans, targets ----*- tablegen -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_IR_CHIMERAATTRIBUTES
+#define CHIMERA_IR_CHIMERAATTRIBUTES
+
+include "Chimera/IR/ChimeraDialect.td"
+include "Chimera/IR/ChimeraEnums.td"
+include "Chimera/IR/ChimeraInterfaces.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/DataLayoutInterfaces.td"
+
+class Chimera_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Chimera_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+def Chimera_TiledLoopAttr : Chimera_Attr<"TiledLoop", "loop"> {
+  let summary = "A loop of the block order and the tile it leaves inside";
+  let description = [{
+    The name of a loop of the chain and the extent, in iterations, that it
+    leaves to the loops inside.
+
+    Example: `#chimera.loop<m = 64>`
+  }];
+  let parameters = (ins StringRefParameter<"loop name">:$name,
+                        "int64_t":$tile);
+  let assemblyFormat = "`<` custom<LoopName>($name) `=` $tile `>`";
+  let genVerifyDecl = 1;
+}
+
+def Chimera_LevelScheduleAttr : Chimera_Attr<"LevelSchedule", "level"> {
+  let summary = "The loops that move tiles into one memory level";
+  let description = [{
+    The loops from the outside in. A loop that is not listed keeps the tile it
+    has outside; a level without loops adds none.
+
+    Example: `#chimera.level<"L1" : l = 64, m = 32>`
+  }];
+  let parameters = (ins
+    StringRefParameter<"level of the target">:$name,
+    OptionalArrayRefParameter<"::chimera::TiledLoopAttr">:$order);
+  let assemblyFormat = "`<` $name (`:` custom<LoopOrder>($order)^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Chimera_RegisterTileAttr : Chimera_Attr<"RegisterTile", "registers"> {
+  let summary = "The register tile of a micro kernel";
+  let description = [{
+    `rows` x `vectors` accumulators (MI and NI in section V-B of the paper),
+    `broadcasts` registers for the broadcast operand (MII), `depth` steps of the
+    reduction per loop iteration (KI). Counts of registers, except `depth`.
+
+    Example: `#chimera.registers<rows = 6, vectors = 4, broadcasts = 1, depth = 4>`
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$vectors,
+                        "int64_t":$broadcasts, "int64_t":$depth);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
+  let summary = "How a chain runs: order and tiles per level, register tile";
+  let description = [{
+    Levels are listed slowest first, with the names of the target's levels. Read
+    one after the other they make one order; its longest prefix of loops that
+    all operators share is run once, and below it each operator has its own
+    nest with the loops it has. A loop of one trip is no loop. The first `parallel`
+    loops run in parallel.
+    `packed` lists the inputs of the chain, by position, that are copied into
+    contiguous memory when a tile enters the innermost level.
+
+    Example:
+    ```mlir
+    #chimera.schedule<
+      levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
+      parallel = 1,
+      registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
+      packed = [1]>
+    ```
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"::chimera::LevelScheduleAttr">:$levels,
+    "int64_t":$parallel,
+    "::chimera::RegisterTileAttr":$registers,
+    OptionalArrayRefParameter<"int64_t">:$packed);
+  let assemblyFormat = [{
+    `<` `levels` `=` `[` $levels `]` `,` `parallel` `=` $parallel `,`
+        `registers` `=` $registers
+        (`,` `packed` `=` `[` $packed^ `]`)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Plan: the prediction that goes with a schedule
+//===----------------------------------------------------------------------===//
+
+def Chimera_LevelPlanAttr : Chimera_Attr<"LevelPlan", "level_plan"> {
+  let summary = "Predicted bytes at one memory level";
+  let description = [{
+    Bytes that cross the boundary outside the level with the chain's schedule,
+    with separate operators, and in any schedule (an I/O lower bound); the
+    capacity of the level and how much of it the schedule uses, in bytes.
+
+    Example: `#chimera.level_plan<"L2", predicted = 4194304, unfused = 20971520, bound = 4194304, capacity = 1048576, used = 524288>`
+  }];
+  let parameters = (ins StringRefParameter<"level of the target">:$name,
+                        "int64_t":$predicted, "int64_t":$unfused,
+                        "int64_t":$bound, "int64_t":$capacity,
+                        "int64_t":$used);
+  let assemblyFormat = [{
+    `<` $name `,` struct($predicted, $unfused, $bound, $capacity, $used) `>`
+  }];
+}
+
+def Chimera_PlanAttr : Chimera_Attr<"Plan", "plan"> {
+  let summary = "The reason for a schedule, with its numbers";
+  let description = [{
+    Written by `chimera-schedule` next to the schedule; read by reports only.
+    Times are predictions of the model, in nanoseconds.
+
+    Example:
+    ```mlir
+    #chimera.plan<fused, "the intermediate stays on chip", operators = 2,
+      nanoseconds = 2100, unfused_nanoseconds = 2600, planning_nanoseconds = 900000,
+      levels = [<"L1", predicted = 64, unfused = 128, bound = 64, capacity = 49152, used = 32768>]>
+    ```
+  }];
+  let parameters = (ins "::chimera::Verdict":$verdict,
+                        StringRefParameter<"reason">:$reason,
+                        "int64_t":$operators,
+                        "int64_t":$nanoseconds, "int64_t":$unfusedNanoseconds,
+                        "int64_t":$planningNanoseconds,
+                        OptionalArrayRefParameter<"::chimera::LevelPlanAttr">:$levels);
+  let assemblyFormat = [{
+    `<` $verdict `,` $reason `,` `operators` `=` $operators `,`
+        `nanoseconds` `=` $nanoseconds `,`
+        `unfused_nanoseconds` `=` $unfusedNanoseconds `,`
+        `planning_nanoseconds` `=` $planningNanoseconds
+        (`,` `levels` `=` `[` $levels^ `]`)? `>`
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Target
+//===----------------------------------------------------------------------===//
+
+def Chimera_MemoryLevelAttr : Chimera_Attr<"MemoryLevel", "memory"> {
+  let summary = "One on-chip memory level of a target";
+  let description = [{
+    `capacity` in bytes, `usable` in percent of it, `core_bandwidth` and
+    `chip_bandwidth` in bytes per second brought in from the next slower level
+    by one core and by all, `sharers` cores per instance, `line` in bytes,
+    `ways` of associativity (0: explicitly managed).
+
+    Example: `#chimera.memory<"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000, chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>`
+  }];
+  let parameters = (ins StringRefParameter<"name of the level">:$name,
+                        "int64_t":$capacity, "int64_t":$usable,
+                        "int64_t":$core_bandwidth, "int64_t":$chip_bandwidth,
+                        "int64_t":$sharers, "int64_t":$line, "int64_t":$ways);
+  let assemblyFormat = [{
+    `<` $name `,` struct($capacity, $usable, $core_bandwidth, $chip_bandwidth,
+                         $sharers, $line, $ways) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Chimera_VectorUnitAttr : Chimera_Attr<"VectorUnit", "vector_unit"> {
+  let summary = "The f32 vector unit of one core";
+  let description = [{
+    `bits` per register, number of `registers`, instructions started per cycle
+    (`fma`, `load`, `store`), `latency` of an FMA in cycles, `clock` in Hz.
+
+    Example: `#chimera.vector_unit<bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 4100000000>`
+  }];
+  let parameters = (ins "int64_t":$bits, "int64_t":$registers, "int64_t":$fma,
+                        "int64_t":$load, "int64_t":$store, "int64_t":$latency,
+                        "int64_t":$clock);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
+    DeclareAttrInterfaceMethods<Chimera_TargetAttrInterface>,
+    DeclareAttrInterfaceMethods<DLTIQueryInterface>]> {
+  let summary = "A machine, in the figures that the model uses";
+  let description = [{
+    Levels are listed slowest first. `cpu` and `features` are LLVM's. As a
+    module attribute named `chimera.target` it replaces the target a pass was
+    given. It answers DLTI queries: `"L1" "capacity"` and so on for levels, and
+    `"cores"`.
+
+    Example:
+    ```mlir
+    module attributes {chimera.target = #chimera.target<"small", cores = 2,
+      unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>,
+      levels = [<"L1", capacity = 32768, usable = 80, core_bandwidth = 90000000000, chip_bandwidth = 180000000000, sharers = 1, line = 64, ways = 8>],
+      cpu = "haswell">} {}
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"name">:$name,
+                        "int64_t":$cores,
+                        "::chimera::VectorUnitAttr":$unit,
+                        ArrayRefParameter<"::chimera::MemoryLevelAttr">:$levels,
+                        OptionalParameter<"::mlir::StringAttr">:$cpuName,
+                        OptionalParameter<"::mlir::StringAttr">:$featureString);
+  let assemblyFormat = [{
+    `<` $name `,` `cores` `=` $cores `,` `unit` `=` $unit `,`
+        `levels` `=` `[` $levels `]`
+        `` custom<CodeGenTarget>($cpuName, $featureString) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Micro kernels
+//===----------------------------------------------------------------------===//
+
+def Chimera_OuterProductAttr : Chimera_Attr<"OuterProduct", "outer_product"> {
+  let summary = "Micro kernels on vector registers";
+  let description = [{
+    Contractions as outer products: `registers.rows` broadcast elements times
+    `registers.vectors` vectors of `lanes` elements (Algorithm 2 of the paper);
+    everything else one vector at a time. Edges are masked. Emitted by
+    `convert-chimera-to-x86vector`.
+
+    Example: `#chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>`
+  }];
+  let parameters = (ins "int64_t":$lanes,
+                        "::chimera::RegisterTileAttr":$registers);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Chimera_MicroKernelKindAttr
+    : EnumAttr<Chimera_Dialect, Chimera_MicroKernelKind, "kind">;
+
+#endif // CHIMERA_IR_CHIMERAATTRIBUTES

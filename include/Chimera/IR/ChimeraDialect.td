@@ -1,0 +1,48 @@
+//===- ChimeraDialect.td - The Chimera dialect -------------*- tablegen -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_IR_CHIMERADIALECT
+#define CHIMERA_IR_CHIMERADIALECT
+
+include "mlir/IR/DialectBase.td"
+
+def Chimera_Dialect : Dialect {
+  let name = "chimera";
+  let cppNamespace = "::chimera";
+  let summary = "Chains of compute-intensive operators, planned and fused";
+  let description = [{
+    Three operations mark how far a chain has come on its way to a kernel:
+
+    ```
+      linalg on tensors
+            |  chimera-form-chains
+      chimera.chain          operators that may run as one kernel
+            |  chimera-schedule      #chimera.schedule: order, tiles, registers
+            |  chimera-tile
+      chimera.block          one operator on one tile of every loop
+            |  chimera-map-micro-kernels
+      chimera.micro_kernel   what the innermost block computes, and how
+            |  one-shot-bufferize, convert-chimera-to-...
+      target dialects
+    ```
+
+    The decision is an attribute, `#chimera.schedule`, made by one pass and
+    applied by the others. It can be written by hand at any stage: it is
+    verified where it is used. Hardware is described by `#chimera.target`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::DLTIDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
+}
+
+#endif // CHIMERA_IR_CHIMERADIALECT

@@ -1,0 +1,33 @@
+//===- ChimeraEnums.td - Verdicts and kinds ----------------*- tablegen -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_IR_CHIMERAENUMS
+#define CHIMERA_IR_CHIMERAENUMS
+
+include "mlir/IR/EnumAttr.td"
+
+def Chimera_VerdictFused : I32EnumAttrCase<"Fused", 0, "fused">;
+def Chimera_VerdictSplit : I32EnumAttrCase<"Split", 1, "split">;
+def Chimera_VerdictUnfused : I32EnumAttrCase<"Unfused", 2, "unfused">;
+def Chimera_Verdict : I32EnumAttr<"Verdict", "What becomes of a chain",
+    [Chimera_VerdictFused, Chimera_VerdictSplit, Chimera_VerdictUnfused]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
+def Chimera_KindContraction : I32EnumAttrCase<"Contraction", 0, "contraction">;
+def Chimera_KindElementwise : I32EnumAttrCase<"Elementwise", 1, "elementwise">;
+def Chimera_KindPack : I32EnumAttrCase<"Pack", 2, "pack">;
+def Chimera_MicroKernelKind : I32EnumAttr<"MicroKernelKind",
+    "What a micro kernel computes",
+    [Chimera_KindContraction, Chimera_KindElementwise, Chimera_KindPack]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
+#endif // CHIMERA_IR_CHIMERAENUMS

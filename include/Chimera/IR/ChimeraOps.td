@@ -1,0 +1,209 @@
+//===- ChimeraOps.td - Chain, block, micro kernel ----------*- tablegen -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_IR_CHIMERAOPS
+#define CHIMERA_IR_CHIMERAOPS
+
+include "Chimera/IR/ChimeraAttributes.td"
+include "mlir/Dialect/Linalg/IR/LinalgBase.td"
+include "mlir/Dialect/Utils/StructuredOpsUtils.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Chimera_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Chimera_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// ChainOp
+//===----------------------------------------------------------------------===//
+
+def Chimera_ChainOp : Chimera_Op<"chain", [
+    IsolatedFromAbove, Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "compute-intensive operators that may run as one kernel";
+  let description = [{
+    A chain holds one or more contractions in producer-consumer order, each
+    possibly followed by one elementwise `linalg.generic`, and nothing else but
+    what they need (fills, empty tensors, constants). It is introduced by
+    `chimera-form-chains`; `chimera-schedule` adds the schedule and the plan;
+    none remains after `chimera-tile`.
+
+    Example:
+
+    ```mlir
+    %e = chimera.chain ins(%a, %b, %d
+        : tensor<64x32xf32>, tensor<32x48xf32>, tensor<48x16xf32>) {
+    ^bb0(%a0: tensor<64x32xf32>, %b0: tensor<32x48xf32>, %d0: tensor<48x16xf32>):
+      %zero = arith.constant 0.0 : f32
+      %c_empty = tensor.empty() : tensor<64x48xf32>
+      %c_zero = linalg.fill ins(%zero : f32) outs(%c_empty : tensor<64x48xf32>) -> tensor<64x48xf32>
+      %c = linalg.matmul ins(%a0, %b0 : tensor<64x32xf32>, tensor<32x48xf32>)
+          outs(%c_zero : tensor<64x48xf32>) -> tensor<64x48xf32>
+      %e_empty = tensor.empty() : tensor<64x16xf32>
+      %e_zero = linalg.fill ins(%zero : f32) outs(%e_empty : tensor<64x16xf32>) -> tensor<64x16xf32>
+      %e0 = linalg.matmul ins(%c, %d0 : tensor<64x48xf32>, tensor<48x16xf32>)
+          outs(%e_zero : tensor<64x16xf32>) -> tensor<64x16xf32>
+      chimera.yield %e0 : tensor<64x16xf32>
+    } -> tensor<64x16xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs,
+                       OptionalAttr<Chimera_ScheduleAttr>:$schedule,
+                       OptionalAttr<Chimera_PlanAttr>:$plan);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    (`schedule` `(` $schedule^ `)`)? (`plan` `(` $plan^ `)`)?
+    attr-dict-with-keyword $body `->` type($results)
+  }];
+  let hasRegionVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// BlockOp
+//===----------------------------------------------------------------------===//
+
+def Chimera_BlockOp : Chimera_Op<"block", [
+    IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">,
+    DestinationStyleOpInterface, Pure]> {
+  let summary = "one operator on one tile of every loop";
+  let description = [{
+    The leaf of a chain's loop tree: one structured operation on tiles, with the
+    tiles it reads as `ins` and the tile it updates as `outs`. The string names
+    the operator it is a part of. `extents` lists, for every dimension of the
+    operation inside, the extents that occur at run time: the tile, and what is
+    left of it at an edge. `registers` is the schedule's register tile, `packed`
+    the positions of the inputs to be copied into contiguous memory. Introduced
+    by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
+
+    Example:
+
+    ```mlir
+    %1 = chimera.block "matmul0" ins(%a, %b : tensor<8x32xf32>, tensor<32x48xf32>)
+        outs(%c : tensor<8x48xf32>) extents [[8], [48], [32]] {
+    ^bb0(%a0: tensor<8x32xf32>, %b0: tensor<32x48xf32>, %c0: tensor<8x48xf32>):
+      %2 = linalg.matmul ins(%a0, %b0 : tensor<8x32xf32>, tensor<32x48xf32>)
+          outs(%c0 : tensor<8x48xf32>) -> tensor<8x48xf32>
+      chimera.yield %2 : tensor<8x48xf32>
+    } -> tensor<8x48xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$operator_name,
+                       Variadic<AnyType>:$inputs,
+                       AnyRankedTensor:$output,
+                       OptionalAttr<ArrayAttr>:$extents,
+                       OptionalAttr<Chimera_RegisterTileAttr>:$registers,
+                       OptionalAttr<DenseI64ArrayAttr>:$packed);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $operator_name (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    `outs` `(` $output `:` type($output) `)`
+    (`extents` $extents^)? (`registers` $registers^)? (`packed` $packed^)?
+    attr-dict-with-keyword $body `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getOutputMutable();
+    }
+    /// The structured operation inside.
+    ::mlir::linalg::LinalgOp getStructuredOp();
+  }];
+  let hasRegionVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// MicroKernelOp
+//===----------------------------------------------------------------------===//
+
+def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
+    SingleBlockImplicitTerminator<"YieldOp">, IsolatedFromAbove,
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "what the innermost block computes, and how";
+  let description = [{
+    The replaceable micro kernel of the paper (section V-A): indexing maps,
+    iterator types and a scalar body give its naive semantics, exactly those of
+    a `linalg.generic` with one output; `implementation` names the code that is
+    to replace it. A kernel without one, or one that its implementation does not
+    cover, is lowered by its naive semantics.
+
+    A contraction marked `overwrite` starts from zero instead of from the
+    contents of `outs`. `extents` promises nothing: it lists, per dimension, the
+    extents worth specialising for; any other extent is computed all the same.
+
+    Introduced by `chimera-map-micro-kernels`; works on tensors and on memrefs;
+    none remains after the conversion of a back end.
+
+    Example:
+
+    ```mlir
+    chimera.micro_kernel contraction
+        ins(%a, %b : memref<8x32xf32>, memref<32x48xf32>) outs(%c : memref<8x48xf32>)
+        maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+              affine_map<(m, n, k) -> (m, n)>]
+        iterators ["parallel", "parallel", "reduction"] {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %0 = arith.mulf %x, %y : f32
+      %1 = arith.addf %z, %0 : f32
+      chimera.yield %1 : f32
+    }
+    ```
+  }];
+  let arguments = (ins Chimera_MicroKernelKindAttr:$kind,
+                       Variadic<AnyType>:$inputs,
+                       AnyTypeOf<[AnyRankedTensor, AnyMemRef]>:$output,
+                       AffineMapArrayAttr:$indexing_maps,
+                       StrArrayAttr:$iterator_types,
+                       OptionalAttr<ArrayAttr>:$extents,
+                       OptionalAttr<Chimera_MicroKernelAttrInterface>:$implementation,
+                       UnitAttr:$overwrite);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $kind (`overwrite` $overwrite^)? (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    `outs` `(` $output `:` type($output) `)`
+    `maps` $indexing_maps `iterators` $iterator_types
+    (`extents` $extents^)? (`implementation` $implementation^)?
+    attr-dict-with-keyword $body (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getOutputMutable();
+    }
+    /// The indexing map of each operand, inputs first.
+    ::llvm::SmallVector<::mlir::AffineMap> getMaps();
+    unsigned getNumDims() { return getIteratorTypes().size(); }
+    bool isReduction(unsigned dim);
+    /// The extents listed for `dim`, in the order given; empty if none are.
+    ::llvm::SmallVector<int64_t> getExtentsOf(unsigned dim);
+    /// True if the kernel reads what `outs` held before.
+    bool readsOutput();
+  }];
+  let hasRegionVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// YieldOp
+//===----------------------------------------------------------------------===//
+
+def Chimera_YieldOp : Chimera_Op<"yield", [
+    Pure, Terminator, ReturnLike,
+    ParentOneOf<["ChainOp", "BlockOp", "MicroKernelOp"]>]> {
+  let summary = "ends the body of a chain, block or micro kernel";
+  let description = [{
+    Example: `chimera.yield %0 : tensor<8x8xf32>`
+  }];
+  let arguments = (ins Variadic<AnyType>:$operands);
+  let builders = [OpBuilder<(ins), [{ }]>];
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+}
+
+#endif // CHIMERA_IR_CHIMERAOPS

@@ -1,0 +1,33 @@
+//===- ChimeraDialect.cpp - Dialect registration --------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace chimera;
+
+#include "Chimera/IR/ChimeraAttrInterfaces.cpp.inc"
+#include "Chimera/IR/ChimeraDialect.cpp.inc"
+
+void ChimeraDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "Chimera/IR/ChimeraOps.cpp.inc"
+      >();
+  declarePromisedInterface<bufferization::BufferizableOpInterface,
+                           MicroKernelOp>();
+  declarePromisedInterface<MicroKernelAttrInterface, OuterProductAttr>();
+}

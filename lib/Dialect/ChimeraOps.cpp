@@ -1,0 +1,262 @@
+//===- ChimeraOps.cpp - Chain, block, micro kernel ------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace chimera;
+
+/// Fails unless the arguments of `body` have the types in `expected`.
+static LogicalResult verifyArguments(Operation *op, Block &body,
+                                     TypeRange expected) {
+  if (body.getNumArguments() != expected.size())
+    return op->emitOpError("has ")
+           << expected.size() << " operands but its body takes "
+           << body.getNumArguments() << " arguments";
+  for (auto [index, argument, type] :
+       llvm::enumerate(body.getArgumentTypes(), expected))
+    if (argument != type)
+      return op->emitOpError("operand #")
+             << index << " has type " << type
+             << " but the argument of the body has type " << argument;
+  return success();
+}
+
+/// Fails unless the terminator of `body` yields values of the types `expected`.
+static LogicalResult verifyYield(Operation *op, Block &body,
+                                 TypeRange expected) {
+  Operation *yield = body.getTerminator();
+  if (yield->getOperandTypes() != expected)
+    return op->emitOpError("must yield (")
+           << expected << ") but yields (" << yield->getOperandTypes() << ")";
+  return success();
+}
+
+/// `extents` is an array with one non-empty array of positive integers for each
+/// of `numDims` dimensions.
+static LogicalResult verifyExtents(Operation *op, ArrayAttr extents,
+                                   unsigned numDims) {
+  if (!extents)
+    return success();
+  if (extents.size() != numDims)
+    return op->emitOpError("'extents' must list ")
+           << numDims << " dimensions, got " << extents.size();
+  for (Attribute dim : extents) {
+    auto values = dyn_cast<ArrayAttr>(dim);
+    if (!values || values.empty() || !llvm::all_of(values, [](Attribute value) {
+          auto integer = dyn_cast<IntegerAttr>(value);
+          return integer && integer.getValue().isStrictlyPositive();
+        }))
+      return op->emitOpError("'extents' must hold a list of positive integers "
+                             "for each dimension, got ")
+             << dim;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ChainOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ChainOp::verifyRegions() {
+  Block &body = *getBody().begin();
+  if (failed(verifyArguments(*this, body, getInputs().getTypes())) ||
+      failed(verifyYield(*this, body, getResultTypes())))
+    return failure();
+  if (getResults().empty())
+    return emitOpError("must have a result");
+  bool hasContraction = false;
+  for (Operation &op : body.without_terminator()) {
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+      hasContraction |= linalgOp.getNumReductionLoops() > 0;
+      if (!linalgOp.hasPureTensorSemantics())
+        return emitOpError("works on tensors, but '")
+               << op.getName() << "' in its body does not";
+      continue;
+    }
+    if (!isMemoryEffectFree(&op) || op.getNumRegions() > 0)
+      return emitOpError("cannot hold '")
+             << op.getName()
+             << "'; allowed are linalg operations and pure operations without "
+                "regions";
+  }
+  if (!hasContraction)
+    return emitOpError("must hold at least one operation with a reduction");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// BlockOp
+//===----------------------------------------------------------------------===//
+
+linalg::LinalgOp BlockOp::getStructuredOp() {
+  Operation *yield = getBody().front().getTerminator();
+  return yield->getOperand(0).getDefiningOp<linalg::LinalgOp>();
+}
+
+LogicalResult BlockOp::verifyRegions() {
+  Block &body = *getBody().begin();
+  if (failed(verifyArguments(*this, body, getOperandTypes())) ||
+      failed(verifyYield(*this, body, getResult().getType())))
+    return failure();
+  linalg::LinalgOp structured = getStructuredOp();
+  if (!structured || structured->getBlock() != &body)
+    return emitOpError("must yield the result of a linalg operation in its "
+                       "body");
+  for (Operation &op : body.without_terminator())
+    if (!isMemoryEffectFree(&op))
+      return emitOpError("cannot hold '")
+             << op.getName() << "', which has side effects";
+  if (ArrayRef<int64_t> packed = getPacked().value_or(ArrayRef<int64_t>());
+      llvm::any_of(packed, [&](int64_t input) {
+        return input < 0 || input >= static_cast<int64_t>(getInputs().size());
+      }))
+    return emitOpError("'packed' names an input that does not exist; there "
+                       "are ")
+           << getInputs().size();
+  return verifyExtents(*this, getExtentsAttr(), structured.getNumLoops());
+}
+
+//===----------------------------------------------------------------------===//
+// MicroKernelOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<AffineMap> MicroKernelOp::getMaps() {
+  return llvm::to_vector(getIndexingMaps().getAsValueRange<AffineMapAttr>());
+}
+
+bool MicroKernelOp::isReduction(unsigned dim) {
+  return cast<StringAttr>(getIteratorTypes()[dim]).getValue() == "reduction";
+}
+
+SmallVector<int64_t> MicroKernelOp::getExtentsOf(unsigned dim) {
+  SmallVector<int64_t> result;
+  if (ArrayAttr extents = getExtentsAttr())
+    for (Attribute value : cast<ArrayAttr>(extents[dim]))
+      result.push_back(cast<IntegerAttr>(value).getInt());
+  return result;
+}
+
+bool MicroKernelOp::readsOutput() {
+  if (getOverwrite())
+    return false;
+  BlockArgument output = getBody().front().getArguments().back();
+  return !output.use_empty();
+}
+
+/// Fails unless every map is a projected permutation of `numDims` dimensions
+/// that fits its operand, and the maps together bound every dimension.
+static LogicalResult verifyMaps(MicroKernelOp op) {
+  unsigned numDims = op.getNumDims();
+  SmallVector<AffineMap> maps = op.getMaps();
+  if (maps.size() != op->getNumOperands())
+    return op.emitOpError("has ") << op->getNumOperands() << " operands but "
+                                  << maps.size() << " indexing maps";
+  llvm::SmallBitVector bounded(numDims);
+  for (auto [index, map, operand] : llvm::enumerate(maps, op->getOperands())) {
+    if (map.getNumDims() != numDims || map.getNumSymbols() != 0)
+      return op.emitOpError("indexing map #")
+             << index << " must take " << numDims
+             << " dimensions and no symbols, got " << AffineMapAttr::get(map);
+    if (!map.isProjectedPermutation())
+      return op.emitOpError("indexing map #")
+             << index << " must be a projected permutation, got "
+             << AffineMapAttr::get(map);
+    auto shaped = dyn_cast<ShapedType>(operand.getType());
+    if (shaped && !shaped.hasRank())
+      return op.emitOpError("operand #") << index << " must have a rank";
+    int64_t rank = shaped ? shaped.getRank() : 0;
+    if (map.getNumResults() != rank)
+      return op.emitOpError("indexing map #")
+             << index << " has " << map.getNumResults()
+             << " results but its operand has rank " << rank;
+    for (AffineExpr result : map.getResults())
+      bounded.set(cast<AffineDimExpr>(result).getPosition());
+  }
+  if (!bounded.all())
+    return op.emitOpError("dimension d")
+           << bounded.find_first_unset() << " is indexed by no operand";
+  for (AffineExpr result : maps.back().getResults())
+    if (unsigned dim = cast<AffineDimExpr>(result).getPosition();
+        op.isReduction(dim))
+      return op.emitOpError("dimension d")
+             << dim << " is a reduction but indexes the output";
+  return success();
+}
+
+/// The shapes of the operands must agree on the extent of every dimension.
+static LogicalResult verifyShapes(MicroKernelOp op) {
+  SmallVector<int64_t> extents(op.getNumDims(), ShapedType::kDynamic);
+  for (auto [map, operand] : llvm::zip_equal(op.getMaps(), op->getOperands())) {
+    auto shaped = dyn_cast<ShapedType>(operand.getType());
+    if (!shaped)
+      continue;
+    for (auto [result, size] :
+         llvm::zip_equal(map.getResults(), shaped.getShape())) {
+      unsigned dim = cast<AffineDimExpr>(result).getPosition();
+      if (ShapedType::isDynamic(size))
+        continue;
+      if (!ShapedType::isDynamic(extents[dim]) && extents[dim] != size)
+        return op.emitOpError("operands disagree on the extent of dimension d")
+               << dim << ": " << extents[dim] << " and " << size;
+      extents[dim] = size;
+    }
+  }
+  return success();
+}
+
+LogicalResult MicroKernelOp::verifyRegions() {
+  for (Attribute iterator : getIteratorTypes())
+    if (StringRef name = cast<StringAttr>(iterator).getValue();
+        name != "parallel" && name != "reduction")
+      return emitOpError("iterator types are 'parallel' and 'reduction', got '")
+             << name << "'";
+  if (failed(verifyMaps(*this)) || failed(verifyShapes(*this)))
+    return failure();
+
+  SmallVector<Type> elementTypes;
+  for (Value operand : getOperands())
+    elementTypes.push_back(getElementTypeOrSelf(operand.getType()));
+  Block &body = *getBody().begin();
+  if (failed(verifyArguments(*this, body, elementTypes)) ||
+      failed(verifyYield(*this, body, elementTypes.back())))
+    return failure();
+
+  bool reduces = llvm::any_of(llvm::seq(getNumDims()),
+                              [&](unsigned dim) { return isReduction(dim); });
+  if (reduces != (getKind() == MicroKernelKind::Contraction))
+    return emitOpError("of kind '") << stringifyMicroKernelKind(getKind())
+                                    << (reduces ? "' must not have a reduction"
+                                                : "' must have a reduction");
+  if (getOverwrite() && getKind() != MicroKernelKind::Contraction)
+    return emitOpError("'overwrite' is for contractions; other kinds overwrite "
+                       "what their body does not read");
+  return verifyExtents(*this, getExtentsAttr(), getNumDims());
+}
+
+void MicroKernelOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand &operand : getOperation()->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    bool isOutput = &operand == &getOutputMutable();
+    if (!isOutput || readsOutput())
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    if (isOutput)
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
+}
+
+#define GET_OP_CLASSES
+#include "Chimera/IR/ChimeraOps.cpp.inc"
