@@ -1,0 +1,118 @@
+//===- Passes.td - From linalg to micro kernels ------------*- tablegen -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_TRANSFORMS_PASSES
+#define CHIMERA_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def FormChainsPass : InterfacePass<"chimera-form-chains", "::mlir::FunctionOpInterface"> {
+  let summary = "Wrap chains of contractions into chimera.chain";
+  let description = [{
+    Finds contractions (`linalg.matmul` and its kin, `linalg.contract`, generic
+    contractions) of which one consumes what another produces, directly or
+    through elementwise operations, transposes, broadcasts and reshapes, and
+    wraps each such group, with the elementwise operations after it, into a
+    `chimera.chain`. Recognition is by indexing maps and bodies, not by name.
+
+    Inside the chain every operator is brought into one form: contractions with
+    projected permutation maps that start from zero, each followed by at most
+    one elementwise `linalg.generic`. Transposes and broadcasts of operands
+    become indexing maps; reshapes move to the outside; an accumulator that is
+    not zero becomes an elementwise addition.
+
+    Contractions that are not taken stay as they are, and each gets a missed
+    remark (category `chimera`) with the reason: `--remarks-filter=chimera`.
+
+    Example: see `test/Transforms/form-chains.mlir`. For
+
+    ```mlir
+    %c = linalg.matmul ins(%a, %b : ...) outs(%zero0 : ...) -> tensor<64x48xf32>
+    %e = linalg.matmul ins(%c, %d : ...) outs(%zero1 : ...) -> tensor<64x16xf32>
+    ```
+
+    the result is one `chimera.chain ins(%a, %b, %d : ...)`.
+  }];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def SchedulePass : InterfacePass<"chimera-schedule", "::mlir::FunctionOpInterface"> {
+  let summary = "Decide whether and how each chain is fused";
+  let description = [{
+    The only pass that decides. For every `chimera.chain` it builds the model's
+    problem, asks the model for a verdict and
+
+    - attaches `#chimera.schedule` and `#chimera.plan` if the chain is to run
+      as one kernel;
+    - splits it into chains of one operator, each with a schedule, if that is
+      predicted to be faster;
+    - leaves the chain without a schedule, if no plan fits the target, with a
+      missed remark; `chimera-tile` then puts its operators back.
+
+    A chain that already has a schedule keeps it, if it verifies on the target;
+    otherwise the pass fails with the reason. Every decision is reported as a
+    remark of category `chimera`.
+
+    Example: `chimera-opt --chimera-form-chains --chimera-schedule=target=zen5`,
+    see `test/Transforms/schedule.mlir`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Name of the machine to plan for; a chimera.target attribute on an "
+           "enclosing operation takes precedence">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Threads that will run the code; 0 means one per core of the target">,
+    Option<"fuse", "fuse", "::chimera::FuseMode", "::chimera::FuseMode::Auto",
+           "Whether to fuse", [{::llvm::cl::values(
+             clEnumValN(::chimera::FuseMode::Auto, "auto",
+                        "where the model predicts a gain"),
+             clEnumValN(::chimera::FuseMode::Never, "never",
+                        "no chain; operators run one by one"),
+             clEnumValN(::chimera::FuseMode::Always, "always",
+                        "every chain that fits the target"))}]>
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect"];
+}
+
+def TilePass : InterfacePass<"chimera-tile", "::mlir::FunctionOpInterface"> {
+  let summary = "Generate the loop tree of every scheduled chain";
+  let description = [{
+    Replaces each `chimera.chain` that has a schedule by its loop tree:
+    `scf.forall` for the parallel loops, `scf.for` for the others, intermediate
+    tensors the size the schedule leaves them, and `chimera.block` operations as
+    leaves. Nothing is padded: tiles at the edge are smaller. A chain without a
+    schedule is dissolved: its operators are put back in its place.
+
+    Example: see `test/Transforms/tile.mlir`.
+  }];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::affine::AffineDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def MapMicroKernelsPass : InterfacePass<"chimera-map-micro-kernels", "::mlir::FunctionOpInterface"> {
+  let summary = "Turn blocks into micro kernels and stage their operands";
+  let description = [{
+    Rewrites each `chimera.block` to a `chimera.micro_kernel` with the
+    implementation that the target offers for it. Operands that the schedule
+    packs, or whose layout the implementation cannot read, are copied into
+    contiguous memory by a micro kernel of kind `pack`, at the outermost loop at
+    which the copy is still valid.
+
+    Example: see `test/Transforms/map-micro-kernels.mlir`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Name of the machine whose micro kernels are used">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // CHIMERA_TRANSFORMS_PASSES

@@ -1,0 +1,66 @@
+//===- Pipelines.h - The stages put together --------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `chimera-pipeline` takes linalg on tensors down to the LLVM dialect. Programs
+// that embed Chimera call the two halves: what decides, and what lowers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_TRANSFORMS_PIPELINES_H
+#define CHIMERA_TRANSFORMS_PIPELINES_H
+
+#include "Chimera/Transforms/Passes.h"
+
+#include "mlir/Pass/PassOptions.h"
+
+namespace chimera {
+
+struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
+  Option<std::string> target{
+      *this, "target", llvm::cl::desc("Name of the machine to compile for"),
+      llvm::cl::init("host")};
+  Option<int64_t> threads{
+      *this, "threads",
+      llvm::cl::desc("Threads that will run the code; 0 means one per core"),
+      llvm::cl::init(0)};
+  Option<FuseMode> fuse{
+      *this, "fuse", llvm::cl::desc("Whether to fuse"),
+      llvm::cl::init(FuseMode::Auto),
+      llvm::cl::values(
+          clEnumValN(FuseMode::Auto, "auto", "where the model predicts a gain"),
+          clEnumValN(FuseMode::Never, "never", "operators run one by one"),
+          clEnumValN(FuseMode::Always, "always",
+                     "every chain that fits the target"))};
+  Option<bool> outParams{
+      *this, "out-params",
+      llvm::cl::desc("Turn results into arguments that the caller allocates"),
+      llvm::cl::init(false)};
+};
+
+/// TOSA and named operations to linalg; a no-op on linalg.
+void buildFrontEndPipeline(mlir::OpPassManager &pm);
+
+/// Chains formed and scheduled; everything still on tensors.
+void buildPlanningPipeline(mlir::OpPassManager &pm,
+                           const PipelineOptions &options);
+
+/// From scheduled chains to the LLVM dialect.
+void buildLoweringPipeline(mlir::OpPassManager &pm,
+                           const PipelineOptions &options);
+
+/// From linalg on tensors to the LLVM dialect by upstream passes alone: plain
+/// loops, the reference that results are compared with.
+void buildReferencePipeline(mlir::OpPassManager &pm, bool outParams);
+
+/// Registers `chimera-pipeline` and its two halves, `chimera-planning-pipeline`
+/// and `chimera-lowering-pipeline`.
+void registerPipelines();
+
+} // namespace chimera
+
+#endif // CHIMERA_TRANSFORMS_PIPELINES_H

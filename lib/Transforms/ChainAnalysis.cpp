@@ -1,0 +1,451 @@
+//===- ChainAnalysis.cpp - A chain as the model's problem -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Transforms/ChainAnalysis.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// The form of operators
+//===----------------------------------------------------------------------===//
+
+/// The position of the dimension that result `index` of a projected permutation
+/// is.
+static unsigned getDim(AffineMap map, unsigned index) {
+  return map.getDimPosition(index);
+}
+
+static bool hasStaticF32Operands(linalg::LinalgOp op) {
+  return llvm::all_of(op->getOperands(), [](Value operand) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type)
+      return operand.getType().isF32();
+    return type.getElementType().isF32() && type.hasStaticShape() &&
+           !type.getEncoding();
+  });
+}
+
+/// True if the body multiplies the two inputs and adds the product to the
+/// output, nothing else.
+static bool multipliesAndAdds(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  auto yield = cast<linalg::YieldOp>(body->getTerminator());
+  auto add = yield.getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!add)
+    return false;
+  Value output = body->getArgument(2);
+  Value product = add.getLhs() == output ? add.getRhs() : add.getLhs();
+  if (add.getLhs() != output && add.getRhs() != output)
+    return false;
+  auto mul = product.getDefiningOp<arith::MulFOp>();
+  if (!mul)
+    return false;
+  Value lhs = body->getArgument(0), rhs = body->getArgument(1);
+  return (mul.getLhs() == lhs && mul.getRhs() == rhs) ||
+         (mul.getLhs() == rhs && mul.getRhs() == lhs);
+}
+
+bool chimera::isSupportedContraction(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
+      op.getNumReductionLoops() == 0 || !op.hasPureTensorSemantics() ||
+      !hasStaticF32Operands(op))
+    return false;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (!llvm::all_of(maps,
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return false;
+  // The output is indexed by exactly the parallel loops.
+  if (maps[2].getNumResults() == 0 ||
+      maps[2].getNumResults() != op.getNumParallelLoops())
+    return false;
+  return multipliesAndAdds(op);
+}
+
+bool chimera::isSupportedElementwise(linalg::LinalgOp op) {
+  if (op.getNumDpsInits() != 1 || op.getNumLoops() == 0 ||
+      op.getNumLoops() != op.getNumParallelLoops() ||
+      !op.hasPureTensorSemantics() || !hasStaticF32Operands(op) ||
+      op.hasIndexSemantics())
+    return false;
+  return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+    return map.isProjectedPermutation();
+  });
+}
+
+bool chimera::isZeroFill(Value value) {
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+}
+
+//===----------------------------------------------------------------------===//
+// Collection of the operators
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A dimension of one operator's iteration space.
+using OperatorDim = std::pair<unsigned, unsigned>;
+
+class ChainReader {
+public:
+  ChainReader(ChainOp chain, bool emitErrors)
+      : chain(chain), emitErrors(emitErrors) {}
+
+  FailureOr<ChainAnalysis> read();
+
+private:
+  LogicalResult collectOperators();
+  LogicalResult addContraction(linalg::LinalgOp op);
+  LogicalResult addEpilogue(linalg::GenericOp op);
+  void unifyLoops();
+  void unify(unsigned consumer, AffineMap consumerMap, Value value);
+  void numberLoops();
+  void nameLoops();
+  StringRef roleOf(model::LoopId loop) const;
+  LogicalResult describeOperators();
+  model::TensorId addTensor(unsigned op, AffineMap map, Value value);
+  void chooseVectorLoops(unsigned op);
+
+  /// The operator whose result `value` is.
+  std::optional<unsigned> producerOf(Value value) const;
+  /// The loops of the dimensions of operator `op`'s output.
+  SmallVector<model::LoopId> outputLoops(unsigned op) const;
+
+  LogicalResult error(Operation *op, const Twine &message) {
+    if (emitErrors) {
+      InFlightDiagnostic diagnostic = chain.emitError(message);
+      if (op != chain)
+        diagnostic.attachNote(op->getLoc()) << "see '" << op->getName() << "'";
+    }
+    return failure();
+  }
+
+  ChainOp chain;
+  bool emitErrors;
+  ChainAnalysis result;
+  llvm::EquivalenceClasses<OperatorDim> classes;
+};
+
+} // namespace
+
+std::optional<unsigned> ChainReader::producerOf(Value value) const {
+  for (auto [index, op] : llvm::enumerate(result.operators))
+    if (const_cast<ChainOperator &>(op).getResult() == value)
+      return index;
+  return std::nullopt;
+}
+
+LogicalResult ChainReader::addContraction(linalg::LinalgOp op) {
+  if (!isSupportedContraction(op))
+    return error(op, "a reduction in a chain must be a contraction of static "
+                     "f32 tensors with projected permutation maps");
+  if (!isZeroFill(op.getDpsInits()[0]))
+    return error(op, "a contraction in a chain must start from a zero fill");
+  for (Value input : op.getDpsInputs())
+    if (!isa<BlockArgument>(input) && !producerOf(input))
+      return error(op, "a contraction in a chain must read inputs of the chain "
+                       "or results of its operators");
+  result.operators.push_back({op, nullptr, {}, {}});
+  return success();
+}
+
+LogicalResult ChainReader::addEpilogue(linalg::GenericOp op) {
+  if (result.operators.empty() || result.operators.back().epilogue)
+    return error(op, "an elementwise operation in a chain must follow a "
+                     "contraction, and only one may");
+  ChainOperator &owner = result.operators.back();
+  Value finished = owner.contraction->getResult(0);
+  auto linalgOp = cast<linalg::LinalgOp>(op.getOperation());
+  if (!isSupportedElementwise(linalgOp) ||
+      !op.getIndexingMapsArray().back().isIdentity())
+    return error(op, "an elementwise operation in a chain must be parallel, "
+                     "f32 and static, with the identity as output map");
+  bool readsFinished = false;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    Value value = input->get();
+    if (value == finished) {
+      if (!op.getMatchingIndexingMap(input).isIdentity())
+        return error(op, "an elementwise operation must read the contraction "
+                         "before it with the identity map");
+      readsFinished = true;
+    } else if (!isa<BlockArgument>(value) && !producerOf(value)) {
+      return error(op, "an elementwise operation in a chain must read inputs "
+                       "of the chain or results of its operators");
+    }
+  }
+  if (!readsFinished)
+    return error(op, "an elementwise operation in a chain must read the "
+                     "contraction before it");
+  if (op.getRegionOutputArgs()[0].hasNUses(0) == false)
+    return error(op, "an elementwise operation in a chain must not read its "
+                     "output");
+  if (!llvm::all_of(finished.getUsers(),
+                    [&](Operation *user) { return user == op; }))
+    return error(op, "the contraction before an elementwise operation has "
+                     "another use");
+  owner.epilogue = op;
+  return success();
+}
+
+LogicalResult ChainReader::collectOperators() {
+  for (Operation &op : chain.getBody().front().without_terminator()) {
+    if (isa<linalg::FillOp, tensor::EmptyOp>(op) || matchPattern(&op, m_Constant()))
+      continue;
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (!linalgOp)
+      return error(&op, "a chain to be scheduled holds linalg operations only");
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    LogicalResult added = generic && linalgOp.getNumReductionLoops() == 0
+                              ? addEpilogue(generic)
+                              : addContraction(linalgOp);
+    if (failed(added))
+      return failure();
+  }
+  if (result.operators.empty())
+    return error(chain, "a chain needs a contraction");
+
+  Operation *yield = chain.getBody().front().getTerminator();
+  if (yield->getNumOperands() != 1 ||
+      yield->getOperand(0) != result.operators.back().getResult())
+    return error(chain, "a chain must yield the result of its last operator "
+                        "and nothing else");
+  for (auto &op : ArrayRef(result.operators).drop_back()) {
+    Value value = const_cast<ChainOperator &>(op).getResult();
+    if (value.use_empty())
+      return error(chain, "an operator of a chain has no consumer in it");
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Unites the dimensions with which operator `consumer` reads `value` with
+/// those with which its producer writes it. `consumerMap` maps into the
+/// consumer's iteration space.
+void ChainReader::unify(unsigned consumer, AffineMap consumerMap, Value value) {
+  std::optional<unsigned> producer = producerOf(value);
+  if (!producer)
+    return;
+  linalg::LinalgOp op = result.operators[*producer].contraction;
+  AffineMap producerMap = op.getIndexingMapsArray().back();
+  for (unsigned i = 0; i < producerMap.getNumResults(); ++i)
+    classes.unionSets({*producer, getDim(producerMap, i)},
+                      {consumer, getDim(consumerMap, i)});
+}
+
+void ChainReader::unifyLoops() {
+  for (auto [index, op] : llvm::enumerate(result.operators)) {
+    linalg::LinalgOp contraction = op.contraction;
+    for (unsigned dim = 0; dim < contraction.getNumLoops(); ++dim)
+      classes.insert({index, dim});
+    for (OpOperand *input : contraction.getDpsInputOperands())
+      unify(index, contraction.getMatchingIndexingMap(input), input->get());
+    if (!op.epilogue)
+      continue;
+    // The epilogue's dimensions are those of the contraction's output, so its
+    // maps compose with the output map.
+    AffineMap outputMap = contraction.getIndexingMapsArray().back();
+    for (OpOperand *input : op.epilogue.getDpsInputOperands())
+      if (input->get() != contraction->getResult(0))
+        unify(index,
+              op.epilogue.getMatchingIndexingMap(input).compose(outputMap),
+              input->get());
+  }
+}
+
+void ChainReader::numberLoops() {
+  llvm::MapVector<OperatorDim, model::LoopId> ids;
+  for (auto [index, op] : llvm::enumerate(result.operators)) {
+    SmallVector<int64_t> extents = op.contraction.getStaticLoopRanges();
+    for (auto [dim, extent] : llvm::enumerate(extents)) {
+      OperatorDim leader = classes.getLeaderValue({index, dim});
+      auto [it, isNew] = ids.insert({leader, result.problem.loops.size()});
+      if (isNew)
+        result.problem.loops.push_back({"", extent});
+      op.loops.push_back(it->second);
+    }
+    if (op.epilogue)
+      op.epilogueLoops = outputLoops(index);
+  }
+}
+
+SmallVector<model::LoopId> ChainReader::outputLoops(unsigned op) const {
+  linalg::LinalgOp contraction = result.operators[op].contraction;
+  AffineMap map = contraction.getIndexingMapsArray().back();
+  SmallVector<model::LoopId> loops;
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    loops.push_back(result.operators[op].loops[getDim(map, i)]);
+  return loops;
+}
+
+/// The letter the literature uses for a loop: b batch, m and n the dimensions
+/// of the result, k the reduction of a first operator, l what one operator
+/// produces and another reduces.
+StringRef ChainReader::roleOf(model::LoopId loop) const {
+  bool isReduced = false, isProduced = false, isBatch = true, readByLhs = false;
+  for (const ChainOperator &op : result.operators) {
+    linalg::LinalgOp contraction = op.contraction;
+    auto it = llvm::find(op.loops, loop);
+    if (it == op.loops.end())
+      continue;
+    unsigned dim = std::distance(op.loops.begin(), it);
+    SmallVector<AffineMap> maps = contraction.getIndexingMapsArray();
+    auto uses = [&](unsigned i) { return maps[i].isFunctionOfDim(dim); };
+    (uses(2) ? isProduced : isReduced) = true;
+    isBatch &= uses(0) && uses(1) && uses(2);
+    readByLhs |= uses(0) && uses(2);
+  }
+  if (isBatch)
+    return "b";
+  if (isReduced)
+    return isProduced ? "l" : "k";
+  return readByLhs ? "m" : "n";
+}
+
+void ChainReader::nameLoops() {
+  llvm::StringMap<unsigned> count;
+  for (auto [id, loop] : llvm::enumerate(result.problem.loops)) {
+    StringRef role = roleOf(id);
+    unsigned number = count[role]++;
+    loop.name = number ? (role + Twine(number)).str() : role.str();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors and operators of the problem
+//===----------------------------------------------------------------------===//
+
+model::TensorId ChainReader::addTensor(unsigned op, AffineMap map, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  model::Tensor tensor;
+  tensor.elementBytes = type.getElementTypeBitWidth() / 8;
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    tensor.dims.push_back(result.operators[op].loops[getDim(map, i)]);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    tensor.name = "in" + std::to_string(argument.getArgNumber());
+    tensor.role = model::Role::Input;
+  } else {
+    bool isLast = op + 1 == result.operators.size();
+    tensor.name = isLast ? "out" : "mid" + std::to_string(op);
+    tensor.role = isLast ? model::Role::Output : model::Role::Intermediate;
+  }
+  if (tensor.role != model::Role::Intermediate) {
+    tensor.strides.assign(type.getRank(), 1);
+    for (int64_t i = type.getRank() - 2; i >= 0; --i)
+      tensor.strides[i] = tensor.strides[i + 1] * type.getDimSize(i + 1);
+  }
+  result.problem.tensors.push_back(tensor);
+  result.tensors.push_back(value);
+  return result.problem.tensors.size() - 1;
+}
+
+/// Vectors run along the last dimension of the output, which is contiguous;
+/// register rows along the longest other dimension that the vector operand
+/// does not have.
+void ChainReader::chooseVectorLoops(unsigned index) {
+  model::Operator &op = result.problem.operators[index];
+  SmallVector<model::LoopId> loops = outputLoops(index);
+  op.vectorLoop = op.rowLoop = loops.back();
+  auto streamed = llvm::find_if(op.inputs, [&](model::TensorId input) {
+    return result.problem.indexes(input, op.vectorLoop);
+  });
+  int64_t longest = 1;
+  for (model::LoopId loop : llvm::reverse(ArrayRef(loops).drop_back())) {
+    if (streamed != op.inputs.end() && result.problem.indexes(*streamed, loop))
+      continue;
+    if (int64_t extent = result.problem.loops[loop].extent; extent > longest) {
+      longest = extent;
+      op.rowLoop = loop;
+    }
+  }
+}
+
+/// Vector instructions per vector of output: one per arithmetic operation, and
+/// the length of the usual polynomial for a function.
+static int64_t costOf(linalg::GenericOp epilogue) {
+  constexpr int64_t functionCost = 20;
+  int64_t cost = 0;
+  for (Operation &op : epilogue.getBody()->without_terminator()) {
+    bool isFunction = isa<math::MathDialect>(op.getDialect()) &&
+                      !isa<math::AbsFOp, math::FmaOp>(op);
+    cost += isFunction ? functionCost : 1;
+  }
+  return cost;
+}
+
+LogicalResult ChainReader::describeOperators() {
+  llvm::DenseMap<Value, model::TensorId> intermediates;
+  for (unsigned index = 0; index < result.operators.size(); ++index) {
+    ChainOperator &op = result.operators[index];
+    linalg::LinalgOp contraction = op.contraction;
+    AffineMap outputMap = contraction.getIndexingMapsArray().back();
+    model::Operator description;
+    description.name = "gemm" + std::to_string(index);
+    for (model::LoopId loop : op.loops) {
+      // Two dimensions of one operator may be one loop of the chain, as in a
+      // product with its own transpose; tiles would then be diagonal.
+      if (description.hasLoop(loop))
+        return error(contraction, "two dimensions of an operator are the same "
+                                  "loop of the chain");
+      description.loops.push_back(loop);
+    }
+
+    auto use = [&](AffineMap map, Value value) {
+      auto it = intermediates.find(value);
+      return it != intermediates.end() ? it->second
+                                       : addTensor(index, map, value);
+    };
+    for (OpOperand *input : contraction.getDpsInputOperands())
+      description.inputs.push_back(
+          use(contraction.getMatchingIndexingMap(input), input->get()));
+    if (op.epilogue) {
+      description.hasEpilogue = true;
+      description.epilogueCost = costOf(op.epilogue);
+      for (OpOperand *input : op.epilogue.getDpsInputOperands())
+        if (input->get() != contraction->getResult(0) &&
+            isa<RankedTensorType>(input->get().getType()))
+          description.epilogue.push_back(
+              use(op.epilogue.getMatchingIndexingMap(input).compose(outputMap),
+                  input->get()));
+    }
+    description.output = addTensor(index, outputMap, op.getResult());
+    intermediates[op.getResult()] = description.output;
+    result.problem.operators.push_back(description);
+    chooseVectorLoops(index);
+  }
+  return success();
+}
+
+FailureOr<ChainAnalysis> ChainReader::read() {
+  if (failed(collectOperators()))
+    return failure();
+  unifyLoops();
+  numberLoops();
+  nameLoops();
+  if (failed(describeOperators()))
+    return failure();
+  if (llvm::Error problem = result.problem.check()) {
+    std::string message = llvm::toString(std::move(problem));
+    return error(chain, "the chain is not one the model takes: " + message);
+  }
+  return std::move(result);
+}
+
+FailureOr<ChainAnalysis> chimera::analyzeChain(ChainOp chain, bool emitErrors) {
+  return ChainReader(chain, emitErrors).read();
+}

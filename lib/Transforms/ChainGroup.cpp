@@ -1,0 +1,338 @@
+//===- ChainGroup.cpp - What could become a chain -------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block is read backwards from the last contraction: an operation belongs to
+// the group if everything that uses it does. So a group has one result by
+// construction, and no intermediate is needed elsewhere.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChainGroup.h"
+
+#include "NormalizeChain.h"
+
+#include "Chimera/Transforms/ChainAnalysis.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// Reasons
+//===----------------------------------------------------------------------===//
+
+StringRef chimera::getText(MissedReason reason) {
+  switch (reason) {
+  case MissedReason::None:
+    return "";
+  case MissedReason::Buffers:
+    return "it does not work on tensors";
+  case MissedReason::Convolution:
+    return "it is a convolution";
+  case MissedReason::ElementType:
+    return "its element types are not all f32";
+  case MissedReason::Shape:
+    return "its shape is not static or has no elements";
+  case MissedReason::Form:
+    return "it is not a product of two tensors, indexed by projected "
+           "permutations, with a result that has dimensions";
+  case MissedReason::Alone:
+    return "no other contraction produces what it reads or reads what it "
+           "produces";
+  case MissedReason::UsedOutside:
+    return "a tensor between it and the next contraction is used elsewhere";
+  case MissedReason::UnsupportedBetween:
+    return "what lies between it and the next contraction is not a chain of "
+           "supported contractions, elementwise operations and reshapes";
+  case MissedReason::NoCommonLoop:
+    return "no parallel loop is common to it and its neighbours";
+  case MissedReason::NotNormalized:
+    return "the operations between it and its neighbours do not reduce to one "
+           "elementwise operation on the result of each contraction";
+  }
+  llvm_unreachable("unknown reason");
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds of operations
+//===----------------------------------------------------------------------===//
+
+bool chimera::isContractionLike(linalg::LinalgOp op) {
+  return op.getNumReductionLoops() > 0 &&
+         (isSupportedContraction(op) || linalg::isaContractionOpInterface(op) ||
+          linalg::isaConvolutionOpInterface(op));
+}
+
+static bool isStaticAndNotEmpty(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return !shaped || (shaped.hasStaticShape() && shaped.getNumElements() > 0);
+}
+
+MissedReason chimera::getObstacle(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics())
+    return MissedReason::Buffers;
+  if (!linalg::isaContractionOpInterface(op) && !isSupportedContraction(op))
+    return MissedReason::Convolution;
+  if (!llvm::all_of(op->getOperandTypes(), [](Type type) {
+        return getElementTypeOrSelf(type).isF32();
+      }))
+    return MissedReason::ElementType;
+  if (!llvm::all_of(op->getOperandTypes(), isStaticAndNotEmpty))
+    return MissedReason::Shape;
+  return isSupportedContraction(op) ? MissedReason::None : MissedReason::Form;
+}
+
+static bool isReshape(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
+}
+
+/// True if the body computes scalars from scalars, without effects.
+static bool hasScalarBody(linalg::LinalgOp op) {
+  for (Operation &nested : *op.getBlock())
+    if (nested.getNumRegions() > 0 || !isMemoryEffectFree(&nested))
+      return false;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  return llvm::none_of(
+      captured, [](Value value) { return isa<ShapedType>(value.getType()); });
+}
+
+/// True if `op` may lie between two contractions of a chain.
+static bool isBetween(Operation *op) {
+  if (op->getNumResults() != 1 ||
+      !isa<RankedTensorType>(op->getResult(0).getType()) ||
+      !llvm::all_of(op->getOperandTypes(), isStaticAndNotEmpty) ||
+      !isStaticAndNotEmpty(op->getResult(0).getType()))
+    return false;
+  if (isReshape(op))
+    return true;
+  if (OpTrait::hasElementwiseMappableTraits(op))
+    return isMemoryEffectFree(op) && !matchPattern(op, m_Constant());
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && !isa<linalg::FillOp>(op) &&
+         linalgOp.hasPureTensorSemantics() &&
+         linalgOp.getNumLoops() == linalgOp.getNumParallelLoops() &&
+         !linalgOp.hasIndexSemantics() && hasScalarBody(linalgOp);
+}
+
+/// True if `op` makes or moves an operand, so that a chain should hold it even
+/// though no contraction comes before it. Tensors of constants stay outside
+/// unless they are one number repeated.
+static bool isPreparation(Operation *op) {
+  if (isa<tensor::EmptyOp, linalg::FillOp>(op))
+    return true;
+  DenseElementsAttr elements;
+  if (matchPattern(op, m_Constant(&elements)))
+    return elements.isSplat();
+  if (matchPattern(op, m_Constant()))
+    return true;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return isBetween(op) &&
+         (isUnitReshape(op) || (linalgOp && isMovement(linalgOp)));
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// The operation of `op`'s block that `user` is or is nested in.
+static Operation *getUserBeside(Operation *op, Operation *user) {
+  return op->getBlock()->findAncestorOpInBlock(*user);
+}
+
+/// Everything before `last` in its block, back to the start, that is used by
+/// the group only: contractions that are `allowed`, and what lies between.
+static llvm::SetVector<Operation *>
+getCone(linalg::LinalgOp last, const llvm::SetVector<Operation *> &allowed) {
+  llvm::SetVector<Operation *> cone;
+  cone.insert(last);
+  for (Operation *op = last->getPrevNode(); op; op = op->getPrevNode()) {
+    if (op->use_empty() || (!allowed.contains(op) && !isBetween(op)))
+      continue;
+    if (llvm::all_of(op->getUsers(), [&](Operation *user) {
+          return cone.contains(getUserBeside(op, user));
+        }))
+      cone.insert(op);
+  }
+  return cone;
+}
+
+ContractionRun
+chimera::getContractionsReaching(linalg::LinalgOp last,
+                                 const llvm::SetVector<Operation *> &allowed) {
+  llvm::SetVector<Operation *> cone = getCone(last, allowed);
+  ContractionRun run;
+  for (Operation *op : llvm::reverse(cone))
+    if (allowed.contains(op))
+      run.push_back(cast<linalg::LinalgOp>(op));
+  return run;
+}
+
+SmallVector<ContractionRun>
+chimera::findRuns(ArrayRef<linalg::LinalgOp> candidates) {
+  llvm::SetVector<Operation *> remaining(candidates.begin(), candidates.end());
+  SmallVector<ContractionRun> runs;
+  // The run of a last contraction holds the run of every other it holds, so
+  // going backwards finds the longest ones.
+  for (linalg::LinalgOp last : llvm::reverse(candidates)) {
+    if (!remaining.contains(last))
+      continue;
+    runs.push_back(getContractionsReaching(last, remaining));
+    for (linalg::LinalgOp op : runs.back())
+      remaining.remove(op);
+  }
+  std::reverse(runs.begin(), runs.end());
+  return runs;
+}
+
+/// Adds to `group` the producers of what `op` reads that only prepare operands,
+/// each after its own.
+static void addPreparations(Operation *op,
+                            llvm::SetVector<Operation *> &group) {
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  for (Value value : values) {
+    Operation *producer = value.getDefiningOp();
+    if (!producer || group.contains(producer) || !isPreparation(producer))
+      continue;
+    addPreparations(producer, group);
+    group.insert(producer);
+  }
+}
+
+SmallVector<Operation *> chimera::getGroup(const ContractionRun &run,
+                                           ArrayRef<Operation *> tail) {
+  llvm::SetVector<Operation *> contractions(run.begin(), run.end());
+  llvm::SetVector<Operation *> cone = getCone(run.back(), contractions);
+  llvm::SetVector<Operation *> path;
+  for (Operation *op : llvm::reverse(cone)) {
+    bool readsPath = llvm::any_of(op->getOperands(), [&](Value operand) {
+      return path.contains(operand.getDefiningOp());
+    });
+    if (readsPath || contractions.contains(op))
+      path.insert(op);
+  }
+  path.insert(tail.begin(), tail.end());
+  llvm::SetVector<Operation *> group;
+  for (Operation *op : path) {
+    addPreparations(op, group);
+    group.insert(op);
+  }
+  return group.takeVector();
+}
+
+SmallVector<Operation *> chimera::getTail(linalg::LinalgOp op) {
+  SmallVector<Operation *> tail;
+  Value value = op->getResult(0);
+  auto count = [](Value value) {
+    return cast<ShapedType>(value.getType()).getNumElements();
+  };
+  while (!value.use_empty()) {
+    Operation *user = *value.user_begin();
+    bool isOnlyUser = llvm::all_of(
+        value.getUsers(), [&](Operation *other) { return other == user; });
+    if (!isOnlyUser || user->getBlock() != op->getBlock() || !isBetween(user) ||
+        count(user->getResult(0)) != count(value))
+      break;
+    tail.push_back(user);
+    value = user->getResult(0);
+  }
+  auto isMere = [](Operation *op) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    return isReshape(op) || (linalgOp && isMovement(linalgOp));
+  };
+  while (!tail.empty() && isMere(tail.back()))
+    tail.pop_back();
+  return tail;
+}
+
+//===----------------------------------------------------------------------===//
+// Explanations
+//===----------------------------------------------------------------------===//
+
+namespace {
+using Step = llvm::function_ref<SmallVector<Operation *>(Operation *)>;
+using Predicate = llvm::function_ref<bool(Operation *)>;
+} // namespace
+
+static SmallVector<Operation *> getConsumers(Operation *op) {
+  SmallVector<Operation *> consumers;
+  for (Operation *user : op->getUsers())
+    if (Operation *beside = getUserBeside(op, user))
+      consumers.push_back(beside);
+  return consumers;
+}
+
+static SmallVector<Operation *> getProducers(Operation *op) {
+  SmallVector<Operation *> producers;
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp();
+        producer && producer->getBlock() == op->getBlock())
+      producers.push_back(producer);
+  return producers;
+}
+
+/// Everything `step` leads to from `op`, nearest first, not going beyond
+/// operations for which `goesOn` does not hold.
+static llvm::SetVector<Operation *> walk(Operation *op, Step step,
+                                         Predicate goesOn) {
+  llvm::SetVector<Operation *> seen;
+  SmallVector<Operation *> found = step(op);
+  seen.insert(found.begin(), found.end());
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (!goesOn(seen[i]))
+      continue;
+    found = step(seen[i]);
+    seen.insert(found.begin(), found.end());
+  }
+  return seen;
+}
+
+static bool isSupported(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && isContractionLike(linalgOp) &&
+         getObstacle(linalgOp) == MissedReason::None;
+}
+
+static bool isAnyContraction(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && isContractionLike(linalgOp);
+}
+
+/// Why `producer` and `consumer`, between which there is a path of elementwise
+/// operations, are in no run: an intermediate is also read by an operation off
+/// the path, which may (as in a softmax) or may not lead to the consumer.
+static MissedReason explainPair(Operation *producer, Operation *consumer) {
+  llvm::SetVector<Operation *> before =
+      walk(consumer, getProducers, [](Operation *) { return true; });
+  llvm::SetVector<Operation *> after = walk(producer, getConsumers, isBetween);
+  bool leadsThere = llvm::any_of(after, [&](Operation *op) {
+    return !isBetween(op) && op != consumer && before.contains(op);
+  });
+  return leadsThere ? MissedReason::UnsupportedBetween
+                    : MissedReason::UsedOutside;
+}
+
+MissedReason chimera::explainNeighbours(linalg::LinalgOp op) {
+  auto goesAnywhere = [](Operation *op) { return !isAnyContraction(op); };
+  for (Operation *other : walk(op, getConsumers, isBetween))
+    if (isSupported(other))
+      return explainPair(op, other);
+  for (Operation *other : walk(op, getProducers, isBetween))
+    if (isSupported(other))
+      return explainPair(other, op);
+  if (llvm::any_of(walk(op, getConsumers, goesAnywhere), isAnyContraction) ||
+      llvm::any_of(walk(op, getProducers, goesAnywhere), isAnyContraction))
+    return MissedReason::UnsupportedBetween;
+  return MissedReason::Alone;
+}

@@ -1,0 +1,268 @@
+//===- FormChains.cpp - Wrap chains of contractions -----------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tries chains on copies: the operations of a candidate are cloned into a
+// `chimera.chain`, which is normalized and analyzed. Only if it comes out in
+// the form that the other passes take do the originals go; otherwise the copy
+// does, and the program is what it was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChainGroup.h"
+#include "NormalizeChain.h"
+
+#include "Chimera/Transforms/ChainAnalysis.h"
+#include "Chimera/Transforms/Passes.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_FORMCHAINSPASS
+#include "Chimera/Transforms/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// One attempt
+//===----------------------------------------------------------------------===//
+
+/// Clones `group`, in program order, into a chain in front of the operation
+/// after its last one. The chain yields what stands for the last one's result.
+static ChainOp cloneIntoChain(ArrayRef<Operation *> group) {
+  Operation *last = group.back();
+  OpBuilder builder(last->getContext());
+  builder.setInsertionPointAfter(last);
+  llvm::SetVector<Value> inputs;
+  llvm::DenseSet<Operation *> members(group.begin(), group.end());
+  for (Operation *op : group) {
+    llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), read);
+    for (Value value : read)
+      if (!members.contains(value.getDefiningOp()))
+        inputs.insert(value);
+  }
+
+  auto chain = ChainOp::create(builder, last->getLoc(), last->getResultTypes(),
+                               inputs.getArrayRef(), nullptr, nullptr);
+  Block &body = chain.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+  builder.setInsertionPointToEnd(&body);
+  for (Operation *op : group)
+    builder.clone(*op, mapping);
+  YieldOp::create(builder, last->getLoc(), mapping.lookup(last->getResult(0)));
+  return chain;
+}
+
+/// What keeps `chain` with `numContractions` from being one, if anything.
+static MissedReason check(ChainOp chain, size_t numContractions) {
+  for (Type type : chain->getOperandTypes())
+    if (!getElementTypeOrSelf(type).isF32())
+      return MissedReason::NotNormalized;
+  FailureOr<ChainAnalysis> analysis = analyzeChain(chain, /*emitErrors=*/false);
+  if (failed(analysis) || analysis->operators.size() != numContractions)
+    return MissedReason::NotNormalized;
+  const model::ChainProblem &problem = analysis->problem;
+  for (model::LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    if (problem.isShared(loop) && !problem.isReduction(loop))
+      return MissedReason::None;
+  return MissedReason::NoCommonLoop;
+}
+
+namespace {
+
+/// A run of contractions with some of the elementwise operations after it, and
+/// the chain that was built for them.
+class Attempt {
+public:
+  Attempt(ContractionRun run, ArrayRef<Operation *> tail)
+      : run(std::move(run)), tail(tail) {}
+
+  /// Builds the chain beside the original operations. The reason says why there
+  /// is none.
+  MissedReason build();
+  /// Puts the chain in the place of the original operations.
+  void commit();
+  /// Takes the chain back.
+  void drop() { formed.erase(); }
+
+  ArrayRef<linalg::LinalgOp> getContractions() const { return run; }
+
+private:
+  ContractionRun run;
+  ArrayRef<Operation *> tail;
+  SmallVector<Operation *> group;
+  FormedChain formed;
+};
+
+} // namespace
+
+MissedReason Attempt::build() {
+  group = getGroup(run, tail);
+  ChainOp chain = cloneIntoChain(group);
+  if (failed(normalizeBody(chain))) {
+    chain.erase();
+    return MissedReason::NotNormalized;
+  }
+  formed = moveBoundaryOut(chain);
+  MissedReason reason = check(formed.chain, run.size());
+  if (reason != MissedReason::None)
+    formed.erase();
+  return reason;
+}
+
+void Attempt::commit() {
+  group.back()->getResult(0).replaceAllUsesWith(formed.result);
+  // Preparations may have other users; those stay.
+  for (Operation *op : llvm::reverse(group))
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class FormChainsPass
+    : public chimera::impl::FormChainsPassBase<FormChainsPass> {
+public:
+  using Base::Base;
+  void runOnOperation() override;
+
+private:
+  void formChains(ArrayRef<linalg::LinalgOp> candidates);
+  void formChainsOfRun(const ContractionRun &run);
+  bool formChain(const ContractionRun &run);
+  ContractionRun findLongestStart(ArrayRef<linalg::LinalgOp> run);
+  void note(ArrayRef<linalg::LinalgOp> run, MissedReason reason);
+  void reportMissed();
+
+  /// The contractions that are in no chain, in the order they were looked at.
+  llvm::MapVector<Operation *, MissedReason> missed;
+};
+
+} // namespace
+
+static remark::RemarkOpts named(StringRef name) {
+  return remark::RemarkOpts::name(name).category("chimera");
+}
+
+void FormChainsPass::note(ArrayRef<linalg::LinalgOp> run, MissedReason reason) {
+  for (linalg::LinalgOp op : run)
+    missed[op] = reason;
+}
+
+void FormChainsPass::reportMissed() {
+  for (auto [op, reason] : missed)
+    remark::missed(op->getLoc(), named("not-in-chain"))
+        << remark::add("not in a chain: {0}", getText(reason).str());
+}
+
+/// Forms a chain of exactly `run`, with as much as possible of what follows it.
+bool FormChainsPass::formChain(const ContractionRun &run) {
+  SmallVector<Operation *> tail = getTail(run.back());
+  MissedReason reason = MissedReason::None;
+  for (size_t length = tail.size() + 1; length-- > 0;) {
+    Attempt attempt(run, ArrayRef(tail).take_front(length));
+    reason = attempt.build();
+    if (reason != MissedReason::None)
+      continue;
+    remark::passed(run.back()->getLoc(), named("chain"))
+        << remark::add("formed a chain of {0} contractions", run.size());
+    for (linalg::LinalgOp op : run)
+      missed.erase(op);
+    attempt.commit();
+    return true;
+  }
+  note(run, reason);
+  return false;
+}
+
+/// The longest part of `run` that forms a chain and holds the first
+/// contraction. Empty if there is none.
+ContractionRun
+FormChainsPass::findLongestStart(ArrayRef<linalg::LinalgOp> run) {
+  ContractionRun longest;
+  llvm::SetVector<Operation *> allowed;
+  for (linalg::LinalgOp last : run) {
+    allowed.insert(last);
+    ContractionRun part = getContractionsReaching(last, allowed);
+    if (part.size() < 2 || part.front() != run.front())
+      continue;
+    Attempt attempt(part, {});
+    if (MissedReason reason = attempt.build(); reason != MissedReason::None) {
+      // Whatever comes later would hold this part.
+      note(part, reason);
+      break;
+    }
+    attempt.drop();
+    longest = part;
+  }
+  return longest;
+}
+
+/// Forms one chain of all of `run` if possible, else several of parts of it,
+/// earlier ones first.
+void FormChainsPass::formChainsOfRun(const ContractionRun &run) {
+  if (formChain(run) || run.size() == 2)
+    return;
+  llvm::SetVector<linalg::LinalgOp> remaining(run.begin(), run.end());
+  while (remaining.size() > 1) {
+    ContractionRun part = findLongestStart(remaining.getArrayRef());
+    if (part.empty() || !formChain(part))
+      part = {remaining.front()};
+    for (linalg::LinalgOp op : part)
+      remaining.remove(op);
+  }
+}
+
+/// Forms the chains among `candidates`, the supported contractions of a block.
+void FormChainsPass::formChains(ArrayRef<linalg::LinalgOp> candidates) {
+  SmallVector<ContractionRun> runs = findRuns(candidates);
+  bool explain = getContext().getRemarkEngine() != nullptr;
+  for (const ContractionRun &run : runs)
+    if (explain && run.size() == 1)
+      note(run, explainNeighbours(run.front()));
+  for (const ContractionRun &run : runs)
+    if (run.size() > 1)
+      formChainsOfRun(run);
+}
+
+void FormChainsPass::runOnOperation() {
+  missed.clear();
+  llvm::MapVector<Block *, SmallVector<linalg::LinalgOp>> candidates;
+  getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<ChainOp, BlockOp, MicroKernelOp>(op))
+      return WalkResult::skip();
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (!linalgOp)
+      return WalkResult::advance();
+    if (isContractionLike(linalgOp)) {
+      MissedReason obstacle = getObstacle(linalgOp);
+      if (obstacle == MissedReason::None)
+        candidates[op->getBlock()].push_back(linalgOp);
+      else
+        note(linalgOp, obstacle);
+    }
+    return WalkResult::skip();
+  });
+  for (auto &[block, contractions] : candidates)
+    formChains(contractions);
+  reportMissed();
+}

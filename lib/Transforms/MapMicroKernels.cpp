@@ -1,0 +1,328 @@
+//===- MapMicroKernels.cpp - Blocks to micro kernels ----------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block says what is computed; here it gets the micro kernel that the target
+// offers, and its operands the layout that kernel reads. An operand is copied
+// where the schedule says so, or where there is no other way; the copy is made
+// outside all loops over which its source does not change, so a tile is packed
+// when it enters the level and not each time it is used.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Target/Target.h"
+#include "Chimera/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_MAPMICROKERNELSPASS
+#include "Chimera/Transforms/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+
+/// Copies the scalar body of `structured` into `region`; constants from outside
+/// move in, since a micro kernel is isolated.
+static void buildKernelBody(OpBuilder &builder, linalg::LinalgOp structured,
+                            Region &region) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block *source = structured.getBlock();
+  Block &body = region.emplaceBlock();
+  IRMapping mapping;
+  for (BlockArgument argument : source->getArguments())
+    mapping.map(argument,
+                body.addArgument(argument.getType(), argument.getLoc()));
+  builder.setInsertionPointToStart(&body);
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(structured->getRegions(), captured);
+  for (Value value : captured)
+    builder.clone(*value.getDefiningOp(), mapping);
+  for (Operation &op : source->without_terminator())
+    builder.clone(op, mapping);
+  SmallVector<Value> yielded;
+  for (Value value : source->getTerminator()->getOperands())
+    yielded.push_back(mapping.lookupOrDefault(value));
+  YieldOp::create(builder, structured.getLoc(), yielded);
+}
+
+/// A micro kernel only knows constants and its operands.
+static bool capturesOnlyConstants(linalg::LinalgOp structured) {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(structured->getRegions(), captured);
+  return llvm::all_of(captured, [](Value value) {
+    Operation *definition = value.getDefiningOp();
+    return definition && definition->hasTrait<OpTrait::ConstantLike>();
+  });
+}
+
+static bool startsFromZero(linalg::LinalgOp structured) {
+  auto fill = structured.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+}
+
+/// A block is mapped if its structured operation reads the block's inputs in
+/// order and updates its output: nothing else happens inside.
+static bool isMappable(BlockOp block) {
+  linalg::LinalgOp structured = block.getStructuredOp();
+  if (structured.getNumDpsInits() != 1 || structured.hasIndexSemantics() ||
+      !capturesOnlyConstants(structured) ||
+      !llvm::all_of(structured.getIndexingMapsArray(), [](AffineMap map) {
+        return map.isProjectedPermutation();
+      }))
+    return false;
+  Value init = structured.getDpsInits()[0];
+  if (startsFromZero(structured))
+    init = init.getDefiningOp<linalg::FillOp>().getOutputs()[0];
+  return init == block.getBody().front().getArguments().back();
+}
+
+namespace {
+
+class BlockMapper {
+public:
+  BlockMapper(BlockOp block, TargetAttrInterface target)
+      : builder(block), block(block), structured(block.getStructuredOp()),
+        target(target) {}
+
+  void map();
+
+private:
+  MicroKernelOp createKernel();
+  void packOperands(MicroKernelOp kernel);
+  void pack(MicroKernelOp kernel, unsigned input, unsigned contiguousDim);
+  void hoistSlices(Value value);
+
+  OpBuilder builder;
+  BlockOp block;
+  linalg::LinalgOp structured;
+  TargetAttrInterface target;
+};
+
+} // namespace
+
+MicroKernelOp BlockMapper::createKernel() {
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (OpOperand *operand : structured.getDpsInputOperands()) {
+    // Scalars that are constant (the value of a fill) are part of the body.
+    Value value = operand->get();
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument)
+      continue;
+    inputs.push_back(block->getOperand(argument.getArgNumber()));
+    maps.push_back(structured.getMatchingIndexingMap(operand));
+  }
+  maps.push_back(
+      structured.getMatchingIndexingMap(structured.getDpsInitOperand(0)));
+  SmallVector<StringRef> iterators;
+  for (utils::IteratorType iterator : structured.getIteratorTypesArray())
+    iterators.push_back(utils::stringifyIteratorType(iterator));
+
+  bool isContraction = structured.getNumReductionLoops() > 0;
+  RegisterTileAttr registers = block.getRegistersAttr();
+  model::RegisterTile tile =
+      registers ? model::RegisterTile{registers.getRows(),
+                                      registers.getVectors(),
+                                      registers.getBroadcasts(),
+                                      registers.getDepth()}
+                : model::RegisterTile{1, 1, 1, 1};
+  return MicroKernelOp::create(
+      builder, block.getLoc(), block.getResult().getType(),
+      isContraction ? MicroKernelKind::Contraction
+                    : MicroKernelKind::Elementwise,
+      inputs, block.getOutput(), builder.getAffineMapArrayAttr(maps),
+      builder.getStrArrayAttr(iterators), block.getExtentsAttr(),
+      target.getMicroKernel(tile), isContraction && startsFromZero(structured));
+}
+
+/// Moves the slices that `value` is cut from as far out as they can go.
+void BlockMapper::hoistSlices(Value value) {
+  auto sliceOp = value.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!sliceOp)
+    return;
+  hoistSlices(sliceOp.getSource());
+  while (auto loop = dyn_cast<scf::ForOp>(sliceOp->getParentOp())) {
+    if (!llvm::all_of(sliceOp->getOperands(), [&](Value operand) {
+          return loop.isDefinedOutsideOfLoop(operand);
+        }))
+      return;
+    sliceOp->moveBefore(loop);
+  }
+}
+
+/// The innermost parallel loop around `op`, or its function: one buffer per
+/// such region is enough, and it must not be shared by others.
+static Block *bufferScope(Operation *op) {
+  if (auto forall = op->getParentOfType<scf::ForallOp>())
+    return forall.getBody();
+  return &op->getParentOfType<FunctionOpInterface>()
+              .getFunctionBody()
+              .front();
+}
+
+void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
+                       unsigned contiguousDim) {
+  Value source = kernel.getInputs()[input];
+  hoistSlices(source);
+
+  // The copy goes right inside the innermost sequential loop that changes its
+  // source.
+  Operation *position = kernel;
+  while (auto loop = dyn_cast<scf::ForOp>(position->getParentOp())) {
+    if (!loop.isDefinedOutsideOfLoop(source))
+      break;
+    position = loop;
+  }
+
+  // The copy has the source's dimensions, the contiguous one last.
+  AffineMap map = kernel.getMaps()[input];
+  SmallVector<unsigned> order;
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    if (map.getDimPosition(i) != contiguousDim)
+      order.push_back(i);
+  order.push_back(*map.getResultPosition(
+      builder.getAffineDimExpr(contiguousDim)));
+
+  Location loc = kernel.getLoc();
+  SmallVector<int64_t> shape;
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+  SmallVector<AffineExpr> packedDims;
+  SmallVector<Attribute> extents;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(position);
+  for (unsigned dim : order) {
+    SmallVector<int64_t> possible =
+        kernel.getExtentsOf(map.getDimPosition(dim));
+    extents.push_back(builder.getI64ArrayAttr(possible));
+    shape.push_back(*llvm::max_element(possible));
+    offsets.push_back(builder.getIndexAttr(0));
+    sizes.push_back(tensor::getMixedSize(builder, loc, source, dim));
+    strides.push_back(builder.getIndexAttr(1));
+    packedDims.push_back(map.getResult(dim));
+  }
+
+  Type elementType = getElementTypeOrSelf(source);
+  Value buffer;
+  {
+    OpBuilder::InsertionGuard scopeGuard(builder);
+    builder.setInsertionPointToStart(bufferScope(kernel));
+    buffer = tensor::EmptyOp::create(builder, loc, shape, elementType);
+  }
+  if (llvm::any_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
+    buffer = tensor::ExtractSliceOp::create(builder, loc, buffer, offsets,
+                                            sizes, strides);
+  SmallVector<unsigned> sourceOrder(order.size());
+  for (auto [packedIndex, dim] : llvm::enumerate(order))
+    sourceOrder[dim] = packedIndex;
+  SmallVector<AffineMap> maps = {
+      AffineMap::getPermutationMap(sourceOrder, builder.getContext()),
+      builder.getMultiDimIdentityMap(order.size())};
+  auto copy = MicroKernelOp::create(
+      builder, loc, buffer.getType(), MicroKernelKind::Pack, source, buffer,
+      builder.getAffineMapArrayAttr(maps),
+      builder.getStrArrayAttr(SmallVector<StringRef>(order.size(), "parallel")),
+      builder.getArrayAttr(extents), kernel.getImplementationAttr(),
+      /*overwrite=*/false);
+  Block &body = copy.getBody().emplaceBlock();
+  body.addArguments({elementType, elementType}, {loc, loc});
+  builder.setInsertionPointToStart(&body);
+  YieldOp::create(builder, loc, body.getArgument(0));
+
+  kernel.getInputsMutable()[input].set(copy.getResult());
+  SmallVector<AffineMap> kernelMaps = kernel.getMaps();
+  kernelMaps[input] = AffineMap::get(kernel.getNumDims(), 0, packedDims,
+                                     builder.getContext());
+  kernel.setIndexingMapsAttr(builder.getAffineMapArrayAttr(kernelMaps));
+}
+
+void BlockMapper::packOperands(MicroKernelOp kernel) {
+  MicroKernelAttrInterface implementation = kernel.getImplementationAttr();
+  if (!implementation || kernel.getKind() != MicroKernelKind::Contraction)
+    return;
+  std::optional<unsigned> contiguousDim =
+      implementation.getContiguousDim(kernel);
+  if (!contiguousDim || !kernel.getExtentsAttr())
+    return;
+  AffineExpr contiguous = builder.getAffineDimExpr(*contiguousDim);
+  ArrayRef<int64_t> packed = block.getPacked().value_or(ArrayRef<int64_t>());
+  int64_t numInputs = kernel.getInputs().size();
+  for (int64_t input = 0; input < numInputs; ++input) {
+    AffineMap map = kernel.getMaps()[input];
+    std::optional<unsigned> result = map.getResultPosition(contiguous);
+    if (!result)
+      continue;
+    bool isLast = *result + 1 == map.getNumResults();
+    if (!isLast || llvm::is_contained(packed, input))
+      pack(kernel, input, *contiguousDim);
+  }
+}
+
+void BlockMapper::map() {
+  MicroKernelOp kernel = createKernel();
+  bool isFill = isa<linalg::FillOp>(structured);
+  if (isFill) {
+    // The value of a fill is a constant, so the body is that constant.
+    Block &body = kernel.getBody().emplaceBlock();
+    Type elementType = getElementTypeOrSelf(kernel.getOutput());
+    body.addArgument(elementType, block.getLoc());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&body);
+    Operation *constant = builder.clone(
+        *structured.getDpsInputs()[0].getDefiningOp());
+    YieldOp::create(builder, block.getLoc(), constant->getResult(0));
+  } else {
+    buildKernelBody(builder, structured, kernel.getBody());
+  }
+  packOperands(kernel);
+  block.getResult().replaceAllUsesWith(kernel.getResult());
+  block.erase();
+}
+
+/// Puts the contents of `block` in its place.
+static void dissolve(BlockOp block) {
+  Block &body = block.getBody().front();
+  for (auto [argument, operand] :
+       llvm::zip_equal(body.getArguments(), block->getOperands()))
+    argument.replaceAllUsesWith(operand);
+  Operation *yield = body.getTerminator();
+  block.getResult().replaceAllUsesWith(yield->getOperand(0));
+  block->getBlock()->getOperations().splice(Block::iterator(block),
+                                            body.getOperations(), body.begin(),
+                                            Block::iterator(yield));
+  block.erase();
+}
+
+namespace {
+struct MapMicroKernelsPass
+    : chimera::impl::MapMicroKernelsPassBase<MapMicroKernelsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<BlockOp> blocks;
+    getOperation()->walk([&](BlockOp block) { blocks.push_back(block); });
+    if (blocks.empty())
+      return;
+    FailureOr<TargetAttrInterface> targetAttr =
+        resolveTarget(getOperation(), target);
+    if (failed(targetAttr))
+      return signalPassFailure();
+    for (BlockOp block : blocks) {
+      if (isMappable(block))
+        BlockMapper(block, *targetAttr).map();
+      else
+        dissolve(block);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,97 @@
+//===- ScheduleConversion.cpp - Schedules to and from attributes ----------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Transforms/ScheduleConversion.h"
+
+using namespace mlir;
+using namespace chimera;
+
+static std::optional<model::LoopId> findLoop(const model::ChainProblem &problem,
+                                             StringRef name) {
+  for (auto [id, loop] : llvm::enumerate(problem.loops))
+    if (loop.name == name)
+      return id;
+  return std::nullopt;
+}
+
+FailureOr<model::Schedule>
+chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
+                         const ChainAnalysis &analysis) {
+  const model::ChainProblem &problem = analysis.problem;
+  model::Schedule schedule;
+  SmallVector<int64_t> extents;
+  for (const model::Loop &loop : problem.loops)
+    extents.push_back(loop.extent);
+
+  for (LevelScheduleAttr level : attribute.getLevels()) {
+    model::LevelSchedule &order = schedule.levels.emplace_back();
+    order.name = level.getName().str();
+    for (TiledLoopAttr loop : level.getOrder()) {
+      std::optional<model::LoopId> id = findLoop(problem, loop.getName());
+      if (!id) {
+        InFlightDiagnostic diagnostic = chain.emitError("schedule names loop '")
+                                        << loop.getName()
+                                        << "', but the chain's loops are ";
+        llvm::interleaveComma(problem.loops, diagnostic,
+                              [&](const model::Loop &known) {
+                                diagnostic << known.name;
+                              });
+        return diagnostic;
+      }
+      if (loop.getTile() > extents[*id])
+        return chain.emitError("schedule gives loop '")
+               << loop.getName() << "' a tile of " << loop.getTile()
+               << " at level '" << level.getName() << "', but its extent there "
+               << "is " << extents[*id];
+      extents[*id] = loop.getTile();
+      order.order.push_back({*id, loop.getTile()});
+    }
+  }
+
+  schedule.numParallel = attribute.getParallel();
+  RegisterTileAttr registers = attribute.getRegisters();
+  schedule.registerTile = {registers.getRows(), registers.getVectors(),
+                           registers.getBroadcasts(), registers.getDepth()};
+  for (int64_t input : attribute.getPacked()) {
+    if (input >= static_cast<int64_t>(chain.getInputs().size()))
+      return chain.emitError("schedule packs input ")
+             << input << ", but the chain has " << chain.getInputs().size();
+    Value argument = chain.getBody().getArgument(input);
+    for (auto [id, value] : llvm::enumerate(analysis.tensors))
+      if (value == argument)
+        schedule.packed.push_back(id);
+  }
+  return schedule;
+}
+
+RegisterTileAttr chimera::getRegisterTileAttr(MLIRContext *context,
+                                              const model::RegisterTile &tile) {
+  return RegisterTileAttr::get(context, tile.rows, tile.vectors,
+                               tile.broadcasts, tile.depth);
+}
+
+ScheduleAttr chimera::convertSchedule(MLIRContext *context,
+                                      const model::Schedule &schedule,
+                                      const ChainAnalysis &analysis) {
+  SmallVector<LevelScheduleAttr> levels;
+  for (const model::LevelSchedule &level : schedule.levels) {
+    SmallVector<TiledLoopAttr> order;
+    for (const model::TiledLoop &loop : level.order)
+      order.push_back(TiledLoopAttr::get(
+          context, analysis.problem.loops[loop.loop].name, loop.tile));
+    levels.push_back(LevelScheduleAttr::get(context, level.name, order));
+  }
+  llvm::SmallSetVector<int64_t, 4> packed;
+  for (model::TensorId tensor : schedule.packed)
+    if (auto argument = dyn_cast<BlockArgument>(analysis.tensors[tensor]))
+      packed.insert(argument.getArgNumber());
+  return ScheduleAttr::get(
+      context, levels, schedule.numParallel,
+      getRegisterTileAttr(context, schedule.registerTile),
+      packed.getArrayRef());
+}
