@@ -1,0 +1,27 @@
+//===- Passes.h - Conversions of back ends ----------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_CONVERSION_PASSES_H
+#define CHIMERA_CONVERSION_PASSES_H
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/Pass/Pass.h"
+
+namespace chimera {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "Chimera/Conversion/Passes.h.inc"
+
+/// Attaches the emission of `#chimera.outer_product` micro kernels.
+void registerX86VectorMicroKernels(mlir::DialectRegistry &registry);
+
+} // namespace chimera
+
+#endif // CHIMERA_CONVERSION_PASSES_H

@@ -1,0 +1,139 @@
+//===- MicroKernelEmitter.cpp - What all vector micro kernels share -------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MicroKernelEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace chimera;
+
+MicroKernelEmitter::MicroKernelEmitter(OpBuilder &builder, MicroKernelOp op,
+                                       int64_t lanes, ArrayRef<int64_t> extents)
+    : builder(builder), op(op), lanes(lanes), extents(extents),
+      maps(op.getMaps()) {
+  AffineMap output = maps.back();
+  vectorDim = output.getDimPosition(output.getNumResults() - 1);
+}
+
+bool MicroKernelEmitter::isContiguous(unsigned operand) const {
+  AffineMap map = maps[operand];
+  auto type = dyn_cast<MemRefType>(op->getOperand(operand).getType());
+  if (!type || map.getNumResults() == 0 ||
+      map.getDimPosition(map.getNumResults() - 1) != vectorDim)
+    return false;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1;
+}
+
+Value MicroKernelEmitter::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc(), value);
+}
+
+Value MicroKernelEmitter::add(Value index, int64_t offset) {
+  if (offset == 0)
+    return index;
+  return arith::AddIOp::create(builder, loc(), index, constant(offset));
+}
+
+VectorType MicroKernelEmitter::vectorType(Type elementType) const {
+  return VectorType::get({lanes}, elementType);
+}
+
+Value MicroKernelEmitter::mask(int64_t count) {
+  return vector::CreateMaskOp::create(builder, loc(),
+                                      vectorType(builder.getI1Type()),
+                                      ValueRange{constant(count)});
+}
+
+SmallVector<Value> MicroKernelEmitter::indices(unsigned operand,
+                                               ArrayRef<Value> point) {
+  SmallVector<Value> result;
+  for (unsigned i = 0; i < maps[operand].getNumResults(); ++i)
+    result.push_back(point[maps[operand].getDimPosition(i)]);
+  return result;
+}
+
+Value MicroKernelEmitter::loadVector(unsigned operand, ArrayRef<Value> point,
+                                     int64_t count) {
+  Value memref = op->getOperand(operand);
+  VectorType type = vectorType(getElementTypeOrSelf(memref));
+  SmallVector<Value> position = indices(operand, point);
+  if (count >= lanes)
+    return vector::LoadOp::create(builder, loc(), type, memref, position);
+  Value zero = arith::ConstantOp::create(builder, loc(), type,
+                                         builder.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(builder, loc(), type, memref, position,
+                                      mask(count), zero);
+}
+
+Value MicroKernelEmitter::loadBroadcast(unsigned operand,
+                                        ArrayRef<Value> point) {
+  Value scalar = op->getOperand(operand);
+  if (isa<MemRefType>(scalar.getType()))
+    scalar = memref::LoadOp::create(builder, loc(), scalar,
+                                    indices(operand, point));
+  return vector::BroadcastOp::create(builder, loc(),
+                                     vectorType(scalar.getType()), scalar);
+}
+
+void MicroKernelEmitter::storeVector(Value vector, ArrayRef<Value> point,
+                                     int64_t count) {
+  SmallVector<Value> position = indices(outputIndex(), point);
+  Value memref = op.getOutput();
+  if (count >= lanes)
+    vector::StoreOp::create(builder, loc(), vector, memref, position);
+  else
+    vector::MaskedStoreOp::create(builder, loc(), memref, position, mask(count),
+                                  vector);
+}
+
+void MicroKernelEmitter::buildLoop(int64_t lower, int64_t upper, int64_t step,
+                                   LoopBody body) {
+  buildLoop(lower, upper, step, ValueRange(),
+            [&](Value iv, ValueRange) -> SmallVector<Value> {
+              body(iv);
+              return {};
+            });
+}
+
+SmallVector<Value> MicroKernelEmitter::buildLoop(int64_t lower, int64_t upper,
+                                                 int64_t step,
+                                                 ValueRange carried,
+                                                 CarryingLoopBody body) {
+  if (lower >= upper)
+    return carried;
+  if (lower + step >= upper)
+    return body(constant(lower), carried);
+  auto loop =
+      scf::ForOp::create(builder, loc(), constant(lower), constant(upper),
+                         constant(step), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> results =
+      body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!results.empty())
+    scf::YieldOp::create(builder, loc(), results);
+  return loop.getResults();
+}
+
+void MicroKernelEmitter::buildNest(ArrayRef<unsigned> dims,
+                                   SmallVectorImpl<Value> &point,
+                                   llvm::function_ref<void()> body) {
+  if (dims.empty())
+    return body();
+  buildLoop(0, extents[dims.front()], 1, [&](Value iv) {
+    point[dims.front()] = iv;
+    buildNest(dims.drop_front(), point, body);
+  });
+}

@@ -1,0 +1,111 @@
+//===- MicroKernelEmitter.h - What all vector micro kernels share -*- C++ -*-=//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A micro kernel is emitted for known extents: every loop bound is a constant
+// and only the last vector of a row can be partial. This class holds the
+// operands of one kernel with such extents, and generates accesses and loops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CONVERSION_MICROKERNELEMITTER_H
+#define CHIMERA_LIB_CONVERSION_MICROKERNELEMITTER_H
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace chimera {
+
+/// The extents a kernel is specialised for, one per dimension.
+using Extents = llvm::SmallVector<int64_t>;
+
+class MicroKernelEmitter {
+public:
+  MicroKernelEmitter(mlir::OpBuilder &builder, MicroKernelOp op, int64_t lanes,
+                     llvm::ArrayRef<int64_t> extents);
+
+  /// The dimension along which vectors run: the last one of the output.
+  unsigned getVectorDim() const { return vectorDim; }
+
+protected:
+  /// True if operand `operand` has neighbours along the vector dimension next
+  /// to each other in memory.
+  bool isContiguous(unsigned operand) const;
+  bool indexes(unsigned operand, unsigned dim) const {
+    return maps[operand].isFunctionOfDim(dim);
+  }
+  unsigned outputIndex() const { return maps.size() - 1; }
+
+  /// The indices of operand `operand` at `point`, one index per dimension of
+  /// the iteration space.
+  llvm::SmallVector<mlir::Value> indices(unsigned operand,
+                                         llvm::ArrayRef<mlir::Value> point);
+  /// A vector of operand `operand` starting at `point`; only the first `count`
+  /// lanes touch memory.
+  mlir::Value loadVector(unsigned operand, llvm::ArrayRef<mlir::Value> point,
+                         int64_t count);
+  /// The element of operand `operand` at `point`, in every lane.
+  mlir::Value loadBroadcast(unsigned operand,
+                            llvm::ArrayRef<mlir::Value> point);
+  void storeVector(mlir::Value vector, llvm::ArrayRef<mlir::Value> point,
+                   int64_t count);
+  /// The first `count` lanes.
+  mlir::Value mask(int64_t count);
+
+  mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value index, int64_t offset);
+  mlir::VectorType vectorType(mlir::Type elementType) const;
+  mlir::Location loc() { return op.getLoc(); }
+
+  using LoopBody = llvm::function_ref<void(mlir::Value)>;
+  using CarryingLoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::Value, mlir::ValueRange)>;
+  /// `for iv = lower to upper step step`, left out if there is one trip only.
+  void buildLoop(int64_t lower, int64_t upper, int64_t step, LoopBody body);
+  /// The same with values carried from one iteration to the next.
+  llvm::SmallVector<mlir::Value> buildLoop(int64_t lower, int64_t upper,
+                                           int64_t step,
+                                           mlir::ValueRange carried,
+                                           CarryingLoopBody body);
+  /// Nested loops of step one over `dims`, which are set in `point`.
+  void buildNest(llvm::ArrayRef<unsigned> dims,
+                 llvm::SmallVectorImpl<mlir::Value> &point,
+                 llvm::function_ref<void()> body);
+
+  mlir::OpBuilder &builder;
+  MicroKernelOp op;
+  int64_t lanes;
+  Extents extents;
+  llvm::SmallVector<mlir::AffineMap> maps;
+  unsigned vectorDim;
+};
+
+/// Emits `op`, a contraction, as outer products on `tile`. Fails, having
+/// emitted nothing, if an operand that the vector dimension indexes is not
+/// contiguous along it.
+llvm::LogicalResult emitOuterProduct(mlir::OpBuilder &builder, MicroKernelOp op,
+                                     int64_t lanes,
+                                     const model::RegisterTile &tile,
+                                     llvm::ArrayRef<int64_t> extents);
+
+/// Emits `op`, an elementwise operation or a copy, one vector at a time. Fails,
+/// having emitted nothing, if the body has an operation without vector form or
+/// an operand is not contiguous.
+llvm::LogicalResult emitElementwise(mlir::OpBuilder &builder, MicroKernelOp op,
+                                    int64_t lanes,
+                                    llvm::ArrayRef<int64_t> extents);
+
+/// Emits `op`, a copy that exchanges the contiguous dimension for another, by
+/// transposing squares of `lanes` x `lanes` elements in registers.
+llvm::LogicalResult emitTransposedCopy(mlir::OpBuilder &builder,
+                                       MicroKernelOp op, int64_t lanes,
+                                       llvm::ArrayRef<int64_t> extents);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_CONVERSION_MICROKERNELEMITTER_H

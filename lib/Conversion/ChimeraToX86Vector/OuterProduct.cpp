@@ -1,0 +1,238 @@
+//===- OuterProduct.cpp - Contractions on vector registers ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Algorithm 2 of the paper: a register tile of MI x NI accumulators is loaded
+// (or zeroed), updated by KI outer products of MI broadcast elements and NI
+// vectors per iteration of the reduction, and stored.
+//
+//   for panels of NI vectors           one operand's panel stays in L1
+//     for groups of MI rows
+//       accumulators
+//       for the reduction, KI steps at a time
+//         NI vector loads, MI broadcasts, MI * NI FMAs
+//
+// Extents are split evenly, so that edges are nearly as large as full tiles,
+// and the last vector of a row is masked. Every element is accumulated in the
+// order of the reduction whatever the tiles are: results do not depend on them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MicroKernelEmitter.h"
+
+#include "Chimera/Model/Algorithms.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+class OuterProductEmitter : public MicroKernelEmitter {
+public:
+  OuterProductEmitter(OpBuilder &builder, MicroKernelOp op, int64_t lanes,
+                      const model::RegisterTile &tile,
+                      ArrayRef<int64_t> extents)
+      : MicroKernelEmitter(builder, op, lanes, extents), tile(tile) {}
+
+  LogicalResult emit();
+
+private:
+  void chooseDims();
+  void emitPanels();
+  void emitRows(Value column, int64_t vectors, int64_t columns);
+  void emitTile(Value row, int64_t rows, Value column, int64_t vectors,
+                int64_t columns);
+  SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried,
+                                   int64_t rows, int64_t vectors,
+                                   int64_t columns);
+  SmallVector<Value> emitSteps(Value first, int64_t steps,
+                               SmallVector<Value> carried, int64_t rows,
+                               int64_t vectors, int64_t columns);
+  /// Lanes of vector `index` of a panel `columns` elements wide.
+  int64_t lanesOf(int64_t index, int64_t columns) const {
+    return std::min(lanes, columns - index * lanes);
+  }
+  /// The point of accumulator (row, vector) of the current register tile.
+  SmallVector<Value> pointOf(int64_t row, int64_t vector);
+
+  const model::RegisterTile &tile;
+  std::optional<unsigned> rowDim;
+  SmallVector<unsigned> reductionDims, outerDims;
+  /// The current register tile's origin, and the current reduction step.
+  SmallVector<Value> point;
+};
+
+} // namespace
+
+/// Rows are the longest dimension of the output that the streamed operand does
+/// not have, so that its vectors are reused; the other dimensions are loops.
+void OuterProductEmitter::chooseDims() {
+  auto isStreamed = [&](unsigned dim) {
+    return llvm::any_of(llvm::seq<unsigned>(0, 2), [&](unsigned operand) {
+      return indexes(operand, vectorDim) && indexes(operand, dim);
+    });
+  };
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
+    if (op.isReduction(dim)) {
+      reductionDims.push_back(dim);
+      continue;
+    }
+    if (dim == vectorDim || isStreamed(dim))
+      continue;
+    if (!rowDim || extents[dim] >= extents[*rowDim])
+      rowDim = dim;
+  }
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
+    if (!op.isReduction(dim) && dim != vectorDim && dim != rowDim)
+      outerDims.push_back(dim);
+}
+
+LogicalResult OuterProductEmitter::emit() {
+  for (unsigned operand = 0; operand < maps.size(); ++operand)
+    if (indexes(operand, vectorDim) && !isContiguous(operand))
+      return failure();
+  chooseDims();
+  point.assign(op.getNumDims(), Value());
+  buildNest(outerDims, point, [&] { emitPanels(); });
+  return success();
+}
+
+void OuterProductEmitter::emitPanels() {
+  int64_t columns = extents[vectorDim];
+  int64_t vectors = llvm::divideCeil(columns, lanes);
+  model::BalancedSplit split = model::splitEvenly(vectors, tile.vectors);
+  int64_t wide = split.size * lanes, narrow = (split.size - 1) * lanes;
+  int64_t middle = split.large * wide;
+  // The panel that holds the partial vector is emitted by itself; the others
+  // are full.
+  auto emitGroup = [&](int64_t begin, int64_t count, int64_t width,
+                       int64_t panelVectors) {
+    int64_t end = begin + count * width;
+    bool hasPartial = end > columns;
+    int64_t fullEnd = hasPartial ? end - width : end;
+    buildLoop(begin, fullEnd, width,
+              [&](Value column) { emitRows(column, panelVectors, width); });
+    if (hasPartial)
+      emitRows(constant(fullEnd), panelVectors, columns - fullEnd);
+  };
+  emitGroup(0, split.large, wide, split.size);
+  if (split.small)
+    emitGroup(middle, split.small, narrow, split.size - 1);
+}
+
+void OuterProductEmitter::emitRows(Value column, int64_t vectors,
+                                   int64_t columns) {
+  int64_t extent = rowDim ? extents[*rowDim] : 1;
+  model::BalancedSplit split = model::splitEvenly(extent, tile.rows);
+  int64_t middle = split.large * split.size;
+  buildLoop(0, middle, split.size, [&](Value row) {
+    emitTile(row, split.size, column, vectors, columns);
+  });
+  if (split.small)
+    buildLoop(middle, extent, split.size - 1, [&](Value row) {
+      emitTile(row, split.size - 1, column, vectors, columns);
+    });
+}
+
+SmallVector<Value> OuterProductEmitter::pointOf(int64_t row, int64_t vector) {
+  SmallVector<Value> result = point;
+  if (rowDim)
+    result[*rowDim] = add(point[*rowDim], row);
+  result[vectorDim] = add(point[vectorDim], vector * lanes);
+  return result;
+}
+
+void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
+                                   int64_t vectors, int64_t columns) {
+  if (rowDim)
+    point[*rowDim] = row;
+  point[vectorDim] = column;
+  SmallVector<Value> accumulators;
+  VectorType type = vectorType(getElementTypeOrSelf(op.getOutput()));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j)
+      accumulators.push_back(
+          op.getOverwrite()
+              ? arith::ConstantOp::create(builder, loc(), type,
+                                          builder.getZeroAttr(type))
+                    .getResult()
+              : loadVector(outputIndex(), pointOf(i, j), lanesOf(j, columns)));
+  accumulators = emitReduction(0, accumulators, rows, vectors, columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j)
+      storeVector(accumulators[i * vectors + j], pointOf(i, j),
+                  lanesOf(j, columns));
+}
+
+/// The loops over the reduction dimensions from `depth` on; the innermost runs
+/// KI steps per iteration, and what is left of its extent after the loop.
+SmallVector<Value>
+OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
+                                   int64_t rows, int64_t vectors,
+                                   int64_t columns) {
+  unsigned dim = reductionDims[depth];
+  if (depth + 1 < reductionDims.size())
+    return buildLoop(0, extents[dim], 1, carried,
+                     [&](Value iv, ValueRange values) {
+                       point[dim] = iv;
+                       return emitReduction(depth + 1,
+                                            SmallVector<Value>(values), rows,
+                                            vectors, columns);
+                     });
+  int64_t unroll = std::min(tile.depth, extents[dim]);
+  int64_t left = extents[dim] % unroll;
+  carried = buildLoop(0, extents[dim] - left, unroll, carried,
+                      [&](Value iv, ValueRange values) {
+                        return emitSteps(iv, unroll,
+                                         SmallVector<Value>(values), rows,
+                                         vectors, columns);
+                      });
+  if (left == 0)
+    return carried;
+  return emitSteps(constant(extents[dim] - left), left, carried, rows, vectors,
+                   columns);
+}
+
+SmallVector<Value>
+OuterProductEmitter::emitSteps(Value first, int64_t steps,
+                               SmallVector<Value> carried, int64_t rows,
+                               int64_t vectors, int64_t columns) {
+  unsigned dim = reductionDims.back();
+  for (int64_t step = 0; step < steps; ++step) {
+    point[dim] = add(first, step);
+    // An operand has one value per row, per vector, or for both.
+    llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t>, Value> loaded;
+    auto load = [&](unsigned operand, int64_t i, int64_t j) {
+      bool alongRows = rowDim && indexes(operand, *rowDim);
+      bool alongVectors = indexes(operand, vectorDim);
+      Value &value = loaded[{operand, alongRows ? i : 0, alongVectors ? j : 0}];
+      if (!value)
+        value = alongVectors
+                    ? loadVector(operand, pointOf(i, j), lanesOf(j, columns))
+                    : loadBroadcast(operand, pointOf(i, j));
+      return value;
+    };
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value lhs = load(0, i, j), rhs = load(1, i, j);
+        Value &accumulator = carried[i * vectors + j];
+        accumulator =
+            vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator);
+      }
+  }
+  return carried;
+}
+
+LogicalResult chimera::emitOuterProduct(OpBuilder &builder, MicroKernelOp op,
+                                        int64_t lanes,
+                                        const model::RegisterTile &tile,
+                                        ArrayRef<int64_t> extents) {
+  return OuterProductEmitter(builder, op, lanes, tile, extents).emit();
+}
