@@ -1,0 +1,33 @@
+//===- InitAll.cpp - Register everything ----------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/InitAll.h"
+
+#include "Chimera/Conversion/Passes.h"
+#include "Chimera/Transforms/Passes.h"
+#include "Chimera/Transforms/Pipelines.h"
+
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+
+using namespace mlir;
+
+void chimera::registerAllDialects(DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<ChimeraDialect>();
+  registerBufferizableOpInterfaceExternalModels(registry);
+  registerX86VectorMicroKernels(registry);
+}
+
+void chimera::registerAllPasses() {
+  registerChimeraTransformsPasses();
+  registerChimeraConversionPasses();
+  registerPipelines();
+}

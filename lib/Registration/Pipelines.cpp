@@ -1,0 +1,143 @@
+//===- Pipelines.cpp - The stages put together ----------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Transforms/Pipelines.h"
+
+#include "Chimera/Conversion/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Dialect/Tosa/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace chimera;
+
+void chimera::buildFrontEndPipeline(OpPassManager &pm) {
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(tosa::createTosaToLinalgNamed());
+  func.addPass(tosa::createTosaToLinalg());
+  func.addPass(createTosaToArithPass());
+  func.addPass(createTosaToTensorPass());
+  func.addPass(createCanonicalizerPass());
+}
+
+void chimera::buildPlanningPipeline(OpPassManager &pm,
+                                    const PipelineOptions &options) {
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createFormChainsPass());
+  SchedulePassOptions schedule;
+  schedule.target = options.target;
+  schedule.threads = options.threads;
+  schedule.fuse = options.fuse;
+  func.addPass(createSchedulePass(schedule));
+}
+
+/// Tensors to memrefs, on-chip buffers on the stack of the thread that uses
+/// them, results through pointers if asked for.
+static void addBufferization(OpPassManager &pm, bool outParams) {
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  bufferize.bufferAlignment = 64;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  if (outParams) {
+    bufferization::BufferResultsToOutParamsPassOptions results;
+    results.hoistStaticAllocs = true;
+    results.modifyPublicFunctions = true;
+    pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
+  }
+  // Schedules keep what a thread needs within its share of the caches; larger
+  // buffers than this are better taken from the heap.
+  bufferization::PromoteBuffersToStackPassOptions promote;
+  promote.maxAllocSizeInBytes = 1 << 20;
+  pm.addNestedPass<func::FuncOp>(
+      bufferization::createPromoteBuffersToStackPass(promote));
+  bufferization::BufferDeallocationPipelineOptions deallocation;
+  bufferization::buildBufferDeallocationPipeline(pm, deallocation);
+  pm.addPass(createConvertBufferizationToMemRefPass());
+  // Copies of a buffer to itself go once their two names are one.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+}
+
+/// scf, memref, vector, omp and the rest to the LLVM dialect.
+static void addLLVMLowering(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
+  pm.addNestedPass<func::FuncOp>(memref::createFoldMemRefAliasOpsPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createConvertSCFToOpenMPPass());
+  pm.addPass(createCanonicalizerPass());
+  // Scopes of stack buffers have one block each, so they go before the control
+  // flow does.
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertOpenMPToLLVMPass());
+  pm.addPass(createConvertToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void chimera::buildLoweringPipeline(OpPassManager &pm,
+                                    const PipelineOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createTilePass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  MapMicroKernelsPassOptions map;
+  map.target = options.target;
+  pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
+  pm.addPass(createCanonicalizerPass());
+  addBufferization(pm, options.outParams);
+  pm.addPass(createConvertChimeraToX86VectorPass());
+  addLLVMLowering(pm);
+}
+
+void chimera::registerPipelines() {
+  PassPipelineRegistration<PipelineOptions>(
+      "chimera-planning-pipeline",
+      "Form chains and decide how each runs; everything stays on tensors",
+      [](OpPassManager &pm, const PipelineOptions &options) {
+        buildFrontEndPipeline(pm);
+        buildPlanningPipeline(pm, options);
+      });
+  PassPipelineRegistration<PipelineOptions>(
+      "chimera-lowering-pipeline",
+      "From scheduled chains to the LLVM dialect; schedules are taken as they "
+      "are",
+      buildLoweringPipeline);
+  PassPipelineRegistration<PipelineOptions>(
+      "chimera-pipeline",
+      "From linalg on tensors to the LLVM dialect: form, plan, tile and lower "
+      "chains",
+      [](OpPassManager &pm, const PipelineOptions &options) {
+        buildFrontEndPipeline(pm);
+        buildPlanningPipeline(pm, options);
+        buildLoweringPipeline(pm, options);
+      });
+}

@@ -1,0 +1,117 @@
+//===- Check.cpp - Comparison with the reference --------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+
+#include "Chimera/Runner/Float64.h"
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::run;
+using namespace chimera::runner;
+using llvm::Error;
+using llvm::Expected;
+
+//===----------------------------------------------------------------------===//
+// TensorList
+//===----------------------------------------------------------------------===//
+
+Expected<TensorList> TensorList::allocate(llvm::ArrayRef<ValueType> types) {
+  TensorList list;
+  for (const ValueType &type : types) {
+    Expected<Tensor> tensor = Tensor::allocate(type);
+    if (!tensor)
+      return tensor.takeError();
+    list.tensors.push_back(std::move(*tensor));
+  }
+  return list;
+}
+
+void TensorList::fillRandom(uint64_t seed) {
+  for (auto [index, tensor] : llvm::enumerate(tensors))
+    tensor.fillRandom(seed, index);
+}
+
+llvm::SmallVector<Tensor *> TensorList::getPointers() {
+  return llvm::map_to_vector(tensors, [](Tensor &tensor) { return &tensor; });
+}
+
+//===----------------------------------------------------------------------===//
+// Reference
+//===----------------------------------------------------------------------===//
+
+/// Rounding to the narrowest type of a program decides how exact it can be.
+static double getTolerance(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  if (usesType(module, BFloat16Type::get(context)) ||
+      usesType(module, Float16Type::get(context)))
+    return 2e-2;
+  if (usesType(module, Float32Type::get(context)))
+    return 1e-5;
+  if (usesType(module, Float64Type::get(context)))
+    return 1e-12;
+  return 0;
+}
+
+Expected<Reference> Reference::create(ModuleOp module,
+                                      unsigned optimizationLevel) {
+  Reference reference;
+  CompileOptions options;
+  options.lowering = Lowering::Reference;
+  options.optimizationLevel = optimizationLevel;
+  OwningOpRef<ModuleOp> linalg = module.clone();
+  if (needsFrontEnd(*linalg))
+    if (Error error = runFrontEnd(*linalg))
+      return error;
+  reference.description = "plain loops";
+  reference.tolerance = getTolerance(*linalg);
+  if (usesType(*linalg, Float32Type::get(module.getContext())))
+    if (OwningOpRef<ModuleOp> wide = convertToFloat64(*linalg)) {
+      linalg = std::move(wide);
+      options.lowering = Lowering::FastReference;
+      reference.description += " in f64";
+    }
+  Expected<std::unique_ptr<Program>> program = compile(*linalg, options);
+  if (!program)
+    return program.takeError();
+  reference.program = std::move(*program);
+  return reference;
+}
+
+Expected<Deviation> Reference::check(llvm::StringRef function,
+                                     TensorList &arguments,
+                                     TensorList &results) {
+  auto *signature =
+      llvm::find_if(program->getFunctions(), [&](const runner::Function &f) {
+        return f.name == function;
+      });
+  if (signature == program->getFunctions().end())
+    return llvm::createStringError("the reference has no function '" +
+                                   function + "'");
+  TensorList wideArguments;
+  for (auto [type, tensor] :
+       llvm::zip(signature->arguments, arguments.tensors)) {
+    Expected<Tensor> wide = tensor.convertTo(type.element);
+    if (!wide)
+      return wide.takeError();
+    wideArguments.tensors.push_back(std::move(*wide));
+  }
+  Expected<TensorList> expected = TensorList::allocate(signature->results);
+  if (!expected)
+    return expected.takeError();
+  Expected<Call> call = program->bind(function, wideArguments.getPointers(),
+                                      expected->getPointers());
+  if (!call)
+    return call.takeError();
+  (*call)();
+  Deviation deviation;
+  for (auto [actual, reference] :
+       llvm::zip(results.tensors, expected->tensors))
+    deviation.merge(compare(actual, reference));
+  return deviation;
+}

@@ -1,0 +1,171 @@
+//===- Options.cpp - Command line of chimera-run --------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Parsed by hand: LLVM's command line would offer the options of every library
+// that is linked in.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <limits>
+
+using namespace chimera;
+using namespace chimera::run;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::StringRef;
+
+const char *const chimera::run::kUsage =
+    R"(chimera-run: compile a program, run it, check it, time it, explain it
+
+usage: chimera-run FILE.mlir [options]
+
+FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
+
+  --entry=NAME      function to run (default: main, or the only public one);
+                    --entry='*' checks every public function, without timing
+  --target=NAME     machine to compile for (default: host)
+  --threads=N       threads to run on (default: the target's cores)
+  --input=X.npy     an argument; repeat in order; the rest is random
+  --output=Y.npy    write a result; repeat in order
+  --seed=N          seed of random arguments, below 2^32 (default: 0)
+  --fuse=MODE       auto: where it is predicted to gain (default),
+                    never, always
+  --json=PATH       write the report as JSON; "-" prints it instead of the table
+  --no-check        do not compare with plain loops in higher precision
+  --no-time         do not measure times
+  --emit=KIND       do not run; write mlir (as planned), llvm, asm, obj or so
+  -o PATH           where to (default: standard output for text, else FILE's
+                    name with .o or .so)
+  --help            this text
+
+Exit status: 0 if all is well, 1 on errors and failed checks, 2 on wrong usage.
+)";
+
+template <typename T>
+static Error parseNumber(StringRef name, StringRef value, T least, T most,
+                         T &result) {
+  if (value.getAsInteger(10, result) || result < least || result > most)
+    return createStringError(name + " takes a number from " +
+                             llvm::Twine(least) + " to " + llvm::Twine(most) +
+                             ", got '" + value + "'");
+  return Error::success();
+}
+
+static Error parseFuse(StringRef value, FuseMode &fuse) {
+  std::optional<FuseMode> mode =
+      llvm::StringSwitch<std::optional<FuseMode>>(value)
+          .Case("auto", FuseMode::Auto)
+          .Case("never", FuseMode::Never)
+          .Case("always", FuseMode::Always)
+          .Default(std::nullopt);
+  if (!mode)
+    return createStringError("--fuse takes auto, never or always, got '" +
+                             value + "'");
+  fuse = *mode;
+  return Error::success();
+}
+
+static Error parseEmit(StringRef value, Emit &emit) {
+  emit = llvm::StringSwitch<Emit>(value)
+             .Case("mlir", Emit::MLIR)
+             .Case("llvm", Emit::LLVM)
+             .Case("asm", Emit::Assembly)
+             .Case("obj", Emit::Object)
+             .Case("so", Emit::SharedLibrary)
+             .Default(Emit::Nothing);
+  if (emit == Emit::Nothing)
+    return createStringError(
+        "--emit takes mlir, llvm, asm, obj or so, got '" + value + "'");
+  return Error::success();
+}
+
+/// An option without a value. Returns false if `name` is none.
+static bool parseFlag(StringRef name, Options &options) {
+  if (name == "--no-check")
+    options.check = false;
+  else if (name == "--no-time")
+    options.time = false;
+  else if (name == "--help" || name == "-h")
+    options.help = true;
+  else
+    return false;
+  return true;
+}
+
+static Error parseValue(StringRef name, StringRef value, Options &options) {
+  constexpr int64_t maxThreads = 1024;
+  if (name == "--threads")
+    return parseNumber<int64_t>(name, value, 1, maxThreads, options.threads);
+  if (name == "--seed")
+    return parseNumber<uint64_t>(
+        name, value, 0, std::numeric_limits<uint32_t>::max(), options.seed);
+  if (name == "--fuse")
+    return parseFuse(value, options.fuse);
+  if (name == "--emit")
+    return parseEmit(value, options.emit);
+
+  std::string *text = llvm::StringSwitch<std::string *>(name)
+                          .Case("--entry", &options.entry)
+                          .Case("--target", &options.target)
+                          .Case("--json", &options.json)
+                          .Case("-o", &options.outputFile)
+                          .Default(nullptr);
+  if (name == "--input")
+    text = &options.inputs.emplace_back();
+  if (name == "--output")
+    text = &options.outputs.emplace_back();
+  if (!text)
+    return createStringError("unknown option '" + name + "'; see --help");
+  if (value.empty())
+    return createStringError(name + " needs a value");
+  *text = value.str();
+  return Error::success();
+}
+
+static Error checkCombination(const Options &options) {
+  if (options.help)
+    return Error::success();
+  if (options.file.empty())
+    return createStringError("no input file; see --help");
+  if (!options.outputFile.empty() && options.emit == Emit::Nothing)
+    return createStringError("-o goes with --emit; results go to --output");
+  if (options.entry == "*" &&
+      !(options.inputs.empty() && options.outputs.empty()))
+    return createStringError("--entry=* takes no --input and no --output");
+  return Error::success();
+}
+
+llvm::Expected<Options>
+chimera::run::parseOptions(llvm::ArrayRef<const char *> arguments) {
+  Options options;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    StringRef argument = arguments[i];
+    if (argument == "-" || !argument.starts_with("-")) {
+      if (!options.file.empty())
+        return createStringError("more than one input file: '" + options.file +
+                                 "' and '" + argument + "'");
+      options.file = argument.str();
+      continue;
+    }
+    if (parseFlag(argument, options))
+      continue;
+    auto [name, value] = argument.split('=');
+    if (argument == "-o" && i + 1 < arguments.size())
+      value = arguments[++i];
+    if (Error error = parseValue(name, value, options))
+      return error;
+  }
+  if (Error error = checkCombination(options))
+    return error;
+  return options;
+}

@@ -1,0 +1,50 @@
+//===- Options.h - Command line of chimera-run ------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_TOOLS_CHIMERA_RUN_OPTIONS_H
+#define CHIMERA_TOOLS_CHIMERA_RUN_OPTIONS_H
+
+#include "Chimera/Transforms/Passes.h"
+
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace chimera::run {
+
+enum class Emit { Nothing, MLIR, LLVM, Assembly, Object, SharedLibrary };
+
+struct Options {
+  std::string file;
+  /// Empty: `main`, or the only public function. "*": check all of them.
+  std::string entry;
+  std::string target = "host";
+  /// 0: one per core of the target.
+  int64_t threads = 0;
+  std::vector<std::string> inputs, outputs;
+  uint64_t seed = 0;
+  FuseMode fuse = FuseMode::Auto;
+  /// Empty: no JSON. "-": standard output, in place of the table.
+  std::string json;
+  bool check = true;
+  bool time = true;
+  Emit emit = Emit::Nothing;
+  /// Where `emit` writes; empty for its default.
+  std::string outputFile;
+  bool help = false;
+};
+
+/// What `--help` prints.
+extern const char *const kUsage;
+
+llvm::Expected<Options> parseOptions(llvm::ArrayRef<const char *> arguments);
+
+} // namespace chimera::run
+
+#endif // CHIMERA_TOOLS_CHIMERA_RUN_OPTIONS_H

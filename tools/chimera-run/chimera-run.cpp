@@ -1,0 +1,621 @@
+//===- chimera-run.cpp - Compile, run, check, time, explain ---------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiles a program in process, runs it, compares its results with plain loops
+// in higher precision, measures it against unfused code and the machine's peak,
+// and prints what was decided and why.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "Options.h"
+
+#include "Chimera/Runner/Report.h"
+#include "Chimera/Runner/Work.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <csignal>
+#include <cstring>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::run;
+using namespace chimera::runner;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+
+//===----------------------------------------------------------------------===//
+// Last resorts
+//===----------------------------------------------------------------------===//
+
+/// What the process was doing when a signal came.
+static const char *volatile phase = "starting";
+
+/// Only calls what is safe in a signal handler.
+static void reportSignal(int signal) {
+  auto print = [](const char *text) {
+    (void)!write(STDERR_FILENO, text, std::strlen(text));
+  };
+  print("chimera-run: error: ");
+  print(signal == SIGABRT  ? "aborted"
+        : signal == SIGILL ? "illegal instruction"
+        : signal == SIGFPE ? "arithmetic exception"
+                           : "invalid memory access");
+  print(" while ");
+  print(phase);
+  print("\n");
+  _exit(1);
+}
+
+static void reportFatalError(void *, const char *reason, bool) {
+  llvm::errs() << "chimera-run: error: " << reason << " while " << phase << '\n';
+  _exit(1);
+}
+
+/// Programs can divide by zero or fail an assertion of their own; whatever
+/// happens, the user gets one line and an exit status.
+static void installHandlers() {
+  llvm::install_fatal_error_handler(reportFatalError);
+  llvm::install_bad_alloc_error_handler(reportFatalError);
+  // A stack of its own, for when the stack is what overflowed.
+  static char stack[1 << 16];
+  stack_t alternative = {};
+  alternative.ss_sp = stack;
+  alternative.ss_size = sizeof(stack);
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action = {};
+  action.sa_handler = reportSignal;
+  action.sa_flags = SA_ONSTACK;
+  for (int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV})
+    sigaction(signal, &action, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+static CompileOptions getCompileOptions(const Options &options) {
+  CompileOptions result;
+  result.target = options.target;
+  result.threads = options.threads;
+  result.fuse = options.fuse;
+  return result;
+}
+
+static Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
+  SmallVector<func::FuncOp> publics;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic())
+      publics.push_back(function);
+  for (func::FuncOp function : publics)
+    if (function.getName() == (name.empty() ? "main" : name))
+      return function;
+  if (name.empty() && publics.size() == 1)
+    return publics.front();
+  if (!name.empty())
+    return createStringError("no public function '" + name + "'");
+  return createStringError(publics.empty()
+                               ? "the file has no public function"
+                               : "the file has several public functions and "
+                                 "none is named 'main'; choose with --entry");
+}
+
+/// Refuses programs that would not fit before anything is allocated.
+static Error checkMemory(func::FuncOp function, const Options &options) {
+  double needed = estimateBytes(function), available = getAvailableBytes();
+  auto refuse = [&](double bytes, StringRef what, StringRef advice) {
+    return createStringError(
+        "'%s' needs %.1f GB for its arguments, results and largest "
+        "intermediate%s; this machine has %.1f GB available%s",
+        function.getName().str().c_str(), 1e-9 * bytes, what.str().c_str(),
+        1e-9 * available, advice.str().c_str());
+  };
+  if (needed > available)
+    return refuse(needed, "", "");
+  // The reference takes twice as much in f64; unfused code has its own results.
+  if (options.check && 3.5 * needed > available)
+    return refuse(3.5 * needed, " and for the check", "; try --no-check");
+  return Error::success();
+}
+
+/// Reads the inputs that are given and makes up the others.
+static Expected<TensorList> makeArguments(const runner::Function &function,
+                                          const Options &options) {
+  if (options.inputs.size() > function.arguments.size())
+    return createStringError("'%s' has %zu arguments, but %zu inputs are given",
+                             function.name.c_str(), function.arguments.size(),
+                             options.inputs.size());
+  if (options.outputs.size() > function.results.size())
+    return createStringError("'%s' has %zu results, but %zu outputs are asked "
+                             "for",
+                             function.name.c_str(), function.results.size(),
+                             options.outputs.size());
+  Expected<TensorList> arguments = TensorList::allocate(function.arguments);
+  if (!arguments)
+    return arguments;
+  arguments->fillRandom(options.seed);
+  for (auto [index, path] : llvm::enumerate(options.inputs)) {
+    Expected<Tensor> tensor = readNpy(path);
+    if (!tensor)
+      return tensor.takeError();
+    const ValueType &type = function.arguments[index];
+    if (tensor->getType().element != type.element ||
+        tensor->getType().shape != type.shape)
+      return createStringError(path + " holds " + tensor->getType().str() +
+                               ", but argument " + llvm::Twine(index) +
+                               " of '" + function.name + "' is " + type.str());
+    arguments->tensors[index] = std::move(*tensor);
+  }
+  return arguments;
+}
+
+namespace {
+/// A compiled program with what is known from compiling it.
+struct Compiled {
+  std::unique_ptr<Program> program;
+  double seconds = 0, objectSeconds = 0;
+};
+} // namespace
+
+static Expected<Compiled> compileTimed(ModuleOp module,
+                                       const CompileOptions &options) {
+  phase = "compiling";
+  Compiled compiled;
+  std::optional<Expected<LoweredModule>> lowered;
+  compiled.seconds = timeOnce([&] { lowered.emplace(lower(module, options)); });
+  if (!*lowered)
+    return lowered->takeError();
+  std::optional<Expected<std::unique_ptr<llvm::MemoryBuffer>>> object;
+  compiled.objectSeconds = timeOnce([&] {
+    object.emplace(emitCode(**lowered, llvm::CodeGenFileType::ObjectFile));
+  });
+  if (!*object)
+    return object->takeError();
+  compiled.seconds += compiled.objectSeconds;
+  Expected<std::unique_ptr<Program>> program =
+      Program::load(std::move(**object), std::move((*lowered)->functions));
+  if (!program)
+    return program.takeError();
+  compiled.program = std::move(*program);
+  return compiled;
+}
+
+//===----------------------------------------------------------------------===//
+// Running one function
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One function compiled, run, checked and timed.
+class Session {
+public:
+  Session(const Options &options, ModuleOp module, func::FuncOp entry,
+          TargetAttrInterface target, double parseSeconds)
+      : options(options), module(module), entry(entry), target(target) {
+    report.file = options.file;
+    report.entry = entry.getName().str();
+    report.target = options.target;
+    report.seed = options.seed;
+    report.threads = resolveThreads(target, options.threads);
+    report.machine = describeMachine(target, report.threads);
+    report.compileSeconds = parseSeconds;
+  }
+
+  /// Fails if something could not be done. A check that fails is a success
+  /// here: `passed` tells.
+  Error run();
+
+  Report report;
+  bool passed = true;
+  double tolerance = 0;
+
+private:
+  Error compileEntry();
+  Error check();
+  Error measure();
+  Error measureReference();
+  Error writeOutputs();
+
+  const Options &options;
+  ModuleOp module;
+  func::FuncOp entry;
+  TargetAttrInterface target;
+  std::unique_ptr<Program> program;
+  TensorList arguments, results;
+};
+} // namespace
+
+Error Session::compileEntry() {
+  CompileOptions compileOptions = getCompileOptions(options);
+  compileOptions.onPlanned = [&](ModuleOp planned) {
+    if (auto function = planned.lookupSymbol<func::FuncOp>(report.entry))
+      report.plan = describePlan(function);
+  };
+  Expected<Compiled> compiled = compileTimed(module, compileOptions);
+  if (!compiled)
+    return compiled.takeError();
+  report.compileSeconds += compiled->seconds;
+  report.objectSeconds = compiled->objectSeconds;
+  program = std::move(compiled->program);
+  return Error::success();
+}
+
+Error Session::check() {
+  phase = "compiling the reference";
+  Expected<Reference> reference =
+      Reference::create(module, /*optimizationLevel=*/3);
+  if (!reference)
+    return reference.takeError();
+  phase = "running the reference";
+  Expected<Deviation> deviation =
+      reference->check(report.entry, arguments, results);
+  if (!deviation)
+    return deviation.takeError();
+  report.deviation = *deviation;
+  report.reference = reference->description;
+  tolerance = reference->tolerance;
+  passed = deviation->maxRel <= tolerance;
+  return Error::success();
+}
+
+Error Session::measureReference() {
+  phase = "timing plain code";
+  CompileOptions compileOptions;
+  compileOptions.lowering = Lowering::Reference;
+  Expected<std::unique_ptr<Program>> plain = compile(module, compileOptions);
+  if (!plain)
+    return plain.takeError();
+  Expected<Call> call = (*plain)->bind(report.entry, arguments.getPointers(),
+                                       results.getPointers());
+  if (!call)
+    return call.takeError();
+  report.referenceSeconds = timeOnce(*call);
+  return Error::success();
+}
+
+/// The element type whose arithmetic the program's peak is about.
+static ElementKind getPeakKind(const runner::Function &function) {
+  for (const ValueType &type : function.results)
+    if (type.element == ElementKind::F64)
+      return ElementKind::F64;
+  return ElementKind::F32;
+}
+
+Error Session::measure() {
+  phase = "timing";
+  Expected<Call> fused = program->bind(report.entry, arguments.getPointers(),
+                                       results.getPointers());
+  if (!fused)
+    return fused.takeError();
+  ElementKind kind = getPeakKind(program->getFunctions().front());
+  double peak = measurePeak(report.threads, kind);
+  if (options.fuse == FuseMode::Never) {
+    report.time = report.unfusedTime = timeInTurns({*fused}).front();
+  } else {
+    CompileOptions unfusedOptions = getCompileOptions(options);
+    unfusedOptions.fuse = FuseMode::Never;
+    Expected<std::unique_ptr<Program>> unfused =
+        compile(module, unfusedOptions);
+    if (!unfused)
+      return unfused.takeError();
+    Expected<Call> call = (*unfused)->bind(
+        report.entry, arguments.getPointers(), results.getPointers());
+    if (!call)
+      return call.takeError();
+    SmallVector<Samples> samples = timeInTurns({*fused, *call});
+    report.time = samples[0];
+    report.unfusedTime = samples[1];
+  }
+  report.peakFlops = std::max(peak, measurePeak(report.threads, kind));
+  report.multiplyAdds = countWork(entry).multiplyAdds;
+  return Error::success();
+}
+
+Error Session::writeOutputs() {
+  for (auto [path, tensor] : llvm::zip(options.outputs, results.tensors))
+    if (Error error = writeNpy(path, tensor))
+      return error;
+  return Error::success();
+}
+
+Error Session::run() {
+  Expected<runner::Function> signature = getSignature(entry);
+  if (!signature)
+    return signature.takeError();
+  if (Error error = checkRunsHere(target))
+    return error;
+  if (Error error = checkMemory(entry, options))
+    return error;
+  Expected<TensorList> made = makeArguments(*signature, options);
+  if (!made)
+    return made.takeError();
+  arguments = std::move(*made);
+  Expected<TensorList> allocated = TensorList::allocate(signature->results);
+  if (!allocated)
+    return allocated.takeError();
+  results = std::move(*allocated);
+
+  if (Error error = compileEntry())
+    return error;
+  phase = "running the program";
+  setNumThreads(report.threads);
+  Expected<Call> call = program->bind(report.entry, arguments.getPointers(),
+                                      results.getPointers());
+  if (!call)
+    return call.takeError();
+  (*call)();
+  if (Error error = writeOutputs())
+    return error;
+  if (options.check)
+    if (Error error = check())
+      return error;
+  if (options.time)
+    if (Error error = measure())
+      return error;
+  if (options.time && options.check)
+    return measureReference();
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Modes
+//===----------------------------------------------------------------------===//
+
+/// Writes `text` to a file or, for "-", to standard output.
+static Error writeText(StringRef path, StringRef text) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error, llvm::sys::fs::OF_None);
+  if (error)
+    return createStringError(path + ": " + error.message());
+  os << text;
+  os.flush();
+  if (!os.has_error())
+    return Error::success();
+  std::string message = os.error().message();
+  os.clear_error();
+  return createStringError(path + ": " + message);
+}
+
+static Error writeJSON(StringRef path, llvm::json::Object object) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::formatv("{0:2}", llvm::json::Value(std::move(object))) << '\n';
+  return writeText(path, text);
+}
+
+static Error makeCheckError(StringRef function, const Deviation &deviation,
+                            double tolerance) {
+  return createStringError("'%s' differs from the reference: max_rel_error "
+                           "%.2e, allowed are %.0e",
+                           function.str().c_str(), deviation.maxRel, tolerance);
+}
+
+static Error runEntry(const Options &options, ModuleOp module,
+                      TargetAttrInterface target, double parseSeconds) {
+  Expected<func::FuncOp> entry = findEntry(module, options.entry);
+  if (!entry)
+    return entry.takeError();
+  Session session(options, module, *entry, target, parseSeconds);
+  if (Error error = session.run())
+    return error;
+  if (options.json != "-")
+    session.report.print(llvm::outs());
+  if (!options.json.empty())
+    if (Error error = writeJSON(options.json, session.report.toJSON()))
+      return error;
+  if (session.passed)
+    return Error::success();
+  llvm::outs().flush();
+  return makeCheckError(session.report.entry, *session.report.deviation,
+                        session.tolerance);
+}
+
+/// Runs `function` of `program` on random arguments and compares.
+static Expected<Deviation> checkFunction(const runner::Function &function,
+                                         Program &program,
+                                         Reference &reference, uint64_t seed) {
+  Expected<TensorList> arguments = TensorList::allocate(function.arguments);
+  if (!arguments)
+    return arguments.takeError();
+  arguments->fillRandom(seed);
+  Expected<TensorList> results = TensorList::allocate(function.results);
+  if (!results)
+    return results.takeError();
+  Expected<Call> call = program.bind(function.name, arguments->getPointers(),
+                                     results->getPointers());
+  if (!call)
+    return call.takeError();
+  phase = "running a program";
+  (*call)();
+  phase = "running a reference";
+  return reference.check(function.name, *arguments, *results);
+}
+
+/// Checks every public function, for many small programs in one process.
+static Error checkAll(const Options &options, ModuleOp module,
+                      TargetAttrInterface target, double parseSeconds) {
+  if (Error error = checkRunsHere(target))
+    return error;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function.isPublic())
+      continue;
+    if (Error error = getSignature(function).takeError())
+      return error;
+    if (Error error = checkMemory(function, options))
+      return error;
+  }
+  llvm::StringMap<PlanReport> plans;
+  CompileOptions compileOptions = getCompileOptions(options);
+  compileOptions.onPlanned = [&](ModuleOp planned) {
+    for (auto function : planned.getOps<func::FuncOp>())
+      plans[function.getName()] = describePlan(function);
+  };
+  Expected<Compiled> compiled = compileTimed(module, compileOptions);
+  if (!compiled)
+    return compiled.takeError();
+  phase = "compiling the reference";
+  // Small programs: compiling the reference well would take longer than running
+  // it.
+  Expected<Reference> reference =
+      Reference::create(module, /*optimizationLevel=*/1);
+  if (!reference)
+    return reference.takeError();
+
+  Report report;
+  report.file = options.file;
+  report.entry = "*";
+  report.target = options.target;
+  report.seed = options.seed;
+  report.threads = resolveThreads(target, options.threads);
+  report.compileSeconds = parseSeconds + compiled->seconds;
+  report.objectSeconds = compiled->objectSeconds;
+  setNumThreads(report.threads);
+  llvm::json::Array functions;
+  Error failures = Error::success();
+  for (const runner::Function &function : compiled->program->getFunctions()) {
+    Expected<Deviation> deviation = checkFunction(
+        function, *compiled->program, *reference, options.seed);
+    if (!deviation)
+      return llvm::joinErrors(std::move(failures), deviation.takeError());
+    bool passed = deviation->maxRel <= reference->tolerance;
+    if (!passed)
+      failures = llvm::joinErrors(
+          std::move(failures),
+          makeCheckError(function.name, *deviation, reference->tolerance));
+    Report one;
+    one.deviation = *deviation;
+    one.plan = std::move(plans[function.name]);
+    llvm::json::Object all = one.toJSON();
+    functions.push_back(llvm::json::Object{
+        {"entry", function.name},
+        {"passed", passed},
+        {"max_abs_error", std::move(all["max_abs_error"])},
+        {"max_rel_error", std::move(all["max_rel_error"])},
+        {"chains", std::move(all["chains"])}});
+    if (options.json != "-")
+      llvm::outs() << (passed ? "passed " : "FAILED ") << function.name
+                   << llvm::format("  max rel error %.2e\n", deviation->maxRel);
+  }
+  llvm::outs().flush();
+  if (options.json.empty())
+    return failures;
+  llvm::json::Object object = report.toJSON();
+  object["functions"] = std::move(functions);
+  return llvm::joinErrors(std::move(failures),
+                          writeJSON(options.json, std::move(object)));
+}
+
+static Error emitMLIR(const Options &options, ModuleOp module,
+                      StringRef path) {
+  OwningOpRef<ModuleOp> planned = module.clone();
+  if (Error error = plan(*planned, getCompileOptions(options)))
+    return error;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  planned->print(os);
+  os << '\n';
+  return writeText(path, text);
+}
+
+static Error emitSharedLibrary(StringRef object, StringRef path) {
+  SmallString<128> temporary;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("chimera", "o", temporary))
+    return createStringError("no temporary file: " + error.message());
+  llvm::FileRemover remover(temporary);
+  if (Error error = writeText(temporary, object))
+    return error;
+  return linkSharedLibrary(temporary, path);
+}
+
+static Error emit(const Options &options, ModuleOp module) {
+  phase = "compiling";
+  bool isText = options.emit != Emit::Object &&
+                options.emit != Emit::SharedLibrary;
+  std::string path = options.outputFile;
+  if (path.empty())
+    path = isText ? "-"
+                  : (llvm::sys::path::stem(options.file) +
+                     (options.emit == Emit::Object ? ".o" : ".so"))
+                        .str();
+  if (options.emit == Emit::MLIR)
+    return emitMLIR(options, module, path);
+  Expected<LoweredModule> lowered = lower(module, getCompileOptions(options));
+  if (!lowered)
+    return lowered.takeError();
+  if (options.emit == Emit::LLVM) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << *lowered->module;
+    return writeText(path, text);
+  }
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> code =
+      emitCode(*lowered, options.emit == Emit::Assembly
+                             ? llvm::CodeGenFileType::AssemblyFile
+                             : llvm::CodeGenFileType::ObjectFile);
+  if (!code)
+    return code.takeError();
+  if (options.emit == Emit::SharedLibrary)
+    return emitSharedLibrary((*code)->getBuffer(), path);
+  return writeText(path, (*code)->getBuffer());
+}
+
+static Error runTool(const Options &options, MLIRContext &context) {
+  phase = "reading the program";
+  std::optional<Expected<OwningOpRef<ModuleOp>>> module;
+  double parseSeconds =
+      timeOnce([&] { module.emplace(parseFile(options.file, &context)); });
+  if (!*module)
+    return module->takeError();
+  Expected<TargetAttrInterface> target = getTargetOf(***module, options.target);
+  if (!target)
+    return target.takeError();
+  if (options.emit != Emit::Nothing)
+    return emit(options, ***module);
+  if (options.entry == "*")
+    return checkAll(options, ***module, *target, parseSeconds);
+  return runEntry(options, ***module, *target, parseSeconds);
+}
+
+/// Every error is one line.
+static void printErrors(Error error) {
+  llvm::handleAllErrors(std::move(error), [](const llvm::ErrorInfoBase &info) {
+    std::string message = info.message();
+    llvm::errs() << "chimera-run: error: "
+                 << StringRef(message).rtrim().split('\n').first << '\n';
+  });
+}
+
+int main(int argc, char **argv) {
+  installHandlers();
+  Expected<Options> options = parseOptions(
+      llvm::ArrayRef<const char *>(argv, argc).drop_front(argc > 0));
+  if (!options) {
+    printErrors(options.takeError());
+    return 2;
+  }
+  if (options->help) {
+    llvm::outs() << kUsage;
+    return 0;
+  }
+  DialectRegistry registry;
+  registerDialects(registry);
+  // Threads of the compiler would only be in the way of those that are timed.
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  if (Error error = runTool(*options, context)) {
+    printErrors(std::move(error));
+    return 1;
+  }
+  return 0;
+}
