@@ -44,7 +44,7 @@ static ParseResult parseLoopOrder(AsmParser &parser,
   return parser.parseCommaSeparatedList([&]() -> ParseResult {
     SMLoc loc = parser.getCurrentLocation();
     std::string name;
-    int64_t tile;
+    int64_t tile = 0;
     if (parseLoopName(parser, name) || parser.parseEqual() ||
         parser.parseInteger(tile))
       return failure();

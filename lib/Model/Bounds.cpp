@@ -11,8 +11,9 @@
 // algorithm, tiled or not, as long as none of them is done twice. docs/model.md
 // has the proofs; the names B0 to B4 are those used there.
 //
-// All sizes are in bytes. The work of a contraction is weighted with the root of
-// its tensors' element sizes, which makes the element-counting proof go through.
+// All sizes are in bytes. The work of a contraction is weighted with the root
+// of its tensors' element sizes, which makes the element-counting proof go
+// through.
 //
 //===----------------------------------------------------------------------===//
 
@@ -100,8 +101,7 @@ bool BoundCalculator::isContraction(const Operator &op) const {
   });
 }
 
-TensorId BoundCalculator::otherInput(const Operator &op,
-                                     TensorId known) const {
+TensorId BoundCalculator::otherInput(const Operator &op, TensorId known) const {
   return op.inputs[0] == known ? op.inputs[1] : op.inputs[0];
 }
 
@@ -158,8 +158,7 @@ int64_t BoundCalculator::run() const {
     if (problem.operators.size() == 1)
       bound = contractionBound();
     if (problem.operators.size() == 2 &&
-        is_contained(problem.operators[1].inputs,
-                     problem.operators[0].output))
+        is_contained(problem.operators[1].inputs, problem.operators[0].output))
       bound = chainBound();
   }
   bound += epilogueBytes() - overshoot;

@@ -8,13 +8,13 @@
 //
 // The heart of the model. Every tensor has one buffer per level, and the buffer
 // belongs to the body of the innermost loop that indexes the tensor: it is
-// filled when the body is entered and written back when it is left. So the loops
-// inside that body cost nothing, the loops that index the tensor walk over it
-// once together, and every other loop around repeats the walk. Parts are clipped
-// at the edges, so a walk moves the tensor's size and never more.
+// filled when the body is entered and written back when it is left. So the
+// loops inside that body cost nothing, the loops that index the tensor walk
+// over it once together, and every other loop around repeats the walk. Parts
+// are clipped at the edges, so a walk moves the tensor's size and never more.
 //
-// An intermediate has one buffer for all levels: the one that the shared path of
-// the whole schedule leaves room for.
+// An intermediate has one buffer for all levels: the one that the shared path
+// of the whole schedule leaves room for.
 //
 // Operands of an epilogue are streamed: their volume counts, but they occupy no
 // buffer.
@@ -187,9 +187,10 @@ void Evaluator::countEpilogue(unsigned op, Evaluation &result) const {
   ArrayRef<NestLoop> around = tree.shared;
   TensorId output = user.output;
   if (problem.tensors[output].role == Role::Output) {
-    around = ArrayRef<NestLoop>(paths[op]).take_while([&](const NestLoop &loop) {
-      return problem.indexes(output, loop.loop);
-    });
+    around =
+        ArrayRef<NestLoop>(paths[op]).take_while([&](const NestLoop &loop) {
+          return problem.indexes(output, loop.loop);
+        });
     // Is the finished part more than one buffer, it passes once more.
     if (bodyDepth(output, paths[op]) > around.size()) {
       result.traffic[output].readBytes += bytesOf(output);

@@ -109,8 +109,7 @@ ChainProblem Isolator::run() {
 
 } // namespace
 
-ChainProblem chimera::model::isolate(const ChainProblem &problem,
-                                     unsigned op) {
+ChainProblem chimera::model::isolate(const ChainProblem &problem, unsigned op) {
   return Isolator(problem, problem.operators[op]).run();
 }
 
@@ -130,21 +129,29 @@ static bool judgeUnfused(const ChainProblem &problem, const Machine &machine,
   return true;
 }
 
+/// Bytes of `level` and of everything nearer to the cores, registers included,
+/// of all threads together: a bound has to allow for all of them.
+static int64_t nearBytes(const ChainProblem &problem, const Machine &machine,
+                         int64_t threads, unsigned level) {
+  int64_t elementBytes = 0;
+  for (const Tensor &tensor : problem.tensors)
+    elementBytes = std::max(elementBytes, tensor.elementBytes);
+  const VectorUnit &unit = machine.unit;
+  int64_t bytes = threads * unit.registers * unit.lanes * elementBytes;
+  for (const MemoryLevel &near : ArrayRef(machine.levels).drop_front(level)) {
+    int64_t sharers = std::max<int64_t>(1, near.sharers);
+    bytes += divideCeilSigned(threads, sharers) * near.capacityBytes;
+  }
+  return bytes;
+}
+
 Verdict chimera::model::judge(const ChainProblem &problem,
                               const Machine &machine,
                               const SolveOptions &options) {
   Verdict verdict;
-  // The bound's memory is the level with everything nearer to the core, of all
-  // threads together.
-  for (unsigned level = 0; level < machine.levels.size(); ++level) {
-    int64_t bytes =
-        machine.unit.registers * machine.unit.lanes * 4 * options.threads;
-    for (const MemoryLevel &near : ArrayRef(machine.levels).drop_front(level)) {
-      int64_t copies = divideCeilSigned(options.threads, near.sharers);
-      bytes += near.capacityBytes * copies;
-    }
-    verdict.boundBytes.push_back(lowerBound(problem, bytes));
-  }
+  for (unsigned level = 0; level < machine.levels.size(); ++level)
+    verdict.boundBytes.push_back(lowerBound(
+        problem, nearBytes(problem, machine, options.threads, level)));
   verdict.fused = solve(problem, machine, options);
   bool canSplit = judgeUnfused(problem, machine, options, verdict);
   if (!verdict.fused)

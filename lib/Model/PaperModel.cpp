@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Algorithm 1 line by line, so that its figures can be set beside the exact ones.
-// It knows inputs and outputs of the operators only (no epilogue operands), pads
-// edges (footprint times trips), lets one-trip loops end reuse, charges an
-// accumulator once and counts no buffer outside the operator that uses it.
+// Algorithm 1 line by line, so that its figures can be set beside the exact
+// ones. It knows inputs and outputs of the operators only (no epilogue
+// operands), pads edges (footprint times trips), lets one-trip loops end reuse,
+// charges an accumulator once and counts no buffer outside the operator that
+// uses it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +31,8 @@ int64_t footprintOf(const Tensor &tensor, ArrayRef<int64_t> tiles) {
 }
 
 bool isPrivate(const ChainProblem &problem, LoopId loop) {
-  return count_if(problem.operators, [&](const Operator &op) {
-           return op.hasLoop(loop);
-         }) == 1;
+  return count_if(problem.operators,
+                  [&](const Operator &op) { return op.hasLoop(loop); }) == 1;
 }
 
 /// Lines 8 to 15: the movement of one tensor of one operator.

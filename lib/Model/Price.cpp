@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Equations 2 and 3 of the paper, with the arithmetic as one more stage that can
-// be the slowest, the cores that share a level, and the cost of bringing operands
-// into the shape the micro kernel wants.
+// Equations 2 and 3 of the paper, with the arithmetic as one more stage that
+// can be the slowest, the cores that share a level, and the cost of bringing
+// operands into the shape the micro kernel wants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,8 @@ int64_t Pricer::capacityAt(const Schedule &schedule, unsigned level) const {
     insideParallelLoops |= !schedule.levels[index].order.empty();
   if (!insideParallelLoops || schedule.numParallel == 0)
     return memory.usableBytes();
-  return memory.usableBytes() / std::min(threads, memory.sharers);
+  int64_t sharers = std::clamp<int64_t>(memory.sharers, 1, threads);
+  return memory.usableBytes() / sharers;
 }
 
 double Pricer::combine(ArrayRef<double> seconds) {
@@ -79,8 +80,7 @@ double Pricer::combine(ArrayRef<double> seconds) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-SmallVector<PartList, 6>
-Pricer::partsOfLoops(const Schedule &schedule) const {
+SmallVector<PartList, 6> Pricer::partsOfLoops(const Schedule &schedule) const {
   SmallVector<PartList, 6> parts;
   for (const Loop &loop : problem.loops)
     parts.push_back({{loop.extent, 1}});
@@ -112,9 +112,9 @@ double Pricer::cachedBlockCycles(const RegisterTile &tile, int64_t rows,
   auto [entry, isNew] =
       blockCache.try_emplace(BlockKey(rows, columns, depth, shape), 0);
   if (isNew)
-    entry->second = blockCycles(machine.unit, tile, rows, columns, depth,
-                                loadsOutput) +
-                    blockSetupCycles;
+    entry->second =
+        blockCycles(machine.unit, tile, rows, columns, depth, loadsOutput) +
+        blockSetupCycles;
   return entry->second;
 }
 
@@ -147,12 +147,12 @@ double Pricer::operatorCycles(const Operator &op, ArrayRef<PartList> parts,
   for (Parts row : rows)
     for (Parts column : parts[op.vectorLoop])
       for (Parts depth : depths) {
-        double fresh = cachedBlockCycles(tile, row.size, column.size,
-                                         depth.size, false);
-        double loaded =
-            first == 1.0 ? fresh
-                         : cachedBlockCycles(tile, row.size, column.size,
-                                             depth.size, true);
+        double fresh =
+            cachedBlockCycles(tile, row.size, column.size, depth.size, false);
+        double loaded = first == 1.0
+                            ? fresh
+                            : cachedBlockCycles(tile, row.size, column.size,
+                                                depth.size, true);
         cycles += row.count * column.count * depth.count *
                   (first * fresh + (1 - first) * loaded);
       }
@@ -163,8 +163,7 @@ double Pricer::epilogueCycles(const Operator &op) const {
   if (!op.hasEpilogue && op.epilogue.empty())
     return 0;
   const VectorUnit &unit = machine.unit;
-  double vectors =
-      static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
+  double vectors = static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
   double loads = 1 + op.epilogue.size();
   return vectors * (op.epilogueCost / unit.fmaPerCycle +
                     loads / unit.loadsPerCycle + 1 / unit.storesPerCycle);
@@ -185,9 +184,8 @@ double Pricer::idealSeconds(const Schedule &schedule) const {
 
 /// The register tiles worth comparing for blocks of at most this size: no tile
 /// that another one contains, as blocks are cut into equal parts anyway.
-SmallVector<RegisterTile, 8> Pricer::registerTilesFor(int64_t rows,
-                                                      int64_t columns,
-                                                      int64_t depth) const {
+SmallVector<RegisterTile, 8>
+Pricer::registerTilesFor(int64_t rows, int64_t columns, int64_t depth) const {
   int64_t vectors = divideCeilSigned(columns, machine.unit.lanes);
   SmallVector<RegisterTile, 8> clipped;
   for (RegisterTile tile : registerTiles) {
@@ -228,11 +226,11 @@ double Pricer::chooseRegisterTile(Schedule &schedule) const {
   for (const RegisterTile &tile : registerTilesFor(rows, columns, depth)) {
     double cycles = arithmeticCycles(parts, tile);
     // Equal times: the tile with fewer loads per multiply-add.
-    bool better = cycles < best * (1 - 1e-9) ||
-                  (cycles < best * (1 + 1e-9) &&
-                   tile.rows * tile.vectors * (chosen.rows + chosen.vectors) >
-                       chosen.rows * chosen.vectors *
-                           (tile.rows + tile.vectors));
+    bool better =
+        cycles < best * (1 - 1e-9) ||
+        (cycles < best * (1 + 1e-9) &&
+         tile.rows * tile.vectors * (chosen.rows + chosen.vectors) >
+             chosen.rows * chosen.vectors * (tile.rows + tile.vectors));
     if (chosen.rows && !better)
       continue;
     best = cycles;
@@ -279,8 +277,8 @@ bool Pricer::computeConflict(TensorId operand, ArrayRef<int64_t> tiles) const {
   const MemoryLevel &cache = machine.levels.back();
   if (cache.ways == 0)
     return false;
-  int64_t sets =
-      std::max<int64_t>(1, cache.capacityBytes / (cache.lineBytes * cache.ways));
+  int64_t sets = std::max<int64_t>(1, cache.capacityBytes /
+                                          (cache.lineBytes * cache.ways));
   int64_t allowed = std::max<int64_t>(1, cache.ways * waysShare);
   const Tensor &tensor = problem.tensors[operand];
   // Runs of neighbouring elements take whole lines; the other dimensions step
@@ -339,8 +337,7 @@ double Pricer::packingSeconds(const Operator &op, TensorId operand,
   const VectorUnit &unit = machine.unit;
   double vectors = static_cast<double>(bytes) /
                    (unit.lanes * problem.tensors[operand].elementBytes);
-  double cycles =
-      vectors * (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
+  double cycles = vectors * (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
   if (isStrided(op, operand))
     cycles *= transposeFactor;
   return cycles / unit.cyclesPerSecond;

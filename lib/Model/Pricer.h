@@ -33,7 +33,8 @@ class Pricer {
 public:
   Pricer(const ChainProblem &problem, const Machine &machine,
          const SolveOptions &options)
-      : problem(problem), machine(machine), threads(options.threads),
+      : problem(problem), machine(machine),
+        threads(std::max<int64_t>(1, options.threads)),
         registerTiles(maximalRegisterTiles(machine.unit)) {}
 
   /// The full price of `schedule`.

@@ -133,9 +133,8 @@ std::string ProblemChecker::checkTensor(const Tensor &tensor) const {
   }
   if (tensor.role != Role::Intermediate &&
       tensor.strides.size() != tensor.dims.size())
-    return "it has " + std::to_string(tensor.dims.size()) +
-           " dimensions but " + std::to_string(tensor.strides.size()) +
-           " strides";
+    return "it has " + std::to_string(tensor.dims.size()) + " dimensions but " +
+           std::to_string(tensor.strides.size()) + " strides";
   return "";
 }
 
@@ -162,8 +161,9 @@ std::string ProblemChecker::checkOperator(const Operator &op) const {
   auto outside = [&](TensorId id, auto &&inside) -> std::string {
     for (LoopId loop : problem.tensors[id].dims)
       if (!inside(loop))
-        return "tensor '" + problem.tensors[id].name + "' is indexed by loop '" +
-               nameOf(loop) + "', which is not one of ";
+        return "tensor '" + problem.tensors[id].name +
+               "' is indexed by loop '" + nameOf(loop) +
+               "', which is not one of ";
     return "";
   };
   auto ofOperator = [&](LoopId loop) { return op.hasLoop(loop); };

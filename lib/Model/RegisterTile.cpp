@@ -66,11 +66,11 @@ double chimera::model::blockCycles(const VectorUnit &unit,
   BalancedSplit across =
       splitEvenly(divideCeilSigned(columns, unit.lanes), tile.vectors);
   auto strip = [&](int64_t tileRows) {
-    double cycles = across.large * tileCycles(unit, tileRows, across.size,
-                                              depth, loadsOutput);
+    double cycles = across.large *
+                    tileCycles(unit, tileRows, across.size, depth, loadsOutput);
     if (across.small)
-      cycles += across.small * tileCycles(unit, tileRows, across.size - 1,
-                                          depth, loadsOutput);
+      cycles += across.small *
+                tileCycles(unit, tileRows, across.size - 1, depth, loadsOutput);
     return cycles;
   };
   double cycles = down.large * strip(down.size);

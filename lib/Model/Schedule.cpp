@@ -147,8 +147,7 @@ std::string ScheduleChecker::checkOrders() const {
 std::string ScheduleChecker::checkParallel() const {
   if (schedule.levels.empty())
     return schedule.numParallel ? "parallel loops without levels" : "";
-  LoopTree tree =
-      buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+  LoopTree tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
   int64_t numShared = tree.shared.size();
   if (schedule.numParallel < 0 || schedule.numParallel > numShared)
     return std::to_string(schedule.numParallel) +
@@ -205,8 +204,7 @@ std::string ScheduleChecker::checkCapacities() const {
 } // namespace
 
 Error chimera::model::verify(const ChainProblem &problem,
-                             const Machine &machine,
-                             const Schedule &schedule) {
+                             const Machine &machine, const Schedule &schedule) {
   std::string error = ScheduleChecker(problem, machine, schedule).run();
   if (error.empty())
     return Error::success();

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The referee of the closed forms: a plain interpreter of loop trees. It opens a
-// buffer where a generated program would allocate and fill it, closes it where
-// the program would write it back and free it, runs every block in between, and
-// counts bytes as they go. It shares nothing with `evaluate` but the loop tree.
+// The referee of the closed forms: a plain interpreter of loop trees. It opens
+// a buffer where a generated program would allocate and fill it, closes it
+// where the program would write it back and free it, runs every block in
+// between, and counts bytes as they go. It shares nothing with `evaluate` but
+// the loop tree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -147,8 +148,7 @@ void Simulator::placeBuffers() {
 
 void Simulator::placeEpilogues() {
   epilogues.resize(problem.operators.size());
-  for (auto [op, path, epilogue] :
-       zip(problem.operators, paths, epilogues)) {
+  for (auto [op, path, epilogue] : zip(problem.operators, paths, epilogues)) {
     epilogue.exists = op.hasEpilogue || !op.epilogue.empty();
     epilogue.depth = tree.shared.size();
     if (problem.tensors[op.output].role == Role::Output) {
@@ -160,9 +160,9 @@ void Simulator::placeEpilogues() {
     for (TensorId operand : op.epilogue)
       if (problem.tensors[operand].role == Role::Input)
         epilogue.streams.push_back(
-            {operand, innermostIndexing(
-                          operand, ArrayRef<NestLoop>(path).take_front(
-                                       epilogue.depth))});
+            {operand,
+             innermostIndexing(operand, ArrayRef<NestLoop>(path).take_front(
+                                            epilogue.depth))});
   }
 }
 
@@ -237,11 +237,12 @@ void Simulator::walkSubtree(unsigned op, unsigned depth) {
 }
 
 void Simulator::runBlock(unsigned op) {
-  for (TensorId input : problem.operators[op].inputs)
-    assert(buffers[input].isOpen && "a block reads a tensor without buffer");
-  assert(buffers[problem.operators[op].output].isOpen &&
-         "a block writes a tensor without buffer");
-  (void)op;
+  auto isOpen = [&](TensorId tensor) { return buffers[tensor].isOpen; };
+  const Operator &info = problem.operators[op];
+  assert(all_of(info.inputs, isOpen) && isOpen(info.output) &&
+         "a block touches a tensor without buffer");
+  (void)info;
+  (void)isOpen;
   result.liveBytes = std::max(result.liveBytes, openBytes);
 }
 

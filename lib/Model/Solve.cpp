@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Levels are decided from the slowest to the fastest. Outer levels only have to
-// keep the traffic of slow memories down, so a few of their orders with the least
-// volume are tried. The innermost level decides the shape of the blocks and with
-// it the time of the arithmetic: there, every order is combined with every tile
-// from a list the micro kernel can use well, and what is left after cutting off
-// candidates that cannot win is priced in full.
+// keep the traffic of slow memories down, so a few of their orders with the
+// least volume are tried. The innermost level decides the shape of the blocks
+// and with it the time of the arithmetic: there, every order is combined with
+// every tile from a list the micro kernel can use well, and what is left after
+// cutting off candidates that cannot win is priced in full.
 //
 // Loops that index every tensor (a batch) are independent problems: they go
 // outermost, one item at a time, which no volume can object to.
@@ -28,13 +28,20 @@ using namespace llvm;
 using namespace chimera::model;
 
 /// Orders of an outer level that are followed up.
-static constexpr unsigned outerChoices = 3;
+static constexpr unsigned outerChoices = 2;
+/// Loops that are cut into tiles.
+static constexpr unsigned mostTiledLoops = 5;
 /// Tiles of outer levels are not worth distinguishing below this size.
 static constexpr int64_t outerGranularity = 16;
-/// Reductions are cut at multiples of this, so that unrolled loops come out even.
+/// Reductions are cut at multiples of this, so that unrolled loops come out
+/// even.
 static constexpr int64_t reductionUnit = 8;
-/// Tasks per thread up to which loops are cut for balance's sake.
+/// A loop that is cut for the threads' sake cannot be cut again at the same
+/// level, so up to this many tasks for each thread are tried.
 static constexpr int64_t tasksPerThread = 4;
+/// With this many tasks for each thread it does not matter that the last round
+/// leaves some threads idle.
+static constexpr int64_t manyTasksPerThread = 16;
 
 namespace {
 
@@ -42,7 +49,8 @@ class Solver {
 public:
   Solver(const ChainProblem &problem, const Machine &machine,
          const SolveOptions &options)
-      : problem(problem), machine(machine), options(options),
+      : problem(problem), machine(machine),
+        threads(std::max<int64_t>(1, options.threads)),
         pricer(problem, machine, options) {}
 
   std::optional<Plan> run();
@@ -56,6 +64,8 @@ private:
   }
   void classifyLoops();
   SmallVector<Order, 8> parallelPrefixes() const;
+  Order cutInto(int64_t missing, const Order &batch,
+                ArrayRef<LoopId> loops) const;
   Schedule emptySchedule() const;
   unsigned parallelLevel(const Order &parallel) const;
   void markParallel(Schedule &schedule) const;
@@ -75,24 +85,35 @@ private:
   };
   int64_t tileUnit(LoopId loop) const;
   SmallVector<int64_t, 16> kernelTiles(LoopId loop, int64_t size) const;
-  std::vector<Block> enumerateBlocks(Schedule &schedule,
-                                     ArrayRef<LoopId> loops,
+  std::vector<Block> enumerateBlocks(Schedule &schedule, ArrayRef<LoopId> loops,
                                      ArrayRef<double> outerSeconds) const;
   bool canWin(ArrayRef<double> others, double seconds) const;
   bool blockFits(const Schedule &schedule) const;
-  void tryOrder(Schedule &schedule, const Block &block,
-                ArrayRef<LoopId> order, ArrayRef<double> seconds);
-  void tryPlan(Schedule &schedule);
+  /// A block in the loops of an order.
+  struct Candidate {
+    const Block *block = nullptr;
+    const LoopOrder *order = nullptr;
+    double estimate = 0;
+    size_t index = 0;
+  };
+  static bool hasLoopsOf(const Block &block, const LoopOrder &order);
+  size_t apply(Schedule &schedule, const Candidate &candidate) const;
+  void tryOrder(Schedule &schedule, Candidate candidate,
+                ArrayRef<double> outerSeconds,
+                std::vector<Candidate> &candidates);
+  void pricePlan(Schedule &schedule);
 
   unsigned innermost() const { return machine.levels.size() - 1; }
 
   const ChainProblem &problem;
   const Machine &machine;
-  const SolveOptions &options;
+  int64_t threads;
   Pricer pricer;
   /// Loops that index every tensor, and the others.
   LoopOrder batchLoops, tiledLoops;
   std::optional<Plan> best;
+  /// The lowest estimate of all candidates seen.
+  double leastEstimate = std::numeric_limits<double>::infinity();
 };
 
 //===----------------------------------------------------------------------===//
@@ -115,10 +136,17 @@ void Solver::classifyLoops() {
     else
       tiledLoops.push_back(loop);
   }
+  // Orders grow with the factorial of the loops: the shortest stay whole.
+  while (tiledLoops.size() > mostTiledLoops) {
+    auto *shortest = min_element(tiledLoops, [&](LoopId left, LoopId right) {
+      return problem.loops[left].extent < problem.loops[right].extent;
+    });
+    tiledLoops.erase(shortest);
+  }
 }
 
 /// Ways to cut the problem into tasks: the batch alone and, if that leaves
-/// threads idle, the batch with one more loop cut for several tasks a thread.
+/// threads idle, the batch with more loops cut, starting with each in turn.
 SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
   Order batch;
   int64_t tasks = 1;
@@ -127,23 +155,32 @@ SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
     tasks *= problem.loops[loop].extent;
   }
   SmallVector<Order, 8> prefixes = {batch};
-  int64_t threads = options.threads;
-  if (tasks % threads == 0 || tasks >= 4 * tasksPerThread * threads)
+  if (tasks % threads == 0 || tasks >= manyTasksPerThread * threads)
     return prefixes;
-  for (LoopId loop : tiledLoops) {
-    if (!isParallel(loop))
-      continue;
-    int64_t extent = problem.loops[loop].extent;
-    for (int64_t share = 1; share <= tasksPerThread; share *= 2) {
-      int64_t tile = divideCeilSigned(extent, threads * share);
-      if (tile == extent)
-        continue;
-      Order cut = batch;
-      cut.push_back({loop, tile});
-      prefixes.push_back(cut);
-    }
+  LoopOrder loops = tiledLoops;
+  erase_if(loops, [&](LoopId loop) { return !isParallel(loop); });
+  for (unsigned first = 0; first < loops.size(); ++first) {
+    std::rotate(loops.begin(), loops.begin() + (first ? 1 : 0), loops.end());
+    for (int64_t share = 1; share <= tasksPerThread; share *= 2)
+      prefixes.push_back(cutInto(share * threads, batch, loops));
   }
   return prefixes;
+}
+
+/// Adds loops to `batch` until they make `missing` tasks of each item.
+Solver::Order Solver::cutInto(int64_t missing, const Order &batch,
+                              ArrayRef<LoopId> loops) const {
+  Order cut = batch;
+  for (LoopId loop : loops) {
+    int64_t extent = problem.loops[loop].extent;
+    int64_t tile = alignTo(divideCeilSigned(extent, missing),
+                           std::max<int64_t>(1, tileUnit(loop)));
+    if (missing <= 1 || tile >= extent)
+      continue;
+    cut.push_back({loop, tile});
+    missing = divideCeilSigned(missing, divideCeilSigned(extent, tile));
+  }
+  return cut;
 }
 
 /// Leading loops of the outermost level that has any are parallel as far as
@@ -177,7 +214,7 @@ Schedule Solver::emptySchedule() const {
 }
 
 std::optional<Plan> Solver::run() {
-  if (machine.levels.empty())
+  if (machine.levels.empty() || maximalRegisterTiles(machine.unit).empty())
     return std::nullopt;
   classifyLoops();
   // Finer cuts first: a plan that keeps all threads busy is hard to beat.
@@ -187,9 +224,9 @@ std::optional<Plan> Solver::run() {
   return best;
 }
 
-/// The level whose order starts with the parallel loops. A batch goes outermost.
-/// Other cuts share operands, so they are made inside the levels that hold the
-/// whole problem.
+/// The level whose order starts with the parallel loops. A batch goes
+/// outermost. Other cuts share operands, so they are made inside the levels
+/// that hold the whole problem.
 unsigned Solver::parallelLevel(const Order &parallel) const {
   unsigned level = 0;
   if (parallel.size() == batchLoops.size())
@@ -214,8 +251,7 @@ void Solver::searchFrom(Schedule schedule, unsigned level,
 
 /// Intermediates get their size from the innermost level, which is not decided
 /// yet: assume that it takes all loops it can.
-Schedule
-Solver::withSmallestIntermediates(const Schedule &schedule) const {
+Schedule Solver::withSmallestIntermediates(const Schedule &schedule) const {
   Schedule hopeful = schedule;
   auto &order = hopeful.levels[innermost()].order;
   for (LoopId loop : tiledLoops)
@@ -233,15 +269,14 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
   // A private loop here would make the levels inside keep whole intermediates.
   LoopOrder loops;
   for (LoopId loop : tiledLoops)
-    if (problem.isShared(loop) && none_of(schedule.levels[level].order,
-                                          [&](const TiledLoop &entry) {
-                                            return entry.loop == loop;
-                                          }))
+    if (problem.isShared(loop) &&
+        none_of(schedule.levels[level].order,
+                [&](const TiledLoop &entry) { return entry.loop == loop; }))
       loops.push_back(loop);
   SmallVector<int64_t, 6> granularity(problem.loops.size(), outerGranularity);
   SmallVector<int64_t, 6> alignment;
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
-    alignment.push_back(tileUnit(loop));
+    alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
   VolumeSearch search(problem, hopeful, level, capacity, granularity,
                       alignment);
   std::vector<LevelChoice> choices;
@@ -269,7 +304,8 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
 // The innermost level
 //===----------------------------------------------------------------------===//
 
-/// What tiles of `loop` should be multiples of.
+/// What tiles of `loop` should be multiples of; 0 for a loop that only repeats
+/// the micro kernel, whose blocks have one iteration or all.
 int64_t Solver::tileUnit(LoopId loop) const {
   auto runsAlong = [&](LoopId Operator::*kernelLoop) {
     return any_of(problem.operators, [&](const Operator &op) {
@@ -278,7 +314,9 @@ int64_t Solver::tileUnit(LoopId loop) const {
   };
   if (runsAlong(&Operator::vectorLoop))
     return machine.unit.lanes;
-  return runsAlong(&Operator::rowLoop) ? 1 : reductionUnit;
+  if (runsAlong(&Operator::rowLoop))
+    return 1;
+  return problem.isReduction(loop) ? reductionUnit : 0;
 }
 
 /// Tiles of `loop` that a micro kernel runs well with, the whole size first:
@@ -286,9 +324,15 @@ int64_t Solver::tileUnit(LoopId loop) const {
 SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
   int64_t unit = tileUnit(loop);
   SmallVector<int64_t, 16> tiles = {size};
-  static constexpr int64_t targets[] = {256, 128, 96, 64, 48,
-                                        32,  24,  16, 12, 8};
-  for (int64_t target : targets) {
+  if (unit == 0) {
+    if (size > 1)
+      tiles.push_back(1);
+    return tiles;
+  }
+  for (int64_t target : {256, 128, 96, 64, 48, 32, 24, 16, 12, 8}) {
+    // The depth of a block matters less than its sides: powers of two will do.
+    if (unit == reductionUnit && !isPowerOf2_64(target))
+      continue;
     int64_t goal = alignTo(target, unit);
     if (goal >= size)
       continue;
@@ -357,7 +401,8 @@ Solver::enumerateBlocks(Schedule &schedule, ArrayRef<LoopId> loops,
   return blocks;
 }
 
-/// True unless stages that take this long are already slower than the best plan.
+/// True unless stages that take this long are already slower than the best
+/// plan.
 bool Solver::canWin(ArrayRef<double> others, double seconds) const {
   SmallVector<double, 4> stages(others);
   stages.push_back(seconds);
@@ -381,40 +426,75 @@ void Solver::searchInnermost(const Schedule &outer) {
   std::vector<Block> blocks = enumerateBlocks(schedule, loops, outerSeconds);
   std::vector<LoopOrder> orders =
       enumerateOrders(problem, schedule, innermost(), loops);
+  std::vector<Candidate> candidates;
   for (const Block &block : blocks) {
-    SmallVector<double, 4> seconds = outerSeconds;
-    seconds.push_back(block.seconds);
     // Blocks are sorted by arithmetic: no later one can be better either.
     if (!canWin(outerSeconds, block.seconds))
       break;
     for (const LoopOrder &order : orders)
-      if (order.size() == block.tiles.size() &&
-          all_of(block.tiles, [&](const TiledLoop &entry) {
-            return is_contained(order, entry.loop);
-          }))
-        tryOrder(schedule, block, order, seconds);
+      if (hasLoopsOf(block, order))
+        tryOrder(schedule, {&block, &order}, outerSeconds, candidates);
+  }
+  sort(candidates, [](const Candidate &left, const Candidate &right) {
+    return std::tie(left.estimate, left.index) <
+           std::tie(right.estimate, right.index);
+  });
+  for (const Candidate &candidate : candidates) {
+    if (best && candidate.estimate >= best->seconds)
+      break;
+    size_t prefix = apply(schedule, candidate);
+    pricePlan(schedule);
+    schedule.levels[innermost()].order.resize(prefix);
   }
 }
 
-void Solver::tryOrder(Schedule &schedule, const Block &block,
-                      ArrayRef<LoopId> order, ArrayRef<double> seconds) {
-  auto &entries = schedule.levels[innermost()].order;
-  size_t prefix = entries.size();
-  for (LoopId loop : order)
-    entries.push_back(*find_if(block.tiles, [&](const TiledLoop &entry) {
-      return entry.loop == loop;
-    }));
-  schedule.registerTile = block.registerTile;
-  markParallel(schedule);
-  Evaluation evaluation = evaluate(problem, schedule, innermost());
-  if (evaluation.liveBytes <= pricer.capacityAt(schedule, innermost()) &&
-      canWin(seconds, evaluation.volumeBytes() /
-                          pricer.bandwidth(schedule, innermost())))
-    tryPlan(schedule);
-  entries.resize(prefix);
+bool Solver::hasLoopsOf(const Block &block, const LoopOrder &order) {
+  return order.size() == block.tiles.size() &&
+         all_of(block.tiles, [&](const TiledLoop &entry) {
+           return is_contained(order, entry.loop);
+         });
 }
 
-void Solver::tryPlan(Schedule &schedule) {
+/// Adds the candidate's loops to the innermost level and returns how many were
+/// there before.
+size_t Solver::apply(Schedule &schedule, const Candidate &candidate) const {
+  auto &entries = schedule.levels[innermost()].order;
+  size_t prefix = entries.size();
+  for (LoopId loop : *candidate.order)
+    entries.push_back(
+        *find_if(candidate.block->tiles,
+                 [&](const TiledLoop &entry) { return entry.loop == loop; }));
+  schedule.registerTile = candidate.block->registerTile;
+  markParallel(schedule);
+  return prefix;
+}
+
+/// Estimates a candidate by its arithmetic and volumes. The full price adds
+/// packing and conflicts; it is computed at once if the estimate is the best so
+/// far, which soon gives a bar for the rest, and otherwise when all are known.
+void Solver::tryOrder(Schedule &schedule, Candidate candidate,
+                      ArrayRef<double> outerSeconds,
+                      std::vector<Candidate> &candidates) {
+  size_t prefix = apply(schedule, candidate);
+  Evaluation evaluation = evaluate(problem, schedule, innermost());
+  if (evaluation.liveBytes <= pricer.capacityAt(schedule, innermost())) {
+    SmallVector<double, 4> stages(outerSeconds);
+    stages.push_back(candidate.block->seconds);
+    stages.push_back(evaluation.volumeBytes() /
+                     pricer.bandwidth(schedule, innermost()));
+    candidate.estimate = Pricer::combine(stages);
+    if (candidate.estimate < leastEstimate) {
+      leastEstimate = candidate.estimate;
+      pricePlan(schedule);
+    } else if (!best || candidate.estimate < best->seconds) {
+      candidate.index = candidates.size();
+      candidates.push_back(candidate);
+    }
+  }
+  schedule.levels[innermost()].order.resize(prefix);
+}
+
+void Solver::pricePlan(Schedule &schedule) {
   pricer.choosePacking(schedule);
   Plan plan = pricer.price(schedule);
   // Only now do the outer levels know the size of the intermediates.

@@ -8,15 +8,15 @@
 //
 // The search is exact, because for a fixed loop tree
 //  - the volume depends on the tiles through numbers of trips alone and grows
-//    with each of them, so of all tiles with equal trips only the smallest is of
-//    use;
+//    with each of them, so of all tiles with equal trips only the smallest is
+//    of use;
 //  - the live set grows with each tile;
 //  - a loop whose trips no tensor's volume counts is free: its smallest tile
 //    leaves the most room for the others.
 // So the tiles of all but one weighted loop are enumerated, largest first, cut
 // off by the volume that the remaining loops' largest tiles would give, and the
-// last one is found by bisection. A loop that makes one trip is not in the tree,
-// hence every subset of loops is a sequence of its own.
+// last one is found by bisection. A loop that makes one trip is not in the
+// tree, hence every subset of loops is a sequence of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,13 +104,11 @@ chimera::model::enumerateOrders(const ChainProblem &problem,
 
 VolumeSearch::VolumeSearch(const ChainProblem &problem,
                            const Schedule &schedule, unsigned level,
-                           int64_t capacityBytes,
-                           ArrayRef<int64_t> granularity,
+                           int64_t capacityBytes, ArrayRef<int64_t> granularity,
                            ArrayRef<int64_t> alignment)
     : problem(problem), schedule(schedule), level(level),
       capacityBytes(capacityBytes), granularity(granularity),
-      alignment(alignment),
-      size(tilesAt(problem, schedule, level)),
+      alignment(alignment), size(tilesAt(problem, schedule, level)),
       prefix(schedule.levels[level].order) {}
 
 /// The smallest tile for every number of trips above one, down to the
@@ -163,12 +161,12 @@ std::optional<LevelChoice> VolumeSearch::best(ArrayRef<LoopId> order,
   found = LevelChoice();
   found.volumeBytes = bound;
   findFreeLoops();
-  // Free loops keep their smallest tile, weighted ones start with their largest.
+  // Free loops keep their smallest tile, weighted ones start with their
+  // largest.
   auto weighted = std::partition(
       candidates.begin(), candidates.end(),
       [](const Candidate &candidate) { return candidate.isFree; });
-  search(MutableArrayRef(candidates)
-             .drop_front(weighted - candidates.begin()));
+  search(MutableArrayRef(candidates).drop_front(weighted - candidates.begin()));
   if (found.volumeBytes == bound)
     return std::nullopt;
   widenFreeLoops();

@@ -26,8 +26,7 @@ using LoopOrder = llvm::SmallVector<LoopId, 6>;
 /// Every sequence of some of `loops` at the end of level `level`, one for each
 /// distinct loop tree. The empty sequence comes first.
 std::vector<LoopOrder> enumerateOrders(const ChainProblem &problem,
-                                       const Schedule &schedule,
-                                       unsigned level,
+                                       const Schedule &schedule, unsigned level,
                                        llvm::ArrayRef<LoopId> loops);
 
 struct LevelChoice {

@@ -311,13 +311,10 @@ struct MapMicroKernelsPass
   void runOnOperation() override {
     SmallVector<BlockOp> blocks;
     getOperation()->walk([&](BlockOp block) { blocks.push_back(block); });
-    if (blocks.empty())
-      return;
-    FailureOr<TargetAttrInterface> targetAttr =
-        resolveTarget(getOperation(), target);
-    if (failed(targetAttr))
-      return signalPassFailure();
     for (BlockOp block : blocks) {
+      FailureOr<TargetAttrInterface> targetAttr = resolveTarget(block, target);
+      if (failed(targetAttr))
+        return signalPassFailure();
       if (isMappable(block))
         BlockMapper(block, *targetAttr).map();
       else

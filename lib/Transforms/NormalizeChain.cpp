@@ -261,14 +261,15 @@ void BodyNormalizer::duplicateMovements() {
   }
 }
 
-/// Elementwise operations fuse into their only user; into a contraction only
-/// what is a matter of indexing.
+/// Elementwise operations fuse into their only user. Into a contraction only
+/// what is a matter of indexing does; and a transpose or broadcast moves on to
+/// its own users rather than take in what it reads.
 static bool mayFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = cast<linalg::LinalgOp>(operand->getOwner());
   if (!producer || !isParallel(producer))
     return false;
-  if (!isParallel(consumer))
+  if (!isParallel(consumer) || isMovement(consumer))
     return isMovement(producer);
   return llvm::all_of(producer->getUsers(),
                       [&](Operation *user) { return user == consumer; });
@@ -460,17 +461,22 @@ Value BoundaryMover::emitOutside(Value value) {
 }
 
 /// Copies `op` into the chain, after what it reads. The contraction that an
-/// elementwise operation finishes comes last, right before it.
+/// elementwise operation finishes comes right before it, after any other.
 void BoundaryMover::emitOperation(Operation *op) {
-  Operation *finished = nullptr;
+  linalg::GenericOp finished;
   if (auto generic = dyn_cast<linalg::GenericOp>(op);
       generic && isParallel(generic))
     finished = getFinished(generic);
-  for (Value read : getReadValues(op))
-    if (read.getDefiningOp() != finished || !finished)
-      emitInside(read);
-  if (finished)
-    emitInside(finished->getResult(0));
+  SmallVector<Value> values = getReadValues(op);
+  if (finished) {
+    for (Value value : values)
+      if (value.getDefiningOp<linalg::GenericOp>() && !isKnownOutside(value) &&
+          value != finished.getResult(0))
+        emitInside(value);
+    emitInside(finished.getResult(0));
+  }
+  for (Value value : values)
+    emitInside(value);
   inside.clone(*op, insideValues);
 }
 

@@ -91,21 +91,16 @@ static remark::RemarkOpts named(StringRef name) {
   return remark::RemarkOpts::name(name).category("chimera");
 }
 
-/// "L2 1024 -> 512 bytes" for each level of the two plans.
-static std::string compareTraffic(const model::Verdict &verdict) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
+/// Both plans in numbers: predicted times, and bytes per level.
+static std::string comparePlans(const model::Verdict &verdict) {
+  std::string text =
+      llvm::formatv("fused {0:F1} us, unfused {1:F1} us",
+                    verdict.fused->seconds * 1e6, verdict.unfusedSeconds * 1e6);
   for (auto [level, unfused] :
        llvm::zip_equal(verdict.fused->levels, verdict.unfusedBytes))
-    stream << "; " << level.name << ' ' << unfused << " -> " << level.bytes
-           << " bytes";
+    text += llvm::formatv("; {0} {1} -> {2} bytes", level.name, unfused,
+                          level.bytes);
   return text;
-}
-
-static std::string compareTimes(const model::Verdict &verdict) {
-  return llvm::formatv("fused {0:F1} us, unfused {1:F1} us",
-                       verdict.fused->seconds * 1e6,
-                       verdict.unfusedSeconds * 1e6);
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,8 +120,9 @@ void SchedulePass::applyFused(ChainOp chain, const ChainAnalysis &analysis,
                              verdict.unfusedSeconds, decision.planningTime,
                              verdict.unfusedBytes, verdict.boundBytes));
   remark::passed(chain.getLoc(), named("fused"))
-      << std::to_string(analysis.operators.size()) << " operators fused: " << reason.str()
-      << " (" << compareTimes(verdict) << compareTraffic(verdict) << ")";
+      << llvm::formatv("{0} operators fused: {1} ({2})",
+                       analysis.operators.size(), reason, comparePlans(verdict))
+             .str();
 }
 
 /// Moves operator `index` of `chain` into a chain of its own, which reads what
@@ -208,13 +204,10 @@ void SchedulePass::applySplit(ChainOp chain, const ChainAnalysis &analysis,
     single.setPlanAttr(makePlan(&getContext(), Verdict::Split, reason, 1, plan,
                                 plan.seconds, decision.planningTime, {}, {}));
   }
-  if (verdict.fused)
-    remark::missed(chain.getLoc(), named("split"))
-        << "operators run one by one: " << reason.str() << " ("
-        << compareTimes(verdict) << compareTraffic(verdict) << ")";
-  else
-    remark::missed(chain.getLoc(), named("split"))
-        << "operators run one by one: " << reason.str();
+  std::string numbers =
+      verdict.fused ? " (" + comparePlans(verdict) + ")" : std::string();
+  remark::missed(chain.getLoc(), named("split"))
+      << "operators run one by one: " + reason.str() + numbers;
   chain.getResult(0).replaceAllUsesWith(
       produced.lookup(ChainOperator(analysis.operators.back()).getResult()));
   chain.erase();
@@ -277,8 +270,7 @@ LogicalResult SchedulePass::schedule(ChainOp chain) {
     applySplit(chain, *analysis, decision);
   else
     remark::missed(chain.getLoc(), named("unfused"))
-        << "operators left alone: "
-        << model::describe(verdict.reason).str();
+        << "operators left alone: " + model::describe(verdict.reason).str();
   return success();
 }
 

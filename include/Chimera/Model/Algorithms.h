@@ -41,6 +41,14 @@ struct Evaluation {
 
 /// The data that `schedule` moves into and out of level `level`, and the bytes
 /// it keeps there. Exact: equal to what `simulate` counts.
+///
+/// A tensor's buffer belongs to the body of the innermost loop that indexes it.
+/// Intermediates have one buffer for all levels, of the extents that the shared
+/// path of the whole schedule leaves. Operands of epilogues are streamed: they
+/// count as traffic, not as live. An epilogue runs where its operator's
+/// outermost reduction loop ends (on an intermediate: at the end of the shared
+/// path's body); if the output is larger than its buffer there, it passes once
+/// more.
 Evaluation evaluate(const ChainProblem &problem, const Schedule &schedule,
                     unsigned level);
 
@@ -116,7 +124,7 @@ struct SolveOptions {
 std::optional<Plan> solve(const ChainProblem &problem, const Machine &machine,
                           const SolveOptions &options);
 
-/// The cost of a schedule that somebody else made.
+/// The cost of a schedule that somebody else made and `verify` accepts.
 Plan price(const ChainProblem &problem, const Machine &machine,
            const Schedule &schedule, const SolveOptions &options);
 

@@ -94,8 +94,8 @@ llvm::SmallVector<int64_t, 6> tilesAt(const ChainProblem &problem,
 /// Says why `schedule` cannot be run for `problem` on `machine`, if so: unknown
 /// level or loop, tile below one or above the extent left by the level outside,
 /// a loop listed twice in a level, parallel loops that are not a prefix, not
-/// shared or a reduction, a live set above a level's usable capacity, a
-/// register tile above the register file.
+/// shared or a reduction, packed tensors that are no inputs, a live set above a
+/// level's usable capacity, a register tile above the register file.
 llvm::Error verify(const ChainProblem &problem, const Machine &machine,
                    const Schedule &schedule);
 

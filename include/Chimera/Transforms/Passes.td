@@ -11,7 +11,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def FormChainsPass : InterfacePass<"chimera-form-chains", "::mlir::FunctionOpInterface"> {
+def FormChainsPass : Pass<"chimera-form-chains"> {
   let summary = "Wrap chains of contractions into chimera.chain";
   let description = [{
     Finds contractions (`linalg.matmul` and its kin, `linalg.contract`, generic
@@ -42,7 +42,7 @@ def FormChainsPass : InterfacePass<"chimera-form-chains", "::mlir::FunctionOpInt
                            "::mlir::tensor::TensorDialect"];
 }
 
-def SchedulePass : InterfacePass<"chimera-schedule", "::mlir::FunctionOpInterface"> {
+def SchedulePass : Pass<"chimera-schedule"> {
   let summary = "Decide whether and how each chain is fused";
   let description = [{
     The only pass that decides. For every `chimera.chain` it builds the model's
@@ -80,7 +80,7 @@ def SchedulePass : InterfacePass<"chimera-schedule", "::mlir::FunctionOpInterfac
   let dependentDialects = ["::chimera::ChimeraDialect"];
 }
 
-def TilePass : InterfacePass<"chimera-tile", "::mlir::FunctionOpInterface"> {
+def TilePass : Pass<"chimera-tile"> {
   let summary = "Generate the loop tree of every scheduled chain";
   let description = [{
     Replaces each `chimera.chain` that has a schedule by its loop tree:
@@ -96,7 +96,7 @@ def TilePass : InterfacePass<"chimera-tile", "::mlir::FunctionOpInterface"> {
                            "::mlir::scf::SCFDialect"];
 }
 
-def MapMicroKernelsPass : InterfacePass<"chimera-map-micro-kernels", "::mlir::FunctionOpInterface"> {
+def MapMicroKernelsPass : Pass<"chimera-map-micro-kernels"> {
   let summary = "Turn blocks into micro kernels and stage their operands";
   let description = [{
     Rewrites each `chimera.block` to a `chimera.micro_kernel` with the

@@ -1,0 +1,175 @@
+//===- Compiler.h - From a module to a running program ----------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiles linalg on tensors in process and makes its functions callable:
+//
+//   auto program = compile(module, options);           // MLIR to machine code
+//   auto call = (*program)->bind("main", args, results);
+//   (*call)();                                         // one indirect call
+//
+// The caller owns arguments and results; programs never write their arguments.
+// Everything that goes wrong is an llvm::Error with a message of one line.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_RUNNER_COMPILER_H
+#define CHIMERA_RUNNER_COMPILER_H
+
+#include "Chimera/Runner/Tensor.h"
+#include "Chimera/Target/Target.h"
+#include "Chimera/Transforms/Pipelines.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <functional>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace chimera::runner {
+
+enum class Lowering {
+  /// Chimera's planning and lowering.
+  Chimera,
+  /// Upstream passes and plain loops, for the machine we run on.
+  Reference,
+  /// The same with sums in any order, so that they vectorise. For arithmetic
+  /// much more exact than what is compared with it.
+  FastReference
+};
+
+struct CompileOptions {
+  Lowering lowering = Lowering::Chimera;
+  /// Used unless the module carries a `chimera.target`.
+  std::string target = "host";
+  /// Threads that will run the program; 0 means one per core of the target.
+  int64_t threads = 0;
+  FuseMode fuse = FuseMode::Auto;
+  /// LLVM's optimisation level, 0 to 3.
+  unsigned optimizationLevel = 3;
+  /// Called with the planned module, if set; not for references.
+  std::function<void(mlir::ModuleOp)> onPlanned;
+};
+
+/// A function that can be called from outside.
+struct Function {
+  std::string name;
+  llvm::SmallVector<ValueType> arguments;
+  /// Tensors only.
+  llvm::SmallVector<ValueType> results;
+};
+
+/// Registers what `compile` needs: Chimera's and upstream's dialects, and the
+/// translations to LLVM IR.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Parses a file ("-" is standard input).
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+parseFile(llvm::StringRef path, mlir::MLIRContext *context);
+
+/// The signature of `function`. Fails if it cannot be called from outside.
+llvm::Expected<Function> getSignature(mlir::func::FuncOp function);
+
+/// True if `module` holds operations that the front end has to lower before
+/// either lowering.
+bool needsFrontEnd(mlir::ModuleOp module);
+
+/// Brings `module` to linalg, in place.
+llvm::Error runFrontEnd(mlir::ModuleOp module);
+
+/// Forms and schedules chains in `module`, in place, front end included.
+llvm::Error plan(mlir::ModuleOp module, const CompileOptions &options);
+
+/// The target that `options` name for `module`.
+llvm::Expected<TargetAttrInterface> getTargetOf(mlir::ModuleOp module,
+                                                llvm::StringRef name);
+
+/// The target's cores, or `threads` if that is positive.
+int64_t resolveThreads(TargetAttrInterface target, int64_t threads);
+
+/// Says so if this machine lacks instructions that the target has.
+llvm::Error checkRunsHere(TargetAttrInterface target);
+
+/// A module lowered and optimised.
+struct LoweredModule {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  /// The public functions that can be called from outside.
+  std::vector<Function> functions;
+};
+
+/// Everything up to optimised LLVM IR. `module` stays as it is.
+llvm::Expected<LoweredModule> lower(mlir::ModuleOp module,
+                                    const CompileOptions &options);
+
+/// Object code or assembly of a lowered module. Changes its IR.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+emitCode(LoweredModule &lowered, llvm::CodeGenFileType type);
+
+/// Links an object file into a shared library, with clang or another compiler
+/// driver found in PATH.
+llvm::Error linkSharedLibrary(llvm::StringRef objectPath,
+                              llvm::StringRef libraryPath);
+
+/// A function with its arguments and results in place.
+class Call {
+public:
+  void operator()() const { entry(packed.data()); }
+
+private:
+  friend class Program;
+
+  void (*entry)(void **) = nullptr;
+  mutable std::vector<void *> packed;
+  /// What `packed` points to: addresses of memref descriptors.
+  std::vector<void *> slots;
+  std::vector<std::unique_ptr<int64_t[]>> descriptors;
+};
+
+/// Machine code in memory.
+class Program {
+public:
+  static llvm::Expected<std::unique_ptr<Program>>
+  load(std::unique_ptr<llvm::MemoryBuffer> object,
+       std::vector<Function> functions);
+  ~Program();
+
+  llvm::ArrayRef<Function> getFunctions() const { return functions; }
+  /// The object file the program was loaded from.
+  llvm::StringRef getObject() const { return object->getBuffer(); }
+
+  /// Prepares calls of `function`. The tensors must outlive the call object.
+  llvm::Expected<Call> bind(llvm::StringRef function,
+                            llvm::ArrayRef<Tensor *> arguments,
+                            llvm::ArrayRef<Tensor *> results);
+
+private:
+  Program() = default;
+
+  std::unique_ptr<llvm::MemoryBuffer> object;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::vector<Function> functions;
+};
+
+/// `lower`, `emitCode` and `load` in one. `module` stays as it is.
+llvm::Expected<std::unique_ptr<Program>>
+compile(mlir::ModuleOp module, const CompileOptions &options);
+
+/// Sets the number of threads of parallel loops in all programs.
+void setNumThreads(int64_t threads);
+
+} // namespace chimera::runner
+
+#endif // CHIMERA_RUNNER_COMPILER_H

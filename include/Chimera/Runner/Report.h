@@ -1,0 +1,98 @@
+//===- Report.h - What was decided and what came of it ----------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A report holds the plan of every chain next to what was measured. It is
+// printed as a table for people and as JSON for programs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_RUNNER_REPORT_H
+#define CHIMERA_RUNNER_REPORT_H
+
+#include "Chimera/IR/Chimera.h"
+#include "Chimera/Runner/Tensor.h"
+#include "Chimera/Runner/Timing.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/JSON.h"
+
+#include <optional>
+
+namespace chimera::runner {
+
+struct LevelReport {
+  std::string name;
+  int64_t predictedBytes = 0, unfusedBytes = 0, boundBytes = 0;
+  int64_t capacityBytes = 0, usedBytes = 0;
+};
+
+/// One loop of one level's order.
+struct LoopReport {
+  std::string level, loop;
+  int64_t tile = 1;
+};
+
+/// A `chimera.chain` after planning.
+struct ChainReport {
+  std::vector<std::string> operatorNames;
+  int64_t operators = 0;
+  std::string verdict, reason;
+  /// The order of all levels, outermost loop first.
+  std::vector<LoopReport> order;
+  std::vector<LevelReport> levels;
+  /// The schedule as a loop tree, for people.
+  std::string drawing;
+  double planSeconds = 0;
+  /// The model's prediction.
+  double seconds = 0, unfusedSeconds = 0;
+};
+
+struct PlanReport {
+  std::vector<ChainReport> chains;
+  /// Contractions that no chain took.
+  int64_t contractionsOutside = 0;
+};
+
+/// Reads the chains of a planned function.
+PlanReport describePlan(mlir::func::FuncOp function);
+
+struct Report {
+  std::string file, entry, target;
+  int64_t threads = 1;
+  uint64_t seed = 0;
+  /// The machine we run on and the target's caches, in one line.
+  std::string machine;
+  PlanReport plan;
+  /// From input text to object code.
+  double compileSeconds = 0;
+  /// The part of it after the passes: code generation.
+  double objectSeconds = 0;
+  std::optional<Samples> time, unfusedTime;
+  std::optional<double> referenceSeconds;
+  std::optional<double> multiplyAdds;
+  std::optional<double> peakFlops;
+  std::optional<Deviation> deviation;
+  /// What the result was compared with.
+  std::string reference;
+
+  std::optional<double> getFlops() const;
+  std::optional<double> getFractionOfPeak() const;
+
+  llvm::json::Object toJSON() const;
+  void print(llvm::raw_ostream &os) const;
+};
+
+/// `number`, or null if it is missing or not finite.
+llvm::json::Value toJSONNumber(std::optional<double> number);
+
+/// The processor's name, the threads, and the caches of `target`.
+std::string describeMachine(TargetAttrInterface target, int64_t threads);
+
+} // namespace chimera::runner
+
+#endif // CHIMERA_RUNNER_REPORT_H

@@ -1,0 +1,110 @@
+//===- Tensor.h - Tensors in memory -----------------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The arguments and results of compiled programs: dense, row-major, aligned to
+// cache lines. Files are NumPy's .npy, version 1, C order, little endian; bf16
+// is stored as raw uint16, since NumPy has no such type.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_RUNNER_TENSOR_H
+#define CHIMERA_RUNNER_TENSOR_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+namespace chimera::runner {
+
+enum class ElementKind { F32, F64, BF16, I1, I8, I32, I64 };
+
+/// Bytes of one element in memory; i1 takes a whole byte.
+int64_t getElementBytes(ElementKind kind);
+
+/// MLIR's name of the type.
+llvm::StringRef getElementName(ElementKind kind);
+
+bool isFloatKind(ElementKind kind);
+
+/// The type of an argument or result: a tensor of static shape or a scalar.
+struct ValueType {
+  ElementKind element = ElementKind::F32;
+  llvm::SmallVector<int64_t, 4> shape;
+  bool isScalar = false;
+
+  int64_t getNumElements() const;
+  int64_t getBytes() const { return getNumElements() * getElementBytes(element); }
+  /// As in `2x3xf32`.
+  std::string str() const;
+  bool operator==(const ValueType &other) const;
+};
+
+/// A value in memory. A scalar is a tensor of rank 0.
+class Tensor {
+public:
+  /// Allocates without initialising. Fails if there is no memory.
+  static llvm::Expected<Tensor> allocate(ValueType type);
+
+  const ValueType &getType() const { return type; }
+  void *data() { return storage.get(); }
+  const void *data() const { return storage.get(); }
+
+  /// Element `index` in row-major order as a double. Integers above 2^53 lose
+  /// their last digits.
+  double get(int64_t index) const;
+  /// Rounds `value` to the element type.
+  void set(int64_t index, double value);
+
+  /// Fills the tensor with values that depend on `seed`, `stream` and the
+  /// position of each element only, whatever the machine. Element i takes
+  /// h = splitmix64(splitmix64(seed * 2^32 + stream) + i), where splitmix64 is
+  /// the finaliser of that generator. Floats are uniform in [-1, 1), made of
+  /// the top 24 bits of h (53 for f64); i1 takes the top bit, i8 the top 8 bits
+  /// as a signed number, i32 and i64 the top 3 bits, so that they can serve as
+  /// indices.
+  void fillRandom(uint64_t seed, uint64_t stream);
+
+  /// A copy with f32 widened to f64, or any other change of element type.
+  llvm::Expected<Tensor> convertTo(ElementKind element) const;
+
+private:
+  struct Free {
+    void operator()(void *pointer) const { std::free(pointer); }
+  };
+
+  ValueType type;
+  std::unique_ptr<void, Free> storage;
+};
+
+llvm::Expected<Tensor> readNpy(llvm::StringRef path);
+llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
+
+/// How far a result is from its reference.
+struct Deviation {
+  double maxAbs = 0;
+  /// The largest |x - r| / max(|r|, s), where s is the root mean square of the
+  /// reference tensor: an element of a long sum that comes out near zero has no
+  /// meaningful relative error of its own. Infinite if a NaN or an infinity is
+  /// in one tensor and not in the other.
+  double maxRel = 0;
+
+  void merge(const Deviation &other);
+};
+
+/// Compares two tensors of the same shape. The reference is rounded to the
+/// type of `actual` before overflow is judged.
+Deviation compare(const Tensor &actual, const Tensor &reference);
+
+} // namespace chimera::runner
+
+#endif // CHIMERA_RUNNER_TENSOR_H

@@ -1,0 +1,48 @@
+//===- Timing.h - Times and the peak ----------------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Times are of warm runs: everything a program touches has been touched before.
+// Programs that are compared take turns, so that a change of the clock or a
+// neighbour on the machine meets them alike. The peak is measured, not looked
+// up: fused multiply-adds on registers, on all threads at once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_RUNNER_TIMING_H
+#define CHIMERA_RUNNER_TIMING_H
+
+#include "Chimera/Runner/Tensor.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace chimera::runner {
+
+/// In seconds. `spread` is the distance between the quartiles.
+struct Samples {
+  double best = 0;
+  double median = 0;
+  double spread = 0;
+  int64_t count = 0;
+};
+
+/// Times each of `runs`, taking turns, for about `seconds` each.
+llvm::SmallVector<Samples>
+timeInTurns(llvm::ArrayRef<llvm::function_ref<void()>> runs,
+            double seconds = 0.5);
+
+/// Time of one call.
+double timeOnce(llvm::function_ref<void()> run);
+
+/// Operations per second of fused multiply-adds (two each) on `threads` threads
+/// at once, for f32 or f64, with the widest vectors of this machine. Takes
+/// about a fifth of a second.
+double measurePeak(int64_t threads, ElementKind kind = ElementKind::F32);
+
+} // namespace chimera::runner
+
+#endif // CHIMERA_RUNNER_TIMING_H

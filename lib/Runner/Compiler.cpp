@@ -1,0 +1,397 @@
+//===- Compiler.cpp - From a module to machine code -----------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Runner/Compiler.h"
+
+#include "Chimera/InitAll.h"
+#include "DiagnosticCollector.h"
+#include "Machines.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::runner;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+
+//===----------------------------------------------------------------------===//
+// Input
+//===----------------------------------------------------------------------===//
+
+void chimera::runner::registerDialects(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllToLLVMIRTranslations(registry);
+}
+
+Expected<OwningOpRef<ModuleOp>>
+chimera::runner::parseFile(StringRef path, MLIRContext *context) {
+  DiagnosticCollector diagnostics(context);
+  ParserConfig config(context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, config);
+  if (!module)
+    return diagnostics.takeError("could not parse " + path.str());
+  return module;
+}
+
+static std::optional<ElementKind> getElementKind(Type type) {
+  if (type.isF32())
+    return ElementKind::F32;
+  if (type.isF64())
+    return ElementKind::F64;
+  if (type.isBF16())
+    return ElementKind::BF16;
+  if (type.isIndex())
+    return ElementKind::I64;
+  if (!type.isSignlessInteger())
+    return std::nullopt;
+  switch (type.getIntOrFloatBitWidth()) {
+  case 1:
+    return ElementKind::I1;
+  case 8:
+    return ElementKind::I8;
+  case 32:
+    return ElementKind::I32;
+  case 64:
+    return ElementKind::I64;
+  default:
+    return std::nullopt;
+  }
+}
+
+static std::optional<ValueType> getValueType(Type type) {
+  ValueType result;
+  std::optional<ElementKind> kind;
+  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    if (!tensor.hasStaticShape() || tensor.getEncoding())
+      return std::nullopt;
+    kind = getElementKind(tensor.getElementType());
+    result.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+  } else {
+    kind = getElementKind(type);
+    result.isScalar = true;
+  }
+  if (!kind)
+    return std::nullopt;
+  result.element = *kind;
+  return result;
+}
+
+static Error makeTypeError(func::FuncOp function, StringRef what, Type type,
+                           StringRef expected) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "'" << function.getName() << "' has " << what << " of type " << type;
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (shaped && shaped.hasRank() && !shaped.hasStaticShape())
+    os << "; programs with dynamic shapes in their signature cannot be run";
+  else
+    os << "; supported are " << expected;
+  return createStringError(llvm::Twine(text));
+}
+
+Expected<Function> chimera::runner::getSignature(func::FuncOp function) {
+  constexpr StringRef tensors =
+      "tensors of f32, f64, bf16, i1, i8, i32, i64 and index";
+  if (function.isDeclaration())
+    return createStringError("'" + function.getName() + "' has no body");
+  Function result;
+  result.name = function.getName().str();
+  for (Type type : function.getArgumentTypes()) {
+    std::optional<ValueType> valueType = getValueType(type);
+    if (!valueType)
+      return makeTypeError(function, "an argument", type,
+                           (tensors + ", and scalars").str());
+    result.arguments.push_back(std::move(*valueType));
+  }
+  for (Type type : function.getResultTypes()) {
+    std::optional<ValueType> valueType = getValueType(type);
+    if (!valueType || valueType->isScalar)
+      return makeTypeError(function, "a result", type, tensors);
+    result.results.push_back(std::move(*valueType));
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+static Error runPasses(ModuleOp module, StringRef what,
+                       llvm::function_ref<void(OpPassManager &)> build) {
+  DiagnosticCollector diagnostics(module.getContext());
+  PassManager pm(module.getContext());
+  build(pm);
+  if (failed(pm.run(module)))
+    return diagnostics.takeError((what + " failed").str());
+  return Error::success();
+}
+
+bool chimera::runner::needsFrontEnd(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        return isa_and_present<tosa::TosaDialect>(op->getDialect())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+Error chimera::runner::runFrontEnd(ModuleOp module) {
+  return runPasses(module, "the front end",
+                   [](OpPassManager &pm) { buildFrontEndPipeline(pm); });
+}
+
+static void setPipelineOptions(const CompileOptions &options,
+                               PipelineOptions &result) {
+  result.target = options.target;
+  result.threads = options.threads;
+  result.fuse = options.fuse;
+  result.outParams = true;
+}
+
+Error chimera::runner::plan(ModuleOp module, const CompileOptions &options) {
+  PipelineOptions pipelineOptions;
+  setPipelineOptions(options, pipelineOptions);
+  return runPasses(module, "planning", [&](OpPassManager &pm) {
+    buildFrontEndPipeline(pm);
+    buildPlanningPipeline(pm, pipelineOptions);
+  });
+}
+
+/// Makes the public functions callable: a C interface for each, and arguments
+/// that must not be written. Returns the signatures of those that have one.
+static std::vector<Function> prepareFunctions(ModuleOp module) {
+  std::vector<Function> functions;
+  Builder builder(module.getContext());
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function.isPublic())
+      continue;
+    Expected<Function> signature = getSignature(function);
+    if (!signature) {
+      llvm::consumeError(signature.takeError());
+      continue;
+    }
+    functions.push_back(std::move(*signature));
+    function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                      builder.getUnitAttr());
+    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+      if (isa<TensorType>(type))
+        function.setArgAttr(
+            index, bufferization::BufferizationDialect::kWritableAttrName,
+            builder.getBoolAttr(false));
+  }
+  return functions;
+}
+
+static Error lowerToLLVMDialect(ModuleOp module,
+                                const CompileOptions &options) {
+  if (options.lowering != Lowering::Chimera) {
+    if (needsFrontEnd(module))
+      if (Error error = runFrontEnd(module))
+        return error;
+    return runPasses(module, "the reference lowering", [](OpPassManager &pm) {
+      buildReferencePipeline(pm, /*outParams=*/true);
+    });
+  }
+  if (Error error = plan(module, options))
+    return error;
+  if (options.onPlanned)
+    options.onPlanned(module);
+  PipelineOptions pipelineOptions;
+  setPipelineOptions(options, pipelineOptions);
+  return runPasses(module, "lowering", [&](OpPassManager &pm) {
+    buildLoweringPipeline(pm, pipelineOptions);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// LLVM IR
+//===----------------------------------------------------------------------===//
+
+/// For every function `f`, `_mlir_packed_f(ptr arguments)` calls the C
+/// interface with what the elements of `arguments` point to.
+static Error addPackedWrapper(llvm::Module &module, StringRef name) {
+  llvm::Function *callee = module.getFunction(("_mlir_ciface_" + name).str());
+  if (!callee || !callee->getReturnType()->isVoidTy())
+    return createStringError("lowering left '" + name +
+                             "' without a C interface");
+  llvm::IRBuilder<> builder(module.getContext());
+  auto *type = llvm::FunctionType::get(builder.getVoidTy(),
+                                       {builder.getPtrTy()}, false);
+  auto *wrapper = llvm::Function::Create(
+      type, llvm::GlobalValue::ExternalLinkage, "_mlir_packed_" + name, module);
+  builder.SetInsertPoint(
+      llvm::BasicBlock::Create(module.getContext(), "", wrapper));
+  SmallVector<llvm::Value *> values;
+  for (llvm::Argument &argument : callee->args()) {
+    llvm::Value *slot = builder.CreateConstGEP1_64(
+        builder.getPtrTy(), wrapper->getArg(0), argument.getArgNo());
+    llvm::Value *address = builder.CreateLoad(builder.getPtrTy(), slot);
+    values.push_back(builder.CreateLoad(argument.getType(), address));
+  }
+  builder.CreateCall(callee, values);
+  builder.CreateRetVoid();
+  return Error::success();
+}
+
+/// Lets sums be reordered and says that arguments do not overlap, so that plain
+/// loops over memory vectorise.
+static void relax(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    for (llvm::Argument &argument : function.args())
+      if (argument.getType()->isPointerTy())
+        argument.addAttr(llvm::Attribute::NoAlias);
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (isa<llvm::FPMathOperator>(instruction)) {
+        instruction.setHasAllowReassoc(true);
+        instruction.setHasAllowContract(true);
+      }
+  }
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                     unsigned level) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = tuning.LoopInterleaving = level > 1;
+  tuning.LoopVectorization = tuning.SLPVectorization = level > 1;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+
+  const llvm::OptimizationLevel levels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+      llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  llvm::ModulePassManager passes =
+      level == 0 ? builder.buildO0DefaultPipeline(levels[0])
+                 : builder.buildPerModuleDefaultPipeline(levels[level]);
+  passes.run(module, modules);
+}
+
+/// Without a handler LLVM ends the process on errors. The IR is verified and
+/// its target is ours, so that what is left to report are remarks.
+static void ignoreDiagnostic(const llvm::DiagnosticInfo *, void *) {}
+
+static Expected<LoweredModule> translate(ModuleOp module) {
+  LoweredModule lowered;
+  lowered.context = std::make_unique<llvm::LLVMContext>();
+  lowered.context->setDiagnosticHandlerCallBack(ignoreDiagnostic);
+  DiagnosticCollector diagnostics(module.getContext());
+  lowered.module = translateModuleToLLVMIR(module, *lowered.context);
+  if (!lowered.module)
+    return diagnostics.takeError("translation to LLVM IR failed");
+  return lowered;
+}
+
+Expected<LoweredModule>
+chimera::runner::lower(ModuleOp module, const CompileOptions &options) {
+  OwningOpRef<ModuleOp> clone = module.clone();
+  std::vector<Function> functions = prepareFunctions(*clone);
+  Expected<std::unique_ptr<llvm::TargetMachine>> machine =
+      createTargetMachine(*clone, options);
+  if (!machine)
+    return machine.takeError();
+  if (Error error = lowerToLLVMDialect(*clone, options))
+    return error;
+
+  Expected<LoweredModule> lowered = translate(*clone);
+  if (!lowered)
+    return lowered;
+  lowered->functions = std::move(functions);
+  lowered->machine = std::move(*machine);
+  llvm::Module &llvmModule = *lowered->module;
+  llvmModule.setTargetTriple(lowered->machine->getTargetTriple());
+  llvmModule.setDataLayout(lowered->machine->createDataLayout());
+  for (const Function &function : lowered->functions)
+    if (Error error = addPackedWrapper(llvmModule, function.name))
+      return error;
+  std::string problems;
+  llvm::raw_string_ostream os(problems);
+  if (llvm::verifyModule(llvmModule, &os))
+    return createStringError("lowering made invalid LLVM IR: " +
+                             StringRef(problems).split('\n').first);
+  if (options.lowering == Lowering::FastReference)
+    relax(llvmModule);
+  optimize(llvmModule, *lowered->machine, options.optimizationLevel);
+  return lowered;
+}
+
+//===----------------------------------------------------------------------===//
+// Machine code
+//===----------------------------------------------------------------------===//
+
+Expected<std::unique_ptr<llvm::MemoryBuffer>>
+chimera::runner::emitCode(LoweredModule &lowered, llvm::CodeGenFileType type) {
+  SmallVector<char, 0> code;
+  llvm::raw_svector_ostream os(code);
+  llvm::legacy::PassManager passes;
+  if (lowered.machine->addPassesToEmitFile(passes, os, nullptr, type))
+    return createStringError("the target cannot emit this kind of file");
+  passes.run(*lowered.module);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(
+      std::move(code), /*RequiresNullTerminator=*/false);
+}
+
+Error chimera::runner::linkSharedLibrary(StringRef objectPath,
+                                         StringRef libraryPath) {
+  for (StringRef name : {"clang-22", "clang", "cc", "gcc"}) {
+    llvm::ErrorOr<std::string> driver = llvm::sys::findProgramByName(name);
+    if (!driver)
+      continue;
+    SmallVector<StringRef> arguments = {*driver,    "-shared",   "-o",
+                                        libraryPath, objectPath,
+                                        "-Wl,--as-needed", CHIMERA_RUNTIME_LIBRARIES,
+                                        "-Wl,-rpath," CHIMERA_RUNTIME_DIR,
+                                        "-lm"};
+    std::string message;
+    if (llvm::sys::ExecuteAndWait(*driver, arguments, std::nullopt, {}, 0, 0,
+                                  &message) == 0)
+      return Error::success();
+    return createStringError(*driver + " could not link " + libraryPath +
+                             (message.empty() ? "" : ": " + message));
+  }
+  return createStringError("no linker: --emit=so needs clang or cc in PATH");
+}
+
+Expected<std::unique_ptr<Program>>
+chimera::runner::compile(ModuleOp module, const CompileOptions &options) {
+  Expected<LoweredModule> lowered = lower(module, options);
+  if (!lowered)
+    return lowered.takeError();
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> object =
+      emitCode(*lowered, llvm::CodeGenFileType::ObjectFile);
+  if (!object)
+    return object.takeError();
+  return Program::load(std::move(*object), std::move(lowered->functions));
+}

@@ -1,0 +1,139 @@
+//===- Machines.cpp - LLVM targets for Chimera targets --------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machines.h"
+
+#include "DiagnosticCollector.h"
+
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::runner;
+using llvm::createStringError;
+using llvm::Expected;
+
+Expected<TargetAttrInterface>
+chimera::runner::getTargetOf(ModuleOp module, StringRef name) {
+  // A program that does not mention the dialect has not loaded it.
+  module.getContext()->loadDialect<ChimeraDialect>();
+  DiagnosticCollector diagnostics(module.getContext());
+  FailureOr<TargetAttrInterface> target = resolveTarget(module, name);
+  if (failed(target))
+    return diagnostics.takeError("unknown target");
+  return *target;
+}
+
+int64_t chimera::runner::resolveThreads(TargetAttrInterface target,
+                                        int64_t threads) {
+  if (threads > 0)
+    return threads;
+  FailureOr<model::Machine> machine =
+      target.getMachine(Float32Type::get(target.getContext()));
+  return succeeded(machine) ? std::max<int64_t>(machine->cores, 1) : 1;
+}
+
+namespace {
+/// What LLVM is told about a processor.
+struct Processor {
+  std::string cpu, features;
+};
+} // namespace
+
+static Processor getHost() {
+  llvm::SubtargetFeatures features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    features.AddFeature(feature.getKey(), feature.getValue());
+  return {llvm::sys::getHostCPUName().str(), features.getString()};
+}
+
+static Processor getProcessor(TargetAttrInterface target) {
+  if (target.getCpu().empty())
+    return getHost();
+  return {target.getCpu().str(), target.getCpuFeatures().str()};
+}
+
+static llvm::Triple getTriple() {
+  return llvm::Triple(llvm::sys::getProcessTriple());
+}
+
+static Expected<const llvm::Target *> lookUpTarget() {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  std::string error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(getTriple(), error);
+  if (!target)
+    return createStringError(llvm::Twine(error));
+  return target;
+}
+
+llvm::Error chimera::runner::checkRunsHere(TargetAttrInterface target) {
+  Expected<const llvm::Target *> llvmTarget = lookUpTarget();
+  if (!llvmTarget)
+    return llvmTarget.takeError();
+  auto getSubtarget = [&](const Processor &processor) {
+    return std::unique_ptr<llvm::MCSubtargetInfo>(
+        (*llvmTarget)
+            ->createMCSubtargetInfo(getTriple(), processor.cpu,
+                                    processor.features));
+  };
+  std::unique_ptr<llvm::MCSubtargetInfo> wanted =
+      getSubtarget(getProcessor(target));
+  std::unique_ptr<llvm::MCSubtargetInfo> host = getSubtarget(getHost());
+  if (!wanted || !host)
+    return createStringError("LLVM does not know this processor");
+  // Instructions that generated code is made of; others a target may list,
+  // such as those of the operating system, do not matter.
+  for (const char *feature : {"+avx", "+avx2", "+fma", "+avx512f", "+avx512vl",
+                              "+avx512bw", "+avx512dq", "+avx512bf16",
+                              "+avx512fp16", "+amx-tile"})
+    if (wanted->checkFeatures(feature) && !host->checkFeatures(feature))
+      return createStringError(
+          llvm::Twine("code for this target cannot run here: this machine "
+                      "lacks ") +
+          (feature + 1));
+  return llvm::Error::success();
+}
+
+static llvm::CodeGenOptLevel getCodeGenLevel(unsigned level) {
+  const llvm::CodeGenOptLevel levels[] = {
+      llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less,
+      llvm::CodeGenOptLevel::Default, llvm::CodeGenOptLevel::Aggressive};
+  return levels[std::min(level, 3u)];
+}
+
+Expected<std::unique_ptr<llvm::TargetMachine>>
+chimera::runner::createTargetMachine(ModuleOp module,
+                                     const CompileOptions &options) {
+  Processor processor;
+  if (options.lowering == Lowering::Chimera) {
+    Expected<TargetAttrInterface> target = getTargetOf(module, options.target);
+    if (!target)
+      return target.takeError();
+    processor = getProcessor(*target);
+  } else {
+    processor = getHost();
+  }
+  Expected<const llvm::Target *> llvmTarget = lookUpTarget();
+  if (!llvmTarget)
+    return llvmTarget.takeError();
+  std::unique_ptr<llvm::TargetMachine> machine(
+      (*llvmTarget)
+          ->createTargetMachine(getTriple(), processor.cpu, processor.features,
+                                llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                std::nullopt,
+                                getCodeGenLevel(options.optimizationLevel)));
+  if (!machine)
+    return createStringError("LLVM has no code generator for this target");
+  return machine;
+}

@@ -1,0 +1,184 @@
+//===- Npy.cpp - NumPy's array files --------------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Version 1 of the format: a magic string, the length of the header, a header
+// that is a Python dictionary with the keys descr, fortran_order and shape, and
+// the elements. Headers are read strictly; whatever is not understood is an
+// error that says so.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Runner/Tensor.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+
+using namespace chimera::runner;
+using llvm::StringRef;
+
+static constexpr StringRef kMagic = StringRef("\x93NUMPY", 6);
+/// The magic string, two bytes of version, two bytes of header length.
+static constexpr size_t kPrefixBytes = 10;
+
+/// NumPy's code for the element type. bf16 travels as uint16.
+static StringRef getDescriptor(ElementKind kind) {
+  switch (kind) {
+  case ElementKind::F32:
+    return "<f4";
+  case ElementKind::F64:
+    return "<f8";
+  case ElementKind::BF16:
+    return "<u2";
+  case ElementKind::I1:
+    return "|b1";
+  case ElementKind::I8:
+    return "|i1";
+  case ElementKind::I32:
+    return "<i4";
+  case ElementKind::I64:
+    return "<i8";
+  }
+  llvm_unreachable("unknown element kind");
+}
+
+static std::optional<ElementKind> parseDescriptor(StringRef descriptor) {
+  for (ElementKind kind :
+       {ElementKind::F32, ElementKind::F64, ElementKind::BF16, ElementKind::I1,
+        ElementKind::I8, ElementKind::I32, ElementKind::I64})
+    if (descriptor == getDescriptor(kind))
+      return kind;
+  return std::nullopt;
+}
+
+/// The text after `'key':` in a header, without leading spaces; empty if the
+/// key is missing.
+static StringRef findValue(StringRef header, StringRef key) {
+  for (char quote : {'\'', '"'}) {
+    std::string quoted = quote + key.str() + quote;
+    size_t position = header.find(quoted);
+    if (position == StringRef::npos)
+      continue;
+    StringRef rest = header.drop_front(position + quoted.size()).ltrim();
+    if (rest.consume_front(":"))
+      return rest.ltrim();
+  }
+  return "";
+}
+
+static bool parseShape(StringRef text, llvm::SmallVectorImpl<int64_t> &shape) {
+  size_t end = text.find(')');
+  if (!text.consume_front("(") || end == StringRef::npos)
+    return false;
+  llvm::SmallVector<StringRef> parts;
+  text.take_front(end - 1).split(parts, ',');
+  if (!parts.empty() && parts.back().trim().empty())
+    parts.pop_back();
+  int64_t count = 1;
+  for (StringRef part : parts) {
+    int64_t extent;
+    if (part.trim().getAsInteger(10, extent) || extent < 0 ||
+        llvm::MulOverflow(count, extent, count))
+      return false;
+    shape.push_back(extent);
+  }
+  return true;
+}
+
+/// Parses the dictionary. Returns what is wrong with it, or nothing.
+static std::string parseHeader(StringRef header, ValueType &type) {
+  StringRef descriptor = findValue(header, "descr");
+  if (descriptor.empty() || (descriptor[0] != '\'' && descriptor[0] != '"'))
+    return "the header names no element type";
+  descriptor = descriptor.drop_front().split(descriptor[0]).first;
+  std::optional<ElementKind> element = parseDescriptor(descriptor);
+  if (!element)
+    return "unsupported element type '" + descriptor.str() + "'";
+  type.element = *element;
+
+  StringRef order = findValue(header, "fortran_order");
+  if (order.starts_with("True"))
+    return "the array is in Fortran order; save it with "
+           "numpy.ascontiguousarray";
+  if (!order.starts_with("False"))
+    return "the header does not say in which order the elements are";
+  if (!parseShape(findValue(header, "shape"), type.shape))
+    return "the header has no valid shape";
+  return "";
+}
+
+llvm::Expected<Tensor> chimera::runner::readNpy(StringRef path) {
+  auto fail = [&](const llvm::Twine &reason) {
+    return llvm::createStringError(path + ": " + reason);
+  };
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!file)
+    return fail(file.getError().message());
+  StringRef contents = (*file)->getBuffer();
+  if (contents.size() < kPrefixBytes || !contents.starts_with(kMagic))
+    return fail("not a .npy file");
+  if (contents[6] != 1)
+    return fail("version " + llvm::Twine(static_cast<unsigned>(contents[6])) +
+                " of the .npy format is not supported; version 1 is");
+  size_t headerBytes = llvm::support::endian::read16le(contents.data() + 8);
+  if (contents.size() < kPrefixBytes + headerBytes)
+    return fail("the file ends in its header");
+
+  ValueType type;
+  std::string problem =
+      parseHeader(contents.substr(kPrefixBytes, headerBytes), type);
+  if (!problem.empty())
+    return fail(problem);
+  StringRef elements = contents.drop_front(kPrefixBytes + headerBytes);
+  if (type.getNumElements() >
+          std::numeric_limits<int64_t>::max() / getElementBytes(type.element) ||
+      elements.size() != static_cast<uint64_t>(type.getBytes()))
+    return fail("the file holds " + llvm::Twine(elements.size()) +
+                " bytes of elements, which is not what " + type.str() +
+                " takes");
+
+  llvm::Expected<Tensor> tensor = Tensor::allocate(type);
+  if (tensor)
+    std::memcpy(tensor->data(), elements.data(), elements.size());
+  return tensor;
+}
+
+llvm::Error chimera::runner::writeNpy(StringRef path, const Tensor &tensor) {
+  const ValueType &type = tensor.getType();
+  std::string header = "{'descr': '" + getDescriptor(type.element).str() +
+                       "', 'fortran_order': False, 'shape': (";
+  for (int64_t extent : type.shape)
+    header += std::to_string(extent) + ", ";
+  header += "), }";
+  // The elements start at a multiple of 64 bytes; the header ends in a newline.
+  header.resize(llvm::alignTo(kPrefixBytes + header.size() + 1, 64) -
+                    kPrefixBytes - 1,
+                ' ');
+  header += '\n';
+
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error, llvm::sys::fs::OF_None);
+  if (error)
+    return llvm::createStringError(path + ": " + error.message());
+  char length[2];
+  llvm::support::endian::write16le(length, static_cast<uint16_t>(header.size()));
+  os << kMagic << '\x01' << '\x00' << StringRef(length, 2) << header;
+  os.write(static_cast<const char *>(tensor.data()), type.getBytes());
+  os.close();
+  if (!os.has_error())
+    return llvm::Error::success();
+  std::string message = os.error().message();
+  os.clear_error();
+  return llvm::createStringError(path + ": " + message);
+}

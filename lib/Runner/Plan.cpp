@@ -1,0 +1,190 @@
+//===- Plan.cpp - What the planner decided --------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Runner/Report.h"
+#include "Chimera/Transforms/ScheduleConversion.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::runner;
+
+//===----------------------------------------------------------------------===//
+// Loop tree
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Draws the loop tree of a schedule with one line per loop and operator.
+class TreeDrawing {
+public:
+  TreeDrawing(ChainAnalysis &analysis, const model::Schedule &schedule)
+      : analysis(analysis), schedule(schedule) {
+    for (const model::LevelSchedule &level : schedule.levels)
+      for (const model::TiledLoop &loop : level.order)
+        order.push_back({loop.loop, level.name});
+  }
+
+  std::string draw() {
+    model::LoopTree tree = model::buildLoopTree(
+        analysis.problem, schedule, schedule.levels.size() - 1);
+    unsigned depth = 0;
+    for (const model::Loop &loop : analysis.problem.loops)
+      tiles.push_back(loop.extent);
+    for (const model::NestLoop &loop : tree.shared)
+      drawLoop(loop, depth++);
+    SmallVector<int64_t> sharedTiles = tiles;
+    for (auto [index, subtree] : llvm::enumerate(tree.subtrees)) {
+      tiles = sharedTiles;
+      unsigned inner = depth;
+      for (const model::NestLoop &loop : subtree)
+        drawLoop(loop, inner++);
+      drawOperator(index, inner);
+    }
+    return text;
+  }
+
+private:
+  void drawLoop(const model::NestLoop &nest, unsigned depth) {
+    const model::Loop &loop = analysis.problem.loops[nest.loop];
+    StringRef level = schedule.levels[nest.level].name;
+    os.indent(2 * depth) << "for " << loop.name << " by " << nest.tile << " of "
+                         << tiles[nest.loop] << "  (" << level
+                         << (isParallel(nest.loop, level) ? ", parallel" : "")
+                         << ")\n";
+    tiles[nest.loop] = nest.tile;
+  }
+
+  void drawOperator(unsigned index, unsigned depth) {
+    const model::Operator &op = analysis.problem.operators[index];
+    os.indent(2 * depth) << op.name;
+    for (model::LoopId loop : op.loops)
+      os << ' ' << analysis.problem.loops[loop].name << '=' << tiles[loop];
+    os << (op.hasEpilogue ? ", then elementwise\n" : "\n");
+  }
+
+  bool isParallel(model::LoopId loop, StringRef level) const {
+    auto parallel =
+        ArrayRef(order).take_front(static_cast<size_t>(schedule.numParallel));
+    return llvm::any_of(parallel, [&](const auto &entry) {
+      return entry.first == loop && entry.second == level;
+    });
+  }
+
+  ChainAnalysis &analysis;
+  const model::Schedule &schedule;
+  /// All loops of the order with their levels.
+  SmallVector<std::pair<model::LoopId, StringRef>> order;
+  /// The tile of each loop at the place that is being drawn.
+  SmallVector<int64_t> tiles;
+  std::string text;
+  llvm::raw_string_ostream os{text};
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+static void describeOrder(ScheduleAttr schedule, ChainReport &report) {
+  for (LevelScheduleAttr level : schedule.getLevels())
+    for (TiledLoopAttr loop : level.getOrder())
+      report.order.push_back(
+          {level.getName().str(), loop.getName().str(), loop.getTile()});
+}
+
+static void describeRegisters(ScheduleAttr schedule, ChainAnalysis &analysis,
+                              llvm::raw_ostream &os) {
+  RegisterTileAttr tile = schedule.getRegisters();
+  os << "register tile " << tile.getRows() << " rows x " << tile.getVectors()
+     << " vectors, " << tile.getBroadcasts() << " for broadcasts, "
+     << tile.getDepth() << " deep\n";
+  if (schedule.getPacked().empty())
+    return;
+  os << "packed inputs ";
+  llvm::interleaveComma(schedule.getPacked(), os, [&](int64_t position) {
+    os << position;
+    for (auto [tensor, value] :
+         llvm::zip(analysis.problem.tensors, analysis.tensors)) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (argument && argument.getArgNumber() == position) {
+        os << " (" << tensor.name << ")";
+        return;
+      }
+    }
+  });
+  os << '\n';
+}
+
+static void describeSchedule(ChainOp chain, ScheduleAttr attribute,
+                             ChainReport &report) {
+  describeOrder(attribute, report);
+  FailureOr<ChainAnalysis> analysis = analyzeChain(chain, /*emitErrors=*/false);
+  if (failed(analysis))
+    return;
+  FailureOr<model::Schedule> schedule =
+      convertSchedule(chain, attribute, *analysis);
+  if (failed(schedule) || schedule->levels.empty())
+    return;
+  report.drawing = TreeDrawing(*analysis, *schedule).draw();
+  llvm::raw_string_ostream os(report.drawing);
+  describeRegisters(attribute, *analysis, os);
+}
+
+static void describePlan(PlanAttr plan, ChainReport &report) {
+  report.verdict = stringifyVerdict(plan.getVerdict()).str();
+  report.reason = plan.getReason().str();
+  report.operators = plan.getOperators();
+  report.planSeconds = 1e-9 * static_cast<double>(plan.getPlanningNanoseconds());
+  report.seconds = 1e-9 * static_cast<double>(plan.getNanoseconds());
+  report.unfusedSeconds =
+      1e-9 * static_cast<double>(plan.getUnfusedNanoseconds());
+  for (LevelPlanAttr level : plan.getLevels())
+    report.levels.push_back({level.getName().str(), level.getPredicted(),
+                             level.getUnfused(), level.getBound(),
+                             level.getCapacity(), level.getUsed()});
+}
+
+static bool isContraction(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && (linalg::isaContractionOpInterface(linalgOp) ||
+                      linalg::isaConvolutionOpInterface(linalgOp));
+}
+
+static ChainReport describeChain(ChainOp chain) {
+  ChainReport report;
+  chain.walk([&](linalg::LinalgOp op) {
+    if (isContraction(op))
+      ++report.operators;
+    if (!isa<linalg::FillOp>(op))
+      report.operatorNames.push_back(
+          op->getName().stripDialect().str());
+  });
+  // A chain that no plan fits has no schedule and is dissolved.
+  report.verdict = "unfused";
+  report.reason = "no schedule fits the target";
+  if (PlanAttr plan = chain.getPlanAttr())
+    describePlan(plan, report);
+  if (ScheduleAttr schedule = chain.getScheduleAttr())
+    describeSchedule(chain, schedule, report);
+  return report;
+}
+
+PlanReport chimera::runner::describePlan(func::FuncOp function) {
+  PlanReport report;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto chain = dyn_cast<ChainOp>(op)) {
+      report.chains.push_back(describeChain(chain));
+      return WalkResult::skip();
+    }
+    if (isContraction(op))
+      ++report.contractionsOutside;
+    return WalkResult::advance();
+  });
+  return report;
+}

@@ -1,0 +1,120 @@
+//===- Program.cpp - Machine code in memory -------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Runner/Compiler.h"
+
+#include "mlir/ExecutionEngine/CRunnerUtils.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+
+// Declared here because the header comes with the compiler, not with the
+// library.
+extern "C" void omp_set_num_threads(int threads);
+
+using namespace chimera::runner;
+using llvm::ArrayRef;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+void chimera::runner::setNumThreads(int64_t threads) {
+  omp_set_num_threads(static_cast<int>(threads));
+}
+
+Program::~Program() = default;
+
+/// Makes the copy of strided memrefs known to the code. Everything else that it
+/// calls is found in the process: libm, libomp, the allocator.
+static Error defineRuntime(llvm::orc::LLJIT &jit) {
+  llvm::orc::SymbolMap symbols;
+  symbols[jit.mangleAndIntern("memrefCopy")] = {
+      llvm::orc::ExecutorAddr::fromPtr(&memrefCopy),
+      llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  return jit.getMainJITDylib().define(
+      llvm::orc::absoluteSymbols(std::move(symbols)));
+}
+
+Expected<std::unique_ptr<Program>>
+Program::load(std::unique_ptr<llvm::MemoryBuffer> object,
+              std::vector<Function> functions) {
+  std::unique_ptr<Program> program(new Program());
+  Expected<std::unique_ptr<llvm::orc::LLJIT>> jit =
+      llvm::orc::LLJITBuilder().create();
+  if (!jit)
+    return jit.takeError();
+  if (Error error = defineRuntime(**jit))
+    return error;
+  if (Error error = (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBuffer(
+          object->getMemBufferRef(), /*RequiresNullTerminator=*/false)))
+    return error;
+  program->object = std::move(object);
+  program->jit = std::move(*jit);
+  program->functions = std::move(functions);
+  return program;
+}
+
+static Error checkTensors(StringRef what, ArrayRef<ValueType> types,
+                          ArrayRef<Tensor *> tensors) {
+  if (types.size() != tensors.size())
+    return createStringError("expected %zu %s, got %zu", types.size(),
+                             what.str().c_str(), tensors.size());
+  for (auto [type, tensor] : llvm::zip(types, tensors))
+    if (type.element != tensor->getType().element ||
+        type.shape != tensor->getType().shape)
+      return createStringError(what + " of type " + type.str() +
+                               " expected, got " + tensor->getType().str());
+  return Error::success();
+}
+
+/// A memref descriptor: two pointers, the offset, sizes, strides.
+static std::unique_ptr<int64_t[]> makeDescriptor(Tensor &tensor) {
+  ArrayRef<int64_t> shape = tensor.getType().shape;
+  auto descriptor = std::make_unique<int64_t[]>(3 + 2 * shape.size());
+  descriptor[0] = descriptor[1] = reinterpret_cast<int64_t>(tensor.data());
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    descriptor[3 + i] = shape[i];
+    descriptor[3 + shape.size() + i] = stride;
+    stride *= shape[i];
+  }
+  return descriptor;
+}
+
+Expected<Call> Program::bind(StringRef function, ArrayRef<Tensor *> arguments,
+                             ArrayRef<Tensor *> results) {
+  auto signature = llvm::find_if(
+      functions, [&](const Function &f) { return f.name == function; });
+  if (signature == functions.end())
+    return createStringError("the program has no function '" + function + "'");
+  if (Error error = checkTensors("arguments", signature->arguments, arguments))
+    return std::move(error);
+  if (Error error = checkTensors("results", signature->results, results))
+    return std::move(error);
+  auto address = jit->lookup(("_mlir_packed_" + function).str());
+  if (!address)
+    return address.takeError();
+
+  Call call;
+  call.entry = address->toPtr<void (*)(void **)>();
+  // Slots are pointed to: they must not move.
+  call.slots.reserve(arguments.size() + results.size());
+  auto addTensor = [&](Tensor *tensor) {
+    call.descriptors.push_back(makeDescriptor(*tensor));
+    call.slots.push_back(call.descriptors.back().get());
+    call.packed.push_back(&call.slots.back());
+  };
+  for (auto [type, argument] : llvm::zip(signature->arguments, arguments)) {
+    if (type.isScalar)
+      call.packed.push_back(argument->data());
+    else
+      addTensor(argument);
+  }
+  llvm::for_each(results, addTensor);
+  return call;
+}

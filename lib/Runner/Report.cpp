@@ -1,0 +1,268 @@
+//===- Report.cpp - Tables and JSON ---------------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Runner/Report.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <cmath>
+
+using namespace chimera;
+using namespace chimera::runner;
+using llvm::format;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+std::optional<double> Report::getFlops() const {
+  if (!multiplyAdds || !time || time->best <= 0)
+    return std::nullopt;
+  return 2 * *multiplyAdds / time->best;
+}
+
+std::optional<double> Report::getFractionOfPeak() const {
+  std::optional<double> flops = getFlops();
+  if (!flops || !peakFlops || *peakFlops <= 0)
+    return std::nullopt;
+  return *flops / *peakFlops;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+json::Value chimera::runner::toJSONNumber(std::optional<double> number) {
+  if (!number || !std::isfinite(*number))
+    return nullptr;
+  return *number;
+}
+
+static std::optional<double> scale(std::optional<double> number,
+                                   double factor) {
+  if (number)
+    *number *= factor;
+  return number;
+}
+
+static json::Object toJSON(const LevelReport &level) {
+  return json::Object{{"name", level.name},
+                      {"predicted_bytes", level.predictedBytes},
+                      {"unfused_bytes", level.unfusedBytes},
+                      {"bound_bytes", level.boundBytes},
+                      {"capacity_bytes", level.capacityBytes},
+                      {"used_bytes", level.usedBytes}};
+}
+
+static json::Object toJSON(const ChainReport &chain) {
+  json::Array names(chain.operatorNames), order, tiles, levels;
+  for (const LoopReport &loop : chain.order) {
+    order.push_back(loop.loop);
+    tiles.push_back(json::Object{
+        {"level", loop.level}, {"loop", loop.loop}, {"tile", loop.tile}});
+  }
+  for (const LevelReport &level : chain.levels)
+    levels.push_back(toJSON(level));
+  return json::Object{{"operators", chain.operators},
+                      {"operator_names", std::move(names)},
+                      {"verdict", chain.verdict},
+                      {"reason", chain.reason},
+                      {"order", std::move(order)},
+                      {"tiles", std::move(tiles)},
+                      {"levels", std::move(levels)},
+                      {"plan_ms", toJSONNumber(1e3 * chain.planSeconds)},
+                      {"predicted_ms", toJSONNumber(1e3 * chain.seconds)},
+                      {"predicted_unfused_ms",
+                       toJSONNumber(1e3 * chain.unfusedSeconds)}};
+}
+
+json::Object Report::toJSON() const {
+  auto milliseconds = [](const std::optional<Samples> &samples,
+                         double Samples::*field) {
+    return toJSONNumber(samples ? std::optional<double>(1e3 * (*samples).*field)
+                                : std::nullopt);
+  };
+  auto error = [&](double Deviation::*field) {
+    return toJSONNumber(deviation ? std::optional<double>((*deviation).*field)
+                                  : std::nullopt);
+  };
+  json::Array chains;
+  for (const ChainReport &chain : plan.chains)
+    chains.push_back(::toJSON(chain));
+  return json::Object{
+      {"file", file},
+      {"entry", entry},
+      {"target", target},
+      {"threads", threads},
+      {"seed", static_cast<int64_t>(seed)},
+      {"compile_ms", toJSONNumber(1e3 * compileSeconds)},
+      {"object_ms", toJSONNumber(1e3 * objectSeconds)},
+      {"best_ms", milliseconds(time, &Samples::best)},
+      {"median_ms", milliseconds(time, &Samples::median)},
+      {"spread_ms", milliseconds(time, &Samples::spread)},
+      {"unfused_best_ms", milliseconds(unfusedTime, &Samples::best)},
+      {"unfused_median_ms", milliseconds(unfusedTime, &Samples::median)},
+      {"reference_ms", toJSONNumber(scale(referenceSeconds, 1e3))},
+      {"gflops", toJSONNumber(scale(getFlops(), 1e-9))},
+      {"peak_gflops", toJSONNumber(scale(peakFlops, 1e-9))},
+      {"fraction_of_peak", toJSONNumber(getFractionOfPeak())},
+      {"max_abs_error", error(&Deviation::maxAbs)},
+      {"max_rel_error", error(&Deviation::maxRel)},
+      {"chains", std::move(chains)},
+      {"contractions_outside_chains", plan.contractionsOutside}};
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+/// Three digits and a unit.
+static std::string formatBytes(int64_t bytes) {
+  const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  unsigned unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(units)) {
+    value /= 1024;
+    ++unit;
+  }
+  std::string text;
+  int digits = unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  llvm::raw_string_ostream(text) << format("%.*f %s", digits, value,
+                                           units[unit]);
+  return text;
+}
+
+static std::string formatTime(double seconds) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (seconds < 1e-3)
+    os << format("%.2f us", 1e6 * seconds);
+  else if (seconds < 1)
+    os << format("%.3f ms", 1e3 * seconds);
+  else
+    os << format("%.3f s", seconds);
+  return text;
+}
+
+static void printLevels(llvm::ArrayRef<LevelReport> levels,
+                        llvm::raw_ostream &os) {
+  os << "    bytes moved into each level\n"
+     << format("      %-6s %12s %12s %12s %12s %12s\n", "level", "predicted",
+               "unfused", "bound", "capacity", "used");
+  for (const LevelReport &level : levels)
+    os << format("      %-6s %12s %12s %12s %12s %12s\n", level.name.c_str(),
+                 formatBytes(level.predictedBytes).c_str(),
+                 formatBytes(level.unfusedBytes).c_str(),
+                 formatBytes(level.boundBytes).c_str(),
+                 formatBytes(level.capacityBytes).c_str(),
+                 formatBytes(level.usedBytes).c_str());
+}
+
+static void printChain(const ChainReport &chain, size_t number,
+                       llvm::raw_ostream &os) {
+  os << "\nchain " << number << ": ";
+  llvm::interleave(chain.operatorNames, os, " > ");
+  os << "\n  " << chain.verdict << ": " << chain.reason << '\n';
+  if (!chain.drawing.empty()) {
+    os << "    schedule\n";
+    for (StringRef line : llvm::split(StringRef(chain.drawing).rtrim(), '\n'))
+      os << "      " << line << '\n';
+  }
+  if (!chain.levels.empty())
+    printLevels(chain.levels, os);
+  if (chain.seconds > 0)
+    os << "    predicted " << formatTime(chain.seconds) << ", as separate operators "
+       << formatTime(chain.unfusedSeconds) << "; planned in "
+       << formatTime(chain.planSeconds) << '\n';
+}
+
+static void printSamples(StringRef label, const Samples &samples,
+                         llvm::raw_ostream &os) {
+  os << llvm::left_justify(label, 11) << "best " << formatTime(samples.best)
+     << ", median " << formatTime(samples.median) << ", spread "
+     << formatTime(samples.spread) << " (" << samples.count << " samples)\n";
+}
+
+static void printTimes(const Report &report, llvm::raw_ostream &os) {
+  if (report.time)
+    printSamples("time", *report.time, os);
+  if (report.unfusedTime)
+    printSamples("unfused", *report.unfusedTime, os);
+  double predicted = 0;
+  for (const ChainReport &chain : report.plan.chains)
+    predicted += chain.seconds;
+  if (report.time && predicted > 0)
+    os << "predicted  " << formatTime(predicted) << " for the chains\n";
+  if (report.time && report.unfusedTime)
+    os << format("speed-up   %.2f over unfused code\n",
+                 report.unfusedTime->best / report.time->best);
+  if (report.referenceSeconds)
+    os << "plain      " << formatTime(*report.referenceSeconds)
+       << " by upstream passes, one thread, one run\n";
+  if (std::optional<double> flops = report.getFlops()) {
+    os << format("rate       %.1f GFLOP/s", 1e-9 * *flops);
+    if (std::optional<double> fraction = report.getFractionOfPeak())
+      os << format(", %.1f %% of the %.1f GFLOP/s measured in this run",
+                   100 * *fraction, 1e-9 * *report.peakFlops);
+    os << '\n';
+  }
+}
+
+void Report::print(llvm::raw_ostream &os) const {
+  os << "machine    " << machine << '\n'
+     << "program    " << file << ", @" << entry << ", target " << target
+     << ", seed " << seed << '\n';
+  for (auto [index, chain] : llvm::enumerate(plan.chains))
+    printChain(chain, index, os);
+  if (plan.contractionsOutside > 0)
+    os << "\n" << plan.contractionsOutside
+       << " contractions or convolutions outside chains\n";
+  os << '\n';
+  printTimes(*this, os);
+  if (deviation)
+    os << format("error      max abs %.2e, max rel %.2e", deviation->maxAbs,
+                 deviation->maxRel)
+       << " against " << reference << '\n';
+  os << "compiled   in " << formatTime(compileSeconds)
+     << ", code generation " << formatTime(objectSeconds) << " of it\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Machine
+//===----------------------------------------------------------------------===//
+
+static std::string getProcessorName() {
+  auto file = llvm::MemoryBuffer::getFileAsStream("/proc/cpuinfo");
+  if (file)
+    for (StringRef line : llvm::split((*file)->getBuffer(), '\n')) {
+      auto [key, value] = line.split(':');
+      if (key.trim() == "model name")
+        return value.trim().str() + " (" + llvm::sys::getHostCPUName().str() +
+               ")";
+    }
+  return llvm::sys::getHostCPUName().str();
+}
+
+std::string chimera::runner::describeMachine(TargetAttrInterface target,
+                                             int64_t threads) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << getProcessorName() << ", " << threads
+     << (threads == 1 ? " thread" : " threads");
+  llvm::FailureOr<model::Machine> machine =
+      target.getMachine(mlir::Float32Type::get(target.getContext()));
+  if (succeeded(machine))
+    for (const model::MemoryLevel &level : llvm::reverse(machine->levels)) {
+      os << ", " << level.name << ' ' << formatBytes(level.capacityBytes);
+      if (level.sharers > 1)
+        os << " shared by " << level.sharers;
+    }
+  return text;
+}

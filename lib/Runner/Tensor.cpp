@@ -1,0 +1,271 @@
+//===- Tensor.cpp - Tensors in memory -------------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Runner/Tensor.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace chimera::runner;
+using llvm::StringRef;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+int64_t chimera::runner::getElementBytes(ElementKind kind) {
+  switch (kind) {
+  case ElementKind::F64:
+  case ElementKind::I64:
+    return 8;
+  case ElementKind::F32:
+  case ElementKind::I32:
+    return 4;
+  case ElementKind::BF16:
+    return 2;
+  case ElementKind::I1:
+  case ElementKind::I8:
+    return 1;
+  }
+  llvm_unreachable("unknown element kind");
+}
+
+StringRef chimera::runner::getElementName(ElementKind kind) {
+  switch (kind) {
+  case ElementKind::F32:
+    return "f32";
+  case ElementKind::F64:
+    return "f64";
+  case ElementKind::BF16:
+    return "bf16";
+  case ElementKind::I1:
+    return "i1";
+  case ElementKind::I8:
+    return "i8";
+  case ElementKind::I32:
+    return "i32";
+  case ElementKind::I64:
+    return "i64";
+  }
+  llvm_unreachable("unknown element kind");
+}
+
+bool chimera::runner::isFloatKind(ElementKind kind) {
+  return kind == ElementKind::F32 || kind == ElementKind::F64 ||
+         kind == ElementKind::BF16;
+}
+
+int64_t ValueType::getNumElements() const {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+std::string ValueType::str() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (int64_t extent : shape)
+    os << extent << 'x';
+  os << getElementName(element);
+  return text;
+}
+
+bool ValueType::operator==(const ValueType &other) const {
+  return element == other.element && shape == other.shape &&
+         isScalar == other.isScalar;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<Tensor> Tensor::allocate(ValueType type) {
+  // Whole cache lines, and at least one: a tensor without elements has an
+  // address too.
+  constexpr size_t alignment = 64;
+  size_t bytes = llvm::alignTo(std::max<int64_t>(type.getBytes(), 1), alignment);
+  Tensor tensor;
+  tensor.type = std::move(type);
+  tensor.storage.reset(std::aligned_alloc(alignment, bytes));
+  if (!tensor.storage)
+    return llvm::createStringError("no memory for a tensor of %zu bytes",
+                                   bytes);
+  return tensor;
+}
+
+static float fromBF16(uint16_t bits) {
+  return llvm::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+/// Rounds to nearest, ties to even.
+static uint16_t toBF16(float value) {
+  uint32_t bits = llvm::bit_cast<uint32_t>(value);
+  if (std::isnan(value))
+    return static_cast<uint16_t>((bits >> 16) | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+template <typename T>
+static T load(const void *base, int64_t index) {
+  return static_cast<const T *>(base)[index];
+}
+
+template <typename T>
+static void store(void *base, int64_t index, double value) {
+  static_cast<T *>(base)[index] = static_cast<T>(value);
+}
+
+double Tensor::get(int64_t index) const {
+  switch (type.element) {
+  case ElementKind::F32:
+    return load<float>(data(), index);
+  case ElementKind::F64:
+    return load<double>(data(), index);
+  case ElementKind::BF16:
+    return fromBF16(load<uint16_t>(data(), index));
+  case ElementKind::I1:
+    return load<uint8_t>(data(), index) & 1;
+  case ElementKind::I8:
+    return load<int8_t>(data(), index);
+  case ElementKind::I32:
+    return load<int32_t>(data(), index);
+  case ElementKind::I64:
+    return static_cast<double>(load<int64_t>(data(), index));
+  }
+  llvm_unreachable("unknown element kind");
+}
+
+void Tensor::set(int64_t index, double value) {
+  switch (type.element) {
+  case ElementKind::F32:
+    return store<float>(data(), index, value);
+  case ElementKind::F64:
+    return store<double>(data(), index, value);
+  case ElementKind::BF16:
+    static_cast<uint16_t *>(data())[index] = toBF16(static_cast<float>(value));
+    return;
+  case ElementKind::I1:
+    return store<uint8_t>(data(), index, value != 0);
+  case ElementKind::I8:
+    return store<int8_t>(data(), index, value);
+  case ElementKind::I32:
+    return store<int32_t>(data(), index, value);
+  case ElementKind::I64:
+    return store<int64_t>(data(), index, value);
+  }
+  llvm_unreachable("unknown element kind");
+}
+
+static uint64_t splitmix64(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+/// The random value for an element of type `kind` from 64 random bits.
+static double toRandomValue(ElementKind kind, uint64_t bits) {
+  switch (kind) {
+  case ElementKind::F64:
+    return std::ldexp(static_cast<double>(bits >> 11), -52) - 1;
+  case ElementKind::F32:
+  case ElementKind::BF16:
+    return std::ldexp(static_cast<double>(bits >> 40), -23) - 1;
+  case ElementKind::I1:
+    return static_cast<double>(bits >> 63);
+  case ElementKind::I8:
+    return static_cast<int8_t>(bits >> 56);
+  case ElementKind::I32:
+  case ElementKind::I64:
+    return static_cast<double>(bits >> 61);
+  }
+  llvm_unreachable("unknown element kind");
+}
+
+void Tensor::fillRandom(uint64_t seed, uint64_t stream) {
+  uint64_t start = splitmix64((seed << 32) + stream);
+  for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
+    set(i, toRandomValue(type.element, splitmix64(start + i)));
+}
+
+llvm::Expected<Tensor> Tensor::convertTo(ElementKind element) const {
+  ValueType newType = type;
+  newType.element = element;
+  llvm::Expected<Tensor> result = allocate(newType);
+  if (!result)
+    return result;
+  if (element == type.element) {
+    std::memcpy(result->data(), data(), type.getBytes());
+    return result;
+  }
+  for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
+    result->set(i, get(i));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+void Deviation::merge(const Deviation &other) {
+  maxAbs = std::max(maxAbs, other.maxAbs);
+  maxRel = std::max(maxRel, other.maxRel);
+}
+
+/// `value` as an element of type `kind` would hold it.
+static double roundTo(ElementKind kind, double value) {
+  if (kind == ElementKind::F32)
+    return static_cast<float>(value);
+  if (kind == ElementKind::BF16)
+    return fromBF16(toBF16(static_cast<float>(value)));
+  return value;
+}
+
+static double rootMeanSquare(const Tensor &tensor) {
+  double sum = 0;
+  int64_t count = 0;
+  for (int64_t i = 0, e = tensor.getType().getNumElements(); i < e; ++i) {
+    double value = tensor.get(i);
+    if (!std::isfinite(value))
+      continue;
+    sum += value * value;
+    ++count;
+  }
+  return count ? std::sqrt(sum / count) : 0;
+}
+
+Deviation chimera::runner::compare(const Tensor &actual,
+                                   const Tensor &reference) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Deviation deviation;
+  double scale = rootMeanSquare(reference);
+  ElementKind kind = actual.getType().element;
+  for (int64_t i = 0, e = actual.getType().getNumElements(); i < e; ++i) {
+    double x = actual.get(i), r = reference.get(i);
+    double rounded = roundTo(kind, r);
+    if (!std::isfinite(x) || !std::isfinite(rounded)) {
+      bool agree = x == rounded || (std::isnan(x) && std::isnan(rounded));
+      if (!agree)
+        deviation.merge({infinity, infinity});
+      continue;
+    }
+    double difference = std::abs(x - r);
+    double magnitude = std::max(std::abs(r), scale);
+    if (difference > 0)
+      deviation.merge(
+          {difference, magnitude > 0 ? difference / magnitude : infinity});
+  }
+  return deviation;
+}

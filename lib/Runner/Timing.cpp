@@ -1,0 +1,203 @@
+//===- Timing.cpp - Times and the peak ------------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Runner/Timing.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+using namespace chimera::runner;
+using Clock = std::chrono::steady_clock;
+
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double chimera::runner::timeOnce(llvm::function_ref<void()> run) {
+  Clock::time_point start = Clock::now();
+  run();
+  return secondsSince(start);
+}
+
+static Samples summarize(std::vector<double> times) {
+  llvm::sort(times);
+  auto quantile = [&](double share) {
+    return times[static_cast<size_t>(share * (times.size() - 1) + 0.5)];
+  };
+  return {times.front(), quantile(0.5), quantile(0.75) - quantile(0.25),
+          static_cast<int64_t>(times.size())};
+}
+
+namespace {
+/// How often one program is to run, from its warm-up.
+struct Plan {
+  /// Runs timed together, so that a sample is long against the clock's tick.
+  int64_t batch = 1;
+  int64_t samples = 0;
+};
+} // namespace
+
+static Plan warmUp(llvm::function_ref<void()> run, double seconds) {
+  constexpr int64_t minSamples = 5, maxSamples = 2000;
+  constexpr double shortestSample = 20e-6;
+  run();
+  double once = timeOnce(run);
+  for (int i = 0; i < 3 && once < 1e-3; ++i)
+    once = std::min(once, timeOnce(run));
+  once = std::max(once, 1e-8);
+  Plan plan;
+  plan.batch = static_cast<int64_t>(std::ceil(shortestSample / once));
+  plan.samples = std::clamp(
+      static_cast<int64_t>(seconds / (once * static_cast<double>(plan.batch))),
+      minSamples, maxSamples);
+  return plan;
+}
+
+llvm::SmallVector<Samples>
+chimera::runner::timeInTurns(llvm::ArrayRef<llvm::function_ref<void()>> runs,
+                             double seconds) {
+  llvm::SmallVector<Plan> plans;
+  int64_t rounds = 0;
+  for (llvm::function_ref<void()> run : runs) {
+    plans.push_back(warmUp(run, seconds));
+    rounds = std::max(rounds, plans.back().samples);
+  }
+  std::vector<std::vector<double>> times(runs.size());
+  for (int64_t round = 0; round < rounds; ++round)
+    for (auto [run, plan, samples] : llvm::zip(runs, plans, times)) {
+      if (round >= plan.samples)
+        continue;
+      double batch = timeOnce([&, &run = run, &plan = plan] {
+        for (int64_t i = 0; i < plan.batch; ++i)
+          run();
+      });
+      samples.push_back(batch / static_cast<double>(plan.batch));
+    }
+  llvm::SmallVector<Samples> result;
+  for (std::vector<double> &samples : times)
+    result.push_back(summarize(std::move(samples)));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Peak
+//===----------------------------------------------------------------------===//
+
+/// A loop of fused multiply-adds on registers: `steps` rounds of kChains
+/// independent ones. Returns something that depends on all of them.
+using FmaLoop = double (*)(int64_t steps);
+
+/// Enough to cover the latency: five cycles at two per cycle, with room.
+static constexpr int kChains = 14;
+
+// x -> x * 0.5 + 0.5 stays at 1; the compiler does not know the values.
+static volatile double fmaFactor = 0.5, fmaStart = 1;
+
+#define CHIMERA_FMA_LOOP(NAME, TARGET, VECTOR, BROADCAST, FMA, FIRST, ELEMENT) \
+  TARGET static double NAME(int64_t steps) {                                   \
+    VECTOR factor = BROADCAST(static_cast<ELEMENT>(fmaFactor));                \
+    VECTOR chains[kChains];                                                    \
+    for (VECTOR & chain : chains)                                              \
+      chain = BROADCAST(static_cast<ELEMENT>(fmaStart));                       \
+    for (int64_t step = 0; step < steps; ++step)                               \
+      for (VECTOR & chain : chains)                                            \
+        chain = FMA(chain, factor, factor);                                    \
+    double sum = 0;                                                            \
+    for (VECTOR & chain : chains)                                              \
+      sum += FIRST(chain);                                                     \
+    return sum;                                                                \
+  }
+
+#define CHIMERA_SCALAR(x) (x)
+CHIMERA_FMA_LOOP(fmaScalarF32, , float, CHIMERA_SCALAR, std::fma,
+                 CHIMERA_SCALAR, float)
+CHIMERA_FMA_LOOP(fmaScalarF64, , double, CHIMERA_SCALAR, std::fma,
+                 CHIMERA_SCALAR, double)
+#if defined(__x86_64__)
+#define CHIMERA_AVX2 __attribute__((target("avx2,fma")))
+#define CHIMERA_AVX512 __attribute__((target("avx512f")))
+CHIMERA_FMA_LOOP(fmaAVX2F32, CHIMERA_AVX2, __m256, _mm256_set1_ps,
+                 _mm256_fmadd_ps, _mm256_cvtss_f32, float)
+CHIMERA_FMA_LOOP(fmaAVX2F64, CHIMERA_AVX2, __m256d, _mm256_set1_pd,
+                 _mm256_fmadd_pd, _mm256_cvtsd_f64, double)
+CHIMERA_FMA_LOOP(fmaAVX512F32, CHIMERA_AVX512, __m512, _mm512_set1_ps,
+                 _mm512_fmadd_ps, _mm512_cvtss_f32, float)
+CHIMERA_FMA_LOOP(fmaAVX512F64, CHIMERA_AVX512, __m512d, _mm512_set1_pd,
+                 _mm512_fmadd_pd, _mm512_cvtsd_f64, double)
+#endif
+
+namespace {
+struct FmaUnit {
+  FmaLoop loop;
+  int64_t vectorBytes;
+};
+} // namespace
+
+static FmaUnit selectFmaUnit(bool f64) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    return {f64 ? fmaAVX512F64 : fmaAVX512F32, 64};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return {f64 ? fmaAVX2F64 : fmaAVX2F32, 32};
+#endif
+  return {f64 ? fmaScalarF64 : fmaScalarF32, f64 ? 8 : 4};
+}
+
+/// Steps per second of all threads together, over one slice of time in which
+/// every thread makes `steps`.
+static double runSlice(FmaLoop loop, int64_t threads, int64_t steps) {
+  std::atomic<int64_t> waiting{threads};
+  std::atomic<double> slowest{0};
+  auto work = [&] {
+    --waiting;
+    // Threads start together; on fewer cores than threads they must yield.
+    while (waiting > 0)
+      std::this_thread::yield();
+    double sum = 0;
+    double seconds = timeOnce([&] { sum = loop(steps); });
+    // The loop is not to be optimised away.
+    if (std::isnan(sum))
+      std::abort();
+    double seen = slowest;
+    while (seconds > seen && !slowest.compare_exchange_weak(seen, seconds))
+      ;
+  };
+  std::vector<std::thread> others;
+  for (int64_t i = 1; i < threads; ++i)
+    others.emplace_back(work);
+  work();
+  for (std::thread &thread : others)
+    thread.join();
+  return static_cast<double>(threads * steps) / slowest;
+}
+
+double chimera::runner::measurePeak(int64_t threads, ElementKind kind) {
+  bool f64 = kind == ElementKind::F64;
+  FmaUnit unit = selectFmaUnit(f64);
+  // The first slices bring the clock up; the best one counts.
+  constexpr int64_t steps = 1 << 20;
+  constexpr int slices = 16;
+  double best = 0;
+  for (int slice = 0; slice < slices; ++slice)
+    best = std::max(best, runSlice(unit.loop, threads, steps));
+  return best * kChains * 2 *
+         static_cast<double>(unit.vectorBytes / (f64 ? 8 : 4));
+}

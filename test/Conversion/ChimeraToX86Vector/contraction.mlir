@@ -1,0 +1,111 @@
+// RUN: chimera-opt %s --convert-chimera-to-x86vector --split-input-file | FileCheck %s
+// RUN: chimera-opt %s --convert-chimera-to-x86vector --remarks-filter=chimera --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// 5 rows on a tile of 3 split evenly into 3 and 2, not 3 and 1 + 1; 24 columns
+// are one full and one masked vector; the accumulators start from zero; two
+// steps of the reduction per iteration, and one after the loop.
+
+// CHECK-LABEL: func @edges
+// CHECK-DAG:     %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK:           memref.load
+// CHECK:           vector.broadcast
+// CHECK:           vector.load
+// CHECK:           vector.fma
+// CHECK:           %[[MASK:.*]] = vector.create_mask
+// CHECK:           vector.maskedload %{{.*}}, %[[MASK]]
+// CHECK-COUNT-11:  vector.fma
+// CHECK:           scf.yield
+// CHECK-COUNT-6: vector.fma
+// CHECK:         vector.store
+// CHECK:         vector.maskedstore
+// CHECK:         scf.for %{{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK-NOT:     memref.load {{.*}} : memref<5x24xf32>
+func.func @edges(%a: memref<5x7xf32>, %b: memref<7x24xf32>, %c: memref<5x24xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%a, %b : memref<5x7xf32>, memref<7x24xf32>) outs(%c : memref<5x24xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 3, vectors = 2, broadcasts = 1, depth = 2>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// A size known at run time only: code for each listed extent, and the naive
+// semantics for any other.
+
+// CHECK-LABEL: func @specialised
+// CHECK-DAG:     %[[DIM:.*]] = memref.dim
+// CHECK:         arith.cmpi eq, %[[DIM]], %c4
+// CHECK:         scf.if
+// CHECK-COUNT-4:   vector.fma
+// CHECK:         } else {
+// CHECK:           arith.cmpi eq, %[[DIM]], %c1
+// CHECK:           scf.if
+// CHECK:             vector.fma
+// CHECK:           } else {
+// CHECK-NOT:         vector.fma
+// CHECK:             linalg.generic
+func.func @specialised(%a: memref<?x8xf32>, %b: memref<8x16xf32>, %c: memref<?x16xf32>) {
+  chimera.micro_kernel contraction
+      ins(%a, %b : memref<?x8xf32>, memref<8x16xf32>) outs(%c : memref<?x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] extents [[4, 1], [16], [8]]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// The vector operand is not contiguous along the output's last dimension:
+// naive, and said so.
+
+// CHECK-LABEL: func @strided
+// CHECK-NOT:     vector
+// CHECK:         linalg.generic
+// REMARK:        micro kernel lowered by its naive semantics: {{.*}}does not cover it
+func.func @strided(%a: memref<4x8xf32>, %b: memref<16x8xf32>, %c: memref<4x16xf32>) {
+  chimera.micro_kernel contraction
+      ins(%a, %b : memref<4x8xf32>, memref<16x8xf32>) outs(%c : memref<4x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// Without an implementation, an overwriting contraction starts from a fill.
+
+// CHECK-LABEL: func @naive
+// CHECK:         linalg.fill
+// CHECK:         linalg.generic
+// REMARK:        micro kernel lowered by its naive semantics: {{.*}}has no implementation
+func.func @naive(%a: memref<4x8xf64>, %b: memref<8x16xf64>, %c: memref<4x16xf64>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%a, %b : memref<4x8xf64>, memref<8x16xf64>) outs(%c : memref<4x16xf64>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] {
+  ^bb0(%x: f64, %y: f64, %z: f64):
+    %0 = arith.mulf %x, %y : f64
+    %1 = arith.addf %z, %0 : f64
+    chimera.yield %1 : f64
+  }
+  return
+}

@@ -1,0 +1,48 @@
+// RUN: chimera-opt %s --convert-chimera-to-x86vector --split-input-file | FileCheck %s
+
+// One operand along vectors, one broadcast over them, a function as polynomial;
+// 20 columns are one vector and four lanes.
+
+// CHECK-LABEL: func @bias
+// CHECK-NOT:     math.exp
+// CHECK:         scf.for
+// CHECK:           memref.load
+// CHECK:           vector.broadcast
+// CHECK:           vector.load
+// CHECK:           arith.addf {{.*}} : vector<16xf32>
+// CHECK:           vector.store
+// CHECK:           vector.create_mask
+// CHECK:           vector.maskedload
+// CHECK:           vector.maskedstore
+func.func @bias(%bias: memref<3xf32>, %c: memref<3x20xf32>) {
+  chimera.micro_kernel elementwise ins(%bias : memref<3xf32>) outs(%c : memref<3x20xf32>)
+      maps [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>] iterators ["parallel", "parallel"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: f32, %z: f32):
+    %0 = arith.addf %x, %z : f32
+    %1 = math.exp %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// A copy between different contiguous dimensions goes through a square of
+// registers and shuffles; the second square is partial.
+
+// CHECK-LABEL: func @transpose
+// CHECK:         vector.load {{.*}} : memref<16x18xf32>
+// CHECK:         vector.shuffle
+// CHECK-COUNT-16: vector.store
+// CHECK:         vector.maskedload
+// CHECK-COUNT-2: vector.store
+func.func @transpose(%a: memref<16x18xf32>, %b: memref<18x16xf32>) {
+  chimera.micro_kernel pack ins(%a : memref<16x18xf32>) outs(%b : memref<18x16xf32>)
+      maps [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>] iterators ["parallel", "parallel"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %x : f32
+  }
+  return
+}

@@ -1,0 +1,137 @@
+// RUN: chimera-opt %s --chimera-map-micro-kernels=target=zen5 --canonicalize --split-input-file | FileCheck %s
+
+// The second operand runs along vectors. Its rows are contiguous, but the block
+// asks for a copy: it is made where the slice changes, outside the loop over m,
+// in a buffer created once.
+
+// CHECK-LABEL: func @packed
+// CHECK-SAME:    %[[B:.*]]: tensor<6x32xf32>
+// CHECK:         %[[BUFFER:.*]] = tensor.empty() : tensor<6x16xf32>
+// CHECK:         scf.for %[[L:[a-z0-9]+]] =
+// CHECK:           %[[SLICE:.*]] = tensor.extract_slice %[[B]][0, %[[L]]] [6, 16] [1, 1]
+// CHECK:           %[[COPY:.*]] = chimera.micro_kernel pack ins(%[[SLICE]] : tensor<6x16xf32>) outs(%[[BUFFER]] : tensor<6x16xf32>)
+// CHECK-SAME:        maps [#[[ID:.*]], #[[ID]]] iterators ["parallel", "parallel"] extents {{\[}}[6], [16]]
+// CHECK:           scf.for
+// CHECK:             chimera.micro_kernel contraction overwrite
+// CHECK-SAME:          ins(%{{.*}}, %[[COPY]] : tensor<8x6xf32>, tensor<6x16xf32>)
+// CHECK-SAME:          extents {{\[}}[8], [16], [6]]
+// CHECK-SAME:          implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>>
+// CHECK:               %[[X:.*]] = arith.mulf
+// CHECK:               arith.addf %{{.*}}, %[[X]]
+func.func @packed(%b: tensor<6x32xf32>, %a: tensor<24x6xf32>, %c: tensor<24x32xf32>) -> tensor<24x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c24 = arith.constant 24 : index
+  %c32 = arith.constant 32 : index
+  %0 = scf.for %l = %c0 to %c32 step %c16 iter_args(%cl = %c) -> (tensor<24x32xf32>) {
+    %1 = scf.for %m = %c0 to %c24 step %c8 iter_args(%cm = %cl) -> (tensor<24x32xf32>) {
+      %as = tensor.extract_slice %a[%m, 0] [8, 6] [1, 1] : tensor<24x6xf32> to tensor<8x6xf32>
+      %bs = tensor.extract_slice %b[0, %l] [6, 16] [1, 1] : tensor<6x32xf32> to tensor<6x16xf32>
+      %cs = tensor.extract_slice %cm[%m, %l] [8, 16] [1, 1] : tensor<24x32xf32> to tensor<8x16xf32>
+      %2 = chimera.block "gemm0" ins(%as, %bs : tensor<8x6xf32>, tensor<6x16xf32>)
+          outs(%cs : tensor<8x16xf32>) extents [[8], [16], [6]]
+          registers <rows = 4, vectors = 1, broadcasts = 1, depth = 2> packed [1] {
+      ^bb0(%x: tensor<8x6xf32>, %y: tensor<6x16xf32>, %z: tensor<8x16xf32>):
+        %zero = arith.constant 0.0 : f32
+        %3 = linalg.fill ins(%zero : f32) outs(%z : tensor<8x16xf32>) -> tensor<8x16xf32>
+        %4 = linalg.matmul ins(%x, %y : tensor<8x6xf32>, tensor<6x16xf32>) outs(%3 : tensor<8x16xf32>) -> tensor<8x16xf32>
+        chimera.yield %4 : tensor<8x16xf32>
+      } -> tensor<8x16xf32>
+      %5 = tensor.insert_slice %2 into %cm[%m, %l] [8, 16] [1, 1] : tensor<8x16xf32> into tensor<24x32xf32>
+      scf.yield %5 : tensor<24x32xf32>
+    }
+    scf.yield %1 : tensor<24x32xf32>
+  }
+  return %0 : tensor<24x32xf32>
+}
+
+// -----
+
+// An operand whose rows run along the reduction has to be transposed, asked for
+// or not; the kernel then reads the copy with another map.
+
+// CHECK-DAG:   #[[T:.*]] = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-DAG:   #[[I:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[KN:.*]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-LABEL: func @transposed
+// CHECK:         %[[BUFFER:.*]] = tensor.empty() : tensor<6x16xf32>
+// CHECK:         chimera.micro_kernel pack ins(%{{.*}} : tensor<16x6xf32>) outs(%[[BUFFER]] : tensor<6x16xf32>) maps [#[[T]], #[[I]]]
+// CHECK:         chimera.micro_kernel contraction ins
+// CHECK-SAME:      maps [#{{.*}}, #[[KN]], #{{.*}}]
+func.func @transposed(%a: tensor<8x6xf32>, %b: tensor<16x6xf32>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %0 = chimera.block "gemm0" ins(%a, %b : tensor<8x6xf32>, tensor<16x6xf32>)
+      outs(%c : tensor<8x16xf32>) extents [[8], [16], [6]] {
+  ^bb0(%x: tensor<8x6xf32>, %y: tensor<16x6xf32>, %z: tensor<8x16xf32>):
+    %1 = linalg.generic {
+        indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],
+        iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %y : tensor<8x6xf32>, tensor<16x6xf32>) outs(%z : tensor<8x16xf32>) {
+    ^bb0(%p: f32, %q: f32, %r: f32):
+      %2 = arith.mulf %p, %q : f32
+      %3 = arith.addf %r, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<8x16xf32>
+    chimera.yield %1 : tensor<8x16xf32>
+  } -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+
+// -----
+
+// A fill is an elementwise kernel with a constant body; constants of a body
+// move into the kernel.
+
+// CHECK-LABEL: func @elementwise
+// CHECK:         %[[F:.*]] = chimera.micro_kernel elementwise outs(%{{.*}} : tensor<8x16xf32>)
+// CHECK:           %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK:           chimera.yield %[[ZERO]]
+// CHECK:         chimera.micro_kernel elementwise ins(%{{.*}} : tensor<16xf32>) outs(%[[F]] : tensor<8x16xf32>)
+// CHECK:           %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK:           arith.mulf %{{.*}}, %[[TWO]]
+func.func @elementwise(%bias: tensor<16xf32>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %0 = chimera.block "gemm0" outs(%c : tensor<8x16xf32>) extents [[8], [16]] {
+  ^bb0(%z: tensor<8x16xf32>):
+    %zero = arith.constant 0.0 : f32
+    %1 = linalg.fill ins(%zero : f32) outs(%z : tensor<8x16xf32>) -> tensor<8x16xf32>
+    chimera.yield %1 : tensor<8x16xf32>
+  } -> tensor<8x16xf32>
+  %2 = chimera.block "gemm0" ins(%bias : tensor<16xf32>) outs(%0 : tensor<8x16xf32>) extents [[8], [16]] {
+  ^bb0(%x: tensor<16xf32>, %z: tensor<8x16xf32>):
+    %two = arith.constant 2.0 : f32
+    %3 = linalg.generic {
+        indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+        iterator_types = ["parallel", "parallel"]}
+        ins(%x : tensor<16xf32>) outs(%z : tensor<8x16xf32>) {
+    ^bb0(%p: f32, %q: f32):
+      %4 = arith.addf %p, %q : f32
+      %5 = arith.mulf %4, %two : f32
+      linalg.yield %5 : f32
+    } -> tensor<8x16xf32>
+    chimera.yield %3 : tensor<8x16xf32>
+  } -> tensor<8x16xf32>
+  return %2 : tensor<8x16xf32>
+}
+
+// -----
+
+// What is no micro kernel stays linalg: here, the body reads an index.
+
+// CHECK-LABEL: func @unmapped
+// CHECK-NOT:     chimera
+// CHECK:         linalg.index
+func.func @unmapped(%c: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = chimera.block "gemm0" outs(%c : tensor<8xf32>) {
+  ^bb0(%z: tensor<8xf32>):
+    %1 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        outs(%z : tensor<8xf32>) {
+    ^bb0(%p: f32):
+      %2 = linalg.index 0 : index
+      %3 = arith.index_cast %2 : index to i32
+      %4 = arith.sitofp %3 : i32 to f32
+      linalg.yield %4 : f32
+    } -> tensor<8xf32>
+    chimera.yield %1 : tensor<8xf32>
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

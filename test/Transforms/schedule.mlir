@@ -1,0 +1,58 @@
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 threads=1" --split-input-file | FileCheck %s
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 threads=1" --split-input-file --remarks-filter=chimera -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 threads=1 fuse=never" --split-input-file | FileCheck %s --check-prefix=NEVER
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 threads=1 fuse=always" --split-input-file | FileCheck %s --check-prefix=ALWAYS
+
+// Eight heads of 512 x 512 with depth 64: the intermediate is 16 times what
+// compulsory traffic is left without it, so the operators fuse; at L2 nothing
+// but compulsory bytes moves.
+
+// CHECK-LABEL: func @heads
+// CHECK:         chimera.chain
+// CHECK-SAME:      plan(<fused, "the intermediate stays on chip", operators = 2
+// CHECK-SAME:      <"L2", predicted = 4194304, unfused = 20971520, bound = 4194304, capacity = 838860
+// CHECK-NOT:     chimera.chain
+// REMARK:      remark: [Passed] fused | Category:chimera
+// REMARK-SAME:   L2 20971520 -> 4194304 bytes
+// NEVER-LABEL: func @heads
+// NEVER:         chimera.chain
+// NEVER-SAME:      plan(<split, "not fused because asked to", operators = 1
+// NEVER:         chimera.chain
+// NEVER-SAME:      plan(<split, "not fused because asked to", operators = 1
+func.func @heads(%a: tensor<8x512x64xf32>, %b: tensor<8x64x512xf32>, %d: tensor<8x512x64xf32>) -> tensor<8x512x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x512x512xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<8x512x512xf32>) -> tensor<8x512x512xf32>
+  %2 = linalg.batch_matmul ins(%a, %b : tensor<8x512x64xf32>, tensor<8x64x512xf32>) outs(%1 : tensor<8x512x512xf32>) -> tensor<8x512x512xf32>
+  %3 = tensor.empty() : tensor<8x512x64xf32>
+  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<8x512x64xf32>) -> tensor<8x512x64xf32>
+  %5 = linalg.batch_matmul ins(%2, %d : tensor<8x512x512xf32>, tensor<8x512x64xf32>) outs(%4 : tensor<8x512x64xf32>) -> tensor<8x512x64xf32>
+  return %5 : tensor<8x512x64xf32>
+}
+
+// -----
+
+// 2048 in every dimension: the intermediate saved is little beside the panels
+// that a fused kernel has to read again. Separate operators are faster, and the
+// remark has both times; each becomes a chain of its own.
+
+// CHECK-LABEL: func @square
+// CHECK:         %[[C:.*]] = chimera.chain
+// CHECK-SAME:      plan(<split, "separate operators are predicted to be faster", operators = 1
+// CHECK:         chimera.chain ins(%[[C]],
+// CHECK-SAME:      plan(<split
+// REMARK:      remark: [Missed] split | Category:chimera
+// REMARK-SAME:   separate operators are predicted to be faster
+// REMARK-SAME:   fused {{[0-9.]+}} us, unfused {{[0-9.]+}} us
+// ALWAYS-LABEL: func @square
+// ALWAYS:        chimera.chain
+// ALWAYS-SAME:     plan(<fused, "fused because asked to", operators = 2
+// ALWAYS-NOT:    chimera.chain
+func.func @square(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32>, %d: tensor<2048x2048xf32>) -> tensor<2048x2048xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<2048x2048xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+  %2 = linalg.matmul ins(%a, %b : tensor<2048x2048xf32>, tensor<2048x2048xf32>) outs(%1 : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+  %3 = linalg.matmul ins(%2, %d : tensor<2048x2048xf32>, tensor<2048x2048xf32>) outs(%1 : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+  return %3 : tensor<2048x2048xf32>
+}
