@@ -26,8 +26,10 @@ using namespace chimera::model;
 /// Accumulator loads and stores run beside the arithmetic of the neighbouring
 /// tiles; this share of their time is not hidden.
 static constexpr double exposedAccumulatorShare = 0.5;
-/// Cycles to set up addresses and leave the reduction loop of one tile.
-static constexpr double tileSetupCycles = 4;
+/// Cycles to set up addresses, clear accumulators and leave the reduction loop
+/// of one tile, now and then through a mispredicted branch. An estimate; the
+/// choice of plans changes little between half and twice of it.
+static constexpr double tileSetupCycles = 12;
 /// Steps of the reduction in one unrolled loop body: enough to make the loop's
 /// own instructions cheap, few enough to stay in the instruction buffers.
 static constexpr int64_t unrolledSteps = 4;

@@ -119,8 +119,10 @@ struct SolveOptions {
   int64_t threads = 1;
 };
 
-/// The plan with the lowest predicted time over all loop trees and tiles, or
-/// nothing if no plan fits the machine.
+/// The plan with the lowest predicted time, or nothing if none was found that
+/// fits the machine. The innermost level is searched over all loop trees with
+/// the tiles that suit the micro kernel; each outer level contributes the few
+/// orders with the least volume, so plans are good but not proved best.
 std::optional<Plan> solve(const ChainProblem &problem, const Machine &machine,
                           const SolveOptions &options);
 

@@ -1,0 +1,112 @@
+//===- RegisterTileTest.cpp - Micro kernel shapes and times ---------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The shapes that have to come out on machines with 32 and with 16 registers,
+// and the paper's own figures for them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProblems.h"
+
+#include "gtest/gtest.h"
+
+using namespace chimera::model;
+
+namespace {
+
+VectorUnit makeUnit(int64_t registers, int64_t lanes) {
+  VectorUnit unit;
+  unit.registers = registers;
+  unit.lanes = lanes;
+  unit.cyclesPerSecond = 1e9;
+  return unit;
+}
+
+double intensity(int64_t rows, int64_t vectors, int64_t depth) {
+  return double(rows * vectors * depth) /
+         (depth * (rows + vectors) + 2 * rows * vectors);
+}
+
+TEST(SplitEvenly, BalancesParts) {
+  for (int64_t extent = 1; extent < 60; ++extent)
+    for (int64_t part = 1; part < 20; ++part) {
+      BalancedSplit split = splitEvenly(extent, part);
+      EXPECT_LE(split.size, part);
+      EXPECT_EQ(split.large * split.size + split.small * (split.size - 1),
+                extent);
+      EXPECT_EQ(split.large + split.small, (extent + part - 1) / part);
+    }
+  EXPECT_EQ(splitEvenly(37, 8).size, 8);
+  EXPECT_EQ(splitEvenly(37, 8).large, 2);
+  EXPECT_EQ(splitEvenly(37, 8).small, 3);
+}
+
+TEST(RegisterTile, PaperFigures) {
+  // Intensity alone would choose 5x5; 6x4 is next, and best where columns come
+  // in multiples of four vectors.
+  EXPECT_NEAR(intensity(5, 5, 64), 2.32, 0.005);
+  EXPECT_NEAR(intensity(6, 4, 64), 2.23, 0.005);
+  for (const RegisterTile &tile : maximalRegisterTiles(makeUnit(32, 16))) {
+    EXPECT_LE(tile.rows * tile.vectors + tile.vectors + tile.broadcasts, 32);
+    EXPECT_GE(tile.broadcasts, 1);
+    EXPECT_LE(intensity(tile.rows, tile.vectors, 64), intensity(5, 5, 64));
+    if (tile.vectors == 4) {
+      EXPECT_EQ(tile.rows, 6);
+      EXPECT_EQ(tile.broadcasts, 2);
+    }
+  }
+}
+
+TEST(RegisterTile, FollowsTheBlock) {
+  VectorUnit unit = makeUnit(32, 16);
+  auto shape = [&](int64_t rows, int64_t columns) {
+    RegisterTile tile = selectRegisterTile(unit, rows, columns, 64);
+    return std::make_pair(tile.rows, tile.vectors);
+  };
+  using Shape = std::pair<int64_t, int64_t>;
+  EXPECT_EQ(shape(48, 64), Shape(6, 4));
+  EXPECT_EQ(shape(50, 80), Shape(5, 5));
+  EXPECT_EQ(shape(28, 32), Shape(14, 2));
+  EXPECT_EQ(shape(18, 48), Shape(9, 3));
+  EXPECT_EQ(shape(24, 32), Shape(12, 2));
+  EXPECT_EQ(shape(8, 48), Shape(8, 3));
+}
+
+TEST(RegisterTile, FollowsTheRegisterFile) {
+  VectorUnit unit = makeUnit(16, 8);
+  RegisterTile tile = selectRegisterTile(unit, 48, 16, 64);
+  EXPECT_EQ(tile.rows, 6);
+  EXPECT_EQ(tile.vectors, 2);
+  tile = selectRegisterTile(unit, 48, 24, 64);
+  EXPECT_EQ(tile.rows, 4);
+  EXPECT_EQ(tile.vectors, 3);
+}
+
+TEST(BlockCycles, KeepsTheUnitsBusyWithEnoughAccumulators) {
+  VectorUnit unit = makeUnit(32, 16);
+  RegisterTile large{6, 4, 2, 4}, small{1, 4, 1, 4};
+  double ideal = 48 * 4 * 256 / 2.0;
+  EXPECT_LT(blockCycles(unit, large, 48, 64, 256, false), 1.02 * ideal);
+  // Four accumulators in two units with latency four are half of what it takes.
+  EXPECT_GT(blockCycles(unit, small, 48, 64, 256, false), 1.99 * ideal);
+}
+
+TEST(BlockCycles, ChargesEdgesAndAccumulators) {
+  VectorUnit unit = makeUnit(32, 16);
+  RegisterTile tile{6, 4, 2, 4};
+  // 65 columns take five vectors.
+  EXPECT_DOUBLE_EQ(blockCycles(unit, tile, 48, 65, 64, false),
+                   blockCycles(unit, tile, 48, 80, 64, false));
+  EXPECT_GT(blockCycles(unit, tile, 48, 64, 64, true),
+            blockCycles(unit, tile, 48, 64, 64, false));
+  // Two shallow blocks cost more than a deep one.
+  EXPECT_GT(2 * blockCycles(unit, tile, 48, 64, 32, false),
+            blockCycles(unit, tile, 48, 64, 64, false));
+}
+
+} // namespace

@@ -1,0 +1,150 @@
+//===- ScheduleTest.cpp - Loop trees and the checks of schedules ----------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProblems.h"
+
+#include "gtest/gtest.h"
+
+using namespace chimera::model;
+
+namespace {
+
+enum : LoopId { b, m, l, k, n };
+enum : TensorId { A, B, C, D, E };
+
+std::string namesOf(const ChainProblem &problem,
+                    llvm::ArrayRef<NestLoop> loops) {
+  std::string names;
+  for (const NestLoop &loop : loops)
+    names += problem.loops[loop.loop].name;
+  return names;
+}
+
+std::string treeOf(const ChainProblem &problem, const Schedule &schedule) {
+  LoopTree tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+  std::string text = namesOf(problem, tree.shared);
+  for (const auto &subtree : tree.subtrees)
+    text += "|" + namesOf(problem, subtree);
+  return text;
+}
+
+TEST(LoopTree, SplitsAtTheFirstPrivateLoop) {
+  ChainProblem chain = makeChain({2, 8, 8, 8, 8});
+  EXPECT_EQ(
+      treeOf(chain, singleLevel({{b, 1}, {m, 2}, {l, 2}, {k, 2}, {n, 2}})),
+      "bml|k|n");
+  EXPECT_EQ(treeOf(chain, singleLevel({{m, 2}, {k, 2}, {l, 2}, {n, 2}})),
+            "m|kl|ln");
+  EXPECT_EQ(treeOf(chain, singleLevel({{k, 2}, {m, 2}, {l, 2}, {n, 2}})),
+            "|kml|mln");
+}
+
+TEST(LoopTree, DropsLoopsOfOneTrip) {
+  ChainProblem chain = makeChain({1, 8, 8, 8, 8});
+  EXPECT_EQ(treeOf(chain, singleLevel({{b, 1}, {k, 8}, {m, 2}, {l, 8}})),
+            "m||");
+  Schedule nested = singleLevel({{m, 4}});
+  nested.levels.emplace_back();
+  nested.levels.back().order = {{m, 4}, {l, 2}, {m, 2}};
+  EXPECT_EQ(treeOf(chain, nested), "mlm||");
+  EXPECT_EQ(tilesAt(chain, nested, 0)[m], 4);
+  EXPECT_EQ(tilesAt(chain, nested, 1)[m], 2);
+  EXPECT_EQ(tilesAt(chain, nested, 1)[k], 8);
+}
+
+TEST(LoopTree, SharesAllLoopsOfOneOperator) {
+  ChainProblem gemm = makeGemm(2, 8, 8, 8);
+  EXPECT_EQ(treeOf(gemm, singleLevel({{3, 2}, {0, 1}, {1, 2}})), "kbm|");
+}
+
+TEST(LoopTree, SharesOnlyRowsOfThreeOperators) {
+  ChainProblem triple = makeTriple(8, 8, 8, 8, 8);
+  EXPECT_EQ(treeOf(triple, singleLevel({{0, 2}, {1, 2}, {2, 2}, {3, 2}})),
+            "m|lk|ln|n");
+}
+
+class Verify : public testing::Test {
+protected:
+  void SetUp() override {
+    for (const MemoryLevel &level : machine.levels) {
+      schedule.levels.emplace_back();
+      schedule.levels.back().name = level.name;
+    }
+    schedule.levels[0].order = {{b, 1}};
+    schedule.levels[2].order = {{l, 64}, {m, 12}};
+    schedule.numParallel = 1;
+    schedule.registerTile = {6, 4, 2, 4};
+    schedule.packed = {B};
+  }
+
+  void expectError(llvm::StringRef expected) {
+    EXPECT_EQ(llvm::toString(verify(problem, machine, schedule)),
+              expected.str());
+  }
+
+  ChainProblem problem = makeChain({8, 512, 64, 64, 512});
+  Machine machine = makeZen5();
+  Schedule schedule;
+};
+
+TEST_F(Verify, AcceptsAPlan) { expectError(""); }
+
+TEST_F(Verify, RejectsOtherLevels) {
+  schedule.levels[1].name = "LX";
+  expectError("unknown level 'LX' where machine 'zen5' has level 'L2'");
+  schedule.levels.pop_back();
+  expectError("the schedule has 2 levels, machine 'zen5' has 3");
+}
+
+TEST_F(Verify, RejectsBadEntries) {
+  schedule.levels[2].order[0].loop = 7;
+  expectError("level 'L1': unknown loop 7");
+  schedule.levels[2].order[0] = {m, 64};
+  expectError("level 'L1': loop 'm' is listed twice");
+  schedule.levels[2].order[0] = {l, 0};
+  expectError("level 'L1': loop 'l' has tile 0, which is below 1");
+  schedule.levels[1].order = {{l, 32}};
+  schedule.levels[2].order[0] = {l, 64};
+  expectError("level 'L1': loop 'l' has tile 64, but the level outside leaves "
+              "only 32");
+}
+
+TEST_F(Verify, RejectsBadParallelLoops) {
+  schedule.numParallel = 2;
+  expectError("level 'L1': loop 'l' is parallel, but an operator reduces over "
+              "it");
+  schedule.numParallel = 4;
+  expectError("4 parallel loops, but the order starts with 3 loops shared by "
+              "all operators");
+  schedule.numParallel = -1;
+  expectError("-1 parallel loops, but the order starts with 3 loops shared by "
+              "all operators");
+}
+
+TEST_F(Verify, RejectsBadPacking) {
+  schedule.packed = {C};
+  expectError("packed tensor 'C' is not an input");
+  schedule.packed = {9};
+  expectError("packed tensor 9 is unknown");
+}
+
+TEST_F(Verify, RejectsBadRegisterTiles) {
+  schedule.registerTile = {8, 4, 1, 4};
+  expectError("register tile 8x4 needs 37 registers of 32");
+  schedule.registerTile = {0, 4, 1, 4};
+  expectError("register tile 0x4 with 1 broadcasts and depth 4 has a figure "
+              "out of range");
+}
+
+TEST_F(Verify, RejectsOverfullLevels) {
+  schedule.levels[2].order[1].tile = 64;
+  expectError("level 'L1': the live set of 65536 bytes exceeds the usable "
+              "39321 of 49152 bytes");
+}
+
+} // namespace

@@ -1,0 +1,300 @@
+//===- SolveTest.cpp - Plans and verdicts ---------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Properties that every plan must have, on chains whose good plans are known.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProblems.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "gtest/gtest.h"
+
+#include <chrono>
+
+using namespace chimera::model;
+
+namespace {
+
+enum : LoopId { b, m, l, k, n };
+enum : TensorId { A, B, C, D, E };
+
+const ChainSizes batchedChains[] = {
+    {8, 512, 64, 64, 512},  {12, 512, 64, 64, 512}, {16, 512, 64, 64, 512},
+    {12, 256, 64, 64, 256}, {16, 256, 64, 64, 256}, {16, 256, 80, 80, 256},
+    {12, 208, 64, 64, 208}, {16, 208, 64, 64, 208}, {16, 208, 80, 80, 208}};
+const ChainSizes singleChains[] = {{1, 512, 64, 64, 256},
+                                   {1, 768, 64, 64, 384},
+                                   {1, 1024, 64, 64, 512},
+                                   {1, 197, 80, 77, 1023}};
+
+SolveOptions withThreads(int64_t threads) {
+  SolveOptions options;
+  options.threads = threads;
+  return options;
+}
+
+/// Tasks that the parallel loops make.
+int64_t tasksOf(const ChainProblem &problem, const Schedule &schedule) {
+  LoopTree tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+  int64_t tasks = 1;
+  for (const NestLoop &loop :
+       llvm::ArrayRef(tree.shared).take_front(schedule.numParallel))
+    tasks *= (problem.loops[loop.loop].extent + loop.tile - 1) / loop.tile;
+  return tasks;
+}
+
+/// What holds for every plan of the solver.
+void expectSound(const ChainProblem &problem, const Machine &machine,
+                 const Plan &plan, int64_t threads) {
+  std::string where = reproducer(problem, plan.schedule);
+  EXPECT_EQ(llvm::toString(verify(problem, machine, plan.schedule)), "")
+      << where;
+  ASSERT_EQ(plan.levels.size(), machine.levels.size());
+  for (unsigned level = 0; level < plan.levels.size(); ++level) {
+    EXPECT_EQ(plan.levels[level].name, machine.levels[level].name);
+    Evaluation result = evaluate(problem, plan.schedule, level);
+    EXPECT_EQ(plan.levels[level].bytes, result.volumeBytes()) << where;
+    EXPECT_EQ(plan.levels[level].liveBytes, result.liveBytes) << where;
+    EXPECT_LE(result.liveBytes, plan.levels[level].capacityBytes) << where;
+    EXPECT_GE(plan.seconds, plan.levels[level].seconds);
+  }
+  EXPECT_GE(plan.seconds, plan.computeSeconds);
+  Plan again = price(problem, machine, plan.schedule, withThreads(threads));
+  EXPECT_DOUBLE_EQ(again.seconds, plan.seconds) << where;
+}
+
+TEST(Solve, PlansOfBatchedChainsReachTheArithmeticLimit) {
+  Machine machine = makeZen5();
+  for (const ChainSizes &sizes : batchedChains)
+    for (int64_t threads : {1, 2}) {
+      ChainProblem problem = makeChain(sizes);
+      auto plan = solve(problem, machine, withThreads(threads));
+      ASSERT_TRUE(plan);
+      expectSound(problem, machine, *plan, threads);
+      EXPECT_GE(plan->schedule.numParallel, 1);
+      EXPECT_EQ(tasksOf(problem, plan->schedule) % sizes.b, 0);
+      double ideal =
+          2 * problem.multiplyAdds() / machine.unit.peakFlops() / threads;
+      // Guards against plans that waste the units, not a claim about hardware.
+      EXPECT_LT(plan->computeSeconds, 1.1 * ideal);
+      EXPECT_LT(plan->seconds, 1.15 * ideal);
+      // Outside the batch nothing is read twice.
+      EXPECT_EQ(plan->levels[0].bytes,
+                4 * sizes.b * 2 * (sizes.m * sizes.k + sizes.k * sizes.l));
+    }
+}
+
+TEST(Solve, OneItemKeepsAllThreadsBusy) {
+  Machine machine = makeZen5();
+  for (const ChainSizes &sizes : singleChains)
+    for (int64_t threads : {1, 2}) {
+      ChainProblem problem = makeChain(sizes);
+      auto plan = solve(problem, machine, withThreads(threads));
+      ASSERT_TRUE(plan);
+      expectSound(problem, machine, *plan, threads);
+      if (threads == 1)
+        continue;
+      int64_t tasks = tasksOf(problem, plan->schedule);
+      EXPECT_TRUE(tasks % threads == 0 || tasks > 8 * threads);
+    }
+}
+
+TEST(Solve, TilesSuitTheMicroKernel) {
+  Machine machine = makeZen5();
+  ChainProblem problem = makeChain({8, 512, 64, 64, 512});
+  auto plan = solve(problem, machine, withThreads(1));
+  ASSERT_TRUE(plan);
+  auto tiles = tilesAt(problem, plan->schedule, 2);
+  EXPECT_EQ(tiles[l] % machine.unit.lanes, 0);
+  EXPECT_EQ(tiles[n] % machine.unit.lanes, 0);
+  EXPECT_EQ(tiles[m] % plan->schedule.registerTile.rows, 0);
+  EXPECT_GE(plan->schedule.registerTile.rows *
+                plan->schedule.registerTile.vectors,
+            20);
+}
+
+TEST(Solve, PacksOperandsWhoseLinesCollide) {
+  Machine machine = makeZen5();
+  // Rows of B lie 2 KB apart: 64 of them crowd into an eighth of the sets.
+  ChainProblem problem = makeChain({8, 512, 64, 64, 512});
+  auto plan = solve(problem, machine, withThreads(1));
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(llvm::is_contained(plan->schedule.packed, B));
+  EXPECT_FALSE(llvm::is_contained(plan->schedule.packed, D));
+  Schedule inPlace = plan->schedule;
+  inPlace.packed.clear();
+  EXPECT_GT(price(problem, machine, inPlace, withThreads(1)).seconds,
+            plan->seconds);
+}
+
+TEST(Solve, PacksOperandsWhoseVectorsAreStrided) {
+  Machine machine = makeZen5();
+  ChainProblem problem = makeChain({8, 256, 64, 64, 256});
+  problem.tensors[B].dims = {b, l, k};
+  problem.tensors[B].strides = {256 * 64, 64, 1};
+  auto plan = solve(problem, machine, withThreads(1));
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(llvm::is_contained(plan->schedule.packed, B));
+  Schedule inPlace = plan->schedule;
+  inPlace.packed.clear();
+  EXPECT_GT(price(problem, machine, inPlace, withThreads(1)).seconds,
+            plan->seconds);
+}
+
+TEST(Solve, HandlesAllKindsOfChains) {
+  Machine machine = makeZen5();
+  ChainProblem problems[] = {
+      makeGemm(1, 512, 512, 512),      makeGemm(4, 100, 50, 30),
+      makeMlp(512, 512, 512, 2048),    makeGate(128, 256, 256, 512),
+      makeTriple(256, 64, 64, 64, 64), makeMlp(1, 64, 64, 64),
+      makeChain({1, 1, 1, 1, 1}),      makeMlp(33, 7, 5, 129)};
+  for (const ChainProblem &problem : problems)
+    for (int64_t threads : {1, 2}) {
+      auto plan = solve(problem, machine, withThreads(threads));
+      ASSERT_TRUE(plan) << reproducer(problem, Schedule());
+      expectSound(problem, machine, *plan, threads);
+    }
+}
+
+TEST(Solve, PlansOfRandomChainsAreSound) {
+  Machine machine = makeZen5();
+  std::mt19937 random(11);
+  for (int round = 0; round < 60; ++round) {
+    ChainProblem problem = makeRandomProblem(random, 150);
+    int64_t threads = 1 + round % 6;
+    auto plan = solve(problem, machine, withThreads(threads));
+    ASSERT_TRUE(plan) << reproducer(problem, Schedule());
+    expectSound(problem, machine, *plan, threads);
+  }
+}
+
+TEST(Solve, CutsTwoLoopsForManyThreads) {
+  // Six vectors of columns and 28 rows for twelve threads: neither loop alone
+  // makes twelve even tasks.
+  Machine machine = makeZen5();
+  for (MemoryLevel &level : machine.levels)
+    level.bytesPerSecond = 12 * level.bytesPerSecondPerCore;
+  ChainProblem problem = makeGemm(1, 28, 96, 2048);
+  auto plan = solve(problem, machine, withThreads(12));
+  ASSERT_TRUE(plan);
+  expectSound(problem, machine, *plan, 12);
+  EXPECT_EQ(tasksOf(problem, plan->schedule), 12);
+  EXPECT_EQ(plan->schedule.numParallel, 2);
+}
+
+TEST(Solve, HandlesTwoRowLoopsOverSharedWeights) {
+  // A sequence of rows in each batch item, the same weights for all.
+  ProblemBuilder builder;
+  LoopId lb = builder.loop("b", 4), lm = builder.loop("m", 100),
+         ll = builder.loop("l", 256), lk = builder.loop("k", 64),
+         ln = builder.loop("n", 64);
+  TensorId ta = builder.tensor("A", Role::Input, {lb, lm, lk});
+  TensorId tb = builder.tensor("B", Role::Input, {lk, ll});
+  TensorId tc = builder.tensor("C", Role::Intermediate, {lb, lm, ll});
+  TensorId td = builder.tensor("D", Role::Input, {ll, ln});
+  TensorId te = builder.tensor("E", Role::Output, {lb, lm, ln});
+  builder.contraction("first", {ta, tb}, tc, lm, ll);
+  builder.contraction("second", {tc, td}, te, lm, ln);
+  for (int64_t threads : {1, 2}) {
+    auto plan = solve(builder.problem, makeZen5(), withThreads(threads));
+    ASSERT_TRUE(plan);
+    expectSound(builder.problem, makeZen5(), *plan, threads);
+  }
+}
+
+TEST(Solve, IsDeterministic) {
+  Machine machine = makeZen5();
+  ChainProblem problem = makeMlp(128, 256, 256, 1024);
+  auto first = solve(problem, machine, withThreads(2));
+  auto second = solve(problem, machine, withThreads(2));
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(reproducer(problem, first->schedule),
+            reproducer(problem, second->schedule));
+}
+
+TEST(Solve, ReportsThatNothingFits) {
+  Machine machine = makeZen5();
+  machine.levels.back().capacityBytes = 64;
+  EXPECT_FALSE(solve(makeChain({1, 64, 64, 64, 64}), machine, withThreads(1)));
+}
+
+TEST(Solve, WorksWithOneLevel) {
+  Machine machine = makeZen5();
+  machine.levels = {machine.levels[2]};
+  ChainProblem problem = makeChain({4, 128, 64, 64, 128});
+  auto plan = solve(problem, machine, withThreads(2));
+  ASSERT_TRUE(plan);
+  expectSound(problem, machine, *plan, 2);
+}
+
+TEST(Judge, FusesAttentionShapes) {
+  Machine machine = makeZen5();
+  for (const ChainSizes &sizes : batchedChains) {
+    Verdict verdict = judge(makeChain(sizes), machine, withThreads(1));
+    EXPECT_TRUE(verdict.fuse);
+    EXPECT_EQ(verdict.reason, Reason::SavesTraffic);
+    ASSERT_TRUE(verdict.fused);
+    ASSERT_EQ(verdict.unfused.size(), 2u);
+    EXPECT_LT(verdict.fused->seconds, verdict.unfusedSeconds);
+    ASSERT_EQ(verdict.unfusedBytes.size(), 3u);
+    for (unsigned level = 0; level < 3; ++level)
+      EXPECT_LE(verdict.boundBytes[level], verdict.fused->levels[level].bytes);
+  }
+}
+
+TEST(Judge, LeavesLargeSquaresAlone) {
+  Verdict verdict =
+      judge(makeMlp(2048, 2048, 2048, 2048), makeZen5(), withThreads(1));
+  EXPECT_FALSE(verdict.fuse);
+  EXPECT_EQ(verdict.reason, Reason::UnfusedIsFaster);
+}
+
+TEST(Judge, SaysWhenNothingFits) {
+  Machine machine = makeZen5();
+  machine.levels.back().capacityBytes = 64;
+  Verdict verdict =
+      judge(makeChain({1, 64, 64, 64, 64}), machine, withThreads(1));
+  EXPECT_FALSE(verdict.fuse);
+  EXPECT_EQ(verdict.reason, Reason::DoesNotFit);
+  EXPECT_FALSE(verdict.fused);
+  EXPECT_FALSE(describe(verdict.reason).empty());
+}
+
+TEST(Judge, IsolatesOperators) {
+  ChainProblem gate = makeGate(4, 5, 6, 7);
+  for (unsigned op = 0; op < 3; ++op) {
+    ChainProblem alone = isolate(gate, op);
+    EXPECT_EQ(llvm::toString(alone.check()), "");
+    EXPECT_EQ(alone.operators.size(), 1u);
+    EXPECT_EQ(alone.multiplyAdds(), gate.multiplyAdds(gate.operators[op]));
+  }
+  // The gate becomes an input of the operator whose epilogue reads it.
+  ChainProblem up = isolate(gate, 1);
+  ASSERT_EQ(up.tensors.size(), 4u);
+  const Tensor &operand = up.tensors[up.operators[0].epilogue[0]];
+  EXPECT_EQ(operand.role, Role::Input);
+  EXPECT_EQ(operand.strides[0], 7);
+  EXPECT_EQ(operand.strides[1], 1);
+}
+
+TEST(Judge, IsFast) {
+  Machine machine = makeZen5();
+  ChainProblem problem = makeChain({8, 512, 64, 64, 512});
+  double best = 1;
+  for (int round = 0; round < 3; ++round) {
+    auto start = std::chrono::steady_clock::now();
+    judge(problem, machine, withThreads(2));
+    std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - start;
+    best = std::min(best, elapsed.count());
+  }
+  EXPECT_LT(best, 0.05);
+}
+
+} // namespace
