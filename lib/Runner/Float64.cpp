@@ -35,8 +35,9 @@ static void addReplacements(AttrTypeReplacer &replacer, bool &unsupported) {
     if (!attr.getType().isF32())
       return std::nullopt;
     auto type = Float64Type::get(attr.getContext());
-    return std::make_pair(Attribute(FloatAttr::get(type, widen(attr.getValue()))),
-                          WalkResult::skip());
+    return std::make_pair(
+        Attribute(FloatAttr::get(type, widen(attr.getValue()))),
+        WalkResult::skip());
   });
   replacer.addReplacement([](DenseFPElementsAttr attr) -> Replacement {
     if (!attr.getElementType().isF32())
@@ -77,8 +78,8 @@ static void fixCasts(ModuleOp module) {
     Type single = builder.getF32Type();
     if (auto shaped = dyn_cast<ShapedType>(from))
       single = shaped.clone(single);
-    op->setOperand(0, arith::TruncFOp::create(builder, op->getLoc(), single,
-                                              source));
+    op->setOperand(
+        0, arith::TruncFOp::create(builder, op->getLoc(), single, source));
   });
 }
 

@@ -22,8 +22,8 @@ using namespace chimera::runner;
 using llvm::createStringError;
 using llvm::Expected;
 
-Expected<TargetAttrInterface>
-chimera::runner::getTargetOf(ModuleOp module, StringRef name) {
+Expected<TargetAttrInterface> chimera::runner::getTargetOf(ModuleOp module,
+                                                           StringRef name) {
   // A program that does not mention the dialect has not loaded it.
   module.getContext()->loadDialect<ChimeraDialect>();
   DiagnosticCollector diagnostics(module.getContext());
@@ -94,9 +94,9 @@ llvm::Error chimera::runner::checkRunsHere(TargetAttrInterface target) {
     return createStringError("LLVM does not know this processor");
   // Instructions that generated code is made of; others a target may list,
   // such as those of the operating system, do not matter.
-  for (const char *feature : {"+avx", "+avx2", "+fma", "+avx512f", "+avx512vl",
-                              "+avx512bw", "+avx512dq", "+avx512bf16",
-                              "+avx512fp16", "+amx-tile"})
+  for (const char *feature :
+       {"+avx", "+avx2", "+fma", "+avx512f", "+avx512vl", "+avx512bw",
+        "+avx512dq", "+avx512bf16", "+avx512fp16", "+amx-tile"})
     if (wanted->checkFeatures(feature) && !host->checkFeatures(feature))
       return createStringError(
           llvm::Twine("code for this target cannot run here: this machine "

@@ -172,7 +172,8 @@ llvm::Error chimera::runner::writeNpy(StringRef path, const Tensor &tensor) {
   if (error)
     return llvm::createStringError(path + ": " + error.message());
   char length[2];
-  llvm::support::endian::write16le(length, static_cast<uint16_t>(header.size()));
+  llvm::support::endian::write16le(length,
+                                   static_cast<uint16_t>(header.size()));
   os << kMagic << '\x01' << '\x00' << StringRef(length, 2) << header;
   os.write(static_cast<const char *>(tensor.data()), type.getBytes());
   os.close();

@@ -31,8 +31,8 @@ public:
   }
 
   std::string draw() {
-    model::LoopTree tree = model::buildLoopTree(
-        analysis.problem, schedule, schedule.levels.size() - 1);
+    model::LoopTree tree = model::buildLoopTree(analysis.problem, schedule,
+                                                schedule.levels.size() - 1);
     unsigned depth = 0;
     for (const model::Loop &loop : analysis.problem.loops)
       tiles.push_back(loop.extent);
@@ -122,25 +122,26 @@ static void describeRegisters(ScheduleAttr schedule, ChainAnalysis &analysis,
 }
 
 static void describeSchedule(ChainOp chain, ScheduleAttr attribute,
-                             ChainReport &report) {
-  describeOrder(attribute, report);
-  FailureOr<ChainAnalysis> analysis = analyzeChain(chain, /*emitErrors=*/false);
-  if (failed(analysis))
-    return;
+                             ChainAnalysis &analysis, ChainReport &report) {
   FailureOr<model::Schedule> schedule =
-      convertSchedule(chain, attribute, *analysis);
+      convertSchedule(chain, attribute, analysis);
   if (failed(schedule) || schedule->levels.empty())
     return;
-  report.drawing = TreeDrawing(*analysis, *schedule).draw();
+  report.drawing = TreeDrawing(analysis, *schedule).draw();
   llvm::raw_string_ostream os(report.drawing);
-  describeRegisters(attribute, *analysis, os);
+  describeRegisters(attribute, analysis, os);
+}
+
+static std::string describeOperator(const model::Operator &op) {
+  return op.hasEpilogue ? op.name + " + elementwise" : op.name;
 }
 
 static void describePlan(PlanAttr plan, ChainReport &report) {
   report.verdict = stringifyVerdict(plan.getVerdict()).str();
   report.reason = plan.getReason().str();
   report.operators = plan.getOperators();
-  report.planSeconds = 1e-9 * static_cast<double>(plan.getPlanningNanoseconds());
+  report.planSeconds =
+      1e-9 * static_cast<double>(plan.getPlanningNanoseconds());
   report.seconds = 1e-9 * static_cast<double>(plan.getNanoseconds());
   report.unfusedSeconds =
       1e-9 * static_cast<double>(plan.getUnfusedNanoseconds());
@@ -161,17 +162,22 @@ static ChainReport describeChain(ChainOp chain) {
   chain.walk([&](linalg::LinalgOp op) {
     if (isContraction(op))
       ++report.operators;
-    if (!isa<linalg::FillOp>(op))
-      report.operatorNames.push_back(
-          op->getName().stripDialect().str());
   });
   // A chain that no plan fits has no schedule and is dissolved.
   report.verdict = "unfused";
   report.reason = "no schedule fits the target";
   if (PlanAttr plan = chain.getPlanAttr())
     describePlan(plan, report);
-  if (ScheduleAttr schedule = chain.getScheduleAttr())
-    describeSchedule(chain, schedule, report);
+  ScheduleAttr schedule = chain.getScheduleAttr();
+  if (schedule)
+    describeOrder(schedule, report);
+  FailureOr<ChainAnalysis> analysis = analyzeChain(chain, /*emitErrors=*/false);
+  if (failed(analysis))
+    return report;
+  for (const model::Operator &op : analysis->problem.operators)
+    report.operatorNames.push_back(describeOperator(op));
+  if (schedule)
+    describeSchedule(chain, schedule, *analysis, report);
   return report;
 }
 

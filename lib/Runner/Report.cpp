@@ -70,17 +70,17 @@ static json::Object toJSON(const ChainReport &chain) {
   }
   for (const LevelReport &level : chain.levels)
     levels.push_back(toJSON(level));
-  return json::Object{{"operators", chain.operators},
-                      {"operator_names", std::move(names)},
-                      {"verdict", chain.verdict},
-                      {"reason", chain.reason},
-                      {"order", std::move(order)},
-                      {"tiles", std::move(tiles)},
-                      {"levels", std::move(levels)},
-                      {"plan_ms", toJSONNumber(1e3 * chain.planSeconds)},
-                      {"predicted_ms", toJSONNumber(1e3 * chain.seconds)},
-                      {"predicted_unfused_ms",
-                       toJSONNumber(1e3 * chain.unfusedSeconds)}};
+  return json::Object{
+      {"operators", chain.operators},
+      {"operator_names", std::move(names)},
+      {"verdict", chain.verdict},
+      {"reason", chain.reason},
+      {"order", std::move(order)},
+      {"tiles", std::move(tiles)},
+      {"levels", std::move(levels)},
+      {"plan_ms", toJSONNumber(1e3 * chain.planSeconds)},
+      {"predicted_ms", toJSONNumber(1e3 * chain.seconds)},
+      {"predicted_unfused_ms", toJSONNumber(1e3 * chain.unfusedSeconds)}};
 }
 
 json::Object Report::toJSON() const {
@@ -115,6 +115,10 @@ json::Object Report::toJSON() const {
       {"fraction_of_peak", toJSONNumber(getFractionOfPeak())},
       {"max_abs_error", error(&Deviation::maxAbs)},
       {"max_rel_error", error(&Deviation::maxRel)},
+      {"allowed_rel_error",
+       toJSONNumber(deviation ? std::optional<double>(allowedError)
+                              : std::nullopt)},
+      {"nonfinite_elements", deviation ? deviation->nonFinite : 0},
       {"chains", std::move(chains)},
       {"contractions_outside_chains", plan.contractionsOutside}};
 }
@@ -134,8 +138,8 @@ static std::string formatBytes(int64_t bytes) {
   }
   std::string text;
   int digits = unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
-  llvm::raw_string_ostream(text) << format("%.*f %s", digits, value,
-                                           units[unit]);
+  llvm::raw_string_ostream(text)
+      << format("%.*f %s", digits, value, units[unit]);
   return text;
 }
 
@@ -178,9 +182,9 @@ static void printChain(const ChainReport &chain, size_t number,
   if (!chain.levels.empty())
     printLevels(chain.levels, os);
   if (chain.seconds > 0)
-    os << "    predicted " << formatTime(chain.seconds) << ", as separate operators "
-       << formatTime(chain.unfusedSeconds) << "; planned in "
-       << formatTime(chain.planSeconds) << '\n';
+    os << "    predicted " << formatTime(chain.seconds)
+       << ", as separate operators " << formatTime(chain.unfusedSeconds)
+       << "; planned in " << formatTime(chain.planSeconds) << '\n';
 }
 
 static void printSamples(StringRef label, const Samples &samples,
@@ -215,6 +219,17 @@ static void printTimes(const Report &report, llvm::raw_ostream &os) {
   }
 }
 
+static void printDeviation(const Deviation &deviation, StringRef reference,
+                           double allowed, llvm::raw_ostream &os) {
+  os << format("error      max abs %.2e, max rel %.2e", deviation.maxAbs,
+               deviation.maxRel)
+     << " against " << reference << format("; allowed are %.1e\n", allowed);
+  if (deviation.nonFinite > 0)
+    os << "           " << deviation.nonFinite << " of " << deviation.elements
+       << " elements are NaN or infinite in both; other inputs would check "
+          "more\n";
+}
+
 void Report::print(llvm::raw_ostream &os) const {
   os << "machine    " << machine << '\n'
      << "program    " << file << ", @" << entry << ", target " << target
@@ -222,16 +237,15 @@ void Report::print(llvm::raw_ostream &os) const {
   for (auto [index, chain] : llvm::enumerate(plan.chains))
     printChain(chain, index, os);
   if (plan.contractionsOutside > 0)
-    os << "\n" << plan.contractionsOutside
+    os << "\n"
+       << plan.contractionsOutside
        << " contractions or convolutions outside chains\n";
   os << '\n';
   printTimes(*this, os);
   if (deviation)
-    os << format("error      max abs %.2e, max rel %.2e", deviation->maxAbs,
-                 deviation->maxRel)
-       << " against " << reference << '\n';
-  os << "compiled   in " << formatTime(compileSeconds)
-     << ", code generation " << formatTime(objectSeconds) << " of it\n";
+    printDeviation(*deviation, reference, allowedError, os);
+  os << "compiled   in " << formatTime(compileSeconds) << ", code generation "
+     << formatTime(objectSeconds) << " of it\n";
 }
 
 //===----------------------------------------------------------------------===//

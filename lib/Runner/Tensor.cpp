@@ -95,7 +95,8 @@ llvm::Expected<Tensor> Tensor::allocate(ValueType type) {
   // Whole cache lines, and at least one: a tensor without elements has an
   // address too.
   constexpr size_t alignment = 64;
-  size_t bytes = llvm::alignTo(std::max<int64_t>(type.getBytes(), 1), alignment);
+  size_t bytes =
+      llvm::alignTo(std::max<int64_t>(type.getBytes(), 1), alignment);
   Tensor tensor;
   tensor.type = std::move(type);
   tensor.storage.reset(std::aligned_alloc(alignment, bytes));
@@ -222,6 +223,8 @@ llvm::Expected<Tensor> Tensor::convertTo(ElementKind element) const {
 void Deviation::merge(const Deviation &other) {
   maxAbs = std::max(maxAbs, other.maxAbs);
   maxRel = std::max(maxRel, other.maxRel);
+  elements += other.elements;
+  nonFinite += other.nonFinite;
 }
 
 /// `value` as an element of type `kind` would hold it.
@@ -250,22 +253,27 @@ Deviation chimera::runner::compare(const Tensor &actual,
                                    const Tensor &reference) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Deviation deviation;
+  deviation.elements = actual.getType().getNumElements();
+  // Elements that are NaN or infinite in one of the two only.
+  int64_t differences = 0;
   double scale = rootMeanSquare(reference);
   ElementKind kind = actual.getType().element;
-  for (int64_t i = 0, e = actual.getType().getNumElements(); i < e; ++i) {
+  for (int64_t i = 0; i < deviation.elements; ++i) {
     double x = actual.get(i), r = reference.get(i);
     double rounded = roundTo(kind, r);
     if (!std::isfinite(x) || !std::isfinite(rounded)) {
       bool agree = x == rounded || (std::isnan(x) && std::isnan(rounded));
-      if (!agree)
-        deviation.merge({infinity, infinity});
+      ++(agree ? deviation.nonFinite : differences);
       continue;
     }
     double difference = std::abs(x - r);
     double magnitude = std::max(std::abs(r), scale);
+    deviation.maxAbs = std::max(deviation.maxAbs, difference);
     if (difference > 0)
-      deviation.merge(
-          {difference, magnitude > 0 ? difference / magnitude : infinity});
+      deviation.maxRel = std::max(
+          deviation.maxRel, magnitude > 0 ? difference / magnitude : infinity);
   }
+  if (differences)
+    deviation.maxAbs = deviation.maxRel = infinity;
   return deviation;
 }

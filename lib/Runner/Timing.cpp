@@ -115,13 +115,13 @@ static volatile double fmaFactor = 0.5, fmaStart = 1;
   TARGET static double NAME(int64_t steps) {                                   \
     VECTOR factor = BROADCAST(static_cast<ELEMENT>(fmaFactor));                \
     VECTOR chains[kChains];                                                    \
-    for (VECTOR & chain : chains)                                              \
+    for (VECTOR &chain : chains)                                               \
       chain = BROADCAST(static_cast<ELEMENT>(fmaStart));                       \
     for (int64_t step = 0; step < steps; ++step)                               \
-      for (VECTOR & chain : chains)                                            \
+      for (VECTOR &chain : chains)                                             \
         chain = FMA(chain, factor, factor);                                    \
     double sum = 0;                                                            \
-    for (VECTOR & chain : chains)                                              \
+    for (VECTOR &chain : chains)                                               \
       sum += FIRST(chain);                                                     \
     return sum;                                                                \
   }

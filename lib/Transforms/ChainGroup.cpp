@@ -52,8 +52,8 @@ StringRef chimera::getText(MissedReason reason) {
   case MissedReason::UsedOutside:
     return "a tensor between it and the next contraction is used elsewhere";
   case MissedReason::UnsupportedBetween:
-    return "what lies between it and the next contraction is not a chain of "
-           "supported contractions, elementwise operations and reshapes";
+    return "an operation that is not elementwise, or a contraction that is not "
+           "supported, lies between it and the next contraction";
   case MissedReason::NoCommonLoop:
     return "no parallel loop is common to it and its neighbours";
   case MissedReason::NotNormalized:
@@ -92,10 +92,6 @@ MissedReason chimera::getObstacle(linalg::LinalgOp op) {
   return isSupportedContraction(op) ? MissedReason::None : MissedReason::Form;
 }
 
-static bool isReshape(Operation *op) {
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
-}
-
 /// True if the body computes scalars from scalars, without effects.
 static bool hasScalarBody(linalg::LinalgOp op) {
   for (Operation &nested : *op.getBlock())
@@ -120,8 +116,7 @@ static bool isBetween(Operation *op) {
     return isMemoryEffectFree(op) && !matchPattern(op, m_Constant());
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && !isa<linalg::FillOp>(op) &&
-         linalgOp.hasPureTensorSemantics() &&
-         linalgOp.getNumLoops() == linalgOp.getNumParallelLoops() &&
+         linalgOp.hasPureTensorSemantics() && isParallel(linalgOp) &&
          !linalgOp.hasIndexSemantics() && hasScalarBody(linalgOp);
 }
 

@@ -100,8 +100,6 @@ public:
   /// Takes the chain back.
   void drop() { formed.erase(); }
 
-  ArrayRef<linalg::LinalgOp> getContractions() const { return run; }
-
 private:
   ContractionRun run;
   ArrayRef<Operation *> tail;

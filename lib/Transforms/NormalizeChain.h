@@ -45,6 +45,12 @@ llvm::LogicalResult normalizeBody(ChainOp chain);
 /// each elementwise operation follows the contraction it finishes.
 FormedChain moveBoundaryOut(ChainOp chain);
 
+/// True if all loops of `op` are parallel.
+bool isParallel(mlir::linalg::LinalgOp op);
+
+/// True if `op` expands or collapses the dimensions of a tensor.
+bool isReshape(mlir::Operation *op);
+
 /// True if `op` only moves data: it yields its single input, transposed or
 /// broadcast.
 bool isMovement(mlir::linalg::LinalgOp op);
@@ -52,6 +58,10 @@ bool isMovement(mlir::linalg::LinalgOp op);
 /// True if `op` is a static reshape of a tensor that adds or drops dimensions
 /// of extent one and does nothing else.
 bool isUnitReshape(mlir::Operation *op);
+
+/// The contraction that elementwise `op` finishes: the last of those that only
+/// `op` reads. Null if there is none.
+mlir::linalg::GenericOp getFinishedContraction(mlir::linalg::GenericOp op);
 
 } // namespace chimera
 

@@ -14,20 +14,20 @@ func.func @matmul(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %d: tensor<12x4xf3
   return %5 : tensor<16x4xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
 // CHECK-LABEL: func.func @matmul(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[D]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT1]] :
 // CHECK:       return %[[CHAIN]] :
@@ -45,20 +45,20 @@ func.func @batch_matmul(%a: tensor<3x16x8xf32>, %b: tensor<3x8x12xf32>, %d: tens
   return %5 : tensor<3x16x4xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
 // CHECK-LABEL: func.func @batch_matmul(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[D]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT1]] :
 // CHECK:       return %[[CHAIN]] :
@@ -84,20 +84,20 @@ func.func @transposed(%a: tensor<16x8xf32>, %b: tensor<12x8xf32>, %d: tensor<4x1
   return %5 : tensor<16x4xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d1, d2)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
 // CHECK-LABEL: func.func @transposed(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[D]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT1]] :
 // CHECK:       return %[[CHAIN]] :
@@ -123,23 +123,23 @@ func.func @contract(%q: tensor<2x6x3x8xf32>, %k: tensor<2x5x3x8xf32>, %v: tensor
   return %5 : tensor<2x6x3x4xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d1, d4)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d1, d4)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d4)>
-// CHECK-DAG:   #[[MAP4:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d3)>
-// CHECK-DAG:   #[[MAP5:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d1, d3)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d1, d4)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d1, d4)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d4)>
+// CHECK-DAG:   #[[$MAP4:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d3)>
+// CHECK-DAG:   #[[$MAP5:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d1, d3)>
 // CHECK-LABEL: func.func @contract(
 // CHECK-SAME:    %[[Q:[a-z0-9_]+]]: {{.+}}, %[[K:[a-z0-9_]+]]: {{.+}}, %[[V:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[Q]], %[[K]], %[[V]] :
 // CHECK-NEXT:  ^bb0(%[[Q_IN:[a-z0-9_]+]]: {{.+}}, %[[K_IN:[a-z0-9_]+]]: {{.+}}, %[[V_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[Q_IN]], %[[K_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP4]], #[[MAP5]]], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP4]], #[[$MAP5]]], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[V_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT1]] :
 // CHECK:       return %[[CHAIN]] :
@@ -168,23 +168,23 @@ func.func @generic(%a: tensor<8x16xf32>, %b: tensor<8x12xf32>, %d: tensor<12xf32
   return %5 : tensor<16xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d0)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d1, d0)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP4:.+]] = affine_map<(d0, d1) -> (d1)>
-// CHECK-DAG:   #[[MAP5:.+]] = affine_map<(d0, d1) -> (d0)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d0)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d1, d0)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP4:.+]] = affine_map<(d0, d1) -> (d1)>
+// CHECK-DAG:   #[[$MAP5:.+]] = affine_map<(d0, d1) -> (d0)>
 // CHECK-LABEL: func.func @generic(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[D]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP4]], #[[MAP5]]], iterator_types = ["parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP4]], #[[$MAP5]]], iterator_types = ["parallel", "reduction"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT1]] :
 // CHECK:       return %[[CHAIN]] :
@@ -206,21 +206,21 @@ func.func @broadcast(%a: tensor<3x16x8xf32>, %b: tensor<8x12xf32>, %d: tensor<3x
   return %5 : tensor<3x16x4xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
 // CHECK-LABEL: func.func @broadcast(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[D]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP3]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP3]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT1]] :
 // CHECK:       return %[[CHAIN]] :
@@ -254,11 +254,11 @@ func.func @unit_dims(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %bias: tensor<1
   return %5 : tensor<1x16x4xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP4:.+]] = affine_map<(d0, d1) -> (d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP4:.+]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: func.func @unit_dims(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[BIAS:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[RESHAPED:[a-z0-9_]+]] = tensor.collapse_shape %[[D]]
@@ -266,17 +266,17 @@ func.func @unit_dims(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %bias: tensor<1
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[BIAS_IN:[a-z0-9_]+]]: {{.+}}, %[[RESHAPED_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[RESULT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP4]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP4]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[BIAS_IN]] :
 // CHECK-NEXT:    ^bb0(%[[X:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: f32, %[[O:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E:[a-z0-9_]+]] = arith.addf %[[X]], %[[Y]] : f32
 // CHECK-NEXT:      linalg.yield %[[E]] : f32
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[RESULT]], %[[RESHAPED_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT1]] :
 // CHECK:       %[[RESHAPED1:[a-z0-9_]+]] = tensor.expand_shape %[[CHAIN]]
@@ -308,27 +308,27 @@ func.func @merged_rows(%a: tensor<32x8xf32>, %b: tensor<8x12xf32>, %d: tensor<12
   return %h : tensor<4x8x4xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func @merged_rows(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[D]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[RESULT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT]] :
 // CHECK-NEXT:    ^bb0(%[[X:[a-z0-9_]+]]: f32, %[[O:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E:[a-z0-9_]+]] = arith.maximumf %[[X]], {{%.+}} : f32
 // CHECK-NEXT:      linalg.yield %[[E]] : f32
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[RESULT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT1]] :
 // CHECK:       %[[RESHAPED:[a-z0-9_]+]] = tensor.expand_shape %[[CHAIN]]
@@ -353,11 +353,11 @@ func.func @split_heads(%a: tensor<10x16xf32>, %b: tensor<16x24xf32>, %k: tensor<
   return %5 : tensor<3x10x6xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1, d2, d3) -> (d1, d0, d3)>
-// CHECK-DAG:   #[[MAP4:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1, d2, d3) -> (d1, d0, d3)>
+// CHECK-DAG:   #[[$MAP4:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
 // CHECK-LABEL: func.func @split_heads(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[K:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[RESHAPED:[a-z0-9_]+]] = tensor.expand_shape %[[B]]
@@ -365,11 +365,11 @@ func.func @split_heads(%a: tensor<10x16xf32>, %b: tensor<16x24xf32>, %k: tensor<
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[RESHAPED_IN:[a-z0-9_]+]]: {{.+}}, %[[K_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[RESHAPED_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP4]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP4]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[K_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT1]] :
 // CHECK:       return %[[CHAIN]] :
@@ -408,21 +408,21 @@ func.func @mlp(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %bias0: tensor<12xf32
   return %10 : tensor<16x8xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP4:.+]] = affine_map<(d0, d1) -> (d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP4:.+]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: func.func @mlp(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[BIAS0:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}, %[[BIAS1:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[BIAS0]], %[[D]], %[[BIAS1]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[BIAS0_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}, %[[BIAS1_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[RESULT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP4]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP4]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[BIAS0_IN]] :
 // CHECK-NEXT:    ^bb0(%[[X:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: f32, %[[O:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E:[a-z0-9_]+]] = arith.addf %[[X]], %[[Y]] : f32
@@ -431,10 +431,10 @@ func.func @mlp(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %bias0: tensor<12xf32
 // CHECK-NEXT:      linalg.yield %[[E2]] : f32
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[RESULT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         %[[RESULT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP3]], #[[MAP4]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP3]], #[[$MAP4]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[PRODUCT1]], %[[BIAS1_IN]] :
 // CHECK-NEXT:    ^bb0(%[[X1:[a-z0-9_]+]]: f32, %[[Y1:[a-z0-9_]+]]: f32, %[[W:[a-z0-9_]+]]: f32, %[[O1:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E3:[a-z0-9_]+]] = arith.addf %[[Y1]], %[[W]] : f32
@@ -466,20 +466,20 @@ func.func @gelu(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %d: tensor<12x4xf32>
   return %10 : tensor<16x4xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func @gelu(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[D]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[RESULT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT]] :
 // CHECK-NEXT:    ^bb0(%[[X:[a-z0-9_]+]]: f32, %[[O:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E:[a-z0-9_]+]] = arith.mulf %[[X]], {{%.+}} : f32
@@ -490,7 +490,7 @@ func.func @gelu(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %d: tensor<12x4xf32>
 // CHECK-NEXT:      linalg.yield %[[E4]] : f32
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[RESULT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT1]] :
 // CHECK:       return %[[CHAIN]] :
@@ -514,23 +514,23 @@ func.func @gate(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %g: tensor<8x12xf32>
   return %9 : tensor<16x4xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func @gate(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[G:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[G]], %[[D]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[G_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[G_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[RESULT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP3]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP3]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[PRODUCT1]] :
 // CHECK-NEXT:    ^bb0(%[[X:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: f32, %[[O:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E:[a-z0-9_]+]] = math.tanh %[[X]] : f32
@@ -539,7 +539,7 @@ func.func @gate(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %g: tensor<8x12xf32>
 // CHECK-NEXT:      linalg.yield %[[E2]] : f32
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT2:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[RESULT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         chimera.yield %[[PRODUCT2]] :
 // CHECK:       return %[[CHAIN]] :
@@ -567,38 +567,38 @@ func.func @both_operands(%x: tensor<5x9x8xf32>, %a: tensor<5x8x6xf32>, %b: tenso
   return %12 : tensor<5x6x7xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
-// CHECK-DAG:   #[[MAP4:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-DAG:   #[[$MAP4:.+]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
 // CHECK-LABEL: func.func @both_operands(
 // CHECK-SAME:    %[[X:[a-z0-9_]+]]: {{.+}}, %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[X]], %[[A]], %[[B]] :
 // CHECK-NEXT:  ^bb0(%[[X_IN:[a-z0-9_]+]]: {{.+}}, %[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[X_IN]], %[[A_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[RESULT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP3]]], iterator_types = ["parallel", "parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP3]]], iterator_types = ["parallel", "parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT]] :
 // CHECK-NEXT:    ^bb0(%[[X1:[a-z0-9_]+]]: f32, %[[O:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E:[a-z0-9_]+]] = math.tanh %[[X1]] : f32
 // CHECK-NEXT:      linalg.yield %[[E]] : f32
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[X_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         %[[RESULT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP3]]], iterator_types = ["parallel", "parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP3]]], iterator_types = ["parallel", "parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT1]] :
 // CHECK-NEXT:    ^bb0(%[[X2:[a-z0-9_]+]]: f32, %[[O1:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E1:[a-z0-9_]+]] = math.exp %[[X2]] : f32
 // CHECK-NEXT:      linalg.yield %[[E1]] : f32
 // CHECK:         %[[ZERO2:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT2:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP4]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP4]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[RESULT]], %[[RESULT1]] :{{.+}} outs(%[[ZERO2]] :
 // CHECK:         chimera.yield %[[PRODUCT2]] :
 // CHECK:       return %[[CHAIN]] :
@@ -619,24 +619,24 @@ func.func @three(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %d: tensor<12x4xf32
   return %8 : tensor<16x6xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
 // CHECK-LABEL: func.func @three(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}, %[[E:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[D]], %[[E]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}, %[[E_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         %[[ZERO2:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT2:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[PRODUCT1]], %[[E_IN]] :{{.+}} outs(%[[ZERO2]] :
 // CHECK:         chimera.yield %[[PRODUCT2]] :
 // CHECK:       return %[[CHAIN]] :
@@ -656,35 +656,35 @@ func.func @accumulators(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %bias: tenso
   return %5 : tensor<16x6xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP4:.+]] = affine_map<(d0, d1) -> (d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP4:.+]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: func.func @accumulators(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[BIAS:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}, %[[E:[a-z0-9_]+]]: {{.+}}, %[[ACC:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[BIAS]], %[[D]], %[[E]], %[[ACC]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[BIAS_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}, %[[E_IN:[a-z0-9_]+]]: {{.+}}, %[[ACC_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[RESULT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP4]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP4]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT]], %[[BIAS_IN]] :
 // CHECK-NEXT:    ^bb0(%[[X:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: f32, %[[O:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E1:[a-z0-9_]+]] = arith.addf %[[X]], %[[Y]] : f32
 // CHECK-NEXT:      linalg.yield %[[E1]] : f32
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[RESULT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         %[[ZERO2:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT2:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[PRODUCT1]], %[[E_IN]] :{{.+}} outs(%[[ZERO2]] :
 // CHECK:         %[[RESULT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP3]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP3]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT2]], %[[ACC_IN]] :
 // CHECK-NEXT:    ^bb0(%[[X1:[a-z0-9_]+]]: f32, %[[Y1:[a-z0-9_]+]]: f32, %[[O1:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E2:[a-z0-9_]+]] = arith.addf %[[X1]], %[[Y1]] : f32
@@ -714,39 +714,39 @@ func.func @transposed_activation(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %d:
   return %11 : tensor<4x12xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP4:.+]] = affine_map<(d0, d1, d2) -> (d2, d0)>
-// CHECK-DAG:   #[[MAP5:.+]] = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP4:.+]] = affine_map<(d0, d1, d2) -> (d2, d0)>
+// CHECK-DAG:   #[[$MAP5:.+]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-LABEL: func.func @transposed_activation(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}, %[[R:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]], %[[D]], %[[R]] :
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}, %[[R_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[RESULT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT]] :
 // CHECK-NEXT:    ^bb0(%[[X:[a-z0-9_]+]]: f32, %[[O:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E:[a-z0-9_]+]] = math.exp %[[X]] : f32
 // CHECK-NEXT:      linalg.yield %[[E]] : f32
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP4]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP4]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[RESULT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         %[[RESULT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP5]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP5]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT1]], %[[R_IN]] :
 // CHECK-NEXT:    ^bb0(%[[X1:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: f32, %[[O1:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E1:[a-z0-9_]+]] = arith.addf %[[X1]], %[[Y]] : f32
 // CHECK-NEXT:      linalg.yield %[[E1]] : f32
 // CHECK:         chimera.yield %[[RESULT1]] :
 // CHECK:       %[[RESULT2:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:      indexing_maps = [#[[MAP5]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:      indexing_maps = [#[[$MAP5]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:      ins(%[[CHAIN]] :
 // CHECK-NEXT:  ^bb0(%[[X2:[a-z0-9_]+]]: f32, %[[O2:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:    linalg.yield %[[X2]] : f32
@@ -777,10 +777,10 @@ func.func @captured(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %d: tensor<12x4x
   return %8 : tensor<16x4xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-DAG:   #[[MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$MAP3:.+]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func @captured(
 // CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[D:[a-z0-9_]+]]: {{.+}}, %[[S:[a-z0-9_]+]]: {{.+}}, %[[R:[a-z0-9_]+]]: {{.+}}
 // CHECK:       %[[OUTSIDE:[a-z0-9_]+]] = linalg.exp
@@ -788,20 +788,20 @@ func.func @captured(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %d: tensor<12x4x
 // CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}, %[[S_IN:[a-z0-9_]+]]: {{.+}}, %[[D_IN:[a-z0-9_]+]]: {{.+}}, %[[OUTSIDE_IN:[a-z0-9_]+]]: {{.+}}):
 // CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
 // CHECK:         %[[RESULT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT]] :
 // CHECK-NEXT:    ^bb0(%[[X:[a-z0-9_]+]]: f32, %[[O:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E:[a-z0-9_]+]] = arith.mulf %[[X]], %[[S_IN]] : f32
 // CHECK-NEXT:      linalg.yield %[[E]] : f32
 // CHECK:         %[[ZERO1:[a-z0-9_]+]] = linalg.fill
 // CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP]], #[[$MAP1]], #[[$MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME:        ins(%[[RESULT]], %[[D_IN]] :{{.+}} outs(%[[ZERO1]] :
 // CHECK:         %[[RESULT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP3]], #[[MAP3]], #[[MAP3]]], iterator_types = ["parallel", "parallel"]
+// CHECK-SAME:        indexing_maps = [#[[$MAP3]], #[[$MAP3]], #[[$MAP3]]], iterator_types = ["parallel", "parallel"]
 // CHECK-SAME:        ins(%[[PRODUCT1]], %[[OUTSIDE_IN]] :
 // CHECK-NEXT:    ^bb0(%[[X1:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: f32, %[[O1:[a-z0-9_]+]]: f32):
 // CHECK-NEXT:      %[[E1:[a-z0-9_]+]] = arith.addf %[[X1]], %[[Y]] : f32
@@ -832,41 +832,11 @@ func.func @several(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>, %n: index) -> (
   return %3, %6 : tensor<16x16xf32>, tensor<16x16xf32>
 }
 
-// CHECK-DAG:   #[[MAP:.+]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[MAP1:.+]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG:   #[[MAP2:.+]] = affine_map<(d0, d1, d2) -> (d0, d1)>
 // CHECK-LABEL: func.func @several(
-// CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[N:[a-z0-9_]+]]: {{.+}}
-// CHECK:       %[[CHAIN:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]] :
-// CHECK-NEXT:  ^bb0(%[[A_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN:[a-z0-9_]+]]: {{.+}}):
-// CHECK:         %[[ZERO:[a-z0-9_]+]] = linalg.fill
-// CHECK:         %[[PRODUCT:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
-// CHECK-SAME:        ins(%[[A_IN]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
-// CHECK:         %[[PRODUCT1:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
-// CHECK-SAME:        ins(%[[PRODUCT]], %[[B_IN]] :{{.+}} outs(%[[ZERO]] :
-// CHECK:         chimera.yield %[[PRODUCT1]] :
-// CHECK:       %[[CHAIN1:[a-z0-9_]+]] = chimera.chain ins(%[[CHAIN]], %[[B]] :
-// CHECK-NEXT:  ^bb0(%[[CHAIN_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN1:[a-z0-9_]+]]: {{.+}}):
-// CHECK:         %[[ZERO]] = linalg.fill
-// CHECK:         %[[PRODUCT]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
-// CHECK-SAME:        ins(%[[CHAIN_IN]], %[[B_IN1]] :{{.+}} outs(%[[ZERO]] :
-// CHECK:         %[[PRODUCT1]] = linalg.generic
-// CHECK-SAME:        indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
-// CHECK-SAME:        ins(%[[PRODUCT]], %[[B_IN1]] :{{.+}} outs(%[[ZERO]] :
-// CHECK:         chimera.yield %[[PRODUCT1]] :
-// CHECK:       %[[LOOP:[a-z0-9_]+]] = scf.for {{.+}} iter_args(%[[B_IN1]] = %[[CHAIN1]])
-// CHECK:         %[[CHAIN2:[a-z0-9_]+]] = chimera.chain ins(%[[B_IN1]], %[[B]] :
-// CHECK-NEXT:    ^bb0(%[[B_IN1_IN:[a-z0-9_]+]]: {{.+}}, %[[B_IN2:[a-z0-9_]+]]: {{.+}}):
-// CHECK:           %[[PRODUCT]] = linalg.fill
-// CHECK:           %[[PRODUCT1]] = linalg.generic
-// CHECK-SAME:          indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
-// CHECK-SAME:          ins(%[[B_IN1_IN]], %[[B_IN2]] :{{.+}} outs(%[[PRODUCT]] :
-// CHECK:           %[[PRODUCT2:[a-z0-9_]+]] = linalg.generic
-// CHECK-SAME:          indexing_maps = [#[[MAP]], #[[MAP1]], #[[MAP2]]], iterator_types = ["parallel", "parallel", "reduction"]
-// CHECK-SAME:          ins(%[[PRODUCT1]], %[[B_IN2]] :{{.+}} outs(%[[PRODUCT]] :
-// CHECK:           chimera.yield %[[PRODUCT2]] :
-// CHECK:         scf.yield %[[CHAIN2]] :
-// CHECK:       return %[[CHAIN]], %[[LOOP]] :
+// CHECK-SAME:    %[[A:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[N:[a-z0-9_]+]]: index
+// CHECK:       %[[FIRST:[a-z0-9_]+]] = chimera.chain ins(%[[A]], %[[B]] :
+// CHECK:       %[[SECOND:[a-z0-9_]+]] = chimera.chain ins(%[[FIRST]], %[[B]] :
+// CHECK:       %[[LOOP:[a-z0-9_]+]] = scf.for {{.+}} iter_args(%[[ITER:[a-z0-9_]+]] = %[[SECOND]])
+// CHECK:         %[[THIRD:[a-z0-9_]+]] = chimera.chain ins(%[[ITER]], %[[B]] :
+// CHECK:         scf.yield %[[THIRD]] :
+// CHECK:       return %[[FIRST]], %[[LOOP]] :

@@ -51,14 +51,14 @@ func.func @packed(%b: tensor<6x32xf32>, %a: tensor<24x6xf32>, %c: tensor<24x32xf
 // An operand whose rows run along the reduction has to be transposed, asked for
 // or not; the kernel then reads the copy with another map.
 
-// CHECK-DAG:   #[[T:.*]] = affine_map<(d0, d1) -> (d1, d0)>
-// CHECK-DAG:   #[[I:.*]] = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK-DAG:   #[[KN:.*]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG:   #[[$T:.*]] = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-DAG:   #[[$I:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$KN:.*]] = affine_map<(d0, d1, d2) -> (d2, d1)>
 // CHECK-LABEL: func @transposed
 // CHECK:         %[[BUFFER:.*]] = tensor.empty() : tensor<6x16xf32>
-// CHECK:         chimera.micro_kernel pack ins(%{{.*}} : tensor<16x6xf32>) outs(%[[BUFFER]] : tensor<6x16xf32>) maps [#[[T]], #[[I]]]
+// CHECK:         chimera.micro_kernel pack ins(%{{.*}} : tensor<16x6xf32>) outs(%[[BUFFER]] : tensor<6x16xf32>) maps [#[[$T]], #[[$I]]]
 // CHECK:         chimera.micro_kernel contraction ins
-// CHECK-SAME:      maps [#{{.*}}, #[[KN]], #{{.*}}]
+// CHECK-SAME:      maps [#{{.*}}, #[[$KN]], #{{.*}}]
 func.func @transposed(%a: tensor<8x6xf32>, %b: tensor<16x6xf32>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %0 = chimera.block "gemm0" ins(%a, %b : tensor<8x6xf32>, tensor<16x6xf32>)
       outs(%c : tensor<8x16xf32>) extents [[8], [16], [6]] {

@@ -4,13 +4,13 @@
 // edge are computed, and the blocks list which ones occur. The intermediate has
 // the size of a tile; the result's accumulators start at zero outside l.
 
-// CHECK: #[[LEFT:.*]] = affine_map<()[s0] -> (-s0 + 20, 8)>
+// CHECK: #[[$LEFT:.*]] = affine_map<()[s0] -> (-s0 + 20, 8)>
 // CHECK-LABEL: func @shared
 // CHECK-SAME: (%[[A:.*]]: tensor<20x6xf32>, %[[B:.*]]: tensor<6x12xf32>, %[[D:.*]]: tensor<12x5xf32>)
 // CHECK:         %[[EMPTY:.*]] = tensor.empty() : tensor<20x5xf32>
 // CHECK:         scf.forall (%[[M:.*]]) = (0) to (20) step (8) shared_outs(%[[OUT:.*]] = %[[EMPTY]])
 // CHECK:           %[[BUFFER:.*]] = tensor.empty() : tensor<8x4xf32>
-// CHECK:           %[[SIZE:.*]] = affine.min #[[LEFT]]()[%[[M]]]
+// CHECK:           %[[SIZE:.*]] = affine.min #[[$LEFT]]()[%[[M]]]
 // CHECK:           %[[AM:.*]] = tensor.extract_slice %[[A]][%[[M]], 0] [%[[SIZE]], 6] [1, 1]
 // CHECK:           %[[EM:.*]] = tensor.extract_slice %[[OUT]][%[[M]], 0] [%[[SIZE]], 5] [1, 1]
 // CHECK:           %[[ZERO:.*]] = chimera.block "gemm1" outs(%[[EM]] : tensor<?x5xf32>) extents {{\[}}[8, 4], [5]]

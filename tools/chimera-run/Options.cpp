@@ -84,8 +84,8 @@ static Error parseEmit(StringRef value, Emit &emit) {
              .Case("so", Emit::SharedLibrary)
              .Default(Emit::Nothing);
   if (emit == Emit::Nothing)
-    return createStringError(
-        "--emit takes mlir, llvm, asm, obj or so, got '" + value + "'");
+    return createStringError("--emit takes mlir, llvm, asm, obj or so, got '" +
+                             value + "'");
   return Error::success();
 }
 

@@ -60,7 +60,8 @@ static void reportSignal(int signal) {
 }
 
 static void reportFatalError(void *, const char *reason, bool) {
-  llvm::errs() << "chimera-run: error: " << reason << " while " << phase << '\n';
+  llvm::errs() << "chimera-run: error: " << reason << " while " << phase
+               << '\n';
   _exit(1);
 }
 
@@ -218,7 +219,6 @@ public:
 
   Report report;
   bool passed = true;
-  double tolerance = 0;
 
 private:
   Error compileEntry();
@@ -258,14 +258,14 @@ Error Session::check() {
   if (!reference)
     return reference.takeError();
   phase = "running the reference";
-  Expected<Deviation> deviation =
+  Expected<CheckResult> verdict =
       reference->check(report.entry, arguments, results);
-  if (!deviation)
-    return deviation.takeError();
-  report.deviation = *deviation;
+  if (!verdict)
+    return verdict.takeError();
+  report.deviation = verdict->deviation;
+  report.allowedError = verdict->allowed;
   report.reference = reference->description;
-  tolerance = reference->tolerance;
-  passed = deviation->maxRel <= tolerance;
+  passed = verdict->passed();
   return Error::success();
 }
 
@@ -395,10 +395,10 @@ static Error writeJSON(StringRef path, llvm::json::Object object) {
 }
 
 static Error makeCheckError(StringRef function, const Deviation &deviation,
-                            double tolerance) {
+                            double allowed) {
   return createStringError("'%s' differs from the reference: max_rel_error "
-                           "%.2e, allowed are %.0e",
-                           function.str().c_str(), deviation.maxRel, tolerance);
+                           "%.2e, allowed are %.1e",
+                           function.str().c_str(), deviation.maxRel, allowed);
 }
 
 static Error runEntry(const Options &options, ModuleOp module,
@@ -418,13 +418,14 @@ static Error runEntry(const Options &options, ModuleOp module,
     return Error::success();
   llvm::outs().flush();
   return makeCheckError(session.report.entry, *session.report.deviation,
-                        session.tolerance);
+                        session.report.allowedError);
 }
 
 /// Runs `function` of `program` on random arguments and compares.
-static Expected<Deviation> checkFunction(const runner::Function &function,
-                                         Program &program,
-                                         Reference &reference, uint64_t seed) {
+static Expected<CheckResult> checkFunction(const runner::Function &function,
+                                           Program &program,
+                                           Reference &reference,
+                                           uint64_t seed) {
   Expected<TensorList> arguments = TensorList::allocate(function.arguments);
   if (!arguments)
     return arguments.takeError();
@@ -484,28 +485,29 @@ static Error checkAll(const Options &options, ModuleOp module,
   llvm::json::Array functions;
   Error failures = Error::success();
   for (const runner::Function &function : compiled->program->getFunctions()) {
-    Expected<Deviation> deviation = checkFunction(
-        function, *compiled->program, *reference, options.seed);
-    if (!deviation)
-      return llvm::joinErrors(std::move(failures), deviation.takeError());
-    bool passed = deviation->maxRel <= reference->tolerance;
+    Expected<CheckResult> verdict =
+        checkFunction(function, *compiled->program, *reference, options.seed);
+    if (!verdict)
+      return llvm::joinErrors(std::move(failures), verdict.takeError());
+    const Deviation &deviation = verdict->deviation;
+    bool passed = verdict->passed();
     if (!passed)
       failures = llvm::joinErrors(
           std::move(failures),
-          makeCheckError(function.name, *deviation, reference->tolerance));
+          makeCheckError(function.name, deviation, verdict->allowed));
     Report one;
-    one.deviation = *deviation;
+    one.deviation = deviation;
     one.plan = std::move(plans[function.name]);
     llvm::json::Object all = one.toJSON();
-    functions.push_back(llvm::json::Object{
-        {"entry", function.name},
-        {"passed", passed},
-        {"max_abs_error", std::move(all["max_abs_error"])},
-        {"max_rel_error", std::move(all["max_rel_error"])},
-        {"chains", std::move(all["chains"])}});
+    functions.push_back(
+        llvm::json::Object{{"entry", function.name},
+                           {"passed", passed},
+                           {"max_abs_error", std::move(all["max_abs_error"])},
+                           {"max_rel_error", std::move(all["max_rel_error"])},
+                           {"chains", std::move(all["chains"])}});
     if (options.json != "-")
       llvm::outs() << (passed ? "passed " : "FAILED ") << function.name
-                   << llvm::format("  max rel error %.2e\n", deviation->maxRel);
+                   << llvm::format("  max rel error %.2e\n", deviation.maxRel);
   }
   llvm::outs().flush();
   if (options.json.empty())
@@ -516,8 +518,7 @@ static Error checkAll(const Options &options, ModuleOp module,
                           writeJSON(options.json, std::move(object)));
 }
 
-static Error emitMLIR(const Options &options, ModuleOp module,
-                      StringRef path) {
+static Error emitMLIR(const Options &options, ModuleOp module, StringRef path) {
   OwningOpRef<ModuleOp> planned = module.clone();
   if (Error error = plan(*planned, getCompileOptions(options)))
     return error;
@@ -541,8 +542,8 @@ static Error emitSharedLibrary(StringRef object, StringRef path) {
 
 static Error emit(const Options &options, ModuleOp module) {
   phase = "compiling";
-  bool isText = options.emit != Emit::Object &&
-                options.emit != Emit::SharedLibrary;
+  bool isText =
+      options.emit != Emit::Object && options.emit != Emit::SharedLibrary;
   std::string path = options.outputFile;
   if (path.empty())
     path = isText ? "-"

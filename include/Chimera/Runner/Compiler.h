@@ -44,8 +44,8 @@ enum class Lowering {
   Chimera,
   /// Upstream passes and plain loops, for the machine we run on.
   Reference,
-  /// The same with sums in any order, so that they vectorise. For arithmetic
-  /// much more exact than what is compared with it.
+  /// The same with loops and sums in any order, so that they vectorise. For
+  /// arithmetic much more exact than what is compared with it.
   FastReference
 };
 
@@ -164,8 +164,8 @@ private:
 };
 
 /// `lower`, `emitCode` and `load` in one. `module` stays as it is.
-llvm::Expected<std::unique_ptr<Program>>
-compile(mlir::ModuleOp module, const CompileOptions &options);
+llvm::Expected<std::unique_ptr<Program>> compile(mlir::ModuleOp module,
+                                                 const CompileOptions &options);
 
 /// Sets the number of threads of parallel loops in all programs.
 void setNumThreads(int64_t threads);

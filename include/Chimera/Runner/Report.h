@@ -77,6 +77,8 @@ struct Report {
   std::optional<double> multiplyAdds;
   std::optional<double> peakFlops;
   std::optional<Deviation> deviation;
+  /// The largest relative error that passes.
+  double allowedError = 0;
   /// What the result was compared with.
   std::string reference;
 

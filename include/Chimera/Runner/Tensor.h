@@ -43,7 +43,9 @@ struct ValueType {
   bool isScalar = false;
 
   int64_t getNumElements() const;
-  int64_t getBytes() const { return getNumElements() * getElementBytes(element); }
+  int64_t getBytes() const {
+    return getNumElements() * getElementBytes(element);
+  }
   /// As in `2x3xf32`.
   std::string str() const;
   bool operator==(const ValueType &other) const;
@@ -97,6 +99,8 @@ struct Deviation {
   /// meaningful relative error of its own. Infinite if a NaN or an infinity is
   /// in one tensor and not in the other.
   double maxRel = 0;
+  /// Elements compared, and how many of them are NaN or infinite in both.
+  int64_t elements = 0, nonFinite = 0;
 
   void merge(const Deviation &other);
 };

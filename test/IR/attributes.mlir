@@ -1,0 +1,162 @@
+// Every attribute survives text and bytecode.
+//
+// RUN: chimera-opt %s | chimera-opt | FileCheck %s
+// RUN: chimera-opt %s --mlir-print-op-generic | chimera-opt | FileCheck %s
+// RUN: chimera-opt %s --emit-bytecode | chimera-opt | FileCheck %s
+
+// CHECK: @loop
+// CHECK-SAME: #chimera.loop<m = 64>
+func.func private @loop() attributes {
+  chimera.test = #chimera.loop<m = 64>
+}
+
+// A name that is no identifier is quoted.
+// CHECK: @quoted_loop
+// CHECK-SAME: #chimera.loop<"2nd loop" = 3>
+func.func private @quoted_loop() attributes {
+  chimera.test = #chimera.loop<"2nd loop" = 3>
+}
+
+// CHECK: @level
+// CHECK-SAME: #chimera.level<"L1" : l = 64, "m-0" = 32>
+func.func private @level() attributes {
+  chimera.test = #chimera.level<"L1" : l = 64, "m-0" = 32>
+}
+
+// CHECK: @level_without_loops
+// CHECK-SAME: #chimera.level<"L3">
+func.func private @level_without_loops() attributes {
+  chimera.test = #chimera.level<"L3">
+}
+
+// The fields of a struct may come in any order.
+// CHECK: @registers
+// CHECK-SAME: #chimera.registers<rows = 6, vectors = 4, broadcasts = 1, depth = 2>
+func.func private @registers() attributes {
+  chimera.test = #chimera.registers<depth = 2, rows = 6, broadcasts = 1, vectors = 4>
+}
+
+// CHECK: @schedule
+// CHECK-SAME: #chimera.schedule<levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
+// CHECK-SAME: parallel = 1,
+// CHECK-SAME: registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
+// CHECK-SAME: packed = [1, 2]>
+func.func private @schedule() attributes {
+  chimera.test = #chimera.schedule<
+    levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
+    parallel = 1,
+    registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
+    packed = [1, 2]>
+}
+
+// CHECK: @schedule_without_packing
+// CHECK-SAME: #chimera.schedule<levels = [<"L1">], parallel = 0,
+// CHECK-SAME: registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+func.func private @schedule_without_packing() attributes {
+  chimera.test = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+}
+
+// CHECK: @level_plan
+// CHECK-SAME: #chimera.level_plan<"L2", predicted = 40, unfused = 200, bound = 30, capacity = 1024, used = 512>
+func.func private @level_plan() attributes {
+  chimera.test = #chimera.level_plan<"L2", predicted = 40, unfused = 200,
+    bound = 30, capacity = 1024, used = 512>
+}
+
+// CHECK: @plan
+// CHECK-SAME: #chimera.plan<fused, "the intermediate stays on chip",
+// CHECK-SAME: operators = 2, nanoseconds = 2100, unfused_nanoseconds = 2600,
+// CHECK-SAME: planning_nanoseconds = 900000,
+// CHECK-SAME: levels = [<"L2", predicted = 5, unfused = 6, bound = 4, capacity = 9, used = 8>,
+// CHECK-SAME: <"L1", predicted = 64, unfused = 128, bound = 64, capacity = 49152, used = 32768>]>
+func.func private @plan() attributes {
+  chimera.test = #chimera.plan<fused, "the intermediate stays on chip",
+    operators = 2, nanoseconds = 2100, unfused_nanoseconds = 2600,
+    planning_nanoseconds = 900000,
+    levels = [
+      <"L2", predicted = 5, unfused = 6, bound = 4, capacity = 9, used = 8>,
+      <"L1", predicted = 64, unfused = 128, bound = 64, capacity = 49152,
+       used = 32768>]>
+}
+
+// CHECK: @plan_split
+// CHECK-SAME: #chimera.plan<split, "a \22quoted\22 reason", operators = 3, nanoseconds = 1, unfused_nanoseconds = 2, planning_nanoseconds = 3>
+func.func private @plan_split() attributes {
+  chimera.test = #chimera.plan<split, "a \"quoted\" reason", operators = 3,
+    nanoseconds = 1, unfused_nanoseconds = 2, planning_nanoseconds = 3>
+}
+
+// CHECK: @plan_unfused
+// CHECK-SAME: #chimera.plan<unfused,
+func.func private @plan_unfused() attributes {
+  chimera.test = #chimera.plan<unfused, "", operators = 1, nanoseconds = 1,
+    unfused_nanoseconds = 1, planning_nanoseconds = 0>
+}
+
+// CHECK: @memory
+// CHECK-SAME: #chimera.memory<"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000, chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 0>
+func.func private @memory() attributes {
+  chimera.test = #chimera.memory<"L1", capacity = 49152, usable = 80,
+    core_bandwidth = 130000000000, chip_bandwidth = 260000000000, sharers = 1,
+    line = 64, ways = 0>
+}
+
+// CHECK: @vector_unit
+// CHECK-SAME: #chimera.vector_unit<bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 4100000000>
+func.func private @vector_unit() attributes {
+  chimera.test = #chimera.vector_unit<bits = 512, registers = 32, fma = 2,
+    load = 2, store = 1, latency = 4, clock = 4100000000>
+}
+
+#unit = #chimera.vector_unit<bits = 256, registers = 16, fma = 2, load = 2,
+  store = 1, latency = 4, clock = 3000000000>
+#L1 = #chimera.memory<"L1", capacity = 32768, usable = 80, core_bandwidth = 9,
+  chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>
+#L2 = #chimera.memory<"L2", capacity = 262144, usable = 80, core_bandwidth = 5,
+  chip_bandwidth = 10, sharers = 2, line = 64, ways = 16>
+
+// CHECK: @target
+// CHECK-SAME: #chimera.target<"small", cores = 2,
+// CHECK-SAME: unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>,
+// CHECK-SAME: levels = [<"L2", capacity = 262144, usable = 80, core_bandwidth = 5, chip_bandwidth = 10, sharers = 2, line = 64, ways = 16>,
+// CHECK-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 9, chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>]>
+func.func private @target() attributes {
+  chimera.test = #chimera.target<"small", cores = 2, unit = #unit,
+    levels = [#L2, #L1]>
+}
+
+// CHECK: @target_with_cpu
+// CHECK-SAME: ways = 8>], cpu = "haswell">
+func.func private @target_with_cpu() attributes {
+  chimera.test = #chimera.target<"small", cores = 2, unit = #unit,
+    levels = [#L1], cpu = "haswell">
+}
+
+// CHECK: @target_with_features
+// CHECK-SAME: ways = 8>], features = "+avx2,+fma">
+func.func private @target_with_features() attributes {
+  chimera.test = #chimera.target<"small", cores = 2, unit = #unit,
+    levels = [#L1], features = "+avx2,+fma">
+}
+
+// CHECK: @target_with_both
+// CHECK-SAME: ways = 8>], cpu = "haswell", features = "+fma">
+func.func private @target_with_both() attributes {
+  chimera.test = #chimera.target<"small", cores = 2, unit = #unit,
+    levels = [#L1], features = "+fma", cpu = "haswell">
+}
+
+// CHECK: @outer_product
+// CHECK-SAME: #chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>
+func.func private @outer_product() attributes {
+  chimera.test = #chimera.outer_product<lanes = 16,
+    registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>
+}
+
+// CHECK: @kinds
+// CHECK-SAME: [#chimera<kind contraction>, #chimera<kind elementwise>, #chimera<kind pack>]
+func.func private @kinds() attributes {
+  chimera.test = [#chimera<kind contraction>, #chimera<kind elementwise>,
+                  #chimera<kind pack>]
+}

@@ -1,0 +1,113 @@
+// The examples in the descriptions of the attributes and operations, as they
+// stand there.
+//
+// RUN: %python %S/examples.py %s %chimera_src_root/include/Chimera/IR/ChimeraAttributes.td %chimera_src_root/include/Chimera/IR/ChimeraOps.td
+// RUN: chimera-opt %s --split-input-file
+
+#attr = #chimera.loop<m = 64>
+
+// -----
+
+#attr = #chimera.level<"L1" : l = 64, m = 32>
+
+// -----
+
+#attr = #chimera.registers<rows = 6, vectors = 4, broadcasts = 1, depth = 4>
+
+// -----
+
+#attr = #chimera.schedule<
+  levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
+  parallel = 1,
+  registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
+  packed = [1]>
+
+// -----
+
+#attr = #chimera.level_plan<"L2", predicted = 4194304, unfused = 20971520, bound = 4194304, capacity = 1048576, used = 524288>
+
+// -----
+
+#attr = #chimera.plan<fused, "the intermediate stays on chip", operators = 2,
+  nanoseconds = 2100, unfused_nanoseconds = 2600, planning_nanoseconds = 900000,
+  levels = [<"L1", predicted = 64, unfused = 128, bound = 64, capacity = 49152, used = 32768>]>
+
+// -----
+
+#attr = #chimera.memory<"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000, chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>
+
+// -----
+
+#attr = #chimera.vector_unit<bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 4100000000>
+
+// -----
+
+module attributes {chimera.target = #chimera.target<"small", cores = 2,
+  unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>,
+  levels = [<"L1", capacity = 32768, usable = 80, core_bandwidth = 90000000000, chip_bandwidth = 180000000000, sharers = 1, line = 64, ways = 8>],
+  cpu = "haswell">} {}
+
+// -----
+
+#attr = #chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>
+
+// -----
+
+func.func @chain(%a: tensor<64x32xf32>, %b: tensor<32x48xf32>, %d: tensor<48x16xf32>) {
+  %e = chimera.chain ins(%a, %b, %d
+      : tensor<64x32xf32>, tensor<32x48xf32>, tensor<48x16xf32>) {
+  ^bb0(%a0: tensor<64x32xf32>, %b0: tensor<32x48xf32>, %d0: tensor<48x16xf32>):
+    %zero = arith.constant 0.0 : f32
+    %c_empty = tensor.empty() : tensor<64x48xf32>
+    %c_zero = linalg.fill ins(%zero : f32) outs(%c_empty : tensor<64x48xf32>) -> tensor<64x48xf32>
+    %c = linalg.matmul ins(%a0, %b0 : tensor<64x32xf32>, tensor<32x48xf32>)
+        outs(%c_zero : tensor<64x48xf32>) -> tensor<64x48xf32>
+    %e_empty = tensor.empty() : tensor<64x16xf32>
+    %e_zero = linalg.fill ins(%zero : f32) outs(%e_empty : tensor<64x16xf32>) -> tensor<64x16xf32>
+    %e0 = linalg.matmul ins(%c, %d0 : tensor<64x48xf32>, tensor<48x16xf32>)
+        outs(%e_zero : tensor<64x16xf32>) -> tensor<64x16xf32>
+    chimera.yield %e0 : tensor<64x16xf32>
+  } -> tensor<64x16xf32>
+  return
+}
+
+// -----
+
+func.func @block(%a: tensor<8x32xf32>, %b: tensor<32x48xf32>, %c: tensor<8x48xf32>) {
+  %1 = chimera.block "matmul0" ins(%a, %b : tensor<8x32xf32>, tensor<32x48xf32>)
+      outs(%c : tensor<8x48xf32>) extents [[8], [48], [32]] {
+  ^bb0(%a0: tensor<8x32xf32>, %b0: tensor<32x48xf32>, %c0: tensor<8x48xf32>):
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<8x32xf32>, tensor<32x48xf32>)
+        outs(%c0 : tensor<8x48xf32>) -> tensor<8x48xf32>
+    chimera.yield %2 : tensor<8x48xf32>
+  } -> tensor<8x48xf32>
+  return
+}
+
+// -----
+
+func.func @micro_kernel(%a: memref<8x32xf32>, %b: memref<32x48xf32>, %c: memref<8x48xf32>) {
+  chimera.micro_kernel contraction
+      ins(%a, %b : memref<8x32xf32>, memref<32x48xf32>) outs(%c : memref<8x48xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+            affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+func.func @yield(%c: tensor<8x8xf32>) {
+  %r = chimera.chain ins(%c : tensor<8x8xf32>) {
+  ^bb0(%c0: tensor<8x8xf32>):
+    %0 = linalg.matmul ins(%c0, %c0 : tensor<8x8xf32>, tensor<8x8xf32>)
+        outs(%c0 : tensor<8x8xf32>) -> tensor<8x8xf32>
+    chimera.yield %0 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}

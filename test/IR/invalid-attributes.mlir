@@ -1,0 +1,278 @@
+// What the verifiers of the attributes say.
+//
+// RUN: chimera-opt %s --split-input-file --verify-diagnostics
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+// expected-error @below {{a loop needs a name}}
+#attr = #chimera.loop<"" = 4>
+
+// -----
+
+// expected-error @below {{the tile of loop 'm' must be positive, got 0}}
+#attr = #chimera.loop<m = 0>
+
+// -----
+
+// expected-error @below {{the tile of loop 'm' must be positive, got -1}}
+#attr = #chimera.level<"L1" : m = -1>
+
+// -----
+
+// expected-error @below {{expected valid keyword or string}}
+#attr = #chimera.level<"L1" : 2 = 1>
+
+// -----
+
+// expected-error @below {{a level needs a name}}
+#attr = #chimera.level<"">
+
+// -----
+
+// expected-error @below {{loop 'm' occurs twice in level 'L1'}}
+#attr = #chimera.level<"L1" : m = 4, k = 2, m = 1>
+
+// -----
+
+// expected-error @below {{'rows' must be positive, got 0}}
+#attr = #chimera.registers<rows = 0, vectors = 1, broadcasts = 1, depth = 1>
+
+// -----
+
+// expected-error @below {{'vectors' must be positive, got 0}}
+#attr = #chimera.registers<rows = 1, vectors = 0, broadcasts = 1, depth = 1>
+
+// -----
+
+// expected-error @below {{'broadcasts' must be positive, got 0}}
+#attr = #chimera.registers<rows = 1, vectors = 1, broadcasts = 0, depth = 1>
+
+// -----
+
+// expected-error @below {{'depth' must be positive, got 0}}
+#attr = #chimera.registers<rows = 1, vectors = 1, broadcasts = 1, depth = 0>
+
+// -----
+
+// expected-error @below {{level 'L1' occurs twice}}
+#attr = #chimera.schedule<levels = [<"L1" : m = 4>, <"L1" : m = 1>],
+    parallel = 0, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
+// -----
+
+// expected-error @below {{'parallel' must be between 0 and the number of loops, 1, got 2}}
+#attr = #chimera.schedule<levels = [<"L1" : m = 4>], parallel = 2,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
+// -----
+
+// expected-error @below {{'parallel' must be between 0 and the number of loops, 1, got -1}}
+#attr = #chimera.schedule<levels = [<"L1" : m = 4>], parallel = -1,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
+// -----
+
+// expected-error @below {{'packed' lists the inputs of the chain from 0 on, got -1}}
+#attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, packed = [-1]>
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// Target
+//===----------------------------------------------------------------------===//
+
+// expected-error @below {{a level needs a name}}
+#attr = #chimera.memory<"", capacity = 64, usable = 80, core_bandwidth = 9, chip_bandwidth = 18,
+    sharers = 1, line = 64, ways = 8>
+
+// -----
+
+// expected-error @below {{'usable' is a percentage, got 101}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 101, core_bandwidth = 9, chip_bandwidth = 18,
+    sharers = 1, line = 64, ways = 8>
+
+// -----
+
+// expected-error @below {{'ways' must not be negative, got -1}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 80, core_bandwidth = 9, chip_bandwidth = 18,
+    sharers = 1, line = 64, ways = -1>
+
+// -----
+
+// expected-error @below {{'capacity' must be positive, got 0}}
+#attr = #chimera.memory<"L1", capacity = 0, usable = 80, core_bandwidth = 9, chip_bandwidth = 18,
+    sharers = 1, line = 64, ways = 8>
+
+// -----
+
+// expected-error @below {{'usable' must be positive, got 0}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 0, core_bandwidth = 9, chip_bandwidth = 18,
+    sharers = 1, line = 64, ways = 8>
+
+// -----
+
+// expected-error @below {{'core_bandwidth' must be positive, got 0}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 80, core_bandwidth = 0, chip_bandwidth = 18,
+    sharers = 1, line = 64, ways = 8>
+
+// -----
+
+// expected-error @below {{'chip_bandwidth' must be positive, got 0}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 80, core_bandwidth = 9, chip_bandwidth = 0,
+    sharers = 1, line = 64, ways = 8>
+
+// -----
+
+// expected-error @below {{'sharers' must be positive, got 0}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 80, core_bandwidth = 9, chip_bandwidth = 18,
+    sharers = 0, line = 64, ways = 8>
+
+// -----
+
+// expected-error @below {{'line' must be positive, got 0}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 80, core_bandwidth = 9, chip_bandwidth = 18,
+    sharers = 1, line = 0, ways = 8>
+
+// -----
+
+// expected-error @below {{'bits' must be a multiple of 32, got 100}}
+#attr = #chimera.vector_unit<bits = 100, registers = 16, fma = 2, load = 2,
+    store = 1, latency = 4, clock = 3>
+
+// -----
+
+// expected-error @below {{'bits' must be positive, got 0}}
+#attr = #chimera.vector_unit<bits = 0, registers = 16, fma = 2, load = 2,
+    store = 1, latency = 4, clock = 3>
+
+// -----
+
+// expected-error @below {{'registers' must be positive, got 0}}
+#attr = #chimera.vector_unit<bits = 256, registers = 0, fma = 2, load = 2,
+    store = 1, latency = 4, clock = 3>
+
+// -----
+
+// expected-error @below {{'fma' must be positive, got 0}}
+#attr = #chimera.vector_unit<bits = 256, registers = 16, fma = 0, load = 2,
+    store = 1, latency = 4, clock = 3>
+
+// -----
+
+// expected-error @below {{'load' must be positive, got 0}}
+#attr = #chimera.vector_unit<bits = 256, registers = 16, fma = 2, load = 0,
+    store = 1, latency = 4, clock = 3>
+
+// -----
+
+// expected-error @below {{'store' must be positive, got 0}}
+#attr = #chimera.vector_unit<bits = 256, registers = 16, fma = 2, load = 2,
+    store = 0, latency = 4, clock = 3>
+
+// -----
+
+// expected-error @below {{'latency' must be positive, got 0}}
+#attr = #chimera.vector_unit<bits = 256, registers = 16, fma = 2, load = 2,
+    store = 1, latency = 0, clock = 3>
+
+// -----
+
+// expected-error @below {{'clock' must be positive, got 0}}
+#attr = #chimera.vector_unit<bits = 256, registers = 16, fma = 2, load = 2,
+    store = 1, latency = 4, clock = 0>
+
+// -----
+
+// expected-error @below {{a target needs a name}}
+#attr = #chimera.target<"", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>]>
+
+// -----
+
+// expected-error @below {{'cores' must be positive, got 0}}
+#attr = #chimera.target<"t", cores = 0,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>]>
+
+// -----
+
+// expected-error @below {{levels go from slow to fast, but 'L2' is larger than 'L1'}}
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>,
+      <"L2", capacity = 128, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>]>
+
+// -----
+
+// expected-error @below {{level 'L1' occurs twice}}
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>,
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>]>
+
+// -----
+
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    // expected-error @below {{expected 'cpu' or 'features', each once}}
+    vendor = "x">
+
+// -----
+
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    // expected-error @below {{expected 'cpu' or 'features', each once}}
+    cpu = "x", cpu = "y">
+
+// -----
+
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    // expected-error @below {{invalid kind of attribute specified}}
+    cpu = 1>
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// Micro kernels
+//===----------------------------------------------------------------------===//
+
+// expected-error @below {{'lanes' must be positive, got 0}}
+#attr = #chimera.outer_product<lanes = 0,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
+// -----
+
+// expected-error @below {{expected ::chimera::MicroKernelKind to be one of}}
+// expected-error @below {{failed to parse Chimera_MicroKernelKindAttr parameter}}
+#attr = #chimera<kind reduction>

@@ -1,0 +1,583 @@
+// What the verifiers of the operations say.
+//
+// RUN: chimera-opt %s --split-input-file --verify-diagnostics
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+func.func @too_few_arguments(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.chain' op has 1 operands but its body takes 0 arguments}}
+  %0 = chimera.chain ins(%c : tensor<8x8xf32>) {
+    %1 = arith.constant dense<1.0> : tensor<8x8xf32>
+    chimera.yield %1 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @type_of_argument(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.chain' op operand #0 has type 'tensor<8x8xf32>' but the argument of the body has type 'tensor<?x8xf32>'}}
+  %0 = chimera.chain ins(%c : tensor<8x8xf32>) {
+  ^bb0(%c0: tensor<?x8xf32>):
+    chimera.yield %c0 : tensor<?x8xf32>
+  } -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @type_of_yield(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.chain' op must yield ('tensor<8x8xf32>') but yields ('tensor<8x8xf32>', 'tensor<8x8xf32>')}}
+  %0 = chimera.chain ins(%c : tensor<8x8xf32>) {
+  ^bb0(%c0: tensor<8x8xf32>):
+    chimera.yield %c0, %c0 : tensor<8x8xf32>, tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @wrong_terminator(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.chain' op expects regions to end with 'chimera.yield', found 'llvm.unreachable'}}
+  // expected-note @below {{the absence of terminator implies 'chimera.yield'}}
+  %0 = "chimera.chain"(%c) ({
+  ^bb0(%c0: tensor<8x8xf32>):
+    llvm.unreachable
+  }) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @empty_block(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.chain' op expects a non-empty block}}
+  %0 = "chimera.chain"(%c) ({
+  ^bb0(%c0: tensor<8x8xf32>):
+  }) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @no_block(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.chain' op region #0 ('body') failed to verify constraint: region with 1 blocks}}
+  %0 = "chimera.chain"(%c) ({}) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @yield_elsewhere(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.yield' op expects parent op to be one of 'chimera.chain, chimera.block, chimera.micro_kernel'}}
+  chimera.yield %c : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @value_from_outside(%c: tensor<8x8xf32>) {
+  // expected-note @below {{required by region isolation constraints}}
+  %0 = chimera.chain {
+    // expected-error @below {{using value defined outside the region}}
+    %1 = linalg.matmul ins(%c, %c : tensor<8x8xf32>, tensor<8x8xf32>)
+        outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+    chimera.yield %1 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// What is wrong inside is said before anything relies on it.
+func.func @invalid_inside(%c: tensor<8x8xf32>) {
+  %0 = "chimera.chain"(%c) ({
+  ^bb0(%c0: tensor<8x8xf32>):
+    // expected-error @below {{'linalg.generic' op}}
+    %1 = "linalg.generic"(%c0) <{indexing_maps = [], iterator_types = [],
+        operandSegmentSizes = array<i32: 0, 1>}> ({
+    ^bb0(%x: f32):
+      linalg.yield %x : f32
+    }) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    chimera.yield %1 : tensor<8x8xf32>
+  }) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// chimera.chain
+//===----------------------------------------------------------------------===//
+
+func.func @chain_without_result(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.chain' op must have a result}}
+  "chimera.chain"(%c) ({
+  ^bb0(%c0: tensor<8x8xf32>):
+    chimera.yield
+  }) : (tensor<8x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @chain_on_memrefs(%c: tensor<8x8xf32>, %m: memref<8x8xf32>) {
+  // expected-error @below {{'chimera.chain' op works on tensors, but 'linalg.matmul' in its body does not}}
+  %0 = chimera.chain ins(%c, %m : tensor<8x8xf32>, memref<8x8xf32>) {
+  ^bb0(%c0: tensor<8x8xf32>, %m0: memref<8x8xf32>):
+    linalg.matmul ins(%m0, %m0 : memref<8x8xf32>, memref<8x8xf32>)
+        outs(%m0 : memref<8x8xf32>)
+    chimera.yield %c0 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @chain_with_side_effect(%c: tensor<8x8xf32>, %m: memref<f32>) {
+  // expected-error @below {{'chimera.chain' op cannot hold 'memref.load'; allowed are linalg operations and pure operations without regions}}
+  %0 = chimera.chain ins(%c, %m : tensor<8x8xf32>, memref<f32>) {
+  ^bb0(%c0: tensor<8x8xf32>, %m0: memref<f32>):
+    %1 = memref.load %m0[] : memref<f32>
+    chimera.yield %c0 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @chain_with_region(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.chain' op cannot hold 'tensor.generate'; allowed are linalg operations and pure operations without regions}}
+  %0 = chimera.chain ins(%c : tensor<8x8xf32>) {
+  ^bb0(%c0: tensor<8x8xf32>):
+    %1 = tensor.generate {
+    ^bb1(%i: index, %j: index):
+      %2 = arith.constant 0.0 : f32
+      tensor.yield %2 : f32
+    } : tensor<8x8xf32>
+    chimera.yield %1 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @chain_without_contraction(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.chain' op must hold at least one operation with a reduction}}
+  %0 = chimera.chain ins(%c : tensor<8x8xf32>) {
+  ^bb0(%c0: tensor<8x8xf32>):
+    %1 = linalg.exp ins(%c0 : tensor<8x8xf32>) outs(%c0 : tensor<8x8xf32>)
+        -> tensor<8x8xf32>
+    chimera.yield %1 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// chimera.block
+//===----------------------------------------------------------------------===//
+
+func.func @block_arguments(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.block' op has 2 operands but its body takes 1 arguments}}
+  %0 = chimera.block "exp" ins(%a : tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) {
+  ^bb0(%c0: tensor<8x8xf32>):
+    chimera.yield %c0 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @block_yields_nothing(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.block' op must yield ('tensor<8x8xf32>') but yields ()}}
+  %0 = chimera.block "exp" outs(%c : tensor<8x8xf32>) {
+  ^bb0(%c0: tensor<8x8xf32>):
+    chimera.yield
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @block_result_type(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.block' op expected type of operand #0 ('tensor<8x8xf32>') to match type of corresponding result ('tensor<?x8xf32>')}}
+  %0 = chimera.block "exp" outs(%c : tensor<8x8xf32>) {
+  ^bb0(%c0: tensor<8x8xf32>):
+    %1 = tensor.cast %c0 : tensor<8x8xf32> to tensor<?x8xf32>
+    chimera.yield %1 : tensor<?x8xf32>
+  } -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @block_without_operation(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.block' op must yield the result of a linalg operation in its body}}
+  %0 = chimera.block "exp" outs(%c : tensor<8x8xf32>) {
+  ^bb0(%c0: tensor<8x8xf32>):
+    chimera.yield %c0 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @block_with_side_effect(%m: memref<f32>, %c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.block' op cannot hold 'memref.load', which has side effects}}
+  %0 = chimera.block "exp" ins(%m : memref<f32>) outs(%c : tensor<8x8xf32>) {
+  ^bb0(%m0: memref<f32>, %c0: tensor<8x8xf32>):
+    %1 = memref.load %m0[] : memref<f32>
+    %2 = linalg.exp ins(%c0 : tensor<8x8xf32>) outs(%c0 : tensor<8x8xf32>)
+        -> tensor<8x8xf32>
+    chimera.yield %2 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @block_packed(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.block' op 'packed' names an input that does not exist; there are 1}}
+  %0 = chimera.block "exp" ins(%a : tensor<8x8xf32>) outs(%c : tensor<8x8xf32>)
+      packed [1] {
+  ^bb0(%a0: tensor<8x8xf32>, %c0: tensor<8x8xf32>):
+    %1 = linalg.exp ins(%a0 : tensor<8x8xf32>) outs(%c0 : tensor<8x8xf32>)
+        -> tensor<8x8xf32>
+    chimera.yield %1 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @block_packed_negative(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.block' op 'packed' names an input that does not exist; there are 1}}
+  %0 = chimera.block "exp" ins(%a : tensor<8x8xf32>) outs(%c : tensor<8x8xf32>)
+      packed [-1] {
+  ^bb0(%a0: tensor<8x8xf32>, %c0: tensor<8x8xf32>):
+    %1 = linalg.exp ins(%a0 : tensor<8x8xf32>) outs(%c0 : tensor<8x8xf32>)
+        -> tensor<8x8xf32>
+    chimera.yield %1 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @extents_count(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.block' op 'extents' must list 2 dimensions, got 1}}
+  %0 = chimera.block "exp" outs(%c : tensor<8x8xf32>) extents [[8]] {
+  ^bb0(%c0: tensor<8x8xf32>):
+    %1 = linalg.exp ins(%c0 : tensor<8x8xf32>) outs(%c0 : tensor<8x8xf32>)
+        -> tensor<8x8xf32>
+    chimera.yield %1 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @extents_not_an_array(%c: tensor<8x8xf32>) {
+  // expected-error @below {{'chimera.block' op 'extents' must hold a list of positive integers for each dimension, got 8 : i64}}
+  %0 = chimera.block "exp" outs(%c : tensor<8x8xf32>) extents [[8], 8] {
+  ^bb0(%c0: tensor<8x8xf32>):
+    %1 = linalg.exp ins(%c0 : tensor<8x8xf32>) outs(%c0 : tensor<8x8xf32>)
+        -> tensor<8x8xf32>
+    chimera.yield %1 : tensor<8x8xf32>
+  } -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @extents_empty(%c: memref<8x8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op 'extents' must hold a list of positive integers for each dimension, got []}}
+  chimera.micro_kernel elementwise outs(%c : memref<8x8xf32>)
+      maps [affine_map<(m, n) -> (m, n)>] iterators ["parallel", "parallel"]
+      extents [[8], []] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+func.func @extents_zero(%c: memref<8x8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op 'extents' must hold a list of positive integers for each dimension, got [8, 0]}}
+  chimera.micro_kernel elementwise outs(%c : memref<8x8xf32>)
+      maps [affine_map<(m, n) -> (m, n)>] iterators ["parallel", "parallel"]
+      extents [[8, 0], [8]] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// chimera.micro_kernel: maps and iterators
+//===----------------------------------------------------------------------===//
+
+func.func @iterator_type(%c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op iterator types are 'parallel' and 'reduction', got 'window'}}
+  chimera.micro_kernel elementwise outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>] iterators ["window"] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+func.func @number_of_maps(%a: memref<8xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op has 2 operands but 1 indexing maps}}
+  chimera.micro_kernel elementwise ins(%a : memref<8xf32>)
+      outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>] iterators ["parallel"] {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+func.func @dimensions_of_map(%c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op indexing map #0 must take 1 dimensions and no symbols, got affine_map<(d0, d1) -> (d0)>}}
+  chimera.micro_kernel elementwise outs(%c : memref<8xf32>)
+      maps [affine_map<(m, n) -> (m)>] iterators ["parallel"] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+func.func @symbol_of_map(%c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op indexing map #0 must take 1 dimensions and no symbols, got affine_map<(d0)[s0] -> (d0)>}}
+  chimera.micro_kernel elementwise outs(%c : memref<8xf32>)
+      maps [affine_map<(m)[s] -> (m)>] iterators ["parallel"] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+func.func @window_map(%a: memref<9xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op indexing map #0 must be a projected permutation, got affine_map<(d0) -> (d0 + 1)>}}
+  chimera.micro_kernel elementwise ins(%a : memref<9xf32>)
+      outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m + 1)>, affine_map<(m) -> (m)>]
+      iterators ["parallel"] {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @results_of_map(%a: memref<8x8xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op indexing map #0 has 1 results but its operand has rank 2}}
+  chimera.micro_kernel elementwise ins(%a : memref<8x8xf32>)
+      outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>, affine_map<(m) -> (m)>]
+      iterators ["parallel"] {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @unranked_input(%a: memref<*xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op operand #0 must have a rank}}
+  chimera.micro_kernel elementwise ins(%a : memref<*xf32>)
+      outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>, affine_map<(m) -> (m)>]
+      iterators ["parallel"] {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @unranked_output(%c: memref<*xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op operand #0 must be ranked tensor of any type values or memref of any type values, but got 'memref<*xf32>'}}
+  chimera.micro_kernel elementwise outs(%c : memref<*xf32>)
+      maps [affine_map<(m) -> (m)>] iterators ["parallel"] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+func.func @unbounded_dimension(%c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op dimension d1 is indexed by no operand}}
+  chimera.micro_kernel elementwise outs(%c : memref<8xf32>)
+      maps [affine_map<(m, n) -> (m)>] iterators ["parallel", "parallel"] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+func.func @reduction_in_output(%c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op dimension d0 is a reduction but indexes the output}}
+  chimera.micro_kernel contraction outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>] iterators ["reduction"] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+func.func @shapes_disagree(%a: memref<8x4xf32>, %c: memref<?x5xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op operands disagree on the extent of dimension d1: 4 and 5}}
+  chimera.micro_kernel elementwise ins(%a : memref<8x4xf32>)
+      outs(%c : memref<?x5xf32>)
+      maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>]
+      iterators ["parallel", "parallel"] {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// chimera.micro_kernel: types and kind
+//===----------------------------------------------------------------------===//
+
+func.func @body_takes_elements(%a: memref<8xf64>, %c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op operand #0 has type 'f64' but the argument of the body has type 'f32'}}
+  chimera.micro_kernel elementwise ins(%a : memref<8xf64>)
+      outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>, affine_map<(m) -> (m)>]
+      iterators ["parallel"] {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @body_yields_element(%a: memref<8xf64>, %c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op must yield ('f32') but yields ('f64')}}
+  chimera.micro_kernel elementwise ins(%a : memref<8xf64>)
+      outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>, affine_map<(m) -> (m)>]
+      iterators ["parallel"] {
+  ^bb0(%x: f64, %z: f32):
+    chimera.yield %x : f64
+  }
+  return
+}
+
+// -----
+
+func.func @result_on_memrefs(%c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op expected the number of tensor results (1) to be equal to the number of output tensors (0)}}
+  %0 = chimera.micro_kernel elementwise outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>] iterators ["parallel"] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @no_result_on_tensors(%c: tensor<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op expected the number of tensor results (0) to be equal to the number of output tensors (1)}}
+  chimera.micro_kernel elementwise outs(%c : tensor<8xf32>)
+      maps [affine_map<(m) -> (m)>] iterators ["parallel"] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+func.func @result_type(%c: tensor<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op expected type of operand #0 ('tensor<8xf32>') to match type of corresponding result ('tensor<?xf32>')}}
+  %0 = chimera.micro_kernel elementwise outs(%c : tensor<8xf32>)
+      maps [affine_map<(m) -> (m)>] iterators ["parallel"] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  } -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @contraction_without_reduction(%c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op of kind 'contraction' must have a reduction}}
+  chimera.micro_kernel contraction outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>] iterators ["parallel"] {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}
+
+// -----
+
+func.func @elementwise_with_reduction(%a: memref<8x4xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op of kind 'elementwise' must not have a reduction}}
+  chimera.micro_kernel elementwise ins(%a : memref<8x4xf32>)
+      outs(%c : memref<8xf32>)
+      maps [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>]
+      iterators ["parallel", "reduction"] {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @overwrite(%a: memref<8xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op 'overwrite' is for contractions; other kinds overwrite what their body does not read}}
+  chimera.micro_kernel pack overwrite ins(%a : memref<8xf32>)
+      outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>, affine_map<(m) -> (m)>]
+      iterators ["parallel"] {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @implementation(%c: memref<8xf32>) {
+  chimera.micro_kernel elementwise outs(%c : memref<8xf32>)
+      maps [affine_map<(m) -> (m)>] iterators ["parallel"]
+      // expected-error @below {{invalid kind of attribute specified}}
+      implementation "a string" {
+  ^bb0(%z: f32):
+    chimera.yield %z : f32
+  }
+  return
+}

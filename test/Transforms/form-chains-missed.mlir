@@ -1,0 +1,229 @@
+// RUN: chimera-opt %s --split-input-file --verify-diagnostics \
+// RUN:   --remarks-filter=chimera \
+// RUN:   --pass-pipeline="builtin.module(func.func(chimera-form-chains))" \
+// RUN:   | FileCheck %s --implicit-check-not=chimera.chain
+
+// Contractions that are not taken stay as they are, and a remark says why.
+
+// CHECK-LABEL: func.func @alone(
+func.func @alone(%a: tensor<16x8xf32>, %b: tensor<8x12xf32>, %acc: tensor<16x12xf32>) -> tensor<16x12xf32> {
+  // CHECK: linalg.matmul
+  // expected-remark @below {{not in a chain: no other contraction produces what it reads or reads what it produces}}
+  %0 = linalg.matmul ins(%a, %b : tensor<16x8xf32>, tensor<8x12xf32>) outs(%acc : tensor<16x12xf32>) -> tensor<16x12xf32>
+  return %0 : tensor<16x12xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @dynamic(
+func.func @dynamic(%a: tensor<?x8xf32>, %b: tensor<8x8xf32>, %acc: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // CHECK-COUNT-2: linalg.matmul
+  // expected-remark @below {{not in a chain: its shape is not static or has no elements}}
+  %0 = linalg.matmul ins(%a, %b : tensor<?x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<?x8xf32>) -> tensor<?x8xf32>
+  // expected-remark @below {{not in a chain: its shape is not static or has no elements}}
+  %1 = linalg.matmul ins(%0, %b : tensor<?x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %1 : tensor<?x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @no_elements(
+func.func @no_elements(%a: tensor<0x8xf32>, %b: tensor<8x8xf32>, %acc: tensor<0x8xf32>) -> tensor<0x8xf32> {
+  // CHECK-COUNT-2: linalg.matmul
+  // expected-remark @below {{not in a chain: its shape is not static or has no elements}}
+  %0 = linalg.matmul ins(%a, %b : tensor<0x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<0x8xf32>) -> tensor<0x8xf32>
+  // expected-remark @below {{not in a chain: its shape is not static or has no elements}}
+  %1 = linalg.matmul ins(%0, %b : tensor<0x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<0x8xf32>) -> tensor<0x8xf32>
+  return %1 : tensor<0x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @element_types(
+func.func @element_types(%a: tensor<8x8xi32>, %b: tensor<8x8xbf16>, %c: tensor<8x8xi32>, %d: tensor<8x8xf32>) -> (tensor<8x8xi32>, tensor<8x8xf32>) {
+  // CHECK-COUNT-3: linalg.matmul
+  // expected-remark @below {{not in a chain: its element types are not all f32}}
+  %0 = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
+  // expected-remark @below {{not in a chain: its element types are not all f32}}
+  %1 = linalg.matmul ins(%0, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
+  // expected-remark @below {{not in a chain: its element types are not all f32}}
+  %2 = linalg.matmul ins(%b, %b : tensor<8x8xbf16>, tensor<8x8xbf16>) outs(%d : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1, %2 : tensor<8x8xi32>, tensor<8x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @convolution(
+func.func @convolution(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3x4x2xf32>, %acc: tensor<1x6x6x2xf32>) -> tensor<1x6x6x2xf32> {
+  // CHECK: linalg.conv_2d_nhwc_hwcf
+  // expected-remark @below {{not in a chain: it is a convolution}}
+  %0 = linalg.conv_2d_nhwc_hwcf ins(%a, %b : tensor<1x8x8x4xf32>, tensor<3x3x4x2xf32>) outs(%acc : tensor<1x6x6x2xf32>) -> tensor<1x6x6x2xf32>
+  return %0 : tensor<1x6x6x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @buffers(
+func.func @buffers(%a: memref<8x8xf32>, %b: memref<8x8xf32>) {
+  // CHECK: linalg.matmul
+  // expected-remark @below {{not in a chain: it does not work on tensors}}
+  linalg.matmul ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%b : memref<8x8xf32>)
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scalar_result(
+func.func @scalar_result(%a: tensor<8xf32>, %acc: tensor<f32>) -> tensor<f32> {
+  // CHECK: linalg.dot
+  // expected-remark @below {{not in a chain: it is not a product of two tensors, indexed by projected permutations, with a result that has dimensions}}
+  %0 = linalg.dot ins(%a, %a : tensor<8xf32>, tensor<8xf32>) outs(%acc : tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @used_outside(
+func.func @used_outside(%a: tensor<8x8xf32>, %acc: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  // CHECK: linalg.matmul
+  // CHECK: linalg.exp
+  // CHECK: linalg.matmul
+  // expected-remark @below {{not in a chain: a tensor between it and the next contraction is used elsewhere}}
+  %0 = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = linalg.exp ins(%0 : tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // expected-remark @below {{not in a chain: a tensor between it and the next contraction is used elsewhere}}
+  %2 = linalg.matmul ins(%1, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1, %2 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// A row reduction between two contractions, as in a softmax.
+
+// CHECK-LABEL: func.func @reduction_between(
+func.func @reduction_between(%a: tensor<8x8xf32>, %acc: tensor<8x8xf32>, %sum: tensor<8xf32>) -> tensor<8x8xf32> {
+  // CHECK: linalg.matmul
+  // CHECK: linalg.reduce
+  // CHECK: linalg.matmul
+  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  %0 = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<8x8xf32>) outs(%sum : tensor<8xf32>) dimensions = [1]
+  %2 = linalg.broadcast ins(%1 : tensor<8xf32>) outs(%acc : tensor<8x8xf32>) dimensions = [1]
+  %3 = linalg.div ins(%0, %2 : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  %4 = linalg.matmul ins(%3, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %4 : tensor<8x8xf32>
+}
+
+// -----
+
+// A body that asks for its position is not elementwise.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @index_between(
+func.func @index_between(%a: tensor<8x8xf32>, %acc: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // CHECK: linalg.matmul
+  // CHECK: linalg.index
+  // CHECK: linalg.matmul
+  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  %0 = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %above = arith.cmpi sgt, %j, %i : index
+    %y = arith.select %above, %z, %x : f32
+    linalg.yield %y : f32
+  } -> tensor<8x8xf32>
+  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  %2 = linalg.matmul ins(%1, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+
+// -----
+
+// So is one that has effects.
+
+func.func private @log(f32)
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @effects_between(
+func.func @effects_between(%a: tensor<8x8xf32>, %acc: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // CHECK: linalg.matmul
+  // CHECK: func.call
+  // CHECK: linalg.matmul
+  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  %0 = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    func.call @log(%x) : (f32) -> ()
+    linalg.yield %x : f32
+  } -> tensor<8x8xf32>
+  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  %2 = linalg.matmul ins(%1, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+
+// -----
+
+// All of the first product is needed for any element of the second.
+
+// CHECK-LABEL: func.func @no_common_loop(
+func.func @no_common_loop(%a: tensor<8x8xf32>, %x: tensor<8xf32>, %acc: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-COUNT-2: linalg.matvec
+  // expected-remark @below {{not in a chain: no parallel loop is common to it and its neighbours}}
+  %0 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%acc : tensor<8xf32>) -> tensor<8xf32>
+  // expected-remark @below {{not in a chain: no parallel loop is common to it and its neighbours}}
+  %1 = linalg.matvec ins(%a, %0 : tensor<8x8xf32>, tensor<8xf32>) outs(%acc : tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+// A tensor and its own transpose cannot both be read by identity.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#t = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-LABEL: func.func @own_transpose(
+func.func @own_transpose(%a: tensor<8x8xf32>, %acc: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // CHECK: linalg.matmul
+  // CHECK: linalg.generic
+  // CHECK: linalg.matmul
+  // expected-remark @below {{not in a chain: the operations between it and its neighbours do not reduce to one elementwise operation on the result of each contraction}}
+  %0 = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #t, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %0 : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %3 = arith.addf %x, %y : f32
+    linalg.yield %3 : f32
+  } -> tensor<8x8xf32>
+  // expected-remark @below {{not in a chain: the operations between it and its neighbours do not reduce to one elementwise operation on the result of each contraction}}
+  %2 = linalg.matmul ins(%1, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+
+// -----
+
+// Of a run that is no chain as a whole, the longest start that is one is taken,
+// and the activation behind it.
+
+// CHECK-LABEL: func.func @part(
+func.func @part(%a: tensor<8x8xf32>, %x: tensor<8xf32>, %acc: tensor<8x8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: %[[CHAIN:.+]] = chimera.chain
+  // CHECK: math.exp
+  // CHECK: chimera.yield
+  // CHECK: %[[T:.+]] = linalg.transpose ins(%[[CHAIN]] :
+  // CHECK: %[[Y:.+]] = linalg.vecmat ins(%{{.+}}, %[[T]] :
+  // CHECK: linalg.vecmat ins(%[[Y]],
+  %0 = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // expected-remark @below {{formed a chain of 2 contractions}}
+  %1 = linalg.matmul ins(%a, %0 : tensor<8x8xf32>, tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = linalg.exp ins(%1 : tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %t = linalg.transpose ins(%2 : tensor<8x8xf32>) outs(%acc : tensor<8x8xf32>) permutation = [1, 0]
+  // expected-remark @below {{not in a chain: no parallel loop is common to it and its neighbours}}
+  %3 = linalg.vecmat ins(%x, %t : tensor<8xf32>, tensor<8x8xf32>) outs(%y : tensor<8xf32>) -> tensor<8xf32>
+  // expected-remark @below {{not in a chain: no parallel loop is common to it and its neighbours}}
+  %4 = linalg.vecmat ins(%3, %a : tensor<8xf32>, tensor<8x8xf32>) outs(%y : tensor<8xf32>) -> tensor<8xf32>
+  return %4 : tensor<8xf32>
+}

@@ -1,0 +1,58 @@
+"""How lit runs the tests of Chimera."""
+
+import os
+import re
+
+import lit.formats
+
+config.name = "Chimera"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.chimera_obj_root, "test")
+
+# Chimera's tools, then LLVM's: FileCheck, not, count, mlir-opt, mlir-runner.
+config.environment["PATH"] = os.pathsep.join(
+    [config.chimera_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
+)
+config.environment["FILECHECK_OPTS"] = (
+    "-enable-var-scope --allow-unused-prefixes=false"
+)
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "OMP_NUM_THREADS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+on = ("ON", "1", "TRUE", "YES")
+sanitized = config.sanitizers.upper() in on
+sanitizer_flags = "-fsanitize=address,undefined -fno-sanitize=vptr"
+
+config.substitutions += [
+    ("%chimera_src_root", config.chimera_src_root),
+    ("%chimera_obj_root", config.chimera_obj_root),
+    ("%examples", os.path.join(config.chimera_src_root, "examples")),
+    ("%llvm_lib_dir", config.llvm_lib_dir),
+    ("%mlir_dir", config.mlir_dir),
+    ("%python", config.python),
+    ("%cmake", config.cmake),
+    ("%build_type", config.build_type),
+    ("%cxx_flags", sanitizer_flags if sanitized else ""),
+    # Last: `%cc` is a prefix of other names.
+    ("%cxx\\b", config.cxx),
+    ("%cc\\b", config.cc),
+]
+
+# What the machine can run.
+try:
+    with open("/proc/cpuinfo") as file:
+        flags = set(re.search(r"^flags\s*:(.*)$", file.read(), re.M).group(1).split())
+except (OSError, AttributeError):
+    flags = set()
+if {"avx2", "fma"} <= flags:
+    config.available_features.add("avx2")
+if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
+    config.available_features.add("avx512")
+if sanitized:
+    config.available_features.add("sanitizers")
+if config.link_dylib.upper() in on:
+    config.available_features.add("mlir-dylib")

@@ -1,0 +1,77 @@
+"""Runs the lit tests and the GoogleTest programs of a build directory.
+
+The last line of output is `N passed, N failed`; the exit status is 0 if
+something passed and nothing failed.
+"""
+
+import argparse
+import collections
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+Counts = collections.Counter
+
+LIT_PASSED = {"PASS", "XFAIL", "FLAKYPASS"}
+LIT_SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
+
+
+def run(command: list[str], report: Path) -> tuple[int, dict]:
+    """Exit status and the JSON report, which is empty after a crash."""
+    status = subprocess.run(command).returncode
+    try:
+        return status, json.loads(report.read_text())
+    except (OSError, ValueError):
+        return status, {}
+
+
+def run_lit(lit: str, build: Path, report: Path) -> Counts:
+    command = [sys.executable, lit, "-sv", "-o", str(report), str(build / "test")]
+    status, result = run(command, report)
+    counts = Counts()
+    for test in result.get("tests", []):
+        code = test["code"]
+        counts["passed" if code in LIT_PASSED else
+               "skipped" if code in LIT_SKIPPED else "failed"] += 1
+    if status != 0 and not counts["failed"]:
+        print(f"lit ended with status {status}", file=sys.stderr)
+        counts["failed"] += 1
+    return counts
+
+
+def run_googletest(program: Path, report: Path) -> Counts:
+    command = [str(program), f"--gtest_output=json:{report}", "--gtest_brief=1"]
+    status, result = run(command, report)
+    counts = Counts()
+    for suite in result.get("testsuites", []):
+        for test in suite["testsuite"]:
+            skipped = test["status"] != "RUN" or test["result"] == "SKIPPED"
+            counts["failed" if test.get("failures") else
+                   "skipped" if skipped else "passed"] += 1
+    if status != 0 and not counts["failed"]:
+        print(f"{program.name} ended with status {status}", file=sys.stderr)
+        counts["failed"] += 1
+    return counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lit", default="/usr/lib/llvm-22/bin/lit",
+                        help="the lit script")
+    parser.add_argument("build", type=Path, help="the build directory")
+    args = parser.parse_args()
+
+    counts = Counts()
+    with tempfile.TemporaryDirectory() as directory:
+        for program in sorted(args.build.glob("bin/*Tests")):
+            counts += run_googletest(program, Path(directory, program.name))
+        counts += run_lit(args.lit, args.build, Path(directory, "lit"))
+    if counts["skipped"]:
+        print(f"{counts['skipped']} skipped: not for this machine or build")
+    print(f"{counts['passed']} passed, {counts['failed']} failed")
+    return 0 if counts["passed"] and not counts["failed"] else 1
+
+
+sys.exit(main())
