@@ -56,7 +56,8 @@ constexpr double kTolerance = 1e-5;
 /// More than any cache of the machines at hand keeps.
 constexpr size_t kFlushBytes = size_t(1) << 29;
 
-template <typename T> T check(llvm::Expected<T> value) {
+template <typename T>
+T check(llvm::Expected<T> value) {
   if (value)
     return std::move(*value);
   std::cerr << "error: " << llvm::toString(value.takeError()) << "\n";
@@ -120,8 +121,8 @@ static std::string makeProgram(const Shape &s) {
 
 static Chain compileChain(mlir::MLIRContext &context, const Shape &shape,
                           int64_t threads) {
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(makeProgram(shape),
-                                                        &context);
+  auto module =
+      mlir::parseSourceString<mlir::ModuleOp>(makeProgram(shape), &context);
   CompileOptions options;
   options.threads = threads;
   Chain chain;
@@ -286,9 +287,9 @@ int main(int argc, char **argv) {
       Chain &chain = *chains.emplace_back(
           std::make_unique<Chain>(compileChain(context, shape, threads)));
       for (bool cold : {false, true}) {
-        std::string name = llvm::formatv("{0}/{1} thread{2}/{3}", shape.name,
-                                         threads, threads > 1 ? "s" : "",
-                                         cold ? "cold" : "warm");
+        std::string name =
+            llvm::formatv("{0}/{1} thread{2}/{3}", shape.name, threads,
+                          threads > 1 ? "s" : "", cold ? "cold" : "warm");
         auto *instance = benchmark::RegisterBenchmark(
             name.c_str(), [=, &shape, &chain](benchmark::State &state) {
               runChain(state, shape, chain, threads, cold);

@@ -37,8 +37,8 @@ FailureOr<TargetAttrInterface> chimera::resolveTarget(Operation *op,
     }
   if (TargetAttr target = getTarget(op->getContext(), name))
     return cast<TargetAttrInterface>(target);
-  InFlightDiagnostic diagnostic =
-      op->emitError("unknown target '") << name << "'; known are ";
+  InFlightDiagnostic diagnostic = op->emitError("unknown target '")
+                                  << name << "'; known are ";
   llvm::interleaveComma(getTargetNames(), diagnostic);
   return diagnostic;
 }

@@ -15,7 +15,8 @@
 //  - contractions: one output, projected permutation maps, a body that
 //    multiplies the inputs and adds to the output, starting from a zero
 //    `linalg.fill`;
-//  - after each at most one elementwise `linalg.generic`, all parallel, with the
+//  - after each at most one elementwise `linalg.generic`, all parallel, with
+//  the
 //    identity as output map, reading the contraction with the identity map and
 //    anything else with a projected permutation;
 //  - constants and `tensor.empty`.

@@ -87,8 +87,7 @@ public:
   Specializer(OpBuilder &builder, MicroKernelOp op) : builder(builder), op(op) {
     extents.assign(op.getNumDims(), ShapedType::kDynamic);
     sources.resize(op.getNumDims());
-    for (auto [map, operand] :
-         llvm::zip_equal(op.getMaps(), op->getOperands()))
+    for (auto [map, operand] : llvm::zip_equal(op.getMaps(), op->getOperands()))
       if (auto type = dyn_cast<MemRefType>(operand.getType()))
         for (unsigned i = 0; i < map.getNumResults(); ++i) {
           unsigned dim = map.getDimPosition(i);
@@ -169,16 +168,17 @@ struct OuterProductModel
     // Emitted in front of the kernel; taken away again if it does not work.
     Operation *before = op->getPrevNode();
     rewriter.setInsertionPoint(op);
-    LogicalResult emitted = Specializer(rewriter, op).specialize(
-        0, [&](OpBuilder &builder, ArrayRef<int64_t> extents) {
-          if (op.getKind() == MicroKernelKind::Contraction)
-            return emitOuterProduct(builder, op, lanes, tile, extents);
-          if (succeeded(emitElementwise(builder, op, lanes, extents)))
-            return success();
-          return op.getKind() == MicroKernelKind::Pack
-                     ? emitTransposedCopy(builder, op, lanes, extents)
-                     : failure();
-        });
+    LogicalResult emitted =
+        Specializer(rewriter, op)
+            .specialize(0, [&](OpBuilder &builder, ArrayRef<int64_t> extents) {
+              if (op.getKind() == MicroKernelKind::Contraction)
+                return emitOuterProduct(builder, op, lanes, tile, extents);
+              if (succeeded(emitElementwise(builder, op, lanes, extents)))
+                return success();
+              return op.getKind() == MicroKernelKind::Pack
+                         ? emitTransposedCopy(builder, op, lanes, extents)
+                         : failure();
+            });
     if (succeeded(emitted)) {
       rewriter.eraseOp(op);
       return success();

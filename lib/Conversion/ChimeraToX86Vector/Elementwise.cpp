@@ -175,9 +175,9 @@ void TransposedCopyEmitter::emitSquare(Value row, int64_t rows, Value column,
   point[sourceDim] = column;
   for (int64_t i = 0; i < rows; ++i) {
     point[vectorDim] = add(row, i);
-    square = vector::InsertOp::create(builder, loc(),
-                                      loadVector(0, point, columns), square,
-                                      ArrayRef<int64_t>{i});
+    square =
+        vector::InsertOp::create(builder, loc(), loadVector(0, point, columns),
+                                 square, ArrayRef<int64_t>{i});
   }
   Value transposed = vector::TransposeOp::create(builder, loc(), square,
                                                  ArrayRef<int64_t>{1, 0});

@@ -81,8 +81,8 @@ Value MicroKernelEmitter::loadBroadcast(unsigned operand,
                                         ArrayRef<Value> point) {
   Value scalar = op->getOperand(operand);
   if (isa<MemRefType>(scalar.getType()))
-    scalar = memref::LoadOp::create(builder, loc(), scalar,
-                                    indices(operand, point));
+    scalar =
+        memref::LoadOp::create(builder, loc(), scalar, indices(operand, point));
   return vector::BroadcastOp::create(builder, loc(),
                                      vectorType(scalar.getType()), scalar);
 }
@@ -115,9 +115,8 @@ SmallVector<Value> MicroKernelEmitter::buildLoop(int64_t lower, int64_t upper,
     return carried;
   if (lower + step >= upper)
     return body(constant(lower), carried);
-  auto loop =
-      scf::ForOp::create(builder, loc(), constant(lower), constant(upper),
-                         constant(step), carried);
+  auto loop = scf::ForOp::create(builder, loc(), constant(lower),
+                                 constant(upper), constant(step), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> results =

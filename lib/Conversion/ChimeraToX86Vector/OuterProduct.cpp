@@ -179,20 +179,18 @@ OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
                                    int64_t columns) {
   unsigned dim = reductionDims[depth];
   if (depth + 1 < reductionDims.size())
-    return buildLoop(0, extents[dim], 1, carried,
-                     [&](Value iv, ValueRange values) {
-                       point[dim] = iv;
-                       return emitReduction(depth + 1,
-                                            SmallVector<Value>(values), rows,
-                                            vectors, columns);
-                     });
+    return buildLoop(
+        0, extents[dim], 1, carried, [&](Value iv, ValueRange values) {
+          point[dim] = iv;
+          return emitReduction(depth + 1, SmallVector<Value>(values), rows,
+                               vectors, columns);
+        });
   int64_t unroll = std::min(tile.depth, extents[dim]);
   int64_t left = extents[dim] % unroll;
   carried = buildLoop(0, extents[dim] - left, unroll, carried,
                       [&](Value iv, ValueRange values) {
-                        return emitSteps(iv, unroll,
-                                         SmallVector<Value>(values), rows,
-                                         vectors, columns);
+                        return emitSteps(iv, unroll, SmallVector<Value>(values),
+                                         rows, vectors, columns);
                       });
   if (left == 0)
     return carried;
@@ -200,10 +198,10 @@ OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
                    columns);
 }
 
-SmallVector<Value>
-OuterProductEmitter::emitSteps(Value first, int64_t steps,
-                               SmallVector<Value> carried, int64_t rows,
-                               int64_t vectors, int64_t columns) {
+SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
+                                                  SmallVector<Value> carried,
+                                                  int64_t rows, int64_t vectors,
+                                                  int64_t columns) {
   unsigned dim = reductionDims.back();
   for (int64_t step = 0; step < steps; ++step) {
     point[dim] = add(first, step);
