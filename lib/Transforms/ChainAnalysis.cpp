@@ -202,7 +202,8 @@ LogicalResult ChainReader::addEpilogue(linalg::GenericOp op) {
 
 LogicalResult ChainReader::collectOperators() {
   for (Operation &op : chain.getBody().front().without_terminator()) {
-    if (isa<linalg::FillOp, tensor::EmptyOp>(op) || matchPattern(&op, m_Constant()))
+    if (isa<linalg::FillOp, tensor::EmptyOp>(op) ||
+        matchPattern(&op, m_Constant()))
       continue;
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (!linalgOp)
@@ -330,7 +331,8 @@ void ChainReader::nameLoops() {
 // Tensors and operators of the problem
 //===----------------------------------------------------------------------===//
 
-model::TensorId ChainReader::addTensor(unsigned op, AffineMap map, Value value) {
+model::TensorId ChainReader::addTensor(unsigned op, AffineMap map,
+                                       Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   model::Tensor tensor;
   tensor.elementBytes = type.getElementTypeBitWidth() / 8;

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/Target/Target.h"
+#include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,15 +72,21 @@ static bool startsFromZero(linalg::LinalgOp structured) {
   return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
 }
 
-/// A block is mapped if its structured operation reads the block's inputs in
-/// order and updates its output: nothing else happens inside.
+/// A block is mapped if its structured operation reads the block's inputs and
+/// updates its output: nothing else happens inside.
 static bool isMappable(BlockOp block) {
   linalg::LinalgOp structured = block.getStructuredOp();
+  bool readsArguments =
+      llvm::all_of(structured.getDpsInputs(), [&](Value input) {
+        return isa<BlockArgument>(input) || (isa<linalg::FillOp>(structured) &&
+                                             matchPattern(input, m_Constant()));
+      });
+  if (!readsArguments)
+    return false;
   if (structured.getNumDpsInits() != 1 || structured.hasIndexSemantics() ||
       !capturesOnlyConstants(structured) ||
-      !llvm::all_of(structured.getIndexingMapsArray(), [](AffineMap map) {
-        return map.isProjectedPermutation();
-      }))
+      !llvm::all_of(structured.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
     return false;
   Value init = structured.getDpsInits()[0];
   if (startsFromZero(structured))
@@ -132,11 +139,10 @@ MicroKernelOp BlockMapper::createKernel() {
   bool isContraction = structured.getNumReductionLoops() > 0;
   RegisterTileAttr registers = block.getRegistersAttr();
   model::RegisterTile tile =
-      registers ? model::RegisterTile{registers.getRows(),
-                                      registers.getVectors(),
-                                      registers.getBroadcasts(),
-                                      registers.getDepth()}
-                : model::RegisterTile{1, 1, 1, 1};
+      registers
+          ? model::RegisterTile{registers.getRows(), registers.getVectors(),
+                                registers.getBroadcasts(), registers.getDepth()}
+          : model::RegisterTile{1, 1, 1, 1};
   return MicroKernelOp::create(
       builder, block.getLoc(), block.getResult().getType(),
       isContraction ? MicroKernelKind::Contraction
@@ -161,16 +167,6 @@ void BlockMapper::hoistSlices(Value value) {
   }
 }
 
-/// The innermost parallel loop around `op`, or its function: one buffer per
-/// such region is enough, and it must not be shared by others.
-static Block *bufferScope(Operation *op) {
-  if (auto forall = op->getParentOfType<scf::ForallOp>())
-    return forall.getBody();
-  return &op->getParentOfType<FunctionOpInterface>()
-              .getFunctionBody()
-              .front();
-}
-
 void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
                        unsigned contiguousDim) {
   Value source = kernel.getInputs()[input];
@@ -191,8 +187,8 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   for (unsigned i = 0; i < map.getNumResults(); ++i)
     if (map.getDimPosition(i) != contiguousDim)
       order.push_back(i);
-  order.push_back(*map.getResultPosition(
-      builder.getAffineDimExpr(contiguousDim)));
+  order.push_back(
+      *map.getResultPosition(builder.getAffineDimExpr(contiguousDim)));
 
   Location loc = kernel.getLoc();
   SmallVector<int64_t> shape;
@@ -216,7 +212,7 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   Value buffer;
   {
     OpBuilder::InsertionGuard scopeGuard(builder);
-    builder.setInsertionPointToStart(bufferScope(kernel));
+    builder.setInsertionPointToStart(getBufferScope(kernel));
     buffer = tensor::EmptyOp::create(builder, loc, shape, elementType);
   }
   if (llvm::any_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
@@ -241,8 +237,8 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
 
   kernel.getInputsMutable()[input].set(copy.getResult());
   SmallVector<AffineMap> kernelMaps = kernel.getMaps();
-  kernelMaps[input] = AffineMap::get(kernel.getNumDims(), 0, packedDims,
-                                     builder.getContext());
+  kernelMaps[input] =
+      AffineMap::get(kernel.getNumDims(), 0, packedDims, builder.getContext());
   kernel.setIndexingMapsAttr(builder.getAffineMapArrayAttr(kernelMaps));
 }
 
@@ -278,8 +274,8 @@ void BlockMapper::map() {
     body.addArgument(elementType, block.getLoc());
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&body);
-    Operation *constant = builder.clone(
-        *structured.getDpsInputs()[0].getDefiningOp());
+    Operation *constant =
+        builder.clone(*structured.getDpsInputs()[0].getDefiningOp());
     YieldOp::create(builder, block.getLoc(), constant->getResult(0));
   } else {
     buildKernelBody(builder, structured, kernel.getBody());

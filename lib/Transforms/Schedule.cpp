@@ -52,9 +52,9 @@ private:
                              const model::Machine &machine,
                              const model::SolveOptions &options);
   void applyFused(ChainOp chain, const ChainAnalysis &analysis,
-            const Decision &decision);
+                  const Decision &decision);
   void applySplit(ChainOp chain, const ChainAnalysis &analysis,
-             const Decision &decision);
+                  const Decision &decision);
 };
 
 } // namespace
@@ -76,15 +76,14 @@ static PlanAttr makePlan(MLIRContext *context, Verdict verdict,
                          ArrayRef<int64_t> unfused, ArrayRef<int64_t> bound) {
   SmallVector<LevelPlanAttr> levels;
   for (auto [index, level] : llvm::enumerate(plan.levels))
-    levels.push_back(LevelPlanAttr::get(
-        context, level.name, level.bytes,
-        index < unfused.size() ? unfused[index] : level.bytes,
-        index < bound.size() ? bound[index] : 0, level.capacityBytes,
-        level.liveBytes));
-  return PlanAttr::get(context, verdict, reason, operators,
-                       toNanoseconds(plan.seconds),
-                       toNanoseconds(unfusedSeconds), planningTime.count(),
-                       levels);
+    levels.push_back(LevelPlanAttr::get(context, level.name, level.bytes,
+                                        index < unfused.size() ? unfused[index]
+                                                               : level.bytes,
+                                        index < bound.size() ? bound[index] : 0,
+                                        level.capacityBytes, level.liveBytes));
+  return PlanAttr::get(
+      context, verdict, reason, operators, toNanoseconds(plan.seconds),
+      toNanoseconds(unfusedSeconds), planningTime.count(), levels);
 }
 
 static remark::RemarkOpts named(StringRef name) {
@@ -108,13 +107,13 @@ static std::string comparePlans(const model::Verdict &verdict) {
 //===----------------------------------------------------------------------===//
 
 void SchedulePass::applyFused(ChainOp chain, const ChainAnalysis &analysis,
-                        const Decision &decision) {
+                              const Decision &decision) {
   const model::Verdict &verdict = decision.verdict;
   const model::Plan &plan = *verdict.fused;
   chain.setScheduleAttr(
       convertSchedule(&getContext(), plan.schedule, analysis));
-  StringRef reason = verdict.fuse ? model::describe(verdict.reason)
-                                  : "fused because asked to";
+  StringRef reason =
+      verdict.fuse ? model::describe(verdict.reason) : "fused because asked to";
   chain.setPlanAttr(makePlan(&getContext(), Verdict::Fused, reason,
                              analysis.operators.size(), plan,
                              verdict.unfusedSeconds, decision.planningTime,
@@ -187,20 +186,17 @@ static ChainOp isolateOperator(OpBuilder &builder, ChainOp chain,
 }
 
 void SchedulePass::applySplit(ChainOp chain, const ChainAnalysis &analysis,
-                         const Decision &decision) {
+                              const Decision &decision) {
   const model::Verdict &verdict = decision.verdict;
-  StringRef reason = fuse == FuseMode::Never
-                         ? "not fused because asked to"
-                         : model::describe(verdict.reason);
+  StringRef reason = fuse == FuseMode::Never ? "not fused because asked to"
+                                             : model::describe(verdict.reason);
   OpBuilder builder(chain);
   IRMapping produced;
   for (auto [index, plan] : llvm::enumerate(verdict.unfused)) {
-    ChainOp single =
-        isolateOperator(builder, chain, analysis, index, produced);
+    ChainOp single = isolateOperator(builder, chain, analysis, index, produced);
     FailureOr<ChainAnalysis> own = analyzeChain(single);
     assert(succeeded(own) && "an operator of a chain is a chain");
-    single.setScheduleAttr(
-        convertSchedule(&getContext(), plan.schedule, *own));
+    single.setScheduleAttr(convertSchedule(&getContext(), plan.schedule, *own));
     single.setPlanAttr(makePlan(&getContext(), Verdict::Split, reason, 1, plan,
                                 plan.seconds, decision.planningTime, {}, {}));
   }
@@ -223,8 +219,7 @@ LogicalResult SchedulePass::keepSchedule(ChainOp chain,
       convertSchedule(chain, *chain.getSchedule(), analysis);
   if (failed(schedule))
     return failure();
-  if (llvm::Error error =
-          model::verify(analysis.problem, machine, *schedule))
+  if (llvm::Error error = model::verify(analysis.problem, machine, *schedule))
     return chain.emitError("schedule cannot run on target '")
            << machine.name << "': " << llvm::toString(std::move(error));
   model::Plan plan =
@@ -260,10 +255,9 @@ LogicalResult SchedulePass::schedule(ChainOp chain) {
   decision.planningTime = std::chrono::steady_clock::now() - begin;
 
   const model::Verdict &verdict = decision.verdict;
-  bool wanted = fuse == FuseMode::Always ||
-                (fuse == FuseMode::Auto && verdict.fuse);
-  bool splittable =
-      verdict.unfused.size() == analysis->operators.size();
+  bool wanted =
+      fuse == FuseMode::Always || (fuse == FuseMode::Auto && verdict.fuse);
+  bool splittable = verdict.unfused.size() == analysis->operators.size();
   if (verdict.fused && wanted)
     applyFused(chain, *analysis, decision);
   else if (splittable)

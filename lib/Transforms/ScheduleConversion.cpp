@@ -37,10 +37,9 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
         InFlightDiagnostic diagnostic = chain.emitError("schedule names loop '")
                                         << loop.getName()
                                         << "', but the chain's loops are ";
-        llvm::interleaveComma(problem.loops, diagnostic,
-                              [&](const model::Loop &known) {
-                                diagnostic << known.name;
-                              });
+        llvm::interleaveComma(
+            problem.loops, diagnostic,
+            [&](const model::Loop &known) { diagnostic << known.name; });
         return diagnostic;
       }
       if (loop.getTile() > extents[*id])
@@ -90,8 +89,7 @@ ScheduleAttr chimera::convertSchedule(MLIRContext *context,
   for (model::TensorId tensor : schedule.packed)
     if (auto argument = dyn_cast<BlockArgument>(analysis.tensors[tensor]))
       packed.insert(argument.getArgNumber());
-  return ScheduleAttr::get(
-      context, levels, schedule.numParallel,
-      getRegisterTileAttr(context, schedule.registerTile),
-      packed.getArrayRef());
+  return ScheduleAttr::get(context, levels, schedule.numParallel,
+                           getRegisterTileAttr(context, schedule.registerTile),
+                           packed.getArrayRef());
 }

@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/ChainAnalysis.h"
 #include "Chimera/Transforms/Passes.h"
 #include "Chimera/Transforms/ScheduleConversion.h"
@@ -116,11 +117,6 @@ private:
   model::LoopTree tree;
   /// Per loop: its innermost tile.
   SmallVector<int64_t, 6> tiles;
-  /// The tensor the chain's result is computed in.
-  Value chainDestination;
-  /// The body of the parallel loop, where the buffers of a thread are created;
-  /// null if nothing runs in parallel.
-  Block *parallelBody = nullptr;
 };
 
 } // namespace
@@ -184,9 +180,9 @@ Position TreeBuilder::narrow(const model::NestLoop &loop,
   } else {
     AffineExpr size, iv;
     bindSymbols(builder.getContext(), size, iv);
-    AffineMap left =
-        AffineMap::get(0, 2, {size - iv, builder.getAffineConstantExpr(loop.tile)},
-                       builder.getContext());
+    AffineMap left = AffineMap::get(
+        0, 2, {size - iv, builder.getAffineConstantExpr(loop.tile)},
+        builder.getContext());
     extent = affine::makeComposedFoldedAffineMin(builder, loc(), left,
                                                  {extent, offset});
   }
@@ -211,11 +207,11 @@ ArrayAttr TreeBuilder::extentsOf(ArrayRef<model::LoopId> loops,
 Value TreeBuilder::build() {
   Position position = start();
   auto resultType = cast<RankedTensorType>(chain.getResult(0).getType());
-  chainDestination = tensor::EmptyOp::create(
+  Value destination = tensor::EmptyOp::create(
       builder, loc(), resultType.getShape(), resultType.getElementType());
   if (schedule.numParallel > 0)
-    return buildParallel(position, chainDestination);
-  return buildShared(0, position, chainDestination);
+    return buildParallel(position, destination);
+  return buildShared(0, position, destination);
 }
 
 /// The leading loops that the schedule runs in parallel, as one scf.forall.
@@ -232,14 +228,12 @@ Value TreeBuilder::buildParallel(const Position &position, Value destination) {
                                       destination, /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(forall.getBody());
-  parallelBody = forall.getBody();
 
   Position inner = position;
   Value outerTile = forall.getRegionIterArgs()[0], tile = outerTile;
   SmallVector<OpFoldResult> offsets(problem.tensors[output].dims.size(),
                                     builder.getIndexAttr(0));
-  for (auto [loop, iv] :
-       llvm::zip(tree.shared, forall.getInductionVars())) {
+  for (auto [loop, iv] : llvm::zip(tree.shared, forall.getInductionVars())) {
     inner = narrow(loop, inner, iv);
     if (!problem.indexes(output, loop.loop))
       continue;
@@ -342,12 +336,10 @@ Value TreeBuilder::buildOperators(const Position &position, Value destination) {
     Value buffer;
     {
       OpBuilder::InsertionGuard guard(builder);
-      if (parallelBody)
-        builder.setInsertionPointToStart(parallelBody);
-      else
-        builder.setInsertionPointAfter(chainDestination.getDefiningOp());
-      buffer = tensor::EmptyOp::create(builder, loc(), shape,
-                                       builder.getF32Type());
+      builder.setInsertionPointToStart(
+          getBufferScope(builder.getInsertionBlock()->getParentOp()));
+      buffer =
+          tensor::EmptyOp::create(builder, loc(), shape, builder.getF32Type());
     }
     if (llvm::any_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
       buffer = tensor::ExtractSliceOp::create(builder, loc(), buffer, offsets,
@@ -373,11 +365,11 @@ Value TreeBuilder::buildSubtree(unsigned op, unsigned depth,
   if (isOutermostReduction)
     destination = buildFill(op, position, destination);
   bool nowInitialised = initialised || isOutermostReduction;
-  Value result = buildLoop(
-      loop, position, problem.operators[op].output, destination,
-      [&](const Position &inner, Value tile) {
-        return buildSubtree(op, depth + 1, inner, tile, nowInitialised);
-      });
+  Value result = buildLoop(loop, position, problem.operators[op].output,
+                           destination, [&](const Position &inner, Value tile) {
+                             return buildSubtree(op, depth + 1, inner, tile,
+                                                 nowInitialised);
+                           });
   return isOutermostReduction && isLast ? buildEpilogue(op, position, result)
                                         : result;
 }
@@ -393,7 +385,8 @@ Value TreeBuilder::buildBlock(
   RegisterTileAttr registers;
   DenseI64ArrayAttr packed;
   if (isContraction) {
-    registers = getRegisterTileAttr(builder.getContext(), schedule.registerTile);
+    registers =
+        getRegisterTileAttr(builder.getContext(), schedule.registerTile);
     SmallVector<int64_t> positions;
     for (auto [index, input] : llvm::enumerate(problem.operators[op].inputs))
       if (llvm::is_contained(schedule.packed, input))
@@ -484,8 +477,8 @@ Value TreeBuilder::buildEpilogue(unsigned op, const Position &position,
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       inputs.push_back(chain.getInputs()[argument.getArgNumber()]);
       sources.push_back(value);
-      maps.push_back(AffineMap::get(epilogue.getNumLoops(), 0,
-                                    builder.getContext()));
+      maps.push_back(
+          AffineMap::get(epilogue.getNumLoops(), 0, builder.getContext()));
     } else {
       constants.push_back(value.getDefiningOp());
     }

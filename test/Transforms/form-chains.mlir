@@ -1,5 +1,4 @@
-// RUN: chimera-opt %s --split-input-file \
-// RUN:   --pass-pipeline="builtin.module(func.func(chimera-form-chains))" | FileCheck %s
+// RUN: chimera-opt %s --split-input-file --chimera-form-chains | FileCheck %s
 
 // The plainest chain: both operators and their fills move inside.
 
@@ -840,3 +839,54 @@ func.func @several(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>, %n: index) -> (
 // CHECK:         %[[THIRD:[a-z0-9_]+]] = chimera.chain ins(%[[ITER]], %[[B]] :
 // CHECK:         scf.yield %[[THIRD]] :
 // CHECK:       return %[[FIRST]], %[[LOOP]] :
+
+// -----
+
+// A product that accumulates onto another: the sum follows the later one.
+
+func.func @accumulated_product(%a: tensor<6x8xf32>, %b: tensor<8x5xf32>, %x: tensor<6x3xf32>, %y: tensor<3x5xf32>, %d: tensor<5x4xf32>, %acc: tensor<6x5xf32>) -> tensor<6x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.matmul ins(%a, %b : tensor<6x8xf32>, tensor<8x5xf32>) outs(%acc : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %1 = linalg.matmul ins(%x, %y : tensor<6x3xf32>, tensor<3x5xf32>) outs(%0 : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %2 = tensor.empty() : tensor<6x4xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<6x4xf32>) -> tensor<6x4xf32>
+  %4 = linalg.matmul ins(%1, %d : tensor<6x5xf32>, tensor<5x4xf32>) outs(%3 : tensor<6x4xf32>) -> tensor<6x4xf32>
+  return %4 : tensor<6x4xf32>
+}
+
+// CHECK-LABEL: func.func @accumulated_product(
+// CHECK:         %[[AB:[a-z0-9_]+]] = linalg.generic {{.+}} "reduction"]
+// CHECK:         %[[XY:[a-z0-9_]+]] = linalg.generic {{.+}} "reduction"]
+// CHECK:         %[[SUM:[a-z0-9_]+]] = linalg.generic {{.+}} ins(%[[XY]], %[[AB]], %{{.+}} :
+// CHECK-COUNT-2:   arith.addf
+// CHECK:         linalg.generic {{.+}} "reduction"]} ins(%[[SUM]], %{{.+}} :
+
+// -----
+
+// An intermediate that two members of the chain read.
+
+func.func @shared_intermediate(%a: tensor<6x8xf32>, %b: tensor<8x5xf32>, %d: tensor<5x4xf32>, %g: tensor<5x4xf32>, %h: tensor<4x3xf32>) -> tensor<6x3xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<6x5xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %2 = linalg.matmul ins(%a, %b : tensor<6x8xf32>, tensor<8x5xf32>) outs(%1 : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %3 = linalg.tanh ins(%2 : tensor<6x5xf32>) outs(%0 : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %4 = tensor.empty() : tensor<6x4xf32>
+  %5 = linalg.fill ins(%zero : f32) outs(%4 : tensor<6x4xf32>) -> tensor<6x4xf32>
+  %6 = linalg.matmul ins(%3, %d : tensor<6x5xf32>, tensor<5x4xf32>) outs(%5 : tensor<6x4xf32>) -> tensor<6x4xf32>
+  %7 = linalg.matmul ins(%3, %g : tensor<6x5xf32>, tensor<5x4xf32>) outs(%5 : tensor<6x4xf32>) -> tensor<6x4xf32>
+  %8 = linalg.mul ins(%6, %7 : tensor<6x4xf32>, tensor<6x4xf32>) outs(%4 : tensor<6x4xf32>) -> tensor<6x4xf32>
+  %9 = tensor.empty() : tensor<6x3xf32>
+  %10 = linalg.fill ins(%zero : f32) outs(%9 : tensor<6x3xf32>) -> tensor<6x3xf32>
+  %11 = linalg.matmul ins(%8, %h : tensor<6x4xf32>, tensor<4x3xf32>) outs(%10 : tensor<6x3xf32>) -> tensor<6x3xf32>
+  return %11 : tensor<6x3xf32>
+}
+
+// CHECK-LABEL: func.func @shared_intermediate(
+// CHECK:         linalg.generic {{.+}} "reduction"]
+// CHECK:         %[[C:[a-z0-9_]+]] = linalg.generic {{.+}} ["parallel", "parallel"]
+// CHECK:           math.tanh
+// CHECK:         %[[D:[a-z0-9_]+]] = linalg.generic {{.+}} "reduction"]} ins(%[[C]], %{{.+}} :
+// CHECK:         %[[G:[a-z0-9_]+]] = linalg.generic {{.+}} "reduction"]} ins(%[[C]], %{{.+}} :
+// CHECK:         %[[E:[a-z0-9_]+]] = linalg.generic {{.+}} ins(%[[D]], %[[G]] :
+// CHECK:         linalg.generic {{.+}} "reduction"]} ins(%[[E]], %{{.+}} :
