@@ -56,6 +56,7 @@ static void addBufferization(OpPassManager &pm, bool outParams) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   bufferize.bufferAlignment = 64;
+  bufferize.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   if (outParams) {
     bufferization::BufferResultsToOutParamsPassOptions results;
