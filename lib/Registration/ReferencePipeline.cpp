@@ -36,8 +36,9 @@ static void addBufferization(OpPassManager &pm, bool outParams) {
   bufferize.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   if (outParams) {
+    // Results are copied out: hoisting their allocations instead would crash on
+    // a buffer that is returned twice.
     bufferization::BufferResultsToOutParamsPassOptions results;
-    results.hoistStaticAllocs = true;
     results.modifyPublicFunctions = true;
     pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
   }

@@ -23,7 +23,7 @@ using llvm::StringRef;
 namespace json = llvm::json;
 
 std::optional<double> Report::getFlops() const {
-  if (!multiplyAdds || !time || time->best <= 0)
+  if (!multiplyAdds || *multiplyAdds == 0 || !time || time->best <= 0)
     return std::nullopt;
   return 2 * *multiplyAdds / time->best;
 }
@@ -146,7 +146,9 @@ static std::string formatBytes(int64_t bytes) {
 static std::string formatTime(double seconds) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (seconds < 1e-3)
+  if (seconds < 1e-6)
+    os << format("%.2f ns", 1e9 * seconds);
+  else if (seconds < 1e-3)
     os << format("%.2f us", 1e6 * seconds);
   else if (seconds < 1)
     os << format("%.3f ms", 1e3 * seconds);

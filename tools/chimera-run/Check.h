@@ -50,10 +50,10 @@ public:
 
   /// Runs the reference on `arguments` and compares.
   ///
-  /// A program can amplify rounding (softmax of large numbers does) so that no
-  /// f32 code stays within the usual bound. Where the error exceeds it, plain
-  /// loops in the program's own types are run too, and twice their error is
-  /// allowed.
+  /// A program can amplify rounding (softmax of large numbers does, and so does
+  /// cancellation) so that no f32 code stays within the usual bound. Where the
+  /// error exceeds it, plain loops in the program's own types are run too, and
+  /// an error like theirs is allowed.
   llvm::Expected<CheckResult> check(llvm::StringRef function,
                                     TensorList &arguments, TensorList &results);
 

@@ -32,7 +32,8 @@ usage: chimera-run FILE.mlir [options]
 FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
 
   --entry=NAME      function to run (default: main, or the only public one);
-                    --entry='*' checks every public function, without timing
+                    --entry='*' checks every public function, lightly
+                    optimised and without timing
   --target=NAME     machine to compile for (default: host)
   --threads=N       threads to run on (default: the target's cores)
   --input=X.npy     an argument; repeat in order; the rest is random

@@ -448,16 +448,24 @@ static Error checkAll(const Options &options, ModuleOp module,
                       TargetAttrInterface target, double parseSeconds) {
   if (Error error = checkRunsHere(target))
     return error;
+  bool hasPublic = false;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function.isPublic())
       continue;
+    hasPublic = true;
     if (Error error = getSignature(function).takeError())
       return error;
     if (Error error = checkMemory(function, options))
       return error;
   }
+  if (!hasPublic)
+    return createStringError("the file has no public function");
+
   llvm::StringMap<PlanReport> plans;
   CompileOptions compileOptions = getCompileOptions(options);
+  // Programs are small and many: LLVM's optimiser would take most of the time,
+  // and it is not what is checked here.
+  compileOptions.optimizationLevel = 1;
   compileOptions.onPlanned = [&](ModuleOp planned) {
     for (auto function : planned.getOps<func::FuncOp>())
       plans[function.getName()] = describePlan(function);
@@ -466,8 +474,6 @@ static Error checkAll(const Options &options, ModuleOp module,
   if (!compiled)
     return compiled.takeError();
   phase = "compiling the reference";
-  // Small programs: compiling the reference well would take longer than running
-  // it.
   Expected<Reference> reference =
       Reference::create(module, /*optimizationLevel=*/1);
   if (!reference)

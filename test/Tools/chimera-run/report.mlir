@@ -1,0 +1,40 @@
+// A chain of two GEMMs, run, checked and timed: the table and the JSON.
+
+// RUN: chimera-run %s --fuse=always --threads=1 --json=%t.json | FileCheck %s
+// RUN: %python %S/Inputs/check_report.py %t.json
+// RUN: chimera-run %s --no-time --json=- | FileCheck %s --check-prefix=JSON
+
+// CHECK: machine {{.*}}, 1 thread, L1
+// CHECK-NEXT: program {{.*}}report.mlir, @main, target host, seed 0
+// CHECK: chain 0: {{.*}} > {{.*}}
+// CHECK-NEXT: fused: {{.+}}
+// CHECK: schedule
+// CHECK: register tile {{[0-9]+}} rows x {{[0-9]+}} vectors
+// CHECK: bytes moved into each level
+// CHECK-NEXT: level predicted unfused bound capacity used
+// CHECK: L1
+// CHECK: predicted {{.*}}, as separate operators
+// CHECK: time best {{.*}}, median {{.*}}, spread
+// CHECK-NEXT: unfused best
+// CHECK: speed-up {{.*}} over unfused code
+// CHECK: rate {{.*}} GFLOP/s, {{.*}} % of the {{.*}} GFLOP/s measured in this run
+// CHECK: error max abs {{.*}}, max rel {{.*}}e-0{{[6-9]}} against plain loops in f64
+
+// JSON-DAG: "entry": "main"
+// JSON-DAG: "best_ms": null
+// JSON-DAG: "max_rel_error": {{.*}}e-0
+// JSON-DAG: "verdict": "{{fused|split|unfused}}"
+
+func.func @main(%a: tensor<72x40xf32>, %b: tensor<40x56xf32>,
+                %d: tensor<56x24xf32>) -> tensor<72x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c_empty = tensor.empty() : tensor<72x56xf32>
+  %c_zero = linalg.fill ins(%zero : f32) outs(%c_empty : tensor<72x56xf32>) -> tensor<72x56xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<72x40xf32>, tensor<40x56xf32>)
+      outs(%c_zero : tensor<72x56xf32>) -> tensor<72x56xf32>
+  %e_empty = tensor.empty() : tensor<72x24xf32>
+  %e_zero = linalg.fill ins(%zero : f32) outs(%e_empty : tensor<72x24xf32>) -> tensor<72x24xf32>
+  %e = linalg.matmul ins(%c, %d : tensor<72x56xf32>, tensor<56x24xf32>)
+      outs(%e_zero : tensor<72x24xf32>) -> tensor<72x24xf32>
+  return %e : tensor<72x24xf32>
+}
