@@ -18,6 +18,7 @@
 #include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Dialect/Tosa/Transforms/Passes.h"
@@ -48,9 +49,32 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   func.addPass(createSchedulePass(schedule));
 }
 
+/// True if a micro kernel works on `buffer` or on part of it.
+static bool isUsedByMicroKernel(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [](Operation *user) {
+    if (isa<memref::SubViewOp>(user))
+      return isUsedByMicroKernel(user->getResult(0));
+    return isa<MicroKernelOp>(user);
+  });
+}
+
+/// True if `buffer` is one that a schedule keeps close to the core: small, and
+/// worked on by micro kernels of the thread that creates it. Others stay on the
+/// heap: a program has many, and threads have small stacks.
+static bool belongsOnStack(Value buffer) {
+  constexpr int64_t maxBytes = 64 * 1024;
+  auto type = cast<MemRefType>(buffer.getType());
+  return type.hasStaticShape() && type.getElementType().isIntOrFloat() &&
+         type.getNumElements() * type.getElementTypeBitWidth() / 8 <=
+             maxBytes &&
+         isUsedByMicroKernel(buffer);
+}
+
 /// Tensors to memrefs, on-chip buffers on the stack of the thread that uses
 /// them, results through pointers if asked for.
 static void addBufferization(OpPassManager &pm, bool outParams) {
+  if (outParams)
+    pm.addNestedPass<func::FuncOp>(createSeparateResultsPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
   bufferize.functionBoundaryTypeConversion =
@@ -64,12 +88,8 @@ static void addBufferization(OpPassManager &pm, bool outParams) {
     results.modifyPublicFunctions = true;
     pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
   }
-  // Schedules keep what a thread needs within its share of the caches; larger
-  // buffers than this are better taken from the heap.
-  bufferization::PromoteBuffersToStackPassOptions promote;
-  promote.maxAllocSizeInBytes = 1 << 20;
   pm.addNestedPass<func::FuncOp>(
-      bufferization::createPromoteBuffersToStackPass(promote));
+      bufferization::createPromoteBuffersToStackPass(belongsOnStack));
   bufferization::BufferDeallocationPipelineOptions deallocation;
   bufferization::buildBufferDeallocationPipeline(pm, deallocation);
   pm.addPass(createConvertBufferizationToMemRefPass());

@@ -182,6 +182,13 @@ Verdict judge(const ChainProblem &problem, const Machine &machine,
 /// docs/model.md.
 int64_t lowerBound(const ChainProblem &problem, int64_t capacityBytes);
 
+/// The lower bound for each of the machine's levels, when all threads' share of
+/// that level and of everything nearer to the cores counts as its capacity.
+/// Holds for any schedule of `problem`, be it a whole chain or one operator.
+llvm::SmallVector<int64_t, 3> lowerBounds(const ChainProblem &problem,
+                                          const Machine &machine,
+                                          const SolveOptions &options);
+
 //===----------------------------------------------------------------------===//
 // The paper's evaluator
 //===----------------------------------------------------------------------===//

@@ -115,4 +115,21 @@ def MapMicroKernelsPass : Pass<"chimera-map-micro-kernels"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SeparateResultsPass : Pass<"chimera-separate-results"> {
+  let summary = "Give every result of a function a tensor of its own";
+  let description = [{
+    Copies a tensor for each further time that a `func.return` returns it, so
+    that results can become arguments that the caller allocates.
+
+    Example: see `test/Transforms/separate-results.mlir`. In
+
+    ```mlir
+    return %0, %0 : tensor<4xf32>, tensor<4xf32>
+    ```
+
+    the second operand becomes `bufferization.alloc_tensor() copy(%0)`.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
 #endif // CHIMERA_TRANSFORMS_PASSES

@@ -1,0 +1,50 @@
+// What chimera-run has no arguments for: left alone, with the reason.
+
+// RUN: chimera-opt %s --chimera-planning-pipeline=target=zen5 --remarks-filter=chimera \
+// RUN:   --verify-diagnostics | FileCheck %s --implicit-check-not=chimera.chain
+// RUN: chimera-opt %s --chimera-pipeline=target=zen5 | FileCheck %s --check-prefix=LLVM
+
+// LLVM: llvm.func @dynamic(
+
+// CHECK: func.func @dynamic(
+// CHECK-COUNT-2: linalg.matmul
+// CHECK: func.func @buffers(
+// CHECK-COUNT-2: linalg.matmul
+// CHECK: func.func @f16(
+// CHECK-COUNT-2: linalg.matmul
+// CHECK: func.func private @sparse(
+// CHECK-COUNT-2: linalg.matmul
+
+func.func @dynamic(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %d: tensor<?x?xf32>, %c: tensor<?x?xf32>, %e: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  // expected-remark @below {{not in a chain: its shape is not static or has no elements}}
+  %0 = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%c : tensor<?x?xf32>) -> tensor<?x?xf32>
+  // expected-remark @below {{not in a chain: its shape is not static or has no elements}}
+  %1 = linalg.matmul ins(%0, %d : tensor<?x?xf32>, tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %1 : tensor<?x?xf32>
+}
+
+func.func @buffers(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<8x8xf32>) {
+  // expected-remark @below {{not in a chain: it does not work on tensors}}
+  linalg.matmul ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%b : memref<8x8xf32>)
+  // expected-remark @below {{not in a chain: it does not work on tensors}}
+  linalg.matmul ins(%b, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%c : memref<8x8xf32>)
+  return
+}
+
+func.func @f16(%a: tensor<8x8xf16>, %b: tensor<8x8xf16>, %c: tensor<8x8xf16>) -> tensor<8x8xf16> {
+  // expected-remark @below {{not in a chain: its element types are not all f32}}
+  %0 = linalg.matmul ins(%a, %b : tensor<8x8xf16>, tensor<8x8xf16>) outs(%c : tensor<8x8xf16>) -> tensor<8x8xf16>
+  // expected-remark @below {{not in a chain: its element types are not all f32}}
+  %1 = linalg.matmul ins(%0, %b : tensor<8x8xf16>, tensor<8x8xf16>) outs(%c : tensor<8x8xf16>) -> tensor<8x8xf16>
+  return %1 : tensor<8x8xf16>
+}
+
+// The sparse compiler would have to come first.
+#csr = #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed) }>
+func.func private @sparse(%a: tensor<8x8xf32, #csr>, %b: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-remark @below {{not in a chain: it is not a product of two tensors, indexed by projected permutations, with a result that has dimensions}}
+  %0 = linalg.matmul ins(%a, %b : tensor<8x8xf32, #csr>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // expected-remark @below {{not in a chain: it is not a product of two tensors, indexed by projected permutations, with a result that has dimensions}}
+  %1 = linalg.matmul ins(%a, %0 : tensor<8x8xf32, #csr>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
