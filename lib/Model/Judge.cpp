@@ -145,13 +145,21 @@ static int64_t nearBytes(const ChainProblem &problem, const Machine &machine,
   return bytes;
 }
 
+SmallVector<int64_t, 3>
+chimera::model::lowerBounds(const ChainProblem &problem, const Machine &machine,
+                            const SolveOptions &options) {
+  SmallVector<int64_t, 3> bounds;
+  for (unsigned level = 0; level < machine.levels.size(); ++level)
+    bounds.push_back(lowerBound(
+        problem, nearBytes(problem, machine, options.threads, level)));
+  return bounds;
+}
+
 Verdict chimera::model::judge(const ChainProblem &problem,
                               const Machine &machine,
                               const SolveOptions &options) {
   Verdict verdict;
-  for (unsigned level = 0; level < machine.levels.size(); ++level)
-    verdict.boundBytes.push_back(lowerBound(
-        problem, nearBytes(problem, machine, options.threads, level)));
+  verdict.boundBytes = lowerBounds(problem, machine, options);
   verdict.fused = solve(problem, machine, options);
   bool canSplit = judgeUnfused(problem, machine, options, verdict);
   if (!verdict.fused)

@@ -14,17 +14,14 @@
 
 #include "Pricer.h"
 
+#include "BlockCost.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
-
-#include <numeric>
 
 using namespace llvm;
 using namespace chimera::model;
 
-/// Part of the stages' time that the slowest stage does not hide. It keeps the
-/// solver from wasting bandwidth where the arithmetic is the limit.
-static constexpr double exposedShare = 0.2;
 /// Cycles to set up the pointers and loops of one block.
 static constexpr double blockSetupCycles = 20;
 /// A copy that turns columns into vectors shuffles each vector several times.
@@ -37,7 +34,7 @@ static constexpr double waysShare = 0.75;
 // Threads
 //===----------------------------------------------------------------------===//
 
-double Pricer::busiestShare(const Schedule &schedule) const {
+int64_t Pricer::countTasks(const Schedule &schedule) const {
   LoopTree tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
   SmallVector<int64_t, 6> size;
   for (const Loop &loop : problem.loops)
@@ -48,12 +45,16 @@ double Pricer::busiestShare(const Schedule &schedule) const {
     tasks *= divideCeilSigned(size[loop.loop], loop.tile);
     size[loop.loop] = loop.tile;
   }
+  return tasks;
+}
+
+double Pricer::busiestShare(int64_t tasks) const {
   return static_cast<double>(divideCeilSigned(tasks, threads)) / tasks;
 }
 
-double Pricer::bandwidth(const Schedule &schedule, unsigned level) const {
+double Pricer::bandwidth(int64_t tasks, unsigned level) const {
   const MemoryLevel &memory = machine.levels[level];
-  double workers = 1 / busiestShare(schedule);
+  double workers = 1 / busiestShare(tasks);
   return std::min(workers * memory.bytesPerSecondPerCore,
                   memory.bytesPerSecond);
 }
@@ -70,55 +71,58 @@ int64_t Pricer::capacityAt(const Schedule &schedule, unsigned level) const {
   return memory.usableBytes() / sharers;
 }
 
-double Pricer::combine(ArrayRef<double> seconds) {
-  double longest = *max_element(seconds);
-  double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  return longest + exposedShare * (sum - longest);
-}
-
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
+
+PartList chimera::model::cutParts(ArrayRef<Parts> parts, int64_t tile) {
+  PartList split;
+  for (Parts part : parts) {
+    int64_t size = std::min(tile, part.size);
+    split.push_back({size, part.count * (part.size / size)});
+    if (int64_t edge = part.size % size)
+      split.push_back({edge, part.count});
+  }
+  return split;
+}
+
+PartList chimera::model::shareEvenly(ArrayRef<Parts> parts, int64_t most) {
+  PartList shares;
+  auto add = [&](int64_t size, int64_t count) {
+    auto *same =
+        find_if(shares, [&](Parts other) { return other.size == size; });
+    if (same != shares.end())
+      same->count += count;
+    else if (count > 0)
+      shares.push_back({size, count});
+  };
+  for (Parts part : parts) {
+    BalancedSplit split = splitEvenly(part.size, most);
+    add(split.size, part.count * split.large);
+    add(split.size - 1, part.count * split.small);
+  }
+  return shares;
+}
 
 SmallVector<PartList, 6> Pricer::partsOfLoops(const Schedule &schedule) const {
   SmallVector<PartList, 6> parts;
   for (const Loop &loop : problem.loops)
     parts.push_back({{loop.extent, 1}});
   for (const LevelSchedule &level : schedule.levels)
-    for (const TiledLoop &entry : level.order) {
-      PartList split;
-      for (Parts part : parts[entry.loop]) {
-        int64_t tile = std::min(entry.tile, part.size);
-        split.push_back({tile, part.count * (part.size / tile)});
-        if (int64_t edge = part.size % tile)
-          split.push_back({edge, part.count});
-      }
-      parts[entry.loop] = split;
-    }
+    for (const TiledLoop &entry : level.order)
+      parts[entry.loop] = cutParts(parts[entry.loop], entry.tile);
   return parts;
 }
 
-static int64_t countOf(const PartList &parts) {
+int64_t chimera::model::countOf(ArrayRef<Parts> parts) {
   int64_t count = 0;
   for (Parts part : parts)
     count += part.count;
   return count;
 }
 
-double Pricer::cachedBlockCycles(const RegisterTile &tile, int64_t rows,
-                                 int64_t columns, int64_t depth,
-                                 bool loadsOutput) const {
-  int64_t shape = (tile.rows * 1024 + tile.vectors) * 2 + loadsOutput;
-  auto [entry, isNew] =
-      blockCache.try_emplace(BlockKey(rows, columns, depth, shape), 0);
-  if (isNew)
-    entry->second =
-        blockCycles(machine.unit, tile, rows, columns, depth, loadsOutput) +
-        blockSetupCycles;
-  return entry->second;
-}
-
-double Pricer::operatorCycles(const Operator &op, ArrayRef<PartList> parts,
+double Pricer::operatorCycles(const Operator &op,
+                              ArrayRef<ArrayRef<Parts>> parts,
                               const RegisterTile &tile) const {
   // Loops of the output besides rows and columns repeat the micro kernel.
   int64_t repeats = 1;
@@ -137,25 +141,67 @@ double Pricer::operatorCycles(const Operator &op, ArrayRef<PartList> parts,
         product.push_back({outer.size * inner.size, outer.count * inner.count});
     depths = product;
   }
-  PartList rows = {{1, 1}};
+  const Parts oneRow = {1, 1};
+  ArrayRef<Parts> rows = oneRow;
   if (op.rowLoop != op.vectorLoop)
     rows = parts[op.rowLoop];
 
   // The first block of a reduction starts from zero, the others reload.
   double first = 1.0 / countOf(depths);
+  SmallVector<BalancedSplit, 8> splits;
+  for (Parts column : parts[op.vectorLoop])
+    splits.push_back(splitEvenly(
+        divideCeilSigned(column.size, machine.unit.lanes), tile.vectors));
   double cycles = 0;
-  for (Parts row : rows)
-    for (Parts column : parts[op.vectorLoop])
+  for (Parts row : rows) {
+    BalancedSplit down = splitEvenly(row.size, tile.rows);
+    for (auto [column, across] : zip(parts[op.vectorLoop], splits)) {
+      BlockCost cost(machine.unit, down, across);
       for (Parts depth : depths) {
-        double fresh =
-            cachedBlockCycles(tile, row.size, column.size, depth.size, false);
-        double loaded = first == 1.0
-                            ? fresh
-                            : cachedBlockCycles(tile, row.size, column.size,
-                                                depth.size, true);
+        double fresh = cost.cycles(depth.size, false) + blockSetupCycles;
+        double loaded = fresh;
+        if (first != 1.0)
+          loaded = cost.cycles(depth.size, true) + blockSetupCycles;
         cycles += row.count * column.count * depth.count *
                   (first * fresh + (1 - first) * loaded);
       }
+    }
+  }
+  return repeats * cycles;
+}
+
+const Pricer::TileFigures &Pricer::figuresOf(int64_t rows,
+                                             int64_t vectors) const {
+  // No register tile has more rows or vectors than there are registers.
+  size_t registers = machine.unit.registers;
+  tileFigures.resize(registers * registers);
+  TileFigures &figures = tileFigures[rows * registers + vectors];
+  if (figures.step == 0) {
+    BlockCost cost(machine.unit, {rows, 1, 0}, {vectors, 1, 0});
+    figures.fresh = cost.cycles(0, false);
+    figures.loaded = cost.cycles(0, true);
+    figures.step = cost.cycles(1, false) - figures.fresh;
+  }
+  return figures;
+}
+
+double Pricer::roughCycles(const Operator &op, ArrayRef<Parts> rows,
+                           ArrayRef<Parts> vectors, int64_t blocks,
+                           int64_t depths) const {
+  double repeats = 1, depth = 1;
+  for (LoopId loop : op.loops)
+    if (!problem.indexes(op.output, loop))
+      depth *= problem.loops[loop].extent;
+    else if (loop != op.vectorLoop && loop != op.rowLoop)
+      repeats *= problem.loops[loop].extent;
+  double cycles = blocks * blockSetupCycles;
+  for (Parts row : rows)
+    for (Parts vector : vectors) {
+      const TileFigures &figures = figuresOf(row.size, vector.size);
+      cycles += row.count * vector.count *
+                (depth * figures.step + figures.fresh +
+                 (depths - 1) * figures.loaded);
+    }
   return repeats * cycles;
 }
 
@@ -171,73 +217,40 @@ double Pricer::epilogueCycles(const Operator &op) const {
 
 double Pricer::arithmeticCycles(ArrayRef<PartList> parts,
                                 const RegisterTile &tile) const {
+  SmallVector<ArrayRef<Parts>, 6> views(parts.begin(), parts.end());
   double cycles = 0;
   for (const Operator &op : problem.operators)
-    cycles += operatorCycles(op, parts, tile) + epilogueCycles(op);
+    cycles += operatorCycles(op, views, tile) + epilogueCycles(op);
   return cycles;
 }
 
 double Pricer::idealSeconds(const Schedule &schedule) const {
-  return 2 * problem.multiplyAdds() * busiestShare(schedule) /
+  return 2 * problem.multiplyAdds() * busiestShare(countTasks(schedule)) /
          machine.unit.peakFlops();
 }
 
-/// The register tiles worth comparing for blocks of at most this size: no tile
-/// that another one contains, as blocks are cut into equal parts anyway.
-SmallVector<RegisterTile, 8>
-Pricer::registerTilesFor(int64_t rows, int64_t columns, int64_t depth) const {
-  int64_t vectors = divideCeilSigned(columns, machine.unit.lanes);
-  SmallVector<RegisterTile, 8> clipped;
-  for (RegisterTile tile : registerTiles) {
-    tile.rows = std::min(tile.rows, rows);
-    tile.vectors = std::min(tile.vectors, vectors);
-    tile.depth = std::min(tile.depth, depth);
-    clipped.push_back(tile);
+ArrayRef<unsigned> Pricer::registerTilesFor(int64_t rows,
+                                            int64_t vectors) const {
+  // Beyond the largest register tile nothing changes.
+  rows = std::min(rows, machine.unit.registers);
+  vectors = std::min(vectors, machine.unit.registers);
+  auto [entry, isNew] = registerTileCache.try_emplace({rows, vectors});
+  SmallVector<unsigned, 8> &indices = entry->second;
+  if (!isNew)
+    return indices;
+  auto contains = [&](unsigned outer, unsigned inner) {
+    const RegisterTile &large = registerTiles[outer];
+    const RegisterTile &small = registerTiles[inner];
+    return std::min(large.rows, rows) >= std::min(small.rows, rows) &&
+           std::min(large.vectors, vectors) >= std::min(small.vectors, vectors);
+  };
+  for (unsigned index = 0; index < registerTiles.size(); ++index) {
+    erase_if(indices, [&](unsigned other) { return contains(index, other); });
+    if (none_of(indices,
+                [&](unsigned other) { return contains(other, index); }))
+      indices.push_back(index);
   }
-  SmallVector<RegisterTile, 8> tiles;
-  for (const RegisterTile &tile : clipped) {
-    auto contains = [&](const RegisterTile &other) {
-      return other.rows >= tile.rows && other.vectors >= tile.vectors;
-    };
-    erase_if(tiles, [&](const RegisterTile &other) {
-      return tile.rows >= other.rows && tile.vectors >= other.vectors;
-    });
-    if (none_of(tiles, contains))
-      tiles.push_back(tile);
-  }
-  return tiles;
-}
-
-double Pricer::chooseRegisterTile(Schedule &schedule) const {
-  SmallVector<PartList, 6> parts = partsOfLoops(schedule);
-  int64_t rows = 1, columns = 1, depth = std::numeric_limits<int64_t>::max();
-  for (const Operator &op : problem.operators) {
-    int64_t steps = 1;
-    for (LoopId loop : op.loops)
-      if (!problem.indexes(op.output, loop))
-        steps *= parts[loop].front().size;
-    depth = std::min(depth, steps);
-    columns = std::max(columns, parts[op.vectorLoop].front().size);
-    if (op.rowLoop != op.vectorLoop)
-      rows = std::max(rows, parts[op.rowLoop].front().size);
-  }
-  double best = 0;
-  RegisterTile chosen;
-  for (const RegisterTile &tile : registerTilesFor(rows, columns, depth)) {
-    double cycles = arithmeticCycles(parts, tile);
-    // Equal times: the tile with fewer loads per multiply-add.
-    bool better =
-        cycles < best * (1 - 1e-9) ||
-        (cycles < best * (1 + 1e-9) &&
-         tile.rows * tile.vectors * (chosen.rows + chosen.vectors) >
-             chosen.rows * chosen.vectors * (tile.rows + tile.vectors));
-    if (chosen.rows && !better)
-      continue;
-    best = cycles;
-    chosen = tile;
-  }
-  schedule.registerTile = chosen;
-  return best * busiestShare(schedule) / machine.unit.cyclesPerSecond;
+  return indices;
 }
 
 //===----------------------------------------------------------------------===//
@@ -358,17 +371,51 @@ void Pricer::choosePacking(Schedule &schedule) const {
       continue;
     if (parts.empty()) {
       parts = partsOfLoops(schedule);
-      evaluation = evaluate(problem, schedule, innermost);
+      evaluation = evaluate(sets, schedule, innermost);
     }
     int64_t moved = evaluation.traffic[*operand].readBytes;
     int64_t refetched =
         refetchedBytes(op, *operand, parts, schedule.registerTile);
-    double share = busiestShare(schedule);
-    double packing = share * packingSeconds(op, *operand, moved);
-    double refetching = (refetched - moved) / bandwidth(schedule, innermost);
+    int64_t tasks = countTasks(schedule);
+    double packing = busiestShare(tasks) * packingSeconds(op, *operand, moved);
+    double refetching = (refetched - moved) / bandwidth(tasks, innermost);
     if (strided || packing < refetching)
       schedule.packed.push_back(*operand);
   }
+}
+
+double
+Pricer::unavoidablePacking(function_ref<int64_t(TensorId)> bytesOf) const {
+  double seconds = 0;
+  for (const Operator &op : problem.operators) {
+    std::optional<TensorId> operand = vectorOperand(op);
+    if (operand && isStrided(op, *operand))
+      seconds += packingSeconds(op, *operand, bytesOf(*operand));
+  }
+  return seconds;
+}
+
+bool Pricer::operandsArePrivate() const {
+  return all_of(problem.operators, [&](const Operator &op) {
+    std::optional<TensorId> operand = vectorOperand(op);
+    return !operand || count_if(problem.operators, [&](const Operator &user) {
+                         return is_contained(user.inputs, *operand);
+                       }) == 1;
+  });
+}
+
+std::optional<Pricer::ConflictCost>
+Pricer::conflictCost(const Operator &op, ArrayRef<int64_t> tiles,
+                     ArrayRef<PartList> parts, const RegisterTile &tile,
+                     function_ref<int64_t(TensorId)> bytesOf) const {
+  std::optional<TensorId> operand = vectorOperand(op);
+  if (!operand || isStrided(op, *operand) || !conflicts(*operand, tiles))
+    return std::nullopt;
+  int64_t moved = bytesOf(*operand);
+  ConflictCost cost;
+  cost.packing = packingSeconds(op, *operand, moved);
+  cost.bytes = refetchedBytes(op, *operand, parts, tile) - moved;
+  return cost;
 }
 
 //===----------------------------------------------------------------------===//
@@ -379,14 +426,15 @@ Plan Pricer::price(const Schedule &schedule) const {
   Plan plan;
   plan.schedule = schedule;
   SmallVector<PartList, 6> parts = partsOfLoops(schedule);
-  double share = busiestShare(schedule);
+  int64_t tasks = countTasks(schedule);
+  double share = busiestShare(tasks);
   double cycles = arithmeticCycles(parts, schedule.registerTile);
   plan.computeSeconds = share * cycles / machine.unit.cyclesPerSecond;
 
-  SmallVector<double, 4> seconds;
+  Stages stages;
   unsigned innermost = machine.levels.size() - 1;
   for (const auto &[index, level] : enumerate(machine.levels)) {
-    Evaluation evaluation = evaluate(problem, schedule, index);
+    Evaluation evaluation = evaluate(sets, schedule, index);
     LevelCost cost;
     cost.name = level.name;
     cost.bytes = evaluation.volumeBytes();
@@ -405,17 +453,17 @@ Plan Pricer::price(const Schedule &schedule) const {
         bytes +=
             refetchedBytes(op, *operand, parts, schedule.registerTile) - moved;
     }
-    cost.seconds = bytes / bandwidth(schedule, index);
-    seconds.push_back(cost.seconds);
+    cost.seconds = bytes / bandwidth(tasks, index);
+    stages.add(cost.seconds);
     plan.levels.push_back(cost);
   }
-  seconds.push_back(plan.computeSeconds);
-  plan.seconds = combine(seconds);
+  plan.seconds = stages.with(plan.computeSeconds);
   return plan;
 }
 
 Plan chimera::model::price(const ChainProblem &problem, const Machine &machine,
                            const Schedule &schedule,
                            const SolveOptions &options) {
-  return Pricer(problem, machine, options).price(schedule);
+  ChainSets sets(problem);
+  return Pricer(sets, machine, options).price(schedule);
 }

@@ -7,19 +7,21 @@
 //===----------------------------------------------------------------------===//
 //
 // Turns volumes and block sizes into seconds. The solver asks for the price of
-// thousands of schedules of one problem, so the pricer keeps what they have in
-// common: the cycles of blocks and the verdicts on cache conflicts.
+// many schedules of one problem, so the pricer keeps what they have in common:
+// the register tiles for blocks and the verdicts on cache conflicts.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef CHIMERA_LIB_MODEL_PRICER_H
 #define CHIMERA_LIB_MODEL_PRICER_H
 
-#include "Chimera/Model/Algorithms.h"
-#include "llvm/ADT/DenseMap.h"
+#include "OrderShape.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <algorithm>
 #include <map>
-#include <tuple>
+#include <optional>
+#include <vector>
 
 namespace chimera::model {
 
@@ -29,11 +31,61 @@ struct Parts {
 };
 using PartList = llvm::SmallVector<Parts, 4>;
 
+/// Cycles and times are cut off only if they are too many by more than this
+/// share, which is far above what rounding and the tolerance of ties come to.
+inline constexpr double cutOffMargin = 1e-6;
+
+/// `parts`, each cut into tiles of at most `tile`. The largest part stays
+/// first.
+PartList cutParts(llvm::ArrayRef<Parts> parts, int64_t tile);
+
+/// Splits `parts` further into equal shares of at most `most`, and counts
+/// shares of the same size together.
+PartList shareEvenly(llvm::ArrayRef<Parts> parts, int64_t most);
+/// Number of all parts.
+int64_t countOf(llvm::ArrayRef<Parts> parts);
+
+/// The times of stages that run side by side, and the time of all of them: the
+/// slowest and the part of the others that does not overlap with it.
+class Stages {
+public:
+  void add(double seconds) {
+    longest = std::max(longest, seconds);
+    sum += seconds;
+  }
+  double total() const { return longest + exposedShare * (sum - longest); }
+  /// The time of all with one or two more stages.
+  double with(double seconds) const {
+    Stages more = *this;
+    more.add(seconds);
+    return more.total();
+  }
+  double with(double first, double second) const {
+    Stages more = *this;
+    more.add(first);
+    return more.with(second);
+  }
+  /// The time of one more stage that brings the total to `limit`.
+  double room(double limit) const {
+    double asSlowest = limit - exposedShare * sum;
+    if (asSlowest >= longest)
+      return asSlowest;
+    return (limit - total()) / exposedShare;
+  }
+
+private:
+  /// Part of the stages' time that the slowest stage does not hide. It keeps
+  /// the solver from wasting bandwidth where the arithmetic is the limit.
+  static constexpr double exposedShare = 0.2;
+
+  double longest = 0, sum = 0;
+};
+
 class Pricer {
 public:
-  Pricer(const ChainProblem &problem, const Machine &machine,
+  Pricer(const ChainSets &sets, const Machine &machine,
          const SolveOptions &options)
-      : problem(problem), machine(machine),
+      : sets(sets), problem(sets.problem), machine(machine),
         threads(std::max<int64_t>(1, options.threads)),
         registerTiles(maximalRegisterTiles(machine.unit)) {}
 
@@ -43,40 +95,68 @@ public:
   /// Seconds of arithmetic on the busiest core at full speed.
   double idealSeconds(const Schedule &schedule) const;
 
-  /// Chooses the register tile with the least arithmetic, and returns the
-  /// seconds of arithmetic and epilogues on the busiest core. They depend on
-  /// tiles and parallel loops only, not on the order of the rest.
-  double chooseRegisterTile(Schedule &schedule) const;
+  /// All register tiles worth considering, and the indices of those worth
+  /// comparing for blocks of at most `rows` x `vectors`: no tile that another
+  /// one contains, as blocks are cut into equal parts anyway.
+  llvm::ArrayRef<RegisterTile> getRegisterTiles() const {
+    return registerTiles;
+  }
+  llvm::ArrayRef<unsigned> registerTilesFor(int64_t rows,
+                                            int64_t vectors) const;
+
+  /// The parts into which all levels together cut each loop.
+  llvm::SmallVector<PartList, 6> partsOfLoops(const Schedule &schedule) const;
+
+  /// Cycles of all blocks of `op` if its loops have these parts.
+  double operatorCycles(const Operator &op,
+                        llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
+                        const RegisterTile &tile) const;
+  double epilogueCycles(const Operator &op) const;
+
+  /// The same sum as `operatorCycles` in another order, which takes less time
+  /// but rounds differently: over the sizes of register tiles, each with its
+  /// number. There are `blocks` blocks, `depths` for one reduction.
+  double roughCycles(const Operator &op, llvm::ArrayRef<Parts> rows,
+                     llvm::ArrayRef<Parts> vectors, int64_t blocks,
+                     int64_t depths) const;
 
   /// Packs the vector operands that cannot be used in place, and those for
   /// which the copy is cheaper than the cache conflicts.
   void choosePacking(Schedule &schedule) const;
 
+  /// Seconds of packing on one core that no plan can avoid, if `bytesOf` says
+  /// how much of a tensor reaches the innermost level.
+  double
+  unavoidablePacking(llvm::function_ref<int64_t(TensorId)> bytesOf) const;
+
+  /// True if no two operators read the same vector operand.
+  bool operandsArePrivate() const;
+
+  /// What an operand whose lines collide in the innermost level costs: seconds
+  /// of packing on one core, or bytes more than are moved anyway.
+  struct ConflictCost {
+    double packing = 0;
+    int64_t bytes = 0;
+  };
+  /// The cost of the vector operand of `op`, if it is not strided but collides.
+  std::optional<ConflictCost>
+  conflictCost(const Operator &op, llvm::ArrayRef<int64_t> tiles,
+               llvm::ArrayRef<PartList> parts, const RegisterTile &tile,
+               llvm::function_ref<int64_t(TensorId)> bytesOf) const;
+
   /// Bytes a plan may fill at `level`, for each of the threads that share it.
   int64_t capacityAt(const Schedule &schedule, unsigned level) const;
 
+  /// Tasks that the parallel loops make.
+  int64_t countTasks(const Schedule &schedule) const;
+  /// Share of the whole work that the busiest thread does.
+  double busiestShare(int64_t tasks) const;
   /// Bytes per second that all busy threads together bring into `level`.
-  double bandwidth(const Schedule &schedule, unsigned level) const;
-
-  /// Sum of the parts of time that do not all overlap.
-  static double combine(llvm::ArrayRef<double> seconds);
+  double bandwidth(int64_t tasks, unsigned level) const;
 
 private:
-  /// Share of the whole work that the busiest thread does.
-  double busiestShare(const Schedule &schedule) const;
-  llvm::SmallVector<PartList, 6> partsOfLoops(const Schedule &schedule) const;
-
-  double operatorCycles(const Operator &op, llvm::ArrayRef<PartList> parts,
-                        const RegisterTile &tile) const;
   double arithmeticCycles(llvm::ArrayRef<PartList> parts,
                           const RegisterTile &tile) const;
-  double epilogueCycles(const Operator &op) const;
-  double cachedBlockCycles(const RegisterTile &tile, int64_t rows,
-                           int64_t columns, int64_t depth,
-                           bool loadsOutput) const;
-
-  llvm::SmallVector<RegisterTile, 8>
-  registerTilesFor(int64_t rows, int64_t columns, int64_t depth) const;
 
   /// The input whose vectors the micro kernel loads, if it comes from outside.
   std::optional<TensorId> vectorOperand(const Operator &op) const;
@@ -91,13 +171,21 @@ private:
   double packingSeconds(const Operator &op, TensorId operand,
                         int64_t bytes) const;
 
+  const ChainSets &sets;
   const ChainProblem &problem;
   const Machine &machine;
   int64_t threads;
   llvm::SmallVector<RegisterTile, 8> registerTiles;
 
-  using BlockKey = std::tuple<int64_t, int64_t, int64_t, int64_t>;
-  mutable llvm::DenseMap<BlockKey, double> blockCache;
+  /// The cycles of one register tile, apart from the depth.
+  struct TileFigures {
+    double step = 0, fresh = 0, loaded = 0;
+  };
+  const TileFigures &figuresOf(int64_t rows, int64_t vectors) const;
+  mutable std::vector<TileFigures> tileFigures;
+
+  mutable std::map<std::pair<int64_t, int64_t>, llvm::SmallVector<unsigned, 8>>
+      registerTileCache;
   mutable std::map<llvm::SmallVector<int64_t, 6>, bool> conflictCache;
 };
 

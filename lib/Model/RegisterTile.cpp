@@ -14,7 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Chimera/Model/Algorithms.h"
+#include "BlockCost.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -44,20 +45,43 @@ BalancedSplit chimera::model::splitEvenly(int64_t extent, int64_t part) {
   return split;
 }
 
-/// Cycles for one register tile.
-static double tileCycles(const VectorUnit &unit, int64_t rows, int64_t vectors,
-                         int64_t depth, bool loadsOutput) {
-  double accumulators = rows * vectors;
-  // A step is limited by the FMA units, by the load ports (one broadcast per
-  // row, one load per vector), or by an accumulator's previous step.
-  double step = std::max({accumulators / unit.fmaPerCycle,
-                          (rows + vectors) / unit.loadsPerCycle,
-                          static_cast<double>(unit.fmaLatency)});
-  double transfers = accumulators / unit.storesPerCycle;
-  if (loadsOutput)
-    transfers += accumulators / unit.loadsPerCycle;
-  return depth * step + exposedAccumulatorShare * transfers + unit.fmaLatency +
+BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
+                     const BalancedSplit &across)
+    : down(down), across(across), latency(unit.fmaLatency) {
+  for (int64_t lessRows = 0; lessRows <= (down.small ? 1 : 0); ++lessRows)
+    for (int64_t less = 0; less <= (across.small ? 1 : 0); ++less) {
+      int64_t rows = down.size - lessRows, vectors = across.size - less;
+      double accumulators = rows * vectors;
+      TileCost &tile = tiles[lessRows][less];
+      // A step is limited by the FMA units, by the load ports (one broadcast
+      // per row, one load per vector), or by an accumulator's previous step.
+      tile.step = std::max({accumulators / unit.fmaPerCycle,
+                            (rows + vectors) / unit.loadsPerCycle, latency});
+      tile.storing = accumulators / unit.storesPerCycle;
+      tile.loadingAndStoring = tile.storing + accumulators / unit.loadsPerCycle;
+    }
+}
+
+double BlockCost::tileCycles(const TileCost &tile, int64_t depth,
+                             bool loadsOutput) const {
+  double transfers = loadsOutput ? tile.loadingAndStoring : tile.storing;
+  return depth * tile.step + exposedAccumulatorShare * transfers + latency +
          tileSetupCycles;
+}
+
+double BlockCost::stripCycles(const TileCost *strip, int64_t depth,
+                              bool loadsOutput) const {
+  double cycles = across.large * tileCycles(strip[0], depth, loadsOutput);
+  if (across.small)
+    cycles += across.small * tileCycles(strip[1], depth, loadsOutput);
+  return cycles;
+}
+
+double BlockCost::cycles(int64_t depth, bool loadsOutput) const {
+  double cycles = down.large * stripCycles(tiles[0], depth, loadsOutput);
+  if (down.small)
+    cycles += down.small * stripCycles(tiles[1], depth, loadsOutput);
+  return cycles;
 }
 
 double chimera::model::blockCycles(const VectorUnit &unit,
@@ -67,18 +91,7 @@ double chimera::model::blockCycles(const VectorUnit &unit,
   BalancedSplit down = splitEvenly(rows, tile.rows);
   BalancedSplit across =
       splitEvenly(divideCeilSigned(columns, unit.lanes), tile.vectors);
-  auto strip = [&](int64_t tileRows) {
-    double cycles = across.large *
-                    tileCycles(unit, tileRows, across.size, depth, loadsOutput);
-    if (across.small)
-      cycles += across.small *
-                tileCycles(unit, tileRows, across.size - 1, depth, loadsOutput);
-    return cycles;
-  };
-  double cycles = down.large * strip(down.size);
-  if (down.small)
-    cycles += down.small * strip(down.size - 1);
-  return cycles;
+  return BlockCost(unit, down, across).cycles(depth, loadsOutput);
 }
 
 /// The paper's arithmetic intensity of a register tile.

@@ -18,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Pricer.h"
+#include "Blocks.h"
 #include "VolumeSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -29,8 +29,6 @@ using namespace chimera::model;
 
 /// Orders of an outer level that are followed up.
 static constexpr unsigned outerChoices = 2;
-/// Loops that are cut into tiles.
-static constexpr unsigned mostTiledLoops = 5;
 /// Tiles of outer levels are not worth distinguishing below this size.
 static constexpr int64_t outerGranularity = 16;
 /// Reductions are cut at multiples of this, so that unrolled loops come out
@@ -50,8 +48,8 @@ public:
   Solver(const ChainProblem &problem, const Machine &machine,
          const SolveOptions &options)
       : problem(problem), machine(machine),
-        threads(std::max<int64_t>(1, options.threads)),
-        pricer(problem, machine, options) {}
+        threads(std::max<int64_t>(1, options.threads)), sets(problem),
+        pricer(sets, machine, options) {}
 
   std::optional<Plan> run();
 
@@ -77,30 +75,54 @@ private:
                    unsigned parallelLevel, const Order &parallel);
   void searchInnermost(const Schedule &schedule);
 
-  struct Block {
-    Order tiles;
-    RegisterTile registerTile;
-    double seconds = 0;
-    size_t index = 0;
+  /// An order of the innermost level, ready for many blocks.
+  struct InnerOrder {
+    LoopOrder loops;
+    OrderShape shape;
+    /// The places of its loops that run in parallel.
+    LoopSet parallel = 0;
+    int64_t capacityBytes = 0;
   };
-  int64_t tileUnit(LoopId loop) const;
-  SmallVector<int64_t, 16> kernelTiles(LoopId loop, int64_t size) const;
-  std::vector<Block> enumerateBlocks(Schedule &schedule, ArrayRef<LoopId> loops,
-                                     ArrayRef<double> outerSeconds) const;
-  bool canWin(ArrayRef<double> others, double seconds) const;
-  bool blockFits(const Schedule &schedule) const;
   /// A block in the loops of an order.
   struct Candidate {
     const Block *block = nullptr;
-    const LoopOrder *order = nullptr;
+    const InnerOrder *order = nullptr;
     double estimate = 0;
     size_t index = 0;
   };
-  static bool hasLoopsOf(const Block &block, const LoopOrder &order);
-  size_t apply(Schedule &schedule, const Candidate &candidate) const;
-  void tryOrder(Schedule &schedule, Candidate candidate,
-                ArrayRef<double> outerSeconds,
-                std::vector<Candidate> &candidates);
+  /// The innermost level inside decided outer ones.
+  struct Innermost {
+    Schedule schedule;
+    /// The times of the outer levels.
+    Stages others;
+    /// Tasks that the loops decided make.
+    int64_t tasks = 1;
+    SmallVector<LoopTiles, 6> loops;
+    /// The parts of all loops before this level cuts them.
+    SmallVector<PartList, 6> parts;
+    /// By the places of the loops they consist of.
+    std::vector<std::vector<InnerOrder>> orders;
+    std::vector<Candidate> candidates;
+    /// What the loops' tiles make of the block at hand.
+    SubsetProducts tiles, trips;
+  };
+
+  int64_t tileUnit(LoopId loop) const;
+  SmallVector<int64_t, 16> kernelTiles(LoopId loop, int64_t size) const;
+  LoopTiles makeLoopTiles(const Schedule &schedule, LoopId loop, int64_t size,
+                          ArrayRef<Parts> parts) const;
+  void addOrders(Innermost &level, ArrayRef<LoopId> loops);
+  std::vector<Block> enumerateBlocks(const Innermost &level) const;
+  double limit() const {
+    return best ? best->seconds : std::numeric_limits<double>::infinity();
+  }
+  static void setBlock(Innermost &level, const Block &block);
+  void tryBlock(Innermost &level, const Block &block);
+  void tryOrder(Innermost &level, Candidate candidate);
+  ArrayRef<LoopOrder> ordersOf(const Schedule &schedule, unsigned level,
+                               ArrayRef<LoopId> loops);
+  bool canWin(Innermost &level, const Candidate &candidate) const;
+  void priceCandidate(Innermost &level, const Candidate &candidate);
   void pricePlan(Schedule &schedule);
 
   unsigned innermost() const { return machine.levels.size() - 1; }
@@ -108,7 +130,11 @@ private:
   const ChainProblem &problem;
   const Machine &machine;
   int64_t threads;
+  ChainSets sets;
   Pricer pricer;
+  bool operandsArePrivate = pricer.operandsArePrivate();
+  /// The orders of each list of loops.
+  std::map<LoopOrder, std::vector<LoopOrder>> orderCache;
   /// Loops that index every tensor, and the others.
   LoopOrder batchLoops, tiledLoops;
   std::optional<Plan> best;
@@ -280,8 +306,7 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
   VolumeSearch search(problem, hopeful, level, capacity, granularity,
                       alignment);
   std::vector<LevelChoice> choices;
-  for (const LoopOrder &order :
-       enumerateOrders(problem, schedule, level, loops))
+  for (const LoopOrder &order : ordersOf(schedule, level, loops))
     if (auto choice = search.best(order, std::numeric_limits<int64_t>::max())) {
       choice->index = choices.size();
       choices.push_back(*choice);
@@ -344,154 +369,203 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
   return tiles;
 }
 
-/// A block's own tiles must fit, whatever the order.
-bool Solver::blockFits(const Schedule &schedule) const {
-  SmallVector<int64_t, 6> tiles = tilesAt(problem, schedule, innermost());
-  int64_t capacity = pricer.capacityAt(schedule, innermost());
-  return all_of(problem.operators, [&](const Operator &op) {
-    int64_t bytes = 0;
-    SmallVector<TensorId, 3> tensors(op.inputs.begin(), op.inputs.end());
-    tensors.push_back(op.output);
-    for (TensorId tensor : tensors) {
-      int64_t size = problem.tensors[tensor].elementBytes;
-      for (LoopId loop : problem.tensors[tensor].dims)
-        size *= tiles[loop];
-      bytes += size;
-    }
-    return bytes <= capacity;
-  });
+LoopTiles Solver::makeLoopTiles(const Schedule &schedule, LoopId loop,
+                                int64_t size, ArrayRef<Parts> parts) const {
+  LoopTiles result;
+  result.loop = loop;
+  result.tiles = kernelTiles(loop, size);
+  for (int64_t tile : result.tiles) {
+    result.parts.push_back(cutParts(parts, tile));
+    result.trips.push_back(
+        countTrips(problem, schedule, innermost(), loop, tile));
+  }
+  return result;
 }
 
-std::vector<Solver::Block>
-Solver::enumerateBlocks(Schedule &schedule, ArrayRef<LoopId> loops,
-                        ArrayRef<double> outerSeconds) const {
-  SmallVector<int64_t, 6> size = tilesAt(problem, schedule, innermost());
-  auto &order = schedule.levels[innermost()].order;
-  size_t prefix = order.size();
-  std::vector<Block> blocks;
-  auto extend = [&](auto &&self, ArrayRef<LoopId> rest) -> void {
-    if (rest.empty()) {
-      if (!blockFits(schedule))
-        return;
-      double seconds = pricer.chooseRegisterTile(schedule);
-      if (!canWin(outerSeconds, seconds))
-        return;
-      Block block;
-      block.tiles.assign(order.begin() + prefix, order.end());
-      block.registerTile = schedule.registerTile;
-      block.seconds = seconds;
-      block.index = blocks.size();
-      blocks.push_back(block);
-      return;
-    }
-    LoopId loop = rest.front();
-    for (int64_t tile : kernelTiles(loop, size[loop])) {
-      if (tile < size[loop])
-        order.push_back({loop, tile});
-      self(self, rest.drop_front());
-      if (tile < size[loop])
-        order.pop_back();
-    }
-  };
-  extend(extend, loops);
-  sort(blocks, [](const Block &left, const Block &right) {
-    return std::tie(left.seconds, left.index) <
-           std::tie(right.seconds, right.index);
-  });
-  return blocks;
+/// The orders of `loops` at the end of level `level`. The loops of all levels
+/// outside are shared, so they make no difference to what the orders are.
+ArrayRef<LoopOrder> Solver::ordersOf(const Schedule &schedule, unsigned level,
+                                     ArrayRef<LoopId> loops) {
+  SmallVector<int64_t, 6> size = tilesAt(problem, schedule, level);
+  LoopOrder divisible(loops);
+  erase_if(divisible, [&](LoopId loop) { return size[loop] == 1; });
+  auto [entry, isNew] = orderCache.try_emplace(divisible);
+  if (isNew)
+    entry->second = enumerateOrders(problem, schedule, level, divisible);
+  return entry->second;
 }
 
-/// True unless stages that take this long are already slower than the best
-/// plan.
-bool Solver::canWin(ArrayRef<double> others, double seconds) const {
-  SmallVector<double, 4> stages(others);
-  stages.push_back(seconds);
-  return !best || Pricer::combine(stages) < best->seconds;
+void Solver::addOrders(Innermost &level, ArrayRef<LoopId> loops) {
+  bool startsHere =
+      all_of(ArrayRef(level.schedule.levels).drop_back(),
+             [](const auto &outer) { return outer.order.empty(); });
+  level.orders.resize(size_t(1) << loops.size());
+  for (const LoopOrder &order : ordersOf(level.schedule, innermost(), loops)) {
+    InnerOrder inner{order, OrderShape(sets, level.schedule, innermost(), order,
+                                       /*numbering=*/loops)};
+    bool isParallelSoFar = startsHere;
+    LoopSet places = 0;
+    for (LoopId loop : order) {
+      LoopSet place = bitOf(find(loops, loop) - loops.begin());
+      places |= place;
+      isParallelSoFar &= isParallel(loop);
+      if (isParallelSoFar)
+        inner.parallel |= place;
+    }
+    Schedule next = level.schedule;
+    for (LoopId loop : order)
+      next.levels[innermost()].order.push_back({loop, 1});
+    markParallel(next);
+    inner.capacityBytes = pricer.capacityAt(next, innermost());
+    level.orders[places].push_back(std::move(inner));
+  }
+}
+
+std::vector<Block> Solver::enumerateBlocks(const Innermost &level) const {
+  BlockSearch search(problem, machine.unit, pricer, level.loops, level.parts);
+  return search.run(pricer.capacityAt(level.schedule, innermost()),
+                    pricer.busiestShare(level.tasks), level.others, limit());
 }
 
 void Solver::searchInnermost(const Schedule &outer) {
-  Schedule schedule = outer;
-  SmallVector<double, 4> outerSeconds;
-  Plan outerPlan = pricer.price(schedule);
-  for (const LevelCost &level : ArrayRef(outerPlan.levels).drop_back())
-    outerSeconds.push_back(level.seconds);
-  if (!canWin(outerSeconds, pricer.idealSeconds(schedule)))
+  Innermost level;
+  level.schedule = outer;
+  level.tasks = pricer.countTasks(outer);
+  Plan outerPlan = pricer.price(outer);
+  for (const LevelCost &cost : ArrayRef(outerPlan.levels).drop_back())
+    level.others.add(cost.seconds);
+  if (level.others.with(pricer.idealSeconds(outer)) >= limit())
     return;
 
   LoopOrder loops = tiledLoops;
   erase_if(loops, [&](LoopId loop) {
-    return any_of(schedule.levels[innermost()].order,
+    return any_of(outer.levels[innermost()].order,
                   [&](const TiledLoop &entry) { return entry.loop == loop; });
   });
-  std::vector<Block> blocks = enumerateBlocks(schedule, loops, outerSeconds);
-  std::vector<LoopOrder> orders =
-      enumerateOrders(problem, schedule, innermost(), loops);
-  std::vector<Candidate> candidates;
+  SmallVector<int64_t, 6> size = tilesAt(problem, outer, innermost());
+  level.parts = pricer.partsOfLoops(outer);
+  for (LoopId loop : loops)
+    level.loops.push_back(
+        makeLoopTiles(outer, loop, size[loop], level.parts[loop]));
+  std::vector<Block> blocks = enumerateBlocks(level);
+  if (blocks.empty())
+    return;
+  addOrders(level, loops);
   for (const Block &block : blocks) {
     // Blocks are sorted by arithmetic: no later one can be better either.
-    if (!canWin(outerSeconds, block.seconds))
+    if (level.others.with(block.seconds) >= limit())
       break;
-    for (const LoopOrder &order : orders)
-      if (hasLoopsOf(block, order))
-        tryOrder(schedule, {&block, &order}, outerSeconds, candidates);
+    tryBlock(level, block);
   }
-  sort(candidates, [](const Candidate &left, const Candidate &right) {
+  sort(level.candidates, [](const Candidate &left, const Candidate &right) {
     return std::tie(left.estimate, left.index) <
            std::tie(right.estimate, right.index);
   });
-  for (const Candidate &candidate : candidates) {
-    if (best && candidate.estimate >= best->seconds)
+  for (const Candidate &candidate : level.candidates) {
+    if (candidate.estimate >= limit())
       break;
-    size_t prefix = apply(schedule, candidate);
-    pricePlan(schedule);
-    schedule.levels[innermost()].order.resize(prefix);
+    setBlock(level, *candidate.block);
+    priceCandidate(level, candidate);
   }
 }
 
-bool Solver::hasLoopsOf(const Block &block, const LoopOrder &order) {
-  return order.size() == block.tiles.size() &&
-         all_of(block.tiles, [&](const TiledLoop &entry) {
-           return is_contained(order, entry.loop);
-         });
+/// Fills in the tiles and trips of a block.
+void Solver::setBlock(Innermost &level, const Block &block) {
+  SmallVector<int64_t, mostTiledLoops> tiles, trips;
+  for (auto [entry, choice] : zip(level.loops, block.choice)) {
+    tiles.push_back(entry.tiles[choice]);
+    trips.push_back(entry.trips[choice]);
+  }
+  level.tiles.assign(tiles);
+  level.trips.assign(trips);
 }
 
-/// Adds the candidate's loops to the innermost level and returns how many were
-/// there before.
-size_t Solver::apply(Schedule &schedule, const Candidate &candidate) const {
-  auto &entries = schedule.levels[innermost()].order;
-  size_t prefix = entries.size();
-  for (LoopId loop : *candidate.order)
-    entries.push_back(
-        *find_if(candidate.block->tiles,
-                 [&](const TiledLoop &entry) { return entry.loop == loop; }));
-  schedule.registerTile = candidate.block->registerTile;
-  markParallel(schedule);
-  return prefix;
+/// Tries all orders of the loops that a block cuts.
+void Solver::tryBlock(Innermost &level, const Block &block) {
+  setBlock(level, block);
+  for (const InnerOrder &order : level.orders[block.cut])
+    tryOrder(level, {&block, &order});
 }
 
 /// Estimates a candidate by its arithmetic and volumes. The full price adds
 /// packing and conflicts; it is computed at once if the estimate is the best so
 /// far, which soon gives a bar for the rest, and otherwise when all are known.
-void Solver::tryOrder(Schedule &schedule, Candidate candidate,
-                      ArrayRef<double> outerSeconds,
-                      std::vector<Candidate> &candidates) {
-  size_t prefix = apply(schedule, candidate);
-  Evaluation evaluation = evaluate(problem, schedule, innermost());
-  if (evaluation.liveBytes <= pricer.capacityAt(schedule, innermost())) {
-    SmallVector<double, 4> stages(outerSeconds);
-    stages.push_back(candidate.block->seconds);
-    stages.push_back(evaluation.volumeBytes() /
-                     pricer.bandwidth(schedule, innermost()));
-    candidate.estimate = Pricer::combine(stages);
-    if (candidate.estimate < leastEstimate) {
-      leastEstimate = candidate.estimate;
-      pricePlan(schedule);
-    } else if (!best || candidate.estimate < best->seconds) {
-      candidate.index = candidates.size();
-      candidates.push_back(candidate);
-    }
+void Solver::tryOrder(Innermost &level, Candidate candidate) {
+  const InnerOrder &order = *candidate.order;
+  if (order.shape.liveBytes(level.tiles) > order.capacityBytes)
+    return;
+  int64_t tasks = level.tasks * level.trips[order.parallel];
+  double transfer = order.shape.volumeBytes(level.trips) /
+                    pricer.bandwidth(tasks, innermost());
+  candidate.estimate = level.others.with(candidate.block->seconds, transfer);
+  if (candidate.estimate < leastEstimate) {
+    leastEstimate = candidate.estimate;
+    priceCandidate(level, candidate);
+  } else if (candidate.estimate < limit()) {
+    candidate.index = level.candidates.size();
+    level.candidates.push_back(candidate);
   }
-  schedule.levels[innermost()].order.resize(prefix);
+}
+
+/// Compares the best plan with a bound on the candidate's price. Unlike the
+/// estimate it has the packing that cannot be avoided, and of every operand
+/// whose lines collide, taken alone, the cheaper of packing and conflicts. What
+/// several such operands cost together can only be more. Where the order itself
+/// makes the parallel loops, the estimate does not know them, and nothing is a
+/// bound; nor is it where operators share an operand, whose conflicts may come
+/// out cheaper than the two walks over it.
+bool Solver::canWin(Innermost &level, const Candidate &candidate) const {
+  const InnerOrder &order = *candidate.order;
+  if (!best || order.parallel || !operandsArePrivate)
+    return true;
+  const Block &block = *candidate.block;
+  auto bytesOf = [&](TensorId tensor) {
+    return order.shape.readBytes(tensor, level.trips);
+  };
+  double share = pricer.busiestShare(level.tasks);
+  double bandwidth = pricer.bandwidth(level.tasks, innermost());
+  double transfer = order.shape.volumeBytes(level.trips) / bandwidth;
+  double compute = block.seconds + share * pricer.unavoidablePacking(bytesOf);
+  double bound = level.others.with(compute, transfer);
+  double most = best->seconds * (1 + cutOffMargin);
+  if (bound >= most)
+    return false;
+  SmallVector<int64_t, 6> tiles;
+  SmallVector<PartList, 6> parts = level.parts;
+  for (auto [entry, choice] : zip(level.loops, block.choice))
+    parts[entry.loop] = entry.parts[choice];
+  for (const PartList &list : parts)
+    tiles.push_back(list.front().size);
+  for (const Operator &op : problem.operators)
+    if (auto cost = pricer.conflictCost(op, tiles, parts, block.registerTile,
+                                        bytesOf)) {
+      double packed =
+          level.others.with(compute + share * cost->packing, transfer);
+      double inPlace =
+          level.others.with(compute, transfer + cost->bytes / bandwidth);
+      if (std::min(packed, inPlace) >= most)
+        return false;
+    }
+  return true;
+}
+
+/// Completes the schedule with the candidate's loops for as long as it takes to
+/// price it.
+void Solver::priceCandidate(Innermost &level, const Candidate &candidate) {
+  if (!canWin(level, candidate))
+    return;
+  Schedule &schedule = level.schedule;
+  auto &entries = schedule.levels[innermost()].order;
+  size_t prefix = entries.size();
+  const Block &block = *candidate.block;
+  for (LoopId loop : candidate.order->loops)
+    for (auto [entry, choice] : zip(level.loops, block.choice))
+      if (entry.loop == loop)
+        entries.push_back({loop, entry.tiles[choice]});
+  schedule.registerTile = block.registerTile;
+  markParallel(schedule);
+  pricePlan(schedule);
+  entries.resize(prefix);
 }
 
 void Solver::pricePlan(Schedule &schedule) {

@@ -23,6 +23,7 @@
 #include "VolumeSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <set>
@@ -106,22 +107,31 @@ VolumeSearch::VolumeSearch(const ChainProblem &problem,
                            const Schedule &schedule, unsigned level,
                            int64_t capacityBytes, ArrayRef<int64_t> granularity,
                            ArrayRef<int64_t> alignment)
-    : problem(problem), schedule(schedule), level(level),
+    : sets(problem), schedule(schedule), level(level),
       capacityBytes(capacityBytes), granularity(granularity),
       alignment(alignment), size(tilesAt(problem, schedule, level)),
-      prefix(schedule.levels[level].order) {}
+      tilesOfLoops(problem.loops.size()) {}
+
+const VolumeSearch::Tiles &VolumeSearch::usefulTiles(LoopId loop) {
+  Tiles &useful = tilesOfLoops[loop];
+  if (!useful.areKnown)
+    findTiles(loop, useful);
+  useful.areKnown = true;
+  return useful;
+}
 
 /// The smallest tile for every number of trips above one, down to the
 /// granularity.
-SmallVector<int64_t, 16> VolumeSearch::usefulTiles(LoopId loop) const {
-  SmallVector<int64_t, 16> tiles;
+void VolumeSearch::findTiles(LoopId loop, Tiles &useful) const {
   int64_t whole = size[loop], last = whole;
   int64_t unit = alignment.empty() ? 1 : alignment[loop];
   for (int64_t trips = 2; last > granularity[loop];) {
     int64_t tile = alignTo(divideCeilSigned(whole, trips), unit);
     tile = std::max(tile, granularity[loop]);
     if (tile < last) {
-      tiles.push_back(tile);
+      useful.tiles.push_back(tile);
+      useful.trips.push_back(
+          countTrips(sets.problem, schedule, level, loop, tile));
       last = tile;
     }
     if (last == 1 || last <= unit)
@@ -129,33 +139,40 @@ SmallVector<int64_t, 16> VolumeSearch::usefulTiles(LoopId loop) const {
     // The next number of trips that a smaller tile can make.
     trips = std::max(trips + 1, divideCeilSigned(whole, last - 1));
   }
-  return tiles;
 }
 
-Evaluation VolumeSearch::evaluateNow() const {
-  return evaluate(problem, schedule, level);
+void VolumeSearch::choose(const Candidate &candidate, size_t index) {
+  tiles[candidate.place] = candidate.useful->tiles[index];
+  trips[candidate.place] = candidate.useful->trips[index];
 }
 
-bool VolumeSearch::fits() const {
-  return evaluateNow().liveBytes <= capacityBytes;
+void VolumeSearch::chooseSmallest(const Candidate &candidate) {
+  choose(candidate, candidate.useful->tiles.size() - 1);
+}
+
+int64_t VolumeSearch::volumeNow() {
+  products.assign(trips);
+  return shape->volumeBytes(products);
+}
+
+bool VolumeSearch::fits() {
+  products.assign(tiles);
+  return shape->liveBytes(products) <= capacityBytes;
 }
 
 std::optional<LevelChoice> VolumeSearch::best(ArrayRef<LoopId> order,
                                               int64_t bound) {
-  auto &entries = schedule.levels[level].order;
-  entries = prefix;
-  for (LoopId loop : order)
-    entries.push_back({loop, 0});
   candidates.clear();
-  for (TiledLoop &entry : MutableArrayRef(entries).drop_front(prefix.size())) {
-    Candidate candidate;
-    candidate.entry = &entry;
-    candidate.tiles = usefulTiles(entry.loop);
-    if (candidate.tiles.empty())
+  tiles.assign(order.size(), 0);
+  trips.assign(order.size(), 0);
+  for (const auto &[place, loop] : enumerate(order)) {
+    const Tiles &useful = usefulTiles(loop);
+    if (useful.tiles.empty())
       return std::nullopt;
-    entry.tile = candidate.tiles.back();
-    candidates.push_back(candidate);
+    candidates.push_back({loop, static_cast<unsigned>(place), &useful});
+    chooseSmallest(candidates.back());
   }
+  shape.emplace(sets, schedule, level, order, /*numbering=*/order);
   if (!fits())
     return std::nullopt;
   found = LevelChoice();
@@ -163,10 +180,10 @@ std::optional<LevelChoice> VolumeSearch::best(ArrayRef<LoopId> order,
   findFreeLoops();
   // Free loops keep their smallest tile, weighted ones start with their
   // largest.
-  auto weighted = std::partition(
+  auto *weighted = std::partition(
       candidates.begin(), candidates.end(),
       [](const Candidate &candidate) { return candidate.isFree; });
-  search(MutableArrayRef(candidates).drop_front(weighted - candidates.begin()));
+  search(ArrayRef(candidates).drop_front(weighted - candidates.begin()));
   if (found.volumeBytes == bound)
     return std::nullopt;
   widenFreeLoops();
@@ -174,73 +191,81 @@ std::optional<LevelChoice> VolumeSearch::best(ArrayRef<LoopId> order,
 }
 
 void VolumeSearch::findFreeLoops() {
-  for (Candidate &candidate : candidates)
-    candidate.entry->tile = candidate.tiles.front();
-  int64_t least = evaluateNow().volumeBytes();
+  for (const Candidate &candidate : candidates)
+    choose(candidate, 0);
+  int64_t least = volumeNow();
   for (Candidate &candidate : candidates) {
-    candidate.entry->tile = candidate.tiles.back();
-    candidate.isFree = evaluateNow().volumeBytes() == least;
+    chooseSmallest(candidate);
+    candidate.isFree = volumeNow() == least;
     if (!candidate.isFree)
-      candidate.entry->tile = candidate.tiles.front();
+      choose(candidate, 0);
   }
 }
 
 /// On entry the free loops and the loops decided so far have their tiles, and
 /// `weighted` have their largest ones; so it is on exit.
-void VolumeSearch::search(MutableArrayRef<Candidate> weighted) {
-  if (evaluateNow().volumeBytes() >= found.volumeBytes)
+void VolumeSearch::search(ArrayRef<Candidate> weighted) {
+  if (volumeNow() >= found.volumeBytes)
     return;
   if (weighted.empty()) {
     if (fits())
-      record(evaluateNow().volumeBytes());
+      record(volumeNow());
     return;
   }
   if (weighted.size() == 1)
     return searchLast(weighted.front());
-  Candidate &candidate = weighted.front();
-  for (int64_t tile : candidate.tiles) {
-    candidate.entry->tile = tile;
-    if (evaluateNow().volumeBytes() >= found.volumeBytes)
+  const Candidate &candidate = weighted.front();
+  for (size_t index = 0; index < candidate.useful->tiles.size(); ++index) {
+    choose(candidate, index);
+    if (volumeNow() >= found.volumeBytes)
       break;
     search(weighted.drop_front());
   }
-  candidate.entry->tile = candidate.tiles.front();
+  choose(candidate, 0);
 }
 
-void VolumeSearch::searchLast(Candidate &candidate) {
+void VolumeSearch::searchLast(const Candidate &candidate) {
   // The tiles that fit are a suffix of the list.
-  auto tooLarge = [&](int64_t tile) {
-    candidate.entry->tile = tile;
+  size_t end = candidate.useful->tiles.size();
+  auto tooLarge = [&](size_t index) {
+    choose(candidate, index);
     return !fits();
   };
-  auto largest = partition_point(candidate.tiles, tooLarge);
-  if (largest != candidate.tiles.end()) {
-    candidate.entry->tile = *largest;
-    int64_t volume = evaluateNow().volumeBytes();
+  size_t largest = *partition_point(seq<size_t>(0, end), tooLarge);
+  if (largest < end) {
+    choose(candidate, largest);
+    int64_t volume = volumeNow();
     if (volume < found.volumeBytes)
       record(volume);
   }
-  candidate.entry->tile = candidate.tiles.front();
+  choose(candidate, 0);
 }
 
 /// Gives the room that is left to the free loops: their trips cost no volume,
 /// but deeper blocks cost the micro kernel less.
 void VolumeSearch::widenFreeLoops() {
-  auto &entries = schedule.levels[level].order;
-  std::copy(found.order.begin(), found.order.end(), entries.begin());
-  for (Candidate &candidate : candidates) {
+  auto decided =
+      MutableArrayRef<TiledLoop>(found.order).take_back(candidates.size());
+  for (auto [tile, entry] : zip(tiles, decided))
+    tile = entry.tile;
+  for (const Candidate &candidate : candidates) {
     if (!candidate.isFree)
       continue;
-    for (int64_t tile : candidate.tiles) {
-      candidate.entry->tile = tile;
+    for (int64_t tile : candidate.useful->tiles) {
+      tiles[candidate.place] = tile;
       if (fits())
         break;
     }
+    decided[candidate.place].tile = tiles[candidate.place];
   }
-  found.order = entries;
 }
 
 void VolumeSearch::record(int64_t volume) {
-  found.order = schedule.levels[level].order;
   found.volumeBytes = volume;
+  found.order = schedule.levels[level].order;
+  size_t prefix = found.order.size();
+  found.order.resize(prefix + candidates.size());
+  for (const Candidate &candidate : candidates)
+    found.order[prefix + candidate.place] = {candidate.loop,
+                                             tiles[candidate.place]};
 }

@@ -14,7 +14,7 @@
 #ifndef CHIMERA_LIB_MODEL_VOLUMESEARCH_H
 #define CHIMERA_LIB_MODEL_VOLUMESEARCH_H
 
-#include "Chimera/Model/Algorithms.h"
+#include "OrderShape.h"
 
 #include <limits>
 #include <vector>
@@ -52,30 +52,43 @@ public:
   std::optional<LevelChoice> best(llvm::ArrayRef<LoopId> order, int64_t bound);
 
 private:
+  /// Useful tiles of a loop, largest first, and the trips they make.
+  struct Tiles {
+    llvm::SmallVector<int64_t, 16> tiles, trips;
+    bool areKnown = false;
+  };
   struct Candidate {
-    TiledLoop *entry = nullptr;
-    /// Useful tiles, largest first.
-    llvm::SmallVector<int64_t, 16> tiles;
+    LoopId loop = 0;
+    /// The loop's place in the order.
+    unsigned place = 0;
+    const Tiles *useful = nullptr;
     bool isFree = false;
   };
 
-  llvm::SmallVector<int64_t, 16> usefulTiles(LoopId loop) const;
-  Evaluation evaluateNow() const;
-  bool fits() const;
+  const Tiles &usefulTiles(LoopId loop);
+  void findTiles(LoopId loop, Tiles &useful) const;
+  void choose(const Candidate &candidate, size_t index);
+  void chooseSmallest(const Candidate &candidate);
+  int64_t volumeNow();
+  bool fits();
   void findFreeLoops();
-  void search(llvm::MutableArrayRef<Candidate> weighted);
-  void searchLast(Candidate &candidate);
+  void search(llvm::ArrayRef<Candidate> weighted);
+  void searchLast(const Candidate &candidate);
   void widenFreeLoops();
   void record(int64_t volume);
 
-  const ChainProblem &problem;
+  ChainSets sets;
   Schedule schedule;
   unsigned level;
   int64_t capacityBytes;
   llvm::ArrayRef<int64_t> granularity, alignment;
   llvm::SmallVector<int64_t, 6> size;
-  llvm::SmallVector<TiledLoop, 6> prefix;
-  std::vector<Candidate> candidates;
+  llvm::SmallVector<Tiles, 6> tilesOfLoops;
+  /// The order at hand: what it moves and holds, and the tiles chosen now.
+  std::optional<OrderShape> shape;
+  llvm::SmallVector<Candidate, 6> candidates;
+  llvm::SmallVector<int64_t, 6> tiles, trips;
+  SubsetProducts products;
   LevelChoice found;
 };
 

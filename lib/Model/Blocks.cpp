@@ -1,0 +1,221 @@
+//===- Blocks.cpp - Blocks for the micro kernel ---------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Blocks.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+#include <tuple>
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// Marks cycles that are not computed yet.
+static constexpr double unknown = -1;
+
+BlockSearch::BlockSearch(const ChainProblem &problem, const VectorUnit &unit,
+                         const Pricer &pricer, ArrayRef<LoopTiles> loops,
+                         ArrayRef<PartList> parts)
+    : problem(problem), unit(unit), pricer(pricer), loops(loops),
+      parts(parts.begin(), parts.end()) {
+  for (const PartList &list : parts)
+    tiles.push_back(list.front().size);
+  for (const LoopTiles &entry : loops)
+    tiles[entry.loop] = entry.tiles.back();
+  for (const Operator &op : problem.operators)
+    addOperator(op);
+}
+
+void BlockSearch::addOperator(const Operator &op) {
+  Arithmetic arithmetic;
+  arithmetic.op = &op;
+  arithmetic.epilogue = pricer.epilogueCycles(op);
+  for (LoopId loop : op.loops)
+    if (!problem.indexes(op.output, loop))
+      arithmetic.reductions.push_back(loop);
+  size_t size = pricer.getRegisterTiles().size();
+  for (const auto &[place, entry] : enumerate(loops)) {
+    if (!op.hasLoop(entry.loop))
+      continue;
+    arithmetic.stride[place] = size;
+    size *= entry.tiles.size();
+  }
+  arithmetic.rough.assign(size, unknown);
+  arithmetic.cycles.assign(size, unknown);
+  operators.push_back(std::move(arithmetic));
+}
+
+std::vector<Block> BlockSearch::run(int64_t capacityBytes, double share,
+                                    Stages others, double limit) {
+  this->capacityBytes = capacityBytes;
+  this->share = share;
+  this->others = others;
+  this->limit = limit;
+  mostCycles =
+      others.room(limit * (1 + cutOffMargin)) * unit.cyclesPerSecond / share;
+  if (fits())
+    extend(0);
+  sort(blocks, [](const Block &left, const Block &right) {
+    return std::tie(left.seconds, left.index) <
+           std::tie(right.seconds, right.index);
+  });
+  return std::move(blocks);
+}
+
+void BlockSearch::extend(unsigned place) {
+  if (place == loops.size())
+    return finish();
+  const LoopTiles &entry = loops[place];
+  for (size_t index = 0; index < entry.tiles.size(); ++index) {
+    tiles[entry.loop] = entry.tiles[index];
+    // If the smallest tiles of the other loops leave no room, no others do.
+    if (!fits())
+      continue;
+    parts[entry.loop] = entry.parts[index];
+    block.choice[place] = index;
+    if (index > 0)
+      block.cut |= bitOf(place);
+    extend(place + 1);
+    block.cut &= ~bitOf(place);
+  }
+  tiles[entry.loop] = entry.tiles.back();
+}
+
+/// A block's own tiles must fit, whatever the order.
+bool BlockSearch::fits() const {
+  auto bytesOf = [&](TensorId tensor) {
+    int64_t bytes = problem.tensors[tensor].elementBytes;
+    for (LoopId loop : problem.tensors[tensor].dims)
+      bytes *= tiles[loop];
+    return bytes;
+  };
+  return all_of(problem.operators, [&](const Operator &op) {
+    int64_t bytes = bytesOf(op.output);
+    for (TensorId input : op.inputs)
+      bytes += bytesOf(input);
+    return bytes <= capacityBytes;
+  });
+}
+
+void BlockSearch::finish() {
+  double cycles = chooseRegisterTile();
+  if (block.registerTile.rows == 0)
+    return;
+  block.seconds = cycles * share / unit.cyclesPerSecond;
+  if (others.with(block.seconds) >= limit)
+    return;
+  block.index = blocks.size();
+  blocks.push_back(block);
+}
+
+/// Chooses the register tile with the least arithmetic for the block at hand
+/// and returns its cycles. Chooses none if none can stay below the limit.
+double BlockSearch::chooseRegisterTile() {
+  int64_t rows = 1, columns = 1;
+  for (const Operator &op : problem.operators) {
+    columns = std::max(columns, tiles[op.vectorLoop]);
+    if (op.rowLoop != op.vectorLoop)
+      rows = std::max(rows, tiles[op.rowLoop]);
+  }
+  largest.rows = rows;
+  largest.vectors = divideCeilSigned(columns, unit.lanes);
+  block.registerTile = RegisterTile();
+  ArrayRef<unsigned> indices = pricer.registerTilesFor(rows, largest.vectors);
+  SmallVector<double, 8> rough;
+  for (unsigned index : indices) {
+    rough.push_back(0);
+    for (Arithmetic &arithmetic : operators)
+      rough.back() += roughCyclesOf(arithmetic, index) + arithmetic.epilogue;
+  }
+  double least = *min_element(rough);
+  if (least > mostCycles)
+    return least;
+  // Only tiles that are as good up to rounding can be chosen in the end.
+  SmallVector<unsigned, 8> good;
+  for (auto [index, cycles] : zip(indices, rough))
+    if (cycles <= least * (1 + cutOffMargin))
+      good.push_back(index);
+  return chooseAmong(good);
+}
+
+double BlockSearch::chooseAmong(ArrayRef<unsigned> registerTiles) {
+  largest.depth = std::numeric_limits<int64_t>::max();
+  for (const Arithmetic &arithmetic : operators) {
+    int64_t steps = 1;
+    for (LoopId loop : arithmetic.reductions)
+      steps *= tiles[loop];
+    largest.depth = std::min(largest.depth, steps);
+  }
+  double best = 0;
+  RegisterTile &chosen = block.registerTile;
+  for (unsigned index : registerTiles) {
+    RegisterTile tile = pricer.getRegisterTiles()[index];
+    tile.rows = std::min(tile.rows, largest.rows);
+    tile.vectors = std::min(tile.vectors, largest.vectors);
+    tile.depth = std::min(tile.depth, largest.depth);
+    double cycles = 0;
+    for (Arithmetic &arithmetic : operators)
+      cycles += cyclesOf(arithmetic, index) + arithmetic.epilogue;
+    // Equal times: the tile with fewer loads per multiply-add.
+    bool better =
+        cycles < best * (1 - 1e-9) ||
+        (cycles < best * (1 + 1e-9) &&
+         tile.rows * tile.vectors * (chosen.rows + chosen.vectors) >
+             chosen.rows * chosen.vectors * (tile.rows + tile.vectors));
+    if (chosen.rows && !better)
+      continue;
+    best = cycles;
+    chosen = tile;
+  }
+  return best;
+}
+
+size_t BlockSearch::keyOf(const Arithmetic &arithmetic,
+                          unsigned registerTile) const {
+  size_t key = registerTile;
+  for (unsigned place = 0; place < loops.size(); ++place)
+    key += arithmetic.stride[place] * block.choice[place];
+  return key;
+}
+
+/// The cycles of an operator with the tiles at hand. They are those of the
+/// whole register tile: a block smaller than that is one part either way.
+double BlockSearch::cyclesOf(Arithmetic &arithmetic, unsigned registerTile) {
+  double &cycles = arithmetic.cycles[keyOf(arithmetic, registerTile)];
+  if (cycles == unknown)
+    cycles = pricer.operatorCycles(*arithmetic.op, parts,
+                                   pricer.getRegisterTiles()[registerTile]);
+  return cycles;
+}
+
+double BlockSearch::roughCyclesOf(Arithmetic &arithmetic,
+                                  unsigned registerTile) {
+  double &cycles = arithmetic.rough[keyOf(arithmetic, registerTile)];
+  if (cycles != unknown)
+    return cycles;
+  const Operator &op = *arithmetic.op;
+  const RegisterTile &tile = pricer.getRegisterTiles()[registerTile];
+  PartList vectors;
+  for (Parts column : parts[op.vectorLoop])
+    vectors.push_back(
+        {divideCeilSigned(column.size, unit.lanes), column.count});
+  const Parts oneRow = {1, 1};
+  ArrayRef<Parts> rows = oneRow;
+  if (op.rowLoop != op.vectorLoop)
+    rows = parts[op.rowLoop];
+  int64_t depths = 1;
+  for (LoopId loop : arithmetic.reductions)
+    depths *= countOf(parts[loop]);
+  int64_t blocks = countOf(rows) * countOf(vectors) * depths;
+  cycles =
+      pricer.roughCycles(op, shareEvenly(rows, tile.rows),
+                         shareEvenly(vectors, tile.vectors), blocks, depths);
+  return cycles;
+}
