@@ -201,16 +201,20 @@ static void runChain(benchmark::State &state, const Shape &shape, Chain &chain,
     return;
   }
   double peak = measurePeak(threads);
-  double total = 0;
+  std::vector<double> times;
   for (auto _ : state) {
     if (cold)
       flushCaches();
-    double seconds = timeCall(chain);
-    state.SetIterationTime(seconds);
-    total += seconds;
+    times.push_back(timeCall(chain));
+    state.SetIterationTime(times.back());
   }
   peak = std::max(peak, measurePeak(threads));
-  double rate = shape.flops() * state.iterations() / total;
+  // The mean of a repetition would be that of the machine's interruptions.
+  std::nth_element(times.begin(), times.begin() + times.size() / 2,
+                   times.end());
+  double median = times[times.size() / 2];
+  double rate = shape.flops() / median;
+  state.counters["median_us"] = median * 1e6;
   state.counters["GFLOP/s"] = rate / 1e9;
   state.counters["peak"] = peak / 1e9;
   state.counters["fraction"] = rate / peak;

@@ -16,6 +16,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 using namespace chimera::model;
@@ -79,6 +80,7 @@ public:
 
 private:
   std::string checkLoops() const;
+  std::string checkSize(const Operator &op) const;
   std::string checkTensor(const Tensor &tensor) const;
   std::string checkIds(const Operator &op) const;
   std::string checkOperator(const Operator &op) const;
@@ -103,6 +105,8 @@ std::string ProblemChecker::run() {
     std::string error = checkIds(op);
     if (error.empty())
       error = checkOperator(op);
+    if (error.empty())
+      error = checkSize(op);
     if (!error.empty())
       return "operator '" + op.name + "': " + error;
   }
@@ -112,7 +116,24 @@ std::string ProblemChecker::run() {
   return "";
 }
 
+/// No tensor moves more elements than its operator has multiply-adds, so this
+/// keeps all figures of the model far from overflowing.
+std::string ProblemChecker::checkSize(const Operator &op) const {
+  constexpr int64_t most = int64_t(1) << 53;
+  int64_t points = 1;
+  for (LoopId loop : op.loops)
+    if (MulOverflow(points, problem.loops[loop].extent, points) ||
+        points > most)
+      return "it has more than 2^53 multiply-adds, which the model does not "
+             "count";
+  return "";
+}
+
 std::string ProblemChecker::checkLoops() const {
+  // Sets of loops are bit masks.
+  if (problem.loops.size() > 64)
+    return "the chain has " + std::to_string(problem.loops.size()) +
+           " loops; the model takes at most 64";
   for (const Loop &loop : problem.loops)
     if (loop.extent < 1)
       return "loop '" + loop.name + "' has extent " +

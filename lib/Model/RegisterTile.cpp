@@ -128,14 +128,19 @@ RegisterTile chimera::model::selectRegisterTile(const VectorUnit &unit,
 
 SmallVector<RegisterTile, 8>
 chimera::model::maximalRegisterTiles(const VectorUnit &unit) {
+  // With every register taken, a compiler that orders loads ahead of their use
+  // has to spill accumulators. A sixteenth of the file in reserve (two of 32,
+  // one of 16) prevents that on every processor in lib/Target; a test reads the
+  // assembly.
+  int64_t registers = unit.registers - divideCeilSigned(unit.registers, 16);
   SmallVector<RegisterTile, 8> tiles;
-  for (int64_t vectors = 1; 2 * vectors + 1 <= unit.registers; ++vectors) {
+  for (int64_t vectors = 1; 2 * vectors + 1 <= registers; ++vectors) {
     RegisterTile tile;
     tile.vectors = vectors;
     tile.depth = unrolledSteps;
-    tile.rows = (unit.registers - vectors - 1) / vectors;
+    tile.rows = (registers - vectors - 1) / vectors;
     // A second register lets a broadcast run ahead of the FMAs that use it.
-    int64_t left = unit.registers - tile.rows * vectors - vectors;
+    int64_t left = registers - tile.rows * vectors - vectors;
     tile.broadcasts = std::min<int64_t>({left, tile.rows, 2});
     if (!tiles.empty() && tiles.back().rows == tile.rows)
       tiles.pop_back();

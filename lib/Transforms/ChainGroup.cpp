@@ -120,15 +120,26 @@ static bool isBetween(Operation *op) {
          !linalgOp.hasIndexSemantics() && hasScalarBody(linalgOp);
 }
 
+/// True if `op` is a factor of a contraction, or is moved into one. A constant
+/// factor has to stay a tensor: as a number it would end up in the
+/// contraction's body.
+static bool isFactor(Operation *op) {
+  return llvm::any_of(op->getUses(), [](OpOperand &use) {
+    auto user = dyn_cast<linalg::LinalgOp>(use.getOwner());
+    return user && !user.isDpsInit(&use) &&
+           (!isParallel(user) || isMovement(user));
+  });
+}
+
 /// True if `op` makes or moves an operand, so that a chain should hold it even
 /// though no contraction comes before it. Tensors of constants stay outside
-/// unless they are one number repeated.
+/// unless they are one number repeated, and combined element by element.
 static bool isPreparation(Operation *op) {
   if (isa<tensor::EmptyOp, linalg::FillOp>(op))
     return true;
   DenseElementsAttr elements;
   if (matchPattern(op, m_Constant(&elements)))
-    return elements.isSplat();
+    return elements.isSplat() && !isFactor(op);
   if (matchPattern(op, m_Constant()))
     return true;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);

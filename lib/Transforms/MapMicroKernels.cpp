@@ -305,6 +305,9 @@ struct MapMicroKernelsPass
   using Base::Base;
 
   void runOnOperation() override {
+    // A wrong option is an error even where there is nothing to map.
+    if (failed(resolveTarget(getOperation(), target)))
+      return signalPassFailure();
     SmallVector<BlockOp> blocks;
     getOperation()->walk([&](BlockOp block) { blocks.push_back(block); });
     for (BlockOp block : blocks) {

@@ -36,10 +36,18 @@ using namespace chimera;
 
 namespace {
 
-/// What the model says of a chain, with the time it took to say so.
+/// What the model says of a chain on a machine, with the time it took to say
+/// so.
 struct Decision {
+  const model::Machine &machine;
+  model::SolveOptions options;
   model::Verdict verdict;
   std::chrono::nanoseconds planningTime;
+
+  /// True if every operator can run by itself.
+  bool canSplit(const ChainAnalysis &analysis) const {
+    return verdict.unfused.size() == analysis.operators.size();
+  }
 };
 
 struct SchedulePass : chimera::impl::SchedulePassBase<SchedulePass> {
@@ -68,7 +76,8 @@ static int64_t toNanoseconds(double seconds) {
 }
 
 /// The plan of a kernel that runs `plan`; `unfused` are the bytes per level of
-/// separate operators, `bound` the I/O lower bounds.
+/// separate operators, empty if there are no others to compare with; `bound`
+/// are the I/O lower bounds.
 static PlanAttr makePlan(MLIRContext *context, Verdict verdict,
                          StringRef reason, int64_t operators,
                          const model::Plan &plan, double unfusedSeconds,
@@ -76,11 +85,10 @@ static PlanAttr makePlan(MLIRContext *context, Verdict verdict,
                          ArrayRef<int64_t> unfused, ArrayRef<int64_t> bound) {
   SmallVector<LevelPlanAttr> levels;
   for (auto [index, level] : llvm::enumerate(plan.levels))
-    levels.push_back(LevelPlanAttr::get(context, level.name, level.bytes,
-                                        index < unfused.size() ? unfused[index]
-                                                               : level.bytes,
-                                        index < bound.size() ? bound[index] : 0,
-                                        level.capacityBytes, level.liveBytes));
+    levels.push_back(LevelPlanAttr::get(
+        context, level.name, level.bytes,
+        index < unfused.size() ? unfused[index] : level.bytes, bound[index],
+        level.capacityBytes, level.liveBytes));
   return PlanAttr::get(
       context, verdict, reason, operators, toNanoseconds(plan.seconds),
       toNanoseconds(unfusedSeconds), planningTime.count(), levels);
@@ -91,7 +99,12 @@ static remark::RemarkOpts named(StringRef name) {
 }
 
 /// Both plans in numbers: predicted times, and bytes per level.
-static std::string comparePlans(const model::Verdict &verdict) {
+static std::string comparePlans(const Decision &decision,
+                                const ChainAnalysis &analysis) {
+  const model::Verdict &verdict = decision.verdict;
+  if (!decision.canSplit(analysis))
+    return llvm::formatv("fused {0:F1} us, separate operators do not fit",
+                         verdict.fused->seconds * 1e6);
   std::string text =
       llvm::formatv("fused {0:F1} us, unfused {1:F1} us",
                     verdict.fused->seconds * 1e6, verdict.unfusedSeconds * 1e6);
@@ -114,13 +127,16 @@ void SchedulePass::applyFused(ChainOp chain, const ChainAnalysis &analysis,
       convertSchedule(&getContext(), plan.schedule, analysis));
   StringRef reason =
       verdict.fuse ? model::describe(verdict.reason) : "fused because asked to";
-  chain.setPlanAttr(makePlan(&getContext(), Verdict::Fused, reason,
-                             analysis.operators.size(), plan,
-                             verdict.unfusedSeconds, decision.planningTime,
-                             verdict.unfusedBytes, verdict.boundBytes));
+  bool canSplit = decision.canSplit(analysis);
+  chain.setPlanAttr(makePlan(
+      &getContext(), Verdict::Fused, reason, analysis.operators.size(), plan,
+      canSplit ? verdict.unfusedSeconds : plan.seconds, decision.planningTime,
+      canSplit ? ArrayRef(verdict.unfusedBytes) : ArrayRef<int64_t>(),
+      verdict.boundBytes));
   remark::passed(chain.getLoc(), named("fused"))
       << llvm::formatv("{0} operators fused: {1} ({2})",
-                       analysis.operators.size(), reason, comparePlans(verdict))
+                       analysis.operators.size(), reason,
+                       comparePlans(decision, analysis))
              .str();
 }
 
@@ -197,11 +213,14 @@ void SchedulePass::applySplit(ChainOp chain, const ChainAnalysis &analysis,
     FailureOr<ChainAnalysis> own = analyzeChain(single);
     assert(succeeded(own) && "an operator of a chain is a chain");
     single.setScheduleAttr(convertSchedule(&getContext(), plan.schedule, *own));
-    single.setPlanAttr(makePlan(&getContext(), Verdict::Split, reason, 1, plan,
-                                plan.seconds, decision.planningTime, {}, {}));
+    single.setPlanAttr(makePlan(
+        &getContext(), Verdict::Split, reason, 1, plan, plan.seconds,
+        decision.planningTime, {},
+        model::lowerBounds(own->problem, decision.machine, decision.options)));
   }
-  std::string numbers =
-      verdict.fused ? " (" + comparePlans(verdict) + ")" : std::string();
+  std::string numbers = verdict.fused
+                            ? " (" + comparePlans(decision, analysis) + ")"
+                            : std::string();
   remark::missed(chain.getLoc(), named("split"))
       << "operators run one by one: " + reason.str() + numbers;
   chain.getResult(0).replaceAllUsesWith(
@@ -224,10 +243,11 @@ LogicalResult SchedulePass::keepSchedule(ChainOp chain,
            << machine.name << "': " << llvm::toString(std::move(error));
   model::Plan plan =
       model::price(analysis.problem, machine, *schedule, options);
-  chain.setPlanAttr(makePlan(&getContext(), Verdict::Fused,
-                             "the schedule was given",
-                             analysis.operators.size(), plan, plan.seconds,
-                             std::chrono::nanoseconds(0), {}, {}));
+  chain.setPlanAttr(
+      makePlan(&getContext(), Verdict::Fused, "the schedule was given",
+               analysis.operators.size(), plan, plan.seconds,
+               std::chrono::nanoseconds(0), {},
+               model::lowerBounds(analysis.problem, machine, options)));
   remark::passed(chain.getLoc(), named("given"))
       << "the given schedule is kept";
   return success();
@@ -250,17 +270,16 @@ LogicalResult SchedulePass::schedule(ChainOp chain) {
     return keepSchedule(chain, *analysis, *machine, options);
 
   auto begin = std::chrono::steady_clock::now();
-  Decision decision;
+  Decision decision{*machine, options, {}, {}};
   decision.verdict = model::judge(analysis->problem, *machine, options);
   decision.planningTime = std::chrono::steady_clock::now() - begin;
 
   const model::Verdict &verdict = decision.verdict;
   bool wanted =
       fuse == FuseMode::Always || (fuse == FuseMode::Auto && verdict.fuse);
-  bool splittable = verdict.unfused.size() == analysis->operators.size();
   if (verdict.fused && wanted)
     applyFused(chain, *analysis, decision);
-  else if (splittable)
+  else if (decision.canSplit(*analysis))
     applySplit(chain, *analysis, decision);
   else
     remark::missed(chain.getLoc(), named("unfused"))
@@ -269,6 +288,14 @@ LogicalResult SchedulePass::schedule(ChainOp chain) {
 }
 
 void SchedulePass::runOnOperation() {
+  // A wrong option is an error even where there is nothing to plan.
+  if (failed(resolveTarget(getOperation(), target)))
+    return signalPassFailure();
+  if (threads < 0) {
+    getOperation()->emitError("'threads' must not be negative, got ")
+        << int64_t(threads);
+    return signalPassFailure();
+  }
   SmallVector<ChainOp> chains;
   getOperation()->walk([&](ChainOp chain) { chains.push_back(chain); });
   for (ChainOp chain : chains)

@@ -70,9 +70,9 @@ TEST(RegisterTile, FollowsTheBlock) {
   };
   using Shape = std::pair<int64_t, int64_t>;
   EXPECT_EQ(shape(48, 64), Shape(6, 4));
-  EXPECT_EQ(shape(50, 80), Shape(5, 5));
-  EXPECT_EQ(shape(28, 32), Shape(14, 2));
-  EXPECT_EQ(shape(18, 48), Shape(9, 3));
+  EXPECT_EQ(shape(50, 80), Shape(4, 5));
+  EXPECT_EQ(shape(28, 32), Shape(10, 2));
+  EXPECT_EQ(shape(18, 48), Shape(6, 3));
   EXPECT_EQ(shape(24, 32), Shape(12, 2));
   EXPECT_EQ(shape(8, 48), Shape(8, 3));
 }
@@ -82,8 +82,9 @@ TEST(RegisterTile, FollowsTheRegisterFile) {
   RegisterTile tile = selectRegisterTile(unit, 48, 16, 64);
   EXPECT_EQ(tile.rows, 6);
   EXPECT_EQ(tile.vectors, 2);
+  // 4 x 3 would leave no register in reserve.
   tile = selectRegisterTile(unit, 48, 24, 64);
-  EXPECT_EQ(tile.rows, 4);
+  EXPECT_EQ(tile.rows, 3);
   EXPECT_EQ(tile.vectors, 3);
 }
 

@@ -111,7 +111,8 @@ def Chimera_LevelPlanAttr : Chimera_Attr<"LevelPlan", "level_plan"> {
   let description = [{
     Bytes that cross the boundary outside the level with the chain's schedule,
     with separate operators, and in any schedule (an I/O lower bound); the
-    capacity of the level and how much of it the schedule uses, in bytes.
+    capacity of the level and how much of it the schedule uses, in bytes. A plan
+    that is not compared with another has its own bytes as `unfused`.
 
     Example: `#chimera.level_plan<"L2", predicted = 4194304, unfused = 20971520, bound = 4194304, capacity = 1048576, used = 524288>`
   }];
