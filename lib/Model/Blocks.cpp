@@ -129,12 +129,14 @@ double BlockSearch::chooseRegisterTile() {
   block.registerTile = RegisterTile();
   ArrayRef<unsigned> indices = pricer.registerTilesFor(rows, largest.vectors);
   SmallVector<double, 8> rough;
+  double least = std::numeric_limits<double>::infinity();
   for (unsigned index : indices) {
-    rough.push_back(0);
+    double cycles = 0;
     for (Arithmetic &arithmetic : operators)
-      rough.back() += roughCyclesOf(arithmetic, index) + arithmetic.epilogue;
+      cycles += roughCyclesOf(arithmetic, index) + arithmetic.epilogue;
+    rough.push_back(cycles);
+    least = std::min(least, cycles);
   }
-  double least = *min_element(rough);
   if (least > mostCycles)
     return least;
   // Only tiles that are as good up to rounding can be chosen in the end.
