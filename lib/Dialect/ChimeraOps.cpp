@@ -258,5 +258,20 @@ void MicroKernelOp::getEffects(
   }
 }
 
+bool chimera::multipliesAndAdds(Block &body) {
+  if (body.getNumArguments() != 3)
+    return false;
+  Value lhs = body.getArgument(0), rhs = body.getArgument(1),
+        accumulator = body.getArgument(2);
+  auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!add || (add.getLhs() != accumulator && add.getRhs() != accumulator))
+    return false;
+  Value product = add.getLhs() == accumulator ? add.getRhs() : add.getLhs();
+  auto mul = product.getDefiningOp<arith::MulFOp>();
+  return mul && mul.getType().isF32() &&
+         ((mul.getLhs() == lhs && mul.getRhs() == rhs) ||
+          (mul.getLhs() == rhs && mul.getRhs() == lhs));
+}
+
 #define GET_OP_CLASSES
 #include "Chimera/IR/ChimeraOps.cpp.inc"

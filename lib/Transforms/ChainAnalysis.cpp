@@ -38,26 +38,6 @@ static bool hasStaticF32Operands(linalg::LinalgOp op) {
   });
 }
 
-/// True if the body multiplies the two inputs and adds the product to the
-/// output, nothing else.
-static bool multipliesAndAdds(linalg::LinalgOp op) {
-  Block *body = op.getBlock();
-  auto yield = cast<linalg::YieldOp>(body->getTerminator());
-  auto add = yield.getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!add)
-    return false;
-  Value output = body->getArgument(2);
-  Value product = add.getLhs() == output ? add.getRhs() : add.getLhs();
-  if (add.getLhs() != output && add.getRhs() != output)
-    return false;
-  auto mul = product.getDefiningOp<arith::MulFOp>();
-  if (!mul)
-    return false;
-  Value lhs = body->getArgument(0), rhs = body->getArgument(1);
-  return (mul.getLhs() == lhs && mul.getRhs() == rhs) ||
-         (mul.getLhs() == rhs && mul.getRhs() == lhs);
-}
-
 bool chimera::isSupportedContraction(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
       op.getNumReductionLoops() == 0 || !op.hasPureTensorSemantics() ||
@@ -71,7 +51,7 @@ bool chimera::isSupportedContraction(linalg::LinalgOp op) {
   if (maps[2].getNumResults() == 0 ||
       maps[2].getNumResults() != op.getNumParallelLoops())
     return false;
-  return multipliesAndAdds(op);
+  return multipliesAndAdds(*op.getBlock());
 }
 
 bool chimera::isSupportedElementwise(linalg::LinalgOp op) {

@@ -44,6 +44,10 @@ class MicroKernelAttrInterface;
 
 namespace chimera {
 
+/// True if `body` takes two factors and an accumulator and ends with
+/// accumulator + factor * factor in f32 arithmetic, in any order of operands.
+bool multipliesAndAdds(mlir::Block &body);
+
 /// Attaches the bufferization of `chimera.micro_kernel` to the dialect.
 void registerBufferizableOpInterfaceExternalModels(
     mlir::DialectRegistry &registry);

@@ -94,24 +94,8 @@ void OuterProductEmitter::chooseDims() {
       outerDims.push_back(dim);
 }
 
-/// True if the body is `out + lhs * rhs` of scalars, in any order.
-static bool multipliesAndAdds(MicroKernelOp op) {
-  Block &body = op.getBody().front();
-  if (body.getNumArguments() != 3)
-    return false;
-  Value lhs = body.getArgument(0), rhs = body.getArgument(1),
-        output = body.getArgument(2);
-  auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!add || (add.getLhs() != output && add.getRhs() != output))
-    return false;
-  Value product = add.getLhs() == output ? add.getRhs() : add.getLhs();
-  auto mul = product.getDefiningOp<arith::MulFOp>();
-  return mul && ((mul.getLhs() == lhs && mul.getRhs() == rhs) ||
-                 (mul.getLhs() == rhs && mul.getRhs() == lhs));
-}
-
 LogicalResult OuterProductEmitter::emit() {
-  if (!multipliesAndAdds(op))
+  if (!multipliesAndAdds(op.getBody().front()))
     return failure();
   for (unsigned operand = 0; operand < maps.size(); ++operand)
     if (indexes(operand, vectorDim) && !isContiguous(operand))
