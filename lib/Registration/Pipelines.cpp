@@ -25,6 +25,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -64,10 +65,13 @@ static bool isUsedByMicroKernel(Value buffer) {
 static bool belongsOnStack(Value buffer) {
   constexpr int64_t maxBytes = 64 * 1024;
   auto type = cast<MemRefType>(buffer.getType());
-  return type.hasStaticShape() && type.getElementType().isIntOrFloat() &&
-         type.getNumElements() * type.getElementTypeBitWidth() / 8 <=
-             maxBytes &&
-         isUsedByMicroKernel(buffer);
+  if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return false;
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (int64_t size : type.getShape())
+    if (llvm::MulOverflow(bytes, size, bytes) || bytes > maxBytes)
+      return false;
+  return isUsedByMicroKernel(buffer);
 }
 
 /// Tensors to memrefs, on-chip buffers on the stack of the thread that uses
