@@ -133,6 +133,10 @@ private:
   ChainSets sets;
   Pricer pricer;
   bool operandsArePrivate = pricer.operandsArePrivate();
+  /// Strided operands are packed at least once each, by all threads together.
+  double leastPacking = pricer.unavoidablePacking([&](TensorId tensor) {
+    return sets.bytes[tensor];
+  }) / threads;
   /// The orders of each list of loops.
   std::map<LoopOrder, std::vector<LoopOrder>> orderCache;
   /// Loops that index every tensor, and the others.
@@ -434,7 +438,7 @@ void Solver::searchInnermost(const Schedule &outer) {
   Plan outerPlan = pricer.price(outer);
   for (const LevelCost &cost : ArrayRef(outerPlan.levels).drop_back())
     level.others.add(cost.seconds);
-  if (level.others.with(pricer.idealSeconds(outer)) >= limit())
+  if (level.others.with(pricer.idealSeconds(outer) + leastPacking) >= limit())
     return;
 
   LoopOrder loops = tiledLoops;
@@ -453,7 +457,7 @@ void Solver::searchInnermost(const Schedule &outer) {
   addOrders(level, loops);
   for (const Block &block : blocks) {
     // Blocks are sorted by arithmetic: no later one can be better either.
-    if (level.others.with(block.seconds) >= limit())
+    if (level.others.with(block.seconds + leastPacking) >= limit())
       break;
     tryBlock(level, block);
   }
@@ -487,9 +491,10 @@ void Solver::tryBlock(Innermost &level, const Block &block) {
     tryOrder(level, {&block, &order});
 }
 
-/// Estimates a candidate by its arithmetic and volumes. The full price adds
-/// packing and conflicts; it is computed at once if the estimate is the best so
-/// far, which soon gives a bar for the rest, and otherwise when all are known.
+/// Estimates a candidate by its arithmetic, its volumes and the packing that
+/// any plan has. The full price adds more packing and conflicts; it is computed
+/// at once if the estimate is the best so far, which soon gives a bar for the
+/// rest, and otherwise when all are known.
 void Solver::tryOrder(Innermost &level, Candidate candidate) {
   const InnerOrder &order = *candidate.order;
   if (order.shape.liveBytes(level.tiles) > order.capacityBytes)
@@ -497,7 +502,8 @@ void Solver::tryOrder(Innermost &level, Candidate candidate) {
   int64_t tasks = level.tasks * level.trips[order.parallel];
   double transfer = order.shape.volumeBytes(level.trips) /
                     pricer.bandwidth(tasks, innermost());
-  candidate.estimate = level.others.with(candidate.block->seconds, transfer);
+  candidate.estimate =
+      level.others.with(candidate.block->seconds + leastPacking, transfer);
   if (candidate.estimate < leastEstimate) {
     leastEstimate = candidate.estimate;
     priceCandidate(level, candidate);
