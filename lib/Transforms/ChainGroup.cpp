@@ -55,7 +55,7 @@ StringRef chimera::getText(MissedReason reason) {
     return "an operation that is not elementwise, or a contraction that is not "
            "supported, lies between it and the next contraction";
   case MissedReason::NoCommonLoop:
-    return "no parallel loop is common to it and its neighbours";
+    return "no loop that all could run in is common to it and its neighbours";
   case MissedReason::NotNormalized:
     return "the operations between it and its neighbours do not reduce to one "
            "elementwise operation on the result of each contraction";

@@ -68,8 +68,18 @@ static ChainOp cloneIntoChain(ArrayRef<Operation *> group) {
   return chain;
 }
 
+/// What the contractions of a chain must have in common.
+enum class CommonLoop {
+  /// A loop that is parallel for all of them.
+  Parallel,
+  /// Any loop. Vector-matrix products have no more than the loop that one
+  /// produces and the next reduces.
+  Any
+};
+
 /// What keeps `chain` with `numContractions` from being one, if anything.
-static MissedReason check(ChainOp chain, size_t numContractions) {
+static MissedReason check(ChainOp chain, size_t numContractions,
+                          CommonLoop wanted) {
   for (Type type : chain->getOperandTypes())
     if (!getElementTypeOrSelf(type).isF32())
       return MissedReason::NotNormalized;
@@ -78,7 +88,8 @@ static MissedReason check(ChainOp chain, size_t numContractions) {
     return MissedReason::NotNormalized;
   const model::ChainProblem &problem = analysis->problem;
   for (model::LoopId loop = 0; loop < problem.loops.size(); ++loop)
-    if (problem.isShared(loop) && !problem.isReduction(loop))
+    if (problem.isShared(loop) &&
+        (wanted == CommonLoop::Any || !problem.isReduction(loop)))
       return MissedReason::None;
   return MissedReason::NoCommonLoop;
 }
@@ -89,8 +100,8 @@ namespace {
 /// the chain that was built for them.
 class Attempt {
 public:
-  Attempt(ContractionRun run, ArrayRef<Operation *> tail)
-      : run(std::move(run)), tail(tail) {}
+  Attempt(ContractionRun run, ArrayRef<Operation *> tail, CommonLoop wanted)
+      : run(std::move(run)), tail(tail), wanted(wanted) {}
 
   /// Builds the chain beside the original operations. The reason says why there
   /// is none.
@@ -103,6 +114,7 @@ public:
 private:
   ContractionRun run;
   ArrayRef<Operation *> tail;
+  CommonLoop wanted;
   SmallVector<Operation *> group;
   FormedChain formed;
 };
@@ -117,7 +129,7 @@ MissedReason Attempt::build() {
     return MissedReason::NotNormalized;
   }
   formed = moveBoundaryOut(chain);
-  MissedReason reason = check(formed.chain, run.size());
+  MissedReason reason = check(formed.chain, run.size(), wanted);
   if (reason != MissedReason::None)
     formed.erase();
   return reason;
@@ -145,9 +157,10 @@ public:
 
 private:
   void formChains(ArrayRef<linalg::LinalgOp> candidates);
-  void formChainsOfRun(const ContractionRun &run);
-  bool formChain(const ContractionRun &run);
-  ContractionRun findLongestStart(ArrayRef<linalg::LinalgOp> run);
+  bool formChainsOfRun(const ContractionRun &run, CommonLoop wanted);
+  bool formChain(const ContractionRun &run, CommonLoop wanted);
+  ContractionRun findLongestStart(ArrayRef<linalg::LinalgOp> run,
+                                  CommonLoop wanted);
   void note(ArrayRef<linalg::LinalgOp> run, MissedReason reason);
   void reportMissed();
 
@@ -173,11 +186,11 @@ void FormChainsPass::reportMissed() {
 }
 
 /// Forms a chain of exactly `run`, with as much as possible of what follows it.
-bool FormChainsPass::formChain(const ContractionRun &run) {
+bool FormChainsPass::formChain(const ContractionRun &run, CommonLoop wanted) {
   SmallVector<Operation *> tail = getTail(run.back());
   MissedReason reason = MissedReason::None;
   for (size_t length = tail.size() + 1; length-- > 0;) {
-    Attempt attempt(run, ArrayRef(tail).take_front(length));
+    Attempt attempt(run, ArrayRef(tail).take_front(length), wanted);
     reason = attempt.build();
     if (reason != MissedReason::None)
       continue;
@@ -194,8 +207,8 @@ bool FormChainsPass::formChain(const ContractionRun &run) {
 
 /// The longest part of `run` that forms a chain and holds the first
 /// contraction. Empty if there is none.
-ContractionRun
-FormChainsPass::findLongestStart(ArrayRef<linalg::LinalgOp> run) {
+ContractionRun FormChainsPass::findLongestStart(ArrayRef<linalg::LinalgOp> run,
+                                                CommonLoop wanted) {
   ContractionRun longest;
   llvm::SetVector<Operation *> allowed;
   for (linalg::LinalgOp last : run) {
@@ -203,7 +216,7 @@ FormChainsPass::findLongestStart(ArrayRef<linalg::LinalgOp> run) {
     ContractionRun part = getContractionsReaching(last, allowed);
     if (part.size() < 2 || part.front() != run.front())
       continue;
-    Attempt attempt(part, {});
+    Attempt attempt(part, {}, wanted);
     if (MissedReason reason = attempt.build(); reason != MissedReason::None) {
       // Whatever comes later would hold this part.
       note(part, reason);
@@ -216,18 +229,25 @@ FormChainsPass::findLongestStart(ArrayRef<linalg::LinalgOp> run) {
 }
 
 /// Forms one chain of all of `run` if possible, else several of parts of it,
-/// earlier ones first.
-void FormChainsPass::formChainsOfRun(const ContractionRun &run) {
-  if (formChain(run) || run.size() == 2)
-    return;
+/// earlier ones first. False if there is none.
+bool FormChainsPass::formChainsOfRun(const ContractionRun &run,
+                                     CommonLoop wanted) {
+  if (formChain(run, wanted))
+    return true;
+  if (run.size() == 2)
+    return false;
+  bool formed = false;
   llvm::SetVector<linalg::LinalgOp> remaining(run.begin(), run.end());
   while (remaining.size() > 1) {
-    ContractionRun part = findLongestStart(remaining.getArrayRef());
-    if (part.empty() || !formChain(part))
+    ContractionRun part = findLongestStart(remaining.getArrayRef(), wanted);
+    if (!part.empty() && formChain(part, wanted))
+      formed = true;
+    else
       part = {remaining.front()};
     for (linalg::LinalgOp op : part)
       remaining.remove(op);
   }
+  return formed;
 }
 
 /// Forms the chains among `candidates`, the supported contractions of a block.
@@ -238,8 +258,8 @@ void FormChainsPass::formChains(ArrayRef<linalg::LinalgOp> candidates) {
     if (explain && run.size() == 1)
       note(run, explainNeighbours(run.front()));
   for (const ContractionRun &run : runs)
-    if (run.size() > 1)
-      formChainsOfRun(run);
+    if (run.size() > 1 && !formChainsOfRun(run, CommonLoop::Parallel))
+      formChainsOfRun(run, CommonLoop::Any);
 }
 
 void FormChainsPass::runOnOperation() {
