@@ -75,7 +75,9 @@ public:
 
 private:
   /// Part of the stages' time that the slowest stage does not hide. It keeps
-  /// the solver from wasting bandwidth where the arithmetic is the limit.
+  /// the solver from wasting bandwidth where the arithmetic is the limit. Not
+  /// measured: chosen so that short attention chains, whose plans come out
+  /// within one per cent of each other, are fused.
   static constexpr double exposedShare = 0.2;
 
   double longest = 0, sum = 0;

@@ -77,11 +77,11 @@ public:
 
   /// An empty string if nothing is wrong.
   std::string run() const;
+  std::string checkParallel() const;
 
 private:
   std::string checkLevels() const;
   std::string checkOrders() const;
-  std::string checkParallel() const;
   std::string checkPacked() const;
   std::string checkRegisters() const;
   std::string checkCapacities() const;
@@ -203,10 +203,18 @@ std::string ScheduleChecker::checkCapacities() const {
 
 } // namespace
 
-Error chimera::model::verify(const ChainProblem &problem,
-                             const Machine &machine, const Schedule &schedule) {
-  std::string error = ScheduleChecker(problem, machine, schedule).run();
+static Error toError(const std::string &error) {
   if (error.empty())
     return Error::success();
   return createStringError(Twine(error));
+}
+
+Error chimera::model::verify(const ChainProblem &problem,
+                             const Machine &machine, const Schedule &schedule) {
+  return toError(ScheduleChecker(problem, machine, schedule).run());
+}
+
+Error chimera::model::verifyParallel(const ChainProblem &problem,
+                                     const Schedule &schedule) {
+  return toError(ScheduleChecker(problem, Machine(), schedule).checkParallel());
 }

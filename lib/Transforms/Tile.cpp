@@ -74,6 +74,7 @@ private:
                     Value destination);
   Value buildParallel(const Position &position, Value destination);
   Value buildOperators(const Position &position, Value destination);
+  Value buildBuffer(unsigned op, const Position &position);
   Value buildSubtree(unsigned op, unsigned depth, const Position &position,
                      Value destination, bool initialised);
   Value buildLoop(const model::NestLoop &loop, const Position &position,
@@ -316,38 +317,42 @@ Value TreeBuilder::buildShared(unsigned depth, const Position &position,
 /// buffers the size the path leaves them.
 Value TreeBuilder::buildOperators(const Position &position, Value destination) {
   Position current = position;
-  Value result;
-  for (unsigned op = 0; op <= lastOperator(); ++op) {
-    bool isLast = op == lastOperator();
-    model::TensorId output = problem.operators[op].output;
-    if (isLast) {
-      bool initialised =
-          llvm::any_of(tree.shared, [&](const model::NestLoop &loop) {
-            return isReductionOf(op, loop.loop);
-          });
-      return buildSubtree(op, 0, current, destination, initialised);
-    }
-    SmallVector<int64_t> shape;
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-    for (model::LoopId dim : problem.tensors[output].dims)
-      shape.push_back(*llvm::max_element(position.possible[dim]));
-    describeSlice(output, problem.loops.size(), OpFoldResult(), position,
-                  offsets, sizes, strides);
-    Value buffer;
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(
-          getBufferScope(builder.getInsertionBlock()->getParentOp()));
-      buffer =
-          tensor::EmptyOp::create(builder, loc(), shape, builder.getF32Type());
-    }
-    if (llvm::any_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
-      buffer = tensor::ExtractSliceOp::create(builder, loc(), buffer, offsets,
-                                              sizes, strides);
-    result = buildSubtree(op, 0, current, buffer, /*initialised=*/false);
-    current.tensors[output] = buildEpilogue(op, current, result);
+  unsigned last = lastOperator();
+  for (unsigned op = 0; op < last; ++op) {
+    Value result = buildSubtree(op, 0, current, buildBuffer(op, position),
+                                /*initialised=*/false);
+    current.tensors[problem.operators[op].output] =
+        buildEpilogue(op, current, result);
   }
-  return result;
+  bool initialised =
+      llvm::any_of(tree.shared, [&](const model::NestLoop &loop) {
+        return isReductionOf(last, loop.loop);
+      });
+  return buildSubtree(last, 0, current, destination, initialised);
+}
+
+/// The buffer of an intermediate: created once for all iterations, cut down to
+/// the extents of this one.
+Value TreeBuilder::buildBuffer(unsigned op, const Position &position) {
+  model::TensorId output = problem.operators[op].output;
+  SmallVector<int64_t> shape;
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+  for (model::LoopId dim : problem.tensors[output].dims)
+    shape.push_back(*llvm::max_element(position.possible[dim]));
+  describeSlice(output, problem.loops.size(), OpFoldResult(), position, offsets,
+                sizes, strides);
+  Value buffer;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(
+        getBufferScope(builder.getInsertionBlock()->getParentOp()));
+    buffer =
+        tensor::EmptyOp::create(builder, loc(), shape, builder.getF32Type());
+  }
+  if (llvm::none_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
+    return buffer;
+  return tensor::ExtractSliceOp::create(builder, loc(), buffer, offsets, sizes,
+                                        strides);
 }
 
 Value TreeBuilder::buildSubtree(unsigned op, unsigned depth,
@@ -551,6 +556,13 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
           convertSchedule(chain, *chain.getSchedule(), *analysis);
       if (failed(schedule))
         return signalPassFailure();
+      // The schedule may be written by hand and never have met a target.
+      if (llvm::Error error =
+              model::verifyParallel(analysis->problem, *schedule)) {
+        chain.emitError("schedule cannot run: ")
+            << llvm::toString(std::move(error));
+        return signalPassFailure();
+      }
       Value result = TreeBuilder(chain, *analysis, *schedule).build();
       chain.getResult(0).replaceAllUsesWith(result);
       chain.erase();

@@ -19,8 +19,9 @@
 //   P = m, k, l, n:  for m { for k { for l { GEMM1 } }
 //                            for l { for n { GEMM2 } } }
 //
-// The same rule is used by the evaluation, by the simulation and by the pass
-// that generates the loops, so what is counted is what runs.
+// `buildLoopTree` applies the rule for the simulation and for the pass that
+// generates the loops; the evaluation applies it in closed form, and is tested
+// against the simulation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,6 +99,11 @@ llvm::SmallVector<int64_t, 6> tilesAt(const ChainProblem &problem,
 /// level's usable capacity, a register tile above the register file.
 llvm::Error verify(const ChainProblem &problem, const Machine &machine,
                    const Schedule &schedule);
+
+/// The part of `verify` that needs no machine and whose violation would make
+/// wrong code: parallel loops that are not a prefix, not shared or a reduction.
+llvm::Error verifyParallel(const ChainProblem &problem,
+                           const Schedule &schedule);
 
 } // namespace chimera::model
 
