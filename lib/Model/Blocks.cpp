@@ -20,17 +20,26 @@ using namespace chimera::model;
 /// Marks cycles that are not computed yet.
 static constexpr double unknown = -1;
 
-BlockSearch::BlockSearch(const ChainProblem &problem, const VectorUnit &unit,
+BlockSearch::BlockSearch(const ChainProblem &problem, const Machine &machine,
                          const Pricer &pricer, ArrayRef<LoopTiles> loops,
                          ArrayRef<PartList> parts)
-    : problem(problem), unit(unit), pricer(pricer), loops(loops),
+    : problem(problem), machine(machine), pricer(pricer), loops(loops),
       parts(parts.begin(), parts.end()) {
   for (const PartList &list : parts)
     tiles.push_back(list.front().size);
   for (const LoopTiles &entry : loops)
-    tiles[entry.loop] = entry.tiles.back();
+    setParts(entry, entry.tiles.size() - 1);
   for (const Operator &op : problem.operators)
     addOperator(op);
+}
+
+void BlockSearch::setParts(const LoopTiles &entry, size_t index) {
+  parts[entry.loop] = entry.parts[index];
+  tiles[entry.loop] = entry.tiles[index];
+  for (const LoopTiles::Follower &follower : entry.followers) {
+    parts[follower.loop] = follower.parts[index];
+    tiles[follower.loop] = follower.parts[index].front().size;
+  }
 }
 
 void BlockSearch::addOperator(const Operator &op) {
@@ -38,16 +47,32 @@ void BlockSearch::addOperator(const Operator &op) {
   arithmetic.op = &op;
   arithmetic.epilogue = pricer.epilogueCycles(op);
   for (LoopId loop : op.loops)
-    if (!problem.indexes(op.output, loop))
+    if (!op.output.hasLoop(loop))
       arithmetic.reductions.push_back(loop);
-  size_t size = pricer.getRegisterTiles().size();
+  auto isKernelLoop = [&](LoopId loop) {
+    return loop == op.rowLoop || loop == op.vectorLoop;
+  };
+  size_t size = pricer.getRegisterTiles().size(), roughSize = size;
   for (const auto &[place, entry] : enumerate(loops)) {
-    if (!op.hasLoop(entry.loop))
+    bool concerns =
+        op.hasLoop(entry.loop) ||
+        any_of(entry.followers, [&](const LoopTiles::Follower &follower) {
+          return op.hasLoop(follower.loop);
+        });
+    if (!concerns)
       continue;
     arithmetic.stride[place] = size;
     size *= entry.tiles.size();
+    bool shapes = isKernelLoop(entry.loop) ||
+                  any_of(entry.followers, [&](const LoopTiles::Follower &f) {
+                    return isKernelLoop(f.loop);
+                  });
+    if (!shapes)
+      continue;
+    arithmetic.roughStride[place] = roughSize;
+    roughSize *= entry.tiles.size();
   }
-  arithmetic.rough.assign(size, unknown);
+  arithmetic.rough.resize(roughSize);
   arithmetic.cycles.assign(size, unknown);
   operators.push_back(std::move(arithmetic));
 }
@@ -58,8 +83,8 @@ std::vector<Block> BlockSearch::run(int64_t capacityBytes, double share,
   this->share = share;
   this->others = others;
   this->limit = limit;
-  mostCycles =
-      others.room(limit * (1 + cutOffMargin)) * unit.cyclesPerSecond / share;
+  mostCycles = others.room(limit * (1 + cutOffMargin)) *
+               pricer.cyclesPerSecond() / share;
   if (fits())
     extend(0);
   sort(blocks, [](const Block &left, const Block &right) {
@@ -74,31 +99,35 @@ void BlockSearch::extend(unsigned place) {
     return finish();
   const LoopTiles &entry = loops[place];
   for (size_t index = 0; index < entry.tiles.size(); ++index) {
-    tiles[entry.loop] = entry.tiles[index];
+    setParts(entry, index);
     // If the smallest tiles of the other loops leave no room, no others do.
     if (!fits())
       continue;
-    parts[entry.loop] = entry.parts[index];
     block.choice[place] = index;
     if (index > 0)
       block.cut |= bitOf(place);
     extend(place + 1);
     block.cut &= ~bitOf(place);
   }
-  tiles[entry.loop] = entry.tiles.back();
+  setParts(entry, entry.tiles.size() - 1);
 }
 
 /// A block's own tiles must fit, whatever the order.
 bool BlockSearch::fits() const {
-  auto bytesOf = [&](TensorId tensor) {
-    int64_t bytes = problem.tensors[tensor].elementBytes;
-    for (LoopId loop : problem.tensors[tensor].dims)
-      bytes *= tiles[loop];
+  auto bytesOf = [&](const Access &access) {
+    const Tensor &tensor = problem.tensors[access];
+    int64_t bytes = tensor.elementBytes;
+    for (auto [index, size] : zip(access.indices, tensor.shape)) {
+      int64_t extent = 1;
+      for (const Term &term : index.terms)
+        extent += term.factor * (tiles[term.loop] - 1);
+      bytes *= std::min(extent, size);
+    }
     return bytes;
   };
   return all_of(problem.operators, [&](const Operator &op) {
     int64_t bytes = bytesOf(op.output);
-    for (TensorId input : op.inputs)
+    for (const Access &input : op.inputs)
       bytes += bytesOf(input);
     return bytes <= capacityBytes;
   });
@@ -108,7 +137,7 @@ void BlockSearch::finish() {
   double cycles = chooseRegisterTile();
   if (block.registerTile.rows == 0)
     return;
-  block.seconds = cycles * share / unit.cyclesPerSecond;
+  block.seconds = cycles * share / pricer.cyclesPerSecond();
   if (others.with(block.seconds) >= limit)
     return;
   block.index = blocks.size();
@@ -124,10 +153,11 @@ double BlockSearch::chooseRegisterTile() {
     if (op.rowLoop != op.vectorLoop)
       rows = std::max(rows, tiles[op.rowLoop]);
   }
-  largest.rows = rows;
-  largest.vectors = divideCeilSigned(columns, unit.lanes);
+  largest.rows = divideCeilSigned(rows, pricer.rowUnit());
+  largest.vectors = divideCeilSigned(columns, pricer.columnUnit());
   block.registerTile = RegisterTile();
-  ArrayRef<unsigned> indices = pricer.registerTilesFor(rows, largest.vectors);
+  ArrayRef<unsigned> indices =
+      pricer.registerTilesFor(largest.rows, largest.vectors);
   SmallVector<double, 8> rough;
   double least = std::numeric_limits<double>::infinity();
   for (unsigned index : indices) {
@@ -179,18 +209,18 @@ double BlockSearch::chooseAmong(ArrayRef<unsigned> registerTiles) {
   return best;
 }
 
-size_t BlockSearch::keyOf(const Arithmetic &arithmetic,
+size_t BlockSearch::keyOf(const Strides &strides,
                           unsigned registerTile) const {
   size_t key = registerTile;
   for (unsigned place = 0; place < loops.size(); ++place)
-    key += arithmetic.stride[place] * block.choice[place];
+    key += strides[place] * block.choice[place];
   return key;
 }
 
 /// The cycles of an operator with the tiles at hand. They are those of the
 /// whole register tile: a block smaller than that is one part either way.
 double BlockSearch::cyclesOf(Arithmetic &arithmetic, unsigned registerTile) {
-  double &cycles = arithmetic.cycles[keyOf(arithmetic, registerTile)];
+  double &cycles = arithmetic.cycles[keyOf(arithmetic.stride, registerTile)];
   if (cycles == unknown)
     cycles = pricer.operatorCycles(*arithmetic.op, parts,
                                    pricer.getRegisterTiles()[registerTile]);
@@ -199,25 +229,27 @@ double BlockSearch::cyclesOf(Arithmetic &arithmetic, unsigned registerTile) {
 
 double BlockSearch::roughCyclesOf(Arithmetic &arithmetic,
                                   unsigned registerTile) {
-  double &cycles = arithmetic.rough[keyOf(arithmetic, registerTile)];
-  if (cycles != unknown)
-    return cycles;
+  if (machine.matrix)
+    return cyclesOf(arithmetic, registerTile);
   const Operator &op = *arithmetic.op;
-  const RegisterTile &tile = pricer.getRegisterTiles()[registerTile];
-  PartList vectors;
-  for (Parts column : parts[op.vectorLoop])
-    vectors.push_back(
-        {divideCeilSigned(column.size, unit.lanes), column.count});
   const Parts oneRow = {1, 1};
   ArrayRef<Parts> rows = oneRow;
   if (op.rowLoop != op.vectorLoop)
     rows = parts[op.rowLoop];
+  std::optional<Pricer::RoughCycles> &rough =
+      arithmetic.rough[keyOf(arithmetic.roughStride, registerTile)];
+  if (!rough) {
+    const RegisterTile &tile = pricer.getRegisterTiles()[registerTile];
+    PartList vectors;
+    for (Parts column : parts[op.vectorLoop])
+      vectors.push_back({divideCeilSigned(column.size, machine.unit.lanes),
+                         column.count});
+    rough = pricer.roughCycles(op, shareEvenly(rows, tile.rows),
+                               shareEvenly(vectors, tile.vectors));
+  }
   int64_t depths = 1;
   for (LoopId loop : arithmetic.reductions)
     depths *= countOf(parts[loop]);
-  int64_t blocks = countOf(rows) * countOf(vectors) * depths;
-  cycles =
-      pricer.roughCycles(op, shareEvenly(rows, tile.rows),
-                         shareEvenly(vectors, tile.vectors), blocks, depths);
-  return cycles;
+  return rough->of(countOf(rows) * countOf(parts[op.vectorLoop]) * depths,
+                   depths);
 }

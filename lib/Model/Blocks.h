@@ -25,7 +25,7 @@
 namespace chimera::model {
 
 /// Loops that are cut into tiles.
-inline constexpr unsigned mostTiledLoops = 5;
+inline constexpr unsigned mostTiledLoops = 8;
 
 /// A loop with the tiles it may have, its whole size first, and the trips and
 /// parts each of them makes of the loop.
@@ -33,6 +33,13 @@ struct LoopTiles {
   LoopId loop = 0;
   llvm::SmallVector<int64_t, 16> tiles, trips;
   llvm::SmallVector<PartList, 16> parts;
+  /// A derived loop that is cut along with it, with the parts each tile makes
+  /// of it; overlap of windows is left out.
+  struct Follower {
+    LoopId loop = 0;
+    llvm::SmallVector<PartList, 16> parts;
+  };
+  llvm::SmallVector<Follower, 1> followers;
 };
 
 struct Block {
@@ -50,7 +57,7 @@ class BlockSearch {
 public:
   /// Blocks are made of the tiles in `loops`; the other loops have the parts
   /// `parts`.
-  BlockSearch(const ChainProblem &problem, const VectorUnit &unit,
+  BlockSearch(const ChainProblem &problem, const Machine &machine,
               const Pricer &pricer, llvm::ArrayRef<LoopTiles> loops,
               llvm::ArrayRef<PartList> parts);
 
@@ -66,25 +73,30 @@ private:
     const Operator *op = nullptr;
     llvm::SmallVector<LoopId, 4> reductions;
     /// The distance of neighbouring tiles of each loop in `cycles`; zero for
-    /// loops the operator does not have.
+    /// loops that do not concern the operator.
     std::array<size_t, mostTiledLoops> stride = {};
-    /// Cycles by tiles and register tile, rough and exact, or unknown.
-    std::vector<double> rough, cycles;
+    /// The same for loops that make its rows and vectors, in `rough`.
+    std::array<size_t, mostTiledLoops> roughStride = {};
+    /// Cycles by tiles and register tile, exact and rough, or unknown.
+    std::vector<double> cycles;
+    std::vector<std::optional<Pricer::RoughCycles>> rough;
     double epilogue = 0;
   };
 
   void addOperator(const Operator &op);
   void extend(unsigned place);
+  void setParts(const LoopTiles &entry, size_t index);
   bool fits() const;
   void finish();
   double chooseRegisterTile();
   double chooseAmong(llvm::ArrayRef<unsigned> registerTiles);
-  size_t keyOf(const Arithmetic &arithmetic, unsigned registerTile) const;
+  using Strides = std::array<size_t, mostTiledLoops>;
+  size_t keyOf(const Strides &strides, unsigned registerTile) const;
   double roughCyclesOf(Arithmetic &arithmetic, unsigned registerTile);
   double cyclesOf(Arithmetic &arithmetic, unsigned registerTile);
 
   const ChainProblem &problem;
-  const VectorUnit &unit;
+  const Machine &machine;
   const Pricer &pricer;
   llvm::ArrayRef<LoopTiles> loops;
   llvm::SmallVector<llvm::ArrayRef<Parts>, 6> parts;

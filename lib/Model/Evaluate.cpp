@@ -1,4 +1,4 @@
-//===- Evaluate.cpp - Volume and live set in closed form ------------------===//
+//===- Evaluate.cpp - Closed-form volume and live set ---------------------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,31 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The heart of the model. Every tensor has one buffer per level, and the buffer
-// belongs to the body of the innermost loop that indexes the tensor: it is
-// filled when the body is entered and written back when it is left. So the
-// loops inside that body cost nothing, the loops that index the tensor walk
-// over it once together, and every other loop around repeats the walk. Parts
-// are clipped at the edges, so a walk moves the tensor's size and never more.
+// Volume in products of sums, without walking blocks. All parts of one
+// traversal of a tensor make up the tensor, so a traversal moves its size
+// (with the overlap of windows counted as often as it is read), and
 //
-// An intermediate has one buffer for all levels: the one that the shared path
-// of the whole schedule leaves room for.
-//
-// Operands of an epilogue are streamed: their volume counts, but they occupy no
-// buffer.
-//
-// The loops at the end of an order may be left open: then the result is not a
-// number but a formula over their trips and tiles.
+//   volume = product over all axes of the sum, over the loops on the axis down
+//            to the body the buffer belongs to, of the part's length; an axis
+//            the tensor does not have contributes the number of its parts.
 //
 //===----------------------------------------------------------------------===//
 
-#include "OrderShape.h"
+#include "Evaluator.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
-
-#include <cassert>
-#include <limits>
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 using namespace chimera::model;
@@ -42,433 +31,452 @@ int64_t Evaluation::volumeBytes() const {
   return bytes;
 }
 
+Transfer chimera::model::transferInto(const MemoryLevel &level) {
+  return {level.burstBytes, level.buffers};
+}
+
+static std::vector<Path> pathsOf(const ChainProblem &problem,
+                                 const LoopNest &tree) {
+  std::vector<Path> paths;
+  for (unsigned op = 0; op < problem.operators.size(); ++op)
+    paths.emplace_back(tree, op);
+  return paths;
+}
+
+Evaluator::Evaluator(const ChainStructure &structure, const Schedule &schedule,
+                     unsigned level, const Transfer &transfer)
+    : structure(structure), problem(structure.getProblem()), schedule(schedule),
+      level(level), transfer(transfer),
+      here(structure, buildLoopTree(structure, schedule, level)) {
+  unsigned innermost = schedule.levels.size() - 1;
+  if (level != innermost)
+    whole.emplace(structure, buildLoopTree(structure, schedule, innermost));
+  // What rolls is decided by the loops of all levels; those of the levels down
+  // to this one come first on every path.
+  for (unsigned op = 0; op < problem.operators.size(); ++op) {
+    here.rollingSteps.push_back(
+        findRollingSteps(structure, treeOfAll().paths, op, schedule.rolling));
+    if (whole)
+      whole->rollingSteps.push_back(here.rollingSteps.back());
+  }
+}
+
+Evaluator::Tree::Tree(const ChainStructure &structure, LoopNest nest)
+    : nest(std::move(nest)),
+      paths(pathsOf(structure.getProblem(), this->nest)) {}
+
 //===----------------------------------------------------------------------===//
-// Sets and formulas
+// Products over axes
 //===----------------------------------------------------------------------===//
 
-static bool contains(LoopSet set, LoopId loop) { return set & bitOf(loop); }
-
-static LoopSet setOf(ArrayRef<LoopId> loops) {
-  LoopSet set = 0;
-  for (LoopId loop : loops)
-    set |= bitOf(loop);
-  return set;
+/// The dimension of which a part takes whole units: the longest of those along
+/// which neighbours are neighbours in memory.
+static std::optional<unsigned> contiguousDim(const Tensor &tensor) {
+  std::optional<unsigned> longest;
+  unsigned rank = tensor.shape.size();
+  if (tensor.strides.empty())
+    return rank ? std::optional(rank - 1) : std::nullopt;
+  for (unsigned dim = 0; dim < rank; ++dim)
+    if (tensor.strides[dim] == 1 &&
+        (!longest || tensor.shape[dim] >= tensor.shape[*longest]))
+      longest = dim;
+  return longest;
 }
 
-ChainSets::ChainSets(const ChainProblem &problem) : problem(problem) {
-  assert(problem.loops.size() <= 64 && "too many loops for a set");
-  shared = ~LoopSet(0);
-  for (const Operator &op : problem.operators) {
-    operators.push_back(setOf(op.loops));
-    shared &= operators.back();
+std::vector<MeasuredAxis> Evaluator::axesOf(const Tree &tree,
+                                            const Parts &parts) const {
+  const auto &[access, op, extent] = parts;
+  const Tensor &tensor = problem.tensors[access];
+  const Path &path = tree.paths[op];
+  std::optional<unsigned> contiguous;
+  if (extent.unitBytes > 1)
+    contiguous = contiguousDim(tensor);
+  std::vector<MeasuredAxis> axes(structure.numAxes());
+  for (const auto &[place, index] : enumerate(access.indices)) {
+    unsigned axis =
+        index.terms.empty() ? 0 : structure.axisOf(index.terms[0].loop);
+    MeasuredDim dim{&index, tensor.shape[place]};
+    if (place == contiguous) {
+      dim.elementBytes = extent.elementBytes;
+      dim.unitBytes = extent.unitBytes;
+    }
+    axes[axis].dims.push_back(dim);
   }
-  for (const Tensor &tensor : problem.tensors) {
-    tensors.push_back(setOf(tensor.dims));
-    if (tensor.role == Role::Intermediate)
-      shared &= tensors.back();
-    int64_t size = tensor.elementBytes;
-    for (LoopId loop : tensor.dims)
-      size *= problem.loops[loop].extent;
-    bytes.push_back(size);
+  bool isFresh = extent.fresh < extent.end;
+  LoopSet affecting = isFresh ? affectingLoops(access, path) : 0;
+  for (MeasuredAxis &axis : axes) {
+    axis.end = extent.end;
+    axis.fresh = std::min(extent.fresh, extent.end);
+    axis.affecting = affecting;
+    if (extent.isNeed)
+      axis.neededOf = op;
   }
+  if (extent.rolls && extent.end > 0) {
+    // Only what moves along a single dimension leaves a box behind.
+    const Path::Step &last = path.steps[extent.end - 1];
+    auto moves = [&](const Index &index) {
+      return any_of(index.terms, [&](const Term &term) {
+        return contains(structure.dependencies(term.loop, last.group),
+                        last.loop);
+      });
+    };
+    if (count_if(access.indices, moves) == 1)
+      axes[structure.axisOf(last.loop)].rollsAt = extent.end - 1;
+  }
+  return axes;
 }
 
-void SubsetProducts::assign(ArrayRef<int64_t> values) {
-  products.resize_for_overwrite(size_t(1) << values.size());
-  products[0] = 1;
-  size_t known = 1;
-  for (int64_t value : values) {
-    for (size_t subset = 0; subset < known; ++subset)
-      products[known + subset] = products[subset] * value;
-    known *= 2;
-  }
-}
-
-/// Parts into which `size` falls when it is cut by `tiles`, one inside the
-/// other: an outer edge part is smaller and so has fewer inner parts.
-static int64_t countParts(int64_t size, ArrayRef<int64_t> tiles) {
-  if (tiles.empty())
+/// What an element takes by itself: the size goes with the contiguous dimension
+/// if that comes in units.
+int64_t Evaluator::elementFactor(const Parts &parts) const {
+  const Extent &extent = parts.extent;
+  if (extent.unitBytes > 1 && contiguousDim(problem.tensors[parts.access]))
     return 1;
-  int64_t tile = tiles.front();
-  if (size <= tile)
-    return countParts(size, tiles.drop_front());
-  int64_t parts = size / tile * countParts(tile, tiles.drop_front());
-  if (int64_t edge = size % tile)
-    parts += countParts(edge, tiles.drop_front());
-  return parts;
+  return alignTo(extent.elementBytes, extent.unitBytes);
 }
 
-int64_t chimera::model::countTrips(const ChainProblem &problem,
-                                   const Schedule &schedule, unsigned level,
-                                   LoopId loop, int64_t tile) {
-  SmallVector<int64_t, 4> cuts;
-  for (const LevelSchedule &outer : ArrayRef(schedule.levels).take_front(level))
-    for (const TiledLoop &entry : outer.order)
-      if (entry.loop == loop)
-        cuts.push_back(entry.tile);
-  cuts.push_back(tile);
-  return countParts(problem.loops[loop].extent, cuts);
-}
-
-//===----------------------------------------------------------------------===//
-// The evaluation
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-class Evaluator {
-public:
-  using Sink = function_ref<void(TensorId, Traffic, LoopSet)>;
-
-  Evaluator(const ChainSets &sets, const Schedule &schedule, unsigned level,
-            ArrayRef<LoopId> openLoops, ArrayRef<LoopId> numbering);
-
-  /// Calls `sink` with parts of the traffic and the open loops whose trips
-  /// multiply them.
-  void countTraffic(Sink sink) const;
-  /// The bytes `tensor` holds while the blocks of `op` run.
-  Monomial liveBytes(TensorId tensor, unsigned op) const;
-
-private:
-  /// A loop of the tree: it is on the path to the blocks of every operator that
-  /// has it.
-  struct Cut {
-    LoopId loop = 0;
-    int64_t tile = 1;
-    bool isOpen = false;
-  };
-
-  void addCut(LoopId loop, int64_t tile, bool isOpen);
-  void setTiles();
-  void addInnerLevels(const Schedule &schedule, unsigned level);
-  LoopSet numberOf(LoopId loop) const {
-    return bitOf(find(numbering, loop) - numbering.begin());
+AxisWalk::Lengths Evaluator::measure(const Tree &tree,
+                                     const Parts &parts) const {
+  int64_t factor = elementFactor(parts);
+  AxisWalk::Lengths product{factor, factor};
+  for (const auto &[axis, measured] : enumerate(axesOf(tree, parts))) {
+    AxisWalk::Lengths lengths = AxisWalk(structure, tree.paths[parts.op],
+                                         tree.rollingSteps[parts.op], axis)
+                                    .run(measured);
+    product.sum *= lengths.sum;
+    product.most *= lengths.most;
   }
-
-  /// Number of the first `end` cuts down to the innermost that is on the path
-  /// to the blocks of `op` and indexes `tensor`.
-  unsigned bodyDepth(TensorId tensor, unsigned op, unsigned end) const;
-  /// How often the walk over `tensor` is repeated by the first `end` cuts.
-  Monomial walks(TensorId tensor, unsigned op, unsigned end) const;
-  void multiplyTrips(Monomial &count, unsigned first, unsigned end) const;
-
-  void countInput(TensorId tensor, Sink sink) const;
-  void countOutput(unsigned op, Sink sink) const;
-  void countEpilogue(unsigned op, Sink sink) const;
-  unsigned epilogueDepth(unsigned op) const;
-
-  bool uses(unsigned op, TensorId tensor) const;
-  bool isIndexedInSubtree(TensorId tensor) const;
-  bool isLive(TensorId tensor, unsigned op) const;
-
-  const ChainSets &sets;
-  const ChainProblem &problem;
-  ArrayRef<LoopId> numbering;
-  /// The order of the whole tree; the first `numShared` are the shared path.
-  SmallVector<Cut, 12> cuts;
-  unsigned numShared = 0;
-  bool onSharedPath = true;
-  /// What the cuts so far leave of each loop.
-  SmallVector<int64_t, 8> size;
-  /// What each loop leaves inside the level, and inside the shared path of the
-  /// whole schedule; that of the loops in the sets is open.
-  SmallVector<int64_t, 8> tiles, sharedTiles;
-  LoopSet openTiles = 0, openSharedTiles = 0;
-};
-
-Evaluator::Evaluator(const ChainSets &sets, const Schedule &schedule,
-                     unsigned level, ArrayRef<LoopId> openLoops,
-                     ArrayRef<LoopId> numbering)
-    : sets(sets), problem(sets.problem), numbering(numbering) {
-  for (const Loop &loop : problem.loops)
-    size.push_back(loop.extent);
-  sharedTiles = size;
-  for (const LevelSchedule &outer :
-       ArrayRef(schedule.levels).take_front(level + 1))
-    for (const TiledLoop &entry : outer.order)
-      addCut(entry.loop, entry.tile, /*isOpen=*/false);
-  for (LoopId loop : openLoops)
-    addCut(loop, 1, /*isOpen=*/true);
-  setTiles();
-  addInnerLevels(schedule, level);
+  return product;
 }
 
-void Evaluator::addCut(LoopId loop, int64_t tile, bool isOpen) {
-  if (!isOpen && tile >= size[loop])
+/// Loops on `path` that affect `access` where they stand.
+LoopSet Evaluator::affectingLoops(const Access &access,
+                                  const Path &path) const {
+  LoopSet loops = 0;
+  for (const Path::Step &step : path.steps)
+    loops |= structure.affecting(access, step.group) & bitOf(step.loop);
+  return loops;
+}
+
+//===----------------------------------------------------------------------===//
+// Traffic
+//===----------------------------------------------------------------------===//
+
+bool Evaluator::isAtHome(TensorId tensor) const {
+  return problem.tensors[tensor].role == Role::Intermediate &&
+         level <= schedule.homeOf(tensor);
+}
+
+unsigned Evaluator::bodyDepthOf(const Access &access, unsigned op) const {
+  const Path &path = here.paths[op];
+  return bodyDepth(structure, path, access, path.steps.size());
+}
+
+/// True if `op` and `other` have the same loops around them up to `depth`.
+bool Evaluator::areTogether(unsigned op, unsigned other, unsigned depth) const {
+  return depth == 0 || here.paths[op].steps[depth - 1].group.has(other);
+}
+
+/// True if an operator before `op` fills the same buffer.
+bool Evaluator::isFilledBefore(const Access &access, unsigned op,
+                               unsigned depth) const {
+  for (unsigned other = 0; other < op; ++other)
+    for (const Access &read : problem.operators[other].inputs)
+      if (read == access.tensor && read.indices == access.indices &&
+          areTogether(op, other, depth) && bodyDepthOf(read, other) == depth)
+        return true;
+  return false;
+}
+
+void Evaluator::countInput(const Access &access, unsigned op,
+                           TrafficSink sink) const {
+  unsigned depth = bodyDepthOf(access, op);
+  if (isFilledBefore(access, op, depth))
     return;
-  // Whatever tile an open loop leaves, the levels inside cut it further.
-  size[loop] = isOpen ? std::numeric_limits<int64_t>::max() : tile;
-  onSharedPath = onSharedPath && contains(sets.shared, loop);
-  numShared += onSharedPath;
-  cuts.push_back({loop, tile, isOpen});
+  Extent extent = partsAt(depth, elementBytesOf(access));
+  extent.rolls = is_contained(schedule.rolling, access.tensor) &&
+                 problem.tensors[access].role == Role::Input;
+  sink({access, op, extent}, 1, 0);
 }
 
-void Evaluator::setTiles() {
-  tiles = size;
-  for (const auto &[index, cut] : enumerate(cuts)) {
-    if (cut.isOpen)
-      openTiles |= bitOf(cut.loop);
-    if (index >= numShared)
-      continue;
-    sharedTiles[cut.loop] = cut.tile;
-    if (cut.isOpen)
-      openSharedTiles |= bitOf(cut.loop);
-  }
+/// Every visit ends with a write; every visit but a fresh one starts with a
+/// read. Accumulators start at zero for free.
+void Evaluator::countProduced(const Access &access, unsigned op,
+                              TrafficSink sink) const {
+  const Tensor &tensor = problem.tensors[access];
+  unsigned depth = bodyDepthOf(access, op);
+  Extent visits = partsAt(depth, tensor.heldBytes()), fresh = visits;
+  fresh.fresh = startOf(op);
+  sink({access, op, visits}, 1, 1);
+  sink({access, op, fresh}, -1, -1);
+  if (tensor.role == Role::State)
+    return;
+  fresh.elementBytes = tensor.elementBytes;
+  sink({access, op, fresh}, 0, 1);
 }
 
-/// Follows the shared path into the levels inside.
-void Evaluator::addInnerLevels(const Schedule &schedule, unsigned level) {
-  for (const LevelSchedule &inner :
-       ArrayRef(schedule.levels).drop_front(level + 1))
-    for (const TiledLoop &entry : inner.order) {
-      if (entry.tile >= size[entry.loop])
-        continue;
-      onSharedPath = onSharedPath && contains(sets.shared, entry.loop);
-      if (!onSharedPath)
-        return;
-      size[entry.loop] = entry.tile;
-      sharedTiles[entry.loop] = entry.tile;
-      openSharedTiles &= ~bitOf(entry.loop);
-    }
+/// Number of the loops that start `op` anew.
+unsigned Evaluator::startOf(unsigned op) const {
+  const Access &output = problem.operators[op].output;
+  if (problem.tensors[output].role != Role::Intermediate)
+    return 0;
+  return here.paths[op].commonDepth(structure.usersOf(output));
 }
 
-void Evaluator::countTraffic(Sink sink) const {
-  for (TensorId tensor = 0; tensor < problem.tensors.size(); ++tensor)
-    if (problem.tensors[tensor].role == Role::Input)
-      countInput(tensor, sink);
-  for (unsigned op = 0; op < problem.operators.size(); ++op) {
-    if (problem.tensors[problem.operators[op].output].role == Role::Output)
-      countOutput(op, sink);
-    countEpilogue(op, sink);
-  }
+/// What each run of the producer makes of an intermediate that others want.
+void Evaluator::countStored(unsigned op, TrafficSink sink) const {
+  const Access &output = problem.operators[op].output;
+  sink({output, op, partsAt(startOf(op), elementBytesOf(output))}, 0, 1);
 }
 
-unsigned Evaluator::bodyDepth(TensorId tensor, unsigned op,
-                              unsigned end) const {
-  LoopSet indexing = sets.tensors[tensor] & sets.operators[op];
-  while (end > 0 && !contains(indexing, cuts[end - 1].loop))
-    --end;
-  return end;
-}
-
-Monomial Evaluator::walks(TensorId tensor, unsigned op, unsigned end) const {
-  end = bodyDepth(tensor, op, end);
-  Monomial count{1, 0};
-  LoopSet left = sets.operators[op] & ~sets.tensors[tensor];
-  for (unsigned index = 0; index < end; ++index) {
-    LoopId loop = cuts[index].loop;
-    if (!contains(left, loop))
-      continue;
-    left &= ~bitOf(loop);
-    multiplyTrips(count, index, end);
-  }
-  return count;
-}
-
-/// Multiplies `count` by the trips that the loop of the cut `first` makes in
-/// the cuts from there to `end`. No cut of a loop follows its open one.
-void Evaluator::multiplyTrips(Monomial &count, unsigned first,
-                              unsigned end) const {
-  LoopId loop = cuts[first].loop;
-  SmallVector<int64_t, 4> tilesOfLoop;
-  for (const Cut &cut : ArrayRef(cuts).slice(first, end - first)) {
-    if (cut.loop != loop)
-      continue;
-    if (cut.isOpen) {
-      count.loops |= numberOf(loop);
-      return;
-    }
-    tilesOfLoop.push_back(cut.tile);
-  }
-  count.factor *= countParts(problem.loops[loop].extent, tilesOfLoop);
-}
-
-bool Evaluator::uses(unsigned op, TensorId tensor) const {
-  const Operator &user = problem.operators[op];
-  return user.output == tensor || is_contained(user.inputs, tensor);
-}
-
-/// True if a subtree walks over `tensor`. All its users agree on that, since
-/// each of them has all the loops that index it.
-bool Evaluator::isIndexedInSubtree(TensorId tensor) const {
-  return any_of(ArrayRef(cuts).drop_front(numShared), [&](const Cut &cut) {
-    return contains(sets.tensors[tensor], cut.loop);
-  });
-}
-
-/// A buffer that belongs to a body of the shared path is filled once for all
-/// operators inside; one in a subtree is filled by each of them.
-void Evaluator::countInput(TensorId tensor, Sink sink) const {
-  bool perOperator = isIndexedInSubtree(tensor);
-  for (unsigned op = 0; op < problem.operators.size(); ++op) {
-    if (!uses(op, tensor))
-      continue;
-    Monomial count = walks(tensor, op, cuts.size());
-    sink(tensor, {count.factor * sets.bytes[tensor], 0}, count.loops);
-    if (!perOperator)
-      return;
-  }
-}
-
-/// Every visit ends with a write; every visit but the first starts with a read
-/// of the partial sums. Accumulators start at zero for free.
-void Evaluator::countOutput(unsigned op, Sink sink) const {
-  TensorId tensor = problem.operators[op].output;
-  Monomial visits = walks(tensor, op, cuts.size());
-  int64_t bytes = visits.factor * sets.bytes[tensor];
-  sink(tensor, {bytes, bytes}, visits.loops);
-  sink(tensor, {-sets.bytes[tensor], 0}, 0);
-}
-
-/// Cuts around the epilogue of `op`. An intermediate is finished when the
-/// operator's subtree is; an output, when its outermost reduction loop is.
+/// Loops around the epilogue of `op`.
 unsigned Evaluator::epilogueDepth(unsigned op) const {
-  TensorId output = problem.operators[op].output;
-  if (problem.tensors[output].role != Role::Output)
-    return numShared;
-  LoopSet reduction = sets.operators[op] & ~sets.tensors[output];
-  return find_if(
-             cuts,
-             [&](const Cut &cut) { return contains(reduction, cut.loop); }) -
-         cuts.begin();
+  const Operator &info = problem.operators[op];
+  if (problem.tensors[info.output].role == Role::Intermediate)
+    return startOf(op);
+  const auto &steps = here.paths[op].steps;
+  return find_if(steps,
+                 [&](const Path::Step &step) {
+                   return info.isReduction(step.loop) ||
+                          is_contained(info.completes, step.loop);
+                 }) -
+         steps.begin();
 }
 
-void Evaluator::countEpilogue(unsigned op, Sink sink) const {
-  const Operator &user = problem.operators[op];
-  if (!user.hasEpilogue && user.epilogue.empty())
+void Evaluator::countEpilogue(unsigned op, TrafficSink sink) const {
+  const Operator &info = problem.operators[op];
+  if (!info.hasEpilogue && info.epilogue.empty())
     return;
   unsigned depth = epilogueDepth(op);
-  TensorId output = user.output;
   // Is the finished part more than one buffer, it passes once more.
-  if (problem.tensors[output].role == Role::Output &&
-      bodyDepth(output, op, cuts.size()) > depth)
-    sink(output, {sets.bytes[output], sets.bytes[output]}, 0);
-  for (TensorId operand : user.epilogue)
-    if (problem.tensors[operand].role == Role::Input) {
-      Monomial count = walks(operand, op, depth);
-      sink(operand, {count.factor * sets.bytes[operand], 0}, count.loops);
-    }
-}
-
-/// True if `tensor` has a buffer while the blocks of `op` run.
-bool Evaluator::isLive(TensorId tensor, unsigned op) const {
-  bool intermediate = problem.tensors[tensor].role == Role::Intermediate;
-  unsigned first = ~0u, last = 0;
-  for (unsigned user = 0; user < problem.operators.size(); ++user)
-    if (uses(user, tensor) ||
-        (intermediate &&
-         is_contained(problem.operators[user].epilogue, tensor))) {
-      first = std::min(first, user);
-      last = user;
-    }
-  if (first == ~0u)
-    return false;
-  if (intermediate)
-    return first <= op && op <= last;
-  if (isIndexedInSubtree(tensor))
-    return uses(op, tensor);
-  // The body holds loops of the shared path: the buffer outlives an iteration.
-  if (bodyDepth(tensor, op, numShared) < numShared)
-    return true;
-  return first <= op && op <= last;
-}
-
-Monomial Evaluator::liveBytes(TensorId tensor, unsigned op) const {
-  if (!isLive(tensor, op))
-    return Monomial();
-  const Tensor &info = problem.tensors[tensor];
-  bool intermediate = info.role == Role::Intermediate;
-  LoopSet open = intermediate ? openSharedTiles : openTiles;
-  Monomial bytes{info.elementBytes, 0};
-  for (LoopId loop : info.dims) {
-    if (contains(open, loop))
-      bytes.loops |= numberOf(loop);
-    else
-      bytes.factor *= intermediate ? sharedTiles[loop] : tiles[loop];
+  if (!isAtHome(info.output) && bodyDepthOf(info.output, op) > depth)
+    sink({info.output, op, partsAt(depth, elementBytesOf(info.output))}, 1, 1);
+  for (const Access &operand : info.epilogue) {
+    if (isAtHome(operand))
+      continue;
+    unsigned body = bodyDepth(structure, here.paths[op], operand, depth);
+    sink({operand, op, partsAt(body, elementBytesOf(operand))}, 1, 0);
   }
+}
+
+void Evaluator::countTraffic(TrafficSink sink) const {
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    for (const Access &input : op.inputs)
+      if (!isAtHome(input))
+        countInput(input, index, sink);
+    if (!isAtHome(op.output))
+      countProduced(op.output, index, sink);
+    else if (problem.tensors[op.output].isStored)
+      countStored(index, sink);
+    for (const Access &state : op.states)
+      countProduced(state, index, sink);
+    countEpilogue(index, sink);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Live set
+//===----------------------------------------------------------------------===//
+
+/// True if a buffer in the body inside the first `depth` loops around the
+/// operators in `users` is open while `op` runs.
+bool Evaluator::isOpen(unsigned depth, OperatorSet users, unsigned op) const {
+  const LoopNest *nest = &here.nest;
+  unsigned end = nest->loops.size();
+  unsigned first = countr_zero(users), last = Log2_32(users);
+  while (true) {
+    if (!nest->has(op) || !nest->has(first))
+      return false;
+    // The body holds one loop, and with it everybody inside.
+    if (depth < end)
+      return true;
+    if (nest->parts.empty())
+      return true;
+    if (depth == end)
+      break;
+    nest = &nest->partOf(first);
+    end += nest->loops.size();
+  }
+  // The body's parts run one after the other.
+  return nest->partOf(first).firstOperator <= op &&
+         op <= nest->partOf(last).lastOperator;
+}
+
+OperatorSet Evaluator::openDuring(unsigned depth, OperatorSet users) const {
+  OperatorSet during = 0;
+  for (unsigned op = 0; op < problem.operators.size(); ++op)
+    if (isOpen(depth, users, op))
+      during |= OperatorSet(1) << op;
+  return during;
+}
+
+/// An operand that comes and goes tile by tile.
+void Evaluator::addTile(const Access &access, unsigned op, OperatorSet users,
+                        LiveSink sink) const {
+  const Tensor &tensor = problem.tensors[access];
+  unsigned depth = bodyDepthOf(access, op);
+  Extent extent =
+      partsAt(depth, tensor.role == Role::Input ? tensor.elementBytes
+                                                : tensor.heldBytes());
+  extent.unitBytes = 1;
+  sink({access, op, extent}, openDuring(depth, users), false);
+}
+
+/// An intermediate at home: one buffer for all levels, as large as the readers
+/// need in the innermost body of the whole tree around all users.
+void Evaluator::addIntermediate(unsigned op, LiveSink sink) const {
+  const Access &output = problem.operators[op].output;
+  OperatorSet users = structure.usersOf(output);
+  Extent extent = partsAt(treeOfAll().paths[op].commonDepth(users),
+                          problem.tensors[output].heldBytes());
+  extent.unitBytes = 1;
+  extent.isNeed = true;
+  sink({output, op, extent},
+       openDuring(here.paths[op].commonDepth(users), users), true);
+}
+
+/// Operators that share the buffer of `access` with `op`, itself included.
+OperatorSet Evaluator::sharersOf(const Access &access, unsigned op) const {
+  unsigned depth = bodyDepthOf(access, op);
+  OperatorSet sharers = OperatorSet(1) << op;
+  for (unsigned other = op + 1; other < problem.operators.size(); ++other)
+    for (const Access &read : problem.operators[other].inputs)
+      if (read == access.tensor && read.indices == access.indices &&
+          areTogether(op, other, depth) && bodyDepthOf(read, other) == depth)
+        sharers |= OperatorSet(1) << other;
+  return sharers;
+}
+
+void Evaluator::countLive(LiveSink sink) const {
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    OperatorSet alone = OperatorSet(1) << index;
+    for (const auto &[place, input] : enumerate(op.inputs)) {
+      // A factor that is squared has one buffer.
+      bool isSeen = any_of(ArrayRef(op.inputs).take_front(place),
+                           [&, read = &input](const Access &earlier) {
+                             return earlier == read->tensor &&
+                                    earlier.indices == read->indices;
+                           });
+      if (!isSeen && !isAtHome(input) &&
+          !isFilledBefore(input, index, bodyDepthOf(input, index)))
+        addTile(input, index, sharersOf(input, index), sink);
+    }
+    if (isAtHome(op.output))
+      addIntermediate(index, sink);
+    else
+      addTile(op.output, index, alone, sink);
+    for (const Access &state : op.states)
+      addTile(state, index, alone, sink);
+  }
+}
+
+/// True if the buffer of `parts` is filled more than once.
+bool Evaluator::isRefilled(const Parts &parts) const {
+  for (unsigned axis = 0; axis < structure.numAxes(); ++axis) {
+    MeasuredAxis fillings;
+    fillings.end = fillings.fresh = parts.extent.end;
+    AxisWalk walk(structure, here.paths[parts.op], here.rollingSteps[parts.op],
+                  axis);
+    if (walk.run(fillings).sum > 1)
+      return true;
+  }
+  return false;
+}
+
+int64_t Evaluator::bytesOfBuffer(const Parts &parts, bool isHome) const {
+  int64_t bytes = measure(isHome ? treeOfAll() : here, parts).most;
+  if (!isHome && transfer.buffers > 1 && isRefilled(parts))
+    bytes *= transfer.buffers;
   return bytes;
 }
 
-} // namespace
-
-Evaluation chimera::model::evaluate(const ChainProblem &problem,
-                                    const Schedule &schedule, unsigned level) {
-  return evaluate(ChainSets(problem), schedule, level);
-}
-
-Evaluation chimera::model::evaluate(const ChainSets &sets,
-                                    const Schedule &schedule, unsigned level) {
-  const ChainProblem &problem = sets.problem;
-  Evaluator evaluator(sets, schedule, level, /*openLoops=*/{},
-                      /*numbering=*/{});
+Evaluation Evaluator::run() const {
   Evaluation result;
   result.traffic.resize(problem.tensors.size());
-  evaluator.countTraffic([&](TensorId tensor, Traffic part, LoopSet) {
-    result.traffic[tensor].readBytes += part.readBytes;
-    result.traffic[tensor].writeBytes += part.writeBytes;
+  countTraffic([&](const Parts &parts, int64_t reads, int64_t writes) {
+    int64_t bytes = measure(here, parts).sum;
+    result.traffic[parts.access].readBytes += reads * bytes;
+    result.traffic[parts.access].writeBytes += writes * bytes;
   });
-  for (unsigned op = 0; op < problem.operators.size(); ++op) {
-    int64_t bytes = 0;
-    for (TensorId tensor = 0; tensor < problem.tensors.size(); ++tensor)
-      bytes += evaluator.liveBytes(tensor, op).factor;
-    result.liveBytes = std::max(result.liveBytes, bytes);
-  }
+  result.liveAt.assign(problem.operators.size(), 0);
+  countLive([&](const Parts &parts, OperatorSet during, bool isHome) {
+    int64_t bytes = bytesOfBuffer(parts, isHome);
+    for (unsigned op = 0; op < problem.operators.size(); ++op)
+      if (during >> op & 1)
+        result.liveAt[op] += bytes;
+  });
+  result.liveBytes = *max_element(result.liveAt);
   return result;
 }
 
+Evaluation chimera::model::evaluate(const ChainProblem &problem,
+                                    const Schedule &schedule, unsigned level,
+                                    const Transfer &transfer) {
+  ChainStructure structure(problem);
+  return Evaluator(structure, schedule, level, transfer).run();
+}
+
 //===----------------------------------------------------------------------===//
-// Formulas of an order
+// Work
 //===----------------------------------------------------------------------===//
 
-/// Adds `term` to a sum of terms with different loops.
-static void addTerm(SmallVectorImpl<Monomial> &sum, Monomial term) {
-  if (term.factor == 0)
-    return;
-  auto *same = find_if(
-      sum, [&](const Monomial &other) { return other.loops == term.loops; });
-  if (same == sum.end())
-    sum.push_back(term);
-  else
-    same->factor += term.factor;
-}
-
-OrderShape::OrderShape(const ChainSets &sets, const Schedule &schedule,
-                       unsigned level, ArrayRef<LoopId> order,
-                       ArrayRef<LoopId> numbering) {
-  Evaluator evaluator(sets, schedule, level, order, numbering);
-  evaluator.countTraffic([&](TensorId tensor, Traffic part, LoopSet loops) {
-    reads.push_back({tensor, {part.readBytes, loops}});
-    addTerm(volume, {part.readBytes + part.writeBytes, loops});
-  });
-  live.resize(sets.operators.size());
-  for (unsigned op = 0; op < live.size(); ++op)
-    for (TensorId tensor = 0; tensor < sets.tensors.size(); ++tensor)
-      addTerm(live[op], evaluator.liveBytes(tensor, op));
-}
-
-int64_t OrderShape::volumeBytes(const SubsetProducts &trips) const {
-  int64_t bytes = 0;
-  for (const Monomial &term : volume)
-    bytes += trips.of(term);
-  return bytes;
-}
-
-int64_t OrderShape::liveBytes(const SubsetProducts &tiles) const {
-  int64_t most = 0;
-  for (const auto &tensors : live) {
-    int64_t bytes = 0;
-    for (const Monomial &term : tensors)
-      bytes += tiles.of(term);
-    most = std::max(most, bytes);
+SmallVector<int64_t, 3>
+chimera::model::countMultiplyAdds(const ChainProblem &problem,
+                                  const Schedule &schedule) {
+  ChainStructure structure(problem);
+  LoopNest tree =
+      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  std::vector<Path> paths = pathsOf(problem, tree);
+  SmallVector<int64_t, 3> counts;
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    RollingSteps rolling =
+        findRollingSteps(structure, paths, index, schedule.rolling);
+    unsigned end = paths[index].steps.size();
+    int64_t count = 1;
+    SmallVector<Index, 6> iterations(op.loops.begin(), op.loops.end());
+    for (unsigned axis = 0; axis < structure.numAxes(); ++axis) {
+      MeasuredAxis points;
+      points.end = points.fresh = end;
+      for (const Index &values : iterations)
+        if (LoopId loop = values.terms[0].loop; structure.axisOf(loop) == axis)
+          points.dims.push_back({&values, problem.loops[loop].extent});
+      count *= AxisWalk(structure, paths[index], rolling, axis).run(points).sum;
+    }
+    counts.push_back(count);
   }
-  return most;
+  return counts;
 }
 
-int64_t OrderShape::readBytes(TensorId tensor,
-                              const SubsetProducts &trips) const {
-  int64_t bytes = 0;
-  for (const auto &[of, term] : reads)
-    if (of == tensor)
-      bytes += trips.of(term);
-  return bytes;
+//===----------------------------------------------------------------------===//
+// Homes
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned, 6>
+chimera::model::findHomes(const ChainProblem &problem, const Machine &machine,
+                          const Schedule &schedule,
+                          ArrayRef<int64_t> capacities) {
+  ChainStructure structure(problem);
+  unsigned levels = machine.levels.size();
+  Schedule trial = schedule;
+  trial.homes.assign(problem.tensors.size(), levels - 1);
+  for (unsigned level = levels; level-- > 1;) {
+    // The buffers of intermediates that this level holds.
+    std::vector<std::pair<int64_t, TensorId>> held;
+    Evaluator evaluator(structure, trial, level,
+                        transferInto(machine.levels[level]));
+    evaluator.countLive([&](const Evaluator::Parts &parts, OperatorSet,
+                            bool isHome) {
+      if (isHome && trial.homes[parts.access] == level)
+        held.push_back({evaluator.bytesOfLargest(parts), parts.access.tensor});
+    });
+    llvm::sort(held);
+    while (!held.empty() && Evaluator(structure, trial, level,
+                                      transferInto(machine.levels[level]))
+                                    .run()
+                                    .liveBytes > capacities[level]) {
+      trial.homes[held.back().second] = level - 1;
+      held.pop_back();
+    }
+  }
+  return trial.homes;
 }

@@ -12,55 +12,87 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Chimera/Model/Algorithms.h"
+#include "Evaluator.h"
+
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <limits>
 
 using namespace llvm;
 using namespace chimera::model;
 
 StringRef chimera::model::describe(Reason reason) {
   switch (reason) {
+  case Reason::SingleOperator:
+    return "there is nothing to fuse it with";
   case Reason::SavesTraffic:
     return "the intermediate stays on chip";
   case Reason::SavesTime:
     return "one pass has less overhead than separate ones";
+  case Reason::IntermediateTooLarge:
+    return "the intermediate is too large for any level";
   case Reason::DoesNotFit:
     return "no fused plan fits the memory levels";
+  case Reason::RecomputationCosts:
+    return "recomputing costs more than it saves";
+  case Reason::ComputeBound:
+    return "separate operators are limited by arithmetic anyway";
+  case Reason::TooFewTasks:
+    return "the shared loops make too few tasks";
+  case Reason::MovesMore:
+    return "a fused plan moves more";
   case Reason::UnfusedIsFaster:
     return "separate operators are predicted to be faster";
   }
   return "";
 }
 
+std::string Verdict::explain() const {
+  std::string text = describe(reason).str();
+  if (unit.empty())
+    return text;
+  auto show = [&](double figure) -> std::string {
+    if (unit == "s")
+      return formatv("{0:F1} us", figure * 1e6);
+    return formatv("{0} {1}", static_cast<int64_t>(figure), unit);
+  };
+  text += ": " + show(figures[0]) + " against " + show(figures[1]);
+  return level.empty() ? text : text + " into " + level;
+}
+
 /// Strides of a tensor that lies in memory without gaps.
-static SmallVector<int64_t, 4> denseStrides(const ChainProblem &problem,
-                                            const Tensor &tensor) {
-  SmallVector<int64_t, 4> strides(tensor.dims.size());
+static SmallVector<int64_t, 4> denseStrides(const Tensor &tensor) {
+  SmallVector<int64_t, 4> strides(tensor.shape.size());
   int64_t stride = 1;
-  for (unsigned dim = tensor.dims.size(); dim-- > 0;) {
+  for (unsigned dim = tensor.shape.size(); dim-- > 0;) {
     strides[dim] = stride;
-    stride *= problem.loops[tensor.dims[dim]].extent;
+    stride *= tensor.shape[dim];
   }
   return strides;
 }
 
 namespace {
 
-/// Copies one operator into a problem of its own and renumbers what it uses.
+/// Copies neighbouring operators into a problem of their own and renumbers what
+/// they use.
 class Isolator {
 public:
-  Isolator(const ChainProblem &problem, const Operator &op)
-      : problem(problem), op(op) {}
+  Isolator(const ChainProblem &problem, unsigned first, unsigned last)
+      : problem(problem), structure(problem), group{first, last} {}
 
   ChainProblem run();
 
 private:
   LoopId mapLoop(LoopId loop);
-  TensorId mapTensor(TensorId tensor, Role role);
+  Access mapAccess(const Access &access);
+  TensorId mapTensor(TensorId tensor);
+  void setRole(TensorId tensor, Tensor &copy) const;
+  bool readsInside(const Operator &op) const;
 
   const ChainProblem &problem;
-  const Operator &op;
+  ChainStructure structure;
+  Group group;
   ChainProblem alone;
   SmallVector<LoopId, 6> loopsTaken;
   SmallVector<TensorId, 6> tensorsTaken;
@@ -76,101 +108,305 @@ LoopId Isolator::mapLoop(LoopId loop) {
   return mapped;
 }
 
-TensorId Isolator::mapTensor(TensorId tensor, Role role) {
+/// What a tensor is to the operators alone.
+void Isolator::setRole(TensorId tensor, Tensor &copy) const {
+  if (copy.role != Role::Intermediate)
+    return;
+  bool isMade = group.has(*structure.producerOf(tensor));
+  OperatorSet readers = structure.readersOf(tensor);
+  bool isReadInside = readers & group.set();
+  bool isWanted = copy.isStored || !group.covers(readers);
+  copy.isStored = isMade && isReadInside && isWanted;
+  if (isMade && isReadInside)
+    return;
+  copy.role = isMade ? Role::Output : Role::Input;
+  copy.strides = denseStrides(copy);
+}
+
+TensorId Isolator::mapTensor(TensorId tensor) {
   auto *taken = find(tensorsTaken, tensor);
   TensorId mapped = taken - tensorsTaken.begin();
-  if (taken != tensorsTaken.end())
-    return mapped;
-  tensorsTaken.push_back(tensor);
-  Tensor copy = problem.tensors[tensor];
-  if (copy.role == Role::Intermediate)
-    copy.strides = denseStrides(problem, copy);
-  copy.role = role;
-  for (LoopId &loop : copy.dims)
-    loop = mapLoop(loop);
-  alone.tensors.push_back(copy);
+  if (taken == tensorsTaken.end()) {
+    tensorsTaken.push_back(tensor);
+    Tensor copy = problem.tensors[tensor];
+    setRole(tensor, copy);
+    alone.tensors.push_back(std::move(copy));
+  }
   return mapped;
 }
 
+Access Isolator::mapAccess(const Access &access) {
+  Access copy = access;
+  copy.tensor = mapTensor(access);
+  for (Index &index : copy.indices)
+    for (Term &term : index.terms)
+      term.loop = mapLoop(term.loop);
+  return copy;
+}
+
+bool Isolator::readsInside(const Operator &op) const {
+  return any_of(op.inputs, [&](const Access &input) {
+    std::optional<unsigned> producer = structure.producerOf(input);
+    return producer && group.has(*producer);
+  });
+}
+
 ChainProblem Isolator::run() {
-  Operator copy = op;
-  for (LoopId &loop : copy.loops)
-    loop = mapLoop(loop);
-  for (TensorId &input : copy.inputs)
-    input = mapTensor(input, Role::Input);
-  for (TensorId &operand : copy.epilogue)
-    operand = mapTensor(operand, Role::Input);
-  copy.output = mapTensor(copy.output, Role::Output);
-  copy.vectorLoop = mapLoop(copy.vectorLoop);
-  copy.rowLoop = mapLoop(copy.rowLoop);
-  alone.operators.push_back(copy);
-  return alone;
+  for (unsigned index = group.first; index <= group.last; ++index) {
+    Operator copy = problem.operators[index];
+    // What is finished when it is read needs no correction.
+    if (!readsInside(copy)) {
+      copy.states.clear();
+      copy.rescaledBy.reset();
+    }
+    for (LoopId &loop : copy.loops)
+      loop = mapLoop(loop);
+    for (Access &input : copy.inputs)
+      input = mapAccess(input);
+    for (Access &operand : copy.epilogue)
+      operand = mapAccess(operand);
+    for (Access &state : copy.states)
+      state = mapAccess(state);
+    copy.output = mapAccess(copy.output);
+    for (LoopId &loop : copy.completes)
+      loop = mapLoop(loop);
+    if (copy.rescaledBy)
+      copy.rescaledBy = mapLoop(*copy.rescaledBy);
+    copy.vectorLoop = mapLoop(copy.vectorLoop);
+    copy.rowLoop = mapLoop(copy.rowLoop);
+    alone.operators.push_back(copy);
+  }
+  return std::move(alone);
 }
 
 } // namespace
 
-ChainProblem chimera::model::isolate(const ChainProblem &problem, unsigned op) {
-  return Isolator(problem, problem.operators[op]).run();
+ChainProblem chimera::model::isolate(const ChainProblem &problem,
+                                     unsigned first, unsigned last) {
+  return Isolator(problem, first, last).run();
 }
 
-/// Fills in the plans of the separate operators; false if one has none.
-static bool judgeUnfused(const ChainProblem &problem, const Machine &machine,
-                         const SolveOptions &options, Verdict &verdict) {
-  verdict.unfusedBytes.assign(machine.levels.size(), 0);
-  for (unsigned op = 0; op < problem.operators.size(); ++op) {
-    std::optional<Plan> plan = solve(isolate(problem, op), machine, options);
-    if (!plan)
-      return false;
-    verdict.unfusedSeconds += plan->seconds;
-    for (auto [total, level] : zip(verdict.unfusedBytes, plan->levels))
-      total += level.bytes;
-    verdict.unfused.push_back(*plan);
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Operators that one kernel may have. Orders grow with the factorial of loops.
+constexpr unsigned mostFused = 6;
+
+/// Finds the fastest way to cut a chain into kernels.
+class Partitioner {
+public:
+  Partitioner(const ChainProblem &problem, const Machine &machine,
+              const SolveOptions &options)
+      : problem(problem), machine(machine), options(options),
+        size(problem.operators.size()), plans(size * size) {}
+
+  const std::optional<Plan> &planOf(unsigned first, unsigned last);
+  void run(Verdict &verdict);
+  SmallVector<Plan, 4> takeRunnersUp() { return std::move(runnersUp); }
+
+private:
+  const ChainProblem &problem;
+  const Machine &machine;
+  const SolveOptions &options;
+  unsigned size;
+  std::vector<std::optional<std::optional<Plan>>> plans;
+  SmallVector<Plan, 4> runnersUp;
+};
+
+const std::optional<Plan> &Partitioner::planOf(unsigned first, unsigned last) {
+  auto &entry = plans[first * size + last];
+  if (entry)
+    return *entry;
+  entry.emplace();
+  if (last - first >= mostFused)
+    return *entry;
+  if (first == 0 && last + 1 == size) {
+    *entry = solve(problem, machine, options, &runnersUp);
+    return *entry;
   }
-  return true;
+  ChainProblem part = isolate(problem, first, last);
+  // A stored intermediate that is read through windows, for example, is none.
+  if (Error error = part.check())
+    consumeError(std::move(error));
+  else
+    *entry = solve(part, machine, options);
+  return *entry;
 }
 
-/// Bytes of `level` and of everything nearer to the cores, registers included,
-/// of all threads together: a bound has to allow for all of them.
-static int64_t nearBytes(const ChainProblem &problem, const Machine &machine,
-                         int64_t threads, unsigned level) {
-  int64_t elementBytes = 0;
-  for (const Tensor &tensor : problem.tensors)
-    elementBytes = std::max(elementBytes, tensor.elementBytes);
-  const VectorUnit &unit = machine.unit;
-  int64_t bytes = threads * unit.registers * unit.lanes * elementBytes;
-  for (const MemoryLevel &near : ArrayRef(machine.levels).drop_front(level)) {
-    int64_t sharers = std::max<int64_t>(1, near.sharers);
-    bytes += divideCeilSigned(threads, sharers) * near.capacityBytes;
+void Partitioner::run(Verdict &verdict) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  // The fastest way to run the operators before each.
+  SmallVector<double, 8> seconds(size + 1, never);
+  SmallVector<unsigned, 8> start(size + 1, 0);
+  seconds[0] = 0;
+  for (unsigned end = 1; end <= size; ++end)
+    for (unsigned first = end; first-- > 0;) {
+      const std::optional<Plan> &plan = planOf(first, end - 1);
+      if (!plan || seconds[first] + plan->seconds >= seconds[end])
+        continue;
+      seconds[end] = seconds[first] + plan->seconds;
+      start[end] = first;
+    }
+  if (seconds[size] == never)
+    return;
+  verdict.seconds = seconds[size];
+  for (unsigned end = size; end > 0; end = start[end])
+    verdict.segments.push_back(
+        {start[end], end - 1, *planOf(start[end], end - 1)});
+  std::reverse(verdict.segments.begin(), verdict.segments.end());
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Reasons
+//===----------------------------------------------------------------------===//
+
+/// Bytes of the largest intermediate's smallest buffer: one iteration of every
+/// loop that can go around its users.
+static int64_t leastBufferBytes(const ChainProblem &problem) {
+  Schedule schedule;
+  schedule.levels.emplace_back();
+  ChainStructure structure(problem);
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    if (!structure.isDerived(loop))
+      schedule.levels[0].order.push_back({loop, 1, 0});
+  int64_t largest = 0;
+  Evaluator evaluator(structure, schedule, 0, Transfer());
+  evaluator.countLive(
+      [&](const Evaluator::Parts &parts, OperatorSet, bool isHome) {
+        if (isHome)
+          largest = std::max(largest, evaluator.bytesOfLargest(parts));
+      });
+  return largest;
+}
+
+namespace {
+
+/// Finds what speaks for a verdict, and the figures that show it.
+class Explainer {
+public:
+  Explainer(const ChainProblem &problem, const Machine &machine,
+            const SolveOptions &options, Verdict &verdict)
+      : problem(problem), machine(machine), options(options), verdict(verdict) {
   }
-  return bytes;
+
+  void explainFused();
+  void explainUnfused();
+
+private:
+  void explainMissing();
+  void because(Reason reason, double first, double second, StringRef unit,
+               StringRef level = "") {
+    verdict.reason = reason;
+    verdict.figures[0] = first;
+    verdict.figures[1] = second;
+    verdict.unit = unit.str();
+    verdict.level = level.str();
+  }
+
+  const ChainProblem &problem;
+  const Machine &machine;
+  const SolveOptions &options;
+  Verdict &verdict;
+};
+
+void Explainer::explainFused() {
+  verdict.reason = Reason::SavesTraffic;
+  if (verdict.unfusedBytes.empty())
+    return;
+  const LevelCost &slowest = verdict.fused->levels.front();
+  if (slowest.bytes < verdict.unfusedBytes.front())
+    because(Reason::SavesTraffic, verdict.unfusedBytes.front(), slowest.bytes,
+            "bytes", slowest.name);
+  else
+    because(Reason::SavesTime, verdict.unfusedSeconds, verdict.fused->seconds,
+            "s");
 }
 
-SmallVector<int64_t, 3>
-chimera::model::lowerBounds(const ChainProblem &problem, const Machine &machine,
-                            const SolveOptions &options) {
-  SmallVector<int64_t, 3> bounds;
-  for (unsigned level = 0; level < machine.levels.size(); ++level)
-    bounds.push_back(lowerBound(
-        problem, nearBytes(problem, machine, options.threads, level)));
-  return bounds;
+void Explainer::explainMissing() {
+  int64_t least = leastBufferBytes(problem), most = 0;
+  for (const MemoryLevel &level : machine.levels)
+    most = std::max(most, level.usableBytes());
+  verdict.reason = Reason::DoesNotFit;
+  if (least > most)
+    because(Reason::IntermediateTooLarge, least, most, "bytes");
 }
+
+void Explainer::explainUnfused() {
+  if (!verdict.fused)
+    return explainMissing();
+  const Plan &fused = *verdict.fused;
+  double compute = 0, transfer = 0;
+  int64_t tasks = std::numeric_limits<int64_t>::max();
+  for (const Plan &plan : verdict.unfused) {
+    compute += plan.computeSeconds;
+    tasks = std::min(tasks, plan.tasks);
+    double slowest = 0;
+    for (const LevelCost &level : plan.levels)
+      slowest = std::max(slowest, level.seconds);
+    transfer += slowest;
+  }
+  if (fused.multiplyAdds > problem.multiplyAdds() &&
+      fused.computeSeconds > compute)
+    return because(Reason::RecomputationCosts, fused.computeSeconds, compute,
+                   "s");
+  if (fused.tasks < options.threads && fused.tasks < tasks)
+    return because(Reason::TooFewTasks, fused.tasks, options.threads, "tasks");
+  const auto *slowest = max_element(
+      fused.levels, [](const LevelCost &left, const LevelCost &right) {
+        return left.seconds < right.seconds;
+      });
+  int64_t unfusedBytes = verdict.unfusedBytes[slowest - fused.levels.begin()];
+  if (slowest->bytes > unfusedBytes)
+    return because(Reason::MovesMore, slowest->bytes, unfusedBytes, "bytes",
+                   slowest->name);
+  if (compute > transfer)
+    return because(Reason::ComputeBound, compute, transfer, "s");
+  because(Reason::UnfusedIsFaster, fused.seconds, verdict.unfusedSeconds, "s");
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The verdict
+//===----------------------------------------------------------------------===//
 
 Verdict chimera::model::judge(const ChainProblem &problem,
                               const Machine &machine,
                               const SolveOptions &options) {
   Verdict verdict;
   verdict.boundBytes = lowerBounds(problem, machine, options);
-  verdict.fused = solve(problem, machine, options);
-  bool canSplit = judgeUnfused(problem, machine, options, verdict);
-  if (!verdict.fused)
+  Partitioner partitioner(problem, machine, options);
+  unsigned size = problem.operators.size();
+  verdict.fused = partitioner.planOf(0, size - 1);
+  for (unsigned op = 0; op < size; ++op)
+    if (const std::optional<Plan> &plan = partitioner.planOf(op, op)) {
+      verdict.unfusedSeconds += plan->seconds;
+      verdict.unfused.push_back(*plan);
+    }
+  bool canSplit = verdict.unfused.size() == size;
+  if (canSplit) {
+    verdict.unfusedBytes.assign(machine.levels.size(), 0);
+    for (const Plan &plan : verdict.unfused)
+      for (auto [total, level] : zip(verdict.unfusedBytes, plan.levels))
+        total += level.bytes;
+  }
+  partitioner.run(verdict);
+  verdict.runnersUp = partitioner.takeRunnersUp();
+  if (size == 1) {
+    verdict.fuse = verdict.fused.has_value();
+    verdict.reason = Reason::SingleOperator;
     return verdict;
-  verdict.fuse = !canSplit || verdict.fused->seconds < verdict.unfusedSeconds;
-  if (!verdict.fuse)
-    verdict.reason = Reason::UnfusedIsFaster;
-  else if (canSplit &&
-           verdict.fused->levels.front().bytes >= verdict.unfusedBytes.front())
-    verdict.reason = Reason::SavesTime;
+  }
+  verdict.fuse = verdict.fused && verdict.segments.size() == 1;
+  Explainer explainer(problem, machine, options, verdict);
+  if (verdict.fuse)
+    explainer.explainFused();
   else
-    verdict.reason = Reason::SavesTraffic;
+    explainer.explainUnfused();
   return verdict;
 }

@@ -19,6 +19,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace llvm;
 using namespace chimera::model;
 
@@ -35,13 +37,14 @@ static constexpr double waysShare = 0.75;
 //===----------------------------------------------------------------------===//
 
 int64_t Pricer::countTasks(const Schedule &schedule) const {
-  LoopTree tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+  LoopNest tree =
+      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
   SmallVector<int64_t, 6> size;
   for (const Loop &loop : problem.loops)
     size.push_back(loop.extent);
   int64_t tasks = 1;
   for (const NestLoop &loop :
-       ArrayRef(tree.shared).take_front(schedule.numParallel)) {
+       ArrayRef(tree.loops).take_front(schedule.numParallel)) {
     tasks *= divideCeilSigned(size[loop.loop], loop.tile);
     size[loop.loop] = loop.tile;
   }
@@ -104,14 +107,69 @@ PartList chimera::model::shareEvenly(ArrayRef<Parts> parts, int64_t most) {
   return shares;
 }
 
-SmallVector<PartList, 6> Pricer::partsOfLoops(const Schedule &schedule) const {
+SmallVector<PartList, 6>
+Pricer::partsOfLoops(const Path &path, const RollingSteps &rollingSteps) const {
   SmallVector<PartList, 6> parts;
   for (const Loop &loop : problem.loops)
     parts.push_back({{loop.extent, 1}});
-  for (const LevelSchedule &level : schedule.levels)
-    for (const TiledLoop &entry : level.order)
-      parts[entry.loop] = cutParts(parts[entry.loop], entry.tile);
+  for (const Path::Step &step : path.steps)
+    parts[step.loop] = cutParts(parts[step.loop], step.tile);
+  Group all{0, static_cast<unsigned>(problem.operators.size() - 1)};
+  for (LoopId loop : problem.operators[path.op].loops) {
+    if (!structure.isDerived(loop))
+      continue;
+    PartList &ranges = parts[loop];
+    ranges.clear();
+    AxisWalk walk(structure, path, rollingSteps, structure.axisOf(loop));
+    walk.forEachRange(loop, structure.dependencies(loop, all),
+                      [&](Range range) {
+                        if (range.size() <= 0)
+                          return;
+                        auto *same = find_if(ranges, [&](Parts other) {
+                          return other.size == range.size();
+                        });
+                        if (same != ranges.end())
+                          ++same->count;
+                        else
+                          ranges.push_back({range.size(), 1});
+                      });
+    // The largest part stays first.
+    llvm::sort(ranges,
+               [](Parts left, Parts right) { return left.size > right.size; });
+    if (ranges.empty())
+      ranges.push_back({1, 1});
+  }
   return parts;
+}
+
+std::vector<Pricer::Work> Pricer::workOf(const Schedule &schedule) const {
+  LoopNest tree =
+      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  std::vector<Path> paths;
+  for (unsigned op = 0; op < problem.operators.size(); ++op)
+    paths.emplace_back(tree, op);
+  std::vector<Work> works;
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Path &path = paths[index];
+    Work work;
+    work.parts = partsOfLoops(
+        path, findRollingSteps(structure, paths, index, schedule.rolling));
+    // Loops that neither belong to the operator nor move what it makes.
+    LoopSet moving = 0;
+    for (const Path::Step &step : path.steps)
+      moving |= structure.affecting(op.output, step.group) & bitOf(step.loop);
+    LoopSet seen = 0;
+    for (const Path::Step &step : path.steps) {
+      if (op.hasLoop(step.loop) || contains(moving | seen, step.loop))
+        continue;
+      seen |= bitOf(step.loop);
+      work.repeats *= countOf(work.parts[step.loop]);
+    }
+    if (op.rescaledBy)
+      work.rescales = countOf(work.parts[*op.rescaledBy]);
+    works.push_back(std::move(work));
+  }
+  return works;
 }
 
 int64_t chimera::model::countOf(ArrayRef<Parts> parts) {
@@ -121,9 +179,18 @@ int64_t chimera::model::countOf(ArrayRef<Parts> parts) {
   return count;
 }
 
+int64_t chimera::model::totalOf(ArrayRef<Parts> parts) {
+  int64_t total = 0;
+  for (Parts part : parts)
+    total += part.size * part.count;
+  return total;
+}
+
 double Pricer::operatorCycles(const Operator &op,
                               ArrayRef<ArrayRef<Parts>> parts,
                               const RegisterTile &tile) const {
+  if (machine.matrix)
+    return matrixCycles(op, parts, tile);
   // Loops of the output besides rows and columns repeat the micro kernel.
   int64_t repeats = 1;
   // Blocks over one reduction, by their depth.
@@ -131,8 +198,8 @@ double Pricer::operatorCycles(const Operator &op,
   for (LoopId loop : op.loops) {
     if (loop == op.vectorLoop || loop == op.rowLoop)
       continue;
-    if (problem.indexes(op.output, loop)) {
-      repeats *= problem.loops[loop].extent;
+    if (op.output.hasLoop(loop)) {
+      repeats *= totalOf(parts[loop]);
       continue;
     }
     PartList product;
@@ -185,24 +252,25 @@ const Pricer::TileFigures &Pricer::figuresOf(int64_t rows,
   return figures;
 }
 
-double Pricer::roughCycles(const Operator &op, ArrayRef<Parts> rows,
-                           ArrayRef<Parts> vectors, int64_t blocks,
-                           int64_t depths) const {
+Pricer::RoughCycles Pricer::roughCycles(const Operator &op,
+                                        ArrayRef<Parts> rows,
+                                        ArrayRef<Parts> vectors) const {
   double repeats = 1, depth = 1;
   for (LoopId loop : op.loops)
-    if (!problem.indexes(op.output, loop))
+    if (!op.output.hasLoop(loop))
       depth *= problem.loops[loop].extent;
     else if (loop != op.vectorLoop && loop != op.rowLoop)
       repeats *= problem.loops[loop].extent;
-  double cycles = blocks * blockSetupCycles;
+  RoughCycles cycles;
+  cycles.perBlock = repeats * blockSetupCycles;
   for (Parts row : rows)
     for (Parts vector : vectors) {
       const TileFigures &figures = figuresOf(row.size, vector.size);
-      cycles += row.count * vector.count *
-                (depth * figures.step + figures.fresh +
-                 (depths - 1) * figures.loaded);
+      double tiles = repeats * row.count * vector.count;
+      cycles.once += tiles * (depth * figures.step + figures.fresh);
+      cycles.perDepth += tiles * figures.loaded;
     }
-  return repeats * cycles;
+  return cycles;
 }
 
 double Pricer::epilogueCycles(const Operator &op) const {
@@ -215,18 +283,100 @@ double Pricer::epilogueCycles(const Operator &op) const {
                     loads / unit.loadsPerCycle + 1 / unit.storesPerCycle);
 }
 
-double Pricer::arithmeticCycles(ArrayRef<PartList> parts,
+double Pricer::rescaleCycles(const Operator &op, int64_t parts) const {
+  if (!op.rescaledBy)
+    return 0;
+  const VectorUnit &unit = machine.unit;
+  double vectors = static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
+  // Each part but the first multiplies what is there.
+  return (parts - 1) * vectors *
+         (1 / unit.fmaPerCycle + 1 / unit.loadsPerCycle +
+          1 / unit.storesPerCycle);
+}
+
+double Pricer::arithmeticCycles(ArrayRef<Work> works,
                                 const RegisterTile &tile) const {
-  SmallVector<ArrayRef<Parts>, 6> views(parts.begin(), parts.end());
   double cycles = 0;
-  for (const Operator &op : problem.operators)
-    cycles += operatorCycles(op, views, tile) + epilogueCycles(op);
+  for (auto [op, work] : zip(problem.operators, works)) {
+    SmallVector<ArrayRef<Parts>, 6> views(work.parts.begin(), work.parts.end());
+    cycles +=
+        work.repeats * (operatorCycles(op, views, tile) + epilogueCycles(op)) +
+        rescaleCycles(op, work.rescales);
+  }
   return cycles;
 }
 
-double Pricer::idealSeconds(const Schedule &schedule) const {
-  return 2 * problem.multiplyAdds() * busiestShare(countTasks(schedule)) /
-         machine.unit.peakFlops();
+/// Blocks of whole instructions; between them, operands come from the innermost
+/// level as often as the accumulators that fit near the unit demand.
+double Pricer::matrixCycles(const Operator &op, ArrayRef<ArrayRef<Parts>> parts,
+                            const RegisterTile &tile) const {
+  const MatrixUnit &unit = *machine.matrix;
+  double repeats = 1, depth = 0, rows = 0, columns = 0, blocks = 1;
+  auto roundedUp = [&](LoopId loop, int64_t size) {
+    double total = 0;
+    for (Parts part : parts[loop])
+      total += part.count * alignTo(part.size, size);
+    return total;
+  };
+  for (LoopId loop : op.loops) {
+    if (loop == op.vectorLoop || loop == op.rowLoop)
+      continue;
+    if (op.output.hasLoop(loop))
+      repeats *= totalOf(parts[loop]);
+    else
+      depth = (depth ? depth : 1) * totalOf(parts[loop]);
+    if (!op.output.hasLoop(loop))
+      blocks *= countOf(parts[loop]);
+  }
+  depth = std::max<double>(depth, unit.depth);
+  columns = roundedUp(op.vectorLoop, unit.columns);
+  rows = op.rowLoop == op.vectorLoop ? unit.rows
+                                     : roundedUp(op.rowLoop, unit.rows);
+  double cycles = rows * columns * depth / unit.multiplyAddsPerCycle;
+  // Every column of register tiles loads all rows, and the other way round.
+  int64_t elementBytes = problem.tensors[op.inputs.front()].elementBytes;
+  double loaded = rows * depth * columns / (tile.vectors * unit.columns) +
+                  columns * depth * rows / (tile.rows * unit.rows);
+  double loading = loaded * elementBytes / unit.loadBytesPerCycle;
+  double stored =
+      rows * columns * blocks * problem.tensors[op.output].heldBytes();
+  double storing = stored / unit.storeBytesPerCycle;
+  // Loads and stores run beside the arithmetic.
+  double tiles = rows * columns /
+                 (tile.rows * unit.rows * tile.vectors * unit.columns) * blocks;
+  return repeats *
+         (std::max({cycles, loading, storing}) + tiles * unit.latency);
+}
+
+/// Cycles of all operators if every loop were a single part: more parts make
+/// more and smaller register tiles, which take no less.
+double Pricer::leastCycles() const {
+  if (machine.matrix)
+    return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const RegisterTile &tile : registerTiles) {
+    double cycles = 0;
+    for (const Operator &op : problem.operators) {
+      auto whole = [&](LoopId loop) { return problem.loops[loop].extent; };
+      Parts rows{op.rowLoop == op.vectorLoop ? 1 : whole(op.rowLoop), 1};
+      Parts vectors{divideCeilSigned(whole(op.vectorLoop), machine.unit.lanes),
+                    1};
+      cycles += roughCycles(op, shareEvenly(rows, tile.rows),
+                            shareEvenly(vectors, tile.vectors))
+                    .of(/*blocks=*/0, /*depths=*/1) +
+                epilogueCycles(op);
+    }
+    least = std::min(least, cycles);
+  }
+  return least;
+}
+
+double Pricer::leastSeconds(const Schedule &schedule) const {
+  if (leastCyclesKnown < 0)
+    leastCyclesKnown = leastCycles();
+  double ideal = 2 * problem.multiplyAdds() / peakFlops();
+  return busiestShare(countTasks(schedule)) *
+         std::max(ideal, leastCyclesKnown / cyclesPerSecond());
 }
 
 ArrayRef<unsigned> Pricer::registerTilesFor(int64_t rows,
@@ -257,27 +407,38 @@ ArrayRef<unsigned> Pricer::registerTilesFor(int64_t rows,
 // Operands in place or packed
 //===----------------------------------------------------------------------===//
 
-std::optional<TensorId> Pricer::vectorOperand(const Operator &op) const {
-  for (TensorId input : op.inputs)
-    if (problem.indexes(input, op.vectorLoop) &&
+const Access *Pricer::vectorOperand(const Operator &op) const {
+  if (machine.matrix)
+    return nullptr;
+  for (const Access &input : op.inputs)
+    if (input.hasLoop(op.vectorLoop) &&
         problem.tensors[input].role == Role::Input)
-      return input;
-  return std::nullopt;
+      return &input;
+  return nullptr;
 }
 
 /// True if neighbouring lanes are not neighbours in memory.
-bool Pricer::isStrided(const Operator &op, TensorId operand) const {
+bool Pricer::isStrided(const Operator &op, const Access &operand) const {
   const Tensor &tensor = problem.tensors[operand];
-  for (auto [loop, stride] : zip(tensor.dims, tensor.strides))
-    if (loop == op.vectorLoop)
-      return stride != 1;
+  for (auto [index, stride] : zip(operand.indices, tensor.strides))
+    for (const Term &term : index.terms)
+      if (term.loop == op.vectorLoop)
+        return stride * term.factor != 1;
   return false;
 }
 
-bool Pricer::conflicts(TensorId operand, ArrayRef<int64_t> tiles) const {
-  SmallVector<int64_t, 6> key = {operand};
-  for (LoopId loop : problem.tensors[operand].dims)
-    key.push_back(tiles[loop]);
+/// The most elements that one dimension of a tile takes.
+static int64_t extentOf(const Index &index, ArrayRef<int64_t> tiles) {
+  int64_t extent = 1;
+  for (const Term &term : index.terms)
+    extent += term.factor * (tiles[term.loop] - 1);
+  return extent;
+}
+
+bool Pricer::conflicts(const Access &operand, ArrayRef<int64_t> tiles) const {
+  SmallVector<int64_t, 6> key = {operand.tensor};
+  for (const Index &index : operand.indices)
+    key.push_back(extentOf(index, tiles));
   auto [entry, isNew] = conflictCache.try_emplace(std::move(key), false);
   if (isNew)
     entry->second = computeConflict(operand, tiles);
@@ -286,7 +447,8 @@ bool Pricer::conflicts(TensorId operand, ArrayRef<int64_t> tiles) const {
 
 /// Counts the lines of the operand's tile that fall into each set of the
 /// innermost level.
-bool Pricer::computeConflict(TensorId operand, ArrayRef<int64_t> tiles) const {
+bool Pricer::computeConflict(const Access &operand,
+                             ArrayRef<int64_t> tiles) const {
   const MemoryLevel &cache = machine.levels.back();
   if (cache.ways == 0)
     return false;
@@ -298,11 +460,12 @@ bool Pricer::computeConflict(TensorId operand, ArrayRef<int64_t> tiles) const {
   // from run to run.
   int64_t runBytes = tensor.elementBytes;
   SmallVector<Parts, 4> steps;
-  for (auto [loop, stride] : zip(tensor.dims, tensor.strides)) {
+  for (auto [index, stride] : zip(operand.indices, tensor.strides)) {
+    int64_t extent = extentOf(index, tiles);
     if (stride == 1)
-      runBytes *= tiles[loop];
+      runBytes *= extent;
     else
-      steps.push_back({stride * tensor.elementBytes, tiles[loop]});
+      steps.push_back({stride * tensor.elementBytes, extent});
   }
   SmallVector<int64_t, 0> used(sets, 0);
   SmallVector<int64_t, 4> position(steps.size(), 0);
@@ -322,12 +485,12 @@ bool Pricer::computeConflict(TensorId operand, ArrayRef<int64_t> tiles) const {
   }
 }
 
-int64_t Pricer::refetchedBytes(const Operator &op, TensorId operand,
+int64_t Pricer::refetchedBytes(const Operator &op, const Access &operand,
                                ArrayRef<PartList> parts,
                                const RegisterTile &tile) const {
   int64_t passes = 1;
   for (LoopId loop : op.loops) {
-    if (problem.indexes(operand, loop))
+    if (operand.hasLoop(loop))
       continue;
     if (loop != op.rowLoop) {
       passes *= countOf(parts[loop]);
@@ -345,7 +508,7 @@ int64_t Pricer::refetchedBytes(const Operator &op, TensorId operand,
   return passes * problem.sizeOf(operand) * unit;
 }
 
-double Pricer::packingSeconds(const Operator &op, TensorId operand,
+double Pricer::packingSeconds(const Operator &op, const Access &operand,
                               int64_t bytes) const {
   const VectorUnit &unit = machine.unit;
   double vectors = static_cast<double>(bytes) /
@@ -356,24 +519,33 @@ double Pricer::packingSeconds(const Operator &op, TensorId operand,
   return cycles / unit.cyclesPerSecond;
 }
 
+SmallVector<int64_t, 6> Pricer::largestOf(ArrayRef<PartList> parts) {
+  SmallVector<int64_t, 6> sizes;
+  for (const PartList &list : parts)
+    sizes.push_back(list.front().size);
+  return sizes;
+}
+
 void Pricer::choosePacking(Schedule &schedule) const {
   unsigned innermost = machine.levels.size() - 1;
-  SmallVector<int64_t, 6> tiles = tilesAt(problem, schedule, innermost);
-  SmallVector<PartList, 6> parts;
-  Evaluation evaluation;
+  std::vector<Work> works;
+  std::optional<Evaluation> evaluation;
   schedule.packed.clear();
-  for (const Operator &op : problem.operators) {
-    std::optional<TensorId> operand = vectorOperand(op);
-    if (!operand || is_contained(schedule.packed, *operand))
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Access *operand = vectorOperand(op);
+    if (!operand || is_contained(schedule.packed, operand->tensor))
       continue;
+    if (works.empty())
+      works = workOf(schedule);
+    const auto &parts = works[index].parts;
     bool strided = isStrided(op, *operand);
-    if (!strided && !conflicts(*operand, tiles))
+    if (!strided && !conflicts(*operand, largestOf(parts)))
       continue;
-    if (parts.empty()) {
-      parts = partsOfLoops(schedule);
-      evaluation = evaluate(sets, schedule, innermost);
-    }
-    int64_t moved = evaluation.traffic[*operand].readBytes;
+    if (!evaluation)
+      evaluation = Evaluator(structure, schedule, innermost,
+                             transferInto(machine.levels[innermost]))
+                       .run();
+    int64_t moved = evaluation->traffic[*operand].readBytes;
     int64_t refetched =
         refetchedBytes(op, *operand, parts, schedule.registerTile);
     int64_t tasks = countTasks(schedule);
@@ -388,7 +560,7 @@ double
 Pricer::unavoidablePacking(function_ref<int64_t(TensorId)> bytesOf) const {
   double seconds = 0;
   for (const Operator &op : problem.operators) {
-    std::optional<TensorId> operand = vectorOperand(op);
+    const Access *operand = vectorOperand(op);
     if (operand && isStrided(op, *operand))
       seconds += packingSeconds(op, *operand, bytesOf(*operand));
   }
@@ -397,9 +569,11 @@ Pricer::unavoidablePacking(function_ref<int64_t(TensorId)> bytesOf) const {
 
 bool Pricer::operandsArePrivate() const {
   return all_of(problem.operators, [&](const Operator &op) {
-    std::optional<TensorId> operand = vectorOperand(op);
+    const Access *operand = vectorOperand(op);
     return !operand || count_if(problem.operators, [&](const Operator &user) {
-                         return is_contained(user.inputs, *operand);
+                         return any_of(user.inputs, [&](const Access &input) {
+                           return input == operand->tensor;
+                         });
                        }) == 1;
   });
 }
@@ -408,7 +582,7 @@ std::optional<Pricer::ConflictCost>
 Pricer::conflictCost(const Operator &op, ArrayRef<int64_t> tiles,
                      ArrayRef<PartList> parts, const RegisterTile &tile,
                      function_ref<int64_t(TensorId)> bytesOf) const {
-  std::optional<TensorId> operand = vectorOperand(op);
+  const Access *operand = vectorOperand(op);
   if (!operand || isStrided(op, *operand) || !conflicts(*operand, tiles))
     return std::nullopt;
   int64_t moved = bytesOf(*operand);
@@ -425,45 +599,64 @@ Pricer::conflictCost(const Operator &op, ArrayRef<int64_t> tiles,
 Plan Pricer::price(const Schedule &schedule) const {
   Plan plan;
   plan.schedule = schedule;
-  SmallVector<PartList, 6> parts = partsOfLoops(schedule);
+  std::vector<Work> works = workOf(schedule);
   int64_t tasks = countTasks(schedule);
   double share = busiestShare(tasks);
-  double cycles = arithmeticCycles(parts, schedule.registerTile);
-  plan.computeSeconds = share * cycles / machine.unit.cyclesPerSecond;
+  double cycles = arithmeticCycles(works, schedule.registerTile);
+  plan.computeSeconds = share * cycles / cyclesPerSecond();
+  plan.tasks = tasks;
+  for (int64_t count : countMultiplyAdds(problem, schedule))
+    plan.multiplyAdds += count;
 
   Stages stages;
   unsigned innermost = machine.levels.size() - 1;
   for (const auto &[index, level] : enumerate(machine.levels)) {
-    Evaluation evaluation = evaluate(sets, schedule, index);
+    Evaluation evaluation =
+        Evaluator(structure, schedule, index, transferInto(level)).run();
     LevelCost cost;
     cost.name = level.name;
     cost.bytes = evaluation.volumeBytes();
+    for (const Traffic &traffic : evaluation.traffic)
+      cost.writtenBytes += traffic.writeBytes;
     cost.liveBytes = evaluation.liveBytes;
     cost.capacityBytes = capacityAt(schedule, index);
     int64_t bytes = cost.bytes;
-    SmallVector<int64_t, 6> tiles = tilesAt(problem, schedule, index);
-    for (const Operator &op : problem.operators) {
-      std::optional<TensorId> operand = vectorOperand(op);
+    for (auto [op, work] : zip(problem.operators, works)) {
+      const Access *operand = vectorOperand(op);
       if (index != innermost || !operand)
         continue;
       int64_t moved = evaluation.traffic[*operand].readBytes;
-      if (is_contained(schedule.packed, *operand))
+      if (is_contained(schedule.packed, operand->tensor))
         plan.computeSeconds += share * packingSeconds(op, *operand, moved);
-      else if (isStrided(op, *operand) || conflicts(*operand, tiles))
+      else if (isStrided(op, *operand) ||
+               conflicts(*operand, largestOf(work.parts)))
         bytes +=
-            refetchedBytes(op, *operand, parts, schedule.registerTile) - moved;
+            refetchedBytes(op, *operand, work.parts, schedule.registerTile) -
+            moved;
     }
     cost.seconds = bytes / bandwidth(tasks, index);
     stages.add(cost.seconds);
     plan.levels.push_back(cost);
   }
-  plan.seconds = stages.with(plan.computeSeconds);
+  plan.seconds = stages.with(plan.computeSeconds) + machine.launchSeconds;
   return plan;
+}
+
+SmallVector<int64_t, 4> Pricer::capacitiesOf(const Schedule &schedule) const {
+  SmallVector<int64_t, 4> capacities;
+  for (unsigned level = 0; level < machine.levels.size(); ++level)
+    capacities.push_back(capacityAt(schedule, level));
+  return capacities;
 }
 
 Plan chimera::model::price(const ChainProblem &problem, const Machine &machine,
                            const Schedule &schedule,
                            const SolveOptions &options) {
-  ChainSets sets(problem);
-  return Pricer(sets, machine, options).price(schedule);
+  ChainStructure structure(problem);
+  Pricer pricer(structure, machine, options);
+  Schedule complete = schedule;
+  if (complete.homes.empty())
+    complete.homes =
+        findHomes(problem, machine, schedule, pricer.capacitiesOf(schedule));
+  return pricer.price(complete);
 }

@@ -42,8 +42,9 @@ PartList cutParts(llvm::ArrayRef<Parts> parts, int64_t tile);
 /// Splits `parts` further into equal shares of at most `most`, and counts
 /// shares of the same size together.
 PartList shareEvenly(llvm::ArrayRef<Parts> parts, int64_t most);
-/// Number of all parts.
+/// Number of all parts, and their sizes together.
 int64_t countOf(llvm::ArrayRef<Parts> parts);
+int64_t totalOf(llvm::ArrayRef<Parts> parts);
 
 /// The times of stages that run side by side, and the time of all of them: the
 /// slowest and the part of the others that does not overlap with it.
@@ -85,17 +86,34 @@ private:
 
 class Pricer {
 public:
-  Pricer(const ChainSets &sets, const Machine &machine,
+  Pricer(const ChainStructure &structure, const Machine &machine,
          const SolveOptions &options)
-      : sets(sets), problem(sets.problem), machine(machine),
+      : structure(structure), problem(structure.getProblem()), machine(machine),
         threads(std::max<int64_t>(1, options.threads)),
-        registerTiles(maximalRegisterTiles(machine.unit)) {}
+        registerTiles(machine.matrix ? maximalMatrixTiles(*machine.matrix)
+                                     : maximalRegisterTiles(machine.unit)) {}
 
   /// The full price of `schedule`.
   Plan price(const Schedule &schedule) const;
 
-  /// Seconds of arithmetic on the busiest core at full speed.
-  double idealSeconds(const Schedule &schedule) const;
+  /// The clock and the peak of what does the contractions.
+  double cyclesPerSecond() const {
+    return machine.matrix ? machine.matrix->cyclesPerSecond
+                          : machine.unit.cyclesPerSecond;
+  }
+  double peakFlops() const {
+    return machine.matrix ? machine.matrix->peakFlops()
+                          : machine.unit.peakFlops();
+  }
+
+  /// Rows and columns of one register tile step.
+  int64_t rowUnit() const { return machine.matrix ? machine.matrix->rows : 1; }
+  int64_t columnUnit() const {
+    return machine.matrix ? machine.matrix->columns : machine.unit.lanes;
+  }
+
+  /// Seconds of arithmetic on the busiest core that no plan goes below.
+  double leastSeconds(const Schedule &schedule) const;
 
   /// All register tiles worth considering, and the indices of those worth
   /// comparing for blocks of at most `rows` x `vectors`: no tile that another
@@ -106,21 +124,32 @@ public:
   llvm::ArrayRef<unsigned> registerTilesFor(int64_t rows,
                                             int64_t vectors) const;
 
-  /// The parts into which all levels together cut each loop.
-  llvm::SmallVector<PartList, 6> partsOfLoops(const Schedule &schedule) const;
+  /// The parts into which the loops on `path` cut those of its operator.
+  llvm::SmallVector<PartList, 6>
+  partsOfLoops(const Path &path, const RollingSteps &rollingSteps) const;
 
   /// Cycles of all blocks of `op` if its loops have these parts.
   double operatorCycles(const Operator &op,
                         llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                         const RegisterTile &tile) const;
   double epilogueCycles(const Operator &op) const;
+  /// Cycles of correcting the output of `op` for `parts` parts of the loop that
+  /// rescales it.
+  double rescaleCycles(const Operator &op, int64_t parts) const;
 
   /// The same sum as `operatorCycles` in another order, which takes less time
   /// but rounds differently: over the sizes of register tiles, each with its
-  /// number. There are `blocks` blocks, `depths` for one reduction.
-  double roughCycles(const Operator &op, llvm::ArrayRef<Parts> rows,
-                     llvm::ArrayRef<Parts> vectors, int64_t blocks,
-                     int64_t depths) const;
+  /// number, and apart from how the reduction is cut.
+  struct RoughCycles {
+    double once = 0, perDepth = 0, perBlock = 0;
+
+    /// The cycles of `blocks` blocks, `depths` for one reduction.
+    double of(int64_t blocks, int64_t depths) const {
+      return once + (depths - 1) * perDepth + blocks * perBlock;
+    }
+  };
+  RoughCycles roughCycles(const Operator &op, llvm::ArrayRef<Parts> rows,
+                          llvm::ArrayRef<Parts> vectors) const;
 
   /// Packs the vector operands that cannot be used in place, and those for
   /// which the copy is cheaper than the cache conflicts.
@@ -149,6 +178,8 @@ public:
   /// Bytes a plan may fill at `level`, for each of the threads that share it.
   int64_t capacityAt(const Schedule &schedule, unsigned level) const;
 
+  llvm::SmallVector<int64_t, 4> capacitiesOf(const Schedule &schedule) const;
+
   /// Tasks that the parallel loops make.
   int64_t countTasks(const Schedule &schedule) const;
   /// Share of the whole work that the busiest thread does.
@@ -157,27 +188,45 @@ public:
   double bandwidth(int64_t tasks, unsigned level) const;
 
 private:
-  double arithmeticCycles(llvm::ArrayRef<PartList> parts,
+  /// What the path to an operator makes of its work.
+  struct Work {
+    llvm::SmallVector<PartList, 6> parts;
+    /// How often all of it is repeated (recomputation).
+    int64_t repeats = 1;
+    /// Parts of the loop that rescales the output.
+    int64_t rescales = 1;
+  };
+  std::vector<Work> workOf(const Schedule &schedule) const;
+  /// The size of the largest part of each loop.
+  static llvm::SmallVector<int64_t, 6>
+  largestOf(llvm::ArrayRef<PartList> parts);
+  double leastCycles() const;
+  double arithmeticCycles(llvm::ArrayRef<Work> works,
                           const RegisterTile &tile) const;
+  double matrixCycles(const Operator &op,
+                      llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
+                      const RegisterTile &tile) const;
 
   /// The input whose vectors the micro kernel loads, if it comes from outside.
-  std::optional<TensorId> vectorOperand(const Operator &op) const;
-  bool isStrided(const Operator &op, TensorId operand) const;
-  bool conflicts(TensorId operand, llvm::ArrayRef<int64_t> tiles) const;
-  bool computeConflict(TensorId operand, llvm::ArrayRef<int64_t> tiles) const;
+  const Access *vectorOperand(const Operator &op) const;
+  bool isStrided(const Operator &op, const Access &operand) const;
+  bool conflicts(const Access &operand, llvm::ArrayRef<int64_t> tiles) const;
+  bool computeConflict(const Access &operand,
+                       llvm::ArrayRef<int64_t> tiles) const;
   /// Bytes that reach the innermost level if `operand` is used in place but
   /// does not stay there from one row of register tiles to the next.
-  int64_t refetchedBytes(const Operator &op, TensorId operand,
+  int64_t refetchedBytes(const Operator &op, const Access &operand,
                          llvm::ArrayRef<PartList> parts,
                          const RegisterTile &tile) const;
-  double packingSeconds(const Operator &op, TensorId operand,
+  double packingSeconds(const Operator &op, const Access &operand,
                         int64_t bytes) const;
 
-  const ChainSets &sets;
+  const ChainStructure &structure;
   const ChainProblem &problem;
   const Machine &machine;
   int64_t threads;
   llvm::SmallVector<RegisterTile, 8> registerTiles;
+  mutable double leastCyclesKnown = -1;
 
   /// The cycles of one register tile, apart from the depth.
   struct TileFigures {

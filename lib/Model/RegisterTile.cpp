@@ -148,3 +148,21 @@ chimera::model::maximalRegisterTiles(const VectorUnit &unit) {
   }
   return tiles;
 }
+
+SmallVector<RegisterTile, 8>
+chimera::model::maximalMatrixTiles(const MatrixUnit &unit) {
+  // Accumulators have four bytes on all units there are.
+  constexpr int64_t accumulatorSize = 4;
+  int64_t most =
+      unit.accumulatorBytes / (unit.rows * unit.columns * accumulatorSize);
+  SmallVector<RegisterTile, 8> tiles;
+  for (int64_t vectors = 1; vectors <= most; ++vectors) {
+    RegisterTile tile;
+    tile.rows = most / vectors;
+    tile.vectors = vectors;
+    if (!tiles.empty() && tiles.back().rows == tile.rows)
+      tiles.pop_back();
+    tiles.push_back(tile);
+  }
+  return tiles;
+}

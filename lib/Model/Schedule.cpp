@@ -14,51 +14,217 @@
 #include "Chimera/Model/Schedule.h"
 
 #include "Chimera/Model/Algorithms.h"
+#include "LoopTree.h"
+
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace llvm;
 using namespace chimera::model;
 
-LoopTree chimera::model::buildLoopTree(const ChainProblem &problem,
-                                       const Schedule &schedule,
-                                       unsigned level) {
-  SmallVector<int64_t, 6> size;
-  for (const Loop &loop : problem.loops)
-    size.push_back(loop.extent);
+//===----------------------------------------------------------------------===//
+// The loop tree
+//===----------------------------------------------------------------------===//
 
-  LoopTree tree;
-  tree.subtrees.resize(problem.operators.size());
-  bool onSharedPath = true;
-  for (unsigned index = 0; index <= level; ++index)
-    for (const TiledLoop &entry : schedule.levels[index].order) {
-      if (entry.tile >= size[entry.loop])
-        continue;
-      size[entry.loop] = entry.tile;
-      NestLoop loop{entry.loop, entry.tile, index};
-      onSharedPath = onSharedPath && problem.isShared(entry.loop);
-      if (onSharedPath) {
-        tree.shared.push_back(loop);
-        continue;
-      }
-      for (auto [op, subtree] : zip(problem.operators, tree.subtrees))
-        if (op.hasLoop(entry.loop))
-          subtree.push_back(loop);
-    }
-  return tree;
+const LoopNest &LoopNest::partOf(unsigned op) const {
+  return *find_if(parts, [&](const LoopNest &part) { return part.has(op); });
 }
 
-SmallVector<int64_t, 6> chimera::model::tilesAt(const ChainProblem &problem,
+namespace {
+
+class LoopTreeBuilder {
+public:
+  LoopTreeBuilder(const ChainStructure &structure, const Schedule &schedule,
+                  unsigned level)
+      : structure(structure), problem(structure.getProblem()) {
+    for (unsigned index = 0; index <= level; ++index)
+      for (const TiledLoop &entry : schedule.levels[index].order)
+        entries.push_back({entry, index});
+  }
+
+  /// Most iterations that are left of each loop at the blocks of an operator.
+  using Sizes = SmallVector<int64_t, 8>;
+
+  LoopNest run() {
+    leaves.resize(problem.operators.size());
+    Group all{0, static_cast<unsigned>(problem.operators.size() - 1)};
+    Sizes sizes;
+    for (const Loop &loop : problem.loops)
+      sizes.push_back(loop.extent);
+    follow(all, sizes);
+    return build(all, 0, sizes);
+  }
+
+  ArrayRef<int64_t> sizesAt(unsigned op) const { return leaves[op]; }
+
+private:
+  LoopNest build(Group group, size_t place, Sizes sizes);
+  void follow(Group group, Sizes &sizes) const;
+  OperatorSet membersOf(const TiledLoop &entry, Group group) const;
+  bool blocks(unsigned op, LoopId loop, OperatorSet run) const;
+  SmallVector<Group, 4> split(Group group, OperatorSet members,
+                              LoopId loop) const;
+
+  const ChainStructure &structure;
+  const ChainProblem &problem;
+  SmallVector<std::pair<TiledLoop, unsigned>, 16> entries;
+  std::vector<Sizes> leaves;
+};
+
+/// Brings the most iterations of derived loops up to date.
+void LoopTreeBuilder::follow(Group group, Sizes &sizes) const {
+  for (unsigned op = group.last + 1; op-- > group.first;)
+    for (LoopId loop : structure.derivedLoopsOf(op)) {
+      if (!structure.follows(loop, group))
+        continue;
+      // Readers at different places need more than the largest of them.
+      ArrayRef<Index> demands = structure.demandsOn(loop);
+      bool areAlike = all_of(demands, [&](const Index &demand) {
+        return demand == demands.front();
+      });
+      int64_t size = 1;
+      for (const Term &term : demands.front().terms)
+        size += term.factor * (sizes[term.loop] - 1);
+      int64_t extent = problem.loops[loop].extent;
+      sizes[loop] = areAlike ? std::min(extent, size) : extent;
+    }
+}
+
+/// The operators of `group` that the loop goes around.
+OperatorSet LoopTreeBuilder::membersOf(const TiledLoop &entry,
+                                       Group group) const {
+  OperatorSet members = 0;
+  for (unsigned op = group.last + 1; op-- > group.first;) {
+    OperatorSet bit = OperatorSet(1) << op;
+    if (!entry.operators) {
+      if (structure.concerns(entry.loop, op, group))
+        members |= bit;
+      continue;
+    }
+    if (!(entry.operators & bit))
+      continue;
+    const Access &output = problem.operators[op].output;
+    bool isConcerned = problem.operators[op].hasLoop(entry.loop) ||
+                       contains(structure.affecting(output, group), entry.loop);
+    OperatorSet readers = structure.readersOf(output);
+    bool canRecompute = problem.tensors[output].role == Role::Intermediate &&
+                        readers && (readers & members) == readers;
+    if (isConcerned || canRecompute)
+      members |= bit;
+  }
+  return members;
+}
+
+/// True if `loop` must end before the result of `op` is read in `run`: it is
+/// reduced over, or a reader takes another part than the one at hand.
+bool LoopTreeBuilder::blocks(unsigned op, LoopId loop, OperatorSet run) const {
+  const Operator &info = problem.operators[op];
+  if (!(structure.readersOf(info.output) & run))
+    return false;
+  if (info.isReduction(loop) || is_contained(info.completes, loop))
+    return true;
+  auto takesOther = [&](const Access &access) {
+    return access == info.output.tensor &&
+           any_of(zip(info.output.indices, access.indices), [&](auto dims) {
+             const auto &[made, read] = dims;
+             return made.hasLoop(loop) && !(read == made);
+           });
+  };
+  for (unsigned reader = op + 1; reader < problem.operators.size(); ++reader) {
+    const Operator &other = problem.operators[reader];
+    if ((run >> reader & 1) && (any_of(other.inputs, takesOther) ||
+                                any_of(other.epilogue, takesOther)))
+      return true;
+  }
+  return false;
+}
+
+/// Parts `group` into runs of neighbours that stay together under `loop`.
+SmallVector<Group, 4> LoopTreeBuilder::split(Group group, OperatorSet members,
+                                             LoopId loop) const {
+  SmallVector<Group, 4> runs;
+  bool mustEnd = true;
+  for (unsigned op = group.first; op <= group.last; ++op) {
+    bool isMember = members >> op & 1;
+    bool wasMember = op > 0 && (members >> (op - 1) & 1);
+    if (mustEnd || isMember != wasMember)
+      runs.push_back({op, op});
+    runs.back().last = op;
+    mustEnd = isMember && blocks(op, loop, members);
+  }
+  return runs;
+}
+
+LoopNest LoopTreeBuilder::build(Group group, size_t place, Sizes sizes) {
+  LoopNest nest;
+  nest.firstOperator = group.first;
+  nest.lastOperator = group.last;
+  for (; place < entries.size(); ++place) {
+    auto [entry, level] = entries[place];
+    // A loop of one trip is none; one whose tile is still open has several.
+    if (entry.tile >= sizes[entry.loop] || sizes[entry.loop] == 1)
+      continue;
+    OperatorSet members = membersOf(entry, group);
+    if (!members)
+      continue;
+    SmallVector<Group, 4> runs = split(group, members, entry.loop);
+    if (runs.size() > 1) {
+      for (Group run : runs) {
+        LoopNest part = build(run, place, sizes);
+        // Parts without loops around them are parts of this nest.
+        if (part.loops.empty() && !part.parts.empty())
+          append_range(nest.parts, part.parts);
+        else
+          nest.parts.push_back(std::move(part));
+      }
+      return nest;
+    }
+    nest.loops.push_back({entry.loop, entry.tile, level});
+    if (entry.tile != openTile)
+      sizes[entry.loop] = entry.tile;
+    follow(group, sizes);
+  }
+  if (group.first == group.last)
+    leaves[group.first] = sizes;
+  else
+    for (unsigned op = group.first; op <= group.last; ++op)
+      nest.parts.push_back(build({op, op}, place, sizes));
+  return nest;
+}
+
+} // namespace
+
+LoopNest chimera::model::buildLoopTree(const ChainStructure &structure,
+                                       const Schedule &schedule,
+                                       unsigned level) {
+  return LoopTreeBuilder(structure, schedule, level).run();
+}
+
+LoopNest chimera::model::buildLoopTree(const ChainProblem &problem,
+                                       const Schedule &schedule,
+                                       unsigned level) {
+  return buildLoopTree(ChainStructure(problem), schedule, level);
+}
+
+SmallVector<NestLoop, 12> chimera::model::pathOf(const LoopNest &tree,
+                                                 unsigned op) {
+  SmallVector<NestLoop, 12> path;
+  const LoopNest *nest = &tree;
+  while (true) {
+    append_range(path, nest->loops);
+    if (nest->parts.empty())
+      return path;
+    nest = &nest->partOf(op);
+  }
+}
+
+SmallVector<int64_t, 8> chimera::model::tilesAt(const ChainProblem &problem,
                                                 const Schedule &schedule,
-                                                unsigned level) {
-  SmallVector<int64_t, 6> tiles;
-  for (const Loop &loop : problem.loops)
-    tiles.push_back(loop.extent);
-  for (unsigned index = 0; index <= level; ++index)
-    for (const TiledLoop &entry : schedule.levels[index].order)
-      tiles[entry.loop] = std::min(tiles[entry.loop], entry.tile);
-  return tiles;
+                                                unsigned level, unsigned op) {
+  ChainStructure structure(problem);
+  LoopTreeBuilder builder(structure, schedule, level);
+  builder.run();
+  return SmallVector<int64_t, 8>(builder.sizesAt(op));
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,6 +248,7 @@ public:
 private:
   std::string checkLevels() const;
   std::string checkOrders() const;
+  std::string checkTensors() const;
   std::string checkPacked() const;
   std::string checkRegisters() const;
   std::string checkCapacities() const;
@@ -95,6 +262,8 @@ std::string ScheduleChecker::run() const {
   std::string error = checkLevels();
   if (error.empty())
     error = checkOrders();
+  if (error.empty())
+    error = checkTensors();
   if (error.empty())
     error = checkParallel();
   if (error.empty())
@@ -119,46 +288,93 @@ std::string ScheduleChecker::checkLevels() const {
 }
 
 std::string ScheduleChecker::checkOrders() const {
-  SmallVector<int64_t, 6> size;
-  for (const Loop &loop : problem.loops)
-    size.push_back(loop.extent);
+  unsigned numOperators = problem.operators.size();
+  OperatorSet everyone = Group{0, numOperators - 1}.set();
+  // What the levels so far leave of each loop to each operator.
+  std::vector<SmallVector<int64_t, 6>> size(numOperators);
+  for (auto &left : size)
+    for (const Loop &loop : problem.loops)
+      left.push_back(loop.extent);
   for (const LevelSchedule &level : schedule.levels) {
-    SmallSet<LoopId, 6> seen;
+    SmallVector<OperatorSet, 6> seen(problem.loops.size(), 0);
     for (const TiledLoop &entry : level.order) {
       std::string where = "level '" + level.name + "': ";
       if (entry.loop >= problem.loops.size())
         return where + "unknown loop " + std::to_string(entry.loop);
       where += "loop '" + problem.loops[entry.loop].name + "' ";
-      if (!seen.insert(entry.loop).second)
+      if (entry.operators & ~everyone)
+        return where + "goes around an operator that there is not";
+      OperatorSet around = entry.operators ? entry.operators : everyone;
+      if (seen[entry.loop] & around)
         return where + "is listed twice";
+      seen[entry.loop] |= around;
       if (entry.tile < 1)
         return where + "has tile " + std::to_string(entry.tile) +
                ", which is below 1";
-      if (entry.tile > size[entry.loop])
-        return where + "has tile " + std::to_string(entry.tile) +
-               ", but the level outside leaves only " +
-               std::to_string(size[entry.loop]);
-      size[entry.loop] = entry.tile;
+      for (unsigned op = 0; op < numOperators; ++op) {
+        if (!(around >> op & 1))
+          continue;
+        if (entry.tile > size[op][entry.loop])
+          return where + "has tile " + std::to_string(entry.tile) +
+                 ", but the level outside leaves only " +
+                 std::to_string(size[op][entry.loop]);
+        size[op][entry.loop] = entry.tile;
+      }
     }
   }
+  return "";
+}
+
+std::string ScheduleChecker::checkTensors() const {
+  for (TensorId tensor : schedule.rolling) {
+    if (tensor >= problem.tensors.size())
+      return "rolling tensor " + std::to_string(tensor) + " is unknown";
+    Role role = problem.tensors[tensor].role;
+    if (role != Role::Input && role != Role::Intermediate)
+      return "rolling tensor '" + problem.tensors[tensor].name +
+             "' is neither an input nor an intermediate";
+  }
+  if (!schedule.homes.empty() &&
+      schedule.homes.size() != problem.tensors.size())
+    return "the schedule names the home levels of " +
+           std::to_string(schedule.homes.size()) + " tensors of " +
+           std::to_string(problem.tensors.size());
+  for (unsigned home : schedule.homes)
+    if (home >= schedule.levels.size())
+      return "a tensor has unknown level " + std::to_string(home) +
+             " for its home";
   return "";
 }
 
 std::string ScheduleChecker::checkParallel() const {
   if (schedule.levels.empty())
     return schedule.numParallel ? "parallel loops without levels" : "";
-  LoopTree tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
-  int64_t numShared = tree.shared.size();
+  LoopNest tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+  int64_t numShared = tree.loops.size();
   if (schedule.numParallel < 0 || schedule.numParallel > numShared)
     return std::to_string(schedule.numParallel) +
            " parallel loops, but the order starts with " +
            std::to_string(numShared) + " loops shared by all operators";
+  ChainStructure structure(problem);
+  Group all{tree.firstOperator, tree.lastOperator};
   for (const NestLoop &loop :
-       ArrayRef(tree.shared).take_front(schedule.numParallel))
+       ArrayRef(tree.loops).take_front(schedule.numParallel)) {
+    std::string where = "level '" + schedule.levels[loop.level].name +
+                        "': loop '" + problem.loops[loop.loop].name +
+                        "' is parallel, but ";
     if (problem.isReduction(loop.loop))
-      return "level '" + schedule.levels[loop.level].name + "': loop '" +
-             problem.loops[loop.loop].name +
-             "' is parallel, but an operator reduces over it";
+      return where + "an operator reduces over it";
+    for (const Operator &op : problem.operators)
+      if (is_contained(op.completes, loop.loop))
+        return where + "what follows an operator reduces over it";
+    for (TensorId tensor : schedule.rolling)
+      for (const Operator &op : problem.operators)
+        for (const Access &access : op.inputs)
+          if (access == tensor &&
+              contains(structure.affecting(access, all), loop.loop))
+            return where + "tensor '" + problem.tensors[tensor].name +
+                   "' rolls along it";
+  }
   return "";
 }
 
@@ -190,8 +406,16 @@ std::string ScheduleChecker::checkRegisters() const {
 }
 
 std::string ScheduleChecker::checkCapacities() const {
+  Schedule complete = schedule;
+  if (complete.homes.empty()) {
+    SmallVector<int64_t, 4> usable;
+    for (const MemoryLevel &level : machine.levels)
+      usable.push_back(level.usableBytes());
+    complete.homes = findHomes(problem, machine, schedule, usable);
+  }
   for (const auto &[index, level] : enumerate(machine.levels)) {
-    int64_t live = evaluate(problem, schedule, index).liveBytes;
+    int64_t live =
+        evaluate(problem, complete, index, transferInto(level)).liveBytes;
     if (live > level.usableBytes())
       return "level '" + level.name + "': the live set of " +
              std::to_string(live) + " bytes exceeds the usable " +

@@ -78,11 +78,11 @@ TEST_F(ProblemCheck, RejectsExtentBelowOne) {
 
 TEST_F(ProblemCheck, RejectsBadTensors) {
   ChainProblem broken = problem;
-  broken.tensors[A].dims[0] = 17;
-  expectError(broken, "tensor 'A': a dimension is indexed by unknown loop 17");
+  broken.tensors[A].shape[0] = 0;
+  expectError(broken, "tensor 'A': a dimension of 0 elements");
   broken = problem;
-  broken.tensors[A].dims[0] = m;
-  expectError(broken, "loop 'm' indexes two of its dimensions");
+  broken.tensors[A].isStored = true;
+  expectError(broken, "only an intermediate can be stored");
   broken = problem;
   broken.tensors[A].elementBytes = 0;
   expectError(broken, "0 bytes");
@@ -99,17 +99,32 @@ TEST_F(ProblemCheck, RejectsBadOperators) {
   broken.operators[0].loops.push_back(m);
   expectError(broken, "loop 'm' is listed twice");
   broken = problem;
-  broken.operators[0].inputs[0] = 12;
+  broken.operators[0].inputs[0].tensor = 12;
   expectError(broken, "unknown tensor 12");
+  broken = problem;
+  broken.operators[0].inputs[0].indices[0].terms[0].loop = 17;
+  expectError(broken, "tensor 'A' is indexed by unknown loop 17");
+  broken = problem;
+  broken.operators[0].inputs[0].indices[0] = m;
+  expectError(broken, "tensor 'A' is indexed twice by loop 'm'");
+  broken = problem;
+  broken.operators[0].inputs[0].indices[0].terms[0].factor = 0;
+  expectError(broken, "factors must be positive");
+  broken = problem;
+  broken.operators[0].inputs[0].indices.pop_back();
+  expectError(broken, "tensor 'A' has 3 dimensions, but 2 indices");
+  broken = problem;
+  broken.operators[0].output.indices[1].offset = 1;
+  expectError(broken, "dimension 1 of its output is not indexed by a loop");
   broken = problem;
   broken.operators[0].inputs.clear();
   expectError(broken, "no inputs");
   broken = problem;
-  broken.operators[0].inputs[0] = D;
+  broken.operators[0].inputs[0] = problem.operators[1].inputs[1];
   expectError(broken, "tensor 'D' is indexed by loop 'n', which is not one of "
                       "the operator's");
   broken = problem;
-  broken.operators[1].epilogue = {A};
+  broken.operators[1].epilogue = {problem.operators[0].inputs[0]};
   expectError(broken, "tensor 'A' is indexed by loop 'k', which is not one of "
                       "the output's");
   broken = problem;
@@ -142,8 +157,8 @@ TEST_F(ProblemCheck, RejectsRolesThatDoNotMatch) {
   broken.tensors[A].role = Role::Intermediate;
   expectError(broken, "tensor 'A': it has 0 producers");
   broken = problem;
-  broken.operators[1].inputs = {C, C};
-  expectError(broken, "");
+  broken.operators[1].inputs[1] = broken.operators[1].inputs[0];
+  EXPECT_NE(errorOf(broken), "");
   broken.operators.pop_back();
   EXPECT_NE(errorOf(broken), "");
 }

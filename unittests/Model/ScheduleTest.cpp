@@ -25,47 +25,79 @@ std::string namesOf(const ChainProblem &problem,
   return names;
 }
 
+std::string show(const ChainProblem &problem, const LoopNest &nest) {
+  std::string text = namesOf(problem, nest.loops);
+  for (const LoopNest &part : nest.parts)
+    text += (&part == &nest.parts.front() ? "(" : "|") + show(problem, part);
+  return nest.parts.empty() ? text : text + ")";
+}
+
 std::string treeOf(const ChainProblem &problem, const Schedule &schedule) {
-  LoopTree tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
-  std::string text = namesOf(problem, tree.shared);
-  for (const auto &subtree : tree.subtrees)
-    text += "|" + namesOf(problem, subtree);
-  return text;
+  return show(problem,
+              buildLoopTree(problem, schedule, schedule.levels.size() - 1));
 }
 
 TEST(LoopTree, SplitsAtTheFirstPrivateLoop) {
   ChainProblem chain = makeChain({2, 8, 8, 8, 8});
   EXPECT_EQ(
       treeOf(chain, singleLevel({{b, 1}, {m, 2}, {l, 2}, {k, 2}, {n, 2}})),
-      "bml|k|n");
+      "bml(k|n)");
   EXPECT_EQ(treeOf(chain, singleLevel({{m, 2}, {k, 2}, {l, 2}, {n, 2}})),
-            "m|kl|ln");
+            "m(kl|ln)");
   EXPECT_EQ(treeOf(chain, singleLevel({{k, 2}, {m, 2}, {l, 2}, {n, 2}})),
-            "|kml|mln");
+            "(kml|mln)");
 }
 
 TEST(LoopTree, DropsLoopsOfOneTrip) {
   ChainProblem chain = makeChain({1, 8, 8, 8, 8});
   EXPECT_EQ(treeOf(chain, singleLevel({{b, 1}, {k, 8}, {m, 2}, {l, 8}})),
-            "m||");
+            "m(|)");
   Schedule nested = singleLevel({{m, 4}});
   nested.levels.emplace_back();
   nested.levels.back().order = {{m, 4}, {l, 2}, {m, 2}};
-  EXPECT_EQ(treeOf(chain, nested), "mlm||");
-  EXPECT_EQ(tilesAt(chain, nested, 0)[m], 4);
-  EXPECT_EQ(tilesAt(chain, nested, 1)[m], 2);
-  EXPECT_EQ(tilesAt(chain, nested, 1)[k], 8);
+  EXPECT_EQ(treeOf(chain, nested), "mlm(|)");
+  EXPECT_EQ(tilesAt(chain, nested, 0, 0)[m], 4);
+  EXPECT_EQ(tilesAt(chain, nested, 1, 0)[m], 2);
+  EXPECT_EQ(tilesAt(chain, nested, 1, 0)[k], 8);
 }
 
 TEST(LoopTree, SharesAllLoopsOfOneOperator) {
   ChainProblem gemm = makeGemm(2, 8, 8, 8);
-  EXPECT_EQ(treeOf(gemm, singleLevel({{3, 2}, {0, 1}, {1, 2}})), "kbm|");
+  EXPECT_EQ(treeOf(gemm, singleLevel({{3, 2}, {0, 1}, {1, 2}})), "kbm");
 }
 
-TEST(LoopTree, SharesOnlyRowsOfThreeOperators) {
+TEST(LoopTree, KeepsNeighboursTogether) {
+  // Rows go around all three; what a pair shares goes around the pair, but
+  // never around a reduction and whoever reads its result.
   ChainProblem triple = makeTriple(8, 8, 8, 8, 8);
-  EXPECT_EQ(treeOf(triple, singleLevel({{0, 2}, {1, 2}, {2, 2}, {3, 2}})),
-            "m|lk|ln|n");
+  LoopId tm = loopNamed(triple, "m"), tl = loopNamed(triple, "l"),
+         tk = loopNamed(triple, "k"), tn = loopNamed(triple, "n");
+  EXPECT_EQ(treeOf(triple, singleLevel({{tm, 2}, {tl, 2}, {tk, 2}, {tn, 2}})),
+            "m(l(k|n)|n)");
+  EXPECT_EQ(treeOf(triple, singleLevel({{tm, 2}, {tn, 2}, {tl, 2}})),
+            "m(l|n(l|))");
+}
+
+TEST(LoopTree, RecomputesWhatIsAskedFor) {
+  ChainProblem chain = makeChain({1, 8, 8, 8, 8});
+  EXPECT_EQ(treeOf(chain, singleLevel({{m, 2}, {n, 2, 3}, {l, 2}})), "mnl(|)");
+  // The second operator cannot run for every part of the first one's reduction.
+  EXPECT_EQ(treeOf(chain, singleLevel({{m, 2}, {k, 2, 3}, {l, 2}})), "m(kl|l)");
+}
+
+TEST(LoopTree, FollowsWindows) {
+  // The second operator's rows decide which rows of the first one are needed;
+  // the loop in the window stays with its operator.
+  ConvSizes sizes;
+  sizes.image = {9};
+  sizes.channels = 2;
+  sizes.layers = {{ConvLayer::Dense, 3, 3, 1, 1, 1},
+                  {ConvLayer::Dense, 2, 3, 1, 1, 1}};
+  ChainProblem chain = makeConvChain(sizes);
+  LoopId h = loopNamed(chain, "y2"), r = loopNamed(chain, "r2");
+  ASSERT_LT(h, chain.loops.size());
+  ASSERT_LT(r, chain.loops.size());
+  EXPECT_EQ(treeOf(chain, singleLevel({{h, 2}, {r, 1}})), "y2(|r2)");
 }
 
 class Verify : public testing::Test {

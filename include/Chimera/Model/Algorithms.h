@@ -14,6 +14,7 @@
 #ifndef CHIMERA_MODEL_ALGORITHMS_H
 #define CHIMERA_MODEL_ALGORITHMS_H
 
+#include "Chimera/Model/Bounds.h"
 #include "Chimera/Model/Schedule.h"
 
 #include <optional>
@@ -31,32 +32,92 @@ struct Traffic {
 };
 
 struct Evaluation {
-  /// One entry per tensor of the problem; intermediates move nothing.
+  /// One entry per tensor of the problem.
   llvm::SmallVector<Traffic, 6> traffic;
-  /// The largest live set over all points of the loop tree, in bytes.
+  /// Bytes of the buffers that are there while the blocks of each operator run.
+  llvm::SmallVector<int64_t, 3> liveAt;
+  /// The largest of these: the live set.
   int64_t liveBytes = 0;
 
   int64_t volumeBytes() const;
 };
 
+/// How data gets into a level.
+struct Transfer {
+  /// Memory moves in units of this many bytes (cache lines, bursts).
+  int64_t unitBytes = 1;
+  /// Buffers of a tile that is replaced while another is in use.
+  int64_t buffers = 1;
+};
+Transfer transferInto(const MemoryLevel &level);
+
 /// The data that `schedule` moves into and out of level `level`, and the bytes
-/// it keeps there. Exact: equal to what `simulate` counts.
+/// it keeps there. Exact: equal to what `simulate` counts. The rules:
 ///
-/// A tensor's buffer belongs to the body of the innermost loop that indexes it.
-/// Intermediates have one buffer for all levels, of the extents that the shared
-/// path of the whole schedule leaves. Operands of epilogues are streamed: they
-/// count as traffic, not as live. An epilogue runs where its operator's
-/// outermost reduction loop ends (on an intermediate: at the end of the shared
-/// path's body); if the output is larger than its buffer there, it passes once
-/// more.
+/// - *Ranges.* Each iteration of a loop of the tree leaves a range of
+///   iterations of its loop to the inside; where several operators are still
+///   together and none of an intermediate's readers is outside, the range of
+///   a producer's derived loop is the smallest that covers what the readers'
+///   ranges read of it, clipped to the tensor. If the intermediate is rolling,
+///   the part that the previous iteration of the innermost loop around all its
+///   users that affects it has made is cut off. When operators part, ranges
+///   stay as they are but for each operator's own loops.
+/// - *Buffers.* An operand's buffer belongs to the body of the innermost loop
+///   on its operator's path that affects the operator's range of it; operators
+///   together there share it. An intermediate at its home level or outside it
+///   has one buffer for all levels, in the innermost body around all its users
+///   in the tree of the whole schedule, as large as the readers need there.
+///   A buffer is open from its body's first part that uses it to the last; if
+///   the body holds a single loop, around all of that. Each has its largest
+///   size from the start (elements outside the tensor take no room); outputs,
+///   states and intermediates in heldBytes. A buffer that is filled more than
+///   once, and is no intermediate at home, counts `transfer.buffers` times.
+/// - *Traffic.* Opening the buffer of an input reads its range; if it is
+///   rolling, only what the previous iteration of the body's own loop has not
+///   read. A produced tensor is written when its buffer closes, and read when
+///   it opens unless that part is fresh. Partial sums, states among them, move
+///   in heldBytes, the final write (of each part, after its last visit) in
+///   elementBytes; states have no final write. An output's parts are fresh when
+///   first visited, an intermediate's when first visited since its producer
+///   was started anew, that is, inside the innermost body around all its users.
+///   Intermediates at home move nothing, but if they are stored, each run of
+///   the producer writes what it has made.
+/// - *Epilogues.* Operands are streamed: traffic, not live, with the body of
+///   the innermost loop around the epilogue that affects them. The epilogue of
+///   an output runs where the operator's outermost reduction loop ends; of an
+///   intermediate, in the innermost body around all its users. If the output is
+///   not in its buffer there, it passes once more (in elementBytes), unless
+///   it is an intermediate at home. An intermediate as operand is a use of it
+///   at home, and is streamed like an input at levels inside.
+/// - *Units.* Along its longest dimension with stride 1 (the last of equal
+///   ones; of an intermediate, the last dimension) a part of a tensor takes all
+///   the units it touches, if each row starts at the boundary of one. A tensor
+///   without such a dimension takes whole units for every element.
 Evaluation evaluate(const ChainProblem &problem, const Schedule &schedule,
-                    unsigned level);
+                    unsigned level, const Transfer &transfer = {});
+
+/// For every tensor the level that holds it if it is an intermediate: the
+/// innermost one, unless that has no room. Then the largest intermediates move
+/// outwards, one level at a time, until everything fits or the outermost level
+/// is reached.
+llvm::SmallVector<unsigned, 6> findHomes(const ChainProblem &problem,
+                                         const Machine &machine,
+                                         const Schedule &schedule,
+                                         llvm::ArrayRef<int64_t> capacities);
 
 /// The same figures, counted by walking every block of the schedule with
 /// explicit buffers. Written independently of `evaluate`; takes time
 /// proportional to the number of blocks.
 Evaluation simulate(const ChainProblem &problem, const Schedule &schedule,
-                    unsigned level);
+                    unsigned level, const Transfer &transfer = {});
+
+/// Multiply-adds that each operator executes, those of recomputation included.
+llvm::SmallVector<int64_t, 3> countMultiplyAdds(const ChainProblem &problem,
+                                                const Schedule &schedule);
+
+/// The same by walking every block.
+llvm::SmallVector<int64_t, 3> simulateMultiplyAdds(const ChainProblem &problem,
+                                                   const Schedule &schedule);
 
 //===----------------------------------------------------------------------===//
 // Compute
@@ -74,6 +135,10 @@ RegisterTile selectRegisterTile(const VectorUnit &unit, int64_t rows,
 /// most rows that fit the register file. Since blocks are cut into equal parts,
 /// a smaller tile is never better than the part of a larger one.
 llvm::SmallVector<RegisterTile, 8> maximalRegisterTiles(const VectorUnit &unit);
+
+/// The same for a matrix unit, in instructions: `rows` x `vectors` results that
+/// fit the accumulators, whose operands fit beside them.
+llvm::SmallVector<RegisterTile, 8> maximalMatrixTiles(const MatrixUnit &unit);
 
 /// Splits `extent` into as few parts of at most `part` as possible, as equal as
 /// possible: `large` parts of size `size`, then `small` parts of `size - 1`.
@@ -96,7 +161,10 @@ double blockCycles(const VectorUnit &unit, const RegisterTile &tile,
 /// What the model predicts for one level of a plan.
 struct LevelCost {
   std::string name;
+  /// What crosses the boundary outside the level, and how much of it is
+  /// written.
   int64_t bytes = 0;
+  int64_t writtenBytes = 0;
   int64_t liveBytes = 0;
   int64_t capacityBytes = 0;
   double seconds = 0;
@@ -109,6 +177,10 @@ struct Plan {
   llvm::SmallVector<LevelCost, 3> levels;
   /// Arithmetic, epilogues and packing, on the busiest core.
   double computeSeconds = 0;
+  /// Tasks that the parallel loops make.
+  int64_t tasks = 1;
+  /// Multiply-adds of all operators, those of recomputation included.
+  int64_t multiplyAdds = 0;
   /// The slowest of compute and all levels (equation 3 of the paper), plus the
   /// part of the others that does not overlap with it.
   double seconds = 0;
@@ -117,6 +189,8 @@ struct Plan {
 struct SolveOptions {
   /// Threads the parallel loops are spread over.
   int64_t threads = 1;
+  /// Plans of other orders to keep besides the best.
+  unsigned runnersUp = 0;
 };
 
 /// The plan with the lowest predicted time, or nothing if none was found that
@@ -124,7 +198,8 @@ struct SolveOptions {
 /// the tiles that suit the micro kernel; each outer level contributes the few
 /// orders with the least volume, so plans are good but not proved best.
 std::optional<Plan> solve(const ChainProblem &problem, const Machine &machine,
-                          const SolveOptions &options);
+                          const SolveOptions &options,
+                          llvm::SmallVectorImpl<Plan> *runnersUp = nullptr);
 
 /// The cost of a schedule that somebody else made and `verify` accepts.
 Plan price(const ChainProblem &problem, const Machine &machine,
@@ -138,73 +213,89 @@ std::optional<Schedule> solveVolume(const ChainProblem &problem,
                                     llvm::ArrayRef<int64_t> granularity);
 
 //===----------------------------------------------------------------------===//
-// Verdict and bound
+// Verdict
 //===----------------------------------------------------------------------===//
 
+/// Why a chain runs as it does, and what two figures show it.
 enum class Reason {
-  /// The intermediate stays on chip and saves more than it costs.
+  /// The chain has one operator: there is nothing to fuse.
+  SingleOperator,
+  /// Fused: fewer bytes move into the slowest level. Unfused and fused bytes.
   SavesTraffic,
-  /// The plan does as much work, but in one pass with less overhead.
+  /// Fused: as many bytes move, but in one pass with less overhead. Unfused and
+  /// fused seconds.
   SavesTime,
-  /// No fused plan fits the memory levels.
+  /// Not fused: an intermediate, at its smallest, is larger than every level.
+  /// Its bytes and the usable bytes of the largest level.
+  IntermediateTooLarge,
+  /// Not fused: no plan of the whole chain fits all levels. No figures.
   DoesNotFit,
-  /// Separate operators are predicted to be faster.
+  /// Not fused: what is computed again costs more than it saves. Seconds of
+  /// arithmetic fused and unfused.
+  RecomputationCosts,
+  /// Not fused: the operators are limited by arithmetic, which fusing does not
+  /// reduce. Seconds of arithmetic and of the slowest transfer, unfused.
+  ComputeBound,
+  /// Not fused: the loops that all operators share make too few tasks for the
+  /// cores. Tasks and threads.
+  TooFewTasks,
+  /// Not fused: a fused plan moves more into the level that limits it, since
+  /// operators have to agree on tiles. Fused and unfused bytes.
+  MovesMore,
+  /// Not fused, though nothing of the above: fused and unfused seconds.
   UnfusedIsFaster,
 };
 
 /// The reason in the words of a report.
 llvm::StringRef describe(Reason reason);
 
+/// Neighbouring operators that run as one kernel.
+struct Segment {
+  unsigned first = 0, last = 0;
+  Plan plan;
+};
+
 struct Verdict {
+  /// True if the whole chain is to run as one kernel.
   bool fuse = false;
   Reason reason = Reason::DoesNotFit;
-  /// Absent if no fused plan fits.
+  /// The figures that go with the reason, in its order, and their unit
+  /// ("bytes", "s", "tasks"; empty without figures); for bytes, into which
+  /// level.
+  double figures[2] = {0, 0};
+  std::string unit, level;
+  /// The best plan for the whole chain; absent if none fits.
   std::optional<Plan> fused;
-  /// One plan per operator.
+  /// One plan per operator; fewer if one has none.
   llvm::SmallVector<Plan, 2> unfused;
-  /// Bytes per level of all unfused plans together.
+  /// Bytes per level of all unfused plans together; empty if there are not all.
   llvm::SmallVector<int64_t, 3> unfusedBytes;
   double unfusedSeconds = 0;
+  /// The fastest way to cut the chain into kernels: one segment if it is fused,
+  /// one per operator if nothing is. Empty if some operator has no plan.
+  llvm::SmallVector<Segment, 2> segments;
+  double seconds = 0;
+  /// The best plans of the whole chain in other loop orders, best first.
+  llvm::SmallVector<Plan, 4> runnersUp;
   /// I/O lower bound per level, in bytes.
   llvm::SmallVector<int64_t, 3> boundBytes;
+
+  /// The reason with its figures, as in "a fused plan moves more: 5 bytes
+  /// against 3 bytes into L2".
+  std::string explain() const;
 };
 
-/// The problem of one operator alone: its intermediates become input or output.
-ChainProblem isolate(const ChainProblem &problem, unsigned op);
+/// The problem of operators `first` to `last` alone: what others make is an
+/// input, what others read is an output.
+ChainProblem isolate(const ChainProblem &problem, unsigned first,
+                     unsigned last);
+inline ChainProblem isolate(const ChainProblem &problem, unsigned op) {
+  return isolate(problem, op, op);
+}
 
-/// Fuse iff the predicted time beats that of the best unfused plans.
+/// Cuts the chain into kernels such that the predicted time is least.
 Verdict judge(const ChainProblem &problem, const Machine &machine,
               const SolveOptions &options);
-
-/// Bytes that any schedule without recomputation moves into a level of
-/// `capacityBytes` (this level and everything nearer to the core): the
-/// compulsory volume and, for one or two contractions, the bounds B1 to B4 of
-/// docs/model.md.
-int64_t lowerBound(const ChainProblem &problem, int64_t capacityBytes);
-
-/// The lower bound for each of the machine's levels, when all threads' share of
-/// that level and of everything nearer to the cores counts as its capacity.
-/// Holds for any schedule of `problem`, be it a whole chain or one operator.
-llvm::SmallVector<int64_t, 3> lowerBounds(const ChainProblem &problem,
-                                          const Machine &machine,
-                                          const SolveOptions &options);
-
-//===----------------------------------------------------------------------===//
-// The paper's evaluator
-//===----------------------------------------------------------------------===//
-
-/// Algorithm 1 of the paper, to the letter: permutation and decomposition
-/// parameters in, data movement volume and memory usage out, in elements.
-/// Ignores liveness and counts one-trip loops; kept to compare with.
-struct PaperEstimate {
-  /// Data movement and footprint per tensor of the problem.
-  llvm::SmallVector<int64_t, 6> movement, footprint;
-  int64_t volume = 0;
-  int64_t memoryUsage = 0;
-};
-PaperEstimate evaluatePaper(const ChainProblem &problem,
-                            llvm::ArrayRef<LoopId> permutation,
-                            llvm::ArrayRef<int64_t> tiles);
 
 } // namespace chimera::model
 

@@ -6,8 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Plain data, filled in from a target attribute. The model has no other source
-// of knowledge about hardware.
+// Plain data, filled in from a target attribute for one element type. The model
+// has no other source of knowledge about hardware.
+//
+// A core is what runs one block at a time: a core of a CPU, a streaming
+// multiprocessor of a GPU, an AI core of an NPU. It has a vector unit and, for
+// some types, a matrix unit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +21,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace chimera::model {
@@ -38,17 +43,28 @@ struct MemoryLevel {
   int64_t lineBytes = 64;
   /// Associativity; 0 for an explicitly managed memory.
   int64_t ways = 0;
+  /// Copies of each tile that streams through: 1 where the hardware replaces
+  /// the old one line by line (caches), 2 or more in a managed memory that is
+  /// filled while the previous tile is in use.
+  int64_t buffers = 1;
+  /// Units, in bytes, in which a plan is charged for what moves into the level.
+  /// 1 charges the elements themselves.
+  int64_t burstBytes = 1;
 
   int64_t usableBytes() const {
     return static_cast<int64_t>(capacityBytes * usableShare);
   }
 };
 
-/// The arithmetic of one core for one element type.
+/// The vector arithmetic of one core: everything element by element, and
+/// contractions where there is no matrix unit.
 struct VectorUnit {
-  /// Elements of one vector register.
+  /// Accumulators of one vector register.
   int64_t lanes = 0;
   int64_t registers = 0;
+  /// Multiply-adds that one FMA adds to each accumulator: 1, or more for dot
+  /// products of neighbouring elements of a narrow type.
+  int64_t depth = 1;
   /// Vector instructions of each kind that start per cycle.
   double fmaPerCycle = 2;
   double loadsPerCycle = 2;
@@ -57,7 +73,31 @@ struct VectorUnit {
   int64_t fmaLatency = 4;
   double cyclesPerSecond = 0;
 
-  double peakFlops() const { return 2 * lanes * fmaPerCycle * cyclesPerSecond; }
+  double peakFlops() const {
+    return 2 * lanes * depth * fmaPerCycle * cyclesPerSecond;
+  }
+};
+
+/// The matrix arithmetic of one core for one element type.
+struct MatrixUnit {
+  /// The `rows` x `columns` x `depth` multiply-adds of one instruction.
+  int64_t rows = 0, columns = 0, depth = 0;
+  /// Multiply-adds per cycle of the core, all its units together.
+  double multiplyAddsPerCycle = 0;
+  /// Cycles from an instruction to the next on the same accumulators.
+  int64_t latency = 1;
+  /// Bytes near the unit for partial sums, for the left (rows x depth) and for
+  /// the right (depth x columns) operand.
+  int64_t accumulatorBytes = 0, lhsBytes = 0, rhsBytes = 0;
+  /// Bytes per cycle from the innermost level to the operands, and from the
+  /// accumulators back.
+  double loadBytesPerCycle = 0, storeBytesPerCycle = 0;
+  /// The clock while the unit works, which may be below the vector unit's.
+  double cyclesPerSecond = 0;
+
+  double peakFlops() const {
+    return 2 * multiplyAddsPerCycle * cyclesPerSecond;
+  }
 };
 
 struct Machine {
@@ -66,7 +106,11 @@ struct Machine {
   /// main memory, which is not listed.
   llvm::SmallVector<MemoryLevel, 4> levels;
   VectorUnit unit;
+  /// Does the contractions, if there is one for the element type.
+  std::optional<MatrixUnit> matrix;
   int64_t cores = 1;
+  /// Seconds it costs to start one kernel, whatever it does.
+  double launchSeconds = 0;
 };
 
 } // namespace chimera::model

@@ -7,22 +7,28 @@
 //===----------------------------------------------------------------------===//
 //
 // The analytical model never looks at IR. What it needs to know of a chain of
-// compute-intensive operators is this: the independent loops, the tensors with
-// the loops that index them, and the operators in producer-consumer order.
+// compute-intensive operators is this: the independent loops, the tensors, and
+// the operators in producer-consumer order with the affine maps by which they
+// access the tensors.
 //
 // Two GEMMs, C = A * B and E = C * D, have five loops (b, m, l, k, n); b, m and
-// l are shared, k is private to the first operator and n to the second. A chain
-// of one operator is a chain too: the unfused plans are made of them.
+// l are shared, k is private to the first operator and n to the second. In two
+// convolutions the second reads rows s * h + d * r of the intermediate, so its
+// loops h and r decide which part of loop p, the rows of the first, is needed:
+// p is *derived*. A chain of one operator is a chain too: the unfused plans are
+// made of them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef CHIMERA_MODEL_PROBLEM_H
 #define CHIMERA_MODEL_PROBLEM_H
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace chimera::model {
@@ -39,35 +45,115 @@ struct Loop {
 };
 
 /// What a tensor is to the chain.
-enum class Role { Input, Output, Intermediate };
+enum class Role {
+  /// Comes from outside.
+  Input,
+  /// What an operator outside reads: it has to end up there.
+  Output,
+  /// Made by one operator for later ones.
+  Intermediate,
+  /// What an operator keeps beside its output from one part of its reduction to
+  /// the next, such as the running maximum and sum of a softmax. Nobody wants
+  /// it
+  /// in the end.
+  State,
+};
 
-/// A tensor whose every dimension is indexed by exactly one loop.
+/// One array. Every access has as many indices as `shape` has dimensions.
 struct Tensor {
   std::string name;
   Role role = Role::Input;
   int64_t elementBytes = 4;
-  /// The loop that indexes each dimension, outermost dimension first.
-  llvm::SmallVector<LoopId, 4> dims;
+  /// Bytes of a partial sum, for what operators produce; 0: as elementBytes.
+  /// The results of operators are held and, unfinished, moved in this size.
+  int64_t accumulatorBytes = 0;
+  /// Elements along each dimension, outermost first.
+  llvm::SmallVector<int64_t, 4> shape;
   /// Distance in elements between neighbours along each dimension, as the
   /// tensor lies in memory. Empty for intermediates: their layout is ours.
   llvm::SmallVector<int64_t, 4> strides;
+  /// An intermediate that is an output as well: what is produced of it is also
+  /// written out.
+  bool isStored = false;
+
+  int64_t heldBytes() const {
+    return accumulatorBytes ? accumulatorBytes : elementBytes;
+  }
 };
 
-/// A contraction: output[...] += product of the inputs, over `loops`.
+/// `factor` times the value of a loop.
+struct Term {
+  LoopId loop = 0;
+  int64_t factor = 1;
+
+  bool operator==(const Term &other) const {
+    return loop == other.loop && factor == other.factor;
+  }
+};
+
+/// The index into one dimension: the sum of the terms and the offset. Factors
+/// are positive. What falls outside the tensor is padding, which takes no room
+/// and is not moved.
+struct Index {
+  llvm::SmallVector<Term, 2> terms;
+  int64_t offset = 0;
+
+  Index() = default;
+  /// The value of `loop` itself.
+  Index(LoopId loop) : terms({{loop, 1}}) {}
+
+  bool hasLoop(LoopId loop) const {
+    return llvm::any_of(terms, [&](Term term) { return term.loop == loop; });
+  }
+  /// True if it is just the value of one loop.
+  bool isLoop() const {
+    return terms.size() == 1 && terms[0].factor == 1 && offset == 0;
+  }
+  bool operator==(const Index &other) const {
+    return offset == other.offset && terms == other.terms;
+  }
+};
+
+/// How an operator accesses a tensor. No loop occurs in two indices.
+struct Access {
+  TensorId tensor = 0;
+  llvm::SmallVector<Index, 4> indices;
+
+  /// An access stands for its tensor where the indices do not matter.
+  operator TensorId() const { return tensor; }
+  bool hasLoop(LoopId loop) const {
+    return llvm::any_of(
+        indices, [&](const Index &index) { return index.hasLoop(loop); });
+  }
+};
+
+/// A contraction or convolution: output[...] += product of the inputs, over
+/// `loops`.
 struct Operator {
   std::string name;
   /// Every loop of the operator, in no particular order.
   llvm::SmallVector<LoopId, 6> loops;
-  /// The factors. One of them may be the intermediate of an earlier operator.
-  llvm::SmallVector<TensorId, 2> inputs;
-  TensorId output = 0;
+  /// The factors. Any of them may be the intermediate of an earlier operator.
+  llvm::SmallVector<Access, 2> inputs;
+  /// Each index is a loop: operators write what they iterate over.
+  Access output;
   /// Tensors that elementwise operators combine with the finished output
   /// (bias, residual); they run right after the operator's reduction is done.
-  llvm::SmallVector<TensorId, 2> epilogue;
+  llvm::SmallVector<Access, 2> epilogue;
   /// True if elementwise operators follow, even those without other operands.
   bool hasEpilogue = false;
   /// Vector instructions per vector of output spent in the epilogue.
   int64_t epilogueCost = 0;
+  /// Loops that the epilogue reduces over, in a way that whoever reads the
+  /// result has to wait for the whole reduction (LayerNorm, and a softmax that
+  /// the consumer cannot correct afterwards).
+  llvm::SmallVector<LoopId, 1> completes;
+  /// Tensors with the role State that the operator keeps: it rescales its
+  /// output when another part of the reduction changes them.
+  llvm::SmallVector<Access, 1> states;
+  /// The loop whose parts rescale the output (online softmax), if there are
+  /// states.
+  std::optional<LoopId> rescaledBy;
   /// The loop that runs along vector lanes: it indexes `output` and one input.
   LoopId vectorLoop = 0;
   /// The loop that runs along register rows, if there is one: it indexes
@@ -75,6 +161,9 @@ struct Operator {
   LoopId rowLoop = 0;
 
   bool hasLoop(LoopId loop) const;
+  bool isReduction(LoopId loop) const {
+    return hasLoop(loop) && !output.hasLoop(loop);
+  }
 };
 
 /// The chain. `check` must succeed before any other function is called.
@@ -95,7 +184,7 @@ struct ChainProblem {
   bool isShared(LoopId loop) const;
   /// True if some operator has `loop` but its output is not indexed by it.
   bool isReduction(LoopId loop) const;
-  /// True if one of the dimensions of `tensor` is indexed by `loop`.
+  /// True if some access to `tensor` has `loop` in an index.
   bool indexes(TensorId tensor, LoopId loop) const;
   /// Elements of the whole tensor.
   int64_t sizeOf(TensorId tensor) const;

@@ -10,18 +10,23 @@
 //
 // Each level lists loops from the outside in, each with the tile it leaves to
 // the levels inside; a loop a level does not list keeps the tile it had. The
-// levels, read one after the other, make a single order P. A loop that makes
-// one trip is no loop. The longest prefix of P made of loops shared by all
-// operators is the *shared path*; the first private loop ends it, and below it
-// every operator has its own subtree with the rest of its loops in P's order:
+// levels, read one after the other, make a single order P, and one rule turns P
+// into a loop tree. All operators start together. A loop of P that concerns all
+// operators which are still together goes around them; a loop that does not
+// parts them into runs of neighbours, and each run goes on by itself:
 //
 //   P = m, l, k, n:  for m { for l { for k { GEMM1 }  for n { GEMM2 } } }
 //   P = m, k, l, n:  for m { for k { for l { GEMM1 } }
 //                            for l { for n { GEMM2 } } }
 //
-// `buildLoopTree` applies the rule for the simulation and for the pass that
-// generates the loops; the evaluation applies it in closed form, and is tested
-// against the simulation.
+// A loop concerns the operators that have it, and those whose output is, along
+// some dimension, needed only in the part that the loop's tile reads (the rows
+// under a convolution's windows; the loop inside a window does not count). It
+// cannot go around both an operator that reduces over it and one that reads the
+// result. A loop of one trip is no loop.
+//
+// A loop may also be put around producers that it does not concern: these are
+// then *recomputed* in each of its iterations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,15 +36,25 @@
 #include "Chimera/Model/Machine.h"
 #include "Chimera/Model/Problem.h"
 
+#include <vector>
+
 namespace chimera::model {
+
+/// A set of operators, one bit each.
+using OperatorSet = uint32_t;
 
 /// One loop of the order with the extent it leaves to the inside.
 struct TiledLoop {
   LoopId loop = 0;
   int64_t tile = 1;
+  /// The operators the loop goes around; none means those it concerns. Others
+  /// may be listed only to be recomputed: their output must be an intermediate
+  /// whose readers are all in the loop.
+  OperatorSet operators = 0;
 
   bool operator==(const TiledLoop &other) const {
-    return loop == other.loop && tile == other.tile;
+    return loop == other.loop && tile == other.tile &&
+           operators == other.operators;
   }
 };
 
@@ -66,42 +81,79 @@ struct Schedule {
   /// Inputs copied, tile by tile, into contiguous memory where they enter the
   /// innermost level.
   llvm::SmallVector<TensorId, 2> packed;
+  /// Tensors whose buffer, where the parts of consecutive iterations overlap,
+  /// keeps what it has: of an input only the new part is read, of an
+  /// intermediate only the new part is computed. Without it the overlap (halo)
+  /// is read or computed again.
+  llvm::SmallVector<TensorId, 2> rolling;
+  /// For each tensor the level that holds it whole, if it is an intermediate:
+  /// at levels outside and at this one it moves nothing, at levels inside it is
+  /// written and read like an output and an input. Empty: the innermost level
+  /// for all.
+  llvm::SmallVector<unsigned, 6> homes;
+
+  /// Index of the level at which `tensor` is held.
+  unsigned homeOf(TensorId tensor) const {
+    return homes.empty() ? levels.size() - 1 : homes[tensor];
+  }
 };
 
-/// A loop of the nest with its number of trips, one-trip loops dropped.
+/// A loop of the tree. One-trip loops are dropped.
 struct NestLoop {
   LoopId loop = 0;
   int64_t tile = 1;
   /// Index into Schedule::levels.
   unsigned level = 0;
+
+  bool operator==(const NestLoop &other) const {
+    return loop == other.loop && tile == other.tile && level == other.level;
+  }
 };
 
-/// The order of a schedule down to and including level `level`, resolved into
-/// the shared path and the operators' subtrees.
-struct LoopTree {
-  llvm::SmallVector<NestLoop, 8> shared;
-  /// One subtree per operator.
-  llvm::SmallVector<llvm::SmallVector<NestLoop, 6>, 2> subtrees;
+/// Loops around some neighbouring operators, and what is inside: the blocks of
+/// the operator if there is only one, else the parts, one after the other.
+struct LoopNest {
+  unsigned firstOperator = 0, lastOperator = 0;
+  llvm::SmallVector<NestLoop, 6> loops;
+  std::vector<LoopNest> parts;
+
+  unsigned size() const { return lastOperator - firstOperator + 1; }
+  bool has(unsigned op) const {
+    return firstOperator <= op && op <= lastOperator;
+  }
+  /// The part that `op` is in.
+  const LoopNest &partOf(unsigned op) const;
+  bool operator==(const LoopNest &other) const {
+    return firstOperator == other.firstOperator &&
+           lastOperator == other.lastOperator && loops == other.loops &&
+           parts == other.parts;
+  }
 };
 
 /// Resolves the order of `schedule` down to level `level` (inclusive).
-LoopTree buildLoopTree(const ChainProblem &problem, const Schedule &schedule,
+LoopNest buildLoopTree(const ChainProblem &problem, const Schedule &schedule,
                        unsigned level);
 
-/// The tile each loop has inside level `level`.
-llvm::SmallVector<int64_t, 6> tilesAt(const ChainProblem &problem,
-                                      const Schedule &schedule, unsigned level);
+/// The loops around `op`, from the outside in.
+llvm::SmallVector<NestLoop, 12> pathOf(const LoopNest &tree, unsigned op);
+
+/// The most iterations that are left of each loop inside level `level`, on the
+/// way to the blocks of operator `op`.
+llvm::SmallVector<int64_t, 8> tilesAt(const ChainProblem &problem,
+                                      const Schedule &schedule, unsigned level,
+                                      unsigned op);
 
 /// Says why `schedule` cannot be run for `problem` on `machine`, if so: unknown
 /// level or loop, tile below one or above the extent left by the level outside,
-/// a loop listed twice in a level, parallel loops that are not a prefix, not
-/// shared or a reduction, packed tensors that are no inputs, a live set above a
-/// level's usable capacity, a register tile above the register file.
+/// a loop listed twice for an operator in a level, parallel loops that are not
+/// a prefix, do not go around all operators, are a reduction or carry a rolling
+/// buffer, packed tensors that are no inputs, a live set above a level's usable
+/// capacity, a register tile above the register file.
 llvm::Error verify(const ChainProblem &problem, const Machine &machine,
                    const Schedule &schedule);
 
 /// The part of `verify` that needs no machine and whose violation would make
-/// wrong code: parallel loops that are not a prefix, not shared or a reduction.
+/// wrong code: what it says of parallel loops.
 llvm::Error verifyParallel(const ChainProblem &problem,
                            const Schedule &schedule);
 

@@ -1,0 +1,345 @@
+//===- SolveInnermost.cpp - Blocks for the innermost level ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Inside decided outer levels, every order is combined with every tile from a
+// list the micro kernel can use well, and what is left after cutting off
+// candidates that cannot win is priced in full.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Solver.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// Reductions are cut at multiples of this, so that unrolled loops come out
+/// even.
+static constexpr int64_t reductionUnit = 8;
+
+/// What tiles of `loop` should be multiples of; 0 for a loop that only repeats
+/// the micro kernel, whose blocks have one iteration or all.
+int64_t Solver::tileUnit(LoopId loop) const {
+  auto runsAlong = [&](LoopId Operator::*kernelLoop) {
+    return any_of(problem.operators, [&](const Operator &op) {
+      return op.hasLoop(loop) && op.*kernelLoop == loop;
+    });
+  };
+  if (runsAlong(&Operator::vectorLoop))
+    return machine.unit.lanes;
+  if (runsAlong(&Operator::rowLoop))
+    return 1;
+  return problem.isReduction(loop) ? reductionUnit : 0;
+}
+
+/// Tiles of `loop` that a micro kernel runs well with, the whole size first:
+/// equal parts, cut at whole vectors where vectors run along the loop.
+SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
+  int64_t unit = tileUnit(loop);
+  SmallVector<int64_t, 16> tiles = {size};
+  if (unit == 0) {
+    if (size > 1)
+      tiles.push_back(1);
+    return tiles;
+  }
+  for (int64_t target : {256, 128, 96, 64, 48, 32, 24, 16, 12, 8}) {
+    // The depth of a block matters less than its sides: powers of two will do.
+    if (unit == reductionUnit && !isPowerOf2_64(target))
+      continue;
+    int64_t goal = alignTo(target, unit);
+    if (goal >= size)
+      continue;
+    int64_t parts = divideCeilSigned(size, goal);
+    int64_t tile = alignTo(divideCeilSigned(size, parts), unit);
+    if (tile < tiles.back())
+      tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+/// Parts of a derived loop if its reader's loop `loop` has tiles of `tile`:
+/// shares of the whole in the same proportion.
+static PartList followParts(const ChainProblem &problem, LoopId derived,
+                            LoopId loop, int64_t tile) {
+  int64_t extent = problem.loops[derived].extent;
+  int64_t trips = divideCeilSigned(problem.loops[loop].extent, tile);
+  Parts whole{extent, 1};
+  return cutParts(whole, divideCeilSigned(extent, std::min(trips, extent)));
+}
+
+LoopTiles Solver::makeLoopTiles(const Schedule &schedule, LoopId loop,
+                                int64_t size, ArrayRef<Parts> parts) const {
+  LoopTiles result;
+  result.loop = loop;
+  result.tiles = kernelTiles(loop, size);
+  for (int64_t tile : result.tiles) {
+    result.parts.push_back(cutParts(parts, tile));
+    result.trips.push_back(
+        countTrips(problem, schedule, innermost(), loop, tile));
+  }
+  for (LoopId derived = 0; derived < problem.loops.size(); ++derived) {
+    if (!structure.isDerived(derived) ||
+        structure.axisOf(derived) != structure.axisOf(loop))
+      continue;
+    LoopTiles::Follower follower;
+    follower.loop = derived;
+    for (int64_t tile : result.tiles)
+      follower.parts.push_back(followParts(problem, derived, loop, tile));
+    result.followers.push_back(std::move(follower));
+  }
+  return result;
+}
+
+/// The parts of all loops inside the decided levels.
+SmallVector<PartList, 6> Solver::partsWithin(const Schedule &schedule) const {
+  SmallVector<PartList, 6> parts;
+  for (const Loop &loop : problem.loops)
+    parts.push_back({{loop.extent, 1}});
+  for (const LevelSchedule &level : schedule.levels)
+    for (const TiledLoop &entry : level.order)
+      parts[entry.loop] = cutParts(parts[entry.loop], entry.tile);
+  return parts;
+}
+
+/// The orders of `loops` at the end of level `level`. The loops of all levels
+/// outside are shared, so they make no difference to what the orders are.
+ArrayRef<LoopOrder> Solver::ordersOf(const Schedule &schedule, unsigned level,
+                                     ArrayRef<LoopId> loops) {
+  SmallVector<int64_t, 8> size = leftBy(problem, schedule, level);
+  LoopList divisible(loops);
+  erase_if(divisible, [&](LoopId loop) { return size[loop] == 1; });
+  auto [entry, isNew] = orderCache.try_emplace(divisible);
+  if (isNew)
+    entry->second = enumerateOrders(structure, schedule, level, divisible);
+  return entry->second;
+}
+
+void Solver::addOrders(Innermost &level, ArrayRef<LoopId> loops) {
+  bool startsHere =
+      all_of(ArrayRef(level.schedule.levels).drop_back(),
+             [](const auto &outer) { return outer.order.empty(); });
+  level.orders.resize(size_t(1) << loops.size());
+  for (const LoopOrder &order : ordersOf(level.schedule, innermost(), loops)) {
+    Schedule next = level.schedule;
+    append_range(next.levels[innermost()].order, order);
+    markParallel(next);
+    InnerOrder inner{order, OrderShape(structure, next, innermost(),
+                                       transferInto(machine.levels.back()),
+                                       /*numbering=*/loops, level.windows)};
+    bool isParallelSoFar = startsHere;
+    LoopSet places = 0;
+    for (const TiledLoop &entry : order) {
+      LoopSet place = bitOf(find(loops, entry.loop) - loops.begin());
+      places |= place;
+      isParallelSoFar &= isParallel(entry.loop);
+      if (isParallelSoFar)
+        inner.parallel |= place;
+    }
+    inner.capacityBytes = pricer.capacityAt(next, innermost());
+    level.orders[places].push_back(std::move(inner));
+  }
+}
+
+std::vector<Block> Solver::enumerateBlocks(const Innermost &level) const {
+  BlockSearch search(problem, machine, pricer, level.loops, level.parts);
+  return search.run(pricer.capacityAt(level.schedule, innermost()),
+                    pricer.busiestShare(level.tasks), level.others, limit());
+}
+
+void Solver::searchInnermost(const Schedule &outer) {
+  Innermost level{outer, {}, 1, {}, {}, {}, {}, {}, {}, WindowTable(structure),
+                  {}};
+  level.schedule = outer;
+  level.tasks = pricer.countTasks(outer);
+  Plan outerPlan = pricer.price(outer);
+  for (const LevelCost &cost : ArrayRef(outerPlan.levels).drop_back())
+    level.others.add(cost.seconds);
+  if (level.others.with(pricer.leastSeconds(outer) + leastPacking) >= limit())
+    return;
+
+  LoopList loops = tiledLoops;
+  erase_if(loops, [&](LoopId loop) {
+    return any_of(outer.levels[innermost()].order,
+                  [&](const TiledLoop &entry) { return entry.loop == loop; });
+  });
+  SmallVector<int64_t, 8> size = leftBy(problem, outer, innermost());
+  level.parts = partsWithin(outer);
+  for (LoopId loop : loops)
+    level.loops.push_back(
+        makeLoopTiles(outer, loop, size[loop], level.parts[loop]));
+  std::vector<Block> blocks = enumerateBlocks(level);
+  if (blocks.empty())
+    return;
+  addOrders(level, loops);
+  for (const Block &block : blocks) {
+    // Blocks are sorted by arithmetic: no later one can be better either.
+    if (level.others.with(block.seconds + leastPacking) >= limit())
+      break;
+    tryBlock(level, block);
+  }
+  sort(level.candidates, [](const Candidate &left, const Candidate &right) {
+    return std::tie(left.estimate, left.index) <
+           std::tie(right.estimate, right.index);
+  });
+  for (const Candidate &candidate : level.candidates) {
+    if (candidate.estimate >= limit())
+      break;
+    setBlock(level, *candidate.block);
+    priceCandidate(level, candidate);
+  }
+}
+
+/// Fills in the tiles and trips of a block.
+void Solver::setBlock(Innermost &level, const Block &block) {
+  SmallVector<int64_t, mostTiledLoops> tiles, trips;
+  for (auto [entry, choice] : zip(level.loops, block.choice)) {
+    tiles.push_back(entry.tiles[choice]);
+    trips.push_back(entry.trips[choice]);
+  }
+  level.tiles.assign(tiles);
+  level.trips.assign(trips);
+  auto tileOf = [&](LoopId loop) {
+    for (auto [entry, tile] : zip(level.loops, tiles))
+      if (entry.loop == loop)
+        return tile;
+    return openTile;
+  };
+  level.windowValues.resize(level.windows.size());
+  for (unsigned window = 0; window < level.windows.size(); ++window)
+    level.windowValues[window] = level.windows.valueOf(window, tileOf);
+}
+
+/// Tries all orders of the loops that a block cuts.
+void Solver::tryBlock(Innermost &level, const Block &block) {
+  setBlock(level, block);
+  for (const InnerOrder &order : level.orders[block.cut])
+    tryOrder(level, {&block, &order});
+}
+
+/// Estimates a candidate by its arithmetic, its volumes and the packing that
+/// any plan has. The full price adds more packing and conflicts; it is computed
+/// at once if the estimate is the best so far, which soon gives a bar for the
+/// rest, and otherwise when all are known.
+void Solver::tryOrder(Innermost &level, Candidate candidate) {
+  const InnerOrder &order = *candidate.order;
+  if (order.shape.liveBytes(level.tiles, level.windowValues) >
+      order.capacityBytes)
+    return;
+  int64_t tasks = level.tasks * level.trips[order.parallel];
+  double transfer = order.shape.volumeBytes(level.trips, level.windowValues) /
+                    pricer.bandwidth(tasks, innermost());
+  candidate.estimate =
+      level.others.with(candidate.block->seconds + leastPacking, transfer);
+  if (candidate.estimate < leastEstimate) {
+    leastEstimate = candidate.estimate;
+    priceCandidate(level, candidate);
+  } else if (candidate.estimate < limit()) {
+    candidate.index = level.candidates.size();
+    level.candidates.push_back(candidate);
+  }
+}
+
+/// Compares the best plan with a bound on the candidate's price. Unlike the
+/// estimate it has the packing that cannot be avoided, and of every operand
+/// whose lines collide, taken alone, the cheaper of packing and conflicts. What
+/// several such operands cost together can only be more. Where the order itself
+/// makes the parallel loops, the estimate does not know them, and nothing is a
+/// bound; nor is it where operators share an operand, whose conflicts may come
+/// out cheaper than the two walks over it.
+bool Solver::canWin(Innermost &level, const Candidate &candidate) const {
+  const InnerOrder &order = *candidate.order;
+  if (!best || order.parallel || !operandsArePrivate)
+    return true;
+  const Block &block = *candidate.block;
+  auto bytesOf = [&](TensorId tensor) {
+    return order.shape.readBytes(tensor, level.trips, level.windowValues);
+  };
+  double share = pricer.busiestShare(level.tasks);
+  double bandwidth = pricer.bandwidth(level.tasks, innermost());
+  double transfer =
+      order.shape.volumeBytes(level.trips, level.windowValues) / bandwidth;
+  double compute = block.seconds + share * pricer.unavoidablePacking(bytesOf);
+  double bound = level.others.with(compute, transfer);
+  double most = best->seconds * (1 + cutOffMargin);
+  if (bound >= most)
+    return false;
+  SmallVector<int64_t, 6> tiles;
+  SmallVector<PartList, 6> parts = level.parts;
+  for (auto [entry, choice] : zip(level.loops, block.choice)) {
+    parts[entry.loop] = entry.parts[choice];
+    for (const LoopTiles::Follower &follower : entry.followers)
+      parts[follower.loop] = follower.parts[choice];
+  }
+  for (const PartList &list : parts)
+    tiles.push_back(list.front().size);
+  for (const Operator &op : problem.operators)
+    if (auto cost = pricer.conflictCost(op, tiles, parts, block.registerTile,
+                                        bytesOf)) {
+      double packed =
+          level.others.with(compute + share * cost->packing, transfer);
+      double inPlace =
+          level.others.with(compute, transfer + cost->bytes / bandwidth);
+      if (std::min(packed, inPlace) >= most)
+        return false;
+    }
+  return true;
+}
+
+/// Completes the schedule with the candidate's loops for as long as it takes to
+/// price it.
+void Solver::priceCandidate(Innermost &level, const Candidate &candidate) {
+  if (!canWin(level, candidate))
+    return;
+  Schedule &schedule = level.schedule;
+  auto &entries = schedule.levels[innermost()].order;
+  size_t prefix = entries.size();
+  const Block &block = *candidate.block;
+  for (const TiledLoop &open : candidate.order->loops)
+    for (auto [entry, choice] : zip(level.loops, block.choice))
+      if (entry.loop == open.loop)
+        entries.push_back({open.loop, entry.tiles[choice], open.operators});
+  schedule.registerTile = block.registerTile;
+  markParallel(schedule);
+  pricePlan(schedule);
+  entries.resize(prefix);
+}
+
+/// The loops of all levels without their tiles.
+SmallVector<unsigned, 32> Solver::orderOf(const Schedule &schedule) {
+  SmallVector<unsigned, 32> order;
+  for (const LevelSchedule &level : schedule.levels) {
+    for (const TiledLoop &entry : level.order)
+      append_range(order, ArrayRef<unsigned>{entry.loop, entry.operators});
+    order.push_back(~0u);
+  }
+  return order;
+}
+
+void Solver::pricePlan(Schedule &schedule) {
+  // Homes that somebody else would find for the schedule.
+  if (!schedule.homes.empty())
+    schedule.homes =
+        findHomes(problem, machine, schedule, pricer.capacitiesOf(schedule));
+  pricer.choosePacking(schedule);
+  Plan plan = pricer.price(schedule);
+  // Only now do the outer levels know the size of the intermediates.
+  if (any_of(plan.levels, [](const LevelCost &level) {
+        return level.liveBytes > level.capacityBytes;
+      }))
+    return;
+  if (runnersUp) {
+    auto [entry, isNew] =
+        bestOfOrders.try_emplace(orderOf(plan.schedule), plan);
+    if (!isNew && plan.seconds < entry->second.seconds)
+      entry->second = plan;
+  }
+  if (!best || plan.seconds < best->seconds)
+    best = plan;
+}
