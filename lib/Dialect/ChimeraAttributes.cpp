@@ -16,9 +16,11 @@
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -38,7 +40,7 @@ static void printLoopName(AsmPrinter &printer, StringRef name) {
   printer.printKeywordOrString(name);
 }
 
-/// `l = 64, m = 32`
+/// `l = 64, m = 32 around [0]`
 static ParseResult parseLoopOrder(AsmParser &parser,
                                   SmallVector<TiledLoopAttr> &order) {
   return parser.parseCommaSeparatedList([&]() -> ParseResult {
@@ -48,8 +50,17 @@ static ParseResult parseLoopOrder(AsmParser &parser,
     if (parseLoopName(parser, name) || parser.parseEqual() ||
         parser.parseInteger(tile))
       return failure();
+    SmallVector<int64_t> operators;
+    auto parseOperator = [&] {
+      return parser.parseInteger(operators.emplace_back());
+    };
+    if (succeeded(parser.parseOptionalKeyword("around")) &&
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                       parseOperator))
+      return failure();
     auto loop = TiledLoopAttr::getChecked([&] { return parser.emitError(loc); },
-                                          parser.getContext(), name, tile);
+                                          parser.getContext(), name, tile,
+                                          operators);
     if (!loop)
       return failure();
     order.push_back(loop);
@@ -61,35 +72,86 @@ static void printLoopOrder(AsmPrinter &printer, ArrayRef<TiledLoopAttr> order) {
   llvm::interleaveComma(order, printer, [&](TiledLoopAttr loop) {
     printLoopName(printer, loop.getName());
     printer << " = " << loop.getTile();
+    if (loop.getOperators().empty())
+      return;
+    printer << " around [";
+    llvm::interleaveComma(loop.getOperators(), printer);
+    printer << "]";
   });
 }
 
-/// `, cpu = "haswell", features = "+avx2"`, either or none.
-static ParseResult parseCodeGenTarget(AsmParser &parser, StringAttr &cpu,
-                                      StringAttr &features) {
+/// `[<...>, <...>]`
+template <typename AttrT>
+static ParseResult parseList(AsmParser &parser, SmallVector<AttrT> &list) {
+  if (parser.parseLSquare())
+    return failure();
+  FailureOr<SmallVector<AttrT>> parsed =
+      FieldParser<SmallVector<AttrT>>::parse(parser);
+  if (failed(parsed) || parser.parseRSquare())
+    return failure();
+  list = std::move(*parsed);
+  return success();
+}
+
+template <typename AttrT>
+static void printList(AsmPrinter &printer, StringRef name,
+                      ArrayRef<AttrT> list) {
+  if (list.empty())
+    return;
+  printer << ", " << name << " = [";
+  llvm::interleaveComma(list, printer, [&](AttrT attr) {
+    printer.printStrippedAttrOrType(attr);
+  });
+  printer << "]";
+}
+
+/// `, matrix = [...], launch = 2000, cpu = "sm_80"`: any of them, once each.
+static ParseResult parseTargetDetails(AsmParser &parser,
+                                      SmallVector<DotProductAttr> &dots,
+                                      SmallVector<MatrixUnitAttr> &matrix,
+                                      int64_t &launch, StringAttr &triple,
+                                      StringAttr &cpu, StringAttr &features) {
+  llvm::StringSet<> seen;
   while (succeeded(parser.parseOptionalComma())) {
     SMLoc loc = parser.getCurrentLocation();
     StringRef key;
     if (parser.parseKeyword(&key))
       return failure();
-    StringAttr *value = llvm::StringSwitch<StringAttr *>(key)
-                            .Case("cpu", &cpu)
-                            .Case("features", &features)
-                            .Default(nullptr);
-    if (!value || *value)
-      return parser.emitError(loc, "expected 'cpu' or 'features', each once");
-    if (parser.parseEqual() || parser.parseAttribute(*value))
+    StringAttr *text = llvm::StringSwitch<StringAttr *>(key)
+                           .Case("triple", &triple)
+                           .Case("cpu", &cpu)
+                           .Case("features", &features)
+                           .Default(nullptr);
+    bool isKnown = text || key == "dots" || key == "matrix" || key == "launch";
+    if (!isKnown || !seen.insert(key).second)
+      return parser.emitError(loc, "expected 'dots', 'matrix', 'launch', "
+                                   "'triple', 'cpu' or 'features', each once");
+    if (parser.parseEqual())
+      return failure();
+    ParseResult result = text              ? parser.parseAttribute(*text)
+                         : key == "dots"   ? parseList(parser, dots)
+                         : key == "matrix" ? parseList(parser, matrix)
+                                           : parser.parseInteger(launch);
+    if (result)
       return failure();
   }
   return success();
 }
 
-static void printCodeGenTarget(AsmPrinter &printer, StringAttr cpu,
+static void printTargetDetails(AsmPrinter &printer,
+                               ArrayRef<DotProductAttr> dots,
+                               ArrayRef<MatrixUnitAttr> matrix, int64_t launch,
+                               StringAttr triple, StringAttr cpu,
                                StringAttr features) {
-  if (cpu)
-    printer << ", cpu = " << cpu;
-  if (features)
-    printer << ", features = " << features;
+  printList(printer, "dots", dots);
+  printList(printer, "matrix", matrix);
+  if (launch != 0)
+    printer << ", launch = " << launch;
+  for (auto [name, text] :
+       std::initializer_list<std::pair<StringRef, StringAttr>>{
+           {"triple", triple}, {"cpu", cpu}, {"features", features}})
+    if (text)
+      printer << ", " << name << " = " << text;
 }
 
 #include "Chimera/IR/ChimeraEnums.cpp.inc"
@@ -119,12 +181,18 @@ verifyPositive(EmitError emitError,
 }
 
 LogicalResult TiledLoopAttr::verify(EmitError emitError, StringRef name,
-                                    int64_t tile) {
+                                    int64_t tile,
+                                    ArrayRef<int64_t> operators) {
   if (name.empty())
     return emitError() << "a loop needs a name";
   if (tile < 1)
     return emitError() << "the tile of loop '" << name
                        << "' must be positive, got " << tile;
+  // Schedules keep operators in 32 bits.
+  for (int64_t op : operators)
+    if (op < 0 || op >= 32)
+      return emitError() << "loop '" << name << "' cannot go around operator "
+                         << op;
   return success();
 }
 
@@ -132,11 +200,17 @@ LogicalResult LevelScheduleAttr::verify(EmitError emitError, StringRef name,
                                         ArrayRef<TiledLoopAttr> order) {
   if (name.empty())
     return emitError() << "a level needs a name";
-  llvm::StringSet<> seen;
-  for (TiledLoopAttr loop : order)
-    if (!seen.insert(loop.getName()).second)
+  llvm::StringMap<uint32_t> seen;
+  for (TiledLoopAttr loop : order) {
+    uint32_t around = loop.getOperators().empty() ? ~0u : 0;
+    for (int64_t op : loop.getOperators())
+      around |= uint32_t(1) << op;
+    uint32_t &before = seen[loop.getName()];
+    if (before & around)
       return emitError() << "loop '" << loop.getName()
                          << "' occurs twice in level '" << name << "'";
+    before |= around;
+  }
   return success();
 }
 
@@ -178,7 +252,8 @@ LogicalResult MemoryLevelAttr::verify(EmitError emitError, StringRef name,
                                       int64_t capacity, int64_t usable,
                                       int64_t coreBandwidth,
                                       int64_t chipBandwidth, int64_t sharers,
-                                      int64_t line, int64_t ways) {
+                                      int64_t line, int64_t ways,
+                                      int64_t buffers, int64_t burst) {
   if (name.empty())
     return emitError() << "a level needs a name";
   if (usable > 100)
@@ -190,7 +265,9 @@ LogicalResult MemoryLevelAttr::verify(EmitError emitError, StringRef name,
                                     {"core_bandwidth", coreBandwidth},
                                     {"chip_bandwidth", chipBandwidth},
                                     {"sharers", sharers},
-                                    {"line", line}});
+                                    {"line", line},
+                                    {"buffers", buffers},
+                                    {"burst", burst}});
 }
 
 LogicalResult VectorUnitAttr::verify(EmitError emitError, int64_t bits,
@@ -208,14 +285,87 @@ LogicalResult VectorUnitAttr::verify(EmitError emitError, int64_t bits,
                                     {"clock", clock}});
 }
 
+static LogicalResult verifyElementType(EmitError emitError, Type type) {
+  if (type.isIntOrFloat())
+    return success();
+  return emitError() << "'type' must be an integer or float type, got " << type;
+}
+
+/// Bytes of an element in memory.
+static int64_t sizeOf(Type type) {
+  return llvm::PowerOf2Ceil(llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
+}
+
+LogicalResult DotProductAttr::verify(EmitError emitError, Type type,
+                                     int64_t depth, int64_t fma,
+                                     int64_t latency) {
+  if (failed(verifyElementType(emitError, type)))
+    return failure();
+  return verifyPositive(emitError,
+                        {{"depth", depth}, {"fma", fma}, {"latency", latency}});
+}
+
+LogicalResult MatrixUnitAttr::verify(EmitError emitError, Type type,
+                                     int64_t rows, int64_t columns,
+                                     int64_t depth, int64_t macs,
+                                     int64_t latency, int64_t accumulators,
+                                     int64_t lhs, int64_t rhs, int64_t load,
+                                     int64_t store, int64_t clock) {
+  if (failed(verifyElementType(emitError, type)) ||
+      failed(verifyPositive(emitError, {{"rows", rows},
+                                        {"columns", columns},
+                                        {"depth", depth},
+                                        {"macs", macs},
+                                        {"latency", latency},
+                                        {"accumulators", accumulators},
+                                        {"lhs", lhs},
+                                        {"rhs", rhs},
+                                        {"load", load},
+                                        {"store", store},
+                                        {"clock", clock}})))
+    return failure();
+  constexpr int64_t accumulatorBytes = 4;
+  int64_t elementBytes = sizeOf(type);
+  struct Operand {
+    StringRef name;
+    int64_t bytes, needed;
+  };
+  for (Operand operand : {Operand{"accumulators", accumulators,
+                                  rows * columns * accumulatorBytes},
+                          Operand{"lhs", lhs, rows * depth * elementBytes},
+                          Operand{"rhs", rhs, depth * columns * elementBytes}})
+    if (operand.bytes < operand.needed)
+      return emitError() << "one instruction needs " << operand.needed
+                         << " bytes of '" << operand.name << "', got "
+                         << operand.bytes;
+  return success();
+}
+
+/// Fails if two of the units are for the same element type.
+template <typename AttrT>
+static LogicalResult verifyOnePerType(EmitError emitError, StringRef kind,
+                                      ArrayRef<AttrT> units) {
+  llvm::SmallPtrSet<Type, 4> seen;
+  for (AttrT unit : units)
+    if (!seen.insert(unit.getType()).second)
+      return emitError() << "'" << kind << "' has more than one unit for "
+                         << unit.getType();
+  return success();
+}
+
 LogicalResult TargetAttr::verify(EmitError emitError, StringRef name,
                                  int64_t cores, VectorUnitAttr,
-                                 ArrayRef<MemoryLevelAttr> levels, StringAttr,
+                                 ArrayRef<MemoryLevelAttr> levels,
+                                 ArrayRef<DotProductAttr> dots,
+                                 ArrayRef<MatrixUnitAttr> matrix,
+                                 int64_t launch, StringAttr, StringAttr,
                                  StringAttr) {
   if (name.empty())
     return emitError() << "a target needs a name";
   if (cores < 1)
     return emitError() << "'cores' must be positive, got " << cores;
+  if (launch < 0)
+    return emitError() << "'launch' must not be negative, got " << launch;
   if (levels.empty())
     return emitError() << "a target needs at least one memory level";
   llvm::StringSet<> seen;
@@ -227,7 +377,9 @@ LogicalResult TargetAttr::verify(EmitError emitError, StringRef name,
       return emitError() << "levels go from slow to fast, but '"
                          << levels[i].getName() << "' is larger than '"
                          << levels[i - 1].getName() << "'";
-  return success();
+  if (failed(verifyOnePerType(emitError, "dots", dots)))
+    return failure();
+  return verifyOnePerType(emitError, "matrix", matrix);
 }
 
 LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
@@ -239,64 +391,148 @@ LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
 // TargetAttr
 //===----------------------------------------------------------------------===//
 
+/// The unit for `type`, or null.
+template <typename AttrT>
+static AttrT findUnit(ArrayRef<AttrT> units, Type type) {
+  const AttrT *unit =
+      llvm::find_if(units, [&](AttrT unit) { return unit.getType() == type; });
+  return unit == units.end() ? AttrT() : *unit;
+}
+
+static model::MemoryLevel getFigures(MemoryLevelAttr level) {
+  model::MemoryLevel figures;
+  figures.name = level.getName().str();
+  figures.capacityBytes = level.getCapacity();
+  figures.usableShare = level.getUsable() / 100.0;
+  figures.bytesPerSecondPerCore = level.getCoreBandwidth();
+  figures.bytesPerSecond = level.getChipBandwidth();
+  figures.sharers = level.getSharers();
+  figures.lineBytes = level.getLine();
+  figures.ways = level.getWays();
+  figures.buffers = level.getBuffers();
+  figures.burstBytes = level.getBurst();
+  return figures;
+}
+
+/// `dot` may be null.
+static model::VectorUnit getFigures(VectorUnitAttr unit, DotProductAttr dot) {
+  model::VectorUnit figures;
+  figures.lanes = unit.getBits() / 32;
+  figures.registers = unit.getRegisters();
+  figures.fmaPerCycle = unit.getFma();
+  figures.loadsPerCycle = unit.getLoad();
+  figures.storesPerCycle = unit.getStore();
+  figures.fmaLatency = unit.getLatency();
+  figures.cyclesPerSecond = unit.getClock();
+  if (dot) {
+    figures.depth = dot.getDepth();
+    figures.fmaPerCycle = dot.getFma();
+    figures.fmaLatency = dot.getLatency();
+  }
+  return figures;
+}
+
+static model::MatrixUnit getFigures(MatrixUnitAttr unit) {
+  model::MatrixUnit figures;
+  figures.rows = unit.getRows();
+  figures.columns = unit.getColumns();
+  figures.depth = unit.getDepth();
+  figures.multiplyAddsPerCycle = unit.getMacs();
+  figures.latency = unit.getLatency();
+  figures.accumulatorBytes = unit.getAccumulators();
+  figures.lhsBytes = unit.getLhs();
+  figures.rhsBytes = unit.getRhs();
+  figures.loadBytesPerCycle = unit.getLoad();
+  figures.storeBytesPerCycle = unit.getStore();
+  figures.cyclesPerSecond = unit.getClock();
+  return figures;
+}
+
 FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
-  if (!elementType.isF32())
+  DotProductAttr dot = findUnit(getDots(), elementType);
+  MatrixUnitAttr matrix = findUnit(getMatrix(), elementType);
+  if (!elementType.isF32() && !dot && !matrix)
     return failure();
-  VectorUnitAttr unit = getUnit();
   model::Machine machine;
   machine.name = getName().str();
   machine.cores = getCores();
-  machine.unit.lanes = unit.getBits() / 32;
-  machine.unit.registers = unit.getRegisters();
-  machine.unit.fmaPerCycle = unit.getFma();
-  machine.unit.loadsPerCycle = unit.getLoad();
-  machine.unit.storesPerCycle = unit.getStore();
-  machine.unit.fmaLatency = unit.getLatency();
-  machine.unit.cyclesPerSecond = unit.getClock();
-  for (MemoryLevelAttr level : getLevels()) {
-    model::MemoryLevel figures;
-    figures.name = level.getName().str();
-    figures.capacityBytes = level.getCapacity();
-    figures.usableShare = level.getUsable() / 100.0;
-    figures.bytesPerSecondPerCore = level.getCoreBandwidth();
-    figures.bytesPerSecond = level.getChipBandwidth();
-    figures.sharers = level.getSharers();
-    figures.lineBytes = level.getLine();
-    figures.ways = level.getWays();
-    machine.levels.push_back(figures);
-  }
+  machine.launchSeconds = getLaunch() * 1e-9;
+  machine.unit = getFigures(getUnit(), dot);
+  if (matrix)
+    machine.matrix = getFigures(matrix);
+  for (MemoryLevelAttr level : getLevels())
+    machine.levels.push_back(getFigures(level));
   return machine;
 }
 
 MicroKernelAttrInterface
 TargetAttr::getMicroKernel(const model::RegisterTile &tile) const {
+  if (!getTriple().empty() && !llvm::Triple(getTriple()).isX86())
+    return {};
   auto registers = RegisterTileAttr::get(getContext(), tile.rows, tile.vectors,
                                          tile.broadcasts, tile.depth);
   return cast<MicroKernelAttrInterface>(
       OuterProductAttr::get(getContext(), getUnit().getBits() / 32, registers));
 }
 
-StringRef TargetAttr::getCpu() const {
-  return getCpuName() ? getCpuName().getValue() : StringRef();
+static StringRef valueOf(StringAttr text) {
+  return text ? text.getValue() : StringRef();
 }
+
+StringRef TargetAttr::getTriple() const { return valueOf(getTripleName()); }
+
+StringRef TargetAttr::getCpu() const { return valueOf(getCpuName()); }
 
 StringRef TargetAttr::getCpuFeatures() const {
-  return getFeatureString() ? getFeatureString().getValue() : StringRef();
+  return valueOf(getFeatureString());
 }
 
-/// Levels answer with a map of their figures, so that a query can go on with
-/// "capacity", "line" and so on.
-static Attribute describeLevel(MLIRContext *context, MemoryLevelAttr level) {
+//===----------------------------------------------------------------------===//
+// DLTI queries
+//===----------------------------------------------------------------------===//
+
+using Figures = ArrayRef<std::pair<StringRef, int64_t>>;
+
+static Attribute makeNumber(MLIRContext *context, int64_t value) {
+  return IntegerAttr::get(IntegerType::get(context, 64), value);
+}
+
+/// A map, so that a query can go on with the name of a figure.
+static Attribute describe(MLIRContext *context, Figures figures) {
   SmallVector<DataLayoutEntryInterface> entries;
-  for (auto [name, value] :
-       std::initializer_list<std::pair<StringRef, int64_t>>{
-           {"capacity", level.getCapacity()},
-           {"line", level.getLine()},
-           {"sharers", level.getSharers()},
-           {"ways", level.getWays()}})
-    entries.push_back(DataLayoutEntryAttr::get(
-        StringAttr::get(context, name),
-        IntegerAttr::get(IntegerType::get(context, 64), value)));
+  for (auto [name, value] : figures)
+    entries.push_back(DataLayoutEntryAttr::get(StringAttr::get(context, name),
+                                               makeNumber(context, value)));
+  return MapAttr::get(context, entries);
+}
+
+static Attribute describe(MemoryLevelAttr level) {
+  return describe(level.getContext(), {{"capacity", level.getCapacity()},
+                                       {"line", level.getLine()},
+                                       {"sharers", level.getSharers()},
+                                       {"ways", level.getWays()},
+                                       {"buffers", level.getBuffers()},
+                                       {"burst", level.getBurst()}});
+}
+
+static Attribute describe(MatrixUnitAttr unit) {
+  return describe(unit.getContext(), {{"rows", unit.getRows()},
+                                      {"columns", unit.getColumns()},
+                                      {"depth", unit.getDepth()},
+                                      {"macs", unit.getMacs()},
+                                      {"latency", unit.getLatency()},
+                                      {"accumulators", unit.getAccumulators()},
+                                      {"lhs", unit.getLhs()},
+                                      {"rhs", unit.getRhs()},
+                                      {"clock", unit.getClock()}});
+}
+
+/// The matrix units by element type.
+static Attribute describe(MLIRContext *context,
+                          ArrayRef<MatrixUnitAttr> units) {
+  SmallVector<DataLayoutEntryInterface> entries;
+  for (MatrixUnitAttr unit : units)
+    entries.push_back(DataLayoutEntryAttr::get(unit.getType(), describe(unit)));
   return MapAttr::get(context, entries);
 }
 
@@ -305,10 +541,13 @@ FailureOr<Attribute> TargetAttr::query(DataLayoutEntryKey key) const {
   if (!id)
     return failure();
   if (id.getValue() == "cores")
-    return Attribute(
-        IntegerAttr::get(IntegerType::get(getContext(), 64), getCores()));
+    return makeNumber(getContext(), getCores());
+  if (id.getValue() == "launch")
+    return makeNumber(getContext(), getLaunch());
   for (MemoryLevelAttr level : getLevels())
     if (level.getName() == id.getValue())
-      return describeLevel(getContext(), level);
+      return describe(level);
+  if (id.getValue() == "matrix" && !getMatrix().empty())
+    return describe(getContext(), getMatrix());
   return failure();
 }

@@ -84,11 +84,12 @@ LogicalResult ChainOp::verifyRegions() {
                << op.getName() << "' in its body does not";
       continue;
     }
-    if (!isMemoryEffectFree(&op) || op.getNumRegions() > 0)
+    bool isPlain = op.getNumRegions() == 0 || isa<tensor::PadOp>(op);
+    if (!isMemoryEffectFree(&op) || !isPlain)
       return emitOpError("cannot hold '")
              << op.getName()
-             << "'; allowed are linalg operations and pure operations without "
-                "regions";
+             << "'; allowed are linalg operations, padding and pure operations "
+                "without regions";
   }
   if (!hasContraction)
     return emitOpError("must hold at least one operation with a reduction");

@@ -9,6 +9,7 @@
 #include "Chimera/InitAll.h"
 
 #include "Chimera/Conversion/Passes.h"
+#include "Chimera/Target/Passes.h"
 #include "Chimera/Transforms/Passes.h"
 #include "Chimera/Transforms/Pipelines.h"
 
@@ -29,5 +30,6 @@ void chimera::registerAllDialects(DialectRegistry &registry) {
 void chimera::registerAllPasses() {
   registerChimeraTransformsPasses();
   registerChimeraConversionPasses();
+  registerChimeraTargetPasses();
   registerPipelines();
 }

@@ -42,7 +42,9 @@ void chimera::buildFrontEndPipeline(OpPassManager &pm) {
 void chimera::buildPlanningPipeline(OpPassManager &pm,
                                     const PipelineOptions &options) {
   OpPassManager &func = pm.nest<func::FuncOp>();
-  func.addPass(createFormChainsPass());
+  FormChainsPassOptions form;
+  form.kinds = options.kinds;
+  func.addPass(createFormChainsPass(form));
   SchedulePassOptions schedule;
   schedule.target = options.target;
   schedule.threads = options.threads;

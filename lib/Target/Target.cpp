@@ -1,4 +1,4 @@
-//===- Target.cpp - Named and detected machines ---------------------------===//
+//===- Target.cpp - Named, detected and described machines ----------------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,7 +8,10 @@
 
 #include "Chimera/Target/Target.h"
 
-#include "X86.h"
+#include "Families.h"
+
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -16,29 +19,111 @@ using namespace chimera;
 SmallVector<StringRef> chimera::getTargetNames() {
   SmallVector<StringRef> names = {"host"};
   llvm::append_range(names, getX86TargetNames());
+  llvm::append_range(names, getNvidiaTargetNames());
+  llvm::append_range(names, getAscendTargetNames());
   return names;
 }
 
 TargetAttr chimera::getTarget(MLIRContext *context, StringRef name) {
   if (name == "host")
     return detectX86Host(context);
-  return getX86Target(context, name);
+  for (auto getTargetOfFamily :
+       {getX86Target, getNvidiaTarget, getAscendTarget})
+    if (TargetAttr target = getTargetOfFamily(context, name))
+      return target;
+  return {};
 }
+
+//===----------------------------------------------------------------------===//
+// Descriptions in the program
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A device of a system, and the target that its description starts from.
+struct Device {
+  TargetDeviceSpecInterface spec;
+  std::string base;
+};
+} // namespace
+
+/// "CPU" is the host; other devices are known if they are named like a target.
+static std::optional<Device> selectDevice(TargetSystemSpecInterface system) {
+  std::optional<Device> selected;
+  for (DataLayoutEntryInterface entry : system.getEntries()) {
+    auto id = dyn_cast<StringAttr>(entry.getKey());
+    auto spec = dyn_cast<TargetDeviceSpecInterface>(entry.getValue());
+    if (!id || !spec)
+      continue;
+    if (id.getValue() == "CPU")
+      return Device{spec, "host"};
+    if (!selected && llvm::is_contained(getTargetNames(), id.getValue()))
+      selected = Device{spec, id.getValue().str()};
+  }
+  return selected;
+}
+
+static Operation *findScope(Operation *op, StringRef attribute) {
+  while (op && !op->getDiscardableAttr(attribute))
+    op = op->getParentOp();
+  return op;
+}
+
+/// The machine that `device`, described on `scope`, is.
+static FailureOr<TargetAttrInterface>
+describeDevice(Operation *op, Operation *scope, const Device &device) {
+  StringLiteral name = DLTIDialect::kTargetSystemDescAttrName;
+  FailureOr<TargetAttr> target = deriveTarget(
+      device.spec, getTarget(op->getContext(), device.base),
+      [&] { return scope->emitError("'") << name << "': "; },
+      [&](const Twine &key) {
+        if (op == scope)
+          remark::missed(op->getLoc(),
+                         remark::RemarkOpts::name("target").category("chimera"))
+              << ("'" + Twine(name) + "': key '" + key + "' is not used").str();
+      });
+  if (failed(target))
+    return failure();
+  return cast<TargetAttrInterface>(*target);
+}
+
+//===----------------------------------------------------------------------===//
+// Resolution
+//===----------------------------------------------------------------------===//
 
 FailureOr<TargetAttrInterface> chimera::resolveTarget(Operation *op,
                                                       StringRef name) {
-  for (Operation *scope = op; scope; scope = scope->getParentOp())
-    if (Attribute attribute = scope->getDiscardableAttr(kTargetAttrName)) {
-      if (auto target = dyn_cast<TargetAttrInterface>(attribute))
-        return target;
-      return scope->emitError("'")
-             << kTargetAttrName << "' must be a target such as "
-             << "#chimera.target<...>, got " << attribute;
+  if (Operation *scope = findScope(op, kTargetAttrName)) {
+    Attribute attribute = scope->getDiscardableAttr(kTargetAttrName);
+    if (auto target = dyn_cast<TargetAttrInterface>(attribute))
+      return target;
+    return scope->emitError("'")
+           << kTargetAttrName << "' must be a target such as "
+           << "#chimera.target<...>, got " << attribute;
+  }
+
+  if (name == "host" || name == "dlti" || name.empty()) {
+    StringLiteral specName = DLTIDialect::kTargetSystemDescAttrName;
+    if (Operation *scope = findScope(op, specName)) {
+      auto system = dyn_cast<TargetSystemSpecInterface>(
+          scope->getDiscardableAttr(specName));
+      std::optional<Device> device =
+          system ? selectDevice(system) : std::nullopt;
+      if (device)
+        return describeDevice(op, scope, *device);
     }
+    if (name == "dlti")
+      return op->emitError("target 'dlti' needs a '")
+             << specName
+             << "' with a device \"CPU\" or one that is named like a target";
+  }
+
   if (TargetAttr target = getTarget(op->getContext(), name))
     return cast<TargetAttrInterface>(target);
+  if (name.ends_with(".mlir"))
+    return readTarget(op->getLoc(), name);
   InFlightDiagnostic diagnostic = op->emitError("unknown target '")
                                   << name << "'; known are ";
   llvm::interleaveComma(getTargetNames(), diagnostic);
+  diagnostic << ", dlti and files with a target, *.mlir";
   return diagnostic;
 }

@@ -6,21 +6,31 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The figures of x86 processors, with their sources:
-//  - capacities, associativities, core counts: the vendors' data sheets;
-//  - ports, latencies, bytes per cycle between caches: the vendors' software
-//    optimisation guides (AMD 57647 for family 19h, 58455 for family 1Ah; Intel
-//    248966);
-//  - sustained bandwidths and clocks: one- and two-core read and FMA loops on
-//    the machines themselves (zen5, granite-rapids), else data sheets.
+// The sources of the figures:
+//  - capacities, associativities, cores: the vendors' data sheets;
+//  - ports, latencies, rates of tiles: the vendors' optimisation guides (AMD
+//    57647 for family 19h, 58455 for family 1Ah; Intel 248966);
+//  - bandwidths and clocks: read and FMA loops with one core and with two on
+//  the
+//    machines themselves where a comment says "measured", else the bytes per
+//    cycle of the guides and the memory channels of the data sheets, less what
+//    such loops fall short of them.
 // Bandwidths are those of loads that mix with arithmetic, which is less than
-// what a pure copy loop reaches.
+// what a pure copy loop reaches. A fifth of each cache is left to what a plan
+// does not place there. Starting a kernel is a function call: no launch cost.
+//
+// bf16 on Intel's vector unit is left out: `vdpbf16ps` starts at half the rate
+// of an f32 FMA or less, so it gains nothing over f32, and the matrix unit is
+// there. int8 on vector units (VNNI) is left out because it multiplies unsigned
+// by signed numbers only.
 //
 //===----------------------------------------------------------------------===//
 
-#include "X86.h"
+#include "Families.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -30,161 +40,187 @@ using namespace mlir;
 using namespace chimera;
 
 namespace {
-
-constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
-constexpr int64_t kGB = 1'000'000'000;
-
-struct CacheFigures {
-  const char *name;
-  int64_t capacity, ways;
-  /// Bytes per second into the cache, for one core and for the whole chip.
-  int64_t coreBandwidth, chipBandwidth;
-  int64_t sharers;
-};
-
-struct ProcessorFigures {
-  const char *name;
+struct Processor {
   /// The name LLVM knows the processor by.
-  const char *cpu;
-  int64_t cores;
-  int64_t bits, registers, fma, load, store, latency, clock;
-  CacheFigures l3, l2, l1;
+  StringLiteral cpu;
+  int64_t vectorBits;
+  StringLiteral name, text;
 };
-
 } // namespace
 
 /// Ordered from general to particular within a vector width: the first entry of
 /// a width is what an unknown processor with that width is taken for.
-static constexpr ProcessorFigures kProcessors[] = {
-    {"avx2",
-     "haswell",
-     4,
-     256,
-     16,
-     2,
-     2,
-     1,
-     5,
-     3'000'000'000,
-     {"L3", 8 * kMiB, 16, 15 * kGB, 25 * kGB, 4},
-     {"L2", 256 * kKiB, 8, 40 * kGB, 160 * kGB, 1},
-     {"L1", 32 * kKiB, 8, 90 * kGB, 360 * kGB, 1}},
-    {"avx512",
-     "x86-64-v4",
-     4,
-     512,
-     32,
-     2,
-     2,
-     1,
-     4,
-     3'000'000'000,
-     {"L3", 32 * kMiB, 16, 15 * kGB, 40 * kGB, 4},
-     {"L2", 1 * kMiB, 16, 30 * kGB, 120 * kGB, 1},
-     {"L1", 32 * kKiB, 8, 120 * kGB, 480 * kGB, 1}},
-    {"xeon-gold-6240",
-     "cascadelake",
-     18,
-     512,
-     32,
-     2,
-     2,
-     1,
-     4,
-     2'600'000'000,
-     {"L3", 24 * kMiB + 768 * kKiB, 11, 12 * kGB, 110 * kGB, 18},
-     {"L2", 1 * kMiB, 16, 25 * kGB, 300 * kGB, 1},
-     {"L1", 32 * kKiB, 8, 120 * kGB, 2160 * kGB, 1}},
-    {"zen4",
-     "znver4",
-     8,
-     512,
-     32,
-     1,
-     1,
-     1,
-     4,
-     4'700'000'000,
-     {"L3", 32 * kMiB, 16, 40 * kGB, 60 * kGB, 8},
-     {"L2", 1 * kMiB, 8, 60 * kGB, 480 * kGB, 1},
-     {"L1", 32 * kKiB, 8, 120 * kGB, 960 * kGB, 1}},
-    {"zen5",
-     "znver5",
-     2,
-     512,
-     32,
-     2,
-     2,
-     1,
-     4,
-     4'200'000'000,
-     {"L3", 32 * kMiB, 16, 50 * kGB, 90 * kGB, 2},
-     {"L2", 1 * kMiB, 16, 60 * kGB, 120 * kGB, 1},
-     {"L1", 48 * kKiB, 12, 130 * kGB, 260 * kGB, 1}},
-    {"sapphire-rapids",
-     "sapphirerapids",
-     48,
-     512,
-     32,
-     2,
-     2,
-     1,
-     4,
-     3'000'000'000,
-     {"L3", 96 * kMiB, 15, 12 * kGB, 250 * kGB, 48},
-     {"L2", 2 * kMiB, 16, 25 * kGB, 1200 * kGB, 1},
-     {"L1", 48 * kKiB, 12, 100 * kGB, 4800 * kGB, 1}},
-    {"granite-rapids",
-     "graniterapids",
-     2,
-     512,
-     32,
-     2,
-     2,
-     1,
-     4,
-     3'300'000'000,
-     {"L3", 480 * kMiB, 16, 20 * kGB, 55 * kGB, 2},
-     {"L2", 2 * kMiB, 16, 25 * kGB, 50 * kGB, 1},
-     {"L1", 48 * kKiB, 12, 100 * kGB, 200 * kGB, 1}},
+static constexpr Processor kProcessors[] = {
+    {"haswell", 256, "avx2", R"(#chimera.target<"avx2",
+  // A Core i7-4770, as the least machine with AVX2. Ports and latency: Intel
+  // 248966, Haswell. Clock: what is left of 3.4 GHz with AVX2 on all cores.
+  cores = 4,
+  unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+          latency = 5, clock = 3000000000>,
+  levels = [
+    // Two channels of DDR3-1600.
+    <"L3", capacity = 8388608, usable = 80, core_bandwidth = 15000000000,
+     chip_bandwidth = 25000000000, sharers = 4, line = 64, ways = 16>,
+    // 32 bytes per cycle at most, of which less than half is sustained.
+    <"L2", capacity = 262144, usable = 80, core_bandwidth = 40000000000,
+     chip_bandwidth = 160000000000, sharers = 1, line = 64, ways = 8>,
+    // 64 bytes per cycle at most, of which half is sustained.
+    <"L1", capacity = 32768, usable = 80, core_bandwidth = 90000000000,
+     chip_bandwidth = 360000000000, sharers = 1, line = 64, ways = 8>],
+  cpu = "haswell">)"},
+
+    {"x86-64-v4", 512, "avx512", R"(#chimera.target<"avx512",
+  // No machine in particular: a part of a server with caches as small as they
+  // are with AVX-512, and bandwidths per core near those of xeon-gold-6240.
+  cores = 4,
+  unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1,
+          latency = 4, clock = 3000000000>,
+  levels = [
+    <"L3", capacity = 33554432, usable = 80, core_bandwidth = 15000000000,
+     chip_bandwidth = 40000000000, sharers = 4, line = 64, ways = 16>,
+    <"L2", capacity = 1048576, usable = 80, core_bandwidth = 30000000000,
+     chip_bandwidth = 120000000000, sharers = 1, line = 64, ways = 16>,
+    <"L1", capacity = 32768, usable = 80, core_bandwidth = 120000000000,
+     chip_bandwidth = 480000000000, sharers = 1, line = 64, ways = 8>],
+  cpu = "x86-64-v4">)"},
+
+    {"cascadelake", 512, "xeon-gold-6240", R"(#chimera.target<"xeon-gold-6240",
+  // The processor of the paper's evaluation. Cores and caches: Intel's data
+  // sheet (18 cores, 24.75 MB). Ports and latency: Intel 248966, Skylake
+  // server. Clock: the base clock, near which AVX-512 code runs on all cores.
+  cores = 18,
+  unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1,
+          latency = 4, clock = 2600000000>,
+  levels = [
+    // Six channels of DDR4-2933 are 141 GB/s; the paper names 131.
+    <"L3", capacity = 25952256, usable = 80, core_bandwidth = 12000000000,
+     chip_bandwidth = 110000000000, sharers = 18, line = 64, ways = 11>,
+    // About 10 bytes per cycle and core through the mesh.
+    <"L2", capacity = 1048576, usable = 80, core_bandwidth = 25000000000,
+     chip_bandwidth = 300000000000, sharers = 1, line = 64, ways = 16>,
+    // 64 bytes per cycle at most (248966), of which 48 are sustained.
+    <"L1", capacity = 32768, usable = 80, core_bandwidth = 120000000000,
+     chip_bandwidth = 2160000000000, sharers = 1, line = 64, ways = 8>],
+  cpu = "cascadelake">)"},
+
+    {"znver4", 512, "zen4", R"(#chimera.target<"zen4",
+  // One core complex, as in a Ryzen 7 7700X (data sheet). Pipes are 256 bits
+  // wide, so that 512-bit instructions start at half their rate (AMD 57647).
+  // Clock: sustained with all cores.
+  cores = 8,
+  unit = <bits = 512, registers = 32, fma = 1, load = 1, store = 1,
+          latency = 4, clock = 4700000000>,
+  levels = [
+    // Two channels of DDR5-5200, 64 GB/s through the complex's link.
+    <"L3", capacity = 33554432, usable = 80, core_bandwidth = 40000000000,
+     chip_bandwidth = 60000000000, sharers = 8, line = 64, ways = 16>,
+    // 32 bytes per cycle at most, to L2 as to L1 (57647).
+    <"L2", capacity = 1048576, usable = 80, core_bandwidth = 60000000000,
+     chip_bandwidth = 480000000000, sharers = 1, line = 64, ways = 8>,
+    <"L1", capacity = 32768, usable = 80, core_bandwidth = 120000000000,
+     chip_bandwidth = 960000000000, sharers = 1, line = 64, ways = 8>],
+  // vdpbf16ps starts as often as an FMA (57647); latency as measured on Zen 5.
+  dots = [<type = bf16, depth = 2, fma = 1, latency = 6>],
+  cpu = "znver4">)"},
+
+    {"znver5", 512, "zen5", R"(#chimera.target<"zen5",
+  // A virtual machine with two cores of an EPYC 9005. Caches: as the system
+  // reports them. Ports and latency: AMD 58455. Clock and bandwidths: measured.
+  cores = 2,
+  unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1,
+          latency = 4, clock = 4200000000>,
+  levels = [
+    // 46 to 57 GB/s with one core, 80 to 126 with two.
+    <"L3", capacity = 33554432, usable = 80, core_bandwidth = 50000000000,
+     chip_bandwidth = 90000000000, sharers = 2, line = 64, ways = 16>,
+    <"L2", capacity = 1048576, usable = 80, core_bandwidth = 60000000000,
+     chip_bandwidth = 120000000000, sharers = 1, line = 64, ways = 16>,
+    <"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000,
+     chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>],
+  // Measured: 542 to 574 GFLOP/s per core, twice what f32 reaches; 6 cycles.
+  dots = [<type = bf16, depth = 2, fma = 2, latency = 6>],
+  cpu = "znver5">)"},
+
+    {"sapphirerapids", 512, "sapphire-rapids",
+     R"(#chimera.target<"sapphire-rapids",
+  // A Xeon Platinum 8468V (data sheet: 48 cores, 97.5 MB, eight channels of
+  // DDR5-4800). Ports and latency: Intel 248966, Golden Cove. Clock: sustained
+  // with AVX-512 on all cores.
+  cores = 48,
+  unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1,
+          latency = 4, clock = 3000000000>,
+  levels = [
+    // 307 GB/s at most.
+    <"L3", capacity = 102236160, usable = 80, core_bandwidth = 12000000000,
+     chip_bandwidth = 250000000000, sharers = 48, line = 64, ways = 15>,
+    // As measured on granite-rapids, whose mesh is of the same kind.
+    <"L2", capacity = 2097152, usable = 80, core_bandwidth = 25000000000,
+     chip_bandwidth = 1200000000000, sharers = 1, line = 64, ways = 16>,
+    <"L1", capacity = 49152, usable = 80, core_bandwidth = 100000000000,
+     chip_bandwidth = 4800000000000, sharers = 1, line = 64, ways = 12>],
+  // Intel 248966, AMX: eight tiles of 16 rows of 64 bytes, used as 2 x 2
+  // accumulators and two tiles for each operand; a product in 16 cycles with 52
+  // of latency; a load in 8, a store in 16. Clock: below the vector unit's in
+  // the proportion measured on granite-rapids.
+  matrix = [
+    <type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52,
+     accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64,
+     clock = 2200000000>,
+    <type = i8, rows = 16, columns = 16, depth = 64, macs = 1024, latency = 52,
+     accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64,
+     clock = 2200000000>],
+  cpu = "sapphirerapids">)"},
+
+    {"graniterapids", 512, "granite-rapids",
+     R"(#chimera.target<"granite-rapids",
+  // A virtual machine with two cores of a Xeon 6. Caches: as the system reports
+  // them. Ports and latency: Intel 248966, Golden Cove, whose successor it is.
+  // Clock and bandwidths: measured.
+  cores = 2,
+  unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1,
+          latency = 4, clock = 3300000000>,
+  levels = [
+    // 16 to 28 GB/s with one core, 53 to 57 with two.
+    <"L3", capacity = 503316480, usable = 80, core_bandwidth = 20000000000,
+     chip_bandwidth = 55000000000, sharers = 2, line = 64, ways = 16>,
+    <"L2", capacity = 2097152, usable = 80, core_bandwidth = 25000000000,
+     chip_bandwidth = 50000000000, sharers = 1, line = 64, ways = 16>,
+    <"L1", capacity = 49152, usable = 80, core_bandwidth = 100000000000,
+     chip_bandwidth = 200000000000, sharers = 1, line = 64, ways = 12>],
+  // Shapes, rates and latency as for sapphire-rapids; tiles of f16 are in Intel
+  // 319433 (AMX-FP16). Measured: a load of a tile from L1 in 8.7 cycles, a
+  // store in 14; 2.5 TFLOP/s per core with random data and their loads, which
+  // makes the clock (zeros, which take less power, reach 3).
+  matrix = [
+    <type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52,
+     accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73,
+     clock = 2440000000>,
+    <type = f16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52,
+     accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73,
+     clock = 2440000000>,
+    <type = i8, rows = 16, columns = 16, depth = 64, macs = 1024, latency = 52,
+     accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73,
+     clock = 2440000000>],
+  cpu = "graniterapids">)"},
 };
-
-static MemoryLevelAttr makeLevel(MLIRContext *context,
-                                 const CacheFigures &cache) {
-  // A fifth of each cache is left to what the plan does not place there.
-  constexpr int64_t usablePercent = 80, lineBytes = 64;
-  return MemoryLevelAttr::get(
-      context, cache.name, cache.capacity, usablePercent, cache.coreBandwidth,
-      cache.chipBandwidth, cache.sharers, lineBytes, cache.ways);
-}
-
-static TargetAttr makeTarget(MLIRContext *context, StringRef name,
-                             const ProcessorFigures &figures, StringRef cpu,
-                             StringRef features) {
-  auto unit = VectorUnitAttr::get(context, figures.bits, figures.registers,
-                                  figures.fma, figures.load, figures.store,
-                                  figures.latency, figures.clock);
-  SmallVector<MemoryLevelAttr> levels = {makeLevel(context, figures.l3),
-                                         makeLevel(context, figures.l2),
-                                         makeLevel(context, figures.l1)};
-  return TargetAttr::get(
-      context, name, figures.cores, unit, levels, StringAttr::get(context, cpu),
-      features.empty() ? StringAttr() : StringAttr::get(context, features));
-}
 
 SmallVector<StringRef> chimera::getX86TargetNames() {
   SmallVector<StringRef> names;
-  for (const ProcessorFigures &figures : kProcessors)
-    names.push_back(figures.name);
+  for (const Processor &processor : kProcessors)
+    names.push_back(processor.name);
   return names;
 }
 
 TargetAttr chimera::getX86Target(MLIRContext *context, StringRef name) {
-  for (const ProcessorFigures &figures : kProcessors)
-    if (name == figures.name)
-      return makeTarget(context, name, figures, figures.cpu, "");
+  for (const Processor &processor : kProcessors)
+    if (name == processor.name)
+      return parseKnownTarget(context, processor.text);
   return {};
 }
+
+//===----------------------------------------------------------------------===//
+// The machine we run on
+//===----------------------------------------------------------------------===//
 
 /// The contents of a one-line file that the kernel keeps for a cache of the
 /// first core; empty if there is none.
@@ -195,23 +231,31 @@ static std::string readCacheFile(unsigned index, StringRef file) {
   return buffer ? (*buffer)->getBuffer().trim().str() : std::string();
 }
 
-/// Replaces the table's capacity and associativity by what the kernel reports
-/// for the data or unified cache of that level, if it does.
-static void refine(CacheFigures &cache, StringRef level) {
+/// Replaces capacity and associativity by what the kernel reports for the data
+/// or unified cache of that level, if it does.
+static void refine(TargetFigures::Level &cache) {
   for (unsigned index = 0;; ++index) {
     std::string type = readCacheFile(index, "type");
     if (type.empty())
       return;
-    if (type == "Instruction" || readCacheFile(index, "level") != level)
+    if (type == "Instruction" ||
+        "L" + readCacheFile(index, "level") != cache.name)
       continue;
     std::string size = readCacheFile(index, "size");
     std::string ways = readCacheFile(index, "ways_of_associativity");
     int64_t number = 0;
     if (!StringRef(size).rtrim('K').getAsInteger(10, number) && number > 0)
-      cache.capacity = number * kKiB;
+      cache.capacity = number * 1024;
     if (!StringRef(ways).getAsInteger(10, number) && number > 0)
       cache.ways = number;
   }
+}
+
+/// The feature without which there is no matrix unit for `type`.
+static StringRef getTileFeature(Type type) {
+  if (type.isBF16())
+    return "amx-bf16";
+  return type.isF16() ? "amx-fp16" : "amx-int8";
 }
 
 TargetAttr chimera::detectX86Host(MLIRContext *context) {
@@ -219,22 +263,33 @@ TargetAttr chimera::detectX86Host(MLIRContext *context) {
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   int64_t bits = features.lookup("avx512f") ? 512 : 256;
 
-  const ProcessorFigures *nearest = nullptr;
-  for (const ProcessorFigures &figures : kProcessors)
-    if (figures.bits == bits && (!nearest || cpu == figures.cpu))
-      nearest = &figures;
+  const Processor *nearest = nullptr;
+  for (const Processor &processor : kProcessors)
+    if (processor.vectorBits == bits && (!nearest || cpu == processor.cpu))
+      nearest = &processor;
 
-  ProcessorFigures host = *nearest;
-  host.cores = std::max(1u, std::thread::hardware_concurrency());
-  refine(host.l1, "1");
-  refine(host.l2, "2");
-  refine(host.l3, "3");
-  host.l3.capacity = std::max(host.l3.capacity, host.l2.capacity);
-  host.l3.sharers = host.cores;
+  TargetFigures host(parseKnownTarget(context, nearest->text));
+  host.name = "host";
+  host.setCores(std::max(1u, std::thread::hardware_concurrency()));
+  for (TargetFigures::Level &level : host.levels)
+    refine(level);
+  for (size_t level = host.levels.size() - 1; level > 0; --level)
+    host.levels[level - 1].capacity =
+        std::max(host.levels[level - 1].capacity, host.levels[level].capacity);
+  // A virtual machine may hide what the processor has.
+  if (!features.lookup("avx512bf16"))
+    host.dots.clear();
+  llvm::erase_if(host.matrix, [&](MatrixUnitAttr unit) {
+    return !features.lookup(getTileFeature(unit.getType()));
+  });
 
   std::string enabled;
   for (const auto &feature : features)
     if (feature.second)
       enabled += (enabled.empty() ? "+" : ",+") + feature.first().str();
-  return makeTarget(context, "host", host, cpu, enabled);
+  host.cpu = StringAttr::get(context, cpu);
+  host.features =
+      enabled.empty() ? StringAttr() : StringAttr::get(context, enabled);
+  return host.assemble(
+      [&] { return emitError(UnknownLoc::get(context), "host: "); });
 }

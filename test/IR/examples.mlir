@@ -8,7 +8,7 @@
 
 // -----
 
-#attr = #chimera.level<"L1" : l = 64, m = 32>
+#attr = #chimera.level<"L1" : m = 32, l = 64 around [0], l = 32 around [1]>
 
 // -----
 
@@ -39,6 +39,14 @@
 // -----
 
 #attr = #chimera.vector_unit<bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 4100000000>
+
+// -----
+
+#attr = #chimera.dot_product<type = bf16, depth = 2, fma = 2, latency = 6>
+
+// -----
+
+#attr = #chimera.matrix_unit<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2400000000>
 
 // -----
 

@@ -135,7 +135,7 @@ func.func @chain_on_memrefs(%c: tensor<8x8xf32>, %m: memref<8x8xf32>) {
 // -----
 
 func.func @chain_with_side_effect(%c: tensor<8x8xf32>, %m: memref<f32>) {
-  // expected-error @below {{'chimera.chain' op cannot hold 'memref.load'; allowed are linalg operations and pure operations without regions}}
+  // expected-error @below {{'chimera.chain' op cannot hold 'memref.load'; allowed are linalg operations, padding and pure operations without regions}}
   %0 = chimera.chain ins(%c, %m : tensor<8x8xf32>, memref<f32>) {
   ^bb0(%c0: tensor<8x8xf32>, %m0: memref<f32>):
     %1 = memref.load %m0[] : memref<f32>
@@ -147,7 +147,7 @@ func.func @chain_with_side_effect(%c: tensor<8x8xf32>, %m: memref<f32>) {
 // -----
 
 func.func @chain_with_region(%c: tensor<8x8xf32>) {
-  // expected-error @below {{'chimera.chain' op cannot hold 'tensor.generate'; allowed are linalg operations and pure operations without regions}}
+  // expected-error @below {{'chimera.chain' op cannot hold 'tensor.generate'; allowed are linalg operations, padding and pure operations without regions}}
   %0 = chimera.chain ins(%c : tensor<8x8xf32>) {
   ^bb0(%c0: tensor<8x8xf32>):
     %1 = tensor.generate {

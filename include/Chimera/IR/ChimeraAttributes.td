@@ -29,13 +29,19 @@ def Chimera_TiledLoopAttr : Chimera_Attr<"TiledLoop", "loop"> {
   let summary = "A loop of the block order and the tile it leaves inside";
   let description = [{
     The name of a loop of the chain and the extent, in iterations, that it
-    leaves to the loops inside.
+    leaves to the loops inside. It goes around the operators it concerns, or
+    around those with the given positions: to give operators that have parted
+    tiles of their own, or to recompute a producer that the loop does not
+    concern.
 
-    Example: `#chimera.loop<m = 64>`
+    Example: `#chimera.loop<m = 64>`, `#chimera.loop<l = 32 around [0]>`
   }];
   let parameters = (ins StringRefParameter<"loop name">:$name,
-                        "int64_t":$tile);
-  let assemblyFormat = "`<` custom<LoopName>($name) `=` $tile `>`";
+                        "int64_t":$tile,
+                        OptionalArrayRefParameter<"int64_t">:$operators);
+  let assemblyFormat = [{
+    `<` custom<LoopName>($name) `=` $tile (`around` `[` $operators^ `]`)? `>`
+  }];
   let genVerifyDecl = 1;
 }
 
@@ -43,9 +49,10 @@ def Chimera_LevelScheduleAttr : Chimera_Attr<"LevelSchedule", "level"> {
   let summary = "The loops that move tiles into one memory level";
   let description = [{
     The loops from the outside in. A loop that is not listed keeps the tile it
-    has outside; a level without loops adds none.
+    has outside; a level without loops adds none. A loop may be listed again for
+    other operators.
 
-    Example: `#chimera.level<"L1" : l = 64, m = 32>`
+    Example: `#chimera.level<"L1" : m = 32, l = 64 around [0], l = 32 around [1]>`
   }];
   let parameters = (ins
     StringRefParameter<"level of the target">:$name,
@@ -163,17 +170,21 @@ def Chimera_MemoryLevelAttr : Chimera_Attr<"MemoryLevel", "memory"> {
     `capacity` in bytes, `usable` in percent of it, `core_bandwidth` and
     `chip_bandwidth` in bytes per second brought in from the next slower level
     by one core and by all, `sharers` cores per instance, `line` in bytes,
-    `ways` of associativity (0: explicitly managed).
+    `ways` of associativity (0: explicitly managed). A tile that streams through
+    is there `buffers` times, and moves in whole units of `burst` bytes; both
+    are 1 unless said otherwise.
 
     Example: `#chimera.memory<"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000, chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>`
   }];
   let parameters = (ins StringRefParameter<"name of the level">:$name,
                         "int64_t":$capacity, "int64_t":$usable,
                         "int64_t":$core_bandwidth, "int64_t":$chip_bandwidth,
-                        "int64_t":$sharers, "int64_t":$line, "int64_t":$ways);
+                        "int64_t":$sharers, "int64_t":$line, "int64_t":$ways,
+                        DefaultValuedParameter<"int64_t", "1">:$buffers,
+                        DefaultValuedParameter<"int64_t", "1">:$burst);
   let assemblyFormat = [{
     `<` $name `,` struct($capacity, $usable, $core_bandwidth, $chip_bandwidth,
-                         $sharers, $line, $ways) `>`
+                         $sharers, $line, $ways, $buffers, $burst) `>`
   }];
   let genVerifyDecl = 1;
 }
@@ -193,15 +204,69 @@ def Chimera_VectorUnitAttr : Chimera_Attr<"VectorUnit", "vector_unit"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_DotProductAttr : Chimera_Attr<"DotProduct", "dot_product"> {
+  let summary = "Dot products of a narrow type on the vector unit";
+  let description = [{
+    An instruction of the vector unit that multiplies elements of `type` and
+    adds `depth` neighbouring products to each 32-bit accumulator, such as
+    `vdpbf16ps`: `fma` instructions started per cycle, `latency` in cycles.
+
+    Example: `#chimera.dot_product<type = bf16, depth = 2, fma = 2, latency = 6>`
+  }];
+  let parameters = (ins "::mlir::Type":$type, "int64_t":$depth, "int64_t":$fma,
+                        "int64_t":$latency);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Chimera_MatrixUnitAttr : Chimera_Attr<"MatrixUnit", "matrix_unit"> {
+  let summary = "The matrix unit of one core, for one element type";
+  let description = [{
+    One instruction does `rows` x `columns` x `depth` multiply-adds on elements
+    of `type` with 32-bit accumulators; `macs` are the multiply-adds per cycle of
+    the core, all its units together, and `latency` the cycles from an
+    instruction to the next one on the same accumulators. Near the unit there
+    are `accumulators` bytes for partial sums, `lhs` and `rhs` bytes for the
+    operands. `load` bytes per cycle come in from the last level, `store` bytes
+    go back. `clock` in Hz.
+
+    Example: `#chimera.matrix_unit<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2400000000>`
+  }];
+  let parameters = (ins "::mlir::Type":$type, "int64_t":$rows,
+                        "int64_t":$columns, "int64_t":$depth, "int64_t":$macs,
+                        DefaultValuedParameter<"int64_t", "1">:$latency,
+                        "int64_t":$accumulators, "int64_t":$lhs,
+                        "int64_t":$rhs, "int64_t":$load, "int64_t":$store,
+                        "int64_t":$clock);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
     DeclareAttrInterfaceMethods<Chimera_TargetAttrInterface>,
     DeclareAttrInterfaceMethods<DLTIQueryInterface>]> {
   let summary = "A machine, in the figures that the model uses";
   let description = [{
-    Levels are listed slowest first. `cpu` and `features` are LLVM's. As a
-    module attribute named `chimera.target` it replaces the target a pass was
-    given. It answers DLTI queries: `"L1" "capacity"` and so on for levels, and
-    `"cores"`.
+    Levels are listed slowest first. What follows them may be left out and comes
+    in any order:
+
+    - `dots`, dot products of the vector unit, one per element type;
+    - `matrix`, matrix units, one per element type;
+    - `launch`, nanoseconds that it costs to start a kernel (0);
+    - `triple`, `cpu` and `features`, as LLVM spells them. Without a triple the
+      code is for the kind of machine that compiles it.
+
+    Types other than f32 need a dot product or a matrix unit. Element by element
+    everything is computed in f32.
+
+    As a module attribute named `chimera.target` it replaces the target a pass
+    was given. Alone in a file, it is a target that passes take by the file's
+    name, which ends in `.mlir`. `chimera-attach-target` shows how the targets
+    that have a name are made.
+
+    It answers DLTI queries: `"cores"`, `"launch"`, the name of a level and one of
+    its figures (`"L1" "capacity"`), `"matrix"`, a type and one of the unit's
+    figures (`"matrix" bf16 "macs"`).
 
     Example:
     ```mlir
@@ -215,12 +280,17 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
                         "int64_t":$cores,
                         "::chimera::VectorUnitAttr":$unit,
                         ArrayRefParameter<"::chimera::MemoryLevelAttr">:$levels,
+                        OptionalArrayRefParameter<"::chimera::DotProductAttr">:$dots,
+                        OptionalArrayRefParameter<"::chimera::MatrixUnitAttr">:$matrix,
+                        DefaultValuedParameter<"int64_t", "0">:$launch,
+                        OptionalParameter<"::mlir::StringAttr">:$tripleName,
                         OptionalParameter<"::mlir::StringAttr">:$cpuName,
                         OptionalParameter<"::mlir::StringAttr">:$featureString);
   let assemblyFormat = [{
     `<` $name `,` `cores` `=` $cores `,` `unit` `=` $unit `,`
         `levels` `=` `[` $levels `]`
-        `` custom<CodeGenTarget>($cpuName, $featureString) `>`
+        `` custom<TargetDetails>($dots, $matrix, $launch, $tripleName, $cpuName,
+                                 $featureString) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -24,18 +24,22 @@ def Chimera_TargetAttrInterface : AttrInterface<"TargetAttrInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-      The figures of the machine for arithmetic on `elementType`. Fails if the
+      The figures of the machine for contractions of `elementType`. Fails if the
       target has no unit for that type.
     }], "::llvm::FailureOr<::chimera::model::Machine>", "getMachine",
       (ins "::mlir::Type":$elementType)>,
     InterfaceMethod<[{
       The implementation of micro kernels with the given register tile, or null
-      if blocks are to keep their naive semantics.
+      if there is no back end for the target: blocks are then to keep their
+      naive semantics.
     }], "::chimera::MicroKernelAttrInterface", "getMicroKernel",
       (ins "const ::chimera::model::RegisterTile &":$registerTile)>,
     InterfaceMethod<[{
-      The target triple and features of the compiler that turns LLVM IR into
-      code, in LLVM's syntax. Empty strings mean the machine we run on.
+      The triple of the compiler that turns LLVM IR into code, in LLVM's syntax.
+      Empty: that of the machine we run on.
+    }], "::llvm::StringRef", "getTriple", (ins)>,
+    InterfaceMethod<[{
+      The processor, as LLVM names it. Empty: the one we run on.
     }], "::llvm::StringRef", "getCpu", (ins)>,
     InterfaceMethod<"The features, as in `+avx2,+fma`.",
       "::llvm::StringRef", "getCpuFeatures", (ins)>

@@ -34,6 +34,10 @@ def Chimera_ChainOp : Chimera_Op<"chain", [
     `chimera-form-chains`; `chimera-schedule` adds the schedule and the plan;
     none remains after `chimera-tile`.
 
+    Chains that are planned but not lowered may also hold convolutions, several
+    elementwise operations and reductions along rows, reshapes, transposes,
+    broadcasts and padding, and yield several results.
+
     Example:
 
     ```mlir

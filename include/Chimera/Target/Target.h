@@ -1,4 +1,4 @@
-//===- Target.h - Named and detected machines -------------------*- C++ -*-===//
+//===- Target.h - Named, detected and described machines --------*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Targets by name. All knowledge about particular hardware is in lib/Target, as
-// attributes; nothing else in the project compares names.
+// Where targets come from: a name, the machine we run on, an attribute of the
+// program, a file, or the program's DLTI description. All knowledge about
+// particular hardware is in lib/Target, as attributes; nothing else in the
+// project compares names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +31,44 @@ llvm::SmallVector<llvm::StringRef> getTargetNames();
 /// nearest named target.
 TargetAttr getTarget(mlir::MLIRContext *context, llvm::StringRef name);
 
-/// The target for `op`: the `chimera.target` attribute of the closest enclosing
-/// operation that has one, else the target named `name`. Emits an error on `op`
-/// and fails if neither exists.
+/// The target in the file `path`, which holds one attribute and nothing else
+/// but comments. A relative path starts at the working directory. Emits an
+/// error, at the place in the file if there is one, and fails if the file
+/// cannot be read or is not that.
+llvm::FailureOr<TargetAttrInterface> readTarget(mlir::Location loc,
+                                                llvm::StringRef path);
+
+/// The machine that a `dlti.target_system_spec` describes: `base` with what the
+/// entries of `device` say. `max_vector_op_width` is in bits, the rest is as
+/// the keys say; each is an integer above zero:
+///
+///   num_cores
+///   max_vector_op_width
+///   <level>_cache_size_in_bytes     <level>_cache_line_size_in_bytes
+///   <level>_cache_associativity     with a level of `base`, such as L1
+///   cache                           a map from a level to a map of
+///                                   size_in_bytes, line_size_in_bytes and
+///                                   associativity; L1d is L1
+///
+/// Other keys are left aside; `reportUnknown` gets them one by one. Emits an
+/// error and fails if a figure makes no sense.
+llvm::FailureOr<TargetAttr>
+deriveTarget(mlir::TargetDeviceSpecInterface device, TargetAttr base,
+             llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+             llvm::function_ref<void(const llvm::Twine &key)> reportUnknown);
+
+/// The target for `op`, which is the first of these that exists:
+///
+///  - the `chimera.target` attribute of the closest enclosing operation;
+///  - if `name` is `host`, `dlti` or empty: what the closest
+///    `dlti.target_system_spec` says of the device "CPU", else of one that is
+///    named like a target;
+///  - the target named `name`;
+///  - if `name` ends in `.mlir`: the target in that file.
+///
+/// Emits an error on `op` and fails if there is none. Keys of the DLTI
+/// description that mean nothing here get a remark (category `chimera`) if `op`
+/// is what carries it.
 llvm::FailureOr<TargetAttrInterface> resolveTarget(mlir::Operation *op,
                                                    llvm::StringRef name);
 

@@ -1,0 +1,107 @@
+//===- Ascend.cpp - Neural processors -------------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A core is an AI core. The levels are the L2, which all cores share, and the
+// L1 buffer of a core, from which the cube unit is fed through the buffers L0A
+// and L0B and leaves its sums in L0C. Copies run beside the arithmetic, hence
+// two buffers of each tile, and move blocks of 32 bytes.
+//
+// The sources of the figures:
+//  - [HC31]: Liao et al., DaVinci: A Scalable Architecture for Neural Network
+//    Computing, Hot Chips 31, 2019; and by the same, Ascend, HPCA 2021;
+//  - [Ascend C]: Huawei's Ascend C operator development guide, hardware
+//    architecture: sizes of buffers and blocks, data paths;
+//  - [CANN]: the platform configurations that come with CANN, as open source
+//    projects quote them. Rates between buffers are known for the 310 and the
+//    910B and are taken to be the same on the 910.
+//
+// Left out: the unified buffer (UB, 256 KiB), which lies beside the L1 and not
+// between it and the cube. On the 910 an intermediate goes through it on its
+// way from L0C to L1, and all vector operations work on it; a plan is not
+// charged for that room and those moves. The vector unit has no registers:
+// those below stand for a quarter of the UB, 256 vectors of 256 bytes. The
+// associativity of the L2 and the latency of its units are not published;
+// nothing depends on the first, and the second is left at one. Nor is the cost
+// of starting a kernel: none is charged.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+
+using namespace mlir;
+using namespace chimera;
+
+static constexpr StringLiteral kAscend910 = R"(#chimera.target<"ascend910",
+  // [HC31]: 32 cores at 1 GHz, vectors of 256 bytes per cycle.
+  cores = 32,
+  unit = <bits = 2048, registers = 256, fma = 1, load = 1, store = 1,
+          latency = 1, clock = 1000000000>,
+  levels = [
+    // [HC31]: 32 MB; 1.2 TB/s from four stacks of HBM2, of which nine tenths
+    // are charged; 128 bytes per cycle and core through the mesh.
+    <"L2", capacity = 33554432, usable = 80, core_bandwidth = 125000000000,
+     chip_bandwidth = 1080000000000, sharers = 32, line = 32, ways = 16,
+     burst = 32>,
+    // [HC31]: 1 MB; the L2 delivers 4 TB/s.
+    <"L1", capacity = 1048576, usable = 100, core_bandwidth = 125000000000,
+     chip_bandwidth = 4000000000000, sharers = 1, line = 32, ways = 0,
+     buffers = 2, burst = 32>],
+  // [HC31]: 4096 multiply-adds of f16 per cycle, 8192 of int8. [Ascend C]: L0C
+  // of 256 KiB, L0A and L0B of 64 KiB, one half of which is filled while the
+  // other is in use. [CANN]: 512 bytes per cycle into L0A, half of that into
+  // L0B at the same time, which is as good as 512 for both with square tiles;
+  // 256 out of L0C.
+  matrix = [
+    <type = f16, rows = 16, columns = 16, depth = 16, macs = 4096,
+     accumulators = 262144, lhs = 32768, rhs = 32768, load = 512, store = 256,
+     clock = 1000000000>,
+    <type = i8, rows = 16, columns = 16, depth = 32, macs = 8192,
+     accumulators = 262144, lhs = 32768, rhs = 32768, load = 512, store = 256,
+     clock = 1000000000>],
+  triple = "davinci-huawei-cann", cpu = "Ascend910A">)";
+
+static constexpr StringLiteral kAscend910B = R"(#chimera.target<"ascend910b",
+  // [CANN], Ascend910B2: 24 cube cores at 1.8 GHz, with two vector cores of 128
+  // bytes per cycle each.
+  cores = 24,
+  unit = <bits = 2048, registers = 256, fma = 1, load = 1, store = 1,
+          latency = 1, clock = 1800000000>,
+  levels = [
+    // [CANN]: 192 MB; 32 bytes per cycle and core from memory.
+    <"L2", capacity = 201326592, usable = 80, core_bandwidth = 57600000000,
+     chip_bandwidth = 1382400000000, sharers = 24, line = 32, ways = 16,
+     burst = 32>,
+    // [CANN]: 512 KB; 110 bytes per cycle and core from the L2.
+    <"L1", capacity = 524288, usable = 100, core_bandwidth = 198000000000,
+     chip_bandwidth = 4752000000000, sharers = 1, line = 32, ways = 0,
+     buffers = 2, burst = 32>],
+  // [CANN]: as the 910, but L0C of 128 KiB and 128 bytes per cycle out of it;
+  // [Ascend C]: bf16 as f16.
+  matrix = [
+    <type = f16, rows = 16, columns = 16, depth = 16, macs = 4096,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 512, store = 128,
+     clock = 1800000000>,
+    <type = bf16, rows = 16, columns = 16, depth = 16, macs = 4096,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 512, store = 128,
+     clock = 1800000000>,
+    <type = i8, rows = 16, columns = 16, depth = 32, macs = 8192,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 512, store = 128,
+     clock = 1800000000>],
+  triple = "davinci-huawei-cann", cpu = "Ascend910B2">)";
+
+SmallVector<StringRef> chimera::getAscendTargetNames() {
+  return {"ascend910", "ascend910b"};
+}
+
+TargetAttr chimera::getAscendTarget(MLIRContext *context, StringRef name) {
+  if (name == "ascend910")
+    return parseKnownTarget(context, kAscend910);
+  if (name == "ascend910b")
+    return parseKnownTarget(context, kAscend910B);
+  return {};
+}

@@ -1,0 +1,68 @@
+//===- Families.h - Processors by family ------------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each family of processors has a file with its machines, written as the
+// attributes that users write: a figure stands beside its name, and its source
+// in a comment above. Units are those of the attributes' descriptions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_TARGET_FAMILIES_H
+#define CHIMERA_LIB_TARGET_FAMILIES_H
+
+#include "Chimera/IR/Chimera.h"
+
+namespace chimera {
+
+/// The names that each family knows, from general to particular.
+llvm::SmallVector<llvm::StringRef> getX86TargetNames();
+llvm::SmallVector<llvm::StringRef> getNvidiaTargetNames();
+llvm::SmallVector<llvm::StringRef> getAscendTargetNames();
+
+/// The target of that name, or null if it is not of the family.
+TargetAttr getX86Target(mlir::MLIRContext *context, llvm::StringRef name);
+TargetAttr getNvidiaTarget(mlir::MLIRContext *context, llvm::StringRef name);
+TargetAttr getAscendTarget(mlir::MLIRContext *context, llvm::StringRef name);
+
+/// The machine we run on.
+TargetAttr detectX86Host(mlir::MLIRContext *context);
+
+/// The attribute that `text` spells, which must be a valid target.
+TargetAttr parseKnownTarget(mlir::MLIRContext *context, llvm::StringRef text);
+
+/// A target taken apart, to change some of its figures.
+struct TargetFigures {
+  explicit TargetFigures(TargetAttr target);
+
+  /// Puts the figures together; null, with an error, if they do not agree.
+  TargetAttr
+  assemble(llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
+
+  /// Gives the machine that many cores. A level of which each core has its own
+  /// comes with them; one that all cores share is shared by all.
+  void setCores(int64_t count);
+
+  struct Level {
+    std::string name;
+    int64_t capacity, usable, coreBandwidth, chipBandwidth, sharers, line, ways,
+        buffers, burst;
+  };
+  mlir::MLIRContext *context;
+  std::string name;
+  int64_t cores;
+  VectorUnitAttr unit;
+  llvm::SmallVector<Level, 3> levels;
+  llvm::SmallVector<DotProductAttr, 2> dots;
+  llvm::SmallVector<MatrixUnitAttr, 4> matrix;
+  int64_t launch;
+  mlir::StringAttr triple, cpu, features;
+};
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_TARGET_FAMILIES_H

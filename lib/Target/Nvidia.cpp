@@ -1,0 +1,138 @@
+//===- Nvidia.cpp - Graphics processors -----------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A core is a streaming multiprocessor (SM), a vector a warp of 32 threads, and
+// a vector register one register of each of them. The levels are the L2, which
+// all SMs share, and the shared memory of an SM, into which tiles are copied
+// asynchronously: hence two buffers, the tile in use and the one on its way.
+// Both are charged in sectors of 32 bytes (CUDA C++ Programming Guide, Device
+// Memory Accesses).
+//
+// The sources of the figures:
+//  - [A100], [H100]: NVIDIA's architecture white papers for these GPUs; [H200]:
+//    the data sheet, for what differs from an H100 SXM;
+//  - [CUDA]: the CUDA C++ Programming Guide, Compute Capabilities;
+//  - [PTX]: the PTX ISA, shapes of mma and wgmma.
+// Memory bandwidths are nine tenths of the data sheets', as copies reach them
+// (4.3 of 4.8 TB/s on an H200). L2 bandwidths are two thirds of 5120 bytes per
+// cycle for the chip [A100] and of 64 per SM; that H100 is as wide, and the two
+// thirds, are estimates. So is the cost of starting a kernel, between a node of
+// a graph (1 to 1.5 us) and a plain launch (4 to 6 us).
+//
+// Left out: the L1 cache beside the shared memory, clusters and distributed
+// shared memory, sparse products, and that registers are bound to threads, so
+// that the accumulators of a thread take at most 255.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+
+using namespace mlir;
+using namespace chimera;
+
+static constexpr StringLiteral kA100 = R"(#chimera.target<"a100",
+  // [A100]: 108 SMs, 64 FMAs per cycle (two warps), 1.41 GHz; [CUDA]: 255
+  // registers per thread, shared memory of 32 banks of 4 bytes.
+  cores = 108,
+  unit = <bits = 1024, registers = 255, fma = 2, load = 1, store = 1,
+          latency = 4, clock = 1410000000>,
+  levels = [
+    // [A100]: 40 MB; 1555 GB/s from 40 GB of HBM2.
+    <"L2", capacity = 41943040, usable = 80, core_bandwidth = 60000000000,
+     chip_bandwidth = 1400000000000, sharers = 108, line = 128, ways = 16,
+     burst = 32>,
+    // [CUDA]: 163 KB for a thread block, some of it for barriers.
+    <"SMEM", capacity = 166912, usable = 98, core_bandwidth = 60000000000,
+     chip_bandwidth = 4800000000000, sharers = 1, line = 128, ways = 0,
+     buffers = 2, burst = 32>],
+  // [A100]: 1024 multiply-adds of f16 per cycle and SM, half of that for tf32,
+  // twice for int8. [PTX]: mma.sync.m16n8kK. Latency: about 33 cycles (Sun et
+  // al., Dissecting Tensor Cores via Microbenchmarks, 2022). Of 256 KiB of
+  // registers one half is for accumulators, an eighth for each operand.
+  matrix = [
+    <type = f16, rows = 16, columns = 8, depth = 16, macs = 1024, latency = 33,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128,
+     clock = 1410000000>,
+    <type = bf16, rows = 16, columns = 8, depth = 16, macs = 1024, latency = 33,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128,
+     clock = 1410000000>,
+    <type = tf32, rows = 16, columns = 8, depth = 8, macs = 512, latency = 33,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128,
+     clock = 1410000000>,
+    <type = i8, rows = 16, columns = 8, depth = 32, macs = 2048, latency = 33,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128,
+     clock = 1410000000>],
+  launch = 2000, triple = "nvptx64-nvidia-cuda", cpu = "sm_80">)";
+
+// H100 SXM and H200 are the same chip with different memories.
+
+/// Up to the figures of the L2: capacity and bandwidth from memory.
+static constexpr StringLiteral kHopperUnit = R"(
+  // [H100]: 132 SMs, 128 FMAs per cycle (four warps); 66.9 TFLOP/s, which makes
+  // 1.98 GHz.
+  cores = 132,
+  unit = <bits = 1024, registers = 255, fma = 4, load = 1, store = 1,
+          latency = 4, clock = 1980000000>,
+  levels = [
+    <"L2", usable = 80, core_bandwidth = 78000000000, sharers = 132, line = 128,
+     ways = 16, burst = 32, )";
+
+static constexpr StringLiteral kHopperRest = R"(>,
+    // [CUDA]: 227 KB for a thread block, some of it for barriers.
+    <"SMEM", capacity = 232448, usable = 98, core_bandwidth = 78000000000,
+     chip_bandwidth = 6000000000000, sharers = 1, line = 128, ways = 0,
+     buffers = 2, burst = 32>],
+  // [H100]: 2048 multiply-adds of f16 per cycle and SM, half of that for tf32,
+  // twice for int8 and f8; 989.4 TFLOP/s in f16, which makes 1.83 GHz. [PTX]:
+  // wgmma m64nNkK with N a multiple of 8 up to 256. One follows the other on
+  // the same accumulators without a wait. The left operand may come from
+  // registers, an eighth of 256 KiB; the right one is read from shared memory,
+  // as much as an instruction of N = 256 takes.
+  matrix = [
+    <type = f16, rows = 64, columns = 8, depth = 16, macs = 2048,
+     accumulators = 131072, lhs = 32768, rhs = 8192, load = 128, store = 128,
+     clock = 1830000000>,
+    <type = bf16, rows = 64, columns = 8, depth = 16, macs = 2048,
+     accumulators = 131072, lhs = 32768, rhs = 8192, load = 128, store = 128,
+     clock = 1830000000>,
+    <type = tf32, rows = 64, columns = 8, depth = 8, macs = 1024,
+     accumulators = 131072, lhs = 32768, rhs = 8192, load = 128, store = 128,
+     clock = 1830000000>,
+    <type = f8E4M3FN, rows = 64, columns = 8, depth = 32, macs = 4096,
+     accumulators = 131072, lhs = 32768, rhs = 8192, load = 128, store = 128,
+     clock = 1830000000>,
+    <type = i8, rows = 64, columns = 8, depth = 32, macs = 4096,
+     accumulators = 131072, lhs = 32768, rhs = 8192, load = 128, store = 128,
+     clock = 1830000000>],
+  launch = 2000, triple = "nvptx64-nvidia-cuda", cpu = "sm_90a">)";
+
+static TargetAttr makeHopper(MLIRContext *context, StringRef name,
+                             StringRef memory) {
+  std::string text = "#chimera.target<\"" + name.str() + "\"," +
+                     kHopperUnit.str() + memory.str() + kHopperRest.str();
+  return parseKnownTarget(context, text);
+}
+
+SmallVector<StringRef> chimera::getNvidiaTargetNames() {
+  return {"a100", "h100", "h200"};
+}
+
+TargetAttr chimera::getNvidiaTarget(MLIRContext *context, StringRef name) {
+  if (name == "a100")
+    return parseKnownTarget(context, kA100);
+  // [H100]: 50 MB, five stacks of HBM3 with 3350 GB/s.
+  if (name == "h100")
+    return makeHopper(context, name,
+                      "capacity = 52428800, chip_bandwidth = 3000000000000");
+  // [H200]: six stacks of HBM3e with 4800 GB/s; with all six, the chip has its
+  // full L2 of 60 MB [H100].
+  if (name == "h200")
+    return makeHopper(context, name,
+                      "capacity = 62914560, chip_bandwidth = 4300000000000");
+  return {};
+}

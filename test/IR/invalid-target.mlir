@@ -1,0 +1,218 @@
+// Targets that make no sense.
+//
+// RUN: chimera-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @below {{'buffers' must be positive, got 0}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+    chip_bandwidth = 18, sharers = 1, line = 64, ways = 8, buffers = 0>
+
+// -----
+
+// expected-error @below {{'burst' must be positive, got 0}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+    chip_bandwidth = 18, sharers = 1, line = 64, ways = 8, burst = 0>
+
+// -----
+
+// expected-error @below {{'depth' must be positive, got 0}}
+#attr = #chimera.dot_product<type = bf16, depth = 0, fma = 2, latency = 6>
+
+// -----
+
+// expected-error @below {{'fma' must be positive, got 0}}
+#attr = #chimera.dot_product<type = bf16, depth = 2, fma = 0, latency = 6>
+
+// -----
+
+// expected-error @below {{'latency' must be positive, got 0}}
+#attr = #chimera.dot_product<type = bf16, depth = 2, fma = 2, latency = 0>
+
+// -----
+
+// expected-error @below {{'type' must be an integer or float type, got 'index'}}
+#attr = #chimera.dot_product<type = index, depth = 2, fma = 2, latency = 6>
+
+// -----
+
+// expected-error @below {{'rows' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = -1, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = 512, lhs = 512, rhs = 256,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{'columns' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = -1, depth = 16,
+    macs = 1024, latency = 33, accumulators = 512, lhs = 512, rhs = 256,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{'depth' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = -1,
+    macs = 1024, latency = 33, accumulators = 512, lhs = 512, rhs = 256,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{'macs' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = -1, latency = 33, accumulators = 512, lhs = 512, rhs = 256,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{'latency' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = -1, accumulators = 512, lhs = 512, rhs = 256,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{'accumulators' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = -1, lhs = 512, rhs = 256,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{'lhs' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = 512, lhs = -1, rhs = 256,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{'rhs' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = 512, lhs = 512, rhs = -1,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{'load' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = 512, lhs = 512, rhs = 256,
+    load = -1, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{'store' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = 512, lhs = 512, rhs = 256,
+    load = 128, store = -1, clock = 5>
+
+// -----
+
+// expected-error @below {{'clock' must be positive, got -1}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = 512, lhs = 512, rhs = 256,
+    load = 128, store = 128, clock = -1>
+
+// -----
+
+// expected-error @below {{'type' must be an integer or float type, got 'vector<4xf16>'}}
+#attr = #chimera.matrix_unit<type = vector<4xf16>, rows = 16, columns = 8,
+    depth = 16, macs = 1024, latency = 33, accumulators = 512, lhs = 512,
+    rhs = 256, load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{one instruction needs 512 bytes of 'accumulators', got 511}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = 511, lhs = 512, rhs = 256,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{one instruction needs 512 bytes of 'lhs', got 511}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = 512, lhs = 511, rhs = 256,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{one instruction needs 256 bytes of 'rhs', got 255}}
+#attr = #chimera.matrix_unit<type = f16, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = 512, lhs = 512, rhs = 255,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{one instruction needs 1024 bytes of 'lhs', got 512}}
+#attr = #chimera.matrix_unit<type = tf32, rows = 16, columns = 8, depth = 16,
+    macs = 1024, latency = 33, accumulators = 512, lhs = 512, rhs = 256,
+    load = 128, store = 128, clock = 5>
+
+// -----
+
+// expected-error @below {{'launch' must not be negative, got -1}}
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    launch = -1>
+
+// -----
+
+// expected-error @below {{'dots' has more than one unit for 'bf16'}}
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    dots = [
+      <type = bf16, depth = 2, fma = 2, latency = 6>,
+      <type = bf16, depth = 4, fma = 1, latency = 6>]>
+
+// -----
+
+// expected-error @below {{'matrix' has more than one unit for 'f16'}}
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    matrix = [
+      <type = f16, rows = 1, columns = 1, depth = 1, macs = 1, accumulators = 4,
+       lhs = 2, rhs = 2, load = 1, store = 1, clock = 5>,
+      <type = f16, rows = 1, columns = 1, depth = 1, macs = 1, accumulators = 4,
+       lhs = 2, rhs = 2, load = 1, store = 1, clock = 6>]>
+
+// -----
+
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    launch = 1,
+    // expected-error @below {{expected 'dots', 'matrix', 'launch', 'triple', 'cpu' or 'features', each once}}
+    launch = 2>
+
+// -----
+
+// expected-error @+7 {{expected '['}}
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    matrix = <type = f16>>
+
+// -----
+
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    // expected-error @below {{expected integer value}}
+    launch = "soon">
