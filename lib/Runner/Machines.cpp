@@ -77,7 +77,20 @@ static Expected<const llvm::Target *> lookUpTarget() {
   return target;
 }
 
+/// An error if code for `target` is for another kind of processor.
+static llvm::Error checkArchitecture(TargetAttrInterface target) {
+  StringRef wanted = target.getTriple();
+  if (wanted.empty() ||
+      llvm::Triple(wanted).getArch() == llvm::Triple(getTriple()).getArch())
+    return llvm::Error::success();
+  return createStringError(
+      llvm::Twine("code for this target is for another kind of processor (") +
+      wanted + "); its chains can be planned, but not compiled here");
+}
+
 llvm::Error chimera::runner::checkRunsHere(TargetAttrInterface target) {
+  if (llvm::Error error = checkArchitecture(target))
+    return error;
   Expected<const llvm::Target *> llvmTarget = lookUpTarget();
   if (!llvmTarget)
     return llvmTarget.takeError();
@@ -120,6 +133,8 @@ chimera::runner::createTargetMachine(ModuleOp module,
     Expected<TargetAttrInterface> target = getTargetOf(module, options.target);
     if (!target)
       return target.takeError();
+    if (llvm::Error error = checkArchitecture(*target))
+      return std::move(error);
     processor = getProcessor(*target);
   } else {
     processor = getHost();

@@ -31,26 +31,28 @@ public:
   }
 
   std::string draw() {
-    model::LoopTree tree = model::buildLoopTree(analysis.problem, schedule,
+    model::LoopNest tree = model::buildLoopTree(analysis.problem, schedule,
                                                 schedule.levels.size() - 1);
-    unsigned depth = 0;
+    SmallVector<int64_t> tiles;
     for (const model::Loop &loop : analysis.problem.loops)
       tiles.push_back(loop.extent);
-    for (const model::NestLoop &loop : tree.shared)
-      drawLoop(loop, depth++);
-    SmallVector<int64_t> sharedTiles = tiles;
-    for (auto [index, subtree] : llvm::enumerate(tree.subtrees)) {
-      tiles = sharedTiles;
-      unsigned inner = depth;
-      for (const model::NestLoop &loop : subtree)
-        drawLoop(loop, inner++);
-      drawOperator(index, inner);
-    }
+    drawNest(tree, 0, tiles);
     return text;
   }
 
 private:
-  void drawLoop(const model::NestLoop &nest, unsigned depth) {
+  void drawNest(const model::LoopNest &nest, unsigned depth,
+                SmallVector<int64_t> tiles) {
+    for (const model::NestLoop &loop : nest.loops)
+      drawLoop(loop, depth++, tiles);
+    for (const model::LoopNest &part : nest.parts)
+      drawNest(part, depth, tiles);
+    if (nest.parts.empty())
+      drawOperator(nest.firstOperator, depth, tiles);
+  }
+
+  void drawLoop(const model::NestLoop &nest, unsigned depth,
+                SmallVectorImpl<int64_t> &tiles) {
     const model::Loop &loop = analysis.problem.loops[nest.loop];
     StringRef level = schedule.levels[nest.level].name;
     os.indent(2 * depth) << "for " << loop.name << " by " << nest.tile << " of "
@@ -60,7 +62,7 @@ private:
     tiles[nest.loop] = nest.tile;
   }
 
-  void drawOperator(unsigned index, unsigned depth) {
+  void drawOperator(unsigned index, unsigned depth, ArrayRef<int64_t> tiles) {
     const model::Operator &op = analysis.problem.operators[index];
     os.indent(2 * depth) << op.name;
     for (model::LoopId loop : op.loops)
@@ -81,7 +83,6 @@ private:
   /// All loops of the order with their levels.
   SmallVector<std::pair<model::LoopId, StringRef>> order;
   /// The tile of each loop at the place that is being drawn.
-  SmallVector<int64_t> tiles;
   std::string text;
   llvm::raw_string_ostream os{text};
 };

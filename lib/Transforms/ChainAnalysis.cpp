@@ -8,6 +8,8 @@
 
 #include "Chimera/Transforms/ChainAnalysis.h"
 
+#include "ChainReaders.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -81,8 +83,8 @@ using OperatorDim = std::pair<unsigned, unsigned>;
 
 class ChainReader {
 public:
-  ChainReader(ChainOp chain, bool emitErrors)
-      : chain(chain), emitErrors(emitErrors) {}
+  ChainReader(ChainOp chain, Complaint &complaint)
+      : chain(chain), complaint(complaint) {}
 
   FailureOr<ChainAnalysis> read();
 
@@ -96,25 +98,20 @@ private:
   void nameLoops();
   StringRef roleOf(model::LoopId loop) const;
   LogicalResult describeOperators();
-  model::TensorId addTensor(unsigned op, AffineMap map, Value value);
-  void chooseVectorLoops(unsigned op);
-
+  model::TensorId addTensor(unsigned op, Value value);
+  SmallVector<model::Index, 4> indicesOf(unsigned op, AffineMap map) const;
   /// The operator whose result `value` is.
   std::optional<unsigned> producerOf(Value value) const;
   /// The loops of the dimensions of operator `op`'s output.
   SmallVector<model::LoopId> outputLoops(unsigned op) const;
 
   LogicalResult error(Operation *op, const Twine &message) {
-    if (emitErrors) {
-      InFlightDiagnostic diagnostic = chain.emitError(message);
-      if (op != chain)
-        diagnostic.attachNote(op->getLoc()) << "see '" << op->getName() << "'";
-    }
+    complaint = {op, message.str()};
     return failure();
   }
 
   ChainOp chain;
-  bool emitErrors;
+  Complaint &complaint;
   ChainAnalysis result;
   llvm::EquivalenceClasses<OperatorDim> classes;
 };
@@ -123,7 +120,7 @@ private:
 
 std::optional<unsigned> ChainReader::producerOf(Value value) const {
   for (auto [index, op] : llvm::enumerate(result.operators))
-    if (const_cast<ChainOperator &>(op).getResult() == value)
+    if (op.result == value)
       return index;
   return std::nullopt;
 }
@@ -138,7 +135,7 @@ LogicalResult ChainReader::addContraction(linalg::LinalgOp op) {
     if (!isa<BlockArgument>(input) && !producerOf(input))
       return error(op, "a contraction in a chain must read inputs of the chain "
                        "or results of its operators");
-  result.operators.push_back({op, nullptr, {}, {}});
+  result.operators.push_back({op, nullptr, op->getResult(0), {}, {}});
   return success();
 }
 
@@ -177,6 +174,7 @@ LogicalResult ChainReader::addEpilogue(linalg::GenericOp op) {
     return error(op, "the contraction before an elementwise operation has "
                      "another use");
   owner.epilogue = op;
+  owner.result = op->getResult(0);
   return success();
 }
 
@@ -200,14 +198,12 @@ LogicalResult ChainReader::collectOperators() {
 
   Operation *yield = chain.getBody().front().getTerminator();
   if (yield->getNumOperands() != 1 ||
-      yield->getOperand(0) != result.operators.back().getResult())
+      yield->getOperand(0) != result.operators.back().result)
     return error(chain, "a chain must yield the result of its last operator "
                         "and nothing else");
-  for (auto &op : ArrayRef(result.operators).drop_back()) {
-    Value value = const_cast<ChainOperator &>(op).getResult();
-    if (value.use_empty())
+  for (const ChainOperator &op : ArrayRef(result.operators).drop_back())
+    if (op.result.use_empty())
       return error(chain, "an operator of a chain has no consumer in it");
-  }
   return success();
 }
 
@@ -311,13 +307,19 @@ void ChainReader::nameLoops() {
 // Tensors and operators of the problem
 //===----------------------------------------------------------------------===//
 
-model::TensorId ChainReader::addTensor(unsigned op, AffineMap map,
-                                       Value value) {
+SmallVector<model::Index, 4> ChainReader::indicesOf(unsigned op,
+                                                    AffineMap map) const {
+  SmallVector<model::Index, 4> indices;
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    indices.push_back(result.operators[op].loops[getDim(map, i)]);
+  return indices;
+}
+
+model::TensorId ChainReader::addTensor(unsigned op, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   model::Tensor tensor;
   tensor.elementBytes = type.getElementTypeBitWidth() / 8;
-  for (unsigned i = 0; i < map.getNumResults(); ++i)
-    tensor.dims.push_back(result.operators[op].loops[getDim(map, i)]);
+  tensor.shape.assign(type.getShape().begin(), type.getShape().end());
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     tensor.name = "in" + std::to_string(argument.getArgNumber());
     tensor.role = model::Role::Input;
@@ -326,48 +328,11 @@ model::TensorId ChainReader::addTensor(unsigned op, AffineMap map,
     tensor.name = isLast ? "out" : "mid" + std::to_string(op);
     tensor.role = isLast ? model::Role::Output : model::Role::Intermediate;
   }
-  if (tensor.role != model::Role::Intermediate) {
-    tensor.strides.assign(type.getRank(), 1);
-    for (int64_t i = type.getRank() - 2; i >= 0; --i)
-      tensor.strides[i] = tensor.strides[i + 1] * type.getDimSize(i + 1);
-  }
+  if (tensor.role != model::Role::Intermediate)
+    tensor.strides.append(getRowMajorStrides(type));
   result.problem.tensors.push_back(tensor);
   result.tensors.push_back(value);
   return result.problem.tensors.size() - 1;
-}
-
-/// Vectors run along the last dimension of the output, which is contiguous;
-/// register rows along the longest other dimension that the vector operand
-/// does not have.
-void ChainReader::chooseVectorLoops(unsigned index) {
-  model::Operator &op = result.problem.operators[index];
-  SmallVector<model::LoopId> loops = outputLoops(index);
-  op.vectorLoop = op.rowLoop = loops.back();
-  auto streamed = llvm::find_if(op.inputs, [&](model::TensorId input) {
-    return result.problem.indexes(input, op.vectorLoop);
-  });
-  int64_t longest = 1;
-  for (model::LoopId loop : llvm::reverse(ArrayRef(loops).drop_back())) {
-    if (streamed != op.inputs.end() && result.problem.indexes(*streamed, loop))
-      continue;
-    if (int64_t extent = result.problem.loops[loop].extent; extent > longest) {
-      longest = extent;
-      op.rowLoop = loop;
-    }
-  }
-}
-
-/// Vector instructions per vector of output: one per arithmetic operation, and
-/// the length of the usual polynomial for a function.
-static int64_t costOf(linalg::GenericOp epilogue) {
-  constexpr int64_t functionCost = 20;
-  int64_t cost = 0;
-  for (Operation &op : epilogue.getBody()->without_terminator()) {
-    bool isFunction = isa<math::MathDialect>(op.getDialect()) &&
-                      !isa<math::AbsFOp, math::FmaOp>(op);
-    cost += isFunction ? functionCost : 1;
-  }
-  return cost;
 }
 
 LogicalResult ChainReader::describeOperators() {
@@ -389,15 +354,16 @@ LogicalResult ChainReader::describeOperators() {
 
     auto use = [&](AffineMap map, Value value) {
       auto it = intermediates.find(value);
-      return it != intermediates.end() ? it->second
-                                       : addTensor(index, map, value);
+      model::TensorId tensor =
+          it != intermediates.end() ? it->second : addTensor(index, value);
+      return model::Access{tensor, indicesOf(index, map)};
     };
     for (OpOperand *input : contraction.getDpsInputOperands())
       description.inputs.push_back(
           use(contraction.getMatchingIndexingMap(input), input->get()));
     if (op.epilogue) {
       description.hasEpilogue = true;
-      description.epilogueCost = costOf(op.epilogue);
+      description.epilogueCost = countInstructions(op.epilogue);
       for (OpOperand *input : op.epilogue.getDpsInputOperands())
         if (input->get() != contraction->getResult(0) &&
             isa<RankedTensorType>(input->get().getType()))
@@ -405,10 +371,11 @@ LogicalResult ChainReader::describeOperators() {
               use(op.epilogue.getMatchingIndexingMap(input).compose(outputMap),
                   input->get()));
     }
-    description.output = addTensor(index, outputMap, op.getResult());
-    intermediates[op.getResult()] = description.output;
+    description.output = {addTensor(index, op.result),
+                          indicesOf(index, outputMap)};
+    intermediates[op.result] = description.output;
+    chooseKernelLoops(result.problem, description);
     result.problem.operators.push_back(description);
-    chooseVectorLoops(index);
   }
   return success();
 }
@@ -428,6 +395,89 @@ FailureOr<ChainAnalysis> ChainReader::read() {
   return std::move(result);
 }
 
+//===----------------------------------------------------------------------===//
+// What all readers need
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> chimera::getRowMajorStrides(RankedTensorType type) {
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  for (int64_t i = type.getRank() - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * type.getDimSize(i + 1);
+  return strides;
+}
+
+void chimera::chooseKernelLoops(const model::ChainProblem &problem,
+                                model::Operator &op) {
+  auto findStreamed = [&](model::LoopId loop) {
+    return llvm::find_if(op.inputs, [&](const model::Access &input) {
+      return input.hasLoop(loop);
+    });
+  };
+  SmallVector<model::LoopId> loops;
+  for (const model::Index &index : op.output.indices)
+    loops.push_back(index.terms[0].loop);
+  while (loops.size() > 1 && findStreamed(loops.back()) == op.inputs.end())
+    loops.pop_back();
+  op.vectorLoop = op.rowLoop = loops.pop_back_val();
+  auto streamed = findStreamed(op.vectorLoop);
+  int64_t longest = 1;
+  for (model::LoopId loop : llvm::reverse(loops)) {
+    bool isStreamed = streamed != op.inputs.end() && streamed->hasLoop(loop);
+    if (isStreamed || findStreamed(loop) == op.inputs.end())
+      continue;
+    if (int64_t extent = problem.loops[loop].extent; extent > longest) {
+      longest = extent;
+      op.rowLoop = loop;
+    }
+  }
+}
+
+int64_t chimera::countInstructions(linalg::LinalgOp op) {
+  constexpr int64_t functionCost = 20;
+  int64_t count = 0;
+  for (Operation &nested : op.getBlock()->without_terminator()) {
+    bool isFunction = isa<math::MathDialect>(nested.getDialect()) &&
+                      !isa<math::AbsFOp, math::FmaOp>(nested);
+    count += isFunction ? functionCost : 1;
+  }
+  return count;
+}
+
+/// Reads `chain` in the one way or the other.
+static FailureOr<ChainAnalysis> readChain(ChainOp chain, Complaint &complaint) {
+  FailureOr<ChainAnalysis> analysis = ChainReader(chain, complaint).read();
+  if (succeeded(analysis))
+    return analysis;
+  std::string obstacle = std::move(complaint.text);
+  analysis = readGeneralChain(chain, complaint);
+  if (succeeded(analysis))
+    analysis->obstacle = std::move(obstacle);
+  return analysis;
+}
+
 FailureOr<ChainAnalysis> chimera::analyzeChain(ChainOp chain, bool emitErrors) {
-  return ChainReader(chain, emitErrors).read();
+  Complaint complaint;
+  FailureOr<ChainAnalysis> analysis = readChain(chain, complaint);
+  if (failed(analysis) && emitErrors) {
+    InFlightDiagnostic diagnostic = chain.emitError("cannot plan the chain: ")
+                                    << complaint.text;
+    if (complaint.op != chain)
+      diagnostic.attachNote(complaint.op->getLoc())
+          << "see '" << complaint.op->getName() << "'";
+  }
+  return analysis;
+}
+
+FailureOr<ChainAnalysis> chimera::analyzeChain(ChainOp chain,
+                                               std::string &reason) {
+  Complaint complaint;
+  FailureOr<ChainAnalysis> analysis = readChain(chain, complaint);
+  if (failed(analysis))
+    reason = "'" + complaint.op->getName().getStringRef().str() +
+             "': " + complaint.text;
+  return analysis;
+}
+
+bool chimera::isLowerable(const ChainAnalysis &analysis) {
+  return analysis.obstacle.empty();
 }

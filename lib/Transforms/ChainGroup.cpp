@@ -19,6 +19,7 @@
 #include "Chimera/Transforms/ChainAnalysis.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
@@ -151,6 +152,9 @@ static bool isPreparation(Operation *op) {
 // Groups
 //===----------------------------------------------------------------------===//
 
+/// Longer chains are cut: the planner weighs all ways to split one.
+static constexpr size_t mostContractions = 6;
+
 /// The operation of `op`'s block that `user` is or is nested in.
 static Operation *getUserBeside(Operation *op, Operation *user) {
   return op->getBlock()->findAncestorOpInBlock(*user);
@@ -193,7 +197,14 @@ chimera::findRuns(ArrayRef<linalg::LinalgOp> candidates) {
   for (linalg::LinalgOp last : llvm::reverse(candidates)) {
     if (!remaining.contains(last))
       continue;
-    runs.push_back(getContractionsReaching(last, remaining));
+    ContractionRun run = getContractionsReaching(last, remaining);
+    if (run.size() > mostContractions) {
+      llvm::SetVector<Operation *> nearest;
+      for (linalg::LinalgOp op : ArrayRef(run).take_back(mostContractions))
+        nearest.insert(op);
+      run = getContractionsReaching(last, nearest);
+    }
+    runs.push_back(run);
     for (linalg::LinalgOp op : runs.back())
       remaining.remove(op);
   }
@@ -260,6 +271,37 @@ SmallVector<Operation *> chimera::getTail(linalg::LinalgOp op) {
   while (!tail.empty() && isMere(tail.back()))
     tail.pop_back();
   return tail;
+}
+
+ChainOp chimera::cloneIntoChain(ArrayRef<Operation *> group,
+                                ValueRange results) {
+  Operation *last = group.back();
+  OpBuilder builder(last->getContext());
+  builder.setInsertionPointAfter(last);
+  llvm::SetVector<Value> inputs;
+  llvm::DenseSet<Operation *> members(group.begin(), group.end());
+  for (Operation *op : group) {
+    llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), read);
+    for (Value value : read)
+      if (!members.contains(value.getDefiningOp()))
+        inputs.insert(value);
+  }
+
+  auto chain = ChainOp::create(builder, last->getLoc(), results.getTypes(),
+                               inputs.getArrayRef(), nullptr, nullptr);
+  Block &body = chain.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+  builder.setInsertionPointToEnd(&body);
+  for (Operation *op : group)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (Value result : results)
+    yielded.push_back(mapping.lookup(result));
+  YieldOp::create(builder, last->getLoc(), yielded);
+  return chain;
 }
 
 //===----------------------------------------------------------------------===//

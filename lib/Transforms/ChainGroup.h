@@ -15,6 +15,8 @@
 #ifndef CHIMERA_LIB_TRANSFORMS_CHAINGROUP_H
 #define CHIMERA_LIB_TRANSFORMS_CHAINGROUP_H
 
+#include "Chimera/IR/Chimera.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SetVector.h"
@@ -72,6 +74,11 @@ getGroup(const ContractionRun &run, llvm::ArrayRef<mlir::Operation *> tail);
 /// within its chain: each is the only user of the one before. May include
 /// reshapes, but not at the end.
 llvm::SmallVector<mlir::Operation *> getTail(mlir::linalg::LinalgOp op);
+
+/// Clones `group`, in program order, into a chain in front of the operation
+/// after its last one. The chain yields what stands for `results`.
+ChainOp cloneIntoChain(llvm::ArrayRef<mlir::Operation *> group,
+                       mlir::ValueRange results);
 
 /// Why `op`, which is the only contraction of its run, has no neighbour to form
 /// a chain with.

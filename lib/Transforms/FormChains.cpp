@@ -14,16 +14,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChainGroup.h"
+#include "FormGeneralChains.h"
 #include "NormalizeChain.h"
 
 #include "Chimera/Transforms/ChainAnalysis.h"
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -38,35 +37,6 @@ using namespace chimera;
 //===----------------------------------------------------------------------===//
 // One attempt
 //===----------------------------------------------------------------------===//
-
-/// Clones `group`, in program order, into a chain in front of the operation
-/// after its last one. The chain yields what stands for the last one's result.
-static ChainOp cloneIntoChain(ArrayRef<Operation *> group) {
-  Operation *last = group.back();
-  OpBuilder builder(last->getContext());
-  builder.setInsertionPointAfter(last);
-  llvm::SetVector<Value> inputs;
-  llvm::DenseSet<Operation *> members(group.begin(), group.end());
-  for (Operation *op : group) {
-    llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), read);
-    for (Value value : read)
-      if (!members.contains(value.getDefiningOp()))
-        inputs.insert(value);
-  }
-
-  auto chain = ChainOp::create(builder, last->getLoc(), last->getResultTypes(),
-                               inputs.getArrayRef(), nullptr, nullptr);
-  Block &body = chain.getBody().emplaceBlock();
-  IRMapping mapping;
-  for (Value input : inputs)
-    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
-  builder.setInsertionPointToEnd(&body);
-  for (Operation *op : group)
-    builder.clone(*op, mapping);
-  YieldOp::create(builder, last->getLoc(), mapping.lookup(last->getResult(0)));
-  return chain;
-}
 
 /// What the contractions of a chain must have in common.
 enum class CommonLoop {
@@ -84,7 +54,8 @@ static MissedReason check(ChainOp chain, size_t numContractions,
     if (!getElementTypeOrSelf(type).isF32())
       return MissedReason::NotNormalized;
   FailureOr<ChainAnalysis> analysis = analyzeChain(chain, /*emitErrors=*/false);
-  if (failed(analysis) || analysis->operators.size() != numContractions)
+  if (failed(analysis) || !isLowerable(*analysis) ||
+      analysis->operators.size() != numContractions)
     return MissedReason::NotNormalized;
   const model::ChainProblem &problem = analysis->problem;
   for (model::LoopId loop = 0; loop < problem.loops.size(); ++loop)
@@ -123,7 +94,7 @@ private:
 
 MissedReason Attempt::build() {
   group = getGroup(run, tail);
-  ChainOp chain = cloneIntoChain(group);
+  ChainOp chain = cloneIntoChain(group, group.back()->getResult(0));
   if (failed(normalizeBody(chain))) {
     chain.erase();
     return MissedReason::NotNormalized;
@@ -156,6 +127,7 @@ public:
   void runOnOperation() override;
 
 private:
+  void formLoweredChains();
   void formChains(ArrayRef<linalg::LinalgOp> candidates);
   bool formChainsOfRun(const ContractionRun &run, CommonLoop wanted);
   bool formChain(const ContractionRun &run, CommonLoop wanted);
@@ -263,6 +235,20 @@ void FormChainsPass::formChains(ArrayRef<linalg::LinalgOp> candidates) {
 }
 
 void FormChainsPass::runOnOperation() {
+  if (kinds == ChainKinds::All)
+    formGeneralChains(getOperation());
+  else
+    formLoweredChains();
+  if (!printProblem)
+    return;
+  getOperation()->walk([](ChainOp chain) {
+    FailureOr<ChainAnalysis> analysis = analyzeChain(chain);
+    if (succeeded(analysis))
+      chimera::printProblem(llvm::errs(), analysis->problem);
+  });
+}
+
+void FormChainsPass::formLoweredChains() {
   missed.clear();
   llvm::MapVector<Block *, SmallVector<linalg::LinalgOp>> candidates;
   getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {

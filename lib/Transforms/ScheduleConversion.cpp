@@ -24,9 +24,14 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
                          const ChainAnalysis &analysis) {
   const model::ChainProblem &problem = analysis.problem;
   model::Schedule schedule;
-  SmallVector<int64_t> extents;
-  for (const model::Loop &loop : problem.loops)
-    extents.push_back(loop.extent);
+  unsigned numOperators = problem.operators.size();
+  model::OperatorSet everyone =
+      numOperators < 32 ? (model::OperatorSet(1) << numOperators) - 1 : ~0u;
+  // What the levels so far leave of each loop to each operator.
+  std::vector<SmallVector<int64_t>> extents(numOperators);
+  for (auto &left : extents)
+    for (const model::Loop &loop : problem.loops)
+      left.push_back(loop.extent);
 
   for (LevelScheduleAttr level : attribute.getLevels()) {
     model::LevelSchedule &order = schedule.levels.emplace_back();
@@ -42,13 +47,25 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
             [&](const model::Loop &known) { diagnostic << known.name; });
         return diagnostic;
       }
-      if (loop.getTile() > extents[*id])
-        return chain.emitError("schedule gives loop '")
-               << loop.getName() << "' a tile of " << loop.getTile()
-               << " at level '" << level.getName() << "', but its extent there "
-               << "is " << extents[*id];
-      extents[*id] = loop.getTile();
-      order.order.push_back({*id, loop.getTile()});
+      model::OperatorSet around = 0;
+      for (int64_t op : loop.getOperators())
+        around |= model::OperatorSet(1) << op;
+      if (around & ~everyone)
+        return chain.emitError("schedule puts loop '")
+               << loop.getName() << "' around an operator that the chain does "
+               << "not have; it has " << numOperators;
+      for (unsigned op = 0; op < numOperators; ++op) {
+        if (around && !(around >> op & 1))
+          continue;
+        if (loop.getTile() > extents[op][*id])
+          return chain.emitError("schedule gives loop '")
+                 << loop.getName() << "' a tile of " << loop.getTile()
+                 << " at level '" << level.getName()
+                 << "', but its extent there "
+                 << "is " << extents[op][*id];
+        extents[op][*id] = loop.getTile();
+      }
+      order.order.push_back({*id, loop.getTile(), around});
     }
   }
 
@@ -80,9 +97,15 @@ ScheduleAttr chimera::convertSchedule(MLIRContext *context,
   SmallVector<LevelScheduleAttr> levels;
   for (const model::LevelSchedule &level : schedule.levels) {
     SmallVector<TiledLoopAttr> order;
-    for (const model::TiledLoop &loop : level.order)
+    for (const model::TiledLoop &loop : level.order) {
+      SmallVector<int64_t> operators;
+      for (unsigned op = 0; op < analysis.problem.operators.size(); ++op)
+        if (loop.operators >> op & 1)
+          operators.push_back(op);
       order.push_back(TiledLoopAttr::get(
-          context, analysis.problem.loops[loop.loop].name, loop.tile));
+          context, analysis.problem.loops[loop.loop].name, loop.tile,
+          operators));
+    }
     levels.push_back(LevelScheduleAttr::get(context, level.name, order));
   }
   llvm::SmallSetVector<int64_t, 4> packed;

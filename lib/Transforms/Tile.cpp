@@ -30,6 +30,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace chimera {
@@ -59,8 +60,20 @@ public:
       : builder(chain), chain(chain), analysis(analysis),
         problem(analysis.problem), schedule(schedule),
         tree(model::buildLoopTree(problem, schedule,
-                                  schedule.levels.size() - 1)),
-        tiles(model::tilesAt(problem, schedule, schedule.levels.size() - 1)) {}
+                                  schedule.levels.size() - 1)) {
+    separateCrossing(tree);
+    dims.resize(problem.tensors.size());
+    auto read = [&](const model::Access &access) {
+      dims[access].clear();
+      for (const model::Index &index : access.indices)
+        dims[access].push_back(index.terms.front().loop);
+    };
+    for (const model::Operator &op : problem.operators) {
+      llvm::for_each(op.inputs, read);
+      llvm::for_each(op.epilogue, read);
+      read(op.output);
+    }
+  }
 
   /// Builds the tree before the chain and returns the chain's result.
   Value build();
@@ -69,14 +82,15 @@ private:
   using Body =
       llvm::function_ref<Value(const Position &position, Value destination)>;
 
+  void separateCrossing(model::LoopNest &nest);
   Position start();
-  Value buildShared(unsigned depth, const Position &position,
-                    Value destination);
   Value buildParallel(const Position &position, Value destination);
-  Value buildOperators(const Position &position, Value destination);
+  Value buildNest(const model::LoopNest &nest, unsigned depth,
+                  const Position &position, Value destination,
+                  bool initialised);
+  Value buildParts(const model::LoopNest &nest, const Position &position,
+                   Value destination, bool initialised);
   Value buildBuffer(unsigned op, const Position &position);
-  Value buildSubtree(unsigned op, unsigned depth, const Position &position,
-                     Value destination, bool initialised);
   Value buildLoop(const model::NestLoop &loop, const Position &position,
                   model::TensorId output, Value destination, Body body);
 
@@ -103,9 +117,12 @@ private:
 
   unsigned lastOperator() const { return problem.operators.size() - 1; }
   bool isReductionOf(unsigned op, model::LoopId loop) const {
-    const model::Operator &description = problem.operators[op];
-    return description.hasLoop(loop) &&
-           !problem.indexes(description.output, loop);
+    return problem.operators[op].isReduction(loop);
+  }
+  /// The loop of each dimension of `tensor`; chains that reach this pass index
+  /// all of them plainly and alike.
+  ArrayRef<model::LoopId> dimsOf(model::TensorId tensor) const {
+    return dims[tensor];
   }
   ArrayAttr extentsOf(ArrayRef<model::LoopId> loops, const Position &position);
   Location loc() { return chain.getLoc(); }
@@ -115,9 +132,9 @@ private:
   const ChainAnalysis &analysis;
   const model::ChainProblem &problem;
   const model::Schedule &schedule;
-  model::LoopTree tree;
-  /// Per loop: its innermost tile.
-  SmallVector<int64_t, 6> tiles;
+  model::LoopNest tree;
+  /// Per tensor: the loops of its dimensions.
+  std::vector<SmallVector<model::LoopId, 4>> dims;
 };
 
 } // namespace
@@ -145,7 +162,7 @@ void TreeBuilder::describeSlice(model::TensorId tensor, model::LoopId loop,
                                 SmallVectorImpl<OpFoldResult> &offsets,
                                 SmallVectorImpl<OpFoldResult> &sizes,
                                 SmallVectorImpl<OpFoldResult> &strides) {
-  for (model::LoopId dim : problem.tensors[tensor].dims) {
+  for (model::LoopId dim : dimsOf(tensor)) {
     offsets.push_back(dim == loop ? offset
                                   : OpFoldResult(builder.getIndexAttr(0)));
     sizes.push_back(position.extents[dim]);
@@ -212,7 +229,7 @@ Value TreeBuilder::build() {
       builder, loc(), resultType.getShape(), resultType.getElementType());
   if (schedule.numParallel > 0)
     return buildParallel(position, destination);
-  return buildShared(0, position, destination);
+  return buildNest(tree, 0, position, destination, /*initialised=*/false);
 }
 
 /// The leading loops that the schedule runs in parallel, as one scf.forall.
@@ -220,7 +237,7 @@ Value TreeBuilder::buildParallel(const Position &position, Value destination) {
   model::TensorId output = problem.operators.back().output;
   SmallVector<OpFoldResult> lower, upper, step;
   for (const model::NestLoop &loop :
-       ArrayRef(tree.shared).take_front(schedule.numParallel)) {
+       ArrayRef(tree.loops).take_front(schedule.numParallel)) {
     lower.push_back(builder.getIndexAttr(0));
     upper.push_back(position.extents[loop.loop]);
     step.push_back(builder.getIndexAttr(loop.tile));
@@ -232,28 +249,29 @@ Value TreeBuilder::buildParallel(const Position &position, Value destination) {
 
   Position inner = position;
   Value outerTile = forall.getRegionIterArgs()[0], tile = outerTile;
-  SmallVector<OpFoldResult> offsets(problem.tensors[output].dims.size(),
+  SmallVector<OpFoldResult> offsets(dimsOf(output).size(),
                                     builder.getIndexAttr(0));
-  for (auto [loop, iv] : llvm::zip(tree.shared, forall.getInductionVars())) {
+  for (auto [loop, iv] : llvm::zip(tree.loops, forall.getInductionVars())) {
     inner = narrow(loop, inner, iv);
     if (!problem.indexes(output, loop.loop))
       continue;
     tile = slice(output, tile, loop.loop, OpFoldResult(iv), inner);
     for (auto [dim, offset] :
-         llvm::zip_equal(problem.tensors[output].dims, offsets))
+         llvm::zip_equal(dimsOf(output), offsets))
       if (dim == loop.loop)
         offset = iv;
   }
   // One slice from the shared tensor: what runs in parallel must not seem to
   // overlap.
   SmallVector<OpFoldResult> sizes, strides;
-  for (model::LoopId dim : problem.tensors[output].dims) {
+  for (model::LoopId dim : dimsOf(output)) {
     sizes.push_back(inner.extents[dim]);
     strides.push_back(builder.getIndexAttr(1));
   }
   tile = tensor::ExtractSliceOp::create(builder, loc(), outerTile, offsets,
                                         sizes, strides);
-  Value result = buildShared(schedule.numParallel, inner, tile);
+  Value result = buildNest(tree, schedule.numParallel, inner, tile,
+                           /*initialised=*/false);
   builder.setInsertionPointToStart(forall.getTerminator().getBody());
   tensor::ParallelInsertSliceOp::create(builder, loc(), result, outerTile,
                                         offsets, sizes, strides);
@@ -290,45 +308,88 @@ Value TreeBuilder::buildLoop(const model::NestLoop &loop,
   return forOp.getResult(0);
 }
 
-Value TreeBuilder::buildShared(unsigned depth, const Position &position,
-                               Value destination) {
-  if (depth == tree.shared.size())
-    return buildOperators(position, destination);
-  const model::NestLoop &loop = tree.shared[depth];
-  unsigned last = lastOperator();
-  auto isReduction = [&](const model::NestLoop &outer) {
-    return isReductionOf(last, outer.loop);
-  };
-  // The last operator's accumulators live from here on: outside its outermost
-  // reduction loop.
-  bool isOutermostReduction =
-      isReduction(loop) &&
-      llvm::none_of(ArrayRef(tree.shared).take_front(depth), isReduction);
-  if (isOutermostReduction)
-    destination = buildFill(last, position, destination);
-  Value result = buildLoop(loop, position, problem.operators[last].output,
-                           destination, [&](const Position &inner, Value tile) {
-                             return buildShared(depth + 1, inner, tile);
-                           });
-  return isOutermostReduction ? buildEpilogue(last, position, result) : result;
+/// True if an output of a part of `nest` is read outside that part, though it
+/// is not the part's last one.
+static bool crossesPart(const model::ChainProblem &problem,
+                        const model::LoopNest &part) {
+  for (unsigned op = part.firstOperator; op < part.lastOperator; ++op)
+    for (auto [index, reader] : llvm::enumerate(problem.operators)) {
+      auto reads = [&, output = problem.operators[op].output.tensor](
+                       const model::Access &access) {
+        return access == output;
+      };
+      if (!part.has(index) && (llvm::any_of(reader.inputs, reads) ||
+                               llvm::any_of(reader.epilogue, reads)))
+        return true;
+    }
+  return false;
 }
 
-/// The body of the shared path: every operator in turn, intermediates in
-/// buffers the size the path leaves them.
-Value TreeBuilder::buildOperators(const Position &position, Value destination) {
+/// A part of the tree hands on one tensor. Operators of a part that would hand
+/// on several get loops of their own: as many blocks, larger buffers.
+void TreeBuilder::separateCrossing(model::LoopNest &nest) {
+  std::vector<model::LoopNest> parts;
+  for (model::LoopNest &part : nest.parts) {
+    if (!crossesPart(problem, part)) {
+      separateCrossing(part);
+      parts.push_back(part);
+      continue;
+    }
+    for (unsigned op = part.firstOperator; op <= part.lastOperator; ++op) {
+      model::LoopNest alone;
+      alone.firstOperator = alone.lastOperator = op;
+      for (const model::NestLoop &loop : model::pathOf(part, op))
+        alone.loops.push_back(loop);
+      parts.push_back(alone);
+    }
+  }
+  nest.parts = std::move(parts);
+}
+
+/// The loops of `nest` from `depth` on and what is inside. `destination` takes
+/// the output of the nest's last operator, which is `initialised` if a loop
+/// outside has filled it already.
+Value TreeBuilder::buildNest(const model::LoopNest &nest, unsigned depth,
+                             const Position &position, Value destination,
+                             bool initialised) {
+  unsigned last = nest.lastOperator;
+  bool isFinal = last == lastOperator();
+  if (depth == nest.loops.size()) {
+    if (!nest.parts.empty())
+      return buildParts(nest, position, destination, initialised);
+    Value result = buildContraction(last, position, destination, initialised);
+    return isFinal && !initialised ? buildEpilogue(last, position, result)
+                                   : result;
+  }
+  const model::NestLoop &loop = nest.loops[depth];
+  // Accumulators live from outside their outermost reduction loop on.
+  bool isOutermostReduction = !initialised && isReductionOf(last, loop.loop);
+  if (isOutermostReduction)
+    destination = buildFill(last, position, destination);
+  bool nowInitialised = initialised || isOutermostReduction;
+  Value result = buildLoop(loop, position, problem.operators[last].output,
+                           destination, [&](const Position &inner, Value tile) {
+                             return buildNest(nest, depth + 1, inner, tile,
+                                              nowInitialised);
+                           });
+  return isOutermostReduction && isFinal ? buildEpilogue(last, position, result)
+                                         : result;
+}
+
+/// The parts of a nest in turn, intermediates between them in buffers the size
+/// the loops around leave them.
+Value TreeBuilder::buildParts(const model::LoopNest &nest,
+                              const Position &position, Value destination,
+                              bool initialised) {
   Position current = position;
-  unsigned last = lastOperator();
-  for (unsigned op = 0; op < last; ++op) {
-    Value result = buildSubtree(op, 0, current, buildBuffer(op, position),
-                                /*initialised=*/false);
+  for (const model::LoopNest &part : ArrayRef(nest.parts).drop_back()) {
+    unsigned op = part.lastOperator;
+    Value result = buildNest(part, 0, current, buildBuffer(op, position),
+                             /*initialised=*/false);
     current.tensors[problem.operators[op].output] =
         buildEpilogue(op, current, result);
   }
-  bool initialised =
-      llvm::any_of(tree.shared, [&](const model::NestLoop &loop) {
-        return isReductionOf(last, loop.loop);
-      });
-  return buildSubtree(last, 0, current, destination, initialised);
+  return buildNest(nest.parts.back(), 0, current, destination, initialised);
 }
 
 /// The buffer of an intermediate: created once for all iterations, cut down to
@@ -337,7 +398,7 @@ Value TreeBuilder::buildBuffer(unsigned op, const Position &position) {
   model::TensorId output = problem.operators[op].output;
   SmallVector<int64_t> shape;
   SmallVector<OpFoldResult> offsets, sizes, strides;
-  for (model::LoopId dim : problem.tensors[output].dims)
+  for (model::LoopId dim : dimsOf(output))
     shape.push_back(*llvm::max_element(position.possible[dim]));
   describeSlice(output, problem.loops.size(), OpFoldResult(), position, offsets,
                 sizes, strides);
@@ -353,30 +414,6 @@ Value TreeBuilder::buildBuffer(unsigned op, const Position &position) {
     return buffer;
   return tensor::ExtractSliceOp::create(builder, loc(), buffer, offsets, sizes,
                                         strides);
-}
-
-Value TreeBuilder::buildSubtree(unsigned op, unsigned depth,
-                                const Position &position, Value destination,
-                                bool initialised) {
-  ArrayRef<model::NestLoop> loops = tree.subtrees[op];
-  bool isLast = op == lastOperator();
-  if (depth == loops.size()) {
-    Value result = buildContraction(op, position, destination, initialised);
-    return isLast && !initialised ? buildEpilogue(op, position, result)
-                                  : result;
-  }
-  const model::NestLoop &loop = loops[depth];
-  bool isOutermostReduction = !initialised && isReductionOf(op, loop.loop);
-  if (isOutermostReduction)
-    destination = buildFill(op, position, destination);
-  bool nowInitialised = initialised || isOutermostReduction;
-  Value result = buildLoop(loop, position, problem.operators[op].output,
-                           destination, [&](const Position &inner, Value tile) {
-                             return buildSubtree(op, depth + 1, inner, tile,
-                                                 nowInitialised);
-                           });
-  return isOutermostReduction && isLast ? buildEpilogue(op, position, result)
-                                        : result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -420,9 +457,8 @@ static Value createZeroFill(OpBuilder &builder, Location loc, Value tensor) {
 
 Value TreeBuilder::buildFill(unsigned op, const Position &position,
                              Value destination) {
-  ArrayRef<model::LoopId> dims =
-      problem.tensors[problem.operators[op].output].dims;
-  return buildBlock(op, destination, {}, extentsOf(dims, position),
+  ArrayRef<model::LoopId> outputDims = dimsOf(problem.operators[op].output);
+  return buildBlock(op, destination, {}, extentsOf(outputDims, position),
                     /*isContraction=*/false,
                     [&](OpBuilder &inner, ValueRange arguments) {
                       return createZeroFill(inner, loc(), arguments.back());
@@ -433,7 +469,7 @@ Value TreeBuilder::buildContraction(unsigned op, const Position &position,
                                     Value destination, bool initialised) {
   const ChainOperator &chainOp = analysis.operators[op];
   SmallVector<Value> inputs;
-  for (model::TensorId input : problem.operators[op].inputs)
+  for (const model::Access &input : problem.operators[op].inputs)
     inputs.push_back(position.tensors[input]);
   return buildBlock(
       op, destination, inputs, extentsOf(chainOp.loops, position),
@@ -552,6 +588,14 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
       FailureOr<ChainAnalysis> analysis = analyzeChain(chain);
       if (failed(analysis))
         return signalPassFailure();
+      if (!isLowerable(*analysis)) {
+        remark::missed(chain.getLoc(),
+                       remark::RemarkOpts::name("not-lowered").category(
+                           "chimera"))
+            << "planned, but left to other passes: " + analysis->obstacle;
+        dissolve(chain);
+        continue;
+      }
       FailureOr<model::Schedule> schedule =
           convertSchedule(chain, *chain.getSchedule(), *analysis);
       if (failed(schedule))

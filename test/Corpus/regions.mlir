@@ -1,6 +1,6 @@
 // A chain in a region is a chain like any other.
 
-// RUN: chimera-opt %s --chimera-planning-pipeline=target=zen5 --remarks-filter=chimera \
+// RUN: chimera-opt %s --chimera-planning-pipeline=target=zen5 --remarks-filter-passed=chimera \
 // RUN:   --verify-diagnostics | FileCheck %s
 // RUN: chimera-run %s '--entry=*' --fuse=always | FileCheck %s --check-prefix=RUNS
 

@@ -11,15 +11,19 @@
 // different operators that index the same dimension of an intermediate are the
 // same loop.
 //
-// The body has to be in the form that `chimera-form-chains` leaves:
-//  - contractions: one output, projected permutation maps, a body that
+// Code is generated from chains in the form that `chimera-form-chains` leaves
+// by default:
+//  - contractions of f32: one output, projected permutation maps, a body that
 //    multiplies the inputs and adds to the output, starting from a zero
 //    `linalg.fill`;
 //  - after each at most one elementwise `linalg.generic`, all parallel, with
-//  the
-//    identity as output map, reading the contraction with the identity map and
-//    anything else with a projected permutation;
-//  - constants and `tensor.empty`.
+//    the identity as output map, reading the contraction with the identity map
+//    and anything else with a projected permutation;
+//  - constants and `tensor.empty`; one result, that of the last operator.
+//
+// More can be planned (`chimera-form-chains=kinds=all`): convolutions, other
+// element types, reductions along rows (softmax), reshapes, transposes,
+// broadcasts and zero padding between operators, several results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,20 +37,21 @@
 
 namespace chimera {
 
-/// One contraction of a chain with what follows it.
+/// One contraction or convolution of a chain with what follows it. Of chains
+/// that cannot be lowered only `contraction` and `result` are known: a
+/// dimension may be several loops, an epilogue several operations.
 struct ChainOperator {
   mlir::linalg::LinalgOp contraction;
   /// The elementwise operation on its result; null if there is none.
   mlir::linalg::GenericOp epilogue;
+  /// The value later operators read.
+  mlir::Value result;
   /// The loop of each dimension of the contraction's iteration space.
   llvm::SmallVector<model::LoopId> loops;
   /// The loop of each dimension of the epilogue's iteration space.
   llvm::SmallVector<model::LoopId> epilogueLoops;
 
-  /// The value later operators read.
-  mlir::Value getResult() {
-    return epilogue ? epilogue->getResult(0) : contraction->getResult(0);
-  }
+  mlir::Value getResult() const { return result; }
 };
 
 /// A chain with the correspondence between its IR and the model's problem.
@@ -59,23 +64,36 @@ struct ChainAnalysis {
   model::ChainProblem problem;
   llvm::SmallVector<ChainOperator> operators;
   /// The value of each tensor of the problem: a block argument for inputs, the
-  /// result of the operator (after the epilogue) for the others.
+  /// result of a row reduction for states, the result of the operator (after
+  /// the epilogue) for the others.
   llvm::SmallVector<mlir::Value> tensors;
+  /// Why no code can be generated from the chain as it is. Empty if it can.
+  std::string obstacle;
 };
 
-/// Analyses `chain`. On failure says on `chain` why its body is not in the form
-/// above, if `emitErrors` is set.
+/// True if the chain is in the form that code is generated from.
+bool isLowerable(const ChainAnalysis &analysis);
+
+/// Analyses `chain`. On failure says on `chain` why it cannot be planned, if
+/// `emitErrors` is set.
 llvm::FailureOr<ChainAnalysis> analyzeChain(ChainOp chain,
                                             bool emitErrors = true);
 
-/// A contraction as `analyzeChain` takes it, apart from its accumulator.
+/// The same without a diagnostic: `reason` says why, on failure.
+llvm::FailureOr<ChainAnalysis> analyzeChain(ChainOp chain, std::string &reason);
+
+/// A contraction as code is generated from it, apart from its accumulator.
 bool isSupportedContraction(mlir::linalg::LinalgOp op);
 
-/// An elementwise operation as `analyzeChain` takes it after a contraction.
+/// An elementwise operation as code is generated from it after a contraction.
 bool isSupportedElementwise(mlir::linalg::LinalgOp op);
 
 /// True if `value` is a tensor filled with positive zero.
 bool isZeroFill(mlir::Value value);
+
+/// Writes `problem` line by line: loops with extents, tensors with roles and
+/// shapes, operators with the expressions that access tensors.
+void printProblem(llvm::raw_ostream &os, const model::ChainProblem &problem);
 
 } // namespace chimera
 

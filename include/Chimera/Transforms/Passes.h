@@ -16,6 +16,9 @@
 
 namespace chimera {
 
+/// Which chains are formed.
+enum class ChainKinds { Lowered, All };
+
 /// Who decides whether a chain is fused.
 enum class FuseMode { Auto, Never, Always };
 

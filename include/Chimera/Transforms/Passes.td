@@ -37,7 +37,28 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
     ```
 
     the result is one `chimera.chain ins(%a, %b, %d : ...)`.
+
+    With `kinds=all` it forms every chain the model can plan, whether or not
+    code can be generated from it: one to six contractions and convolutions of
+    any layout and number type, with elementwise operations, reductions along
+    rows (softmax), reshapes, transposes, broadcasts and zero padding between
+    them; intermediates may have other readers and become results of the chain.
+    Operators are joined in the order in which the tensors between them matter,
+    see `test/Transforms/form-chains-all.mlir`. The operators are left as they
+    were.
   }];
+  let options = [
+    Option<"kinds", "kinds", "::chimera::ChainKinds",
+           "::chimera::ChainKinds::Lowered", "Which chains to form",
+           [{::llvm::cl::values(
+             clEnumValN(::chimera::ChainKinds::Lowered, "lowered",
+                        "those that code can be generated from"),
+             clEnumValN(::chimera::ChainKinds::All, "all",
+                        "all that can be planned"))}]>,
+    Option<"printProblem", "print-problem", "bool", "false",
+           "Print what the model sees of each chain to the standard error "
+           "stream">
+  ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::tensor::TensorDialect"];
 }
@@ -50,22 +71,31 @@ def SchedulePass : Pass<"chimera-schedule"> {
 
     - attaches `#chimera.schedule` and `#chimera.plan` if the chain is to run
       as one kernel;
-    - splits it into chains of one operator, each with a schedule, if that is
-      predicted to be faster;
-    - leaves the chain without a schedule, if no plan fits the target, with a
-      missed remark; `chimera-tile` then puts its operators back.
+    - cuts it into the kernels that are predicted to be fastest, each a chain
+      with a schedule: of several operators, or of one;
+    - leaves the chain without a schedule, if no plan fits the target or the
+      target has no unit for the element type, with a missed remark;
+      `chimera-tile` then puts its operators back.
 
     A chain that already has a schedule keeps it, if it verifies on the target;
-    otherwise the pass fails with the reason. Every decision is reported as a
-    remark of category `chimera`.
+    otherwise the pass fails with the reason.
+
+    Every decision is reported as remarks of category `chimera`: passed `fused`,
+    `single` and `given`, missed `split` and `unfused` with the reason and its
+    figures, analysis `bound` for what moves at each level against the I/O lower
+    bound, `runner-up` for other loop orders and `recomputed`. Programs that want
+    all of it attach a listener (`Chimera/Transforms/PlanReport.h`), as
+    `chimera-opt --chimera-report` does (docs/report.md).
 
     Example: `chimera-opt --chimera-form-chains --chimera-schedule=target=zen5`,
     see `test/Transforms/schedule.mlir`.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"host\"",
-           "Name of the machine to plan for; a chimera.target attribute on an "
-           "enclosing operation takes precedence">,
+           "Machine to plan for: a name (zen5, sapphire-rapids, a100, "
+           "ascend910, ...; chimera-attach-target lists them), host, dlti, or a "
+           "file that describes one (machine.mlir); a chimera.target attribute "
+           "on an enclosing operation takes precedence">,
     Option<"threads", "threads", "int64_t", "0",
            "Threads that will run the code; 0 means one per core of the target">,
     Option<"fuse", "fuse", "::chimera::FuseMode", "::chimera::FuseMode::Auto",
@@ -109,7 +139,8 @@ def MapMicroKernelsPass : Pass<"chimera-map-micro-kernels"> {
   }];
   let options = [
     Option<"target", "target", "std::string", "\"host\"",
-           "Name of the machine whose micro kernels are used">
+           "Machine whose micro kernels are used: a name, host, dlti, or a file "
+           "(machine.mlir)">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -22,7 +22,9 @@ namespace chimera {
 
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<std::string> target{
-      *this, "target", llvm::cl::desc("Name of the machine to compile for"),
+      *this, "target",
+      llvm::cl::desc(
+          "Machine to compile for: a name, or a file (machine.mlir)"),
       llvm::cl::init("host")};
   Option<int64_t> threads{
       *this, "threads",
@@ -36,6 +38,13 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
           clEnumValN(FuseMode::Never, "never", "operators run one by one"),
           clEnumValN(FuseMode::Always, "always",
                      "every chain that fits the target"))};
+  Option<ChainKinds> kinds{
+      *this, "kinds", llvm::cl::desc("Which chains to form"),
+      llvm::cl::init(ChainKinds::Lowered),
+      llvm::cl::values(
+          clEnumValN(ChainKinds::Lowered, "lowered",
+                     "those that code can be generated from"),
+          clEnumValN(ChainKinds::All, "all", "all that the model can plan"))};
   Option<bool> outParams{
       *this, "out-params",
       llvm::cl::desc("Turn results into arguments that the caller allocates"),

@@ -1,0 +1,91 @@
+// RUN: chimera-opt %s --split-input-file --chimera-form-chains=kinds=all | FileCheck %s
+
+// What goes into chains that can be planned, and what comes out of them.
+
+// An intermediate that others read becomes a result of the chain. A reader in
+// the middle moves behind it.
+
+// CHECK-LABEL: func.func @stored(
+// CHECK:         %[[CHAIN:.+]]:2 = chimera.chain
+// CHECK:           linalg.matmul
+// CHECK:           %[[RELU:.+]] = linalg.generic
+// CHECK:           %[[PRODUCT:.+]] = linalg.matmul
+// CHECK:           chimera.yield %[[RELU]], %[[PRODUCT]] :
+// CHECK:         %[[SUM:.+]] = arith.addf %[[CHAIN]]#0, %[[CHAIN]]#0
+// CHECK:         %[[TRANSPOSED:.+]] = linalg.transpose ins(%[[CHAIN]]#0
+// CHECK:         return %[[CHAIN]]#1, %[[SUM]], %[[TRANSPOSED]]
+func.func @stored(%a: tensor<32x16xf32>, %b: tensor<16x64xf32>, %c: tensor<64x48xf32>) -> (tensor<32x48xf32>, tensor<32x64xf32>, tensor<64x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %x_empty = tensor.empty() : tensor<32x64xf32>
+  %x_zero = linalg.fill ins(%zero : f32) outs(%x_empty : tensor<32x64xf32>) -> tensor<32x64xf32>
+  %x = linalg.matmul ins(%a, %b : tensor<32x16xf32>, tensor<16x64xf32>) outs(%x_zero : tensor<32x64xf32>) -> tensor<32x64xf32>
+  %relu = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<32x64xf32>) outs(%x_empty : tensor<32x64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.maximumf %in, %zero : f32
+    linalg.yield %0 : f32
+  } -> tensor<32x64xf32>
+  %sum = arith.addf %relu, %relu : tensor<32x64xf32>
+  %t_empty = tensor.empty() : tensor<64x32xf32>
+  %transposed = linalg.transpose ins(%relu : tensor<32x64xf32>) outs(%t_empty : tensor<64x32xf32>) permutation = [1, 0]
+  %y_empty = tensor.empty() : tensor<32x48xf32>
+  %y_zero = linalg.fill ins(%zero : f32) outs(%y_empty : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %y = linalg.matmul ins(%relu, %c : tensor<32x64xf32>, tensor<64x48xf32>) outs(%y_zero : tensor<32x48xf32>) -> tensor<32x48xf32>
+  return %y, %sum, %transposed : tensor<32x48xf32>, tensor<32x64xf32>, tensor<64x32xf32>
+}
+
+// -----
+
+// Softmax is taken apart; padding, which is no part of the padded tensor's
+// producer, comes along; operands that take arithmetic are made outside.
+
+// CHECK-LABEL: func.func @inside(
+// CHECK:         %[[SCALED:.+]] = arith.mulf
+// CHECK:         chimera.chain ins({{.*}}%[[SCALED]]
+// CHECK:           linalg.matmul
+// CHECK:           arith.maxnumf
+// CHECK:           math.exp
+// CHECK:           arith.divf
+// CHECK-NOT:       linalg.softmax
+// CHECK:           tensor.pad
+// CHECK:           linalg.conv_1d_ncw_fcw
+// CHECK:           chimera.yield
+func.func @inside(%a: tensor<32x16xf32>, %scale: tensor<32x16xf32>, %b: tensor<16x64xf32>, %c: tensor<8x32x3xf32>) -> tensor<1x8x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %scaled = arith.mulf %a, %scale : tensor<32x16xf32>
+  %x_empty = tensor.empty() : tensor<32x64xf32>
+  %x_zero = linalg.fill ins(%zero : f32) outs(%x_empty : tensor<32x64xf32>) -> tensor<32x64xf32>
+  %x = linalg.matmul ins(%scaled, %b : tensor<32x16xf32>, tensor<16x64xf32>) outs(%x_zero : tensor<32x64xf32>) -> tensor<32x64xf32>
+  %p = linalg.softmax dimension(1) ins(%x : tensor<32x64xf32>) outs(%x_empty : tensor<32x64xf32>) -> tensor<32x64xf32>
+  %expanded = tensor.expand_shape %p [[0, 1], [2]] output_shape [1, 32, 64] : tensor<32x64xf32> into tensor<1x32x64xf32>
+  %padded = tensor.pad %expanded low[0, 0, 1] high[0, 0, 1] {
+  ^bb0(%n: index, %ch: index, %w: index):
+    tensor.yield %zero : f32
+  } : tensor<1x32x64xf32> to tensor<1x32x66xf32>
+  %y_empty = tensor.empty() : tensor<1x8x64xf32>
+  %y_zero = linalg.fill ins(%zero : f32) outs(%y_empty : tensor<1x8x64xf32>) -> tensor<1x8x64xf32>
+  %y = linalg.conv_1d_ncw_fcw ins(%padded, %c : tensor<1x32x66xf32>, tensor<8x32x3xf32>) outs(%y_zero : tensor<1x8x64xf32>) -> tensor<1x8x64xf32>
+  return %y : tensor<1x8x64xf32>
+}
+
+// -----
+
+// The products around the large intermediate join first; the one before costs
+// little to move.
+
+// CHECK-LABEL: func.func @order(
+// CHECK:         linalg.matmul
+// CHECK:         chimera.chain
+// CHECK-COUNT-2:   linalg.matmul
+// CHECK:           chimera.yield
+// CHECK-NOT:     chimera.chain
+func.func @order(%a: tensor<64x512xf32>, %b: tensor<512x16xf32>, %c: tensor<16x256xf32>, %d: tensor<256x16xf32>) -> tensor<64x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %x_empty = tensor.empty() : tensor<64x16xf32>
+  %x_zero = linalg.fill ins(%zero : f32) outs(%x_empty : tensor<64x16xf32>) -> tensor<64x16xf32>
+  %x = linalg.matmul ins(%a, %b : tensor<64x512xf32>, tensor<512x16xf32>) outs(%x_zero : tensor<64x16xf32>) -> tensor<64x16xf32>
+  %y_empty = tensor.empty() : tensor<64x256xf32>
+  %y_zero = linalg.fill ins(%zero : f32) outs(%y_empty : tensor<64x256xf32>) -> tensor<64x256xf32>
+  %y = linalg.matmul ins(%x, %c : tensor<64x16xf32>, tensor<16x256xf32>) outs(%y_zero : tensor<64x256xf32>) -> tensor<64x256xf32>
+  %z = linalg.matmul ins(%y, %d : tensor<64x256xf32>, tensor<256x16xf32>) outs(%x_zero : tensor<64x16xf32>) -> tensor<64x16xf32>
+  return %z : tensor<64x16xf32>
+}
