@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 
 import lit.formats
 
@@ -54,5 +55,12 @@ if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
     config.available_features.add("avx512")
 if sanitized:
     config.available_features.add("sanitizers")
+# valgrind's simulator runs programs of the benchmarks.
+walk = os.path.join(config.chimera_tools_dir, "chimera-cache-walk")
+if "avx2" in config.available_features and os.path.exists(walk) and not sanitized:
+    if shutil.which("valgrind"):
+        config.available_features.add("cachegrind")
+    else:
+        lit_config.note("valgrind is not installed: cache simulation skipped")
 if config.link_dylib.upper() in on:
     config.available_features.add("mlir-dylib")

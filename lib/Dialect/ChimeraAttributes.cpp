@@ -58,9 +58,9 @@ static ParseResult parseLoopOrder(AsmParser &parser,
         parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
                                        parseOperator))
       return failure();
-    auto loop = TiledLoopAttr::getChecked([&] { return parser.emitError(loc); },
-                                          parser.getContext(), name, tile,
-                                          operators);
+    auto loop =
+        TiledLoopAttr::getChecked([&] { return parser.emitError(loc); },
+                                  parser.getContext(), name, tile, operators);
     if (!loop)
       return failure();
     order.push_back(loop);
@@ -181,8 +181,7 @@ verifyPositive(EmitError emitError,
 }
 
 LogicalResult TiledLoopAttr::verify(EmitError emitError, StringRef name,
-                                    int64_t tile,
-                                    ArrayRef<int64_t> operators) {
+                                    int64_t tile, ArrayRef<int64_t> operators) {
   if (name.empty())
     return emitError() << "a loop needs a name";
   if (tile < 1)
@@ -226,7 +225,8 @@ LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
 LogicalResult ScheduleAttr::verify(EmitError emitError,
                                    ArrayRef<LevelScheduleAttr> levels,
                                    int64_t parallel, RegisterTileAttr,
-                                   ArrayRef<int64_t> packed) {
+                                   ArrayRef<int64_t> packed,
+                                   ArrayRef<StringAttr>) {
   if (levels.empty())
     return emitError() << "a schedule needs at least one level";
   llvm::StringSet<> seen;

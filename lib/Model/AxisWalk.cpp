@@ -57,10 +57,10 @@ unsigned chimera::model::bodyDepth(const ChainStructure &structure,
 
 RollingSteps chimera::model::findRollingSteps(const ChainStructure &structure,
                                               ArrayRef<Path> paths, unsigned op,
-                                              ArrayRef<TensorId> rolling) {
+                                              const Schedule &schedule) {
   const ChainProblem &problem = structure.getProblem();
   RollingSteps steps(problem.loops.size());
-  for (TensorId tensor : rolling) {
+  for (TensorId tensor : schedule.rolling) {
     std::optional<unsigned> producer = structure.producerOf(tensor);
     if (!producer)
       continue;
@@ -68,7 +68,8 @@ RollingSteps chimera::model::findRollingSteps(const ChainStructure &structure,
     const Access &output = problem.operators[*producer].output;
     unsigned depth = bodyDepth(structure, path, output,
                                path.commonDepth(structure.usersOf(tensor)));
-    if (depth == 0 || !path.steps[depth - 1].group.has(op))
+    if (depth == 0 || depth <= schedule.numParallel ||
+        !path.steps[depth - 1].group.has(op))
       continue;
     for (LoopId loop : structure.derivedLoopsOf(*producer))
       steps[loop] = depth - 1;

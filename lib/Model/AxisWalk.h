@@ -49,10 +49,11 @@ unsigned bodyDepth(const ChainStructure &structure, const Path &path,
 
 /// For each derived loop along a rolling intermediate, the step on the path to
 /// `op` from one iteration of which to the next the intermediate stays.
+/// Parallel loops are none.
 using RollingSteps = llvm::SmallVector<std::optional<unsigned>, 8>;
 RollingSteps findRollingSteps(const ChainStructure &structure,
                               llvm::ArrayRef<Path> paths, unsigned op,
-                              llvm::ArrayRef<TensorId> rolling);
+                              const Schedule &schedule);
 
 struct Range {
   int64_t begin = 0, end = 0;

@@ -55,7 +55,7 @@ Evaluator::Evaluator(const ChainStructure &structure, const Schedule &schedule,
   // to this one come first on every path.
   for (unsigned op = 0; op < problem.operators.size(); ++op) {
     here.rollingSteps.push_back(
-        findRollingSteps(structure, treeOfAll().paths, op, schedule.rolling));
+        findRollingSteps(structure, treeOfAll().paths, op, schedule));
     if (whole)
       whole->rollingSteps.push_back(here.rollingSteps.back());
   }
@@ -195,7 +195,8 @@ void Evaluator::countInput(const Access &access, unsigned op,
     return;
   Extent extent = partsAt(depth, elementBytesOf(access));
   extent.rolls = is_contained(schedule.rolling, access.tensor) &&
-                 problem.tensors[access].role == Role::Input;
+                 problem.tensors[access].role == Role::Input &&
+                 depth > schedule.numParallel;
   sink({access, op, extent}, 1, 0);
 }
 
@@ -429,8 +430,7 @@ chimera::model::countMultiplyAdds(const ChainProblem &problem,
   std::vector<Path> paths = pathsOf(problem, tree);
   SmallVector<int64_t, 3> counts;
   for (const auto &[index, op] : enumerate(problem.operators)) {
-    RollingSteps rolling =
-        findRollingSteps(structure, paths, index, schedule.rolling);
+    RollingSteps rolling = findRollingSteps(structure, paths, index, schedule);
     unsigned end = paths[index].steps.size();
     int64_t count = 1;
     SmallVector<Index, 6> iterations(op.loops.begin(), op.loops.end());

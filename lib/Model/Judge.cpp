@@ -15,6 +15,7 @@
 #include "Evaluator.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
@@ -271,9 +272,21 @@ static int64_t leastBufferBytes(const ChainProblem &problem) {
   Schedule schedule;
   schedule.levels.emplace_back();
   ChainStructure structure(problem);
+  auto &order = schedule.levels[0].order;
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
     if (!structure.isDerived(loop))
-      schedule.levels[0].order.push_back({loop, 1, 0});
+      order.push_back({loop, 1, 0});
+  // Loops of single operators part the others from them.
+  unsigned last = problem.operators.size() - 1;
+  auto keyOf = [&](const TiledLoop &entry) {
+    auto users = count_if(seq(last + 1), [&](unsigned op) {
+      return structure.concerns(entry.loop, op, {0, last});
+    });
+    return std::make_pair(-users, entry.loop);
+  };
+  sort(order, [&](const TiledLoop &left, const TiledLoop &right) {
+    return keyOf(left) < keyOf(right);
+  });
   int64_t largest = 0;
   Evaluator evaluator(structure, schedule, 0, Transfer());
   evaluator.countLive(

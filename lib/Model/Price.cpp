@@ -152,8 +152,8 @@ std::vector<Pricer::Work> Pricer::workOf(const Schedule &schedule) const {
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Path &path = paths[index];
     Work work;
-    work.parts = partsOfLoops(
-        path, findRollingSteps(structure, paths, index, schedule.rolling));
+    work.parts =
+        partsOfLoops(path, findRollingSteps(structure, paths, index, schedule));
     // Loops that neither belong to the operator nor move what it makes.
     LoopSet moving = 0;
     for (const Path::Step &step : path.steps)

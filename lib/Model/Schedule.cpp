@@ -355,8 +355,6 @@ std::string ScheduleChecker::checkParallel() const {
     return std::to_string(schedule.numParallel) +
            " parallel loops, but the order starts with " +
            std::to_string(numShared) + " loops shared by all operators";
-  ChainStructure structure(problem);
-  Group all{tree.firstOperator, tree.lastOperator};
   for (const NestLoop &loop :
        ArrayRef(tree.loops).take_front(schedule.numParallel)) {
     std::string where = "level '" + schedule.levels[loop.level].name +
@@ -367,13 +365,6 @@ std::string ScheduleChecker::checkParallel() const {
     for (const Operator &op : problem.operators)
       if (is_contained(op.completes, loop.loop))
         return where + "what follows an operator reduces over it";
-    for (TensorId tensor : schedule.rolling)
-      for (const Operator &op : problem.operators)
-        for (const Access &access : op.inputs)
-          if (access == tensor &&
-              contains(structure.affecting(access, all), loop.loop))
-            return where + "tensor '" + problem.tensors[tensor].name +
-                   "' rolls along it";
   }
   return "";
 }

@@ -131,6 +131,12 @@ protected:
   const ChainProblem &problem;
   const Schedule &schedule;
   const unsigned level;
+  /// True if the loop of this body is parallel: nothing is left by the
+  /// iteration before.
+  bool runsInParallel(const Place &body) const {
+    return body.nest == &tree && body.depth <= schedule.numParallel;
+  }
+
   const LoopNest tree;
   std::vector<Range> ranges;
   /// For intermediates.
@@ -301,7 +307,7 @@ void Walk::findRolls() {
     unsigned producer = producers[tensor];
     const Access &output = problem.operators[producer].output;
     Place body = bodyAffecting(producer, output, bodyAround(tensor));
-    if (body.depth == 0)
+    if (body.depth == 0 || runsInParallel(body))
       continue;
     unsigned last = schedule.levels.size() - 1;
     if (level < last) {
@@ -766,7 +772,7 @@ int64_t TrafficCounter::newBytes(const Buffer &buffer) const {
   Box rest = buffer.box;
   const Box &old = buffer.previous;
   bool overlaps =
-      !isIntermediate(buffer.tensor) &&
+      !isIntermediate(buffer.tensor) && !runsInParallel(buffer.body) &&
       is_contained(schedule.rolling, buffer.tensor) && !old.empty() &&
       all_of(zip(rest, old), [](auto both) {
         return !intersect(std::get<0>(both), std::get<1>(both)).isEmpty();

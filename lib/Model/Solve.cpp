@@ -86,6 +86,20 @@ void Solver::classifyLoops() {
   }
 }
 
+/// Windows of neighbouring tiles share rows if several loops move them.
+void Solver::findOverlaps() {
+  for (const Operator &op : problem.operators)
+    for (const Access &input : op.inputs) {
+      Role role = problem.tensors[input].role;
+      bool isWindow = any_of(input.indices, [](const Index &index) {
+        return index.terms.size() > 1;
+      });
+      if (isWindow && (role == Role::Input || role == Role::Intermediate) &&
+          !is_contained(overlapping, input.tensor))
+        overlapping.push_back(input);
+    }
+}
+
 /// Ways to cut the problem into tasks: the batch alone and, if that leaves
 /// threads idle, the batch with more loops cut, starting with each in turn.
 SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
@@ -159,6 +173,7 @@ std::optional<Plan> Solver::run() {
   if (machine.levels.empty() || pricer.getRegisterTiles().empty())
     return std::nullopt;
   classifyLoops();
+  findOverlaps();
   // Finer cuts first: a plan that keeps all threads busy is hard to beat.
   SmallVector<Order, 8> prefixes = parallelPrefixes();
   for (const Order &parallel : reverse(prefixes))

@@ -117,7 +117,8 @@ ArrayRef<LoopOrder> Solver::ordersOf(const Schedule &schedule, unsigned level,
   erase_if(divisible, [&](LoopId loop) { return size[loop] == 1; });
   auto [entry, isNew] = orderCache.try_emplace(divisible);
   if (isNew)
-    entry->second = enumerateOrders(structure, schedule, level, divisible);
+    entry->second = enumerateOrders(structure, schedule, level, divisible,
+                                    problem.operators.size() == 2);
   return entry->second;
 }
 
@@ -329,6 +330,14 @@ void Solver::pricePlan(Schedule &schedule) {
         findHomes(problem, machine, schedule, pricer.capacitiesOf(schedule));
   pricer.choosePacking(schedule);
   Plan plan = pricer.price(schedule);
+  // Halos read and computed again, or kept: whichever takes less.
+  if (!overlapping.empty()) {
+    schedule.rolling = overlapping;
+    Plan keeping = pricer.price(schedule);
+    schedule.rolling.clear();
+    if (keeping.seconds < plan.seconds)
+      plan = keeping;
+  }
   // Only now do the outer levels know the size of the intermediates.
   if (any_of(plan.levels, [](const LevelCost &level) {
         return level.liveBytes > level.capacityBytes;

@@ -43,6 +43,7 @@ private:
     return isShared(loop) && !problem.isReduction(loop);
   }
   void classifyLoops();
+  void findOverlaps();
   llvm::SmallVector<Order, 8> parallelPrefixes() const;
   Order cutInto(int64_t missing, const Order &batch,
                 llvm::ArrayRef<LoopId> loops) const;
@@ -144,6 +145,8 @@ private:
   }) / threads;
   /// The orders of each list of loops.
   std::map<LoopList, std::vector<LoopOrder>> orderCache;
+  /// Tensors whose tiles can overlap.
+  llvm::SmallVector<TensorId, 2> overlapping;
   /// Loops that index every tensor, and the others.
   LoopList batchLoops, tiledLoops;
   std::optional<Plan> best;

@@ -9,6 +9,7 @@
 #include "Chimera/Runner/Compiler.h"
 
 #include "Chimera/InitAll.h"
+#include "Chimera/Transforms/Passes.h"
 #include "DiagnosticCollector.h"
 #include "LoopOrder.h"
 #include "Machines.h"
@@ -210,6 +211,14 @@ static std::vector<Function> prepareFunctions(ModuleOp module) {
 static Error lowerToLLVMDialect(ModuleOp module,
                                 const CompileOptions &options) {
   if (options.lowering != Lowering::Chimera) {
+    // Chains of the input, with schedules written by hand, are what is checked.
+    if (Error error =
+            runPasses(module, "taking chains apart", [](OpPassManager &pm) {
+              TilePassOptions apart;
+              apart.dissolve = true;
+              pm.addPass(createTilePass(apart));
+            }))
+      return error;
     if (needsFrontEnd(module))
       if (Error error = runFrontEnd(module))
         return error;

@@ -82,6 +82,15 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
       if (value == argument)
         schedule.packed.push_back(id);
   }
+  for (StringAttr name : attribute.getRolling()) {
+    auto tensor = llvm::find_if(problem.tensors, [&](const auto &known) {
+      return known.name == name.getValue();
+    });
+    if (tensor == problem.tensors.end())
+      return chain.emitError("schedule names rolling tensor ")
+             << name << ", which the chain does not have";
+    schedule.rolling.push_back(tensor - problem.tensors.begin());
+  }
   return schedule;
 }
 
@@ -102,9 +111,9 @@ ScheduleAttr chimera::convertSchedule(MLIRContext *context,
       for (unsigned op = 0; op < analysis.problem.operators.size(); ++op)
         if (loop.operators >> op & 1)
           operators.push_back(op);
-      order.push_back(TiledLoopAttr::get(
-          context, analysis.problem.loops[loop.loop].name, loop.tile,
-          operators));
+      order.push_back(TiledLoopAttr::get(context,
+                                         analysis.problem.loops[loop.loop].name,
+                                         loop.tile, operators));
     }
     levels.push_back(LevelScheduleAttr::get(context, level.name, order));
   }
@@ -112,7 +121,11 @@ ScheduleAttr chimera::convertSchedule(MLIRContext *context,
   for (model::TensorId tensor : schedule.packed)
     if (auto argument = dyn_cast<BlockArgument>(analysis.tensors[tensor]))
       packed.insert(argument.getArgNumber());
+  SmallVector<StringAttr> rolling;
+  for (model::TensorId tensor : schedule.rolling)
+    rolling.push_back(
+        StringAttr::get(context, analysis.problem.tensors[tensor].name));
   return ScheduleAttr::get(context, levels, schedule.numParallel,
                            getRegisterTileAttr(context, schedule.registerTile),
-                           packed.getArrayRef());
+                           packed.getArrayRef(), rolling);
 }

@@ -256,8 +256,7 @@ Value TreeBuilder::buildParallel(const Position &position, Value destination) {
     if (!problem.indexes(output, loop.loop))
       continue;
     tile = slice(output, tile, loop.loop, OpFoldResult(iv), inner);
-    for (auto [dim, offset] :
-         llvm::zip_equal(dimsOf(output), offsets))
+    for (auto [dim, offset] : llvm::zip_equal(dimsOf(output), offsets))
       if (dim == loop.loop)
         offset = iv;
   }
@@ -558,7 +557,7 @@ Value TreeBuilder::buildEpilogue(unsigned op, const Position &position,
 //===----------------------------------------------------------------------===//
 
 /// Puts the operators of `chain` back in its place.
-static void dissolve(ChainOp chain) {
+static void putBack(ChainOp chain) {
   Block &body = chain.getBody().front();
   for (auto [argument, input] :
        llvm::zip_equal(body.getArguments(), chain.getInputs()))
@@ -581,19 +580,19 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
     SmallVector<ChainOp> chains;
     getOperation()->walk([&](ChainOp chain) { chains.push_back(chain); });
     for (ChainOp chain : chains) {
-      if (!chain.getSchedule()) {
-        dissolve(chain);
+      if (dissolve || !chain.getSchedule()) {
+        putBack(chain);
         continue;
       }
       FailureOr<ChainAnalysis> analysis = analyzeChain(chain);
       if (failed(analysis))
         return signalPassFailure();
       if (!isLowerable(*analysis)) {
-        remark::missed(chain.getLoc(),
-                       remark::RemarkOpts::name("not-lowered").category(
-                           "chimera"))
+        remark::missed(
+            chain.getLoc(),
+            remark::RemarkOpts::name("not-lowered").category("chimera"))
             << "planned, but left to other passes: " + analysis->obstacle;
-        dissolve(chain);
+        putBack(chain);
         continue;
       }
       FailureOr<model::Schedule> schedule =

@@ -217,8 +217,9 @@ TEST(PaperModel, MinimizesExactly) {
     tryAll(0, tryAll);
     auto found = minimizePaper(problem, order, capacity, least);
     ASSERT_EQ(found.has_value(), best != std::numeric_limits<int64_t>::max());
-    if (found)
+    if (found) {
       EXPECT_EQ(found->volume, best);
+    }
   }
 }
 
@@ -382,6 +383,7 @@ void expectComparison(const ChainSizes &sizes, int64_t capacity,
     if (!lightest || optimum->volume < lightest->volume)
       lightest = optimum;
   }
+  EXPECT_EQ(namesOf(problem, lightest->permutation), "mnkl");
   check(lightest->volume, expected.lightest);
   // The volume is right, but what the order keeps is not.
   check(elementsMoved(problem, scheduleOf(*lightest)), expected.lightest);

@@ -85,7 +85,9 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     nest with the loops it has. A loop of one trip is no loop. The first `parallel`
     loops run in parallel.
     `packed` lists the inputs of the chain, by position, that are copied into
-    contiguous memory when a tile enters the innermost level.
+    contiguous memory when a tile enters the innermost level. `rolling` names
+    the tensors, as reports do, whose buffers keep what neighbouring windows
+    share.
 
     Example:
     ```mlir
@@ -100,11 +102,13 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     ArrayRefParameter<"::chimera::LevelScheduleAttr">:$levels,
     "int64_t":$parallel,
     "::chimera::RegisterTileAttr":$registers,
-    OptionalArrayRefParameter<"int64_t">:$packed);
+    OptionalArrayRefParameter<"int64_t">:$packed,
+    OptionalArrayRefParameter<"::mlir::StringAttr">:$rolling);
   let assemblyFormat = [{
     `<` `levels` `=` `[` $levels `]` `,` `parallel` `=` $parallel `,`
         `registers` `=` $registers
-        (`,` `packed` `=` `[` $packed^ `]`)? `>`
+        (`,` `packed` `=` `[` $packed^ `]`)?
+        (`,` `rolling` `=` `[` $rolling^ `]`)? `>`
   }];
   let genVerifyDecl = 1;
 }

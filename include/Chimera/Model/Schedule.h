@@ -84,7 +84,8 @@ struct Schedule {
   /// Tensors whose buffer, where the parts of consecutive iterations overlap,
   /// keeps what it has: of an input only the new part is read, of an
   /// intermediate only the new part is computed. Without it the overlap (halo)
-  /// is read or computed again.
+  /// is read or computed again, as it is from one iteration of a parallel loop
+  /// to the next.
   llvm::SmallVector<TensorId, 2> rolling;
   /// For each tensor the level that holds it whole, if it is an intermediate:
   /// at levels outside and at this one it moves nothing, at levels inside it is
@@ -146,9 +147,9 @@ llvm::SmallVector<int64_t, 8> tilesAt(const ChainProblem &problem,
 /// Says why `schedule` cannot be run for `problem` on `machine`, if so: unknown
 /// level or loop, tile below one or above the extent left by the level outside,
 /// a loop listed twice for an operator in a level, parallel loops that are not
-/// a prefix, do not go around all operators, are a reduction or carry a rolling
-/// buffer, packed tensors that are no inputs, a live set above a level's usable
-/// capacity, a register tile above the register file.
+/// a prefix, do not go around all operators or are a reduction, packed tensors
+/// that are no inputs, a live set above a level's usable capacity, a register
+/// tile above the register file.
 llvm::Error verify(const ChainProblem &problem, const Machine &machine,
                    const Schedule &schedule);
 

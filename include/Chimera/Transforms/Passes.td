@@ -117,10 +117,15 @@ def TilePass : Pass<"chimera-tile"> {
     `scf.forall` for the parallel loops, `scf.for` for the others, intermediate
     tensors the size the schedule leaves them, and `chimera.block` operations as
     leaves. Nothing is padded: tiles at the edge are smaller. A chain without a
-    schedule is dissolved: its operators are put back in its place.
+    schedule is dissolved: its operators are put back in its place. So are
+    chains that can be planned but not generated yet, with a remark.
 
     Example: see `test/Transforms/tile.mlir`.
   }];
+  let options = [
+    Option<"dissolve", "dissolve", "bool", "false",
+           "Dissolve all chains, whatever their schedule">
+  ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::affine::AffineDialect",
                            "::mlir::scf::SCFDialect"];
