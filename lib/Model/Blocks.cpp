@@ -209,8 +209,7 @@ double BlockSearch::chooseAmong(ArrayRef<unsigned> registerTiles) {
   return best;
 }
 
-size_t BlockSearch::keyOf(const Strides &strides,
-                          unsigned registerTile) const {
+size_t BlockSearch::keyOf(const Strides &strides, unsigned registerTile) const {
   size_t key = registerTile;
   for (unsigned place = 0; place < loops.size(); ++place)
     key += strides[place] * block.choice[place];
@@ -242,8 +241,8 @@ double BlockSearch::roughCyclesOf(Arithmetic &arithmetic,
     const RegisterTile &tile = pricer.getRegisterTiles()[registerTile];
     PartList vectors;
     for (Parts column : parts[op.vectorLoop])
-      vectors.push_back({divideCeilSigned(column.size, machine.unit.lanes),
-                         column.count});
+      vectors.push_back(
+          {divideCeilSigned(column.size, machine.unit.lanes), column.count});
     rough = pricer.roughCycles(op, shareEvenly(rows, tile.rows),
                                shareEvenly(vectors, tile.vectors));
   }

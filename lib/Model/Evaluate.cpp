@@ -31,8 +31,10 @@ int64_t Evaluation::volumeBytes() const {
   return bytes;
 }
 
-Transfer chimera::model::transferInto(const MemoryLevel &level) {
-  return {level.burstBytes, level.buffers};
+Transfer chimera::model::transferInto(const MemoryLevel &level,
+                                      int64_t threads) {
+  return {level.burstBytes, level.buffers,
+          threads > std::max<int64_t>(1, level.sharers)};
 }
 
 static std::vector<Path> pathsOf(const ChainProblem &problem,
@@ -169,7 +171,8 @@ bool Evaluator::isAtHome(TensorId tensor) const {
 
 unsigned Evaluator::bodyDepthOf(const Access &access, unsigned op) const {
   const Path &path = here.paths[op];
-  return bodyDepth(structure, path, access, path.steps.size());
+  return std::max(bodyDepth(structure, path, access, path.steps.size()),
+                  taskDepth());
 }
 
 /// True if `op` and `other` have the same loops around them up to `depth`.
@@ -255,7 +258,9 @@ void Evaluator::countEpilogue(unsigned op, TrafficSink sink) const {
   for (const Access &operand : info.epilogue) {
     if (isAtHome(operand))
       continue;
-    unsigned body = bodyDepth(structure, here.paths[op], operand, depth);
+    unsigned body =
+        std::max(bodyDepth(structure, here.paths[op], operand, depth),
+                 std::min(taskDepth(), depth));
     sink({operand, op, partsAt(body, elementBytesOf(operand))}, 1, 0);
   }
 }
@@ -451,10 +456,11 @@ chimera::model::countMultiplyAdds(const ChainProblem &problem,
 // Homes
 //===----------------------------------------------------------------------===//
 
-SmallVector<unsigned, 6>
-chimera::model::findHomes(const ChainProblem &problem, const Machine &machine,
-                          const Schedule &schedule,
-                          ArrayRef<int64_t> capacities) {
+SmallVector<unsigned, 6> chimera::model::findHomes(const ChainProblem &problem,
+                                                   const Machine &machine,
+                                                   const Schedule &schedule,
+                                                   ArrayRef<int64_t> capacities,
+                                                   int64_t threads) {
   ChainStructure structure(problem);
   unsigned levels = machine.levels.size();
   Schedule trial = schedule;
@@ -463,17 +469,18 @@ chimera::model::findHomes(const ChainProblem &problem, const Machine &machine,
     // The buffers of intermediates that this level holds.
     std::vector<std::pair<int64_t, TensorId>> held;
     Evaluator evaluator(structure, trial, level,
-                        transferInto(machine.levels[level]));
+                        transferInto(machine.levels[level], threads));
     evaluator.countLive([&](const Evaluator::Parts &parts, OperatorSet,
                             bool isHome) {
       if (isHome && trial.homes[parts.access] == level)
         held.push_back({evaluator.bytesOfLargest(parts), parts.access.tensor});
     });
     llvm::sort(held);
-    while (!held.empty() && Evaluator(structure, trial, level,
-                                      transferInto(machine.levels[level]))
-                                    .run()
-                                    .liveBytes > capacities[level]) {
+    while (!held.empty() &&
+           Evaluator(structure, trial, level,
+                     transferInto(machine.levels[level], threads))
+                   .run()
+                   .liveBytes > capacities[level]) {
       trial.homes[held.back().second] = level - 1;
       held.pop_back();
     }

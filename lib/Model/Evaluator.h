@@ -86,6 +86,12 @@ private:
   }
 
   bool isAtHome(TensorId tensor) const;
+  /// Number of the parallel loops of which each iteration starts anew.
+  unsigned taskDepth() const {
+    unsigned shared = here.nest.loops.size();
+    return transfer.isPrivate ? std::min<unsigned>(schedule.numParallel, shared)
+                              : 0;
+  }
   unsigned bodyDepthOf(const Access &access, unsigned op) const;
   bool areTogether(unsigned op, unsigned other, unsigned depth) const;
   bool isFilledBefore(const Access &access, unsigned op, unsigned depth) const;

@@ -543,7 +543,7 @@ void Pricer::choosePacking(Schedule &schedule) const {
       continue;
     if (!evaluation)
       evaluation = Evaluator(structure, schedule, innermost,
-                             transferInto(machine.levels[innermost]))
+                             transferInto(machine.levels[innermost], threads))
                        .run();
     int64_t moved = evaluation->traffic[*operand].readBytes;
     int64_t refetched =
@@ -612,7 +612,8 @@ Plan Pricer::price(const Schedule &schedule) const {
   unsigned innermost = machine.levels.size() - 1;
   for (const auto &[index, level] : enumerate(machine.levels)) {
     Evaluation evaluation =
-        Evaluator(structure, schedule, index, transferInto(level)).run();
+        Evaluator(structure, schedule, index, transferInto(level, threads))
+            .run();
     LevelCost cost;
     cost.name = level.name;
     cost.bytes = evaluation.volumeBytes();
@@ -656,7 +657,7 @@ Plan chimera::model::price(const ChainProblem &problem, const Machine &machine,
   Pricer pricer(structure, machine, options);
   Schedule complete = schedule;
   if (complete.homes.empty())
-    complete.homes =
-        findHomes(problem, machine, schedule, pricer.capacitiesOf(schedule));
+    complete.homes = findHomes(problem, machine, schedule,
+                               pricer.capacitiesOf(schedule), options.threads);
   return pricer.price(complete);
 }

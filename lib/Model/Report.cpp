@@ -50,7 +50,7 @@ KernelReport chimera::model::describeKernel(const ChainProblem &problem,
       findBounds(report.problem, machine, options,
                  recomputes(report.problem, report.plan));
   for (unsigned level = 0; level < machine.levels.size(); ++level) {
-    Transfer transfer = transferInto(machine.levels[level]);
+    Transfer transfer = transferInto(machine.levels[level], options.threads);
     report.levels.push_back(
         {evaluate(report.problem, schedule, level, transfer),
          listBuffers(report.problem, schedule, level, transfer),

@@ -402,11 +402,13 @@ std::string ScheduleChecker::checkCapacities() const {
     SmallVector<int64_t, 4> usable;
     for (const MemoryLevel &level : machine.levels)
       usable.push_back(level.usableBytes());
-    complete.homes = findHomes(problem, machine, schedule, usable);
+    complete.homes =
+        findHomes(problem, machine, schedule, usable, machine.cores);
   }
   for (const auto &[index, level] : enumerate(machine.levels)) {
     int64_t live =
-        evaluate(problem, complete, index, transferInto(level)).liveBytes;
+        evaluate(problem, complete, index, transferInto(level, machine.cores))
+            .liveBytes;
     if (live > level.usableBytes())
       return "level '" + level.name + "': the live set of " +
              std::to_string(live) + " bytes exceeds the usable " +

@@ -495,6 +495,14 @@ private:
   void placeEpilogue(unsigned op);
   Place epiloguePlace(unsigned op) const;
   void addUser(unsigned op, const Access &access, bool isProducer);
+  /// Where a buffer belongs that no other task can share.
+  Place insideTask(Place body) const {
+    if (transfer.isPrivate && body.nest == &tree)
+      body.depth =
+          std::max<unsigned>(body.depth, std::min<size_t>(schedule.numParallel,
+                                                          tree.loops.size()));
+    return body;
+  }
   bool isAtHome(TensorId tensor) const {
     return isIntermediate(tensor) && level <= schedule.homeOf(tensor);
   }
@@ -573,8 +581,8 @@ void TrafficCounter::placeBuffers() {
 void TrafficCounter::addUser(unsigned op, const Access &access,
                              bool isProducer) {
   bool atHome = isAtHome(access);
-  Place body =
-      atHome ? bodyAround(access) : bodyAffecting(op, access, blocksOf(op));
+  Place body = atHome ? bodyAround(access)
+                      : insideTask(bodyAffecting(op, access, blocksOf(op)));
   auto buffer = find_if(buffers, [&](const Buffer &other) {
     return other.tensor == access.tensor && other.body == body &&
            (atHome || (other.isProduced == isProducer &&
@@ -616,7 +624,8 @@ void TrafficCounter::placeEpilogue(unsigned index) {
   for (const Access &operand : op.epilogue)
     if (!isAtHome(operand))
       epilogue.streams.push_back(
-          {&operand, bodyAffecting(index, operand, epilogue.place)});
+          {&operand,
+           insideTask(bodyAffecting(index, operand, epilogue.place))});
 }
 
 /// True if `place` is where operator `op`, whose output others in the chain

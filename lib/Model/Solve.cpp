@@ -33,7 +33,7 @@ using namespace chimera::model;
 static constexpr unsigned mostOrderedLoops = 7;
 /// Orders of an outer level that are followed up: of the outermost one that has
 /// loops, and of those inside it.
-static constexpr unsigned outermostChoices = 4, outerChoices = 2;
+static constexpr unsigned outermostChoices = 3, outerChoices = 2;
 /// Tiles of outer levels are not worth distinguishing below this size.
 static constexpr int64_t outerGranularity = 16;
 /// A loop that is cut for the threads' sake cannot be cut again at the same
@@ -177,23 +177,30 @@ std::optional<Plan> Solver::run() {
   // Finer cuts first: a plan that keeps all threads busy is hard to beat.
   SmallVector<Order, 8> prefixes = parallelPrefixes();
   for (const Order &parallel : reverse(prefixes))
-    searchFrom(emptySchedule(), 0, parallelLevel(parallel), parallel);
+    for (unsigned level : parallelLevels(parallel))
+      searchFrom(emptySchedule(), 0, level, parallel);
   return best;
 }
 
-/// The level whose order starts with the parallel loops. A batch goes
+/// The levels whose order may start with the parallel loops. A batch goes
 /// outermost. Other cuts share operands, so they are made inside the levels
-/// that hold the whole problem.
-unsigned Solver::parallelLevel(const Order &parallel) const {
-  unsigned level = 0;
+/// that hold the whole problem: at the level inside the last of these, or, to
+/// leave the outer one alone, at the innermost.
+SmallVector<unsigned, 2> Solver::parallelLevels(const Order &parallel) const {
   if (parallel.size() == batchLoops.size())
-    return level;
+    return {0};
   Schedule hopeful = withSmallestIntermediates(emptySchedule());
-  while (level + 1 < innermost() &&
-         evaluateAt(hopeful, level).liveBytes <=
-             pricer.capacityAt(emptySchedule(), level))
+  auto holdsEverything = [&](unsigned level) {
+    return evaluateAt(hopeful, level).liveBytes <=
+           pricer.capacityAt(emptySchedule(), level);
+  };
+  unsigned level = 0;
+  while (level + 1 < innermost() && holdsEverything(level))
     ++level;
-  return level;
+  SmallVector<unsigned, 2> levels = {level};
+  if (level + 1 == innermost() && holdsEverything(level))
+    levels.push_back(level + 1);
+  return levels;
 }
 
 void Solver::searchFrom(Schedule schedule, unsigned level,
@@ -263,7 +270,7 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
     alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
   VolumeSearch search(structure, hopeful, level, capacity,
-                      transferInto(machine.levels[level]), granularity,
+                      transferInto(machine.levels[level], threads), granularity,
                       alignment);
   std::vector<LevelChoice> choices;
   for (const LoopOrder &order : ordersOf(schedule, level, loops))

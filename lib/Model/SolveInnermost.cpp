@@ -131,9 +131,10 @@ void Solver::addOrders(Innermost &level, ArrayRef<LoopId> loops) {
     Schedule next = level.schedule;
     append_range(next.levels[innermost()].order, order);
     markParallel(next);
-    InnerOrder inner{order, OrderShape(structure, next, innermost(),
-                                       transferInto(machine.levels.back()),
-                                       /*numbering=*/loops, level.windows)};
+    InnerOrder inner{order,
+                     OrderShape(structure, next, innermost(),
+                                transferInto(machine.levels.back(), threads),
+                                /*numbering=*/loops, level.windows)};
     bool isParallelSoFar = startsHere;
     LoopSet places = 0;
     for (const TiledLoop &entry : order) {
@@ -326,8 +327,8 @@ SmallVector<unsigned, 32> Solver::orderOf(const Schedule &schedule) {
 void Solver::pricePlan(Schedule &schedule) {
   // Homes that somebody else would find for the schedule.
   if (!schedule.homes.empty())
-    schedule.homes =
-        findHomes(problem, machine, schedule, pricer.capacitiesOf(schedule));
+    schedule.homes = findHomes(problem, machine, schedule,
+                               pricer.capacitiesOf(schedule), threads);
   pricer.choosePacking(schedule);
   Plan plan = pricer.price(schedule);
   // Halos read and computed again, or kept: whichever takes less.

@@ -109,7 +109,7 @@ void Solver::searchParted(const Schedule &schedule, unsigned level) {
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
     alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
   VolumeSearch search(structure, outer, level, capacity,
-                      transferInto(machine.levels[level]), granularity,
+                      transferInto(machine.levels[level], threads), granularity,
                       alignment);
   // Beyond this volume the level alone takes too long.
   Stages others;

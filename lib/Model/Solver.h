@@ -48,7 +48,7 @@ private:
   Order cutInto(int64_t missing, const Order &batch,
                 llvm::ArrayRef<LoopId> loops) const;
   Schedule emptySchedule() const;
-  unsigned parallelLevel(const Order &parallel) const;
+  llvm::SmallVector<unsigned, 2> parallelLevels(const Order &parallel) const;
   void markParallel(Schedule &schedule) const;
 
   void searchFrom(Schedule schedule, unsigned level, unsigned parallelLevel,
@@ -128,7 +128,7 @@ private:
   unsigned innermost() const { return machine.levels.size() - 1; }
   Evaluation evaluateAt(const Schedule &schedule, unsigned level) const {
     return Evaluator(structure, schedule, level,
-                     transferInto(machine.levels[level]))
+                     transferInto(machine.levels[level], threads))
         .run();
   }
 

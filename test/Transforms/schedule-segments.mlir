@@ -37,20 +37,20 @@
 // JSON-NEXT:    "gemm1",
 // JSON-NEXT:    "gemm2"
 
-func.func @f(%a0: tensor<512x64xf32>, %a1: tensor<64x256xf32>, %a2: tensor<256x64xf32>, %a3: tensor<64x2048xf32>) -> tensor<512x2048xf32> {
-  %r = chimera.chain ins(%a0, %a1, %a2, %a3 : tensor<512x64xf32>, tensor<64x256xf32>, tensor<256x64xf32>, tensor<64x2048xf32>) {
-  ^bb0(%b0: tensor<512x64xf32>, %b1: tensor<64x256xf32>, %b2: tensor<256x64xf32>, %b3: tensor<64x2048xf32>):
+func.func @f(%a0: tensor<512x64xf32>, %a1: tensor<64x512xf32>, %a2: tensor<512x64xf32>, %a3: tensor<64x8192xf32>) -> tensor<512x8192xf32> {
+  %r = chimera.chain ins(%a0, %a1, %a2, %a3 : tensor<512x64xf32>, tensor<64x512xf32>, tensor<512x64xf32>, tensor<64x8192xf32>) {
+  ^bb0(%b0: tensor<512x64xf32>, %b1: tensor<64x512xf32>, %b2: tensor<512x64xf32>, %b3: tensor<64x8192xf32>):
     %zero = arith.constant 0.0 : f32
-    %e0 = tensor.empty() : tensor<512x256xf32>
-    %z0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<512x256xf32>) -> tensor<512x256xf32>
-    %c0 = linalg.matmul ins(%b0, %b1 : tensor<512x64xf32>, tensor<64x256xf32>) outs(%z0 : tensor<512x256xf32>) -> tensor<512x256xf32>
+    %e0 = tensor.empty() : tensor<512x512xf32>
+    %z0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<512x512xf32>) -> tensor<512x512xf32>
+    %c0 = linalg.matmul ins(%b0, %b1 : tensor<512x64xf32>, tensor<64x512xf32>) outs(%z0 : tensor<512x512xf32>) -> tensor<512x512xf32>
     %e1 = tensor.empty() : tensor<512x64xf32>
     %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<512x64xf32>) -> tensor<512x64xf32>
-    %c1 = linalg.matmul ins(%c0, %b2 : tensor<512x256xf32>, tensor<256x64xf32>) outs(%z1 : tensor<512x64xf32>) -> tensor<512x64xf32>
-    %e2 = tensor.empty() : tensor<512x2048xf32>
-    %z2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<512x2048xf32>) -> tensor<512x2048xf32>
-    %c2 = linalg.matmul ins(%c1, %b3 : tensor<512x64xf32>, tensor<64x2048xf32>) outs(%z2 : tensor<512x2048xf32>) -> tensor<512x2048xf32>
-    chimera.yield %c2 : tensor<512x2048xf32>
-  } -> tensor<512x2048xf32>
-  return %r : tensor<512x2048xf32>
+    %c1 = linalg.matmul ins(%c0, %b2 : tensor<512x512xf32>, tensor<512x64xf32>) outs(%z1 : tensor<512x64xf32>) -> tensor<512x64xf32>
+    %e2 = tensor.empty() : tensor<512x8192xf32>
+    %z2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<512x8192xf32>) -> tensor<512x8192xf32>
+    %c2 = linalg.matmul ins(%c1, %b3 : tensor<512x64xf32>, tensor<64x8192xf32>) outs(%z2 : tensor<512x8192xf32>) -> tensor<512x8192xf32>
+    chimera.yield %c2 : tensor<512x8192xf32>
+  } -> tensor<512x8192xf32>
+  return %r : tensor<512x8192xf32>
 }

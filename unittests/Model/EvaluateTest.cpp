@@ -84,7 +84,17 @@ TEST(Evaluate, EqualsSimulationOnRandomSchedules) {
     llvm::Error error = problem.check();
     ASSERT_FALSE(static_cast<bool>(error))
         << llvm::toString(std::move(error)) << reproducer(problem, schedule);
-    Transfer transfer{oneOf({1, 16, 64}), oneOf({1, 2})};
+    Transfer transfer{oneOf({1, 16, 64}), oneOf({1, 2}), oneOf({0, 1}) == 1};
+    // As many parallel loops as may be, or fewer.
+    int64_t wanted = oneOf({0, 1, 2, 3});
+    while (schedule.numParallel < wanted) {
+      ++schedule.numParallel;
+      if (llvm::Error reason = verifyParallel(problem, schedule)) {
+        llvm::consumeError(std::move(reason));
+        --schedule.numParallel;
+        break;
+      }
+    }
     for (unsigned level = 0; level < levels && !HasFatalFailure(); ++level)
       expectSimulated(problem, schedule, level, transfer);
     if (!HasFatalFailure())

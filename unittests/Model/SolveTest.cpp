@@ -60,7 +60,8 @@ void expectSound(const ChainProblem &problem, const Machine &machine,
   ASSERT_EQ(plan.levels.size(), machine.levels.size());
   for (unsigned level = 0; level < plan.levels.size(); ++level) {
     EXPECT_EQ(plan.levels[level].name, machine.levels[level].name);
-    Evaluation result = evaluate(problem, plan.schedule, level);
+    Evaluation result = evaluate(problem, plan.schedule, level,
+                                 transferInto(machine.levels[level], threads));
     EXPECT_EQ(plan.levels[level].bytes, result.volumeBytes()) << where;
     EXPECT_EQ(plan.levels[level].liveBytes, result.liveBytes) << where;
     EXPECT_LE(result.liveBytes, plan.levels[level].capacityBytes) << where;

@@ -48,8 +48,12 @@ struct Transfer {
   int64_t unitBytes = 1;
   /// Buffers of a tile that is replaced while another is in use.
   int64_t buffers = 1;
+  /// Each core has a memory of its own: a task of the parallel loops finds
+  /// nothing that another one has left.
+  bool isPrivate = false;
 };
-Transfer transferInto(const MemoryLevel &level);
+/// What goes into `level` if `threads` run the parallel loops.
+Transfer transferInto(const MemoryLevel &level, int64_t threads = 1);
 
 /// The data that `schedule` moves into and out of level `level`, and the bytes
 /// it keeps there. Exact: equal to what `simulate` counts. The rules:
@@ -63,8 +67,9 @@ Transfer transferInto(const MemoryLevel &level);
 ///   users that affects it has made is cut off. When operators part, ranges
 ///   stay as they are but for each operator's own loops.
 /// - *Buffers.* An operand's buffer belongs to the body of the innermost loop
-///   on its operator's path that affects the operator's range of it; operators
-///   together there share it. An intermediate at its home level or outside it
+///   on its operator's path that affects the operator's range of it, and if the
+///   level is private inside all parallel loops; operators together there share
+///   it. An intermediate at its home level or outside it
 ///   has one buffer for all levels, in the innermost body around all its users
 ///   in the tree of the whole schedule, as large as the readers need there.
 ///   A buffer is open from its body's first part that uses it to the last; if
@@ -103,7 +108,8 @@ Evaluation evaluate(const ChainProblem &problem, const Schedule &schedule,
 llvm::SmallVector<unsigned, 6> findHomes(const ChainProblem &problem,
                                          const Machine &machine,
                                          const Schedule &schedule,
-                                         llvm::ArrayRef<int64_t> capacities);
+                                         llvm::ArrayRef<int64_t> capacities,
+                                         int64_t threads);
 
 /// The same figures, counted by walking every block of the schedule with
 /// explicit buffers. Written independently of `evaluate`; takes time

@@ -1,0 +1,138 @@
+//===- Chains.cpp - The chains that are validated -------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chains.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace chimera::model;
+using namespace chimera::validation;
+
+std::string ChainSizes::str() const {
+  std::string text;
+  for (int64_t size : {rows, columns, channels[0], channels[1], channels[2],
+                       edges[0], edges[1], padding})
+    text += (text.empty() ? "" : ",") + std::to_string(size);
+  return text;
+}
+
+bool chimera::validation::isChannel(const Loop &loop) {
+  return is_contained({"c0", "c1", "c2", "k", "l", "n"}, loop.name);
+}
+
+namespace {
+
+class ChainBuilder {
+public:
+  ChainBuilder(const ChainSizes &sizes, int64_t channelUnit)
+      : sizes(sizes), channelUnit(channelUnit), rows(sizes.rows),
+        columns(sizes.columns) {}
+
+  ChainProblem run();
+
+private:
+  LoopId addLoop(const char *name, const char *productName, int64_t extent);
+  TensorId addTensor(const char *name, Role role, ArrayRef<int64_t> shape,
+                     int64_t elementBytes);
+  void addLayer(unsigned number);
+
+  const ChainSizes &sizes;
+  const int64_t channelUnit;
+  ChainProblem problem;
+  /// What the next layer reads, and its loops.
+  TensorId image = 0;
+  LoopId channel = 0, row = 0, column = 0;
+  int64_t rows, columns;
+};
+
+ChainProblem ChainBuilder::run() {
+  int64_t channels = sizes.channels[0] / channelUnit;
+  channel = addLoop("c0", "k", channels);
+  image = addTensor("X", Role::Input, {rows, columns, channels},
+                    elementBytes * channelUnit);
+  addLayer(0);
+  addLayer(1);
+  return problem;
+}
+
+LoopId ChainBuilder::addLoop(const char *name, const char *productName,
+                             int64_t extent) {
+  problem.loops.push_back(
+      {sizes.isMatrixProduct() ? productName : name, extent});
+  return problem.loops.size() - 1;
+}
+
+TensorId ChainBuilder::addTensor(const char *name, Role role,
+                                 ArrayRef<int64_t> shape,
+                                 int64_t elementBytes) {
+  Tensor tensor;
+  tensor.name = name;
+  tensor.role = role;
+  tensor.elementBytes = elementBytes;
+  tensor.shape.assign(shape.begin(), shape.end());
+  if (role != Role::Intermediate) {
+    tensor.strides.resize(shape.size());
+    int64_t stride = 1;
+    for (unsigned dim = shape.size(); dim-- > 0; stride *= shape[dim])
+      tensor.strides[dim] = stride;
+  }
+  problem.tensors.push_back(tensor);
+  return problem.tensors.size() - 1;
+}
+
+void ChainBuilder::addLayer(unsigned number) {
+  bool isFirst = number == 0;
+  int64_t edge = sizes.edges[number];
+  int64_t inputs = problem.loops[channel].extent,
+          outputs = sizes.channels[number + 1] / channelUnit;
+  LoopId output = addLoop(isFirst ? "c1" : "c2", isFirst ? "l" : "n", outputs);
+  int64_t padding = edge == 1 ? 0 : sizes.padding;
+  rows += 2 * padding - edge + 1;
+  columns += 2 * padding - edge + 1;
+  // A pointwise layer runs over the same pixels as the one before.
+  if (isFirst || edge > 1) {
+    row = addLoop(isFirst ? "y1" : "y2", "y", rows);
+    column = addLoop(isFirst ? "x1" : "x2", "m", columns);
+  }
+  LoopId windowRow = addLoop(isFirst ? "r1" : "r2", "r", edge),
+         windowColumn = addLoop(isFirst ? "s1" : "s2", "s", edge);
+  auto indexOf = [&](LoopId pixel, LoopId position) {
+    Index index(pixel);
+    if (edge > 1)
+      index.terms.push_back({position, 1});
+    index.offset = -padding;
+    return index;
+  };
+  TensorId weights = addTensor(isFirst ? "W1" : "W2", Role::Input,
+                               {edge, edge, inputs, outputs},
+                               elementBytes * channelUnit * channelUnit);
+  TensorId result = addTensor(
+      isFirst ? "T" : "Y", isFirst ? Role::Intermediate : Role::Output,
+      {rows, columns, outputs}, elementBytes * channelUnit);
+  Operator op;
+  op.name = isFirst ? "first" : "second";
+  op.loops = {row, column, output, channel, windowRow, windowColumn};
+  op.inputs = {{image,
+                {indexOf(row, windowRow), indexOf(column, windowColumn),
+                 Index(channel)}},
+               {weights, {windowRow, windowColumn, channel, output}}};
+  op.output = {result, {row, column, output}};
+  op.vectorLoop = output;
+  op.rowLoop = column;
+  problem.operators.push_back(op);
+  image = result;
+  channel = output;
+}
+
+} // namespace
+
+ChainProblem chimera::validation::makeChain(const ChainSizes &sizes,
+                                            int64_t channelUnit) {
+  return ChainBuilder(sizes, channelUnit).run();
+}

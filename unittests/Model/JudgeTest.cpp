@@ -1,0 +1,265 @@
+//===- JudgeTest.cpp - Chains that are better left in parts ---------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For each reason not to fuse a chain to which it applies, with the figures
+// that show it; and chains of which only a part is worth fusing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProblems.h"
+
+#include "Chimera/Model/PaperModel.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+using namespace chimera::model;
+
+namespace {
+
+SolveOptions withThreads(int64_t threads) {
+  SolveOptions options;
+  options.threads = threads;
+  return options;
+}
+
+/// Convolutions in a row of a square image, padded to keep its size.
+ChainProblem
+makeConvolutions(int64_t channels, int64_t edge,
+                 llvm::ArrayRef<std::pair<int64_t, int64_t>> layers) {
+  ConvSizes sizes;
+  sizes.channels = channels;
+  sizes.image = {edge, edge};
+  sizes.channelsLast = true;
+  for (auto [outputs, kernel] : layers) {
+    ConvLayer layer;
+    layer.channels = outputs;
+    layer.kernel = kernel;
+    layer.padding = kernel / 2;
+    sizes.layers.push_back(layer);
+  }
+  return makeConvChain(sizes);
+}
+
+/// C6 of the paper's Table V.
+ChainProblem makePointwiseThenWindow() {
+  return makeConvolutions(64, 56, {{64, 1}, {64, 3}});
+}
+
+/// A machine whose only memory on chip has 48 KiB.
+Machine makeSmall() {
+  Machine machine = makeZen5();
+  machine.name = "small";
+  machine.levels = {machine.levels.back()};
+  return machine;
+}
+
+/// A machine that has few units for its memories.
+Machine makeComputeBound() {
+  Machine machine = makeZen5();
+  machine.unit.fmaPerCycle /= 4;
+  return machine;
+}
+
+/// A machine of many cores.
+Machine makeLarge(int64_t cores) {
+  Machine machine = makeZen5();
+  machine.cores = machine.levels[0].sharers = cores;
+  for (MemoryLevel &level : machine.levels)
+    level.bytesPerSecond = cores * level.bytesPerSecondPerCore;
+  return machine;
+}
+
+std::string textOf(const Verdict &verdict, double figure) {
+  if (verdict.unit == "s")
+    return llvm::formatv("{0:F1} us", figure * 1e6);
+  return std::to_string(static_cast<int64_t>(figure)) + " " + verdict.unit;
+}
+
+/// Each operator runs alone, for a reason that comes with two figures, the
+/// first one worse, and both are in the text.
+void expectSplit(const Verdict &verdict) {
+  EXPECT_FALSE(verdict.fuse);
+  EXPECT_EQ(verdict.segments.size(), verdict.unfused.size());
+  EXPECT_DOUBLE_EQ(verdict.seconds, verdict.unfusedSeconds);
+  if (verdict.fused) {
+    EXPECT_GT(verdict.fused->seconds, verdict.unfusedSeconds);
+  }
+  std::string text = verdict.explain();
+  EXPECT_EQ(text.find(describe(verdict.reason).str()), 0u) << text;
+  EXPECT_FALSE(verdict.unit.empty()) << text;
+  EXPECT_NE(text.find(textOf(verdict, verdict.figures[0]) + " against " +
+                      textOf(verdict, verdict.figures[1])),
+            std::string::npos)
+      << text;
+}
+
+//===----------------------------------------------------------------------===//
+// Chains from the paper and from networks
+//===----------------------------------------------------------------------===//
+
+TEST(JudgeUnfused, PointwiseBeforeWindow) {
+  // The paper's own example of a chain that gains nothing. Two threads share a
+  // row that each of them has to make.
+  ChainProblem problem = makePointwiseThenWindow();
+  Verdict verdict = judge(problem, makeComputeBound(), withThreads(2));
+  expectSplit(verdict);
+  EXPECT_TRUE(verdict.reason == Reason::ComputeBound ||
+              verdict.reason == Reason::RecomputationCosts)
+      << verdict.explain();
+  EXPECT_GT(verdict.figures[0], verdict.figures[1]);
+}
+
+TEST(JudgeUnfused, LargeFeedForward) {
+  ChainProblem problem = makeMlp(128, 4096, 4096, 16384);
+  expectSplit(judge(problem, makeZen5(), withThreads(2)));
+  Verdict verdict = judge(problem, makeComputeBound(), withThreads(2));
+  expectSplit(verdict);
+  EXPECT_EQ(verdict.reason, Reason::ComputeBound) << verdict.explain();
+  EXPECT_GT(verdict.figures[0], verdict.figures[1]);
+}
+
+TEST(JudgeUnfused, LargeSquaresInASmallMemory) {
+  ChainProblem problem = makeMlp(2048, 2048, 2048, 2048);
+  for (int64_t threads : {1, 2}) {
+    Verdict verdict = judge(problem, makeSmall(), withThreads(threads));
+    expectSplit(verdict);
+    EXPECT_EQ(verdict.reason, Reason::MovesMore) << verdict.explain();
+    EXPECT_EQ(verdict.level, "L1");
+    ASSERT_TRUE(verdict.fused);
+    EXPECT_EQ(verdict.figures[0], verdict.fused->levels[0].bytes);
+    EXPECT_EQ(verdict.figures[1], verdict.unfusedBytes[0]);
+    EXPECT_GT(verdict.figures[0], 1.2 * verdict.figures[1]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reasons
+//===----------------------------------------------------------------------===//
+
+TEST(JudgeUnfused, TooFewTasks) {
+  // With a single row nothing but the reductions is left for threads, and both
+  // operators share one of them only.
+  Verdict verdict =
+      judge(makeMlp(1, 4096, 4096, 4096), makeLarge(64), withThreads(64));
+  expectSplit(verdict);
+  EXPECT_EQ(verdict.reason, Reason::TooFewTasks) << verdict.explain();
+  EXPECT_EQ(verdict.figures[0], 1);
+  EXPECT_EQ(verdict.figures[1], 64);
+}
+
+TEST(JudgeUnfused, IntermediateTooLarge) {
+  // A softmax that cannot be corrected needs all of a row of scores.
+  AttentionSizes sizes;
+  sizes.m = 256;
+  sizes.l = 16384;
+  sizes.k = sizes.n = 64;
+  sizes.isOnline = false;
+  Machine machine = makeSmall();
+  Verdict verdict = judge(makeAttention(sizes), machine, withThreads(1));
+  expectSplit(verdict);
+  EXPECT_FALSE(verdict.fused);
+  EXPECT_EQ(verdict.reason, Reason::IntermediateTooLarge) << verdict.explain();
+  EXPECT_EQ(verdict.figures[0], 4 * 16384);
+  EXPECT_EQ(verdict.figures[1], machine.levels[0].usableBytes());
+  // The same scores, a few at a time.
+  sizes.isOnline = true;
+  Verdict online = judge(makeAttention(sizes), machine, withThreads(1));
+  EXPECT_TRUE(online.fused);
+  EXPECT_NE(online.reason, Reason::IntermediateTooLarge);
+}
+
+TEST(JudgeUnfused, LargeIntermediatesThatCanBeCutAreNotTooLarge) {
+  // Three layers may not fit with windows this large, but a few pixels of what
+  // is between them do.
+  ChainProblem problem = makeConvolutions(64, 56, {{64, 1}, {64, 1}, {64, 5}});
+  Verdict verdict = judge(problem, makeSmall(), withThreads(1));
+  EXPECT_NE(verdict.reason, Reason::IntermediateTooLarge) << verdict.explain();
+}
+
+TEST(JudgeUnfused, RecomputationCosts) {
+  // One row of the image for each thread, and three of the intermediate.
+  ChainProblem problem = makeConvolutions(64, 28, {{64, 3}, {64, 3}});
+  Verdict verdict = judge(problem, makeLarge(28), withThreads(28));
+  expectSplit(verdict);
+  EXPECT_EQ(verdict.reason, Reason::RecomputationCosts) << verdict.explain();
+  ASSERT_TRUE(verdict.fused);
+  EXPECT_GT(verdict.fused->multiplyAdds, problem.multiplyAdds());
+  EXPECT_DOUBLE_EQ(verdict.figures[0], verdict.fused->computeSeconds);
+  EXPECT_GT(verdict.figures[0], verdict.figures[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of chains
+//===----------------------------------------------------------------------===//
+
+/// Three operators of which two neighbours run as one kernel.
+void expectPair(const ChainProblem &problem, const Machine &machine,
+                unsigned pair) {
+  Verdict verdict = judge(problem, machine, withThreads(1));
+  EXPECT_FALSE(verdict.fuse);
+  ASSERT_EQ(verdict.segments.size(), 2u) << verdict.explain();
+  EXPECT_EQ(verdict.segments[0].first, 0u);
+  EXPECT_EQ(verdict.segments[0].last, pair == 0 ? 1u : 0u);
+  EXPECT_EQ(verdict.segments[1].first, verdict.segments[0].last + 1);
+  EXPECT_EQ(verdict.segments[1].last, 2u);
+  // Better than none and better than all, by more than rounding.
+  EXPECT_LT(verdict.seconds, 0.99 * verdict.unfusedSeconds);
+  if (verdict.fused) {
+    EXPECT_LT(verdict.seconds, 0.99 * verdict.fused->seconds);
+  }
+  EXPECT_DOUBLE_EQ(verdict.seconds, verdict.segments[0].plan.seconds +
+                                        verdict.segments[1].plan.seconds);
+  for (const Segment &segment : verdict.segments) {
+    ChainProblem part = isolate(problem, segment.first, segment.last);
+    EXPECT_EQ(llvm::toString(verify(part, machine, segment.plan.schedule)), "");
+  }
+}
+
+TEST(JudgeParts, FusesThePairThatPays) {
+  // Pointwise layers over few channels are limited by the memory; windows of
+  // five rows and columns before or behind them would have to be made again.
+  Machine machine = makeSmall();
+  for (MemoryLevel &level : machine.levels) {
+    level.bytesPerSecond /= 8;
+    level.bytesPerSecondPerCore /= 8;
+  }
+  expectPair(makeConvolutions(16, 56, {{16, 1}, {16, 1}, {64, 5}}), machine, 0);
+  expectPair(makeConvolutions(16, 56, {{64, 5}, {16, 1}, {16, 1}}), machine, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Beside the paper
+//===----------------------------------------------------------------------===//
+
+TEST(Volume, ExactTilesHalveTheClosedForm) {
+  enum : LoopId { b, m, l, k, n };
+  // One item of the paper's first case. All of its tensors but the intermediate
+  // fit, and the closed form makes room for most of that instead.
+  ChainProblem problem = makeChain({1, 512, 64, 64, 512});
+  constexpr int64_t capacity = 256 << 10, alpha = 16;
+  // Elements of four equal tensors, which are the bytes of one.
+  constexpr int64_t compulsory = 4 * 512 * 64;
+  auto exact = solveVolume(problem, 4 * capacity, {1, 1, 1, 1, 1});
+  ASSERT_TRUE(exact);
+  EXPECT_EQ(evaluate(problem, *exact, 0).volumeBytes(), 4 * compulsory);
+  EXPECT_LE(evaluate(problem, *exact, 0).liveBytes, 4 * capacity);
+
+  PaperClosedForm form =
+      solvePaperClosedForm(512, 64, 64, 512, capacity, alpha);
+  EXPECT_EQ(form.tileM, 496);
+  EXPECT_EQ(form.tileL, 496);
+  EXPECT_EQ(form.roundedVolume, 2 * compulsory);
+  // Counted exactly, a quarter more: partial sums of the output come back.
+  Schedule paper =
+      singleLevel({{m, form.tileM}, {l, form.tileL}, {k, alpha}, {n, alpha}});
+  EXPECT_EQ(evaluate(problem, paper, 0).volumeBytes(), 9 * compulsory);
+}
+
+} // namespace
