@@ -130,10 +130,20 @@ bool LoopTreeBuilder::blocks(unsigned op, LoopId loop, OperatorSet run) const {
              return made.hasLoop(loop) && !(read == made);
            });
   };
+  auto isOutput = [&](const Access &access) {
+    return access == info.output.tensor;
+  };
   for (unsigned reader = op + 1; reader < problem.operators.size(); ++reader) {
+    if (!(run >> reader & 1))
+      continue;
     const Operator &other = problem.operators[reader];
-    if ((run >> reader & 1) && (any_of(other.inputs, takesOther) ||
-                                any_of(other.epilogue, takesOther)))
+    if (any_of(other.inputs, takesOther) || any_of(other.epilogue, takesOther))
+      return true;
+    // An epilogue runs where the result is complete, and for all its readers.
+    bool isOutside = other.isReduction(loop) ||
+                     is_contained(other.completes, loop) ||
+                     (structure.readersOf(other.output) & ~run);
+    if (isOutside && any_of(other.epilogue, isOutput))
       return true;
   }
   return false;

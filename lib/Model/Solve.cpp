@@ -177,30 +177,29 @@ std::optional<Plan> Solver::run() {
   // Finer cuts first: a plan that keeps all threads busy is hard to beat.
   SmallVector<Order, 8> prefixes = parallelPrefixes();
   for (const Order &parallel : reverse(prefixes))
-    for (unsigned level : parallelLevels(parallel))
-      searchFrom(emptySchedule(), 0, level, parallel);
+    searchFrom(emptySchedule(), 0, parallelLevel(parallel), parallel);
   return best;
 }
 
-/// The levels whose order may start with the parallel loops. A batch goes
+/// The level whose order starts with the parallel loops. A batch goes
 /// outermost. Other cuts share operands, so they are made inside the levels
-/// that hold the whole problem: at the level inside the last of these, or, to
-/// leave the outer one alone, at the innermost.
-SmallVector<unsigned, 2> Solver::parallelLevels(const Order &parallel) const {
+/// that hold the whole problem, as long as these belong to all threads.
+unsigned Solver::parallelLevel(const Order &parallel) const {
+  unsigned level = 0;
   if (parallel.size() == batchLoops.size())
-    return {0};
+    return level;
   Schedule hopeful = withSmallestIntermediates(emptySchedule());
-  auto holdsEverything = [&](unsigned level) {
+  auto holdsEverything = [&] {
     return evaluateAt(hopeful, level).liveBytes <=
            pricer.capacityAt(emptySchedule(), level);
   };
-  unsigned level = 0;
-  while (level + 1 < innermost() && holdsEverything(level))
+  while (level < innermost() && holdsEverything()) {
+    bool isPrivate = machine.levels[level].sharers < threads;
+    if (level + 1 == innermost() && isPrivate)
+      break;
     ++level;
-  SmallVector<unsigned, 2> levels = {level};
-  if (level + 1 == innermost() && holdsEverything(level))
-    levels.push_back(level + 1);
-  return levels;
+  }
+  return level;
 }
 
 void Solver::searchFrom(Schedule schedule, unsigned level,

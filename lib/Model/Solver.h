@@ -40,7 +40,10 @@ private:
   /// True if `loop` can go around all operators.
   bool isShared(LoopId loop) const;
   bool isParallel(LoopId loop) const {
-    return isShared(loop) && !problem.isReduction(loop);
+    return isShared(loop) && !problem.isReduction(loop) &&
+           llvm::none_of(problem.operators, [&](const Operator &op) {
+             return llvm::is_contained(op.completes, loop);
+           });
   }
   void classifyLoops();
   void findOverlaps();
@@ -48,7 +51,7 @@ private:
   Order cutInto(int64_t missing, const Order &batch,
                 llvm::ArrayRef<LoopId> loops) const;
   Schedule emptySchedule() const;
-  llvm::SmallVector<unsigned, 2> parallelLevels(const Order &parallel) const;
+  unsigned parallelLevel(const Order &parallel) const;
   void markParallel(Schedule &schedule) const;
 
   void searchFrom(Schedule schedule, unsigned level, unsigned parallelLevel,
