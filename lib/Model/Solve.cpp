@@ -235,7 +235,7 @@ double Solver::leastTimeWith(const Schedule &schedule, unsigned level,
 /// Keeps the choices that move least. Orders come in a fixed sequence, which
 /// settles ties.
 void Solver::keepLeast(std::vector<LevelChoice> &choices,
-                       const Schedule &schedule) {
+                       const Schedule &schedule) const {
   sort(choices, [](const LevelChoice &left, const LevelChoice &right) {
     return std::tie(left.volumeBytes, left.index) <
            std::tie(right.volumeBytes, right.index);
@@ -245,7 +245,7 @@ void Solver::keepLeast(std::vector<LevelChoice> &choices,
                   [](const TiledLoop &entry) { return entry.tile == 1; });
   });
   unsigned most = isOutermost ? outermostChoices : outerChoices;
-  if (choices.size() > most)
+  if (!isExhaustive && choices.size() > most)
     choices.resize(most);
 }
 

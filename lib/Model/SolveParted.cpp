@@ -58,10 +58,12 @@ const std::optional<Plan> &Solver::planBlock(unsigned op, unsigned level,
   Machine inside = machine;
   inside.levels.erase(inside.levels.begin(), inside.levels.begin() + level + 1);
   inside.launchSeconds = 0;
+  SolveOptions forBlocks;
+  forBlocks.isExhaustive = isExhaustive;
   if (Error error = block.check())
     consumeError(std::move(error));
   else
-    entry->second = solve(block, inside, SolveOptions());
+    entry->second = solve(block, inside, forBlocks);
   return entry->second;
 }
 

@@ -26,7 +26,8 @@ public:
          const SolveOptions &options)
       : problem(problem), machine(machine),
         threads(std::max<int64_t>(1, options.threads)), structure(problem),
-        pricer(structure, machine, options), runnersUp(options.runnersUp) {}
+        pricer(structure, machine, options), runnersUp(options.runnersUp),
+        isExhaustive(options.isExhaustive) {}
 
   std::optional<Plan> run();
 
@@ -124,8 +125,8 @@ private:
   void pricePlan(Schedule &schedule);
   double leastTimeWith(const Schedule &schedule, unsigned level,
                        int64_t bytes) const;
-  static void keepLeast(std::vector<LevelChoice> &choices,
-                        const Schedule &schedule);
+  void keepLeast(std::vector<LevelChoice> &choices,
+                 const Schedule &schedule) const;
   static llvm::SmallVector<unsigned, 32> orderOf(const Schedule &schedule);
 
   unsigned innermost() const { return machine.levels.size() - 1; }
@@ -141,6 +142,7 @@ private:
   ChainStructure structure;
   Pricer pricer;
   unsigned runnersUp;
+  bool isExhaustive;
   bool operandsArePrivate = pricer.operandsArePrivate();
   /// Strided operands are packed at least once each, by all threads together.
   double leastPacking = pricer.unavoidablePacking([&](TensorId tensor) {

@@ -52,7 +52,8 @@ public:
   ChainScheduler(ChainOp chain, FuseMode fuse)
       : chain(chain), context(chain.getContext()), fuse(fuse) {}
 
-  LogicalResult run(TargetAttrInterface target, int64_t threads);
+  /// `wanted` threads; 0 means one per core of the target.
+  LogicalResult run(TargetAttrInterface target, model::SolveOptions wanted);
 
 private:
   LogicalResult keepSchedule();
@@ -494,7 +495,9 @@ static Type getElementType(const ChainAnalysis &analysis) {
                       analysis.operators.front().contraction->getContext());
 }
 
-LogicalResult ChainScheduler::run(TargetAttrInterface target, int64_t threads) {
+LogicalResult ChainScheduler::run(TargetAttrInterface target,
+                                  model::SolveOptions wanted) {
+  options = wanted;
   FailureOr<ChainAnalysis> read = analyzeChain(chain);
   if (failed(read))
     return failure();
@@ -505,7 +508,6 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target, int64_t threads) {
   if (failed(figures)) {
     if (auto named = dyn_cast<TargetAttr>(target))
       machine.name = named.getName().str();
-    options.threads = threads;
     describeChain();
     report(
         ChainOutcome::Unfused,
@@ -513,7 +515,8 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target, int64_t threads) {
     return success();
   }
   machine = std::move(*figures);
-  options.threads = threads > 0 ? threads : machine.cores;
+  if (options.threads == 0)
+    options.threads = machine.cores;
   if (isAnybodyListening())
     options.runnersUp = runnersUp;
   describeChain();
@@ -532,12 +535,15 @@ void SchedulePass::runOnOperation() {
         << int64_t(threads);
     return signalPassFailure();
   }
+  model::SolveOptions wanted;
+  wanted.threads = threads;
+  wanted.isExhaustive = exhaustive;
   SmallVector<ChainOp> chains;
   getOperation()->walk([&](ChainOp chain) { chains.push_back(chain); });
   for (ChainOp chain : chains) {
     FailureOr<TargetAttrInterface> found = resolveTarget(chain, target);
     if (failed(found) ||
-        failed(ChainScheduler(chain, fuse).run(*found, threads)))
+        failed(ChainScheduler(chain, fuse).run(*found, wanted)))
       return signalPassFailure();
   }
 }

@@ -1,3 +1,4 @@
+// RUN: chimera-opt %s --chimera-schedule="target=zen5 exhaustive=true" -o /dev/null
 // RUN: chimera-opt %s --chimera-schedule=target=a100 | FileCheck %s
 // RUN: chimera-opt %s --chimera-schedule=target=a100 --remarks-filter=chimera -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: chimera-opt %s --chimera-schedule=target=a100 --chimera-report=%t.json -o /dev/null && FileCheck %s --check-prefix=JSON < %t.json

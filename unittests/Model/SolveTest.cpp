@@ -251,6 +251,22 @@ TEST(Judge, FusesAttentionShapes) {
   }
 }
 
+TEST(Solve, FollowsTheOrdersThatMatter) {
+  // What the orders left out would have gained.
+  for (const ChainProblem &problem :
+       {makeMlp(512, 512, 512, 2048), makeMlp(2048, 2048, 2048, 2048),
+        makeGate(64, 512, 512, 1376)})
+    for (int64_t threads : {1, 2}) {
+      SolveOptions options = withThreads(threads);
+      auto plan = solve(problem, makeZen5(), options);
+      options.isExhaustive = true;
+      auto best = solve(problem, makeZen5(), options);
+      ASSERT_TRUE(plan && best);
+      EXPECT_LE(best->seconds, plan->seconds * (1 + 1e-9));
+      EXPECT_LE(plan->seconds, 1.03 * best->seconds);
+    }
+}
+
 TEST(Judge, LeavesLargeSquaresAlone) {
   // Without a level that holds much of the matrices.
   Machine machine = makeZen5();

@@ -197,6 +197,9 @@ struct SolveOptions {
   int64_t threads = 1;
   /// Plans of other orders to keep besides the best.
   unsigned runnersUp = 0;
+  /// Follows every order of outer levels that a bound does not rule out, not
+  /// only the few with the least volume. Takes several times as long.
+  bool isExhaustive = false;
 };
 
 /// The plan with the lowest predicted time, or nothing if none was found that

@@ -98,6 +98,10 @@ def SchedulePass : Pass<"chimera-schedule"> {
            "on an enclosing operation takes precedence">,
     Option<"threads", "threads", "int64_t", "0",
            "Threads that will run the code; 0 means one per core of the target">,
+    Option<"exhaustive", "exhaustive", "bool", "false",
+           "Follow every order of outer levels that a bound does not rule out, "
+           "instead of the few with the least volume: plans at most a few per "
+           "cent better, in several times as long">,
     Option<"fuse", "fuse", "::chimera::FuseMode", "::chimera::FuseMode::Auto",
            "Whether to fuse", [{::llvm::cl::values(
              clEnumValN(::chimera::FuseMode::Auto, "auto",
