@@ -339,9 +339,11 @@ double secondsToJudge(const ChainProblem &problem, int64_t threads) {
 
 TEST(Judge, IsFast) {
 #if defined(NDEBUG) && !LLVM_ADDRESS_SANITIZER_BUILD
-  double allowed = 0.01;
+  // Twice the 10 ms that benchmarks/results/planning.md is held to: tests run
+  // beside others, and on slower machines.
+  double allowed = 0.02;
 #else
-  double allowed = 0.1;
+  double allowed = 0.2;
 #endif
   ChainProblem problems[] = {
       makeChain({8, 512, 64, 64, 512}), makeChain({1, 197, 80, 77, 1023}),
