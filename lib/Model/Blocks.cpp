@@ -117,12 +117,8 @@ bool BlockSearch::fits() const {
   auto bytesOf = [&](const Access &access) {
     const Tensor &tensor = problem.tensors[access];
     int64_t bytes = tensor.elementBytes;
-    for (auto [index, size] : zip(access.indices, tensor.shape)) {
-      int64_t extent = 1;
-      for (const Term &term : index.terms)
-        extent += term.factor * (tiles[term.loop] - 1);
-      bytes *= std::min(extent, size);
-    }
+    for (auto [index, size] : zip(access.indices, tensor.shape))
+      bytes *= std::min(index.extent(tiles), size);
     return bytes;
   };
   return all_of(problem.operators, [&](const Operator &op) {

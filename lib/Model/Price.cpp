@@ -427,18 +427,10 @@ bool Pricer::isStrided(const Operator &op, const Access &operand) const {
   return false;
 }
 
-/// The most elements that one dimension of a tile takes.
-static int64_t extentOf(const Index &index, ArrayRef<int64_t> tiles) {
-  int64_t extent = 1;
-  for (const Term &term : index.terms)
-    extent += term.factor * (tiles[term.loop] - 1);
-  return extent;
-}
-
 bool Pricer::conflicts(const Access &operand, ArrayRef<int64_t> tiles) const {
   SmallVector<int64_t, 6> key = {operand.tensor};
   for (const Index &index : operand.indices)
-    key.push_back(extentOf(index, tiles));
+    key.push_back(index.extent(tiles));
   auto [entry, isNew] = conflictCache.try_emplace(std::move(key), false);
   if (isNew)
     entry->second = computeConflict(operand, tiles);
@@ -461,7 +453,7 @@ bool Pricer::computeConflict(const Access &operand,
   int64_t runBytes = tensor.elementBytes;
   SmallVector<Parts, 4> steps;
   for (auto [index, stride] : zip(operand.indices, tensor.strides)) {
-    int64_t extent = extentOf(index, tiles);
+    int64_t extent = index.extent(tiles);
     if (stride == 1)
       runBytes *= extent;
     else

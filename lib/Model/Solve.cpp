@@ -249,36 +249,48 @@ void Solver::keepLeast(std::vector<LevelChoice> &choices,
     choices.resize(most);
 }
 
-void Solver::searchOuter(const Schedule &schedule, unsigned level,
-                         unsigned parallelLevel, const Order &parallel) {
-  if (problem.operators.size() > 1)
-    searchParted(schedule, level);
-  int64_t capacity = pricer.capacityAt(schedule, level);
-  Schedule hopeful = withSmallestIntermediates(schedule);
-  if (evaluateAt(hopeful, level).liveBytes <= capacity)
-    return searchFrom(schedule, level + 1, parallelLevel, parallel);
-  // A private loop here would make the levels inside keep whole intermediates.
-  LoopList loops;
-  for (LoopId loop : tiledLoops)
-    if (isShared(loop) &&
-        none_of(schedule.levels[level].order,
-                [&](const TiledLoop &entry) { return entry.loop == loop; }))
-      loops.push_back(loop);
+/// The orders of `loops` at the end of level `level` of `schedule`, with their
+/// best tiles, that move less than `bound` bytes; the few that move least.
+/// Volumes are those of `completed`, the schedule with what is assumed of it.
+std::vector<LevelChoice>
+Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
+                     unsigned level, ArrayRef<LoopId> loops, int64_t bound) {
+  LoopList left(loops);
+  erase_if(left, [&](LoopId loop) {
+    return any_of(schedule.levels[level].order,
+                  [&](const TiledLoop &entry) { return entry.loop == loop; });
+  });
   SmallVector<int64_t, 6> granularity(problem.loops.size(), outerGranularity);
   SmallVector<int64_t, 6> alignment;
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
     alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
-  VolumeSearch search(structure, hopeful, level, capacity,
-                      transferInto(machine.levels[level], threads), granularity,
-                      alignment);
+  VolumeSearch search(
+      structure, completed, level, pricer.capacityAt(schedule, level),
+      transferInto(machine.levels[level], threads), granularity, alignment);
   std::vector<LevelChoice> choices;
-  for (const LoopOrder &order : ordersOf(schedule, level, loops))
-    if (auto choice = search.best(order, std::numeric_limits<int64_t>::max())) {
+  for (const LoopOrder &order : ordersOf(schedule, level, left))
+    if (auto choice = search.best(order, bound)) {
       choice->index = choices.size();
       choices.push_back(*choice);
     }
   keepLeast(choices, schedule);
-  for (const LevelChoice &choice : choices) {
+  return choices;
+}
+
+void Solver::searchOuter(const Schedule &schedule, unsigned level,
+                         unsigned parallelLevel, const Order &parallel) {
+  if (problem.operators.size() > 1)
+    searchParted(schedule, level);
+  Schedule hopeful = withSmallestIntermediates(schedule);
+  if (evaluateAt(hopeful, level).liveBytes <=
+      pricer.capacityAt(schedule, level))
+    return searchFrom(schedule, level + 1, parallelLevel, parallel);
+  // A private loop here would make the levels inside keep whole intermediates.
+  LoopList shared = tiledLoops;
+  erase_if(shared, [&](LoopId loop) { return !isShared(loop); });
+  for (const LevelChoice &choice :
+       leastChoices(hopeful, schedule, level, shared,
+                    std::numeric_limits<int64_t>::max())) {
     // Choices are sorted: no later one can be better either.
     if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
       break;

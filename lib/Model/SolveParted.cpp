@@ -20,17 +20,6 @@
 using namespace llvm;
 using namespace chimera::model;
 
-/// Tiles of outer levels are not worth distinguishing below this size.
-static constexpr int64_t outerGranularity = 16;
-
-/// Elements that one dimension of a block takes.
-static int64_t extentOf(const Index &index, ArrayRef<int64_t> sizes) {
-  int64_t extent = 1;
-  for (const Term &term : index.terms)
-    extent += term.factor * (sizes[term.loop] - 1);
-  return extent;
-}
-
 const std::optional<Plan> &Solver::planBlock(unsigned op, unsigned level,
                                              ArrayRef<int64_t> sizes) {
   const Operator &info = problem.operators[op];
@@ -50,7 +39,7 @@ const std::optional<Plan> &Solver::planBlock(unsigned op, unsigned level,
   Operator &alone = block.operators.front();
   auto shrink = [&](const Access &access) {
     for (auto [size, index] : zip(block.tensors[access].shape, access.indices))
-      size = std::min(size, extentOf(index, extents));
+      size = std::min(size, index.extent(extents));
   };
   for_each(alone.inputs, shrink);
   for_each(alone.epilogue, shrink);
@@ -98,21 +87,8 @@ void Solver::tryParted(Schedule schedule, unsigned level) {
 }
 
 void Solver::searchParted(const Schedule &schedule, unsigned level) {
-  int64_t capacity = pricer.capacityAt(schedule, level);
   Schedule outer = schedule;
   outer.homes.assign(problem.tensors.size(), level);
-  LoopList loops;
-  for (LoopId loop : tiledLoops)
-    if (none_of(schedule.levels[level].order,
-                [&](const TiledLoop &entry) { return entry.loop == loop; }))
-      loops.push_back(loop);
-  SmallVector<int64_t, 6> granularity(problem.loops.size(), outerGranularity);
-  SmallVector<int64_t, 6> alignment;
-  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
-    alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
-  VolumeSearch search(structure, outer, level, capacity,
-                      transferInto(machine.levels[level], threads), granularity,
-                      alignment);
   // Beyond this volume the level alone takes too long.
   Stages others;
   int64_t tasks = pricer.countTasks(schedule);
@@ -120,14 +96,8 @@ void Solver::searchParted(const Schedule &schedule, unsigned level) {
   double room = others.room(limit()) * pricer.bandwidth(tasks, level);
   int64_t bound = room < 1e18 ? std::max<int64_t>(0, room)
                               : std::numeric_limits<int64_t>::max();
-  std::vector<LevelChoice> choices;
-  for (const LoopOrder &order : ordersOf(schedule, level, loops))
-    if (auto choice = search.best(order, bound)) {
-      choice->index = choices.size();
-      choices.push_back(*choice);
-    }
-  keepLeast(choices, schedule);
-  for (const LevelChoice &choice : choices) {
+  for (const LevelChoice &choice :
+       leastChoices(outer, schedule, level, tiledLoops, bound)) {
     if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
       break;
     Schedule next = outer;

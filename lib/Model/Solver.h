@@ -125,6 +125,9 @@ private:
   void pricePlan(Schedule &schedule);
   double leastTimeWith(const Schedule &schedule, unsigned level,
                        int64_t bytes) const;
+  std::vector<LevelChoice>
+  leastChoices(const Schedule &completed, const Schedule &schedule,
+               unsigned level, llvm::ArrayRef<LoopId> loops, int64_t bound);
   void keepLeast(std::vector<LevelChoice> &choices,
                  const Schedule &schedule) const;
   static llvm::SmallVector<unsigned, 32> orderOf(const Schedule &schedule);

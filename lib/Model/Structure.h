@@ -90,7 +90,6 @@ public:
   /// Axes are numbered from 0.
   unsigned numAxes() const { return axes.size(); }
   unsigned axisOf(LoopId loop) const { return axisOfLoop[loop]; }
-  LoopSet loopsOfAxis(unsigned axis) const { return axes[axis]; }
   /// The one loop of an axis that has no other.
   std::optional<LoopId> onlyLoopOf(unsigned axis) const;
 

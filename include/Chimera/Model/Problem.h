@@ -23,6 +23,7 @@
 #ifndef CHIMERA_MODEL_PROBLEM_H
 #define CHIMERA_MODEL_PROBLEM_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
@@ -108,6 +109,14 @@ struct Index {
   /// True if it is just the value of one loop.
   bool isLoop() const {
     return terms.size() == 1 && terms[0].factor == 1 && offset == 0;
+  }
+  /// Values it spans if each loop takes `sizes` values in a row; those between
+  /// count.
+  int64_t extent(llvm::ArrayRef<int64_t> sizes) const {
+    int64_t extent = 1;
+    for (const Term &term : terms)
+      extent += term.factor * (sizes[term.loop] - 1);
+    return extent;
   }
   bool operator==(const Index &other) const {
     return offset == other.offset && terms == other.terms;
