@@ -27,7 +27,9 @@ struct MicroKernelOpInterface
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
     auto kernel = cast<MicroKernelOp>(op);
-    return &operand != &kernel.getOutputMutable() || kernel.readsOutput();
+    unsigned number = operand.getOperandNumber();
+    unsigned inputs = kernel.getInputs().size();
+    return number < inputs || kernel.readsOutput(number - inputs);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
@@ -45,7 +47,8 @@ struct MicroKernelOpInterface
         return failure();
       buffers.push_back(*buffer);
     }
-    if (!kernel.getResult())
+    unsigned numResults = kernel.getNumResults();
+    if (numResults == 0)
       return success();
     OperationState newState(op->getLoc(), op->getName(), buffers,
                             /*types=*/TypeRange(), op->getAttrs());
@@ -53,7 +56,8 @@ struct MicroKernelOpInterface
     body->takeBody(kernel.getBody());
     newState.propertiesAttr = op->getPropertiesAsAttribute();
     rewriter.create(newState);
-    replaceOpWithBufferizedValues(rewriter, op, buffers.back());
+    replaceOpWithBufferizedValues(rewriter, op,
+                                  ArrayRef(buffers).take_back(numResults));
     return success();
   }
 };

@@ -108,8 +108,10 @@ linalg::LinalgOp BlockOp::getStructuredOp() {
 LogicalResult BlockOp::verifyRegions() {
   Block &body = *getBody().begin();
   if (failed(verifyArguments(*this, body, getOperandTypes())) ||
-      failed(verifyYield(*this, body, getResult().getType())))
+      failed(verifyYield(*this, body, getResultTypes())))
     return failure();
+  if (getOutputs().empty())
+    return emitOpError("must update a tensor");
   linalg::LinalgOp structured = getStructuredOp();
   if (!structured || structured->getBlock() != &body)
     return emitOpError("must yield the result of a linalg operation in its "
@@ -148,11 +150,11 @@ SmallVector<int64_t> MicroKernelOp::getExtentsOf(unsigned dim) {
   return result;
 }
 
-bool MicroKernelOp::readsOutput() {
+bool MicroKernelOp::readsOutput(unsigned index) {
   if (getOverwrite())
     return false;
-  BlockArgument output = getBody().front().getArguments().back();
-  return !output.use_empty();
+  unsigned argument = getInputs().size() + index;
+  return !getBody().front().getArgument(argument).use_empty();
 }
 
 /// Fails unless every map is a projected permutation of `numDims` dimensions
@@ -187,11 +189,33 @@ static LogicalResult verifyMaps(MicroKernelOp op) {
   if (!bounded.all())
     return op.emitOpError("dimension d")
            << bounded.find_first_unset() << " is indexed by no operand";
-  for (AffineExpr result : maps.back().getResults())
-    if (unsigned dim = cast<AffineDimExpr>(result).getPosition();
-        op.isReduction(dim))
+  return success();
+}
+
+/// Fails unless some output is not indexed by any reduced dimension, or nothing
+/// is reduced. Contractions have no other outputs.
+static LogicalResult verifyOutputs(MicroKernelOp op) {
+  bool isReduction = op.getKind() == MicroKernelKind::Reduction;
+  bool takesSeveral =
+      isReduction || op.getKind() == MicroKernelKind::Elementwise;
+  if (op.getOutputs().empty() || (op.getOutputs().size() > 1 && !takesSeveral))
+    return op.emitOpError("of kind '")
+           << stringifyMicroKernelKind(op.getKind())
+           << "' must have one output, got " << op.getOutputs().size();
+  bool reduces = false;
+  for (AffineMap map :
+       ArrayRef(op.getMaps()).take_back(op.getOutputs().size())) {
+    std::optional<unsigned> reduced;
+    for (unsigned dim = 0; dim < op.getNumDims() && !reduced; ++dim)
+      if (op.isReduction(dim) && map.isFunctionOfDim(dim))
+        reduced = dim;
+    if (reduced && !isReduction)
       return op.emitOpError("dimension d")
-             << dim << " is a reduction but indexes the output";
+             << *reduced << " is a reduction but indexes the output";
+    reduces |= !reduced;
+  }
+  if (!reduces)
+    return op.emitOpError("every output is indexed by a reduction");
   return success();
 }
 
@@ -222,7 +246,8 @@ LogicalResult MicroKernelOp::verifyRegions() {
         name != "parallel" && name != "reduction")
       return emitOpError("iterator types are 'parallel' and 'reduction', got '")
              << name << "'";
-  if (failed(verifyMaps(*this)) || failed(verifyShapes(*this)))
+  if (failed(verifyMaps(*this)) || failed(verifyOutputs(*this)) ||
+      failed(verifyShapes(*this)))
     return failure();
 
   SmallVector<Type> elementTypes;
@@ -230,12 +255,15 @@ LogicalResult MicroKernelOp::verifyRegions() {
     elementTypes.push_back(getElementTypeOrSelf(operand.getType()));
   Block &body = *getBody().begin();
   if (failed(verifyArguments(*this, body, elementTypes)) ||
-      failed(verifyYield(*this, body, elementTypes.back())))
+      failed(verifyYield(
+          *this, body, ArrayRef(elementTypes).take_back(getOutputs().size()))))
     return failure();
 
   bool reduces = llvm::any_of(llvm::seq(getNumDims()),
                               [&](unsigned dim) { return isReduction(dim); });
-  if (reduces != (getKind() == MicroKernelKind::Contraction))
+  bool mustReduce = getKind() == MicroKernelKind::Contraction ||
+                    getKind() == MicroKernelKind::Reduction;
+  if (reduces != mustReduce)
     return emitOpError("of kind '") << stringifyMicroKernelKind(getKind())
                                     << (reduces ? "' must not have a reduction"
                                                 : "' must have a reduction");
@@ -251,12 +279,21 @@ void MicroKernelOp::getEffects(
   for (OpOperand &operand : getOperation()->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
-    bool isOutput = &operand == &getOutputMutable();
-    if (!isOutput || readsOutput())
+    unsigned number = operand.getOperandNumber(), inputs = getInputs().size();
+    bool isOutput = number >= inputs;
+    if (!isOutput || readsOutput(number - inputs))
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
     if (isOutput)
       effects.emplace_back(MemoryEffects::Write::get(), &operand);
   }
+}
+
+LogicalResult IndexOp::verify() {
+  auto kernel = cast<MicroKernelOp>((*this)->getParentOp());
+  if (getDim() >= kernel.getNumDims())
+    return emitOpError("names dimension ")
+           << getDim() << " of a kernel with " << kernel.getNumDims();
+  return success();
 }
 
 bool chimera::multipliesAndAdds(Block &body) {

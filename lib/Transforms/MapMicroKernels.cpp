@@ -49,8 +49,14 @@ static void buildKernelBody(OpBuilder &builder, linalg::LinalgOp structured,
   getUsedValuesDefinedAbove(structured->getRegions(), captured);
   for (Value value : captured)
     builder.clone(*value.getDefiningOp(), mapping);
-  for (Operation &op : source->without_terminator())
-    builder.clone(op, mapping);
+  for (Operation &op : source->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(op))
+      mapping.map(index.getResult(),
+                  IndexOp::create(builder, op.getLoc(), builder.getIndexType(),
+                                  index.getDim()));
+    else
+      builder.clone(op, mapping);
+  }
   SmallVector<Value> yielded;
   for (Value value : source->getTerminator()->getOperands())
     yielded.push_back(mapping.lookupOrDefault(value));
@@ -68,6 +74,8 @@ static bool capturesOnlyConstants(linalg::LinalgOp structured) {
 }
 
 static bool startsFromZero(linalg::LinalgOp structured) {
+  if (structured.getNumDpsInits() != 1)
+    return false;
   auto fill = structured.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
   return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
 }
@@ -83,15 +91,17 @@ static bool isMappable(BlockOp block) {
       });
   if (!readsArguments)
     return false;
-  if (structured.getNumDpsInits() != 1 || structured.hasIndexSemantics() ||
-      !capturesOnlyConstants(structured) ||
+  if (!capturesOnlyConstants(structured) ||
       !llvm::all_of(structured.getIndexingMapsArray(),
                     [](AffineMap map) { return map.isProjectedPermutation(); }))
     return false;
-  Value init = structured.getDpsInits()[0];
+  SmallVector<Value> inits(structured.getDpsInits());
   if (startsFromZero(structured))
-    init = init.getDefiningOp<linalg::FillOp>().getOutputs()[0];
-  return init == block.getBody().front().getArguments().back();
+    inits[0] = inits[0].getDefiningOp<linalg::FillOp>().getOutputs()[0];
+  ValueRange yielded = block.getBody().front().getTerminator()->getOperands();
+  return llvm::equal(inits, block.getBody().front().getArguments().take_back(
+                                block.getOutputs().size())) &&
+         llvm::equal(yielded, structured->getResults());
 }
 
 namespace {
@@ -130,13 +140,21 @@ MicroKernelOp BlockMapper::createKernel() {
     inputs.push_back(block->getOperand(argument.getArgNumber()));
     maps.push_back(structured.getMatchingIndexingMap(operand));
   }
-  maps.push_back(
-      structured.getMatchingIndexingMap(structured.getDpsInitOperand(0)));
+  for (OpOperand &init : structured.getDpsInitsMutable())
+    maps.push_back(structured.getMatchingIndexingMap(&init));
   SmallVector<StringRef> iterators;
   for (utils::IteratorType iterator : structured.getIteratorTypesArray())
     iterators.push_back(utils::stringifyIteratorType(iterator));
 
-  bool isContraction = structured.getNumReductionLoops() > 0;
+  // Only contractions have a register tile.
+  bool isContraction = structured.getNumReductionLoops() > 0 &&
+                       structured.getNumDpsInits() == 1 &&
+                       multipliesAndAdds(*structured.getBlock());
+  MicroKernelKind kind = MicroKernelKind::Elementwise;
+  if (isContraction)
+    kind = MicroKernelKind::Contraction;
+  else if (structured.getNumReductionLoops() > 0)
+    kind = MicroKernelKind::Reduction;
   RegisterTileAttr registers = block.getRegistersAttr();
   model::RegisterTile tile =
       registers
@@ -144,10 +162,8 @@ MicroKernelOp BlockMapper::createKernel() {
                                 registers.getBroadcasts(), registers.getDepth()}
           : model::RegisterTile{1, 1, 1, 1};
   return MicroKernelOp::create(
-      builder, block.getLoc(), block.getResult().getType(),
-      isContraction ? MicroKernelKind::Contraction
-                    : MicroKernelKind::Elementwise,
-      inputs, block.getOutput(), builder.getAffineMapArrayAttr(maps),
+      builder, block.getLoc(), block.getResultTypes(), kind, inputs,
+      block.getOutputs(), builder.getAffineMapArrayAttr(maps),
       builder.getStrArrayAttr(iterators), block.getExtentsAttr(),
       target.getMicroKernel(tile), isContraction && startsFromZero(structured));
 }
@@ -225,8 +241,8 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
       AffineMap::getPermutationMap(sourceOrder, builder.getContext()),
       builder.getMultiDimIdentityMap(order.size())};
   auto copy = MicroKernelOp::create(
-      builder, loc, buffer.getType(), MicroKernelKind::Pack, source, buffer,
-      builder.getAffineMapArrayAttr(maps),
+      builder, loc, TypeRange(buffer.getType()), MicroKernelKind::Pack, source,
+      buffer, builder.getAffineMapArrayAttr(maps),
       builder.getStrArrayAttr(SmallVector<StringRef>(order.size(), "parallel")),
       builder.getArrayAttr(extents), kernel.getImplementationAttr(),
       /*overwrite=*/false);
@@ -235,7 +251,7 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   builder.setInsertionPointToStart(&body);
   YieldOp::create(builder, loc, body.getArgument(0));
 
-  kernel.getInputsMutable()[input].set(copy.getResult());
+  kernel.getInputsMutable()[input].set(copy.getResult(0));
   SmallVector<AffineMap> kernelMaps = kernel.getMaps();
   kernelMaps[input] =
       AffineMap::get(kernel.getNumDims(), 0, packedDims, builder.getContext());
@@ -281,7 +297,7 @@ void BlockMapper::map() {
     buildKernelBody(builder, structured, kernel.getBody());
   }
   packOperands(kernel);
-  block.getResult().replaceAllUsesWith(kernel.getResult());
+  block.getResults().replaceAllUsesWith(kernel.getResults());
   block.erase();
 }
 
@@ -292,7 +308,7 @@ static void dissolve(BlockOp block) {
        llvm::zip_equal(body.getArguments(), block->getOperands()))
     argument.replaceAllUsesWith(operand);
   Operation *yield = body.getTerminator();
-  block.getResult().replaceAllUsesWith(yield->getOperand(0));
+  block.getResults().replaceAllUsesWith(yield->getOperands());
   block->getBlock()->getOperations().splice(Block::iterator(block),
                                             body.getOperations(), body.begin(),
                                             Block::iterator(yield));

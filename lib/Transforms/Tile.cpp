@@ -435,7 +435,7 @@ Value TreeBuilder::buildBlock(
     if (!positions.empty())
       packed = builder.getDenseI64ArrayAttr(positions);
   }
-  auto block = BlockOp::create(builder, loc(), destination.getType(),
+  auto block = BlockOp::create(builder, loc(), TypeRange(destination.getType()),
                                problem.operators[op].name, inputs, destination,
                                extents, registers, packed);
   OpBuilder::InsertionGuard guard(builder);
@@ -445,7 +445,7 @@ Value TreeBuilder::buildBlock(
   builder.setInsertionPointToStart(&entry);
   Value result = body(builder, entry.getArguments());
   YieldOp::create(builder, loc(), result);
-  return block.getResult();
+  return block.getResult(0);
 }
 
 static Value createZeroFill(OpBuilder &builder, Location loc, Value tensor) {

@@ -110,6 +110,24 @@ func.func @micro_kernel(%a: memref<8x32xf32>, %b: memref<32x48xf32>, %c: memref<
 
 // -----
 
+func.func @index(%offset: index, %s: memref<8x48xf32>) {
+  chimera.micro_kernel elementwise ins(%offset : index) outs(%s : memref<8x48xf32>)
+      maps [affine_map<(m, l) -> ()>, affine_map<(m, l) -> (m, l)>]
+      iterators ["parallel", "parallel"] {
+  ^bb0(%first: index, %x: f32):
+    %zero = arith.constant 0.0 : f32
+    %row = chimera.index 0
+    %column = chimera.index 1
+    %last = arith.addi %row, %first : index
+    %keep = arith.cmpi ule, %column, %last : index
+    %y = arith.select %keep, %x, %zero : f32
+    chimera.yield %y : f32
+  }
+  return
+}
+
+// -----
+
 func.func @yield(%c: tensor<8x8xf32>) {
   %r = chimera.chain ins(%c : tensor<8x8xf32>) {
   ^bb0(%c0: tensor<8x8xf32>):

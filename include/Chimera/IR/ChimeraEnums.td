@@ -23,9 +23,11 @@ def Chimera_Verdict : I32EnumAttr<"Verdict", "What becomes of a chain",
 def Chimera_KindContraction : I32EnumAttrCase<"Contraction", 0, "contraction">;
 def Chimera_KindElementwise : I32EnumAttrCase<"Elementwise", 1, "elementwise">;
 def Chimera_KindPack : I32EnumAttrCase<"Pack", 2, "pack">;
+def Chimera_KindReduction : I32EnumAttrCase<"Reduction", 3, "reduction">;
 def Chimera_MicroKernelKind : I32EnumAttr<"MicroKernelKind",
     "What a micro kernel computes",
-    [Chimera_KindContraction, Chimera_KindElementwise, Chimera_KindPack]> {
+    [Chimera_KindContraction, Chimera_KindElementwise, Chimera_KindPack,
+     Chimera_KindReduction]> {
   let cppNamespace = "::chimera";
   let genSpecializedAttr = 0;
 }

@@ -76,11 +76,11 @@ def Chimera_ChainOp : Chimera_Op<"chain", [
 
 def Chimera_BlockOp : Chimera_Op<"block", [
     IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">,
-    DestinationStyleOpInterface, Pure]> {
+    AttrSizedOperandSegments, DestinationStyleOpInterface, Pure]> {
   let summary = "one operator on one tile of every loop";
   let description = [{
     The leaf of a chain's loop tree: one structured operation on tiles, with the
-    tiles it reads as `ins` and the tile it updates as `outs`. The string names
+    tiles it reads as `ins` and the tiles it updates as `outs`. The string names
     the operator it is a part of. `extents` lists, for every dimension of the
     operation inside, the extents that occur at run time: the tile, and what is
     left of it at an edge. `registers` is the schedule's register tile, `packed`
@@ -101,21 +101,21 @@ def Chimera_BlockOp : Chimera_Op<"block", [
   }];
   let arguments = (ins StrAttr:$operator_name,
                        Variadic<AnyType>:$inputs,
-                       AnyRankedTensor:$output,
+                       Variadic<AnyRankedTensor>:$outputs,
                        OptionalAttr<ArrayAttr>:$extents,
                        OptionalAttr<Chimera_RegisterTileAttr>:$registers,
                        OptionalAttr<DenseI64ArrayAttr>:$packed);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $operator_name (`ins` `(` $inputs^ `:` type($inputs) `)`)?
-    `outs` `(` $output `:` type($output) `)`
+    `outs` `(` $outputs `:` type($outputs) `)`
     (`extents` $extents^)? (`registers` $registers^)? (`packed` $packed^)?
-    attr-dict-with-keyword $body `->` type($result)
+    attr-dict-with-keyword $body `->` type($results)
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
-      return getOutputMutable();
+      return getOutputsMutable();
     }
     /// The structured operation inside.
     ::mlir::linalg::LinalgOp getStructuredOp();
@@ -129,15 +129,21 @@ def Chimera_BlockOp : Chimera_Op<"block", [
 
 def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     SingleBlockImplicitTerminator<"YieldOp">, IsolatedFromAbove,
-    DestinationStyleOpInterface,
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "what the innermost block computes, and how";
   let description = [{
     The replaceable micro kernel of the paper (section V-A): indexing maps,
     iterator types and a scalar body give its naive semantics, exactly those of
-    a `linalg.generic` with one output; `implementation` names the code that is
-    to replace it. A kernel without one, or one that its implementation does not
+    a `linalg.generic`; `implementation` names the code that is to replace it. A kernel without one, or one that its implementation does not
     cover, is lowered by its naive semantics.
+
+    Contractions and copies have one output. A reduction has several or one: each
+    combines what it holds with the elements along the reduced dimensions, or is
+    written element by element on the way, as the exponentials of a softmax are
+    while they are added up. Where an output is indexed by a reduced dimension,
+    the body sees the element that it held. The body knows its place in the
+    iteration space by `chimera.index`.
 
     A contraction marked `overwrite` starts from zero instead of from the
     contents of `outs`. `extents` promises nothing: it lists, per dimension, the
@@ -163,35 +169,70 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
   }];
   let arguments = (ins Chimera_MicroKernelKindAttr:$kind,
                        Variadic<AnyType>:$inputs,
-                       AnyTypeOf<[AnyRankedTensor, AnyMemRef]>:$output,
+                       Variadic<AnyTypeOf<[AnyRankedTensor, AnyMemRef]>>:$outputs,
                        AffineMapArrayAttr:$indexing_maps,
                        StrArrayAttr:$iterator_types,
                        OptionalAttr<ArrayAttr>:$extents,
                        OptionalAttr<Chimera_MicroKernelAttrInterface>:$implementation,
                        UnitAttr:$overwrite);
-  let results = (outs Optional<AnyRankedTensor>:$result);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $kind (`overwrite` $overwrite^)? (`ins` `(` $inputs^ `:` type($inputs) `)`)?
-    `outs` `(` $output `:` type($output) `)`
+    `outs` `(` $outputs `:` type($outputs) `)`
     `maps` $indexing_maps `iterators` $iterator_types
     (`extents` $extents^)? (`implementation` $implementation^)?
-    attr-dict-with-keyword $body (`->` type($result)^)?
+    attr-dict-with-keyword $body (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
-      return getOutputMutable();
+      return getOutputsMutable();
     }
     /// The indexing map of each operand, inputs first.
     ::llvm::SmallVector<::mlir::AffineMap> getMaps();
     unsigned getNumDims() { return getIteratorTypes().size(); }
     bool isReduction(unsigned dim);
+    /// The only output of a contraction or a copy.
+    ::mlir::Value getOutput() { return getOutputs().front(); }
     /// The extents listed for `dim`, in the order given; empty if none are.
     ::llvm::SmallVector<int64_t> getExtentsOf(unsigned dim);
-    /// True if the kernel reads what `outs` held before.
-    bool readsOutput();
+    /// True if the kernel reads what output number `index` held before.
+    bool readsOutput(unsigned index = 0);
   }];
   let hasRegionVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// IndexOp
+//===----------------------------------------------------------------------===//
+
+def Chimera_IndexOp : Chimera_Op<"index", [Pure, ParentOneOf<["MicroKernelOp"]>]> {
+  let summary = "where the body of a micro kernel is along a dimension";
+  let description = [{
+    The index of dimension `dim` of the iteration space, counted from the first
+    element of the kernel's operands. What `linalg.index` is to `linalg.generic`.
+
+    Example:
+
+    ```mlir
+    chimera.micro_kernel elementwise ins(%offset : index) outs(%s : memref<8x48xf32>)
+        maps [affine_map<(m, l) -> ()>, affine_map<(m, l) -> (m, l)>]
+        iterators ["parallel", "parallel"] {
+    ^bb0(%first: index, %x: f32):
+      %zero = arith.constant 0.0 : f32
+      %row = chimera.index 0
+      %column = chimera.index 1
+      %last = arith.addi %row, %first : index
+      %keep = arith.cmpi ule, %column, %last : index
+      %y = arith.select %keep, %x, %zero : f32
+      chimera.yield %y : f32
+    }
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$dim attr-dict";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

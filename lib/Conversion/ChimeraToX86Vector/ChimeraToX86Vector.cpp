@@ -54,16 +54,22 @@ static void emitNaive(OpBuilder &builder, MicroKernelOp op) {
     iterators.push_back(op.isReduction(dim) ? utils::IteratorType::reduction
                                             : utils::IteratorType::parallel);
   linalg::GenericOp::create(
-      builder, loc, op.getInputs(), op.getOutput(), op.getMaps(), iterators,
+      builder, loc, op.getInputs(), op.getOutputs(), op.getMaps(), iterators,
       [&](OpBuilder &body, Location, ValueRange arguments) {
         IRMapping mapping;
         Block &source = op.getBody().front();
         mapping.map(source.getArguments(), arguments);
-        for (Operation &nested : source.without_terminator())
-          body.clone(nested, mapping);
-        linalg::YieldOp::create(
-            body, loc,
-            mapping.lookupOrDefault(source.getTerminator()->getOperand(0)));
+        for (Operation &nested : source.without_terminator()) {
+          if (auto index = dyn_cast<IndexOp>(nested))
+            mapping.map(index.getResult(),
+                        linalg::IndexOp::create(body, loc, index.getDim()));
+          else
+            body.clone(nested, mapping);
+        }
+        SmallVector<Value> yielded;
+        for (Value value : source.getTerminator()->getOperands())
+          yielded.push_back(mapping.lookupOrDefault(value));
+        linalg::YieldOp::create(body, loc, yielded);
       });
 }
 
