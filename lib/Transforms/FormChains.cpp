@@ -50,9 +50,6 @@ enum class CommonLoop {
 /// What keeps `chain` with `numContractions` from being one, if anything.
 static MissedReason check(ChainOp chain, size_t numContractions,
                           CommonLoop wanted) {
-  for (Type type : chain->getOperandTypes())
-    if (!getElementTypeOrSelf(type).isF32())
-      return MissedReason::NotNormalized;
   FailureOr<ChainAnalysis> analysis = analyzeChain(chain, /*emitErrors=*/false);
   if (failed(analysis) || !isLowerable(*analysis) ||
       analysis->operators.size() != numContractions)
@@ -128,7 +125,8 @@ public:
 
 private:
   void formLoweredChains();
-  void formChains(ArrayRef<linalg::LinalgOp> candidates);
+  void formChains(SmallVector<linalg::LinalgOp> candidates);
+  void formAttention(SmallVectorImpl<linalg::LinalgOp> &candidates);
   bool formChainsOfRun(const ContractionRun &run, CommonLoop wanted);
   bool formChain(const ContractionRun &run, CommonLoop wanted);
   ContractionRun findLongestStart(ArrayRef<linalg::LinalgOp> run,
@@ -222,8 +220,25 @@ bool FormChainsPass::formChainsOfRun(const ContractionRun &run,
   return formed;
 }
 
+/// Forms the chains of two contractions with a softmax between them, and takes
+/// them out of `candidates`.
+void FormChainsPass::formAttention(
+    SmallVectorImpl<linalg::LinalgOp> &candidates) {
+  llvm::SetVector<linalg::LinalgOp> left(candidates.begin(), candidates.end());
+  for (linalg::LinalgOp second : llvm::to_vector(candidates)) {
+    linalg::LinalgOp first = findSoftmaxProducer(second);
+    if (!first || !left.contains(first) || !left.contains(second) ||
+        !formChain({first, second}, CommonLoop::Parallel))
+      continue;
+    left.remove(first);
+    left.remove(second);
+  }
+  candidates.assign(left.begin(), left.end());
+}
+
 /// Forms the chains among `candidates`, the supported contractions of a block.
-void FormChainsPass::formChains(ArrayRef<linalg::LinalgOp> candidates) {
+void FormChainsPass::formChains(SmallVector<linalg::LinalgOp> candidates) {
+  formAttention(candidates);
   SmallVector<ContractionRun> runs = findRuns(candidates);
   bool explain = getContext().getRemarkEngine() != nullptr;
   for (const ContractionRun &run : runs)
