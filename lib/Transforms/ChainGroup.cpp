@@ -58,6 +58,9 @@ StringRef chimera::getText(MissedReason reason) {
            "supported, lies between it and the next contraction";
   case MissedReason::NoCommonLoop:
     return "no loop that all could run in is common to it and its neighbours";
+  case MissedReason::NoSoftmax:
+    return "what is reduced along rows between it and its neighbour is no "
+           "softmax, or is needed elsewhere";
   case MissedReason::NotNormalized:
     return "the operations between it and its neighbours do not reduce to one "
            "elementwise operation on the result of each contraction";
@@ -200,15 +203,22 @@ static Operation *getUserBeside(Operation *op, Operation *user) {
 }
 
 /// Everything before `last` in its block, back to the start, that is used by
-/// the group only: contractions that are `allowed`, and what lies between.
+/// the group only: contractions that are `allowed`, and what lies between. With
+/// `softmaxTail`, the operations after `last`, also the parts of a softmax,
+/// which these may read. Latest first.
 static llvm::SetVector<Operation *>
 getCone(linalg::LinalgOp last, const llvm::SetVector<Operation *> &allowed,
-        bool hasSoftmax = false) {
+        std::optional<ArrayRef<Operation *>> softmaxTail = {}) {
   llvm::SetVector<Operation *> cone;
-  cone.insert(last);
-  for (Operation *op = last->getPrevNode(); op; op = op->getPrevNode()) {
+  ArrayRef<Operation *> tail = softmaxTail.value_or(ArrayRef<Operation *>());
+  Operation *end = tail.empty() ? last.getOperation() : tail.back();
+  for (Operation *op = end; op; op = op->getPrevNode()) {
+    if (op == last || llvm::is_contained(tail, op)) {
+      cone.insert(op);
+      continue;
+    }
     bool mayJoin = allowed.contains(op) || isBetween(op) ||
-                   (hasSoftmax && isPartOfSoftmax(op));
+                   (softmaxTail && isPartOfSoftmax(op));
     if (op->use_empty() || !mayJoin)
       continue;
     if (llvm::all_of(op->getUsers(), [&](Operation *user) {
@@ -324,7 +334,8 @@ SmallVector<Operation *> chimera::getGroup(const ContractionRun &run,
   llvm::SetVector<Operation *> contractions(run.begin(), run.end());
   bool hasSoftmax = run.size() == 2 && run[0] == findSoftmaxProducer(run[1]);
   llvm::SetVector<Operation *> cone =
-      getCone(run.back(), contractions, hasSoftmax);
+      hasSoftmax ? getCone(run.back(), contractions, tail)
+                 : getCone(run.back(), contractions);
   llvm::SetVector<Operation *> path;
   for (Operation *op : llvm::reverse(cone)) {
     bool readsPath = llvm::any_of(op->getOperands(), [&](Value operand) {

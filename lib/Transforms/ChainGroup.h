@@ -39,6 +39,7 @@ enum class MissedReason {
   UsedOutside,
   UnsupportedBetween,
   NoCommonLoop,
+  NoSoftmax,
   NotNormalized
 };
 

@@ -44,7 +44,9 @@ enum class CommonLoop {
   Parallel,
   /// Any loop. Vector-matrix products have no more than the loop that one
   /// produces and the next reduces.
-  Any
+  Any,
+  /// None: the chain has one contraction.
+  None
 };
 
 /// What keeps `chain` with `numContractions` from being one, if anything.
@@ -54,6 +56,8 @@ static MissedReason check(ChainOp chain, size_t numContractions,
   if (failed(analysis) || !isLowerable(*analysis) ||
       analysis->operators.size() != numContractions)
     return MissedReason::NotNormalized;
+  if (wanted == CommonLoop::None)
+    return MissedReason::None;
   const model::ChainProblem &problem = analysis->problem;
   for (model::LoopId loop = 0; loop < problem.loops.size(); ++loop)
     if (problem.isShared(loop) &&
@@ -127,15 +131,23 @@ private:
   void formLoweredChains();
   void formChains(SmallVector<linalg::LinalgOp> candidates);
   void formAttention(SmallVectorImpl<linalg::LinalgOp> &candidates);
+  void formLoneChains(ArrayRef<linalg::LinalgOp> candidates);
   bool formChainsOfRun(const ContractionRun &run, CommonLoop wanted);
   bool formChain(const ContractionRun &run, CommonLoop wanted);
+  MissedReason buildChain(const ContractionRun &run, CommonLoop wanted);
   ContractionRun findLongestStart(ArrayRef<linalg::LinalgOp> run,
                                   CommonLoop wanted);
   void note(ArrayRef<linalg::LinalgOp> run, MissedReason reason);
   void reportMissed();
 
-  /// The contractions that are in no chain, in the order they were looked at.
-  llvm::MapVector<Operation *, MissedReason> missed;
+  struct Missed {
+    Location loc;
+    MissedReason reason;
+  };
+  /// The contractions that are in no chain with others, in the order they were
+  /// looked at. Those that became a chain by themselves are gone.
+  llvm::MapVector<Operation *, Missed> missed;
+  llvm::SmallPtrSet<Operation *, 8> taken;
 };
 
 } // namespace
@@ -146,17 +158,19 @@ static remark::RemarkOpts named(StringRef name) {
 
 void FormChainsPass::note(ArrayRef<linalg::LinalgOp> run, MissedReason reason) {
   for (linalg::LinalgOp op : run)
-    missed[op] = reason;
+    missed.insert_or_assign(op, Missed{op->getLoc(), reason});
 }
 
 void FormChainsPass::reportMissed() {
-  for (auto [op, reason] : missed)
-    remark::missed(op->getLoc(), named("not-in-chain"))
-        << remark::add("not in a chain: {0}", getText(reason).str());
+  for (auto &[op, contraction] : missed)
+    remark::missed(contraction.loc, named("not-in-chain")) << remark::add(
+        "not in a chain: {0}", getText(contraction.reason).str());
 }
 
 /// Forms a chain of exactly `run`, with as much as possible of what follows it.
-bool FormChainsPass::formChain(const ContractionRun &run, CommonLoop wanted) {
+/// The reason says why there is none.
+MissedReason FormChainsPass::buildChain(const ContractionRun &run,
+                                        CommonLoop wanted) {
   SmallVector<Operation *> tail = getTail(run.back());
   MissedReason reason = MissedReason::None;
   for (size_t length = tail.size() + 1; length-- > 0;) {
@@ -164,15 +178,26 @@ bool FormChainsPass::formChain(const ContractionRun &run, CommonLoop wanted) {
     reason = attempt.build();
     if (reason != MissedReason::None)
       continue;
-    remark::passed(run.back()->getLoc(), named("chain"))
-        << remark::add("formed a chain of {0} contractions", run.size());
-    for (linalg::LinalgOp op : run)
-      missed.erase(op);
     attempt.commit();
-    return true;
+    break;
   }
-  note(run, reason);
-  return false;
+  return reason;
+}
+
+bool FormChainsPass::formChain(const ContractionRun &run, CommonLoop wanted) {
+  Location loc = run.back()->getLoc();
+  MissedReason reason = buildChain(run, wanted);
+  if (reason != MissedReason::None) {
+    note(run, reason);
+    return false;
+  }
+  remark::passed(loc, named("chain"))
+      << remark::add("formed a chain of {0} contractions", run.size());
+  for (linalg::LinalgOp op : run) {
+    missed.erase(op);
+    taken.insert(op);
+  }
+  return true;
 }
 
 /// The longest part of `run` that forms a chain and holds the first
@@ -227,9 +252,12 @@ void FormChainsPass::formAttention(
   llvm::SetVector<linalg::LinalgOp> left(candidates.begin(), candidates.end());
   for (linalg::LinalgOp second : llvm::to_vector(candidates)) {
     linalg::LinalgOp first = findSoftmaxProducer(second);
-    if (!first || !left.contains(first) || !left.contains(second) ||
-        !formChain({first, second}, CommonLoop::Parallel))
+    if (!first || !left.contains(first) || !left.contains(second))
       continue;
+    if (!formChain({first, second}, CommonLoop::Parallel)) {
+      note({first, second}, MissedReason::NoSoftmax);
+      continue;
+    }
     left.remove(first);
     left.remove(second);
   }
@@ -242,11 +270,20 @@ void FormChainsPass::formChains(SmallVector<linalg::LinalgOp> candidates) {
   SmallVector<ContractionRun> runs = findRuns(candidates);
   bool explain = getContext().getRemarkEngine() != nullptr;
   for (const ContractionRun &run : runs)
-    if (explain && run.size() == 1)
+    if (explain && run.size() == 1 && !missed.contains(run.front()))
       note(run, explainNeighbours(run.front()));
   for (const ContractionRun &run : runs)
     if (run.size() > 1 && !formChainsOfRun(run, CommonLoop::Parallel))
       formChainsOfRun(run, CommonLoop::Any);
+  formLoneChains(candidates);
+}
+
+/// Makes a chain of its own of each of `candidates` that is in none, so that it
+/// is planned and runs through the same kernels.
+void FormChainsPass::formLoneChains(ArrayRef<linalg::LinalgOp> candidates) {
+  for (linalg::LinalgOp op : candidates)
+    if (!taken.contains(op))
+      buildChain({op}, CommonLoop::None);
 }
 
 void FormChainsPass::runOnOperation() {
@@ -265,6 +302,7 @@ void FormChainsPass::runOnOperation() {
 
 void FormChainsPass::formLoweredChains() {
   missed.clear();
+  taken.clear();
   llvm::MapVector<Block *, SmallVector<linalg::LinalgOp>> candidates;
   getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<ChainOp, BlockOp, MicroKernelOp>(op))

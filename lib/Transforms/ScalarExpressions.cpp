@@ -8,11 +8,15 @@
 
 #include "ScalarExpressions.h"
 
+#include "NormalizeChain.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace chimera;
@@ -383,6 +387,9 @@ std::optional<ExprId> ExprReader::read(Value value, ArrayRef<PointDim> dims) {
       return std::nullopt;
     return pool.number(number);
   }
+  // A reshape is left only where it can be made outside the chain.
+  if (isReshape(definition))
+    return pool.tensor(value, dims);
   auto generic = dyn_cast<linalg::GenericOp>(definition);
   if (!generic)
     return std::nullopt;
@@ -418,9 +425,11 @@ static bool isNeutral(const ExprPool &pool, StringRef combiner, ExprId init) {
   if (expr.kind != Expr::Kind::Number)
     return false;
   if (std::optional<double> value = pool.getNumber(init)) {
+    if (combiner == "arith.addf")
+      return *value == 0;
     // Whole rows below the least finite number come out the same.
-    bool isLeast = *value <= -3.4e38;
-    return combiner == "arith.addf" ? *value == 0 : isLeast;
+    bool isIgnored = combiner == "arith.maxnumf" && std::isnan(*value);
+    return isIgnored || *value <= -3.4e38;
   }
   auto value = dyn_cast<IntegerAttr>(expr.attribute);
   return value && ((combiner == "arith.andi" && value.getValue().isAllOnes()) ||

@@ -1,7 +1,8 @@
 // What is not supported is left alone, with the reason, and still compiles and
-// runs.
+// runs. A contraction that is supported, but whose neighbours are not, makes a
+// chain by itself.
 
-// RUN: chimera-opt %s --chimera-planning-pipeline=target=zen5 --remarks-filter=chimera \
+// RUN: chimera-opt %s --chimera-planning-pipeline=target=zen5 --remarks-filter-missed=chimera \
 // RUN:   --verify-diagnostics | FileCheck %s --implicit-check-not=chimera.chain
 // RUN: chimera-opt %s --chimera-pipeline=target=zen5 | FileCheck %s --check-prefix=LLVM
 // RUN: chimera-run %s '--entry=*' --fuse=always | FileCheck %s --check-prefix=RUNS
@@ -10,16 +11,30 @@
 // CHECK: func.func @f64(
 // CHECK: func.func @i32(
 // CHECK: func.func @mixed(
+// CHECK: chimera.chain
 // CHECK: func.func @zero(
 // CHECK: func.func @no_reduction(
+// CHECK: chimera.chain
 // CHECK: func.func @dot(
+// CHECK: chimera.chain
 // CHECK: func.func @convolutions(
 // CHECK: func.func @index(
+// CHECK: chimera.chain
+// CHECK: chimera.chain
 // CHECK: func.func @not_projected(
+// CHECK: chimera.chain
 // CHECK: func.func @gram(
+// CHECK: chimera.chain
+// CHECK: chimera.chain
 // CHECK: func.func @returned(
+// CHECK: chimera.chain
+// CHECK: chimera.chain
 // CHECK: func.func @call_between(
+// CHECK: chimera.chain
+// CHECK: chimera.chain
 // CHECK: func.func @split_by_if(
+// CHECK: chimera.chain
+// CHECK: chimera.chain
 // LLVM: llvm.func @bf16(
 
 // RUNS: passed bf16

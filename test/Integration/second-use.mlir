@@ -4,14 +4,18 @@
 // RUN: chimera-run %s '--entry=*' --json=- --fuse=auto | FileCheck %s
 
 // CHECK: "functions": [
-// CHECK: "chains": [],
-// CHECK-NEXT: "entry": "returned"
+// CHECK: "operators": 1,
+// CHECK: "operators": 1,
+// CHECK: "entry": "returned"
 // CHECK: "passed": true
-// CHECK: "chains": [],
-// CHECK-NEXT: "entry": "read_twice"
+// CHECK: "operators": 1,
+// CHECK: "operators": 1,
+// CHECK: "operators": 1,
+// CHECK: "entry": "read_twice"
 // CHECK: "passed": true
-// CHECK: "chains": [],
-// CHECK-NEXT: "entry": "residual"
+// CHECK: "operators": 1,
+// CHECK: "operators": 1,
+// CHECK: "entry": "residual"
 // CHECK: "passed": true
 // ALWAYS: "operators": 2,
 // ALWAYS: "verdict": "fused"

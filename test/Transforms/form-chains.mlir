@@ -890,3 +890,44 @@ func.func @shared_intermediate(%a: tensor<6x8xf32>, %b: tensor<8x5xf32>, %d: ten
 // CHECK:         %[[G:[a-z0-9_]+]] = linalg.generic {{.+}} "reduction"]} ins(%[[C]], %{{.+}} :
 // CHECK:         %[[E:[a-z0-9_]+]] = linalg.generic {{.+}} ins(%[[D]], %[[G]] :
 // CHECK:         linalg.generic {{.+}} "reduction"]} ins(%[[E]], %{{.+}} :
+
+// -----
+
+// Contractions that join no other, as the projections of a layer: each is a
+// chain, with the bias and what is done to its result, and weights that arrive
+// transposed. The second reads a row (M = 1).
+
+#id = affine_map<(m, n) -> (m, n)>
+#row = affine_map<(m, n) -> (n)>
+func.func @lone(%x: tensor<6x8xf32>, %w: tensor<5x8xf32>, %bias: tensor<5xf32>, %q: tensor<1x8xf32>) -> (tensor<6x5xf32>, tensor<1x5xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x5xf32>
+  %wt = linalg.transpose ins(%w : tensor<5x8xf32>) outs(%0 : tensor<8x5xf32>) permutation = [1, 0]
+  %1 = tensor.empty() : tensor<6x5xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %3 = linalg.matmul ins(%x, %wt : tensor<6x8xf32>, tensor<8x5xf32>) outs(%2 : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %4 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%3, %bias : tensor<6x5xf32>, tensor<5xf32>) outs(%1 : tensor<6x5xf32>) {
+  ^bb0(%in: f32, %b: f32, %out: f32):
+    %sum = arith.addf %in, %b : f32
+    linalg.yield %sum : f32
+  } -> tensor<6x5xf32>
+  %5 = tensor.empty() : tensor<1x5xf32>
+  %6 = linalg.fill ins(%zero : f32) outs(%5 : tensor<1x5xf32>) -> tensor<1x5xf32>
+  %7 = linalg.matmul ins(%q, %wt : tensor<1x8xf32>, tensor<8x5xf32>) outs(%6 : tensor<1x5xf32>) -> tensor<1x5xf32>
+  return %4, %7 : tensor<6x5xf32>, tensor<1x5xf32>
+}
+
+// CHECK-DAG:   #[[$W:.+]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-DAG:   #[[$WROW:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @lone(
+// CHECK-SAME:    %[[X:[a-z0-9_]+]]: {{.+}}, %[[WT:[a-z0-9_]+]]: {{.+}}, %[[B:[a-z0-9_]+]]: {{.+}}, %[[Q:[a-z0-9_]+]]: tensor<1x8xf32>
+// CHECK:       %[[FIRST:[a-z0-9_]+]] = chimera.chain ins(%[[X]], %[[WT]], %[[B]] :
+// CHECK:         linalg.generic {indexing_maps = [#{{.+}}, #[[$W]], #{{.+}}], {{.+}} "reduction"]}
+// CHECK:         linalg.generic {{.+}} ["parallel", "parallel"]
+// CHECK:         chimera.yield
+// CHECK:       %[[ROW:[a-z0-9_]+]] = tensor.collapse_shape %[[Q]]
+// CHECK:       %[[SECOND:[a-z0-9_]+]] = chimera.chain ins(%[[ROW]], %[[WT]] :
+// CHECK:         linalg.generic {indexing_maps = [#{{.+}}, #[[$WROW]], #{{.+}}], {{.+}} "reduction"]}
+// CHECK:       %[[RESULT:[a-z0-9_]+]] = tensor.expand_shape %[[SECOND]]
+// CHECK:       return %[[FIRST]], %[[RESULT]]

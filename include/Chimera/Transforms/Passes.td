@@ -26,8 +26,11 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
     become indexing maps; reshapes move to the outside; an accumulator that is
     not zero becomes an elementwise addition.
 
-    Contractions that are not taken stay as they are, and each gets a missed
-    remark (category `chimera`) with the reason: `--remarks-filter=chimera`.
+    A contraction that joins no other makes a chain of its own, so that it is
+    planned and runs through the same micro kernels; chains of several are formed
+    first. It gets a missed remark (category `chimera`) that says what keeps it
+    alone: `--remarks-filter=chimera`. So does a contraction that is no part of
+    any chain, because of its form, shape or number type; it stays as it is.
 
     Example: see `test/Transforms/form-chains.mlir`. For
 
