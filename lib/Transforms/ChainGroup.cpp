@@ -318,6 +318,8 @@ linalg::LinalgOp chimera::findSoftmaxProducer(linalg::LinalgOp op) {
       goTo(seen[i]);
     }
   }
+  if (!hasReduction)
+    return {};
   // Of several, the one that reductions read is wanted.
   SmallVector<linalg::LinalgOp> producers;
   for (Operation *producer : found) {
@@ -325,8 +327,7 @@ linalg::LinalgOp chimera::findSoftmaxProducer(linalg::LinalgOp op) {
     if (llvm::any_of(after, isPartOfSoftmax))
       producers.push_back(cast<linalg::LinalgOp>(producer));
   }
-  return hasReduction && producers.size() == 1 ? producers[0]
-                                               : linalg::LinalgOp();
+  return producers.size() == 1 ? producers[0] : linalg::LinalgOp();
 }
 
 SmallVector<Operation *> chimera::getGroup(const ContractionRun &run,
