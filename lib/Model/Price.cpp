@@ -588,6 +588,19 @@ Pricer::conflictCost(const Operator &op, ArrayRef<int64_t> tiles,
 // The price
 //===----------------------------------------------------------------------===//
 
+/// A softmax goes over the scores twice, for the maximum and for the
+/// exponentials; the evaluation counts one pass of an epilogue.
+int64_t Pricer::softmaxBytes(const Schedule &schedule, unsigned level) const {
+  int64_t bytes = 0;
+  for (const Operator &reader : problem.operators)
+    for (const Access &input : reader.inputs)
+      if (reader.rescaledBy && input.hasLoop(*reader.rescaledBy) &&
+          problem.tensors[input].role == Role::Intermediate &&
+          level > schedule.homeOf(input))
+        bytes += 2 * problem.sizeOf(input) * problem.tensors[input].heldBytes();
+  return bytes;
+}
+
 Plan Pricer::price(const Schedule &schedule) const {
   Plan plan;
   plan.schedule = schedule;
@@ -613,7 +626,7 @@ Plan Pricer::price(const Schedule &schedule) const {
       cost.writtenBytes += traffic.writeBytes;
     cost.liveBytes = evaluation.liveBytes;
     cost.capacityBytes = capacityAt(schedule, index);
-    int64_t bytes = cost.bytes;
+    int64_t bytes = cost.bytes + softmaxBytes(schedule, index);
     for (auto [op, work] : zip(problem.operators, works)) {
       const Access *operand = vectorOperand(op);
       if (index != innermost || !operand)
