@@ -285,8 +285,10 @@ Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
 
 void Solver::searchOuter(const Schedule &schedule, unsigned level,
                          unsigned parallelLevel, const Order &parallel) {
-  if (problem.operators.size() > 1)
+  if (problem.operators.size() > 1) {
     searchParted(schedule, level);
+    searchBands(schedule, level);
+  }
   Schedule hopeful = withSmallestIntermediates(schedule);
   if (evaluateAt(hopeful, level).liveBytes <=
       pricer.capacityAt(schedule, level))

@@ -35,7 +35,7 @@ public:
 
   /// Notes what has to hold for `value` to be more than minus infinity.
   void visit(Value value);
-  SmallVector<Band> bands;
+  SmallVector<model::Band> bands;
 
 private:
   void visitCondition(Value condition, bool isWanted);
@@ -99,7 +99,7 @@ void BandFinder::addLimit(const IndexSum &sum) {
   if (!up || !down)
     return;
   // up - down + constant >= 0, whichever of them is the column.
-  Band below, above;
+  model::Band below, above;
   below.column = loops[*up];
   below.row = loops[*down];
   below.least = -sum.constant;
@@ -175,8 +175,8 @@ void BandFinder::visit(Value value) {
   }
 }
 
-SmallVector<Band> chimera::findBands(linalg::GenericOp op,
-                                     ArrayRef<model::LoopId> loops) {
+SmallVector<model::Band> chimera::findBands(linalg::GenericOp op,
+                                            ArrayRef<model::LoopId> loops) {
   BandFinder finder(op, loops);
   finder.visit(op.getBlock()->getTerminator()->getOperand(0));
   return finder.bands;

@@ -19,20 +19,11 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
-#include <optional>
-
 namespace chimera {
-
-/// All scores are minus infinity but those with
-/// row + least <= column < row + most.
-struct Band {
-  model::LoopId row = 0, column = 0;
-  std::optional<int64_t> least, most;
-};
 
 /// The bands that the masks in the body of `op` leave; every one of them holds.
 /// `loops` is the loop of each of its dimensions.
-llvm::SmallVector<Band> findBands(mlir::linalg::GenericOp op,
+llvm::SmallVector<model::Band> findBands(mlir::linalg::GenericOp op,
                                   llvm::ArrayRef<model::LoopId> loops);
 
 } // namespace chimera

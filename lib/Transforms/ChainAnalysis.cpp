@@ -8,6 +8,7 @@
 
 #include "Chimera/Transforms/ChainAnalysis.h"
 
+#include "Bands.h"
 #include "ChainReaders.h"
 #include "Softmax.h"
 
@@ -116,6 +117,7 @@ private:
   LogicalResult addContraction(linalg::LinalgOp op);
   LogicalResult addEpilogue(linalg::GenericOp op);
   LogicalResult addSoftmax(Softmax softmax);
+  void addBands(ChainOperator op);
   LogicalResult addStates(unsigned index, model::Operator &op);
   bool isPartOfSoftmax(Operation *op) const;
   void unifyLoops();
@@ -404,6 +406,15 @@ model::TensorId ChainReader::addTensor(unsigned op, Value value) {
   return result.problem.tensors.size() - 1;
 }
 
+/// What the masks on a score leave of its rows.
+void ChainReader::addBands(ChainOperator op) {
+  SmallVector<unsigned> reduced;
+  op.maximum.getReductionDims(reduced);
+  for (const model::Band &band : findBands(op.epilogue, op.epilogueLoops))
+    if (band.column == op.epilogueLoops[reduced[0]])
+      result.problem.bands.push_back(band);
+}
+
 /// The reader of a softmax keeps maximum and sum of the rows, and rescales its
 /// output by them.
 LogicalResult ChainReader::addStates(unsigned index, model::Operator &op) {
@@ -483,6 +494,8 @@ LogicalResult ChainReader::describeOperators() {
               use(op.epilogue.getMatchingIndexingMap(input).compose(outputMap),
                   input->get()));
     }
+    if (op.exponential && op.epilogue)
+      addBands(op);
     if (op.exponential) {
       description.hasEpilogue = true;
       description.epilogueCost +=

@@ -18,8 +18,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Bands.h"
-
 #include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/ChainAnalysis.h"
 #include "Chimera/Transforms/Passes.h"
@@ -69,9 +67,6 @@ public:
         tree(model::buildLoopTree(problem, schedule,
                                   schedule.levels.size() - 1)) {
     separateCrossing(tree);
-    for (const ChainOperator &op : analysis.operators)
-      if (op.exponential && op.epilogue)
-        bands.append(findBands(op.epilogue, op.epilogueLoops));
     dims.resize(problem.tensors.size());
     auto read = [&](const model::Access &access) {
       dims[access].clear();
@@ -191,8 +186,6 @@ private:
   model::LoopNest tree;
   /// Per tensor: the loops of its dimensions.
   std::vector<SmallVector<model::LoopId, 4>> dims;
-  /// What masks leave of the scores.
-  SmallVector<Band> bands;
 };
 
 } // namespace
@@ -360,7 +353,7 @@ std::pair<Value, Value> TreeBuilder::getBounds(const model::LoopNest &nest,
     MLIRContext *context = builder.getContext();
     AffineExpr row, rows, column, limit;
     bindSymbols(context, row, rows, column, limit);
-    for (const Band &band : bands) {
+    for (const model::Band &band : problem.bands) {
       if (band.column != loop.loop)
         continue;
       // Columns from row + least to row + most count, for some row in the tile.
