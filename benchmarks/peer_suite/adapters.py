@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from . import onnx_files
 from .cases import Case, align
 
 
@@ -94,21 +95,16 @@ def memref(array: np.ndarray):
 class OnnxRuntime(Adapter):
     about = "all graph optimisations, arguments bound"
     prepares_weights = True
-    # The first spells attention out; the other has an operator for it.
-    opsets = {"spelled out": 18, "Attention operator": 23}
 
     def variants(self, case):
-        labels = self.opsets if case.attends else ["spelled out"]
-        return {label: lambda label=label: self.prepare(case, label)
-                for label in labels}
+        return {spelling: lambda spelling=spelling: self.prepare(case, spelling)
+                for spelling in onnx_files.SPELLINGS[:None if case.attends else 1]}
 
-    def prepare(self, case: Case, label: str) -> Ready:
+    def prepare(self, case: Case, spelling: str) -> Ready:
         import onnxruntime
-        path = self.file(case, f".opset{self.opsets[label]}.onnx")
+        path = self.file(case, f".{spelling.replace(' ', '-')}.onnx")
         if not path.exists():
-            from . import torch_peers
-            torch_peers.export_onnx(case, path, self.opsets[label],
-                                    fused=label != "spelled out")
+            onnx_files.make(case, spelling, path)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.setting.threads
         options.inter_op_num_threads = 1

@@ -180,6 +180,8 @@ class TorchOps:
     def attention(self, q, k, v, scale=None, causal=False, mask=None):
         grouped = bool(q.shape[-3] != k.shape[-3])
         if self.fused:
+            if k.stride(-1) != 1:
+                k = k.contiguous()  # The fast kernel takes it only so.
             flat = q.dim() == 3
             if flat:
                 q, k, v = (x.unsqueeze(0) for x in (q, k, v))

@@ -87,11 +87,17 @@ class Table:
 
     def __init__(self, group: str, threads: int, peers: list[str]):
         self.group, self.threads = group, threads
-        self.peers = [peer for peer in peers if peer != "chimera"]
+        self.candidates = [peer for peer in peers if peer != "chimera"]
         self.rows: dict[str, dict[str, Outcome]] = {}
 
     def add(self, case: str, outcomes: dict[str, Outcome]) -> None:
         self.rows[case] = outcomes
+
+    @property
+    def peers(self) -> list[str]:
+        """Those that any case is for."""
+        return [peer for peer in self.candidates
+                if any(peer in outcomes for outcomes in self.rows.values())]
 
     def best(self, case: str) -> str | None:
         measured = [peer for peer in self.peers if self.usable(case, peer)]

@@ -3,8 +3,6 @@
 Nothing of torch is imported before it is needed: every worker reads this file.
 """
 
-import pathlib
-
 from .adapters import Adapter, Ready
 from .cases import Case
 from .ops import TorchOps
@@ -35,14 +33,6 @@ def make_module(case: Case, fused: bool):
     inputs = [tensor for argument, tensor in zip(case.arguments, tensors)
               if not argument.constant]
     return Module(tensors).eval(), inputs
-
-
-def export_onnx(case: Case, path: pathlib.Path, opset: int, fused: bool) -> None:
-    import torch
-    module, inputs = make_module(case, fused)
-    with torch.no_grad():
-        torch.onnx.export(module, tuple(inputs), str(path), dynamo=True,
-                          opset_version=opset, external_data=False, verbose=False)
 
 
 class Torch(Adapter):

@@ -21,7 +21,7 @@ import numpy as np
 from .cases import Case
 from .ops import NumpyOps
 
-ROUNDS = 5
+ROUNDS = 10
 LEAST_CALLS_PER_ROUND = 1
 # To import, to compile all variants of a case, to run a slice.
 PATIENCE = 900
