@@ -6,6 +6,7 @@ JSON each. What libraries print goes to standard error.
 
 import contextlib
 import json
+import math
 import os
 import pathlib
 import sys
@@ -16,37 +17,37 @@ import numpy as np
 
 from . import adapters, cases
 
-# A variant is chosen by this much time and at least so many calls.
-TRIAL_SECONDS, TRIAL_CALLS = 0.1, 3
+# A variant is chosen by what it does in this time, if it is not far from the best.
+TRIAL_SECONDS, HOPELESS = 0.1, 4
+# After a pause caches and threads are cold: a call as long as this hardly feels it.
+LONG_CALL, WARM_UP_SECONDS = 0.05, 2e-3
 # More samples than this say nothing new.
 MOST_CALLS = 2000
 
 
-def timed_calls(call, seconds: float, least: int, urgent: bool) -> list[float]:
+def timed(call) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def timed_calls(call, seconds: float, urgent: bool) -> list[float]:
     """Times after a warm-up, with other work on this machine held back if asked."""
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     if urgent:
         set_priority(-20)
-    warm_up(call)
-    times, start = [], time.perf_counter()
-    while len(times) < MOST_CALLS:
-        begin = time.perf_counter()
-        call()
-        end = time.perf_counter()
-        times.append(end - begin)
-        if len(times) >= least and end - start > seconds:
-            break
+    first = timed(call)
+    times = [first] if first > LONG_CALL else []
+    warm = first
+    while warm < WARM_UP_SECONDS:
+        warm += timed(call)
+    spent = sum(times)
+    while not times or (spent < seconds and len(times) < MOST_CALLS):
+        times.append(timed(call))
+        spent += times[-1]
     if urgent:
         set_priority(usual)
     return times
-
-
-def warm_up(call) -> None:
-    """Once after a pause, and on for a moment if calls are short."""
-    start = time.perf_counter()
-    call()
-    while time.perf_counter() - start < 2e-3:
-        call()
 
 
 def set_priority(nice: int) -> None:
@@ -75,30 +76,34 @@ class Worker:
         expected = np.load(reference)
         variants = self.adapter.variants(self.cases[case])
         for label, make in variants.items():
+            best = chosen["time"] if chosen else math.inf
             try:
-                trial = self.try_variant(make, expected, self.cases[case].tolerance)
+                trial = self.try_variant(make, self.cases[case], expected, best)
             except Exception as error:  # Whatever a library throws.
                 traceback.print_exc()
                 failures.append(f"{label}: {error}".removeprefix(": "))
                 continue
-            if not chosen or trial["time"] < chosen["time"]:
+            if trial and trial["time"] < best:
                 chosen = trial | {"variant": label if len(variants) > 1 else ""}
         if not chosen:
             return {"failed": "; ".join(failures)} if failures else {}
         self.ready = chosen.pop("ready")
         return chosen | {"notes": failures}
 
-    def try_variant(self, make, expected: np.ndarray, tolerance: float) -> dict:
+    def try_variant(self, make, case: cases.Case, expected, best: float) -> dict | None:
+        """None if it is much slower than `best`, which other variants reach."""
         ready = make()
-        ready.call()
+        first = timed(ready.call)
         error = error_of(ready.result(), expected)
-        if not error <= tolerance:
+        if not error <= case.tolerance:
             raise RuntimeError(f"wrong result: error {error:.1e}")
-        times = timed_calls(ready.call, TRIAL_SECONDS, TRIAL_CALLS, self.urgent)
+        if first > 1 and first > HOPELESS * best:
+            return None
+        times = timed_calls(ready.call, TRIAL_SECONDS, self.urgent)
         return {"ready": ready, "error": error, "time": float(np.median(times))}
 
-    def measure(self, seconds: float, least: int) -> dict:
-        return {"times": timed_calls(self.ready.call, seconds, least, self.urgent)}
+    def measure(self, seconds: float) -> dict:
+        return {"times": timed_calls(self.ready.call, seconds, self.urgent)}
 
     def forget(self) -> dict:
         self.ready = None
