@@ -52,6 +52,19 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   func.addPass(createSchedulePass(schedule));
 }
 
+/// Loops and blocks for what lies outside chains. What is the same twice is
+/// made once between the steps.
+static void tileOthers(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createFuseOthersPass());
+  pm.addPass(createCSEPass());
+  TileOthersPassOptions tile;
+  tile.target = options.target;
+  tile.threads = options.threads;
+  pm.addNestedPass<func::FuncOp>(createTileOthersPass(tile));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
 /// True if a micro kernel works on `buffer` or on part of it.
 static bool isUsedByMicroKernel(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
@@ -137,6 +150,7 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  tileOthers(pm, options);
   MapMicroKernelsPassOptions map;
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));

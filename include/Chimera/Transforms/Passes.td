@@ -138,6 +138,64 @@ def TilePass : Pass<"chimera-tile"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def FuseOthersPass : Pass<"chimera-fuse-others"> {
+  let summary = "Make few operations of many outside chains";
+  let description = [{
+    Brings what no chain holds, such as norms, softmax, transposes and masks,
+    into few operations that vectors can run along. Named operations,
+    `linalg.softmax`, arithmetic on tensors and `tensor.concat` become
+    `linalg.generic`; unit dimensions go; an elementwise operation moves into
+    those that read it, if there is only one, or if computing it again is cheaper
+    than to store it. What is to be read along another dimension than the rest
+    is transposed by an operation of its own. Contractions, convolutions,
+    pooling and dynamic shapes are left alone.
+
+    Example: see `test/Transforms/fuse-others.mlir`. In
+
+    ```mlir
+    %e = linalg.exp ins(%x : tensor<4x8xf32>) outs(%0 : tensor<4x8xf32>) -> tensor<4x8xf32>
+    %s = linalg.reduce { arith.addf } ins(%e : tensor<4x8xf32>) outs(%acc : tensor<4xf32>) dimensions = [1]
+    ```
+
+    the exponential moves into the body of the sum.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def TileOthersPass : Pass<"chimera-tile-others"> {
+  let summary = "Generate loops and blocks for what lies outside chains";
+  let description = [{
+    Gives elementwise operations, reductions, transposes and fills on static
+    tensors the form that `chimera-tile` gives the operators of a chain: loops
+    over groups of rows, in them a `chimera.block` for each operation.
+    Operations that read each other's rows, such as the sums and the scaling of
+    a norm, share their loops, so that the rows stay close to the core. A group
+    of rows fills the innermost memory level of the target; the loops are an
+    `scf.forall` if there is work for several threads, else `scf.for`, or none.
+
+    Each group gets a passed remark (category `chimera`), and each operation
+    that is left to plain loops a missed one with the reason. Contractions and
+    convolutions are left without a word.
+
+    Example: `chimera-opt --chimera-fuse-others --chimera-tile-others=target=zen5`,
+    see `test/Transforms/tile-others.mlir`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine to cut tasks for: a name, host, dlti, or a file "
+           "(machine.mlir)">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Threads that will run the code; 0 means one per core of the target">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def MapMicroKernelsPass : Pass<"chimera-map-micro-kernels"> {
   let summary = "Turn blocks into micro kernels and stage their operands";
   let description = [{
