@@ -1,13 +1,13 @@
-#===- feed_forward.py - Random feed-forward layers --------------------------===#
+#===- feed_forward.py - Random feed-forward layers -------------------------===#
 #
 # Part of the Chimera project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===------------------------------------------------------------------------===#
-"""Feed-forward layers of sizes 1 to 200: linear, activation, linear; gated ones;
-token mixers; with norms before and residuals after. Weights are stored either
-way round."""
+"""Feed-forward layers of sizes 1 to 200: linear, activation, linear; gated
+ones; token mixers; with norms before and residuals after. Weights are stored
+either way round."""
 
 from fuzz_programs.layers import Layers
 

@@ -200,8 +200,9 @@ class Layers(Program):
         names = ", ".join(v.name for v in values)
         types = ", ".join(self.type_of(v) for v in values)
         element = values[0].element
-        return self.emit(f"tensor.concat dim({position}) {names} : ({types}) -> "
-                         f"{self.type(dims, element)}", dims, element)
+        return self.emit(
+            f"tensor.concat dim({position}) {names} : ({types}) -> "
+            f"{self.type(dims, element)}", dims, element)
 
     def keep(self, dims, reduced):
         """`dims` with one element along `reduced`."""
@@ -303,10 +304,11 @@ class Layers(Program):
 
     def gelu_tanh(self, body, x):
         cube = self.cube(body, x)
-        value = body.op(f"arith.mulf {cube}, {self.number(body, 0.044715)} : f32")
+        factor = self.number(body, 0.044715)
+        value = body.op(f"arith.mulf {cube}, {factor} : f32")
         value = body.op(f"arith.addf {x}, {value} : f32")
-        value = body.op(
-            f"arith.mulf {value}, {self.number(body, 0.7978845608028654)} : f32")
+        factor = self.number(body, 0.7978845608028654)
+        value = body.op(f"arith.mulf {value}, {factor} : f32")
         value = body.op(f"math.tanh {value} : f32")
         value = body.op(f"arith.addf {value}, {self.constant(1)} : f32")
         half = body.op(f"arith.mulf {x}, {self.constant(0.5)} : f32")

@@ -243,8 +243,9 @@ class Program:
                 f"outs{self.operands(outputs)} {{\n"
                 f"    ^bb0({block}):\n")
         text += "".join(f"      {line}\n" for line in lines)
-        yielded = ", ".join(v.element for v in outputs)
-        text += f"      linalg.yield {', '.join(results)} : {yielded}\n    }} -> "
+        yielded = f"{', '.join(results)} : " + ", ".join(
+            v.element for v in outputs)
+        text += f"      linalg.yield {yielded}\n    }} -> "
         types = [self.type_of(v) for v in outputs]
         if len(outputs) == 1:
             return [self.emit(text + types[0], outputs[0].dims,
@@ -331,7 +332,7 @@ class Program:
         if value.dims == dims:
             return value
         type = self.type(dims, value.element)
-        before = f"{value.name}"
+        before = value.name
         groups = self.group(dims, value.dims)
         if groups is not None:
             return self.emit(f"tensor.collapse_shape {before} {groups} : "

@@ -431,8 +431,8 @@ class Scores(Softmax):
 
         def write(body, names, negated):
             divisor = self.constant(width, element)
-            chunks = [body.op(f"arith.divsi {body.index(d, element)}, {divisor} "
-                              f": {element}") for d in "sl"]
+            chunks = [body.op(f"arith.divsi {body.index(d, element)}, "
+                              f"{divisor} : {element}") for d in "sl"]
             return self.compare(body, "eq", *chunks, element, negated)
 
         return Condition(
