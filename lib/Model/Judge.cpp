@@ -90,6 +90,7 @@ private:
   TensorId mapTensor(TensorId tensor);
   void setRole(TensorId tensor, Tensor &copy) const;
   bool readsInside(const Operator &op) const;
+  std::optional<LoopId> rowOf(unsigned index) const;
 
   const ChainProblem &problem;
   ChainStructure structure;
@@ -152,6 +153,16 @@ bool Isolator::readsInside(const Operator &op) const {
   });
 }
 
+/// The loop along which what `index` makes has to be complete before its
+/// reader, which is outside, sees any of it: nobody corrects it there.
+std::optional<LoopId> Isolator::rowOf(unsigned index) const {
+  for (const auto &[reader, op] : enumerate(problem.operators))
+    if (op.rescaledBy && !group.has(reader) &&
+        is_contained(op.inputs, problem.operators[index].output.tensor))
+      return op.rescaledBy;
+  return std::nullopt;
+}
+
 ChainProblem Isolator::run() {
   for (unsigned index = group.first; index <= group.last; ++index) {
     Operator copy = problem.operators[index];
@@ -160,6 +171,8 @@ ChainProblem Isolator::run() {
       copy.states.clear();
       copy.rescaledBy.reset();
     }
+    if (std::optional<LoopId> row = rowOf(index))
+      copy.completes.push_back(*row);
     for (LoopId &loop : copy.loops)
       loop = mapLoop(loop);
     for (Access &input : copy.inputs)

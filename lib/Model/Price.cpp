@@ -588,13 +588,54 @@ Pricer::conflictCost(const Operator &op, ArrayRef<int64_t> tiles,
 // The price
 //===----------------------------------------------------------------------===//
 
+/// The share of tiles that masks leave, of those that loops around all
+/// operators make.
+double Pricer::visitedShare(const Schedule &schedule) const {
+  if (problem.bands.empty())
+    return 1;
+  LoopNest tree =
+      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  SmallVector<int64_t, 8> tile;
+  for (const Loop &loop : problem.loops)
+    tile.push_back(loop.extent);
+  for (const NestLoop &loop : tree.loops)
+    tile[loop.loop] = loop.tile;
+  LoopId row = problem.bands[0].row, column = problem.bands[0].column;
+  if (tile[column] == problem.loops[column].extent)
+    return 1;
+  int64_t visited = 0, all = 0;
+  for (int64_t i = 0; i < problem.loops[row].extent; i += tile[row])
+    for (int64_t j = 0; j < problem.loops[column].extent; j += tile[column]) {
+      ++all;
+      visited += all_of(problem.bands, [&](const Band &band) {
+        return band.row != row || band.column != column ||
+               band.touches(i, tile[row], j, tile[column]);
+      });
+    }
+  return static_cast<double>(visited) / all;
+}
+
+/// A softmax goes over the scores twice, for the maximum and for the
+/// exponentials; the evaluation counts one pass of an epilogue.
+int64_t Pricer::softmaxBytes(const Schedule &schedule, unsigned level) const {
+  int64_t bytes = 0;
+  for (const Operator &reader : problem.operators)
+    for (const Access &input : reader.inputs)
+      if (reader.rescaledBy && input.hasLoop(*reader.rescaledBy) &&
+          problem.tensors[input].role == Role::Intermediate &&
+          level > schedule.homeOf(input))
+        bytes += 2 * problem.sizeOf(input) * problem.tensors[input].heldBytes();
+  return bytes;
+}
+
 Plan Pricer::price(const Schedule &schedule) const {
   Plan plan;
   plan.schedule = schedule;
   std::vector<Work> works = workOf(schedule);
   int64_t tasks = countTasks(schedule);
   double share = busiestShare(tasks);
-  double cycles = arithmeticCycles(works, schedule.registerTile);
+  double cycles =
+      visitedShare(schedule) * arithmeticCycles(works, schedule.registerTile);
   plan.computeSeconds = share * cycles / cyclesPerSecond();
   plan.tasks = tasks;
   for (int64_t count : countMultiplyAdds(problem, schedule))
@@ -613,7 +654,7 @@ Plan Pricer::price(const Schedule &schedule) const {
       cost.writtenBytes += traffic.writeBytes;
     cost.liveBytes = evaluation.liveBytes;
     cost.capacityBytes = capacityAt(schedule, index);
-    int64_t bytes = cost.bytes;
+    int64_t bytes = cost.bytes + softmaxBytes(schedule, index);
     for (auto [op, work] : zip(problem.operators, works)) {
       const Access *operand = vectorOperand(op);
       if (index != innermost || !operand)

@@ -218,6 +218,8 @@ private:
   int64_t refetchedBytes(const Operator &op, const Access &operand,
                          llvm::ArrayRef<PartList> parts,
                          const RegisterTile &tile) const;
+  double visitedShare(const Schedule &schedule) const;
+  int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
   double packingSeconds(const Operator &op, const Access &operand,
                         int64_t bytes) const;
 

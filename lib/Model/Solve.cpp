@@ -36,6 +36,9 @@ static constexpr unsigned mostOrderedLoops = 7;
 static constexpr unsigned outermostChoices = 3, outerChoices = 2;
 /// Tiles of outer levels are not worth distinguishing below this size.
 static constexpr int64_t outerGranularity = 16;
+/// Each part of a rescaled reduction multiplies what is there, which takes as
+/// long as a few steps of the reduction.
+static constexpr int64_t rescaleGranularity = 128;
 /// A loop that is cut for the threads' sake cannot be cut again at the same
 /// level, so up to this many tasks for each thread are tried.
 static constexpr int64_t tasksPerThread = 4;
@@ -261,6 +264,9 @@ Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
                   [&](const TiledLoop &entry) { return entry.loop == loop; });
   });
   SmallVector<int64_t, 6> granularity(problem.loops.size(), outerGranularity);
+  for (const Operator &op : problem.operators)
+    if (op.rescaledBy)
+      granularity[*op.rescaledBy] = rescaleGranularity;
   SmallVector<int64_t, 6> alignment;
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
     alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
@@ -279,8 +285,10 @@ Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
 
 void Solver::searchOuter(const Schedule &schedule, unsigned level,
                          unsigned parallelLevel, const Order &parallel) {
-  if (problem.operators.size() > 1)
+  if (problem.operators.size() > 1) {
     searchParted(schedule, level);
+    searchBands(schedule, level);
+  }
   Schedule hopeful = withSmallestIntermediates(schedule);
   if (evaluateAt(hopeful, level).liveBytes <=
       pricer.capacityAt(schedule, level))

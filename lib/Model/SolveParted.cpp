@@ -105,3 +105,32 @@ void Solver::searchParted(const Schedule &schedule, unsigned level) {
     tryParted(next, level);
   }
 }
+
+/// Tiles around all operators for the sake of masks: those outside a band are
+/// left out, the more the smaller they are.
+void Solver::searchBands(const Schedule &schedule, unsigned level) {
+  if (problem.bands.empty())
+    return;
+  LoopId row = problem.bands[0].row, column = problem.bands[0].column;
+  auto isCut = [&](LoopId loop) {
+    return any_of(schedule.levels[level].order,
+                  [&](const TiledLoop &entry) { return entry.loop == loop; });
+  };
+  if (isCut(row) || isCut(column))
+    return;
+  SmallVector<int64_t, 8> size = leftBy(problem, schedule, level);
+  for (int64_t rows : {48, 96, 192, 384})
+    for (int64_t columns : {64, 128, 256}) {
+      Schedule next = schedule;
+      next.homes.assign(problem.tensors.size(), level);
+      Order &order = next.levels[level].order;
+      if (rows < size[row])
+        order.push_back({row, rows});
+      if (columns >= size[column])
+        continue;
+      order.push_back({column, columns});
+      if (evaluateAt(next, level).liveBytes <=
+          pricer.capacityAt(schedule, level))
+        tryParted(next, level);
+    }
+}

@@ -65,6 +65,7 @@ private:
   /// Operators that run one by one inside level `level`, each with loops of its
   /// own; intermediates stay at that level.
   void searchParted(const Schedule &schedule, unsigned level);
+  void searchBands(const Schedule &schedule, unsigned level);
   void tryParted(Schedule schedule, unsigned level);
   /// The best plan of operator `op` by itself on a block that leaves `sizes`
   /// iterations of each loop, for the levels inside `level`; or nothing.

@@ -147,6 +147,7 @@ static void addLLVMLowering(OpPassManager &pm) {
 void chimera::buildLoweringPipeline(OpPassManager &pm,
                                     const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createTilePass());
+  pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   tileOthers(pm, options);

@@ -8,10 +8,12 @@
 //
 // What results are compared with: bufferization, loops, LLVM, by upstream
 // passes in their plainest form. Shares nothing with Chimera's own lowering, so
-// that a mistake there cannot hide here.
+// that a mistake there cannot hide here. (Both let linalg.softmax take itself
+// apart.)
 //
 //===----------------------------------------------------------------------===//
 
+#include "Chimera/Transforms/Passes.h"
 #include "Chimera/Transforms/Pipelines.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -59,6 +61,7 @@ static void addMathLowering(OpPassManager &pm) {
 
 void chimera::buildReferencePipeline(OpPassManager &pm, bool outParams) {
   pm.addPass(createInlinerPass());
+  pm.addPass(createDecomposeSoftmaxPass());
   addBufferization(pm, outParams);
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(createForallToForLoopPass());

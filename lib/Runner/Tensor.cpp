@@ -195,10 +195,32 @@ static double toRandomValue(ElementKind kind, uint64_t bits) {
   llvm_unreachable("unknown element kind");
 }
 
+/// Makes some rows of `flags`, which are random, like those of masks: all
+/// false, all true, or true up to some position.
+static void addMaskRows(Tensor &flags, uint64_t start) {
+  const ValueType &type = flags.getType();
+  int64_t count = type.getNumElements();
+  int64_t extent = type.shape.empty() ? 1 : type.shape.back();
+  for (int64_t first = 0; first < count; first += extent) {
+    uint64_t bits = splitmix64(start + count + first / extent);
+    uint64_t kind = bits >> 60;
+    if (kind > 5)
+      continue;
+    int64_t numTrue = static_cast<int64_t>(static_cast<uint32_t>(bits) %
+                                           static_cast<uint64_t>(extent + 1));
+    if (kind < 2)
+      numTrue = kind == 0 ? 0 : extent;
+    for (int64_t i = 0; i < extent; ++i)
+      flags.set(first + i, i < numTrue);
+  }
+}
+
 void Tensor::fillRandom(uint64_t seed, uint64_t stream) {
   uint64_t start = splitmix64((seed << 32) + stream);
   for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
     set(i, toRandomValue(type.element, splitmix64(start + i)));
+  if (type.element == ElementKind::I1)
+    addMaskRows(*this, start);
 }
 
 llvm::Expected<Tensor> Tensor::convertTo(ElementKind element) const {

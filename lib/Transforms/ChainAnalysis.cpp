@@ -8,7 +8,9 @@
 
 #include "Chimera/Transforms/ChainAnalysis.h"
 
+#include "Bands.h"
 #include "ChainReaders.h"
+#include "Softmax.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -19,6 +21,9 @@
 
 using namespace mlir;
 using namespace chimera;
+
+/// Vector instructions per vector for the maximum and the sum of rows.
+static constexpr int64_t softmaxReductions = 2;
 
 //===----------------------------------------------------------------------===//
 // The form of operators
@@ -56,11 +61,30 @@ bool chimera::isSupportedContraction(linalg::LinalgOp op) {
   return multipliesAndAdds(*op.getBlock());
 }
 
+/// True if vectors of `type` can be loaded: truth values are bytes in memory.
+static bool isLoadable(Type type) {
+  return type.isF32() || type.isF64() || type.isIndex() ||
+         (type.isSignlessInteger() && type.getIntOrFloatBitWidth() >= 8 &&
+          type.getIntOrFloatBitWidth() <= 64);
+}
+
+/// True if the operands are static, and all but those that masks and the like
+/// are made from are f32.
+static bool hasStaticNumberOperands(linalg::LinalgOp op) {
+  return llvm::all_of(op->getOperands(), [](Value operand) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type)
+      return operand.getType().isIntOrIndexOrFloat();
+    return isLoadable(type.getElementType()) && type.hasStaticShape() &&
+           !type.getEncoding();
+  });
+}
+
 bool chimera::isSupportedElementwise(linalg::LinalgOp op) {
   if (op.getNumDpsInits() != 1 || op.getNumLoops() == 0 ||
       op.getNumLoops() != op.getNumParallelLoops() ||
-      !op.hasPureTensorSemantics() || !hasStaticF32Operands(op) ||
-      op.hasIndexSemantics())
+      !op.hasPureTensorSemantics() || !hasStaticNumberOperands(op) ||
+      !getElementTypeOrSelf(op->getResultTypes()[0]).isF32())
     return false;
   return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
     return map.isProjectedPermutation();
@@ -92,6 +116,10 @@ private:
   LogicalResult collectOperators();
   LogicalResult addContraction(linalg::LinalgOp op);
   LogicalResult addEpilogue(linalg::GenericOp op);
+  LogicalResult addSoftmax(Softmax softmax);
+  void addBands(ChainOperator op);
+  LogicalResult addStates(unsigned index, model::Operator &op);
+  bool isPartOfSoftmax(Operation *op) const;
   void unifyLoops();
   void unify(unsigned consumer, AffineMap consumerMap, Value value);
   void numberLoops();
@@ -135,7 +163,9 @@ LogicalResult ChainReader::addContraction(linalg::LinalgOp op) {
     if (!isa<BlockArgument>(input) && !producerOf(input))
       return error(op, "a contraction in a chain must read inputs of the chain "
                        "or results of its operators");
-  result.operators.push_back({op, nullptr, op->getResult(0), {}, {}});
+  ChainOperator &added = result.operators.emplace_back();
+  added.contraction = op;
+  added.result = op->getResult(0);
   return success();
 }
 
@@ -158,7 +188,8 @@ LogicalResult ChainReader::addEpilogue(linalg::GenericOp op) {
         return error(op, "an elementwise operation must read the contraction "
                          "before it with the identity map");
       readsFinished = true;
-    } else if (!isa<BlockArgument>(value) && !producerOf(value)) {
+    } else if (!isa<BlockArgument>(value) && !producerOf(value) &&
+               !isPartOfSoftmax(value.getDefiningOp())) {
       return error(op, "an elementwise operation in a chain must read inputs "
                        "of the chain or results of its operators");
     }
@@ -178,6 +209,36 @@ LogicalResult ChainReader::addEpilogue(linalg::GenericOp op) {
   return success();
 }
 
+/// True if `op` is the maximum or the sum of a softmax that was read.
+bool ChainReader::isPartOfSoftmax(Operation *op) const {
+  return op && llvm::any_of(result.operators, [&](const ChainOperator &owner) {
+           return op == owner.maximum || op == owner.sum ||
+                  op == owner.exponential;
+         });
+}
+
+/// The softmax belongs to the operator whose result is the score.
+LogicalResult ChainReader::addSoftmax(Softmax softmax) {
+  ChainOperator &owner = result.operators.back();
+  owner.maximum = softmax.maximum;
+  owner.exponential = softmax.exponential;
+  owner.sum = softmax.sum;
+  owner.result = softmax.exponential.getResult(0);
+  unsigned numReaders = 0;
+  for (Operation *user : owner.result.getUsers()) {
+    if (user == owner.sum)
+      continue;
+    auto reader = dyn_cast<linalg::LinalgOp>(user);
+    bool isContraction = reader && isSupportedContraction(reader) &&
+                         reader.getNumReductionLoops() == 1;
+    if (!isContraction || ++numReaders > 1)
+      return error(user,
+                   "only one contraction with one reduction may read what "
+                   "a softmax makes");
+  }
+  return success();
+}
+
 LogicalResult ChainReader::collectOperators() {
   for (Operation &op : chain.getBody().front().without_terminator()) {
     if (isa<linalg::FillOp, tensor::EmptyOp>(op) ||
@@ -187,6 +248,16 @@ LogicalResult ChainReader::collectOperators() {
     if (!linalgOp)
       return error(&op, "a chain to be scheduled holds linalg operations only");
     auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (isPartOfSoftmax(&op))
+      continue;
+    if (generic && !result.operators.empty() && isRowReduction(linalgOp))
+      if (std::optional<Softmax> softmax =
+              matchSoftmax(result.operators.back().result);
+          softmax && softmax->maximum == generic) {
+        if (failed(addSoftmax(*softmax)))
+          return failure();
+        continue;
+      }
     LogicalResult added = generic && linalgOp.getNumReductionLoops() == 0
                               ? addEpilogue(generic)
                               : addContraction(linalgOp);
@@ -335,6 +406,57 @@ model::TensorId ChainReader::addTensor(unsigned op, Value value) {
   return result.problem.tensors.size() - 1;
 }
 
+/// What the masks on a score leave of its rows.
+void ChainReader::addBands(ChainOperator op) {
+  SmallVector<unsigned> reduced;
+  op.maximum.getReductionDims(reduced);
+  for (const model::Band &band : findBands(op.epilogue, op.epilogueLoops))
+    if (band.column == op.epilogueLoops[reduced[0]])
+      result.problem.bands.push_back(band);
+}
+
+/// The reader of a softmax keeps maximum and sum of the rows, and rescales its
+/// output by them.
+LogicalResult ChainReader::addStates(unsigned index, model::Operator &op) {
+  for (const ChainOperator &producer :
+       ArrayRef(result.operators).take_front(index)) {
+    auto isFactor = [&](OpOperand *input) {
+      return input->get() == producer.result;
+    };
+    linalg::LinalgOp contraction = result.operators[index].contraction;
+    SmallVector<OpOperand *> inputs = contraction.getDpsInputOperands();
+    auto factor = llvm::find_if(inputs, isFactor);
+    if (!producer.exponential || factor == inputs.end())
+      continue;
+    linalg::LinalgOp maximum = producer.maximum;
+    AffineMap rows = maximum.getIndexingMapsArray().back().compose(
+        contraction.getMatchingIndexingMap(*factor));
+    for (linalg::GenericOp reduction : {producer.maximum, producer.sum}) {
+      model::Tensor tensor;
+      auto type = cast<RankedTensorType>(reduction.getResult(0).getType());
+      tensor.name = reduction == producer.sum ? "sum" : "maximum";
+      tensor.role = model::Role::State;
+      tensor.elementBytes = type.getElementTypeBitWidth() / 8;
+      tensor.shape.assign(type.getShape().begin(), type.getShape().end());
+      model::Access access = {
+          static_cast<model::TensorId>(result.problem.tensors.size()),
+          indicesOf(index, rows)};
+      if (llvm::any_of(access.indices, [&](const model::Index &row) {
+            return !op.output.hasLoop(row.terms[0].loop);
+          }))
+        return error(contraction, "a contraction must keep the rows of the "
+                                  "softmax it reads");
+      op.states.push_back(access);
+      result.problem.tensors.push_back(std::move(tensor));
+      result.tensors.push_back(reduction.getResult(0));
+    }
+    for (model::LoopId loop : op.loops)
+      if (op.isReduction(loop))
+        op.rescaledBy = loop;
+  }
+  return success();
+}
+
 LogicalResult ChainReader::describeOperators() {
   llvm::DenseMap<Value, model::TensorId> intermediates;
   for (unsigned index = 0; index < result.operators.size(); ++index) {
@@ -366,13 +488,23 @@ LogicalResult ChainReader::describeOperators() {
       description.epilogueCost = countInstructions(op.epilogue);
       for (OpOperand *input : op.epilogue.getDpsInputOperands())
         if (input->get() != contraction->getResult(0) &&
+            !isPartOfSoftmax(input->get().getDefiningOp()) &&
             isa<RankedTensorType>(input->get().getType()))
           description.epilogue.push_back(
               use(op.epilogue.getMatchingIndexingMap(input).compose(outputMap),
                   input->get()));
     }
+    if (op.exponential && op.epilogue)
+      addBands(op);
+    if (op.exponential) {
+      description.hasEpilogue = true;
+      description.epilogueCost +=
+          countInstructions(op.exponential) + softmaxReductions;
+    }
     description.output = {addTensor(index, op.result),
                           indicesOf(index, outputMap)};
+    if (failed(addStates(index, description)))
+      return failure();
     intermediates[op.result] = description.output;
     chooseKernelLoops(result.problem, description);
     result.problem.operators.push_back(description);

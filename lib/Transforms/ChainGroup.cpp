@@ -15,6 +15,7 @@
 #include "ChainGroup.h"
 
 #include "NormalizeChain.h"
+#include "Softmax.h"
 
 #include "Chimera/Transforms/ChainAnalysis.h"
 
@@ -57,6 +58,9 @@ StringRef chimera::getText(MissedReason reason) {
            "supported, lies between it and the next contraction";
   case MissedReason::NoCommonLoop:
     return "no loop that all could run in is common to it and its neighbours";
+  case MissedReason::NoSoftmax:
+    return "what is reduced along rows between it and its neighbour is no "
+           "softmax, or is needed elsewhere";
   case MissedReason::NotNormalized:
     return "the operations between it and its neighbours do not reduce to one "
            "elementwise operation on the result of each contraction";
@@ -104,6 +108,17 @@ static bool hasScalarBody(linalg::LinalgOp op) {
       captured, [](Value value) { return isa<ShapedType>(value.getType()); });
 }
 
+/// True if `op` may lie between two contractions of a chain that have a softmax
+/// between them, and is not elementwise.
+static bool isPartOfSoftmax(Operation *op) {
+  if (!llvm::all_of(op->getOperandTypes(), isStaticAndNotEmpty))
+    return false;
+  if (isa<linalg::SoftmaxOp>(op))
+    return true;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && isRowReduction(linalgOp) && hasScalarBody(linalgOp);
+}
+
 /// True if `op` may lie between two contractions of a chain.
 static bool isBetween(Operation *op) {
   if (op->getNumResults() != 1 ||
@@ -118,7 +133,7 @@ static bool isBetween(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && !isa<linalg::FillOp>(op) &&
          linalgOp.hasPureTensorSemantics() && isParallel(linalgOp) &&
-         !linalgOp.hasIndexSemantics() && hasScalarBody(linalgOp);
+         hasScalarBody(linalgOp);
 }
 
 /// True if `op` is a factor of a contraction, or is moved into one. A constant
@@ -129,6 +144,26 @@ static bool isFactor(Operation *op) {
     auto user = dyn_cast<linalg::LinalgOp>(use.getOwner());
     return user && !user.isDpsInit(&use) &&
            (!isParallel(user) || isMovement(user));
+  });
+}
+
+/// True if `op` computes a tensor from indices and constants alone.
+static bool isGenerated(Operation *op) {
+  if (!isBetween(op))
+    return false;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  ValueRange inputs = op->getOperands();
+  if (linalgOp)
+    inputs = linalgOp.getDpsInputs();
+  return llvm::all_of(inputs, [&](Value input) {
+    Operation *producer = input.getDefiningOp();
+    DenseElementsAttr elements;
+    if (!producer)
+      return false;
+    if (matchPattern(producer, m_Constant(&elements)))
+      return elements.isSplat();
+    return isa<linalg::FillOp>(producer) ||
+           matchPattern(producer, m_Constant()) || isGenerated(producer);
   });
 }
 
@@ -148,6 +183,13 @@ static bool isPreparation(Operation *op) {
          (isUnitReshape(op) || (linalgOp && isMovement(linalgOp)));
 }
 
+/// True if attention should hold `op`, which prepares an operand: what masks
+/// are made from, and factors that scores can be multiplied by instead.
+static bool isSoftmaxPreparation(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return isGenerated(op) || (linalgOp && isScaling(linalgOp));
+}
+
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
@@ -161,13 +203,23 @@ static Operation *getUserBeside(Operation *op, Operation *user) {
 }
 
 /// Everything before `last` in its block, back to the start, that is used by
-/// the group only: contractions that are `allowed`, and what lies between.
+/// the group only: contractions that are `allowed`, and what lies between. With
+/// `softmaxTail`, the operations after `last`, also the parts of a softmax,
+/// which these may read. Latest first.
 static llvm::SetVector<Operation *>
-getCone(linalg::LinalgOp last, const llvm::SetVector<Operation *> &allowed) {
+getCone(linalg::LinalgOp last, const llvm::SetVector<Operation *> &allowed,
+        std::optional<ArrayRef<Operation *>> softmaxTail = {}) {
   llvm::SetVector<Operation *> cone;
-  cone.insert(last);
-  for (Operation *op = last->getPrevNode(); op; op = op->getPrevNode()) {
-    if (op->use_empty() || (!allowed.contains(op) && !isBetween(op)))
+  ArrayRef<Operation *> tail = softmaxTail.value_or(ArrayRef<Operation *>());
+  Operation *end = tail.empty() ? last.getOperation() : tail.back();
+  for (Operation *op = end; op; op = op->getPrevNode()) {
+    if (op == last || llvm::is_contained(tail, op)) {
+      cone.insert(op);
+      continue;
+    }
+    bool mayJoin = allowed.contains(op) || isBetween(op) ||
+                   (softmaxTail && isPartOfSoftmax(op));
+    if (op->use_empty() || !mayJoin)
       continue;
     if (llvm::all_of(op->getUsers(), [&](Operation *user) {
           return cone.contains(getUserBeside(op, user));
@@ -214,23 +266,77 @@ chimera::findRuns(ArrayRef<linalg::LinalgOp> candidates) {
 
 /// Adds to `group` the producers of what `op` reads that only prepare operands,
 /// each after its own.
-static void addPreparations(Operation *op,
-                            llvm::SetVector<Operation *> &group) {
+static void addPreparations(Operation *op, llvm::SetVector<Operation *> &group,
+                            bool hasSoftmax) {
   llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), values);
   for (Value value : values) {
     Operation *producer = value.getDefiningOp();
-    if (!producer || group.contains(producer) || !isPreparation(producer))
+    if (!producer || group.contains(producer))
       continue;
-    addPreparations(producer, group);
+    if (!isPreparation(producer) &&
+        !(hasSoftmax && isSoftmaxPreparation(producer)))
+      continue;
+    addPreparations(producer, group, hasSoftmax);
     group.insert(producer);
   }
+}
+
+/// What reads `op` on the way to `last`, contractions left out.
+static llvm::SetVector<Operation *> getReadersUpTo(Operation *op,
+                                                   Operation *last) {
+  llvm::SetVector<Operation *> seen;
+  auto goTo = [&](Operation *from) {
+    for (Operation *user : from->getUsers())
+      if (Operation *beside = getUserBeside(op, user);
+          beside && beside != last && beside->isBeforeInBlock(last))
+        seen.insert(beside);
+  };
+  goTo(op);
+  for (size_t i = 0; i < seen.size(); ++i)
+    if (isBetween(seen[i]) || isPartOfSoftmax(seen[i]))
+      goTo(seen[i]);
+  return seen;
+}
+
+linalg::LinalgOp chimera::findSoftmaxProducer(linalg::LinalgOp op) {
+  llvm::SetVector<Operation *> seen;
+  llvm::SetVector<Operation *> found;
+  bool hasReduction = false;
+  auto goTo = [&](Operation *from) {
+    for (Value operand : from->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        seen.insert(producer);
+  };
+  goTo(op);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(seen[i]);
+    if (linalgOp && isContractionLike(linalgOp)) {
+      found.insert(seen[i]);
+    } else if (isPartOfSoftmax(seen[i]) || isBetween(seen[i])) {
+      hasReduction |= isPartOfSoftmax(seen[i]);
+      goTo(seen[i]);
+    }
+  }
+  if (!hasReduction)
+    return {};
+  // Of several, the one that reductions read is wanted.
+  SmallVector<linalg::LinalgOp> producers;
+  for (Operation *producer : found) {
+    llvm::SetVector<Operation *> after = getReadersUpTo(producer, op);
+    if (llvm::any_of(after, isPartOfSoftmax))
+      producers.push_back(cast<linalg::LinalgOp>(producer));
+  }
+  return producers.size() == 1 ? producers[0] : linalg::LinalgOp();
 }
 
 SmallVector<Operation *> chimera::getGroup(const ContractionRun &run,
                                            ArrayRef<Operation *> tail) {
   llvm::SetVector<Operation *> contractions(run.begin(), run.end());
-  llvm::SetVector<Operation *> cone = getCone(run.back(), contractions);
+  bool hasSoftmax = run.size() == 2 && run[0] == findSoftmaxProducer(run[1]);
+  llvm::SetVector<Operation *> cone =
+      hasSoftmax ? getCone(run.back(), contractions, tail)
+                 : getCone(run.back(), contractions);
   llvm::SetVector<Operation *> path;
   for (Operation *op : llvm::reverse(cone)) {
     bool readsPath = llvm::any_of(op->getOperands(), [&](Value operand) {
@@ -242,7 +348,7 @@ SmallVector<Operation *> chimera::getGroup(const ContractionRun &run,
   path.insert(tail.begin(), tail.end());
   llvm::SetVector<Operation *> group;
   for (Operation *op : path) {
-    addPreparations(op, group);
+    addPreparations(op, group, hasSoftmax);
     group.insert(op);
   }
   return group.takeVector();

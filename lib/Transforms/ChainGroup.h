@@ -39,6 +39,7 @@ enum class MissedReason {
   UsedOutside,
   UnsupportedBetween,
   NoCommonLoop,
+  NoSoftmax,
   NotNormalized
 };
 
@@ -62,6 +63,10 @@ findRuns(llvm::ArrayRef<mlir::linalg::LinalgOp> candidates);
 ContractionRun
 getContractionsReaching(mlir::linalg::LinalgOp last,
                         const llvm::SetVector<mlir::Operation *> &allowed);
+
+/// The contraction whose rows a softmax works on before `op` reads them, in any
+/// spelling. Null if there is none.
+mlir::linalg::LinalgOp findSoftmaxProducer(mlir::linalg::LinalgOp op);
 
 /// The contractions of `run` with all that a chain of them clones: what lies
 /// between them, the operations of `tail` after them, and what merely moves or

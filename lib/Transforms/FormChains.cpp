@@ -52,9 +52,6 @@ enum class CommonLoop {
 /// What keeps `chain` with `numContractions` from being one, if anything.
 static MissedReason check(ChainOp chain, size_t numContractions,
                           CommonLoop wanted) {
-  for (Type type : chain->getOperandTypes())
-    if (!getElementTypeOrSelf(type).isF32())
-      return MissedReason::NotNormalized;
   FailureOr<ChainAnalysis> analysis = analyzeChain(chain, /*emitErrors=*/false);
   if (failed(analysis) || !isLowerable(*analysis) ||
       analysis->operators.size() != numContractions)
@@ -132,7 +129,8 @@ public:
 
 private:
   void formLoweredChains();
-  void formChains(ArrayRef<linalg::LinalgOp> candidates);
+  void formChains(SmallVector<linalg::LinalgOp> candidates);
+  void formAttention(SmallVectorImpl<linalg::LinalgOp> &candidates);
   void formLoneChains(ArrayRef<linalg::LinalgOp> candidates);
   bool formChainsOfRun(const ContractionRun &run, CommonLoop wanted);
   bool formChain(const ContractionRun &run, CommonLoop wanted);
@@ -247,12 +245,32 @@ bool FormChainsPass::formChainsOfRun(const ContractionRun &run,
   return formed;
 }
 
+/// Forms the chains of two contractions with a softmax between them, and takes
+/// them out of `candidates`.
+void FormChainsPass::formAttention(
+    SmallVectorImpl<linalg::LinalgOp> &candidates) {
+  llvm::SetVector<linalg::LinalgOp> left(candidates.begin(), candidates.end());
+  for (linalg::LinalgOp second : llvm::to_vector(candidates)) {
+    linalg::LinalgOp first = findSoftmaxProducer(second);
+    if (!first || !left.contains(first) || !left.contains(second))
+      continue;
+    if (!formChain({first, second}, CommonLoop::Parallel)) {
+      note({first, second}, MissedReason::NoSoftmax);
+      continue;
+    }
+    left.remove(first);
+    left.remove(second);
+  }
+  candidates.assign(left.begin(), left.end());
+}
+
 /// Forms the chains among `candidates`, the supported contractions of a block.
-void FormChainsPass::formChains(ArrayRef<linalg::LinalgOp> candidates) {
+void FormChainsPass::formChains(SmallVector<linalg::LinalgOp> candidates) {
+  formAttention(candidates);
   SmallVector<ContractionRun> runs = findRuns(candidates);
   bool explain = getContext().getRemarkEngine() != nullptr;
   for (const ContractionRun &run : runs)
-    if (explain && run.size() == 1)
+    if (explain && run.size() == 1 && !missed.contains(run.front()))
       note(run, explainNeighbours(run.front()));
   for (const ContractionRun &run : runs)
     if (run.size() > 1 && !formChainsOfRun(run, CommonLoop::Parallel))

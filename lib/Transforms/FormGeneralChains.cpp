@@ -18,6 +18,7 @@
 #include "FormGeneralChains.h"
 
 #include "ChainGroup.h"
+#include "DecomposeSoftmax.h"
 #include "GeneralGroup.h"
 #include "GeneralOps.h"
 
@@ -48,16 +49,8 @@ static constexpr double mostRatio = 4;
 
 /// Makes `linalg.generic` of elementwise operations on tensors and of softmax.
 static LogicalResult normalize(ChainOp chain) {
-  IRRewriter rewriter(chain.getContext());
-  for (auto softmax : llvm::make_early_inc_range(
-           chain.getBody().getOps<linalg::SoftmaxOp>())) {
-    rewriter.setInsertionPoint(softmax);
-    FailureOr<SmallVector<Value>> results =
-        softmax.decomposeOperation(rewriter);
-    if (failed(results))
-      return failure();
-    rewriter.replaceOp(softmax, *results);
-  }
+  if (failed(decomposeSoftmax(chain)))
+    return failure();
   RewritePatternSet patterns(chain.getContext());
   linalg::populateElementwiseToLinalgConversionPatterns(patterns);
   return applyPatternsGreedily(chain.getBody(), std::move(patterns));

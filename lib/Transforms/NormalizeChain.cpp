@@ -13,12 +13,15 @@
 //  3. reshapes that split or merge real dimensions between contractions are
 //     undone by expanding both sides;
 //  4. accumulators that are not zero become additions;
-//  5. elementwise operations fuse into one after each contraction, transposes
+//  5. a softmax between contractions gets the form that can be corrected later;
+//  6. elementwise operations fuse into one after each contraction, transposes
 //     and broadcasts into the indexing maps of their consumers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "NormalizeChain.h"
+
+#include "Softmax.h"
 
 #include "Chimera/Transforms/ChainAnalysis.h"
 
@@ -135,6 +138,14 @@ LogicalResult BodyNormalizer::generalize() {
   linalg::populateElementwiseToLinalgConversionPatterns(patterns);
   if (failed(apply(std::move(patterns))))
     return failure();
+  for (linalg::SoftmaxOp softmax : collect<linalg::SoftmaxOp>()) {
+    rewriter.setInsertionPoint(softmax);
+    FailureOr<SmallVector<Value>> results =
+        softmax.decomposeOperation(rewriter);
+    if (failed(results))
+      return failure();
+    rewriter.replaceOp(softmax, *results);
+  }
   for (linalg::LinalgOp op : collect<linalg::LinalgOp>()) {
     if (isa<linalg::GenericOp, linalg::FillOp>(op))
       continue;
@@ -363,6 +374,8 @@ LogicalResult BodyNormalizer::run() {
       failed(splitDimensions()))
     return failure();
   splitAccumulators();
+  if (failed(normalizeSoftmax(chain)))
+    return failure();
   return fuse();
 }
 

@@ -26,9 +26,23 @@ ChainSplitter::ChainSplitter(ChainOp chain, const ChainAnalysis &analysis)
     outside.map(argument, input);
 }
 
+/// True if `op` makes `value` for others.
+static bool makes(const ChainOperator &op, Value value) {
+  Operation *definition = value.getDefiningOp();
+  return op.getResult() == value ||
+         (definition && (definition == op.maximum || definition == op.sum));
+}
+
+/// What `op` makes before a softmax: the score, if there is one.
+static Value getScore(ChainOperator op) {
+  if (!op.exponential)
+    return op.getResult();
+  return op.epilogue ? op.epilogue.getResult(0) : op.contraction->getResult(0);
+}
+
 bool ChainSplitter::isResult(Value value) const {
   return llvm::any_of(analysis.operators, [&](const ChainOperator &op) {
-    return op.getResult() == value;
+    return makes(op, value);
   });
 }
 
@@ -36,9 +50,7 @@ bool ChainSplitter::isResult(Value value) const {
 /// outside `range` and the chain's inputs contribute.
 void ChainSplitter::collect(Value value, OperatorRange range,
                             OperationSet &operations, ValueSet &inputs) const {
-  auto isInside = [&](const ChainOperator &op) {
-    return op.getResult() == value;
-  };
+  auto isInside = [&](const ChainOperator &op) { return makes(op, value); };
   auto inRange = ArrayRef(analysis.operators).slice(range.begin, range.size());
   Operation *definition = value.getDefiningOp();
   bool isForeign = isResult(value) && llvm::none_of(inRange, isInside);
@@ -88,14 +100,51 @@ SmallVector<Value> ChainSplitter::getResults(OperatorRange range) {
   return results;
 }
 
+/// The operators of `range` whose softmax is read outside of it. It goes there
+/// as well: it reduces whole rows, which no schedule of the range has to offer.
+SmallVector<unsigned> ChainSplitter::getCutSoftmaxes(OperatorRange range) {
+  SmallVector<unsigned> cut;
+  for (unsigned index = range.begin; index < range.end; ++index) {
+    const ChainOperator &op = analysis.operators[index];
+    bool isReadInside = false;
+    for (unsigned reader = index + 1; reader < range.end; ++reader)
+      isReadInside |= llvm::is_contained(
+          analysis.operators[reader].contraction->getOperands(),
+          op.getResult());
+    if (op.exponential && !isReadInside)
+      cut.push_back(index);
+  }
+  return cut;
+}
+
+/// Copies what computes `value` from values known outside to the outside.
+void ChainSplitter::cloneOutside(OpBuilder &builder, Value value) {
+  if (outside.contains(value))
+    return;
+  Operation *definition = value.getDefiningOp();
+  ValueSet read(definition->operand_begin(), definition->operand_end());
+  getUsedValuesDefinedAbove(definition->getRegions(), read);
+  for (Value operand : read)
+    cloneOutside(builder, operand);
+  builder.clone(*definition, outside);
+}
+
 /// Moves the operators of `range` into a chain of their own, which reads what
 /// the operators before it, already moved, have produced.
 ChainOp ChainSplitter::isolate(OpBuilder &builder, OperatorRange range) {
   SmallVector<Value> results = getResults(range);
+  SmallVector<unsigned> cut = getCutSoftmaxes(range);
+  for (unsigned index : cut)
+    for (Value &result : results)
+      if (result == analysis.operators[index].getResult())
+        result = getScore(analysis.operators[index]);
   OperationSet operations;
   ValueSet inputs;
-  for (unsigned index = range.begin; index < range.end; ++index)
-    collect(analysis.operators[index].getResult(), range, operations, inputs);
+  for (unsigned index = range.begin; index < range.end; ++index) {
+    const ChainOperator &op = analysis.operators[index];
+    bool isCut = llvm::is_contained(cut, index);
+    collect(isCut ? getScore(op) : op.getResult(), range, operations, inputs);
+  }
 
   SmallVector<Value> operands;
   for (Value input : inputs)
@@ -119,6 +168,12 @@ ChainOp ChainSplitter::isolate(OpBuilder &builder, OperatorRange range) {
     outside.map(result, value);
   }
   YieldOp::create(builder, chain.getLoc(), yielded);
+  builder.setInsertionPointAfter(part);
+  for (unsigned index : cut) {
+    cloneOutside(builder, analysis.operators[index].getResult());
+    linalg::GenericOp sum = analysis.operators[index].sum;
+    cloneOutside(builder, sum.getResult(0));
+  }
   return part;
 }
 

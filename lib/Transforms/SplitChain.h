@@ -45,6 +45,8 @@ private:
   bool isResult(mlir::Value value) const;
   void collect(mlir::Value value, OperatorRange range, OperationSet &operations,
                ValueSet &inputs) const;
+  llvm::SmallVector<unsigned> getCutSoftmaxes(OperatorRange range);
+  void cloneOutside(mlir::OpBuilder &builder, mlir::Value value);
   ChainOp isolate(mlir::OpBuilder &builder, OperatorRange range);
   void replaceYields(mlir::OpBuilder &builder);
   llvm::SmallVector<mlir::Operation *>

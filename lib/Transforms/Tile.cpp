@@ -26,12 +26,15 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
+
+#include <cmath>
 
 namespace chimera {
 #define GEN_PASS_DEF_TILEPASS
@@ -49,6 +52,8 @@ struct Position {
   /// Per loop of the problem: its extent here, and the values it can take.
   SmallVector<OpFoldResult> extents;
   SmallVector<SmallVector<int64_t>> possible;
+  /// Per loop: where in the whole loop we are.
+  SmallVector<OpFoldResult> offsets;
   /// Per tensor of the problem; null for intermediates not yet computed.
   SmallVector<Value> tensors;
 };
@@ -71,6 +76,7 @@ public:
     for (const model::Operator &op : problem.operators) {
       llvm::for_each(op.inputs, read);
       llvm::for_each(op.epilogue, read);
+      llvm::for_each(op.states, read);
       read(op.output);
     }
   }
@@ -79,28 +85,73 @@ public:
   Value build();
 
 private:
-  using Body =
-      llvm::function_ref<Value(const Position &position, Value destination)>;
+  /// What a nest updates: the output of its last operator and, from where it is
+  /// initialised on, the states that operator keeps.
+  using Carried = SmallVector<Value, 3>;
+  using Body = llvm::function_ref<Carried(const Position &position,
+                                          const Carried &carried)>;
 
   void separateCrossing(model::LoopNest &nest);
   Position start();
   Value buildParallel(const Position &position, Value destination);
-  Value buildNest(const model::LoopNest &nest, unsigned depth,
-                  const Position &position, Value destination,
-                  bool initialised);
-  Value buildParts(const model::LoopNest &nest, const Position &position,
-                   Value destination, bool initialised);
-  Value buildBuffer(unsigned op, const Position &position);
-  Value buildLoop(const model::NestLoop &loop, const Position &position,
-                  model::TensorId output, Value destination, Body body);
+  Carried buildNest(const model::LoopNest &nest, unsigned depth,
+                    const Position &position, Carried carried,
+                    bool initialised);
+  Carried buildParts(const model::LoopNest &nest, const Position &position,
+                     Carried carried, bool initialised);
+  Value buildBuffer(model::TensorId tensor, const Position &position);
+  Carried buildLoop(const model::LoopNest &nest, const model::NestLoop &loop,
+                    const Position &position, const Carried &carried,
+                    Body body);
+  std::pair<Value, Value> getBounds(const model::LoopNest &nest,
+                                    const model::NestLoop &loop,
+                                    const Position &position);
+  model::TensorId getCarriedTensor(unsigned op, unsigned index) const;
 
-  Value buildFill(unsigned op, const Position &position, Value destination);
+  Value buildFill(unsigned op, model::TensorId tensor, double value,
+                  const Position &position, Value destination);
   Value buildContraction(unsigned op, const Position &position,
                          Value destination, bool initialised);
   Value buildEpilogue(unsigned op, const Position &position, Value destination);
-  Value buildBlock(unsigned op, Value destination, ValueRange inputs,
-                   ArrayAttr extents, bool isContraction,
-                   llvm::function_ref<Value(OpBuilder &, ValueRange)> body);
+  void addStates(unsigned op, const Position &position, Carried &carried);
+  std::pair<Value, Value> buildScore(unsigned op, const Position &position,
+                                     Value score, Value maximum,
+                                     model::TensorId rows);
+  void correct(unsigned reader, const Position &position, Value highest,
+               Carried &carried);
+  Value finishScore(unsigned op, const Position &position, Value score,
+                    bool isCorrected, Carried &carried);
+  SmallVector<Value> buildBlock(
+      unsigned op, ValueRange destinations, ValueRange inputs,
+      ArrayAttr extents, bool isContraction,
+      llvm::function_ref<SmallVector<Value>(OpBuilder &, ValueRange)> body);
+  /// A tile that a generic operation reads or updates.
+  struct Operand {
+    Value value;
+    AffineMap map;
+  };
+  Operand atLoops(Value value, model::TensorId tensor,
+                  ArrayRef<model::LoopId> loops);
+  SmallVector<Value> buildGeneric(
+      unsigned op, ArrayRef<model::LoopId> loops, const Position &position,
+      ArrayRef<Operand> inputs, ArrayRef<Operand> outputs,
+      llvm::function_ref<SmallVector<Value>(OpBuilder &, ValueRange)> body);
+
+  /// What an elementwise operation needs from outside its body.
+  struct Epilogue {
+    linalg::GenericOp op;
+    Value finished;
+    /// What is read, and the value in the body that it stands for.
+    SmallVector<Operand> inputs;
+    SmallVector<Value> sources;
+    SmallVector<Operation *> constants;
+    /// The dimensions whose first index is an input, after the others.
+    SmallVector<unsigned> shifted;
+  };
+  Epilogue readEpilogue(unsigned op, const Position &position);
+  Value cloneEpilogue(const Epilogue &epilogue, OpBuilder &body,
+                      ValueRange scalars, Value element);
+  Value getTile(Value value, const Position &position) const;
 
   /// Narrows `position` to the tile that `loop` has at `offset`.
   Position narrow(const model::NestLoop &loop, const Position &position,
@@ -148,6 +199,7 @@ Position TreeBuilder::start() {
   for (const model::Loop &loop : problem.loops) {
     position.extents.push_back(builder.getIndexAttr(loop.extent));
     position.possible.push_back({loop.extent});
+    position.offsets.push_back(builder.getIndexAttr(0));
   }
   for (Value value : analysis.tensors) {
     auto argument = dyn_cast<BlockArgument>(value);
@@ -191,6 +243,10 @@ Position TreeBuilder::narrow(const model::NestLoop &loop,
       values.insert(extent % loop.tile);
   }
   possible = llvm::to_vector(values);
+  AffineExpr outer, own;
+  bindDims(builder.getContext(), outer, own);
+  inner.offsets[loop.loop] = affine::makeComposedFoldedAffineApply(
+      builder, loc(), outer + own, {position.offsets[loop.loop], offset});
 
   OpFoldResult &extent = inner.extents[loop.loop];
   if (possible.size() == 1) {
@@ -229,7 +285,7 @@ Value TreeBuilder::build() {
       builder, loc(), resultType.getShape(), resultType.getElementType());
   if (schedule.numParallel > 0)
     return buildParallel(position, destination);
-  return buildNest(tree, 0, position, destination, /*initialised=*/false);
+  return buildNest(tree, 0, position, {destination}, /*initialised=*/false)[0];
 }
 
 /// The leading loops that the schedule runs in parallel, as one scf.forall.
@@ -269,42 +325,97 @@ Value TreeBuilder::buildParallel(const Position &position, Value destination) {
   }
   tile = tensor::ExtractSliceOp::create(builder, loc(), outerTile, offsets,
                                         sizes, strides);
-  Value result = buildNest(tree, schedule.numParallel, inner, tile,
-                           /*initialised=*/false);
+  Value result = buildNest(tree, schedule.numParallel, inner, {tile},
+                           /*initialised=*/false)[0];
   builder.setInsertionPointToStart(forall.getTerminator().getBody());
   tensor::ParallelInsertSliceOp::create(builder, loc(), result, outerTile,
                                         offsets, sizes, strides);
   return forall.getResult(0);
 }
 
-/// A sequential loop that carries the tensor `output`, of which `destination`
-/// is the part inside the enclosing loops.
-Value TreeBuilder::buildLoop(const model::NestLoop &loop,
-                             const Position &position, model::TensorId output,
-                             Value destination, Body body) {
-  Value lower = arith::ConstantIndexOp::create(builder, loc(), 0);
+/// The tensor that value number `index` carried for operator `op` is.
+model::TensorId TreeBuilder::getCarriedTensor(unsigned op,
+                                              unsigned index) const {
+  const model::Operator &description = problem.operators[op];
+  return index == 0 ? model::TensorId(description.output)
+                    : model::TensorId(description.states[index - 1]);
+}
+
+/// From where to where `loop` runs: not over tiles that a mask rules out for
+/// all rows.
+std::pair<Value, Value> TreeBuilder::getBounds(const model::LoopNest &nest,
+                                               const model::NestLoop &loop,
+                                               const Position &position) {
+  OpFoldResult lower = builder.getIndexAttr(0);
+  OpFoldResult upper = position.extents[loop.loop];
+  const model::Operator &last = problem.operators[nest.lastOperator];
+  if (nest.size() > 1 && last.rescaledBy == loop.loop) {
+    MLIRContext *context = builder.getContext();
+    AffineExpr row, rows, column, limit;
+    bindSymbols(context, row, rows, column, limit);
+    for (const model::Band &band : problem.bands) {
+      if (band.column != loop.loop)
+        continue;
+      // Columns from row + least to row + most count, for some row in the tile.
+      auto getOperands = [&](OpFoldResult limit) {
+        return SmallVector<OpFoldResult>{position.offsets[band.row],
+                                         position.extents[band.row],
+                                         position.offsets[band.column], limit};
+      };
+      if (band.most)
+        upper = affine::makeComposedFoldedAffineMin(
+            builder, loc(),
+            AffineMap::get(0, 4, {limit, row + rows - 1 + *band.most - column},
+                           context),
+            getOperands(upper));
+      if (band.least) {
+        AffineExpr first = row + *band.least - column;
+        lower = affine::makeComposedFoldedAffineMax(
+            builder, loc(),
+            AffineMap::get(0, 4, {limit, first.floorDiv(loop.tile) * loop.tile},
+                           context),
+            getOperands(lower));
+      }
+    }
+  }
+  return {getValueOrCreateConstantIndexOp(builder, loc(), lower),
+          getValueOrCreateConstantIndexOp(builder, loc(), upper)};
+}
+
+/// A sequential loop around `nest` that carries tensors, of which `carried` are
+/// the parts inside the enclosing loops.
+TreeBuilder::Carried TreeBuilder::buildLoop(const model::LoopNest &nest,
+                                            const model::NestLoop &loop,
+                                            const Position &position,
+                                            const Carried &carried, Body body) {
+  auto [lower, upper] = getBounds(nest, loop, position);
   Value step = arith::ConstantIndexOp::create(builder, loc(), loop.tile);
-  Value upper = getValueOrCreateConstantIndexOp(builder, loc(),
-                                                position.extents[loop.loop]);
-  auto forOp =
-      scf::ForOp::create(builder, loc(), lower, upper, step, destination);
+  auto forOp = scf::ForOp::create(builder, loc(), lower, upper, step, carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(forOp.getBody());
-  Value iv = forOp.getInductionVar(), carried = forOp.getRegionIterArg(0);
+  Value iv = forOp.getInductionVar();
   Position inner = narrow(loop, position, iv);
-  Value result;
-  if (problem.indexes(output, loop.loop)) {
-    Value tile = slice(output, carried, loop.loop, OpFoldResult(iv), inner);
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-    describeSlice(output, loop.loop, OpFoldResult(iv), inner, offsets, sizes,
-                  strides);
-    result = tensor::InsertSliceOp::create(builder, loc(), body(inner, tile),
-                                           carried, offsets, sizes, strides);
-  } else {
-    result = body(inner, carried);
+  Carried tiles;
+  for (auto [index, value] : llvm::enumerate(forOp.getRegionIterArgs())) {
+    model::TensorId tensor = getCarriedTensor(nest.lastOperator, index);
+    bool isIndexed = llvm::is_contained(dimsOf(tensor), loop.loop);
+    tiles.push_back(
+        isIndexed ? slice(tensor, value, loop.loop, OpFoldResult(iv), inner)
+                  : value);
   }
-  scf::YieldOp::create(builder, loc(), result);
-  return forOp.getResult(0);
+  Carried results = body(inner, tiles);
+  for (auto [index, value] : llvm::enumerate(forOp.getRegionIterArgs())) {
+    model::TensorId tensor = getCarriedTensor(nest.lastOperator, index);
+    if (!llvm::is_contained(dimsOf(tensor), loop.loop))
+      continue;
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+    describeSlice(tensor, loop.loop, OpFoldResult(iv), inner, offsets, sizes,
+                  strides);
+    results[index] = tensor::InsertSliceOp::create(
+        builder, loc(), results[index], value, offsets, sizes, strides);
+  }
+  scf::YieldOp::create(builder, loc(), results);
+  return Carried(forOp.getResults());
 }
 
 /// True if an output of a part of `nest` is read outside that part, though it
@@ -345,61 +456,88 @@ void TreeBuilder::separateCrossing(model::LoopNest &nest) {
   nest.parts = std::move(parts);
 }
 
-/// The loops of `nest` from `depth` on and what is inside. `destination` takes
-/// the output of the nest's last operator, which is `initialised` if a loop
-/// outside has filled it already.
-Value TreeBuilder::buildNest(const model::LoopNest &nest, unsigned depth,
-                             const Position &position, Value destination,
-                             bool initialised) {
+/// The loops of `nest` from `depth` on and what is inside. What is carried is
+/// `initialised` if a loop outside has filled it already.
+TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
+                                            unsigned depth,
+                                            const Position &position,
+                                            Carried carried, bool initialised) {
   unsigned last = nest.lastOperator;
   bool isFinal = last == lastOperator();
   if (depth == nest.loops.size()) {
     if (!nest.parts.empty())
-      return buildParts(nest, position, destination, initialised);
-    Value result = buildContraction(last, position, destination, initialised);
-    return isFinal && !initialised ? buildEpilogue(last, position, result)
-                                   : result;
+      return buildParts(nest, position, carried, initialised);
+    carried[0] = buildContraction(last, position, carried[0], initialised);
+    if (isFinal && !initialised)
+      carried[0] = buildEpilogue(last, position, carried[0]);
+    return carried;
   }
   const model::NestLoop &loop = nest.loops[depth];
   // Accumulators live from outside their outermost reduction loop on.
   bool isOutermostReduction = !initialised && isReductionOf(last, loop.loop);
-  if (isOutermostReduction)
-    destination = buildFill(last, position, destination);
+  if (isOutermostReduction) {
+    carried[0] = buildFill(last, problem.operators[last].output, 0, position,
+                           carried[0]);
+    if (nest.size() > 1)
+      addStates(last, position, carried);
+  }
   bool nowInitialised = initialised || isOutermostReduction;
-  Value result = buildLoop(loop, position, problem.operators[last].output,
-                           destination, [&](const Position &inner, Value tile) {
-                             return buildNest(nest, depth + 1, inner, tile,
-                                              nowInitialised);
-                           });
-  return isOutermostReduction && isFinal ? buildEpilogue(last, position, result)
-                                         : result;
+  Carried results = buildLoop(nest, loop, position, carried,
+                              [&](const Position &inner, const Carried &tiles) {
+                                return buildNest(nest, depth + 1, inner, tiles,
+                                                 nowInitialised);
+                              });
+  if (!isOutermostReduction)
+    return results;
+  Position finished = position;
+  for (unsigned index = 1; index < results.size(); ++index)
+    finished.tensors[getCarriedTensor(last, index)] = results[index];
+  results.truncate(1);
+  if (isFinal)
+    results[0] = buildEpilogue(last, finished, results[0]);
+  return results;
 }
 
 /// The parts of a nest in turn, intermediates between them in buffers the size
 /// the loops around leave them.
-Value TreeBuilder::buildParts(const model::LoopNest &nest,
-                              const Position &position, Value destination,
-                              bool initialised) {
+TreeBuilder::Carried TreeBuilder::buildParts(const model::LoopNest &nest,
+                                             const Position &position,
+                                             Carried carried,
+                                             bool initialised) {
   Position current = position;
+  unsigned last = nest.lastOperator;
   for (const model::LoopNest &part : ArrayRef(nest.parts).drop_back()) {
     unsigned op = part.lastOperator;
-    Value result = buildNest(part, 0, current, buildBuffer(op, position),
-                             /*initialised=*/false);
-    current.tensors[problem.operators[op].output] =
-        buildEpilogue(op, current, result);
+    model::TensorId output = problem.operators[op].output;
+    Value result = buildNest(part, 0, current, {buildBuffer(output, position)},
+                             /*initialised=*/false)[0];
+    if (!analysis.operators[op].exponential) {
+      current.tensors[output] = buildEpilogue(op, current, result);
+      continue;
+    }
+    if (!initialised)
+      addStates(last, position, carried);
+    current.tensors[output] =
+        finishScore(op, current, result, initialised, carried);
+    for (unsigned index = 1; index < carried.size(); ++index)
+      current.tensors[getCarriedTensor(last, index)] = carried[index];
   }
-  return buildNest(nest.parts.back(), 0, current, destination, initialised);
+  carried[0] =
+      buildNest(nest.parts.back(), 0, current, {carried[0]}, initialised)[0];
+  if (!initialised)
+    carried.truncate(1);
+  return carried;
 }
 
-/// The buffer of an intermediate: created once for all iterations, cut down to
-/// the extents of this one.
-Value TreeBuilder::buildBuffer(unsigned op, const Position &position) {
-  model::TensorId output = problem.operators[op].output;
+/// The buffer of an intermediate or state: created once for all iterations, cut
+/// down to the extents of this one.
+Value TreeBuilder::buildBuffer(model::TensorId tensor,
+                               const Position &position) {
   SmallVector<int64_t> shape;
   SmallVector<OpFoldResult> offsets, sizes, strides;
-  for (model::LoopId dim : dimsOf(output))
+  for (model::LoopId dim : dimsOf(tensor))
     shape.push_back(*llvm::max_element(position.possible[dim]));
-  describeSlice(output, problem.loops.size(), OpFoldResult(), position, offsets,
+  describeSlice(tensor, problem.loops.size(), OpFoldResult(), position, offsets,
                 sizes, strides);
   Value buffer;
   {
@@ -419,10 +557,10 @@ Value TreeBuilder::buildBuffer(unsigned op, const Position &position) {
 // Leaves
 //===----------------------------------------------------------------------===//
 
-Value TreeBuilder::buildBlock(
-    unsigned op, Value destination, ValueRange inputs, ArrayAttr extents,
+SmallVector<Value> TreeBuilder::buildBlock(
+    unsigned op, ValueRange destinations, ValueRange inputs, ArrayAttr extents,
     bool isContraction,
-    llvm::function_ref<Value(OpBuilder &, ValueRange)> body) {
+    llvm::function_ref<SmallVector<Value>(OpBuilder &, ValueRange)> body) {
   RegisterTileAttr registers;
   DenseI64ArrayAttr packed;
   if (isContraction) {
@@ -435,33 +573,33 @@ Value TreeBuilder::buildBlock(
     if (!positions.empty())
       packed = builder.getDenseI64ArrayAttr(positions);
   }
-  auto block = BlockOp::create(builder, loc(), TypeRange(destination.getType()),
-                               problem.operators[op].name, inputs, destination,
+  auto block = BlockOp::create(builder, loc(), destinations.getTypes(),
+                               problem.operators[op].name, inputs, destinations,
                                extents, registers, packed);
   OpBuilder::InsertionGuard guard(builder);
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())
     entry.addArgument(operand.getType(), loc());
   builder.setInsertionPointToStart(&entry);
-  Value result = body(builder, entry.getArguments());
-  YieldOp::create(builder, loc(), result);
-  return block.getResult(0);
+  YieldOp::create(builder, loc(), body(builder, entry.getArguments()));
+  return SmallVector<Value>(block.getResults());
 }
 
-static Value createZeroFill(OpBuilder &builder, Location loc, Value tensor) {
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0));
-  return linalg::FillOp::create(builder, loc, zero, tensor).getResult(0);
+static Value createFill(OpBuilder &builder, Location loc, double value,
+                        Value tensor) {
+  Value number = arith::ConstantOp::create(
+      builder, loc, builder.getFloatAttr(builder.getF32Type(), value));
+  return linalg::FillOp::create(builder, loc, number, tensor).getResult(0);
 }
 
-Value TreeBuilder::buildFill(unsigned op, const Position &position,
-                             Value destination) {
-  ArrayRef<model::LoopId> outputDims = dimsOf(problem.operators[op].output);
-  return buildBlock(op, destination, {}, extentsOf(outputDims, position),
+Value TreeBuilder::buildFill(unsigned op, model::TensorId tensor, double value,
+                             const Position &position, Value destination) {
+  return buildBlock(op, destination, {}, extentsOf(dimsOf(tensor), position),
                     /*isContraction=*/false,
                     [&](OpBuilder &inner, ValueRange arguments) {
-                      return createZeroFill(inner, loc(), arguments.back());
-                    });
+                      return SmallVector<Value>{
+                          createFill(inner, loc(), value, arguments.back())};
+                    })[0];
 }
 
 Value TreeBuilder::buildContraction(unsigned op, const Position &position,
@@ -475,81 +613,301 @@ Value TreeBuilder::buildContraction(unsigned op, const Position &position,
       /*isContraction=*/true, [&](OpBuilder &inner, ValueRange arguments) {
         SmallVector<Value> operands(arguments);
         if (!initialised)
-          operands.back() = createZeroFill(inner, loc(), operands.back());
+          operands.back() = createFill(inner, loc(), 0, operands.back());
         linalg::LinalgOp contraction = chainOp.contraction;
-        return mlir::clone(inner, contraction, operands.back().getType(),
-                           operands)
-            ->getResult(0);
+        return SmallVector<Value>(
+            mlir::clone(inner, contraction, operands.back().getType(), operands)
+                ->getResults());
+      })[0];
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise operations
+//===----------------------------------------------------------------------===//
+
+/// `value`, a tile of `tensor`, as part of an operation over `loops`.
+TreeBuilder::Operand TreeBuilder::atLoops(Value value, model::TensorId tensor,
+                                          ArrayRef<model::LoopId> loops) {
+  SmallVector<AffineExpr> results;
+  for (model::LoopId dim : dimsOf(tensor))
+    results.push_back(builder.getAffineDimExpr(
+        std::distance(loops.begin(), llvm::find(loops, dim))));
+  return {value,
+          AffineMap::get(loops.size(), 0, results, builder.getContext())};
+}
+
+/// A block with one generic operation over `loops`, which reduces along those
+/// that do not index all outputs.
+SmallVector<Value> TreeBuilder::buildGeneric(
+    unsigned op, ArrayRef<model::LoopId> loops, const Position &position,
+    ArrayRef<Operand> inputs, ArrayRef<Operand> outputs,
+    llvm::function_ref<SmallVector<Value>(OpBuilder &, ValueRange)> body) {
+  SmallVector<AffineMap> maps;
+  SmallVector<Value> read, updated;
+  for (const Operand &input : inputs) {
+    read.push_back(input.value);
+    maps.push_back(input.map);
+  }
+  SmallVector<utils::IteratorType> iterators(loops.size(),
+                                             utils::IteratorType::parallel);
+  for (const Operand &output : outputs) {
+    updated.push_back(output.value);
+    maps.push_back(output.map);
+    for (unsigned dim = 0; dim < loops.size(); ++dim)
+      if (!output.map.isFunctionOfDim(dim))
+        iterators[dim] = utils::IteratorType::reduction;
+  }
+  return buildBlock(
+      op, updated, read, extentsOf(loops, position), /*isContraction=*/false,
+      [&](OpBuilder &inner, ValueRange arguments) {
+        ValueRange outs = arguments.take_back(outputs.size());
+        auto generic = linalg::GenericOp::create(
+            inner, loc(), outs.getTypes(), arguments.drop_back(outputs.size()),
+            outs, maps, iterators,
+            [&](OpBuilder &nested, Location, ValueRange scalars) {
+              linalg::YieldOp::create(nested, loc(), body(nested, scalars));
+            });
+        return SmallVector<Value>(generic.getResults());
       });
 }
 
+/// The part of what the chain calls `value` that lies at `position`.
+Value TreeBuilder::getTile(Value value, const Position &position) const {
+  auto tensor = llvm::find(analysis.tensors, value);
+  if (tensor != analysis.tensors.end())
+    return position.tensors[std::distance(analysis.tensors.begin(), tensor)];
+  return ChainOp(chain).getInputs()[cast<BlockArgument>(value).getArgNumber()];
+}
+
+TreeBuilder::Epilogue TreeBuilder::readEpilogue(unsigned op,
+                                                const Position &position) {
+  Epilogue epilogue;
+  epilogue.op = analysis.operators[op].epilogue;
+  epilogue.finished = analysis.operators[op].contraction->getResult(0);
+  unsigned numLoops = epilogue.op.getNumLoops();
+  AffineMap scalar = AffineMap::get(numLoops, 0, builder.getContext());
+  unsigned nextTensor = 0;
+  for (OpOperand *input : epilogue.op.getDpsInputOperands()) {
+    Value value = input->get();
+    if (value == epilogue.finished)
+      continue;
+    bool isState = llvm::any_of(problem.operators[op].states,
+                                [&](const model::Access &state) {
+                                  return analysis.tensors[state] == value;
+                                });
+    bool isTensor = isa<RankedTensorType>(value.getType());
+    Value tile =
+        isTensor && !isState
+            ? position.tensors[problem.operators[op].epilogue[nextTensor++]]
+            : getTile(value, position);
+    epilogue.inputs.push_back(
+        {tile, epilogue.op.getMatchingIndexingMap(input)});
+    epilogue.sources.push_back(epilogue.op.getMatchingBlockArgument(input));
+  }
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(epilogue.op.getRegion(), captured);
+  for (Value value : captured) {
+    if (!isa<BlockArgument>(value)) {
+      epilogue.constants.push_back(value.getDefiningOp());
+      continue;
+    }
+    epilogue.inputs.push_back({getTile(value, position), scalar});
+    epilogue.sources.push_back(value);
+  }
+  for (auto [dim, loop] :
+       llvm::enumerate(analysis.operators[op].epilogueLoops)) {
+    bool isUsed = llvm::any_of(
+        epilogue.op.getBlock()->getOps<linalg::IndexOp>(),
+        [dim = dim](linalg::IndexOp index) { return index.getDim() == dim; });
+    if (!isUsed || isConstantIntValue(position.offsets[loop], 0))
+      continue;
+    epilogue.shifted.push_back(dim);
+    epilogue.inputs.push_back({getValueOrCreateConstantIndexOp(
+                                   builder, loc(), position.offsets[loop]),
+                               scalar});
+  }
+  return epilogue;
+}
+
+/// Copies the body of `epilogue`, which works on `element`. Scalars from
+/// outside are inputs, constants move inside, and indices count from where we
+/// are.
+Value TreeBuilder::cloneEpilogue(const Epilogue &epilogue, OpBuilder &body,
+                                 ValueRange scalars, Value element) {
+  IRMapping mapping;
+  linalg::GenericOp op = epilogue.op;
+  for (Operation *constant : epilogue.constants)
+    body.clone(*constant, mapping);
+  for (auto [source, scalar] : llvm::zip(epilogue.sources, scalars))
+    mapping.map(source, scalar);
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (input->get() == epilogue.finished)
+      mapping.map(op.getMatchingBlockArgument(input), element);
+  for (Operation &nested : op.getBlock()->without_terminator()) {
+    Operation *copy = body.clone(nested, mapping);
+    auto index = dyn_cast<linalg::IndexOp>(copy);
+    if (!index)
+      continue;
+    auto shifted = llvm::find(epilogue.shifted, index.getDim());
+    if (shifted == epilogue.shifted.end())
+      continue;
+    Value first = scalars[epilogue.sources.size() +
+                          std::distance(epilogue.shifted.begin(), shifted)];
+    mapping.map(nested.getResult(0),
+                arith::AddIOp::create(body, loc(), index, first).getResult());
+  }
+  return mapping.lookupOrDefault(op.getBlock()->getTerminator()->getOperand(0));
+}
+
 /// The elementwise operation after an operator, in place on the operator's
-/// output. Scalars that its body captures become inputs; constants move inside.
+/// output.
 Value TreeBuilder::buildEpilogue(unsigned op, const Position &position,
                                  Value destination) {
-  linalg::GenericOp epilogue = analysis.operators[op].epilogue;
-  if (!epilogue)
+  if (!analysis.operators[op].epilogue)
     return destination;
-  Value finished = analysis.operators[op].contraction->getResult(0);
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(epilogue.getRegion(), captured);
+  Epilogue epilogue = readEpilogue(op, position);
+  AffineMap identity =
+      builder.getMultiDimIdentityMap(epilogue.op.getNumLoops());
+  return buildGeneric(op, analysis.operators[op].epilogueLoops, position,
+                      epilogue.inputs, Operand{destination, identity},
+                      [&](OpBuilder &body, ValueRange scalars) {
+                        return SmallVector<Value>{cloneEpilogue(
+                            epilogue, body, scalars, scalars.back())};
+                      })[0];
+}
 
-  // The values the new body's arguments stand for: arguments of the old body,
-  // then captured values, then the output.
-  SmallVector<Value> inputs, sources;
-  SmallVector<AffineMap> maps;
-  unsigned nextTensor = 0;
-  for (OpOperand *input : epilogue.getDpsInputOperands()) {
-    if (input->get() == finished)
-      continue;
-    Value value = input->get();
-    if (isa<RankedTensorType>(value.getType()))
-      inputs.push_back(
-          position.tensors[problem.operators[op].epilogue[nextTensor++]]);
-    else
-      inputs.push_back(
-          chain.getInputs()[cast<BlockArgument>(value).getArgNumber()]);
-    sources.push_back(epilogue.getMatchingBlockArgument(input));
-    maps.push_back(epilogue.getMatchingIndexingMap(input));
-  }
-  SmallVector<Operation *> constants;
-  for (Value value : captured) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      inputs.push_back(chain.getInputs()[argument.getArgNumber()]);
-      sources.push_back(value);
-      maps.push_back(
-          AffineMap::get(epilogue.getNumLoops(), 0, builder.getContext()));
-    } else {
-      constants.push_back(value.getDefiningOp());
-    }
-  }
-  AffineMap identity = builder.getMultiDimIdentityMap(epilogue.getNumLoops());
-  maps.push_back(identity);
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
 
-  auto buildBody = [&](OpBuilder &inner, ValueRange arguments) -> Value {
-    auto generic = linalg::GenericOp::create(
-        inner, loc(), arguments.back().getType(), arguments.drop_back(),
-        arguments.back(), maps,
-        SmallVector<utils::IteratorType>(epilogue.getNumLoops(),
-                                         utils::IteratorType::parallel),
-        [&](OpBuilder &body, Location, ValueRange scalars) {
-          IRMapping mapping;
-          for (Operation *constant : constants)
-            body.clone(*constant, mapping);
-          for (auto [source, scalar] : llvm::zip(sources, scalars))
-            mapping.map(source, scalar);
-          for (OpOperand *input : epilogue.getDpsInputOperands())
-            if (input->get() == finished)
-              mapping.map(epilogue.getMatchingBlockArgument(input),
-                          scalars.back());
-          for (Operation &nested : *epilogue.getBody())
-            body.clone(nested, mapping);
-        });
-    return generic.getResult(0);
-  };
-  return buildBlock(op, destination, inputs,
-                    extentsOf(analysis.operators[op].epilogueLoops, position),
-                    /*isContraction=*/false, buildBody);
+/// What the score is to be reduced by: its maximum, or nothing where that is
+/// minus infinity.
+static Value createShift(OpBuilder &builder, Location loc, Value maximum) {
+  Type f32 = builder.getF32Type();
+  Value limit = arith::ConstantOp::create(builder, loc,
+                                          builder.getFloatAttr(f32, -INFINITY));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getFloatAttr(f32, 0));
+  Value isMasked = arith::CmpFOp::create(
+      builder, loc, arith::CmpFPredicate::OEQ, maximum, limit);
+  return arith::SelectOp::create(builder, loc, isMasked, zero, maximum);
+}
+
+static Value createExponential(OpBuilder &builder, Location loc, Value score,
+                               Value maximum) {
+  Value shift = createShift(builder, loc, maximum);
+  Value exponent = arith::SubFOp::create(builder, loc, score, shift);
+  return math::ExpOp::create(builder, loc, exponent);
+}
+
+/// The combination of what a reduction has, `own`, with the next element.
+static Value createMaximum(OpBuilder &builder, Location loc, Value own,
+                           Value element) {
+  return arith::MaximumFOp::create(builder, loc, own, element,
+                                   arith::FastMathFlags::nnan);
+}
+
+/// Lets operator `op` keep states from here on: rows of which nothing is known.
+void TreeBuilder::addStates(unsigned op, const Position &position,
+                            Carried &carried) {
+  double neutral[] = {-INFINITY, 0};
+  for (auto [index, state] : llvm::enumerate(problem.operators[op].states))
+    carried.push_back(buildFill(op, state, neutral[index], position,
+                                buildBuffer(state, position)));
+}
+
+/// Finishes the elements of a tile of scores, and the maximum of its rows.
+std::pair<Value, Value> TreeBuilder::buildScore(unsigned op,
+                                                const Position &position,
+                                                Value score, Value maximum,
+                                                model::TensorId rows) {
+  model::TensorId scores = problem.operators[op].output;
+  ArrayRef<model::LoopId> loops = dimsOf(scores);
+  if (!analysis.operators[op].epilogue) {
+    maximum = buildGeneric(op, loops, position, atLoops(score, scores, loops),
+                           atLoops(maximum, rows, loops),
+                           [&](OpBuilder &body, ValueRange scalars) {
+                             return SmallVector<Value>{createMaximum(
+                                 body, loc(), scalars[1], scalars[0])};
+                           })[0];
+    return {score, maximum};
+  }
+  Epilogue epilogue = readEpilogue(op, position);
+  SmallVector<Value> results = buildGeneric(
+      op, loops, position, epilogue.inputs,
+      {atLoops(score, scores, loops), atLoops(maximum, rows, loops)},
+      [&](OpBuilder &body, ValueRange scalars) {
+        ValueRange own = scalars.take_back(2);
+        Value element = cloneEpilogue(epilogue, body, scalars, own[0]);
+        return SmallVector<Value>{element,
+                                  createMaximum(body, loc(), own[1], element)};
+      });
+  return {results[0], results[1]};
+}
+
+/// Brings maximum and sum of rows, and what operator `reader` has accumulated,
+/// in line with the `highest` scores of another tile.
+void TreeBuilder::correct(unsigned reader, const Position &position,
+                          Value highest, Carried &carried) {
+  const model::Operator &description = problem.operators[reader];
+  model::TensorId state = description.states[0], output = description.output;
+  ArrayRef<model::LoopId> rows = dimsOf(state), products = dimsOf(output);
+  SmallVector<Value> results = buildGeneric(
+      reader, rows, position, atLoops(highest, state, rows),
+      {atLoops(carried[1], state, rows), atLoops(carried[2], state, rows),
+       atLoops(buildBuffer(state, position), state, rows)},
+      [&](OpBuilder &body, ValueRange scalars) {
+        Value maximum = createMaximum(body, loc(), scalars[1], scalars[0]);
+        Value factor = createExponential(body, loc(), scalars[1], maximum);
+        Value sum = arith::MulFOp::create(body, loc(), scalars[2], factor);
+        return SmallVector<Value>{maximum, sum, factor};
+      });
+  carried[1] = results[0];
+  carried[2] = results[1];
+  carried[0] = buildGeneric(reader, products, position,
+                            atLoops(results[2], state, products),
+                            atLoops(carried[0], output, products),
+                            [&](OpBuilder &body, ValueRange scalars) {
+                              return SmallVector<Value>{arith::MulFOp::create(
+                                  body, loc(), scalars[1], scalars[0])};
+                            })[0];
+}
+
+/// Turns a tile of scores, fresh from the contraction, into exponentials, and
+/// brings the states of its reader up to date. What the reader has accumulated
+/// `isCorrected`, if it has something yet.
+Value TreeBuilder::finishScore(unsigned op, const Position &position,
+                               Value score, bool isCorrected,
+                               Carried &carried) {
+  unsigned reader = 0;
+  while (problem.operators[reader].states.empty())
+    ++reader;
+  model::TensorId scores = problem.operators[op].output;
+  model::TensorId most = problem.operators[reader].states[0];
+  ArrayRef<model::LoopId> elements = dimsOf(scores);
+  Value &maximum = carried[1], &sum = carried[2];
+  Value highest = maximum;
+  if (isCorrected)
+    highest = buildFill(reader, most, -INFINITY, position,
+                        buildBuffer(most, position));
+  std::tie(score, highest) = buildScore(op, position, score, highest, most);
+  if (isCorrected)
+    correct(reader, position, highest, carried);
+  else
+    maximum = highest;
+
+  SmallVector<Value> results = buildGeneric(
+      op, elements, position, atLoops(maximum, most, elements),
+      {atLoops(score, scores, elements), atLoops(sum, most, elements)},
+      [&](OpBuilder &body, ValueRange scalars) {
+        Value exponential =
+            createExponential(body, loc(), scalars[1], scalars[0]);
+        Value added =
+            arith::AddFOp::create(body, loc(), scalars[2], exponential);
+        return SmallVector<Value>{exponential, added};
+      });
+  sum = results[1];
+  return results[0];
 }
 
 //===----------------------------------------------------------------------===//

@@ -275,4 +275,4 @@
 
 // expected-error @below {{expected ::chimera::MicroKernelKind to be one of}}
 // expected-error @below {{failed to parse Chimera_MicroKernelKindAttr parameter}}
-#attr = #chimera<kind reduction>
+#attr = #chimera<kind convolution>

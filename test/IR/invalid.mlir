@@ -414,7 +414,7 @@ func.func @unranked_input(%a: memref<*xf32>, %c: memref<8xf32>) {
 // -----
 
 func.func @unranked_output(%c: memref<*xf32>) {
-  // expected-error @below {{'chimera.micro_kernel' op operand #0 must be ranked tensor of any type values or memref of any type values, but got 'memref<*xf32>'}}
+  // expected-error @below {{'chimera.micro_kernel' op operand #0 must be variadic of ranked tensor of any type values or memref of any type values, but got 'memref<*xf32>'}}
   chimera.micro_kernel elementwise outs(%c : memref<*xf32>)
       maps [affine_map<(m) -> (m)>] iterators ["parallel"] {
   ^bb0(%z: f32):

@@ -115,12 +115,13 @@ func.func @elementwise(%bias: tensor<16xf32>, %c: tensor<8x16xf32>) -> tensor<8x
 
 // -----
 
-// What is no micro kernel stays linalg: here, the body reads an index.
+// A body knows where it is.
 
-// CHECK-LABEL: func @unmapped
-// CHECK-NOT:     chimera
-// CHECK:         linalg.index
-func.func @unmapped(%c: tensor<8xf32>) -> tensor<8xf32> {
+// CHECK-LABEL: func @indexed
+// CHECK:         chimera.micro_kernel elementwise
+// CHECK:           %[[I:.*]] = chimera.index 0
+// CHECK:           arith.index_cast %[[I]] : index to i32
+func.func @indexed(%c: tensor<8xf32>) -> tensor<8xf32> {
   %0 = chimera.block "gemm0" outs(%c : tensor<8xf32>) {
   ^bb0(%z: tensor<8xf32>):
     %1 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
@@ -134,4 +135,31 @@ func.func @unmapped(%c: tensor<8xf32>) -> tensor<8xf32> {
     chimera.yield %1 : tensor<8xf32>
   } -> tensor<8xf32>
   return %0 : tensor<8xf32>
+}
+
+// -----
+
+// One pass over a tile writes exponentials and adds them up.
+
+// CHECK-LABEL: func @two_outputs
+// CHECK:         %[[R:.*]]:2 = chimera.micro_kernel reduction
+// CHECK-SAME:      outs(%{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4xf32>)
+// CHECK-SAME:      iterators ["parallel", "reduction"]
+// CHECK:           chimera.yield %{{.*}}, %{{.*}} : f32, f32
+// CHECK:         return %[[R]]#0, %[[R]]#1
+func.func @two_outputs(%x: tensor<4x8xf32>, %sum: tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>) {
+  %0:2 = chimera.block "gemm0" outs(%x, %sum : tensor<4x8xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<4xf32>):
+    %1:2 = linalg.generic {
+        indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+        iterator_types = ["parallel", "reduction"]}
+        outs(%a, %b : tensor<4x8xf32>, tensor<4xf32>) {
+    ^bb0(%p: f32, %q: f32):
+      %2 = math.exp %p : f32
+      %3 = arith.addf %q, %2 : f32
+      linalg.yield %2, %3 : f32, f32
+    } -> (tensor<4x8xf32>, tensor<4xf32>)
+    chimera.yield %1#0, %1#1 : tensor<4x8xf32>, tensor<4xf32>
+  } -> tensor<4x8xf32>, tensor<4xf32>
+  return %0#0, %0#1 : tensor<4x8xf32>, tensor<4xf32>
 }

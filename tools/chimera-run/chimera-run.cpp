@@ -510,6 +510,7 @@ static Error checkAll(const Options &options, ModuleOp module,
                            {"passed", passed},
                            {"max_abs_error", std::move(all["max_abs_error"])},
                            {"max_rel_error", std::move(all["max_rel_error"])},
+                           {"nonfinite_elements", deviation.nonFinite},
                            {"chains", std::move(all["chains"])}});
     if (options.json != "-")
       llvm::outs() << (passed ? "passed " : "FAILED ") << function.name

@@ -175,12 +175,30 @@ struct Operator {
   }
 };
 
+/// A mask that leaves only a band of what is indexed by two loops: iterations
+/// with row + least <= column < row + most. Where both loops go around all
+/// operators, tiles outside are left out.
+struct Band {
+  LoopId row = 0, column = 0;
+  std::optional<int64_t> least, most;
+
+  /// True if some iteration of a tile, `rows` x `columns` large, lies inside.
+  bool touches(int64_t row, int64_t rows, int64_t column,
+               int64_t columns) const {
+    return !(most && column >= row + rows - 1 + *most) &&
+           !(least && column + columns - 1 < row + *least);
+  }
+};
+
 /// The chain. `check` must succeed before any other function is called.
 struct ChainProblem {
   llvm::SmallVector<Loop, 6> loops;
   llvm::SmallVector<Tensor, 6> tensors;
   /// Producers before consumers.
   llvm::SmallVector<Operator, 2> operators;
+  /// Masks; what they leave out is neither computed nor, as long as the model
+  /// counts bytes, known of: traffic is that of the whole.
+  llvm::SmallVector<Band, 1> bands;
 
   /// Says what is wrong with the problem, if anything: extents below one, ids
   /// out of range, an output not indexed by its operator's loops, an

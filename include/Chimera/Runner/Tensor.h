@@ -73,7 +73,9 @@ public:
   /// the finaliser of that generator. Floats are uniform in [-1, 1), made of
   /// the top 24 bits of h (53 for f64); i1 takes the top bit, i8 the top 8 bits
   /// as a signed number, i32 and i64 the top 3 bits, so that they can serve as
-  /// indices.
+  /// indices. Tensors of i1 are masks more often than not: of 16 rows (along
+  /// the last dimension) about one is all false, one all true, and four are
+  /// true up to some position, as the hash after those of the elements says.
   void fillRandom(uint64_t seed, uint64_t stream);
 
   /// A copy with f32 widened to f64, or any other change of element type.

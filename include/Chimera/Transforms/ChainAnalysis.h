@@ -19,6 +19,9 @@
 //  - after each at most one elementwise `linalg.generic`, all parallel, with
 //    the identity as output map, reading the contraction with the identity map
 //    and anything else with a projected permutation;
+//  - between two of them, after the elementwise operation, the three operations
+//    of a softmax in the form of Softmax.h, whose sum and maximum the second
+//    one's elementwise operation may read;
 //  - constants and `tensor.empty`; one result, that of the last operator.
 //
 // More can be planned (`chimera-form-chains=kinds=all`): convolutions, other
@@ -44,6 +47,9 @@ struct ChainOperator {
   mlir::linalg::LinalgOp contraction;
   /// The elementwise operation on its result; null if there is none.
   mlir::linalg::GenericOp epilogue;
+  /// A softmax on what then is the score: its maximum along rows, exponential
+  /// and sum along rows. Null if there is none.
+  mlir::linalg::GenericOp maximum, exponential, sum;
   /// The value later operators read.
   mlir::Value result;
   /// The loop of each dimension of the contraction's iteration space.
@@ -85,7 +91,8 @@ llvm::FailureOr<ChainAnalysis> analyzeChain(ChainOp chain, std::string &reason);
 /// A contraction as code is generated from it, apart from its accumulator.
 bool isSupportedContraction(mlir::linalg::LinalgOp op);
 
-/// An elementwise operation as code is generated from it after a contraction.
+/// An elementwise operation on f32, which may read numbers of other types, as
+/// code is generated from it after a contraction.
 bool isSupportedElementwise(mlir::linalg::LinalgOp op);
 
 /// True if `value` is a tensor filled with positive zero.

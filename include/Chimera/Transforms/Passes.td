@@ -216,6 +216,29 @@ def MapMicroKernelsPass : Pass<"chimera-map-micro-kernels"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def DecomposeSoftmaxPass : Pass<"chimera-decompose-softmax"> {
+  let summary = "Take linalg.softmax apart";
+  let description = [{
+    Replaces every `linalg.softmax` on tensors by four `linalg.generic`: the
+    maximum of each row, the powers, their sum, the quotient. Upstream lowers the
+    operation in no other way; this is for those that no chain has taken.
+
+    Example: see `test/Transforms/decompose-softmax.mlir`. The last operation
+    that
+
+    ```mlir
+    %p = linalg.softmax dimension(1) ins(%s : tensor<4x8xf32>)
+                                     outs(%init : tensor<4x8xf32>)
+           -> tensor<4x8xf32>
+    ```
+
+    becomes divides `exp(%s - max)`, a `tensor<4x8xf32>`, by a `tensor<4xf32>`.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def SeparateResultsPass : Pass<"chimera-separate-results"> {
   let summary = "Give every result of a function a tensor of its own";
   let description = [{

@@ -19,6 +19,7 @@
 #include "Chimera/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -146,6 +147,25 @@ LogicalResult Specializer::specialize(unsigned dim, Emit emit) {
 // The implementation
 //===----------------------------------------------------------------------===//
 
+/// Emits `op` for known extents.
+static LogicalResult emitFor(OpBuilder &builder, MicroKernelOp op,
+                             int64_t lanes, const model::RegisterTile &tile,
+                             ArrayRef<int64_t> extents) {
+  switch (op.getKind()) {
+  case MicroKernelKind::Contraction:
+    return emitOuterProduct(builder, op, lanes, tile, extents);
+  case MicroKernelKind::Reduction:
+    return emitReduction(builder, op, lanes, extents);
+  case MicroKernelKind::Elementwise:
+    return emitElementwise(builder, op, lanes, extents);
+  case MicroKernelKind::Pack:
+    if (succeeded(emitElementwise(builder, op, lanes, extents)))
+      return success();
+    return emitTransposedCopy(builder, op, lanes, extents);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
 namespace {
 struct OuterProductModel
     : MicroKernelAttrInterface::ExternalModel<OuterProductModel,
@@ -161,11 +181,6 @@ struct OuterProductModel
                      Operation *operation) const {
     auto op = cast<MicroKernelOp>(operation);
     auto implementation = cast<OuterProductAttr>(attribute);
-    if (op.getMaps().back().getNumResults() == 0 ||
-        !llvm::all_of(op->getOperands(), [](Value operand) {
-          return getElementTypeOrSelf(operand.getType()).isF32();
-        }))
-      return failure();
     int64_t lanes = implementation.getLanes();
     RegisterTileAttr registers = implementation.getRegisters();
     model::RegisterTile tile = {registers.getRows(), registers.getVectors(),
@@ -177,13 +192,7 @@ struct OuterProductModel
     LogicalResult emitted =
         Specializer(rewriter, op)
             .specialize(0, [&](OpBuilder &builder, ArrayRef<int64_t> extents) {
-              if (op.getKind() == MicroKernelKind::Contraction)
-                return emitOuterProduct(builder, op, lanes, tile, extents);
-              if (succeeded(emitElementwise(builder, op, lanes, extents)))
-                return success();
-              return op.getKind() == MicroKernelKind::Pack
-                         ? emitTransposedCopy(builder, op, lanes, extents)
-                         : failure();
+              return emitFor(builder, op, lanes, tile, extents);
             });
     if (succeeded(emitted)) {
       rewriter.eraseOp(op);
@@ -199,8 +208,8 @@ struct OuterProductModel
 void chimera::registerX86VectorMicroKernels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
     OuterProductAttr::attachInterface<OuterProductModel>(*context);
-    context->loadDialect<scf::SCFDialect, memref::MemRefDialect,
-                         vector::VectorDialect>();
+    context->loadDialect<LLVM::LLVMDialect, scf::SCFDialect,
+                         memref::MemRefDialect, vector::VectorDialect>();
   });
 }
 

@@ -11,28 +11,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MicroKernelEmitter.h"
+#include "BodyEmitter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace chimera;
 
 namespace {
 
-class ElementwiseEmitter : public MicroKernelEmitter {
+class ElementwiseEmitter : public BodyEmitter {
 public:
-  using MicroKernelEmitter::MicroKernelEmitter;
+  using BodyEmitter::BodyEmitter;
 
   LogicalResult emit();
 
 private:
-  bool isCovered();
-  void emitVector(SmallVector<Value> &point, int64_t count);
-  Value vectorize(Value scalar, IRMapping &mapping);
+  void emitVectors(Value first, int64_t width, const Values &values);
+  void emitVector(int64_t count, Values values);
+
+  SmallVector<Value> point;
 };
 
 class TransposedCopyEmitter : public MicroKernelEmitter {
@@ -55,68 +53,42 @@ private:
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-/// True if every operation of the body works on vectors as on scalars, and
-/// every operand is a scalar, does not run along the vector, or is contiguous.
-bool ElementwiseEmitter::isCovered() {
-  for (unsigned operand = 0; operand < maps.size(); ++operand)
-    if (indexes(operand, vectorDim) && !isContiguous(operand))
-      return false;
-  return llvm::all_of(
-      op.getBody().front().without_terminator(), [](Operation &nested) {
-        return nested.hasTrait<OpTrait::ConstantLike>() ||
-               (OpTrait::hasElementwiseMappableTraits(&nested) &&
-                nested.getNumResults() == 1);
-      });
-}
-
 LogicalResult ElementwiseEmitter::emit() {
-  if (!isCovered())
+  if (!isCovered() || !writesEveryPoint() || failed(chooseVectorDim()))
     return failure();
-  SmallVector<unsigned> outer;
-  for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
-    if (dim != vectorDim)
-      outer.push_back(dim);
-  SmallVector<Value> point(op.getNumDims());
-  int64_t extent = extents[vectorDim], full = extent - extent % lanes;
+  unsigned numDims = op.getNumDims();
+  Dims known(numDims, true);
+  known.reset(vectorDim);
+  SmallVector<unsigned> outer(known.set_bits());
+  point.assign(numDims, Value());
+  int64_t extent = extents[vectorDim];
+  int64_t step = isLong() ? numInterleaved * lanes : lanes;
+  int64_t full = extent - extent % step;
   buildNest(outer, point, [&] {
-    buildLoop(0, full, lanes, [&](Value iv) {
-      point[vectorDim] = iv;
-      emitVector(point, lanes);
-    });
-    if (full == extent)
-      return;
-    point[vectorDim] = constant(full);
-    emitVector(point, extent - full);
+    Values values;
+    emitKnown(known, point, lanes, values);
+    buildLoop(0, full, step, [&](Value iv) { emitVectors(iv, step, values); });
+    if (full < extent)
+      emitVectors(constant(full), extent - full, values);
   });
   return success();
 }
 
-void ElementwiseEmitter::emitVector(SmallVector<Value> &point, int64_t count) {
-  Block &body = op.getBody().front();
-  IRMapping mapping;
-  for (auto [operand, argument] : llvm::enumerate(body.getArguments())) {
-    if (argument.use_empty())
-      continue;
-    mapping.map(argument, indexes(operand, vectorDim)
-                              ? loadVector(operand, point, count)
-                              : loadBroadcast(operand, point));
-  }
-  for (Operation &nested : body.without_terminator()) {
-    if (nested.hasTrait<OpTrait::ConstantLike>()) {
-      Operation *scalar = builder.clone(nested);
-      mapping.map(nested.getResult(0),
-                  vector::BroadcastOp::create(
-                      builder, loc(),
-                      vectorType(scalar->getResult(0).getType()),
-                      scalar->getResult(0)));
-      continue;
-    }
-    Operation *vectorised = builder.clone(nested, mapping);
-    Value result = vectorised->getResult(0);
-    result.setType(vectorType(result.getType()));
-  }
-  Value yielded = body.getTerminator()->getOperand(0);
-  storeVector(mapping.lookup(yielded), point, count);
+/// `width` elements from `first` on.
+void ElementwiseEmitter::emitVectors(Value first, int64_t width,
+                                     const Values &values) {
+  buildInterleaved(llvm::divideCeil(width, lanes), [&](int64_t vector) {
+    point[vectorDim] = add(first, vector * lanes);
+    emitVector(width - vector * lanes, values);
+  });
+}
+
+void ElementwiseEmitter::emitVector(int64_t count, Values values) {
+  emitKnown(Dims(op.getNumDims(), true), point, count, values);
+  unsigned numInputs = op.getInputs().size();
+  for (unsigned output = 0; output < op.getOutputs().size(); ++output)
+    storeVector(numInputs + output, asVector(yielded(output), values), point,
+                count);
 }
 
 LogicalResult chimera::emitElementwise(OpBuilder &builder, MicroKernelOp op,
@@ -131,10 +103,13 @@ LogicalResult chimera::emitElementwise(OpBuilder &builder, MicroKernelOp op,
 
 LogicalResult TransposedCopyEmitter::emit() {
   AffineMap source = maps.front();
+  if (source.getNumResults() == 0 || maps.back().getNumResults() == 0)
+    return failure();
+  useLastDim();
   auto type = dyn_cast<MemRefType>(op->getOperand(0).getType());
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (!type || source.getNumResults() == 0 || !isContiguous(outputIndex()) ||
+  if (!type || !isContiguous(outputIndex()) ||
       failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
     return failure();
   sourceDim = source.getDimPosition(source.getNumResults() - 1);
@@ -170,8 +145,7 @@ void TransposedCopyEmitter::emitSquare(Value row, int64_t rows, Value column,
                                        int64_t columns) {
   Type elementType = getElementTypeOrSelf(op.getOutput());
   auto squareType = VectorType::get({lanes, lanes}, elementType);
-  Value square = arith::ConstantOp::create(builder, loc(), squareType,
-                                           builder.getZeroAttr(squareType));
+  Value square = zero(squareType);
   point[sourceDim] = column;
   for (int64_t i = 0; i < rows; ++i) {
     point[vectorDim] = add(row, i);
@@ -184,7 +158,8 @@ void TransposedCopyEmitter::emitSquare(Value row, int64_t rows, Value column,
   point[vectorDim] = row;
   for (int64_t j = 0; j < columns; ++j) {
     point[sourceDim] = add(column, j);
-    storeVector(vector::ExtractOp::create(builder, loc(), transposed,
+    storeVector(outputIndex(),
+                vector::ExtractOp::create(builder, loc(), transposed,
                                           ArrayRef<int64_t>{j}),
                 point, rows);
   }

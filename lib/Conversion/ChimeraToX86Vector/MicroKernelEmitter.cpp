@@ -19,16 +19,31 @@ using namespace chimera;
 MicroKernelEmitter::MicroKernelEmitter(OpBuilder &builder, MicroKernelOp op,
                                        int64_t lanes, ArrayRef<int64_t> extents)
     : builder(builder), op(op), lanes(lanes), extents(extents),
-      maps(op.getMaps()) {
+      maps(op.getMaps()) {}
+
+void MicroKernelEmitter::useLastDim() {
   AffineMap output = maps.back();
   vectorDim = output.getDimPosition(output.getNumResults() - 1);
 }
 
-bool MicroKernelEmitter::isContiguous(unsigned operand) const {
+LogicalResult MicroKernelEmitter::chooseVectorDim() {
+  std::optional<unsigned> best;
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
+    bool works = llvm::all_of(llvm::seq(maps.size()), [&](unsigned operand) {
+      return !indexes(operand, dim) || isContiguous(operand, dim);
+    });
+    if (works && (!best || extents[dim] >= extents[*best]))
+      best = dim;
+  }
+  vectorDim = best.value_or(0);
+  return success(best.has_value());
+}
+
+bool MicroKernelEmitter::isContiguous(unsigned operand, unsigned dim) const {
   AffineMap map = maps[operand];
   auto type = dyn_cast<MemRefType>(op->getOperand(operand).getType());
   if (!type || map.getNumResults() == 0 ||
-      map.getDimPosition(map.getNumResults() - 1) != vectorDim)
+      map.getDimPosition(map.getNumResults() - 1) != dim)
     return false;
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -38,6 +53,10 @@ bool MicroKernelEmitter::isContiguous(unsigned operand) const {
 
 Value MicroKernelEmitter::constant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc(), value);
+}
+
+Value MicroKernelEmitter::zero(Type type) {
+  return arith::ConstantOp::create(builder, loc(), builder.getZeroAttr(type));
 }
 
 Value MicroKernelEmitter::add(Value index, int64_t offset) {
@@ -64,33 +83,59 @@ SmallVector<Value> MicroKernelEmitter::indices(unsigned operand,
   return result;
 }
 
+Value MicroKernelEmitter::getMemory(unsigned operand) {
+  Value memref = op->getOperand(operand);
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.getElementType().isInteger(1))
+    return memref;
+  // Descriptors do not depend on the element type, so the cast vanishes with
+  // the others when memrefs become descriptors.
+  auto bytes = cast<MemRefType>(type.clone(builder.getI8Type()));
+  return UnrealizedConversionCastOp::create(builder, loc(), bytes, memref)
+      .getResult(0);
+}
+
 Value MicroKernelEmitter::loadVector(unsigned operand, ArrayRef<Value> point,
                                      int64_t count) {
-  Value memref = op->getOperand(operand);
+  Value memref = getMemory(operand);
   VectorType type = vectorType(getElementTypeOrSelf(memref));
   SmallVector<Value> position = indices(operand, point);
-  if (count >= lanes)
-    return vector::LoadOp::create(builder, loc(), type, memref, position);
-  Value zero = arith::ConstantOp::create(builder, loc(), type,
-                                         builder.getZeroAttr(type));
-  return vector::MaskedLoadOp::create(builder, loc(), type, memref, position,
-                                      mask(count), zero);
+  Value loaded =
+      count >= lanes
+          ? vector::LoadOp::create(builder, loc(), type, memref, position)
+                .getResult()
+          : vector::MaskedLoadOp::create(builder, loc(), type, memref, position,
+                                         mask(count), zero(type))
+                .getResult();
+  if (!getElementTypeOrSelf(op->getOperand(operand)).isInteger(1))
+    return loaded;
+  return arith::CmpIOp::create(builder, loc(), arith::CmpIPredicate::ne, loaded,
+                               zero(type));
 }
 
-Value MicroKernelEmitter::loadBroadcast(unsigned operand,
-                                        ArrayRef<Value> point) {
+Value MicroKernelEmitter::loadScalar(unsigned operand, ArrayRef<Value> point) {
   Value scalar = op->getOperand(operand);
-  if (isa<MemRefType>(scalar.getType()))
-    scalar =
-        memref::LoadOp::create(builder, loc(), scalar, indices(operand, point));
-  return vector::BroadcastOp::create(builder, loc(),
-                                     vectorType(scalar.getType()), scalar);
+  if (!isa<MemRefType>(scalar.getType()))
+    return scalar;
+  return memref::LoadOp::create(builder, loc(), scalar,
+                                indices(operand, point));
 }
 
-void MicroKernelEmitter::storeVector(Value vector, ArrayRef<Value> point,
-                                     int64_t count) {
-  SmallVector<Value> position = indices(outputIndex(), point);
-  Value memref = op.getOutput();
+Value MicroKernelEmitter::broadcast(Value value) {
+  if (isa<VectorType>(value.getType()))
+    return value;
+  return vector::BroadcastOp::create(builder, loc(),
+                                     vectorType(value.getType()), value);
+}
+
+void MicroKernelEmitter::storeVector(unsigned operand, Value vector,
+                                     ArrayRef<Value> point, int64_t count) {
+  SmallVector<Value> position = indices(operand, point);
+  Value memref = getMemory(operand);
+  Type elementType = getElementTypeOrSelf(memref);
+  if (elementType != getElementTypeOrSelf(vector))
+    vector =
+        arith::ExtUIOp::create(builder, loc(), vectorType(elementType), vector);
   if (count >= lanes)
     vector::StoreOp::create(builder, loc(), vector, memref, position);
   else
@@ -135,4 +180,30 @@ void MicroKernelEmitter::buildNest(ArrayRef<unsigned> dims,
     point[dims.front()] = iv;
     buildNest(dims.drop_front(), point, body);
   });
+}
+
+void MicroKernelEmitter::buildInterleaved(
+    int64_t count, llvm::function_ref<void(int64_t)> emit) {
+  Block *block = builder.getInsertionBlock();
+  Block::iterator end = builder.getInsertionPoint();
+  SmallVector<SmallVector<Operation *>> instances;
+  for (int64_t instance = 0; instance < count; ++instance) {
+    Operation *before = end == block->begin() ? nullptr : &*std::prev(end);
+    emit(instance);
+    Block::iterator first =
+        before ? std::next(Block::iterator(before)) : block->begin();
+    instances.emplace_back();
+    for (Operation &emitted : llvm::make_range(first, end))
+      instances.back().push_back(&emitted);
+  }
+  bool isLeft = true;
+  for (size_t turn = 0; isLeft; ++turn) {
+    isLeft = false;
+    for (ArrayRef<Operation *> operations : instances) {
+      if (turn >= operations.size())
+        continue;
+      operations[turn]->moveBefore(block, end);
+      isLeft = true;
+    }
+  }
 }

@@ -29,13 +29,18 @@ public:
   MicroKernelEmitter(mlir::OpBuilder &builder, MicroKernelOp op, int64_t lanes,
                      llvm::ArrayRef<int64_t> extents);
 
-  /// The dimension along which vectors run: the last one of the output.
-  unsigned getVectorDim() const { return vectorDim; }
-
 protected:
-  /// True if operand `operand` has neighbours along the vector dimension next
-  /// to each other in memory.
-  bool isContiguous(unsigned operand) const;
+  /// Lets vectors run along the last dimension of the last output.
+  void useLastDim();
+  /// Lets vectors run along the longest dimension along which every operand
+  /// that it indexes is contiguous. Fails if there is none.
+  llvm::LogicalResult chooseVectorDim();
+  /// True if operand `operand` has neighbours along `dim` next to each other in
+  /// memory.
+  bool isContiguous(unsigned operand, unsigned dim) const;
+  bool isContiguous(unsigned operand) const {
+    return isContiguous(operand, vectorDim);
+  }
   bool indexes(unsigned operand, unsigned dim) const {
     return maps[operand].isFunctionOfDim(dim);
   }
@@ -49,15 +54,21 @@ protected:
   /// lanes touch memory.
   mlir::Value loadVector(unsigned operand, llvm::ArrayRef<mlir::Value> point,
                          int64_t count);
-  /// The element of operand `operand` at `point`, in every lane.
+  /// The element of operand `operand` at `point`.
+  mlir::Value loadScalar(unsigned operand, llvm::ArrayRef<mlir::Value> point);
+  /// `value` in every lane; vectors are left alone.
+  mlir::Value broadcast(mlir::Value value);
   mlir::Value loadBroadcast(unsigned operand,
-                            llvm::ArrayRef<mlir::Value> point);
-  void storeVector(mlir::Value vector, llvm::ArrayRef<mlir::Value> point,
-                   int64_t count);
+                            llvm::ArrayRef<mlir::Value> point) {
+    return broadcast(loadScalar(operand, point));
+  }
+  void storeVector(unsigned operand, mlir::Value vector,
+                   llvm::ArrayRef<mlir::Value> point, int64_t count);
   /// The first `count` lanes.
   mlir::Value mask(int64_t count);
 
   mlir::Value constant(int64_t value);
+  mlir::Value zero(mlir::Type type);
   mlir::Value add(mlir::Value index, int64_t offset);
   mlir::VectorType vectorType(mlir::Type elementType) const;
   mlir::Location loc() { return op.getLoc(); }
@@ -77,12 +88,23 @@ protected:
                  llvm::SmallVectorImpl<mlir::Value> &point,
                  llvm::function_ref<void()> body);
 
+  /// Calls `emit` for each of `count` instances of the same code, and takes
+  /// turns among their operations, so that their latencies overlap even where a
+  /// processor does not look far ahead. Instances must not depend on each
+  /// other.
+  void buildInterleaved(int64_t count, llvm::function_ref<void(int64_t)> emit);
+
   mlir::OpBuilder &builder;
   MicroKernelOp op;
   int64_t lanes;
   Extents extents;
   llvm::SmallVector<mlir::AffineMap> maps;
-  unsigned vectorDim;
+  /// The dimension along which vectors run.
+  unsigned vectorDim = 0;
+
+private:
+  /// Operand `operand` as vectors are to see it: memory has a byte for a bit.
+  mlir::Value getMemory(unsigned operand);
 };
 
 /// Emits `op`, a contraction, as outer products on `tile`. Fails, having
@@ -95,10 +117,18 @@ llvm::LogicalResult emitOuterProduct(mlir::OpBuilder &builder, MicroKernelOp op,
 
 /// Emits `op`, an elementwise operation or a copy, one vector at a time. Fails,
 /// having emitted nothing, if the body has an operation without vector form or
-/// an operand is not contiguous.
+/// operands are not contiguous along a common dimension.
 llvm::LogicalResult emitElementwise(mlir::OpBuilder &builder, MicroKernelOp op,
                                     int64_t lanes,
                                     llvm::ArrayRef<int64_t> extents);
+
+/// Emits `op`, a reduction, on several rows and vectors at a time. Fails,
+/// having emitted nothing, where emitElementwise does, and if an output is
+/// neither written element by element nor combined by an operation whose order
+/// does not matter.
+llvm::LogicalResult emitReduction(mlir::OpBuilder &builder, MicroKernelOp op,
+                                  int64_t lanes,
+                                  llvm::ArrayRef<int64_t> extents);
 
 /// Emits `op`, a copy that exchanges the contiguous dimension for another, by
 /// transposing squares of `lanes` x `lanes` elements in registers.

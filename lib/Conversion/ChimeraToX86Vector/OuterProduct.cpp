@@ -95,8 +95,10 @@ void OuterProductEmitter::chooseDims() {
 }
 
 LogicalResult OuterProductEmitter::emit() {
-  if (!multipliesAndAdds(op.getBody().front()))
+  if (!multipliesAndAdds(op.getBody().front()) ||
+      maps.back().getNumResults() == 0)
     return failure();
+  useLastDim();
   for (unsigned operand = 0; operand < maps.size(); ++operand)
     if (indexes(operand, vectorDim) && !isContiguous(operand))
       return failure();
@@ -162,14 +164,12 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
     for (int64_t j = 0; j < vectors; ++j)
       accumulators.push_back(
           op.getOverwrite()
-              ? arith::ConstantOp::create(builder, loc(), type,
-                                          builder.getZeroAttr(type))
-                    .getResult()
+              ? zero(type)
               : loadVector(outputIndex(), pointOf(i, j), lanesOf(j, columns)));
   accumulators = emitReduction(0, accumulators, rows, vectors, columns);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j)
-      storeVector(accumulators[i * vectors + j], pointOf(i, j),
+      storeVector(outputIndex(), accumulators[i * vectors + j], pointOf(i, j),
                   lanesOf(j, columns));
 }
 

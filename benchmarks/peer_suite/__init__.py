@@ -1,0 +1,7 @@
+"""Chimera beside what its users would pick instead, on the CPU of this machine.
+
+`benchmarks/peers` is the program; the parts are: `cases` and `models` say what is
+computed, once for all peers (`ops`), and as MLIR text (`program`); `adapters` and
+`torch_peers` run it on one peer, inside a `worker` process; `turns` starts the
+workers and takes turns among them; `report` writes the tables.
+"""

@@ -1,0 +1,247 @@
+"""One class for each peer: how it is given a case, and called.
+
+`variants(case)` lists the ways a user would try, each a function that returns a
+`Ready` program. The fastest one is measured. Libraries are imported where they
+are needed: a worker holds one peer.
+"""
+
+import ctypes
+import dataclasses
+import pathlib
+import subprocess
+from collections.abc import Callable
+
+import numpy as np
+
+from . import onnx_files
+from .cases import Case, align
+
+
+@dataclasses.dataclass(frozen=True)
+class Ready:
+    """A program with its arguments bound."""
+    call: Callable[[], object]
+    # What the last call computed.
+    result: Callable[[], np.ndarray]
+    # What calls point to without saying so to Python.
+    keep: object = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    threads: int
+    # Holds what is generated; files in it are kept for the next thread count.
+    scratch: pathlib.Path
+    # Where Chimera's tools are.
+    tools: pathlib.Path
+
+
+class Adapter:
+    # What the report says about it.
+    about = ""
+    # Whether weights are constants for it, so that it can rearrange them early.
+    prepares_weights = False
+
+    def __init__(self, setting: Setting):
+        self.setting = setting
+
+    def variants(self, case: Case) -> dict[str, Callable[[], Ready]]:
+        raise NotImplementedError
+
+    def file(self, case: Case, suffix: str) -> pathlib.Path:
+        return self.setting.scratch / f"{case.slug}{suffix}"
+
+
+def run_tool(command: list, seconds: float = 600) -> None:
+    done = subprocess.run([str(part) for part in command], capture_output=True,
+                          text=True, timeout=seconds)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise RuntimeError(next((l for l in lines if "error" in l), lines[0]))
+
+
+class Chimera(Adapter):
+    about = "`chimera-run --emit=so`, called through ctypes"
+
+    def variants(self, case):
+        return {"": lambda: self.prepare(case)}
+
+    def prepare(self, case: Case) -> Ready:
+        source = self.file(case, ".mlir")
+        source.write_text(case.program, encoding="utf-8")
+        library = self.file(case, f".{self.setting.threads}.so")
+        run_tool([self.setting.tools / "chimera-run", source, "--emit=so",
+                  f"--threads={self.setting.threads}", "-o", library])
+        loaded = ctypes.CDLL(str(library))
+        arrays = case.make_data()
+        output = align(np.zeros(case.result_shape(), dtype=np.float32))
+        descriptors = [memref(array) for array in (*arrays, output)]
+        entry = loaded._mlir_ciface_main
+        entry.restype = None
+        pointers = [ctypes.c_void_p(ctypes.addressof(d)) for d in descriptors]
+
+        return Ready(lambda: entry(*pointers), lambda: output,
+                     keep=(arrays, descriptors))
+
+
+def memref(array: np.ndarray):
+    """A descriptor: two pointers, the offset, sizes, strides."""
+    address = array.ctypes.data
+    strides = [stride // array.itemsize for stride in array.strides]
+    fields = [address, address, 0, *array.shape, *strides]
+    return (ctypes.c_int64 * len(fields))(*fields)
+
+
+class OnnxRuntime(Adapter):
+    about = "all graph optimisations, arguments bound"
+    prepares_weights = True
+
+    def variants(self, case):
+        return {spelling: lambda spelling=spelling: self.prepare(case, spelling)
+                for spelling in onnx_files.SPELLINGS[:None if case.attends else 1]}
+
+    def prepare(self, case: Case, spelling: str) -> Ready:
+        import onnxruntime
+        path = self.file(case, f".{spelling.replace(' ', '-')}.onnx")
+        if not path.exists():
+            onnx_files.make(case, spelling, path)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self.setting.threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"])
+        binding = session.io_binding()
+        inputs = case.make_inputs()
+        for slot, array in zip(session.get_inputs(), inputs):
+            value = onnxruntime.OrtValue.ortvalue_from_numpy(array)
+            binding.bind_ortvalue_input(slot.name, value)
+        output = onnxruntime.OrtValue.ortvalue_from_numpy(
+            np.zeros(case.result_shape(), dtype=np.float32))
+        binding.bind_ortvalue_output(session.get_outputs()[0].name, output)
+        return Ready(lambda: session.run_with_iobinding(binding), output.numpy,
+                     keep=inputs)
+
+
+class OpenVino(Adapter):
+    about = "f32 (INFERENCE_PRECISION_HINT), one stream"
+    prepares_weights = True
+
+    def variants(self, case):
+        labels = ["spelled out"] + (["sdpa"] if case.attends else [])
+        return {label: lambda label=label: self.prepare(case, label)
+                for label in labels}
+
+    def prepare(self, case: Case, label: str) -> Ready:
+        import openvino
+        from . import torch_peers
+        inputs = case.make_inputs()
+        module, tensors = torch_peers.make_module(case, fused=label == "sdpa")
+        model = openvino.convert_model(module, example_input=tuple(tensors),
+                                       input=[list(x.shape) for x in inputs])
+        compiled = openvino.Core().compile_model(model, "CPU", {
+            "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY",
+            "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": self.setting.threads})
+        request = compiled.create_infer_request()
+        for i, array in enumerate(inputs):
+            request.set_input_tensor(i, openvino.Tensor(array, shared_memory=True))
+        return Ready(lambda: request.infer(share_outputs=True),
+                     lambda: request.get_output_tensor(0).data, keep=inputs)
+
+
+class Jax(Adapter):
+    about = "jit; threads by the cores it may run on"
+
+    def variants(self, case):
+        return {"": lambda: self.prepare(case)}
+
+    def prepare(self, case: Case) -> Ready:
+        import jax
+        from .ops import JaxOps
+        function = jax.jit(lambda *arguments: case.compute(JaxOps(), *arguments))
+        compiled = function.lower(*case.make_data()).compile()
+        arguments = [jax.device_put(x) for x in case.make_data()]
+        last = []
+
+        def call():
+            last[:] = [compiled(*arguments).block_until_ready()]
+
+        return Ready(call, lambda: np.asarray(last[0]))
+
+
+class Iree(Adapter):
+    about = "O3, the better of data tiling on and off"
+    flags = {"O3": ["--iree-opt-data-tiling=false"], "O3, data tiling": [
+        "--iree-opt-data-tiling=true"]}
+
+    def __init__(self, setting):
+        super().__init__(setting)
+        import iree.runtime
+        self.runtime = iree.runtime
+        driver = "local-sync"
+        if setting.threads > 1:
+            iree.runtime.flags.parse_flags(
+                f"--task_topology_group_count={setting.threads}")
+            driver = "local-task"
+        self.config = iree.runtime.Config(driver)
+
+    def variants(self, case):
+        programs = {"": case.program}
+        if case.iree_program:
+            programs[", attention operation"] = case.iree_program
+        return {flag + name: lambda flag=flag, name=name: self.prepare(
+                    case, programs[name], flag, flag + name)
+                for flag in self.flags for name in programs}
+
+    def compile(self, case: Case, text: str, flag: str, label: str) -> pathlib.Path:
+        import iree.compiler
+        stem = label.replace(", ", "-").replace(" ", "-")
+        source, binary = (self.file(case, f".{stem}{end}") for end in (".mlir", ".vmfb"))
+        if not binary.exists():
+            source.write_text(text, encoding="utf-8")
+            iree.compiler.compile_file(
+                str(source), output_file=str(binary), extra_args=[
+                    "--iree-hal-target-device=local",
+                    "--iree-hal-local-target-device-backends=llvm-cpu",
+                    "--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3",
+                    # The default of 32 KiB refuses some programs.
+                    "--iree-llvmcpu-stack-allocation-limit=131072",
+                    *self.flags[flag]])
+        return binary
+
+    def prepare(self, case: Case, text: str, flag: str, label: str) -> Ready:
+        runtime, config = self.runtime, self.config
+        binary = self.compile(case, text, flag, label)
+        module = runtime.VmModule.copy_buffer(config.vm_instance, binary.read_bytes())
+        context = runtime.SystemContext(vm_modules=[module], config=config)
+        function = module.lookup_function("main")
+        arrays = [runtime.asdevicearray(config.device, x) for x in case.make_data()]
+        arguments = runtime.VmVariantList(len(arrays))
+        for array in arrays:
+            arguments.push_ref(array._buffer_view)
+        last = []
+
+        def call():
+            results = runtime.VmVariantList(1)
+            context.vm_context.invoke(function, arguments, results)
+            last[:] = [results]
+
+        def result():
+            view = last[0].get_as_object(0, runtime.HalBufferView)
+            return runtime.DeviceArray(config.device, view).to_host()
+
+        return Ready(call, result)
+
+
+def find(name: str) -> type[Adapter]:
+    from . import torch_peers
+    return {
+        "chimera": Chimera,
+        "torch eager": torch_peers.Eager,
+        "torch sdpa": torch_peers.Sdpa,
+        "torch compile": torch_peers.Compiled,
+        "onnxruntime": OnnxRuntime,
+        "openvino": OpenVino,
+        "jax": Jax,
+        "iree": Iree,
+    }[name]

@@ -1,0 +1,255 @@
+"""What is measured: the function, its arguments and its program as text."""
+
+import csv
+import dataclasses
+import math
+import pathlib
+import re
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+
+from . import models
+from .program import Program, Value, affine_map
+
+SHAPES = pathlib.Path(__file__).parent.parent / "shapes" / "gemm_chains.csv"
+GROUPS = ("chain", "softmax", "attention", "mlp", "models")
+
+
+def normal(rng, shape):
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    shape: tuple[int, ...]
+    make: Callable = normal
+    # Weights: constants for peers that can prepare them ahead of the calls.
+    constant: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    group: str
+    name: str
+    arguments: list[Argument]
+    # (ops, *arguments) -> result; see ops.py.
+    compute: Callable
+    # The same as MLIR, and as other text that IREE may be faster with.
+    program: str
+    iree_program: str | None = None
+    # Whether `compute` calls ops.attention, which peers have kernels for.
+    attends: bool = False
+    # Largest error in parts of the largest element of the result.
+    tolerance: float = 1e-4
+
+    @property
+    def key(self) -> str:
+        return f"{self.group}-{self.name}"
+
+    @property
+    def slug(self) -> str:
+        """A name for files."""
+        return re.sub(r"[^\w]+", "-", self.key)
+
+    def make_data(self) -> list[np.ndarray]:
+        """The same arrays in every process, aligned to cache lines."""
+        rng = np.random.default_rng(zlib.crc32(self.key.encode()))
+        return [align(argument.make(rng, argument.shape))
+                for argument in self.arguments]
+
+    def make_inputs(self) -> list[np.ndarray]:
+        """Those of the arrays that are no weights."""
+        return [array for array, argument in zip(self.make_data(), self.arguments)
+                if not argument.constant]
+
+    def result_shape(self) -> tuple[int, ...]:
+        extents = re.search(r"\) -> tensor<((?:\d+x)*)f32> {", self.program).group(1)
+        return tuple(int(x) for x in extents.split("x")[:-1])
+
+    def make_reference(self, ops) -> np.ndarray:
+        wide = [x.astype(np.float64) if x.dtype == np.float32 else x
+                for x in self.make_data()]
+        return self.compute(ops, *wide)
+
+
+def align(array: np.ndarray, boundary: int = 64) -> np.ndarray:
+    buffer = np.empty(array.nbytes + boundary, dtype=np.uint8)
+    start = -buffer.ctypes.data % boundary
+    result = buffer[start:start + array.nbytes].view(array.dtype)
+    result = result.reshape(array.shape)
+    result[...] = array
+    return result
+
+
+def load(models_folder: pathlib.Path | None) -> list[Case]:
+    cases = [make(row) for make in (chain, softmax) for row in read_shapes()]
+    cases += attention_cases() + mlp_cases()
+    if models_folder:
+        cases += model_cases(models_folder)
+    return cases
+
+
+# ---- chains of two products
+
+def read_shapes() -> list[dict]:
+    with open(SHAPES, encoding="utf-8") as file:
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        return list(rows)
+
+
+def chain_shapes(row: dict) -> list[tuple[int, int, int]]:
+    b, m, n, k, l = (int(row[x]) for x in ("batch", "M", "N", "K", "L"))
+    return [(b, m, k), (b, k, l), (b, l, n)]
+
+
+def chain(row: dict) -> Case:
+    shapes = chain_shapes(row)
+    program = Program()
+    a, b, d = (program.argument(*shape) for shape in shapes)
+    result = program.batch_matmul(program.batch_matmul(a, b), d)
+    return Case("chain", row["name"], [Argument(shape) for shape in shapes],
+                lambda ops, a, b, d: a @ b @ d, program.finish(result))
+
+
+def softmax(row: dict) -> Case:
+    shapes = chain_shapes(row)
+    scale = 1 / math.sqrt(shapes[0][2])
+    program = Program()
+    a, b, d = (program.argument(*shape) for shape in shapes)
+    scores = program.scale(program.batch_matmul(a, b), scale)
+    result = program.batch_matmul(program.softmax(scores), d)
+    return Case("softmax", row["name"], [Argument(shape) for shape in shapes],
+                lambda ops, a, b, d: ops.attention(a, ops.swap(b), d),
+                program.finish(result),
+                iree_attention(*shapes, transposed=False), attends=True)
+
+
+# ---- attention
+
+def attention(name, heads, kv_heads, queries, keys, d, causal=False) -> Case:
+    """[heads][position][d] for queries, keys, values and the result."""
+    q_shape, kv_shape = (heads, queries, d), (kv_heads, keys, d)
+    program = Program()
+    q, k, v = (program.argument(*shape) for shape in (q_shape, kv_shape, kv_shape))
+    if heads != kv_heads:
+        k, v = (program.repeat(x, heads // kv_heads) for x in (k, v))
+    scores = program.scale(program.batch_matmul(q, k, transposed=True),
+                           1 / math.sqrt(d))
+    if causal:
+        scores = program.causal(scores)
+    result = program.batch_matmul(program.softmax(scores), v)
+    return Case("attention", name,
+                [Argument(shape) for shape in (q_shape, kv_shape, kv_shape)],
+                lambda ops, q, k, v: ops.attention(q, k, v, causal=causal),
+                program.finish(result),
+                iree_attention(q_shape, kv_shape, kv_shape, causal=causal),
+                attends=True)
+
+
+def attention_cases() -> list[Case]:
+    return [
+        attention("prefill 8 x 2048 x 128", 8, 8, 2048, 2048, 128),
+        attention("grouped 8/2 x 2048 x 128", 8, 2, 2048, 2048, 128),
+        attention("causal 8 x 2048 x 128", 8, 8, 2048, 2048, 128, causal=True),
+        attention("short 12 x 197 x 64", 12, 12, 197, 197, 64),
+        attention("short 12 x 77 x 64", 12, 12, 77, 77, 64),
+        attention("short 12 x 77 x 80", 12, 12, 77, 77, 80),
+        attention("decode 32 x 4096 x 128", 32, 32, 1, 4096, 128),
+    ]
+
+
+def iree_attention(q_shape, k_shape, v_shape, transposed=True, causal=False) -> str:
+    """With the operation that IREE's importers make of attention."""
+    program = Program()
+    q, k, v = (program.argument(*shape) for shape in (q_shape, k_shape, v_shape))
+    heads, rows, d = q_shape
+    kv_heads, copies = k_shape[0], heads // k_shape[0]
+    keys = v_shape[1]
+
+    grouped = (kv_heads, copies, rows, d)
+    grouped_text = str(list(grouped))
+    wide = Value("", grouped).type
+    q = program.add(grouped, f"tensor.expand_shape {q.name} [[0, 1], [2], [3]] "
+                    f"output_shape {grouped_text} : {q.type} into {wide}")
+    scale = program.constant(1 / math.sqrt(d))
+    operands, maps = [q, k, v], ["hgmk", "hlk" if transposed else "hkl", "hln", ""]
+    names = [q.name, k.name, v.name, scale]
+    types = [q.type, k.type, v.type, "f32"]
+    block = "%score: f32"
+    if causal:
+        mask = program.causal(program.zeros((1, rows, keys)))
+        flat = Value("", (rows, keys))
+        mask = program.add(flat.shape, f"tensor.collapse_shape {mask.name} "
+                           f"[[0, 1], [2]] : {mask.type} into {flat.type}")
+        maps.append("ml")
+        names.append(mask.name)
+        types.append(mask.type)
+    maps.append("hgmn")
+    output = program.empty((kv_heads, copies, rows, v_shape[2]))
+    texts = ", ".join(affine_map("hgmlkn", results) for results in maps)
+    result = program.add(
+        output.shape, f"iree_linalg_ext.attention <{{indexing_maps = [{texts}]}}> "
+        f"ins({', '.join(names)} : {', '.join(types)}) "
+        f"outs({output.name} : {output.type}) {{\n    ^bb0({block}):\n"
+        f"      iree_linalg_ext.yield %score : f32\n    }} -> {output.type}")
+    flat = Value("", (heads, rows, v_shape[2]))
+    result = program.add(flat.shape, f"tensor.collapse_shape {result.name} "
+                         f"[[0, 1], [2], [3]] : {result.type} into {flat.type}")
+    return program.finish(result)
+
+
+# ---- multi-layer perceptrons
+
+def weight(shape) -> Argument:
+    def make(rng, shape):
+        return normal(rng, shape) / np.float32(math.sqrt(shape[0]))
+    return Argument(shape, make, constant=True)
+
+
+def mlp(m, k, h, n) -> Case:
+    """Weights are [in][out]."""
+    arguments = [Argument((m, k)), weight((k, h)), Argument((h,), constant=True),
+                 weight((h, n)), Argument((n,), constant=True)]
+    program = Program()
+    x, w1, b1, w2, b2 = (program.argument(*a.shape) for a in arguments)
+    hidden = program.gelu_tanh(program.bias(program.matmul(x, w1), b1))
+    result = program.bias(program.matmul(hidden, w2), b2)
+
+    def compute(ops, x, w1, b1, w2, b2):
+        return ops.affine(ops.gelu(ops.affine(x, w1, b1), tanh=True), w2, b2)
+
+    return Case("mlp", f"{m} x {k} x {h} x {n}", arguments, compute,
+                program.finish(result))
+
+
+def mlp_cases() -> list[Case]:
+    return [mlp(128, 768, 3072, 768), mlp(512, 512, 2048, 512), mlp(32, 768, 3072, 768)]
+
+
+# ---- whole programs
+
+def signature(text: str) -> list[tuple[int, ...]]:
+    """Shapes of the arguments of @main."""
+    header = re.search(r"@main\((.*?)\) ->", text).group(1)
+    types = re.findall(r": tensor<((?:\d+x)*)\w+>", header)
+    return [tuple(int(x) for x in extents.split("x")[:-1]) for extents in types]
+
+
+def model_cases(folder: pathlib.Path) -> list[Case]:
+    cases = []
+    for model in models.MODELS:
+        path = folder / f"{model.name}.mlir"
+        if not path.exists():
+            continue
+        text = path.read_text(encoding="utf-8")
+        shapes = signature(text)
+        if len(shapes) != len(model.arguments):
+            raise ValueError(f"{path} has {len(shapes)} arguments, "
+                             f"expected {len(model.arguments)}")
+        arguments = [Argument(shape, make, constant)
+                     for shape, (make, constant) in zip(shapes, model.arguments)]
+        cases.append(Case("models", model.name, arguments, model.compute, text,
+                          attends=model.attends, tolerance=model.tolerance))
+    return cases

@@ -1,0 +1,145 @@
+"""Writes linalg programs as text, an operation at a time."""
+
+import dataclasses
+import math
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def type(self) -> str:
+        return tensor_type(self.shape)
+
+
+def tensor_type(shape) -> str:
+    return "tensor<" + "".join(f"{extent}x" for extent in shape) + "f32>"
+
+
+def affine_map(dims, results) -> str:
+    return f"affine_map<({', '.join(dims)}) -> ({', '.join(results)})>"
+
+
+class Program:
+    """One function, @main, on f32 tensors."""
+
+    def __init__(self):
+        self.arguments: list[Value] = []
+        self.lines: list[str] = []
+
+    def argument(self, *shape) -> Value:
+        value = Value(f"%arg{len(self.arguments)}", tuple(shape))
+        self.arguments.append(value)
+        return value
+
+    def add(self, shape, text: str) -> Value:
+        value = Value(f"%v{len(self.lines)}", tuple(shape))
+        self.lines.append(f"    {value.name} = {text}")
+        return value
+
+    def constant(self, number: float) -> str:
+        text = "0xFF800000" if number == -math.inf else f"{number:.9e}"
+        return self.add((), f"arith.constant {text} : f32").name
+
+    def empty(self, shape) -> Value:
+        return self.add(shape, f"tensor.empty() : {tensor_type(shape)}")
+
+    def zeros(self, shape) -> Value:
+        zero, empty = self.constant(0), self.empty(shape)
+        return self.add(shape, f"linalg.fill ins({zero} : f32) "
+                        f"outs({empty.name} : {empty.type}) -> {empty.type}")
+
+    def result_of(self, name: str, inputs, output: Value) -> Value:
+        names = ", ".join(value.name for value in inputs)
+        types = ", ".join(value.type for value in inputs)
+        return self.add(output.shape, f"{name} ins({names} : {types}) "
+                        f"outs({output.name} : {output.type}) -> {output.type}")
+
+    def matmul(self, a: Value, b: Value) -> Value:
+        shape = (a.shape[0], b.shape[1])
+        return self.result_of("linalg.matmul", [a, b], self.zeros(shape))
+
+    def batch_matmul(self, a: Value, b: Value, transposed=False) -> Value:
+        """With `transposed`, `b` is [batch][n][k]."""
+        rows, columns = a.shape[1], b.shape[1 if transposed else 2]
+        name = "linalg.batch_matmul"
+        if transposed:
+            maps = [affine_map("bmnk", operand) for operand in ("bmk", "bnk", "bmn")]
+            name += f" indexing_maps = [{', '.join(maps)}]"
+        return self.result_of(name, [a, b], self.zeros((a.shape[0], rows, columns)))
+
+    def elementwise(self, inputs, shape, body: list[str]) -> Value:
+        """`inputs` are values with the dimensions they index; `body` computes %r
+        from %i0, %i1, ..."""
+        dims = [f"d{i}" for i in range(len(shape))]
+        maps = [affine_map(dims, [dims[i] for i in which]) for _, which in inputs]
+        maps.append(affine_map(dims, dims))
+        kinds = ", ".join(['"parallel"'] * len(dims))
+        output = self.empty(shape)
+        names = ", ".join(value.name for value, _ in inputs)
+        types = ", ".join(value.type for value, _ in inputs)
+        block = ", ".join(f"%i{i}: f32" for i in range(len(inputs)))
+        lines = "\n".join(f"      {line}" for line in body)
+        return self.add(
+            shape, f"linalg.generic {{indexing_maps = [{', '.join(maps)}], "
+            f"iterator_types = [{kinds}]}} ins({names} : {types}) "
+            f"outs({output.name} : {output.type}) {{\n"
+            f"    ^bb0({block}, %out: f32):\n{lines}\n"
+            f"      linalg.yield %r : f32\n    }} -> {output.type}")
+
+    def scale(self, x: Value, factor: float) -> Value:
+        number = self.constant(factor)
+        every = range(len(x.shape))
+        return self.elementwise([(x, every)], x.shape,
+                                [f"%r = arith.mulf %i0, {number} : f32"])
+
+    def bias(self, x: Value, vector: Value) -> Value:
+        every = range(len(x.shape))
+        return self.elementwise([(x, every), (vector, [len(x.shape) - 1])], x.shape,
+                                ["%r = arith.addf %i0, %i1 : f32"])
+
+    def gelu_tanh(self, x: Value) -> Value:
+        numbers = [self.constant(c) for c in
+                   (0.044715, math.sqrt(2 / math.pi), 1.0, 0.5)]
+        cubic, factor, one, half = numbers
+        return self.elementwise([(x, range(len(x.shape)))], x.shape, [
+            "%x2 = arith.mulf %i0, %i0 : f32",
+            "%x3 = arith.mulf %x2, %i0 : f32",
+            f"%c = arith.mulf %x3, {cubic} : f32",
+            "%s = arith.addf %i0, %c : f32",
+            f"%z = arith.mulf %s, {factor} : f32",
+            "%t = math.tanh %z : f32",
+            f"%u = arith.addf %t, {one} : f32",
+            f"%h = arith.mulf %u, {half} : f32",
+            "%r = arith.mulf %i0, %h : f32"])
+
+    def causal(self, scores: Value) -> Value:
+        """Keys after the query count for nothing: [heads][query][key]."""
+        lowest = self.constant(-math.inf)
+        return self.elementwise([(scores, range(3))], scores.shape, [
+            "%q = linalg.index 1 : index", "%k = linalg.index 2 : index",
+            "%later = arith.cmpi ugt, %k, %q : index",
+            f"%r = arith.select %later, {lowest}, %i0 : f32"])
+
+    def softmax(self, x: Value) -> Value:
+        return self.result_of(f"linalg.softmax dimension({len(x.shape) - 1})", [x],
+                              self.empty(x.shape))
+
+    def repeat(self, x: Value, copies: int) -> Value:
+        """Every head of [heads][s][d] `copies` times, one after the other."""
+        heads, rows, columns = x.shape
+        output = self.empty((heads, copies, rows, columns))
+        wide = self.add(output.shape,
+                        f"linalg.broadcast ins({x.name} : {x.type}) "
+                        f"outs({output.name} : {output.type}) dimensions = [1]")
+        shape = (heads * copies, rows, columns)
+        return self.add(shape, f"tensor.collapse_shape {wide.name} "
+                        f"[[0, 1], [2], [3]] : {wide.type} into {tensor_type(shape)}")
+
+    def finish(self, result: Value) -> str:
+        arguments = ", ".join(f"{a.name}: {a.type}" for a in self.arguments)
+        return "\n".join([
+            "module {", f"  func.func @main({arguments}) -> {result.type} {{",
+            *self.lines, f"    return {result.name} : {result.type}", "  }", "}", ""])

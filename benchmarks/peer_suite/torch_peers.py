@@ -1,0 +1,87 @@
+"""torch in its three ways, and the modules that other peers import from it.
+
+Nothing of torch is imported before it is needed: every worker reads this file.
+"""
+
+from .adapters import Adapter, Ready
+from .cases import Case
+from .ops import TorchOps
+
+
+def make_module(case: Case, fused: bool):
+    """A module whose parameters are the weights, and its inputs."""
+    import torch
+
+    class Module(torch.nn.Module):
+        def __init__(self, tensors):
+            super().__init__()
+            self.slots = []
+            for i, (argument, tensor) in enumerate(zip(case.arguments, tensors)):
+                if argument.constant:
+                    setattr(self, f"weight{i}", torch.nn.Parameter(
+                        tensor, requires_grad=False))
+                self.slots.append(argument.constant)
+            self.ops = TorchOps(fused)
+
+        def forward(self, *inputs):
+            rest = iter(inputs)
+            arguments = [getattr(self, f"weight{i}") if constant else next(rest)
+                         for i, constant in enumerate(self.slots)]
+            return case.compute(self.ops, *arguments)
+
+    tensors = [torch.from_numpy(x) for x in case.make_data()]
+    inputs = [tensor for argument, tensor in zip(case.arguments, tensors)
+              if not argument.constant]
+    return Module(tensors).eval(), inputs
+
+
+class Torch(Adapter):
+    def __init__(self, setting):
+        super().__init__(setting)
+        import torch
+        self.torch = torch
+        torch.set_num_threads(setting.threads)
+        torch.set_grad_enabled(False)
+
+    def ready(self, module, inputs) -> Ready:
+        last = []
+
+        def call():
+            last[:] = [module(*inputs)]
+
+        return Ready(call, lambda: last[0].numpy())
+
+
+class Eager(Torch):
+    about = "operation by operation, attention spelled out"
+
+    def variants(self, case):
+        return {"": lambda: self.ready(*make_module(case, fused=False))}
+
+
+class Sdpa(Torch):
+    about = "eager with scaled_dot_product_attention, where there is attention"
+
+    def variants(self, case):
+        if not case.attends:
+            return {}
+        return {"": lambda: self.ready(*make_module(case, fused=True))}
+
+
+class Compiled(Torch):
+    about = "torch.compile with frozen weights"
+    prepares_weights = True
+
+    def variants(self, case):
+        labels = ["spelled out"] + (["sdpa"] if case.attends else [])
+        return {label: lambda label=label: self.prepare(case, label == "sdpa")
+                for label in labels}
+
+    def prepare(self, case: Case, fused: bool) -> Ready:
+        import torch._inductor.config
+        torch._inductor.config.freezing = True
+        self.torch._dynamo.reset()
+        module, inputs = make_module(case, fused)
+        ready = self.ready(self.torch.compile(module), inputs)
+        ready.call()  # The first one compiles.
+        return ready

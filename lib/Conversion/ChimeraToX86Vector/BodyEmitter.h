@@ -1,0 +1,83 @@
+//===- BodyEmitter.h - The scalar body of a kernel as vectors ---*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A body is written for one point of the iteration space. Most of its values
+// depend on some of the dimensions only: the maximum of a row, a bias along
+// columns. Emitted piece by piece, each value is computed outside the loops
+// that it does not depend on; a compiler could not move the loads, since it
+// does not know that the stores in those loops write elsewhere.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CONVERSION_BODYEMITTER_H
+#define CHIMERA_LIB_CONVERSION_BODYEMITTER_H
+
+#include "MicroKernelEmitter.h"
+
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace chimera {
+
+class BodyEmitter : public MicroKernelEmitter {
+public:
+  BodyEmitter(mlir::OpBuilder &builder, MicroKernelOp op, int64_t lanes,
+              llvm::ArrayRef<int64_t> extents);
+
+protected:
+  using Dims = llvm::SmallBitVector;
+  /// What has been emitted for the values of the body: integers that do not
+  /// depend on the vector dimension as scalars, everything else as vectors.
+  using Values = llvm::DenseMap<mlir::Value, mlir::Value>;
+
+  /// True if every operation of the body works on vectors as on scalars and may
+  /// run on lanes that are thrown away.
+  bool isCovered();
+  /// True if every output has an element for each point of the parallel
+  /// dimensions.
+  bool writesEveryPoint();
+  /// True if the body calls functions: much work, with a long latency.
+  bool isLong();
+  /// Emits what depends on dimensions in `known` alone and is not in `values`;
+  /// `point` gives these dimensions. Vectors in memory have `count` elements.
+  void emitKnown(const Dims &known, llvm::ArrayRef<mlir::Value> point,
+                 int64_t count, Values &values);
+  /// What was emitted for `value`, as a vector.
+  mlir::Value asVector(mlir::Value value, const Values &values);
+  mlir::Block &body() { return op.getBody().front(); }
+  mlir::Value yielded(unsigned output) {
+    return body().getTerminator()->getOperand(output);
+  }
+  mlir::BlockArgument held(unsigned output) {
+    return body().getArgument(op.getInputs().size() + output);
+  }
+
+  /// As many long bodies are interleaved: enough to hide the latency of each,
+  /// few enough to fit the registers.
+  static constexpr int64_t numInterleaved = 4;
+
+  /// Values that emitKnown does not emit, nor what depends on them.
+  llvm::DenseSet<mlir::Value> excluded;
+
+private:
+  mlir::Value emitArgument(mlir::BlockArgument argument,
+                           llvm::ArrayRef<mlir::Value> point, int64_t count);
+  mlir::Value emitOperation(mlir::Operation &nested,
+                            llvm::ArrayRef<mlir::Value> point,
+                            const Values &values);
+  mlir::Value emitIndices(mlir::Type type, llvm::ArrayRef<mlir::Value> point);
+  mlir::Value emitTruncated(mlir::Value index, mlir::Type type,
+                            llvm::ArrayRef<mlir::Value> point,
+                            const Values &values);
+
+  /// The dimensions that each value of the body depends on.
+  llvm::DenseMap<mlir::Value, Dims> dependences;
+};
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_CONVERSION_BODYEMITTER_H

@@ -1,0 +1,54 @@
+//===- X86Intrinsics.cpp - Instructions without an operation --------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "X86Intrinsics.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace chimera;
+
+bool chimera::hasAvx512Form(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector && vector.getElementType().isF32() &&
+         vector.getShape() == ArrayRef<int64_t>{16};
+}
+
+static Value createInteger(OpBuilder &builder, Location loc, unsigned width,
+                           int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc,
+                                      builder.getIntegerType(width), value);
+}
+
+/// Calls `name` with `operands` and what masked instructions take: a vector for
+/// the lanes that are off, of which there are none, and a rounding mode, here
+/// the current one.
+static Value callUnmasked(OpBuilder &builder, Location loc, StringRef name,
+                          SmallVector<Value> operands) {
+  constexpr int64_t currentRounding = 4;
+  Type type = operands.front().getType();
+  operands.append({operands.front(), createInteger(builder, loc, 16, -1),
+                   createInteger(builder, loc, 32, currentRounding)});
+  return LLVM::CallIntrinsicOp::create(builder, loc, type,
+                                       builder.getStringAttr(name), operands)
+      .getResult(0);
+}
+
+Value chimera::createRange(OpBuilder &builder, Location loc, Value lhs,
+                           Value rhs, Range range) {
+  Value choice = createInteger(builder, loc, 32, static_cast<int64_t>(range));
+  return callUnmasked(builder, loc, "llvm.x86.avx512.mask.range.ps.512",
+                      {lhs, rhs, choice});
+}
+
+Value chimera::createScale(OpBuilder &builder, Location loc, Value value,
+                           Value exponent) {
+  return callUnmasked(builder, loc, "llvm.x86.avx512.mask.scalef.ps.512",
+                      {value, exponent});
+}

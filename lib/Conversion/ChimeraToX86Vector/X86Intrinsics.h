@@ -1,0 +1,43 @@
+//===- X86Intrinsics.h - Instructions without an operation ------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Instructions of AVX-512 that do in one step what takes several operations of
+// the vector dialect. Only kernels for AVX-512 work on vectors this long.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CONVERSION_X86INTRINSICS_H
+#define CHIMERA_LIB_CONVERSION_X86INTRINSICS_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace chimera {
+
+/// True for vectors of 512 bits of f32, which the functions below take.
+bool hasAvx512Form(mlir::Type type);
+
+/// What vrangeps chooses of two numbers; of a number and a NaN, the number.
+enum class Range {
+  /// Minus zero is less than zero.
+  Minimum = 4,
+  Maximum = 5,
+  /// The smaller absolute value, with the sign of the first operand.
+  Nearest = 2,
+};
+mlir::Value createRange(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value lhs, mlir::Value rhs, Range range);
+
+/// `value` times two to the power of `exponent`, rounded down if it is no
+/// integer: infinity and zero where that is too large or too small.
+mlir::Value createScale(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value value, mlir::Value exponent);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_CONVERSION_X86INTRINSICS_H

@@ -1,0 +1,746 @@
+//===- Softmax.cpp - One form for a softmax in any spelling ---------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The second contraction's factor is read as one expression P of the scores.
+// It has to be an exponential e = exp(y - shift), with factors and conditions
+// that depend on the row alone around it: these move behind the contraction.
+// The sum of a row and the product are both sums of e, so if the result
+// has the degree zero in both together, as in product / sum, the shift cancels
+// and the maximum can take its place; otherwise it has to be the maximum.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Softmax.h"
+
+#include "NormalizeChain.h"
+#include "ScalarExpressions.h"
+
+#include "Chimera/Transforms/ChainAnalysis.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// Kinds of operations
+//===----------------------------------------------------------------------===//
+
+bool chimera::isRowReduction(linalg::LinalgOp op) {
+  return op.getNumReductionLoops() == 1 && op.hasPureTensorSemantics() &&
+         !isSupportedContraction(op) &&
+         !linalg::isaContractionOpInterface(op) &&
+         !linalg::isaConvolutionOpInterface(op);
+}
+
+/// The number that a scalar of a body is, converted or not.
+static std::optional<double> getConstant(Value value) {
+  while (auto *op = value.getDefiningOp()) {
+    if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  FloatAttr number;
+  if (!matchPattern(value, m_Constant(&number)))
+    return std::nullopt;
+  return number.getValueAsDouble();
+}
+
+/// The factor that `op`, which reads one tensor, multiplies by.
+static std::optional<double> getScale(linalg::LinalgOp op) {
+  if (!isParallel(op) || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 || op.hasIndexSemantics() ||
+      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()) ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isPermutation(); }))
+    return std::nullopt;
+  Block *body = op.getBlock();
+  Value input = body->getArgument(0);
+  Operation *scale = body->getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(scale) ||
+      !scale->getResult(0).getType().isF32())
+    return std::nullopt;
+  bool isFirst = scale->getOperand(0) == input;
+  if (!isFirst && (isa<arith::DivFOp>(scale) || scale->getOperand(1) != input))
+    return std::nullopt;
+  std::optional<double> number =
+      getConstant(scale->getOperand(isFirst ? 1 : 0));
+  if (!number || *number == 0 || !std::isfinite(*number))
+    return std::nullopt;
+  float rounded = *number;
+  return isa<arith::DivFOp>(scale) ? 1.0 / rounded : rounded;
+}
+
+bool chimera::isScaling(linalg::LinalgOp op) {
+  return getScale(op).has_value();
+}
+
+//===----------------------------------------------------------------------===//
+// The rewrite
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class SoftmaxNormalizer {
+public:
+  SoftmaxNormalizer(linalg::GenericOp first, linalg::GenericOp second,
+                    OpOperand &factor);
+
+  LogicalResult run();
+
+private:
+  LogicalResult findExponential(ExprId id);
+  LogicalResult findScore(ExprId exponent);
+  std::optional<ExprId> moveBehind(ExprId id);
+  std::optional<ExprId> moveRow(ExprId id);
+  std::optional<ExprId> replaceParts(ExprId id);
+  std::optional<ExprId> moveTail(ExprId id, ExprId moved);
+  std::optional<int> getDegree(ExprId id);
+  bool isMaskTest(ExprId id, StringRef combiner);
+  bool isMaximumOf(ExprId shift, ExprId score);
+  Value followTail(SmallVector<PointDim> &dims);
+  double takeScale(unsigned operand);
+
+  void emitSoftmax();
+  void emitResult(ExprId result, Value tail, ArrayRef<PointDim> dims);
+  Value emitReduction(Value source, double neutral, bool isMaximum);
+  Value emitExponential();
+
+  SmallVector<PointDim> getDims(OpOperand &operand) {
+    AffineMap map = second.getMatchingIndexingMap(&operand);
+    SmallVector<PointDim> dims;
+    for (unsigned i = 0; i < map.getNumResults(); ++i)
+      dims.push_back(map.getDimPosition(i));
+    return dims;
+  }
+  SmallVector<int64_t> getExtents(ArrayRef<PointDim> dims) {
+    SmallVector<int64_t> ranges = second.getStaticLoopRanges(), extents;
+    for (PointDim dim : dims)
+      extents.push_back(ranges[dim]);
+    return extents;
+  }
+  Location loc() { return second.getLoc(); }
+
+  linalg::GenericOp first, second;
+  OpOperand &factor;
+  OpBuilder builder;
+  PointDim rowDim;
+  ExprPool pool;
+  ExprReader reader;
+  Type f32;
+
+  SmallVector<PointDim> scoreDims, rowDims, outputDims;
+  ExprId exponential = 0, score = 0;
+  /// What the exponent is besides the score, if it is the maximum.
+  bool isShiftMaximum = false;
+  /// What stands for the product, the sum of a row, and its maximum.
+  ExprId product = 0, sum = 0, maximum = 0;
+  Value scoreTensor, maximumTensor, exponentialTensor, sumTensor;
+};
+
+} // namespace
+
+static PointDim getReducedDim(linalg::GenericOp op) {
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  return reduced[0];
+}
+
+SoftmaxNormalizer::SoftmaxNormalizer(linalg::GenericOp first,
+                                     linalg::GenericOp second,
+                                     OpOperand &factor)
+    : first(first), second(second), factor(factor), builder(second),
+      rowDim(getReducedDim(second)), pool(second.getContext(), rowDim),
+      reader(pool, rowDim, second.getStaticLoopRanges()[rowDim]),
+      f32(builder.getF32Type()) {}
+
+/// Lets `first` read its operand before it is scaled, and returns the factor.
+double SoftmaxNormalizer::takeScale(unsigned operand) {
+  double scale = 1;
+  while (true) {
+    OpOperand &use = first->getOpOperand(operand);
+    auto producer = use.get().getDefiningOp<linalg::GenericOp>();
+    if (!producer)
+      return scale;
+    std::optional<double> own = getScale(producer);
+    if (!own && !isMovement(producer))
+      return scale;
+    AffineMap written = producer.getIndexingMapsArray().back();
+    AffineMap read = producer.getIndexingMapsArray().front();
+    if (!written.isPermutation())
+      return scale;
+    SmallVector<AffineMap> maps = first.getIndexingMapsArray();
+    maps[operand] =
+        read.compose(inversePermutation(written)).compose(maps[operand]);
+    first.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
+    use.set(producer.getDpsInputs()[0]);
+    scale *= own.value_or(1);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+/// True if `shift` is the maximum of the row of `score`, be it protected
+/// against minus infinity.
+bool SoftmaxNormalizer::isMaximumOf(ExprId shift, ExprId score) {
+  if (pool.isRowReduction(shift, "arith.maximumf") ||
+      pool.isRowReduction(shift, "arith.maxnumf"))
+    return pool[shift].operands[0] == score;
+  return false;
+}
+
+/// Splits the exponent into the score and what depends on the row alone.
+LogicalResult SoftmaxNormalizer::findScore(ExprId exponent) {
+  if (pool.isOperation(exponent, "arith.mulf")) {
+    // (x - shift) * c is x * c - shift * c.
+    ExprId lhs = pool[exponent].operands[0], rhs = pool[exponent].operands[1];
+    if (!pool.getNumber(rhs))
+      std::swap(lhs, rhs);
+    std::optional<double> scale = pool.getNumber(rhs);
+    if (scale && pool.isOperation(lhs, "arith.subf")) {
+      ExprId own = pool[lhs].operands[0], shift = pool[lhs].operands[1];
+      if (*scale <= 0 || pool[own].holdsReduction || pool[shift].isElement)
+        return failure();
+      isShiftMaximum = isMaximumOf(shift, own);
+      score = pool.operation("arith.mulf", f32, {own, rhs});
+      return success();
+    }
+  }
+  score = exponent;
+  if (pool.isOperation(exponent, "arith.subf")) {
+    score = pool[exponent].operands[0];
+    ExprId shift = pool[exponent].operands[1];
+    if (pool[shift].isElement)
+      return failure();
+    isShiftMaximum = isMaximumOf(shift, score);
+  }
+  return success(!pool[score].holdsReduction && pool[score].isElement);
+}
+
+/// Finds the exponential inside the factor, below what depends on the row.
+LogicalResult SoftmaxNormalizer::findExponential(ExprId id) {
+  const Expr &expr = pool[id];
+  if (expr.kind != Expr::Kind::Operation || expr.type != f32)
+    return failure();
+  if (expr.name == "math.exp") {
+    exponential = id;
+    return findScore(expr.operands[0]);
+  }
+  if (expr.name == "math.exp2") {
+    exponential = id;
+    if (failed(findScore(expr.operands[0])))
+      return failure();
+    score = pool.operation("arith.mulf", f32, {score, pool.number(M_LN2, f32)});
+    return success();
+  }
+  std::optional<ExprId> inner;
+  for (ExprId operand : SmallVector<ExprId>(expr.operands))
+    if (pool[operand].isElement) {
+      if (inner)
+        return failure();
+      inner = operand;
+    }
+  return inner ? findExponential(*inner) : failure();
+}
+
+/// True if `id` asks of each element whether it is masked (minus infinity), or,
+/// to be combined by "or", whether it is not.
+bool SoftmaxNormalizer::isMaskTest(ExprId id, StringRef combiner) {
+  if (!pool.isOperation(id, "arith.cmpf"))
+    return false;
+  SmallVector<ExprId> operands = pool[id].operands;
+  auto predicate = static_cast<arith::CmpFPredicate>(
+      cast<IntegerAttr>(
+          cast<DictionaryAttr>(pool[id].attribute).get("predicate"))
+          .getInt());
+  bool isWanted = combiner == "arith.andi"
+                      ? predicate == arith::CmpFPredicate::OEQ
+                      : predicate == arith::CmpFPredicate::UNE;
+  while (pool.isOperation(operands[0], "arith.extf"))
+    operands[0] = pool[operands[0]].operands[0];
+  ExprId tested = operands[0];
+  bool isScore = tested == score;
+  // The test may come before a positive factor.
+  if (pool.isOperation(score, "arith.mulf"))
+    isScore |= llvm::is_contained(pool[score].operands, tested);
+  return isWanted && isScore && pool.isNegativeInfinity(operands[1]);
+}
+
+/// Expresses what depends on the row alone by the sum and the maximum.
+std::optional<ExprId> SoftmaxNormalizer::moveRow(ExprId id) {
+  Expr expr = pool[id];
+  if (!expr.holdsReduction)
+    return id;
+  if (expr.kind == Expr::Kind::RowReduction) {
+    ExprId element = expr.operands[0];
+    if (expr.name == "arith.addf" && element == exponential)
+      return sum;
+    if (isMaximumOf(id, score))
+      return maximum;
+    // A row is masked entirely if and only if its sum is zero.
+    bool isAll = expr.name == "arith.andi";
+    if ((isAll || expr.name == "arith.ori") && isMaskTest(element, expr.name)) {
+      auto predicate =
+          isAll ? arith::CmpFPredicate::OEQ : arith::CmpFPredicate::UNE;
+      return pool.compare("arith.cmpf", static_cast<int64_t>(predicate), sum,
+                          pool.number(0.0, f32));
+    }
+    return std::nullopt;
+  }
+  return replaceParts(id);
+}
+
+/// The same operation on operands that were moved.
+std::optional<ExprId> SoftmaxNormalizer::replaceParts(ExprId id) {
+  Expr expr = pool[id];
+  SmallVector<ExprId> operands;
+  for (ExprId operand : expr.operands) {
+    std::optional<ExprId> moved = moveBehind(operand);
+    if (!moved)
+      return std::nullopt;
+    operands.push_back(*moved);
+  }
+  return pool.operation(expr.name, expr.type, operands,
+                        cast<DictionaryAttr>(expr.attribute));
+}
+
+/// The factor as it is to be applied behind the contraction: the product takes
+/// the exponential's place. Nothing if it is not linear in the exponential.
+std::optional<ExprId> SoftmaxNormalizer::moveBehind(ExprId id) {
+  if (id == exponential)
+    return product;
+  const Expr &expr = pool[id];
+  if (!expr.isElement)
+    return moveRow(id);
+  if (expr.kind != Expr::Kind::Operation)
+    return std::nullopt;
+  StringRef name = expr.name;
+  SmallVector<ExprId> operands = expr.operands;
+  // Two elements multiplied, or one in the denominator, are not linear.
+  unsigned numElements = llvm::count_if(
+      operands, [&](ExprId operand) { return pool[operand].isElement; });
+  bool isFactor = numElements == 1 &&
+                  (name == "arith.mulf" ||
+                   (name == "arith.divf" && pool[operands[0]].isElement));
+  bool isZeroed =
+      name == "arith.select" && !pool[operands[0]].isElement &&
+      llvm::all_of(ArrayRef(operands).drop_front(), [&](ExprId operand) {
+        return pool.isZero(operand) || pool[operand].isElement;
+      });
+  return isFactor || isZeroed ? replaceParts(id) : std::nullopt;
+}
+
+/// `id`, which reads the product and rows, with `moved` in the product's place.
+std::optional<ExprId> SoftmaxNormalizer::moveTail(ExprId id, ExprId moved) {
+  if (id == product)
+    return moved;
+  Expr expr = pool[id];
+  if (expr.kind == Expr::Kind::RowReduction)
+    return moveRow(id);
+  if (expr.kind != Expr::Kind::Operation)
+    return id;
+  SmallVector<ExprId> operands;
+  for (ExprId operand : expr.operands) {
+    std::optional<ExprId> part = moveTail(operand, moved);
+    if (!part)
+      return std::nullopt;
+    operands.push_back(*part);
+  }
+  return pool.operation(expr.name, expr.type, operands,
+                        cast<DictionaryAttr>(expr.attribute));
+}
+
+/// The degree of `id` in the product and the sum together. Nothing if it has
+/// none.
+std::optional<int> SoftmaxNormalizer::getDegree(ExprId id) {
+  if (id == product || id == sum)
+    return 1;
+  const Expr &expr = pool[id];
+  if (expr.kind != Expr::Kind::Operation)
+    return id == maximum ? std::nullopt : std::optional<int>(0);
+  SmallVector<ExprId> operands = expr.operands;
+  StringRef name = expr.name;
+  // Whether the sum is zero does not depend on the shift.
+  bool isZeroTest =
+      name == "arith.cmpf" && operands[0] == sum && pool.isZero(operands[1]);
+  if (isZeroTest)
+    return 0;
+  if (name == "arith.select") {
+    if (getDegree(operands[0]) != 0)
+      return std::nullopt;
+    if (pool.isZero(operands[1]))
+      return getDegree(operands[2]);
+    if (pool.isZero(operands[2]))
+      return getDegree(operands[1]);
+    std::optional<int> degree = getDegree(operands[1]);
+    return degree == getDegree(operands[2]) ? degree : std::nullopt;
+  }
+  bool isProduct = name == "arith.mulf", isQuotient = name == "arith.divf";
+  if (isProduct || isQuotient) {
+    std::optional<int> lhs = getDegree(operands[0]),
+                       rhs = getDegree(operands[1]);
+    if (!lhs || !rhs)
+      return std::nullopt;
+    return isProduct ? *lhs + *rhs : *lhs - *rhs;
+  }
+  for (ExprId operand : operands)
+    if (getDegree(operand) != 0)
+      return std::nullopt;
+  return 0;
+}
+
+/// The elementwise operations that alone read the product, one after the other.
+/// Returns the last value; `dims` becomes where it is read.
+Value SoftmaxNormalizer::followTail(SmallVector<PointDim> &dims) {
+  Value value = second.getResult(0);
+  while (value.hasOneUse()) {
+    OpOperand &use = *value.use_begin();
+    auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!user || !isParallel(user) || user.getNumDpsInits() != 1)
+      break;
+    AffineMap read = user.getMatchingIndexingMap(&use);
+    AffineMap written = user.getIndexingMapsArray().back();
+    if (!read.isPermutation() || !written.isPermutation())
+      break;
+    SmallVector<PointDim> loops(user.getNumLoops()), result;
+    for (auto [index, dim] : llvm::enumerate(dims))
+      loops[read.getDimPosition(index)] = dim;
+    for (unsigned i = 0; i < written.getNumResults(); ++i)
+      result.push_back(loops[written.getDimPosition(i)]);
+    dims = std::move(result);
+    value = user.getResult(0);
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+static Value createFilled(OpBuilder &builder, Location loc,
+                          ArrayRef<int64_t> shape, double value) {
+  Type f32 = builder.getF32Type();
+  Value number =
+      arith::ConstantOp::create(builder, loc, builder.getFloatAttr(f32, value));
+  Value empty = tensor::EmptyOp::create(builder, loc, shape, f32);
+  return linalg::FillOp::create(builder, loc, number, empty).getResult(0);
+}
+
+Value SoftmaxNormalizer::emitReduction(Value source, double neutral,
+                                       bool isMaximum) {
+  Value init = createFilled(builder, loc(), getExtents(rowDims), neutral);
+  SmallVector<AffineExpr> results;
+  SmallVector<utils::IteratorType> iterators;
+  for (auto [index, dim] : llvm::enumerate(scoreDims)) {
+    bool isReduced = dim == rowDim;
+    iterators.push_back(isReduced ? utils::IteratorType::reduction
+                                  : utils::IteratorType::parallel);
+    if (!isReduced)
+      results.push_back(builder.getAffineDimExpr(index));
+  }
+  SmallVector<AffineMap> maps = {
+      builder.getMultiDimIdentityMap(scoreDims.size()),
+      AffineMap::get(scoreDims.size(), 0, results, builder.getContext())};
+  auto reduction = linalg::GenericOp::create(
+      builder, loc(), init.getType(), source, init, maps, iterators,
+      [&](OpBuilder &body, Location loc, ValueRange arguments) {
+        Value combined =
+            isMaximum
+                ? arith::MaximumFOp::create(body, loc, arguments[1],
+                                            arguments[0],
+                                            arith::FastMathFlags::nnan)
+                      .getResult()
+                : arith::AddFOp::create(body, loc, arguments[1], arguments[0])
+                      .getResult();
+        linalg::YieldOp::create(body, loc, combined);
+      });
+  return reduction.getResult(0);
+}
+
+/// exp(score - maximum), or exp(score) where the maximum is minus infinity.
+Value SoftmaxNormalizer::emitExponential() {
+  ExprId own = pool.tensor(scoreTensor, scoreDims);
+  ExprId most = pool.tensor(maximumTensor, rowDims);
+  ExprId isMasked = pool.compare(
+      "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OEQ), most,
+      pool.number(-INFINITY, f32));
+  ExprId shift = pool.operation("arith.select", f32,
+                                {isMasked, pool.number(0.0, f32), most});
+  ExprId exponent = pool.operation("arith.subf", f32, {own, shift});
+  return pool.emit(builder, loc(), pool.operation("math.exp", f32, {exponent}),
+                   scoreDims, getExtents(scoreDims));
+}
+
+void SoftmaxNormalizer::emitSoftmax() {
+  builder.setInsertionPoint(second);
+  scoreTensor = first.getResult(0);
+  if (score != pool.tensor(scoreTensor, scoreDims))
+    scoreTensor =
+        pool.emit(builder, loc(), score, scoreDims, getExtents(scoreDims));
+  maximumTensor = emitReduction(scoreTensor, -INFINITY, /*isMaximum=*/true);
+  exponentialTensor = emitExponential();
+  sumTensor = emitReduction(exponentialTensor, 0, /*isMaximum=*/false);
+
+  unsigned operand = factor.getOperandNumber();
+  SmallVector<AffineMap> maps = second.getIndexingMapsArray();
+  SmallVector<AffineExpr> results;
+  for (PointDim dim : scoreDims)
+    results.push_back(builder.getAffineDimExpr(dim));
+  maps[operand] =
+      AffineMap::get(second.getNumLoops(), 0, results, builder.getContext());
+  second.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
+  factor.set(exponentialTensor);
+}
+
+/// Puts `result`, read at `dims`, in the place of `tail`.
+void SoftmaxNormalizer::emitResult(ExprId result, Value tail,
+                                   ArrayRef<PointDim> dims) {
+  builder.setInsertionPointAfterValue(tail);
+  Value value =
+      pool.emit(builder, loc(), result, outputDims, getExtents(outputDims));
+  if (dims != ArrayRef<PointDim>(outputDims)) {
+    ExprId element = pool.tensor(value, outputDims);
+    value = pool.emit(builder, loc(), element, dims, getExtents(dims));
+  }
+  tail.replaceUsesWithIf(value, [&](OpOperand &use) {
+    return use.getOwner() != value.getDefiningOp();
+  });
+}
+
+LogicalResult SoftmaxNormalizer::run() {
+  SmallVector<PointDim> tailDims = outputDims =
+      getDims(*second.getDpsInitOperand(0));
+  double scale = takeScale(0) * takeScale(1);
+  reader.define(first.getResult(0), scale);
+  std::optional<ExprId> factorExpr = reader.read(factor.get(), getDims(factor));
+  std::optional<SmallVector<PointDim>> point =
+      reader.getPoint(first.getResult(0));
+  if (!factorExpr || !point || failed(findExponential(*factorExpr)))
+    return failure();
+  scoreDims = *point;
+  for (PointDim dim : scoreDims)
+    if (dim != rowDim)
+      rowDims.push_back(dim);
+  if (rowDims.size() + 1 != scoreDims.size() ||
+      !llvm::all_of(rowDims, [&](PointDim dim) {
+        return llvm::is_contained(outputDims, dim);
+      }))
+    return failure();
+
+  Value tail = followTail(tailDims);
+  reader.define(second.getResult(0), 1, outputDims);
+  std::optional<ExprId> tailExpr = reader.read(tail, tailDims);
+  if (!tailExpr)
+    return failure();
+  emitSoftmax();
+  product = pool.tensor(second.getResult(0), outputDims);
+  sum = pool.tensor(sumTensor, rowDims);
+  maximum = pool.tensor(maximumTensor, rowDims);
+  std::optional<ExprId> moved = moveBehind(*factorExpr);
+  if (!moved)
+    return failure();
+  // The tail reads what the contraction gave, with the factor as it was.
+  std::optional<ExprId> result = moveTail(*tailExpr, *moved);
+  if (!result || (!isShiftMaximum && getDegree(*result) != 0))
+    return failure();
+  emitResult(*result, tail, tailDims);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
+/// Collects the contractions that `value` depends on and what is reduced on the
+/// way to them.
+static void collectProducers(Value value,
+                             llvm::SetVector<Operation *> &contractions,
+                             llvm::SetVector<Operation *> &reductions,
+                             llvm::DenseSet<Operation *> &seen) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || !seen.insert(op).second)
+    return;
+  if (isSupportedContraction(op)) {
+    contractions.insert(op);
+    return;
+  }
+  if (!isParallel(op))
+    reductions.insert(op);
+  for (Value operand : op->getOperands())
+    collectProducers(operand, contractions, reductions, seen);
+}
+
+static LogicalResult normalizeFactor(linalg::GenericOp second,
+                                     OpOperand &factor) {
+  llvm::SetVector<Operation *> contractions, reductions;
+  llvm::DenseSet<Operation *> seen;
+  collectProducers(factor.get(), contractions, reductions, seen);
+  if (reductions.empty() || contractions.empty())
+    return success();
+  if (contractions.size() != 1 || second.getNumReductionLoops() != 1)
+    return failure();
+  auto first = cast<linalg::GenericOp>(contractions[0]);
+  return SoftmaxNormalizer(first, second, factor).run();
+}
+
+/// Truth values lie in memory as bytes, and are loaded as such: reads each
+/// input of them through a conversion, which can be made outside the chain.
+static void widenTruthValues(ChainOp chain) {
+  Block &body = chain.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  for (BlockArgument argument : body.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || !type.getElementType().isInteger(1) || type.getRank() == 0)
+      continue;
+    Type byte = builder.getI8Type();
+    auto convert = [&](Value source, Type to, auto body) {
+      Value empty =
+          tensor::EmptyOp::create(builder, chain.getLoc(), type.getShape(), to);
+      return linalg::GenericOp::create(
+                 builder, chain.getLoc(), empty.getType(), source, empty,
+                 SmallVector<AffineMap>(
+                     2, builder.getMultiDimIdentityMap(type.getRank())),
+                 SmallVector<utils::IteratorType>(
+                     type.getRank(), utils::IteratorType::parallel),
+                 body)
+          .getResult(0);
+    };
+    Value widened = convert(
+        argument, byte, [&](OpBuilder &b, Location loc, ValueRange arguments) {
+          Value wide = arith::ExtUIOp::create(b, loc, byte, arguments[0]);
+          linalg::YieldOp::create(b, loc, wide);
+        });
+    Operation *widening = widened.getDefiningOp();
+    Value narrowed =
+        convert(widened, builder.getI1Type(),
+                [&](OpBuilder &b, Location loc, ValueRange arguments) {
+                  Value zero = arith::ConstantIntOp::create(b, loc, byte, 0);
+                  Value isSet = arith::CmpIOp::create(
+                      b, loc, arith::CmpIPredicate::ne, arguments[0], zero);
+                  linalg::YieldOp::create(b, loc, isSet);
+                });
+    argument.replaceAllUsesExcept(narrowed, widening);
+  }
+}
+
+LogicalResult chimera::normalizeSoftmax(ChainOp chain) {
+  Block &body = chain.getBody().front();
+  bool hasReduction =
+      llvm::any_of(body.getOps<linalg::GenericOp>(), [](linalg::GenericOp op) {
+        return isRowReduction(op) && !isSupportedContraction(op);
+      });
+  if (!hasReduction)
+    return success();
+  widenTruthValues(chain);
+  for (linalg::GenericOp op :
+       llvm::to_vector(body.getOps<linalg::GenericOp>())) {
+    if (!isSupportedContraction(op))
+      continue;
+    for (OpOperand *factor : op.getDpsInputOperands())
+      if (failed(normalizeFactor(op, *factor)))
+        return failure();
+  }
+  // What nobody reads any more.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The form
+//===----------------------------------------------------------------------===//
+
+/// The only operation that `op`'s body yields the result of, if it is an
+/// `OpTy`.
+template <typename OpTy>
+static OpTy getYielded(linalg::GenericOp op) {
+  return op.getBlock()->getTerminator()->getOperand(0).getDefiningOp<OpTy>();
+}
+
+static bool isFilledWith(Value value, double number) {
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  FloatAttr constant;
+  return fill && matchPattern(fill.getInputs()[0], m_Constant(&constant)) &&
+         constant.getValueAsDouble() == number;
+}
+
+/// True if `op` reduces `source` by `OpTy`, in order, starting from `neutral`.
+template <typename OpTy>
+static bool reduces(linalg::GenericOp op, Value source, double neutral) {
+  if (op.getNumReductionLoops() != 1 || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 || op.getDpsInputs()[0] != source ||
+      !op.getIndexingMapsArray()[0].isIdentity() ||
+      !isFilledWith(op.getDpsInits()[0], neutral))
+    return false;
+  auto combiner = getYielded<OpTy>(op);
+  return combiner && combiner.getLhs() == op.getBlock()->getArgument(1) &&
+         combiner.getRhs() == op.getBlock()->getArgument(0);
+}
+
+/// True if the body of `op` is exp(element - maximum), or exp(element) where
+/// the maximum is minus infinity.
+static bool isExponential(linalg::GenericOp op, Value score, Value maximum) {
+  if (!isParallel(op) || op.getNumDpsInputs() != 2)
+    return false;
+  bool isSwapped = op.getDpsInputs()[0] == maximum;
+  if (op.getDpsInputs()[isSwapped] != score ||
+      op.getDpsInputs()[!isSwapped] != maximum ||
+      !op.getIndexingMapsArray()[isSwapped].isIdentity())
+    return false;
+  Value element = op.getBlock()->getArgument(isSwapped),
+        most = op.getBlock()->getArgument(!isSwapped);
+  auto exp = getYielded<math::ExpOp>(op);
+  auto exponent =
+      exp ? exp.getOperand().getDefiningOp<arith::SubFOp>() : arith::SubFOp();
+  auto shift = exponent ? exponent.getRhs().getDefiningOp<arith::SelectOp>()
+                        : arith::SelectOp();
+  auto isMasked = shift ? shift.getCondition().getDefiningOp<arith::CmpFOp>()
+                        : arith::CmpFOp();
+  FloatAttr limit;
+  return isMasked && exponent.getLhs() == element &&
+         shift.getFalseValue() == most &&
+         matchPattern(shift.getTrueValue(), m_AnyZeroFloat()) &&
+         isMasked.getPredicate() == arith::CmpFPredicate::OEQ &&
+         isMasked.getLhs() == most &&
+         matchPattern(isMasked.getRhs(), m_Constant(&limit)) &&
+         limit.getValue().isInfinity() && limit.getValue().isNegative();
+}
+
+std::optional<Softmax> chimera::matchSoftmax(Value score) {
+  Softmax softmax;
+  for (Operation *user : score.getUsers())
+    if (auto op = dyn_cast<linalg::GenericOp>(user);
+        op && reduces<arith::MaximumFOp>(op, score, -INFINITY))
+      softmax.maximum = op;
+  if (!softmax.maximum)
+    return std::nullopt;
+  Value maximum = softmax.maximum.getResult(0);
+  for (Operation *user : score.getUsers())
+    if (auto op = dyn_cast<linalg::GenericOp>(user);
+        op && op != softmax.maximum && isExponential(op, score, maximum))
+      softmax.exponential = op;
+  if (!softmax.exponential || llvm::range_size(score.getUsers()) != 2)
+    return std::nullopt;
+  Value exponential = softmax.exponential.getResult(0);
+  for (Operation *user : exponential.getUsers())
+    if (auto op = dyn_cast<linalg::GenericOp>(user);
+        op && reduces<arith::AddFOp>(op, exponential, 0))
+      softmax.sum = op;
+  if (!softmax.sum)
+    return std::nullopt;
+  return softmax;
+}
