@@ -190,48 +190,60 @@ LogicalResult FuseOthersPass::generalize() {
   return success();
 }
 
-/// Each part is copied into its place by an operation like any other, so that
-/// what computes it may write there itself.
-void FuseOthersPass::decompose(tensor::ConcatOp concat) {
+/// Puts each unit dimension of `shape` but `kept` together with a neighbour.
+static SmallVector<ReassociationIndices> joinUnitDims(ArrayRef<int64_t> shape,
+                                                      int64_t kept) {
+  SmallVector<ReassociationIndices> groups;
+  ReassociationIndices group;
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    group.push_back(dim);
+    if (extent == 1 && static_cast<int64_t>(dim) != kept)
+      continue;
+    groups.push_back(group);
+    group.clear();
+  }
+  groups.back().append(group);
+  return groups;
+}
+
+/// Concatenates along the same dimension without the unit dimensions, for which
+/// upstream has no pattern.
+static void dropUnitDims(tensor::ConcatOp concat) {
   RankedTensorType type = concat.getResultType();
-  if (!type.hasStaticShape() ||
-      !llvm::all_of(concat.getInputs(), [](Value input) {
-        return cast<RankedTensorType>(input.getType()).hasStaticShape();
-      }))
+  int64_t dim = concat.getDim();
+  SmallVector<ReassociationIndices> groups = joinUnitDims(type.getShape(), dim);
+  if (static_cast<int64_t>(groups.size()) == type.getRank())
     return;
   OpBuilder builder(concat);
   Location loc = concat.getLoc();
-  int64_t rank = type.getRank();
-  AffineMap identity = builder.getMultiDimIdentityMap(rank);
-  SmallVector<utils::IteratorType> iterators(rank,
-                                             utils::IteratorType::parallel);
-  SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0)),
-      strides(rank, builder.getIndexAttr(1));
-  Value whole = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  int64_t offset = 0;
-  for (Value input : concat.getInputs()) {
-    auto partType = cast<RankedTensorType>(input.getType());
-    SmallVector<OpFoldResult> sizes =
-        getAsIndexOpFoldResult(builder.getContext(), partType.getShape());
-    offsets[concat.getDim()] = builder.getIndexAttr(offset);
-    offset += partType.getDimSize(concat.getDim());
-    Value place = tensor::ExtractSliceOp::create(builder, loc, partType, whole,
-                                                 offsets, sizes, strides);
-    auto copy = linalg::GenericOp::create(
-        builder, loc, partType, input, place,
-        ArrayRef<AffineMap>{identity, identity}, iterators,
-        [](OpBuilder &body, Location loc, ValueRange arguments) {
-          linalg::YieldOp::create(body, loc, arguments[0]);
-        });
-    whole = tensor::InsertSliceOp::create(builder, loc, copy.getResult(0),
-                                          whole, offsets, sizes, strides);
-  }
-  concat.getResult().replaceAllUsesWith(whole);
+  SmallVector<Value> parts;
+  for (Value part : concat.getInputs())
+    parts.push_back(
+        tensor::CollapseShapeOp::create(builder, loc, part, groups));
+  int64_t position = llvm::find_if(groups,
+                                   [&](const ReassociationIndices &group) {
+                                     return llvm::is_contained(group, dim);
+                                   }) -
+                     groups.begin();
+  Value joined = tensor::ConcatOp::create(builder, loc, position, parts);
+  Value result =
+      tensor::ExpandShapeOp::create(builder, loc, type, joined, groups);
+  concat.getResult().replaceAllUsesWith(result);
   concat.erase();
 }
 
+static bool isStatic(tensor::ConcatOp concat) {
+  auto hasStaticShape = [](Type type) {
+    return cast<RankedTensorType>(type).hasStaticShape();
+  };
+  return hasStaticShape(concat.getResultType()) &&
+         llvm::all_of(concat->getOperandTypes(), hasStaticShape);
+}
+
 LogicalResult FuseOthersPass::dropUnitDims() {
+  for (auto concat : collect<tensor::ConcatOp>())
+    if (isStatic(concat))
+      ::dropUnitDims(concat);
   RewritePatternSet patterns(&getContext());
   linalg::ControlDropUnitDims control;
   linalg::populateFoldUnitExtentDimsPatterns(patterns, control);
@@ -318,16 +330,14 @@ void FuseOthersPass::separateTransposes(linalg::GenericOp op) {
   }
 }
 
-/// What is not read need not be filled first. A slice stays: it is where the
-/// result belongs.
+/// What is not read need not be filled first.
 void FuseOthersPass::dropUnreadInits(linalg::GenericOp op) {
   if (findObstacle(op))
     return;
   OpBuilder builder(op);
   for (OpOperand &init : op.getDpsInitsMutable()) {
-    Operation *definition = init.get().getDefiningOp();
     if (op.payloadUsesValueFromOperand(&init) ||
-        isa_and_present<tensor::EmptyOp, tensor::ExtractSliceOp>(definition))
+        init.get().getDefiningOp<tensor::EmptyOp>())
       continue;
     auto type = cast<RankedTensorType>(init.get().getType());
     init.set(tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
@@ -335,13 +345,55 @@ void FuseOthersPass::dropUnreadInits(linalg::GenericOp op) {
   }
 }
 
+/// The operation that makes `part` for one reader, if it can do so anywhere.
+static linalg::GenericOp getMaker(Value part) {
+  auto maker = part.getDefiningOp<linalg::GenericOp>();
+  if (!maker || findObstacle(maker) || !part.hasOneUse() ||
+      maker->getNumResults() != 1 ||
+      maker->getBlock() != (*part.user_begin())->getBlock() ||
+      maker.payloadUsesValueFromOperand(&maker.getDpsInitsMutable()[0]))
+    return nullptr;
+  return maker;
+}
+
+/// What makes a part of a concatenation writes it where it belongs.
+void FuseOthersPass::decompose(tensor::ConcatOp concat) {
+  if (!isStatic(concat))
+    return;
+  RankedTensorType type = concat.getResultType();
+  OpBuilder builder(concat);
+  Location loc = concat.getLoc();
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
+      strides(type.getRank(), builder.getIndexAttr(1));
+  Value whole = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  int64_t offset = 0;
+  for (Value part : concat.getInputs()) {
+    auto partType = cast<RankedTensorType>(part.getType());
+    SmallVector<OpFoldResult> sizes =
+        getAsIndexOpFoldResult(builder.getContext(), partType.getShape());
+    offsets[concat.getDim()] = builder.getIndexAttr(offset);
+    offset += partType.getDimSize(concat.getDim());
+    if (linalg::GenericOp maker = getMaker(part)) {
+      Value place = tensor::ExtractSliceOp::create(
+          builder, loc, partType, whole, offsets, sizes, strides);
+      maker.getDpsInitsMutable()[0].set(place);
+      maker->moveAfter(place.getDefiningOp());
+    }
+    whole = tensor::InsertSliceOp::create(builder, loc, part, whole, offsets,
+                                          sizes, strides);
+  }
+  concat.getResult().replaceAllUsesWith(whole);
+  concat.erase();
+}
+
 void FuseOthersPass::runOnOperation() {
-  for (auto concat : collect<tensor::ConcatOp>())
-    decompose(concat);
   if (failed(generalize()) || failed(dropUnitDims()) || failed(fuse()))
     return signalPassFailure();
   for (auto op : collect<linalg::GenericOp>()) {
     separateTransposes(op);
     dropUnreadInits(op);
   }
+  for (auto concat : collect<tensor::ConcatOp>())
+    decompose(concat);
 }

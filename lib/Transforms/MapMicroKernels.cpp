@@ -14,6 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NormalizeChain.h"
+
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/Passes.h"
@@ -73,11 +75,38 @@ static bool capturesOnlyConstants(linalg::LinalgOp structured) {
   });
 }
 
+/// Only contractions can start from zero; others are filled by a kernel.
+static bool isContraction(linalg::LinalgOp structured) {
+  return structured.getNumReductionLoops() > 0 &&
+         structured.getNumDpsInits() == 1 &&
+         multipliesAndAdds(*structured.getBlock());
+}
+
 static bool startsFromZero(linalg::LinalgOp structured) {
-  if (structured.getNumDpsInits() != 1)
+  if (!isContraction(structured))
     return false;
   auto fill = structured.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
   return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+}
+
+/// True if `structured` copies so that the contiguous dimension of its input is
+/// another than that of its output.
+static bool transposes(linalg::LinalgOp structured) {
+  if (isa<linalg::FillOp>(structured) || !isMovement(structured))
+    return false;
+  AffineMap source = structured.getIndexingMapsArray().front(),
+            target = structured.getIndexingMapsArray().back();
+  return source.getNumResults() > 0 &&
+         source.getResults().back() != target.getResults().back();
+}
+
+static MicroKernelKind getKind(linalg::LinalgOp structured) {
+  if (isContraction(structured))
+    return MicroKernelKind::Contraction;
+  if (structured.getNumReductionLoops() > 0)
+    return MicroKernelKind::Reduction;
+  return transposes(structured) ? MicroKernelKind::Pack
+                                : MicroKernelKind::Elementwise;
 }
 
 /// A block is mapped if its structured operation reads the block's inputs and
@@ -147,14 +176,6 @@ MicroKernelOp BlockMapper::createKernel() {
     iterators.push_back(utils::stringifyIteratorType(iterator));
 
   // Only contractions have a register tile.
-  bool isContraction = structured.getNumReductionLoops() > 0 &&
-                       structured.getNumDpsInits() == 1 &&
-                       multipliesAndAdds(*structured.getBlock());
-  MicroKernelKind kind = MicroKernelKind::Elementwise;
-  if (isContraction)
-    kind = MicroKernelKind::Contraction;
-  else if (structured.getNumReductionLoops() > 0)
-    kind = MicroKernelKind::Reduction;
   RegisterTileAttr registers = block.getRegistersAttr();
   model::RegisterTile tile =
       registers
@@ -162,10 +183,10 @@ MicroKernelOp BlockMapper::createKernel() {
                                 registers.getBroadcasts(), registers.getDepth()}
           : model::RegisterTile{1, 1, 1, 1};
   return MicroKernelOp::create(
-      builder, block.getLoc(), block.getResultTypes(), kind, inputs,
-      block.getOutputs(), builder.getAffineMapArrayAttr(maps),
+      builder, block.getLoc(), block.getResultTypes(), getKind(structured),
+      inputs, block.getOutputs(), builder.getAffineMapArrayAttr(maps),
       builder.getStrArrayAttr(iterators), block.getExtentsAttr(),
-      target.getMicroKernel(tile), isContraction && startsFromZero(structured));
+      target.getMicroKernel(tile), startsFromZero(structured));
 }
 
 /// Moves the slices that `value` is cut from as far out as they can go.

@@ -366,15 +366,18 @@ int64_t RowTiling::countTasks(const RowGroup &group) const {
 /// Rows that reductions take together: one at a time they wait for each other.
 static constexpr double leastRows = 4;
 
-/// How many rows a task takes: as many as the innermost level holds, or as are
-/// worth a task if the level behind it holds those.
-static double getRowsOfTask(const GroupFigures &figures,
+/// How many rows a task takes. Operations that follow each other want them in
+/// the innermost level, unless those are too few. One alone reads them once.
+static double getRowsOfTask(const RowGroup &group, const GroupFigures &figures,
                             const model::Machine &machine) {
   double bytes = std::max(1.0, figures.rowBytes);
+  double many = getPassingBytes(machine) / bytes;
   double rows = machine.levels.back().usableBytes() / bytes;
   double least = std::max<double>(leastRows, figures.unit);
-  if (least * bytes <= getPassingBytes(machine))
-    rows = std::max(rows, least);
+  if (group.members.size() == 1)
+    rows = many;
+  else if (rows < least)
+    rows = std::min(least, many);
   return std::max<double>(rows, figures.unit);
 }
 
@@ -409,7 +412,7 @@ RowTiling chimera::chooseTiling(const RowGroup &group,
   tiling.isParallel = threads > 1 && figures.work >= leastParallelWork;
   int64_t wanted = tiling.isParallel ? threads : 1;
 
-  double rows = getRowsOfTask(figures, machine);
+  double rows = getRowsOfTask(group, figures, machine);
   double all = 1;
   for (int64_t extent : group.extents)
     all *= extent;

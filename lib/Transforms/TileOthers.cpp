@@ -408,8 +408,8 @@ void GroupBuilder::buildGeneric(linalg::LinalgOp op, ValueRange captured,
 /// True if `op` copies its input as it is. Folding would make an empty block of
 /// it, and inserting a slice where it belongs is a copy anyway.
 static bool isPlainCopy(linalg::LinalgOp op) {
-  return isMovement(op) && op.getIndexingMapsArray().front() ==
-                               op.getIndexingMapsArray().back();
+  return isMovement(op) &&
+         op.getIndexingMapsArray().front() == op.getIndexingMapsArray().back();
 }
 
 void GroupBuilder::buildMember(linalg::LinalgOp op) {
