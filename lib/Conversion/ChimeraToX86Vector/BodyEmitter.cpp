@@ -8,7 +8,10 @@
 
 #include "BodyEmitter.h"
 
+#include "Functions.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -57,6 +60,12 @@ bool BodyEmitter::isCovered() {
     if (isa<IndexOp>(nested) || nested.hasTrait<OpTrait::ConstantLike>())
       return true;
     return OpTrait::hasElementwiseMappableTraits(&nested) && isPure(&nested);
+  });
+}
+
+bool BodyEmitter::isLong() {
+  return llvm::any_of(body(), [](Operation &nested) {
+    return isa<math::MathDialect>(nested.getDialect());
   });
 }
 
@@ -154,6 +163,10 @@ Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
   for (Value operand : nested.getOperands())
     mapping.map(operand,
                 isScalar ? values.lookup(operand) : asVector(operand, values));
+  if (!isScalar && type.isF32() && nested.getNumOperands() == 1)
+    if (Value approximated = emitFunction(builder, &nested,
+                                          mapping.lookup(nested.getOperand(0))))
+      return approximated;
   Operation *clone = builder.clone(nested, mapping);
   Value result = clone->getResult(0);
   if (isScalar)

@@ -40,6 +40,8 @@ protected:
   /// True if every output has an element for each point of the parallel
   /// dimensions.
   bool writesEveryPoint();
+  /// True if the body calls functions: much work, with a long latency.
+  bool isLong();
   /// Emits what depends on dimensions in `known` alone and is not in `values`;
   /// `point` gives these dimensions. Vectors in memory have `count` elements.
   void emitKnown(const Dims &known, llvm::ArrayRef<mlir::Value> point,
@@ -53,6 +55,10 @@ protected:
   mlir::BlockArgument held(unsigned output) {
     return body().getArgument(op.getInputs().size() + output);
   }
+
+  /// As many long bodies are interleaved: enough to hide the latency of each,
+  /// few enough to fit the registers.
+  static constexpr int64_t numInterleaved = 4;
 
   /// Values that emitKnown does not emit, nor what depends on them.
   llvm::DenseSet<mlir::Value> excluded;

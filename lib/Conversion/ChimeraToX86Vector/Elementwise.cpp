@@ -27,7 +27,10 @@ public:
   LogicalResult emit();
 
 private:
-  void emitVector(ArrayRef<Value> point, int64_t count, Values values);
+  void emitVectors(Value first, int64_t width, const Values &values);
+  void emitVector(int64_t count, Values values);
+
+  SmallVector<Value> point;
 };
 
 class TransposedCopyEmitter : public MicroKernelEmitter {
@@ -57,25 +60,30 @@ LogicalResult ElementwiseEmitter::emit() {
   Dims known(numDims, true);
   known.reset(vectorDim);
   SmallVector<unsigned> outer(known.set_bits());
-  SmallVector<Value> point(numDims);
-  int64_t extent = extents[vectorDim], full = extent - extent % lanes;
+  point.assign(numDims, Value());
+  int64_t extent = extents[vectorDim];
+  int64_t step = isLong() ? numInterleaved * lanes : lanes;
+  int64_t full = extent - extent % step;
   buildNest(outer, point, [&] {
     Values values;
     emitKnown(known, point, lanes, values);
-    buildLoop(0, full, lanes, [&](Value iv) {
-      point[vectorDim] = iv;
-      emitVector(point, lanes, values);
-    });
-    if (full == extent)
-      return;
-    point[vectorDim] = constant(full);
-    emitVector(point, extent - full, values);
+    buildLoop(0, full, step, [&](Value iv) { emitVectors(iv, step, values); });
+    if (full < extent)
+      emitVectors(constant(full), extent - full, values);
   });
   return success();
 }
 
-void ElementwiseEmitter::emitVector(ArrayRef<Value> point, int64_t count,
-                                    Values values) {
+/// `width` elements from `first` on.
+void ElementwiseEmitter::emitVectors(Value first, int64_t width,
+                                     const Values &values) {
+  buildInterleaved(llvm::divideCeil(width, lanes), [&](int64_t vector) {
+    point[vectorDim] = add(first, vector * lanes);
+    emitVector(width - vector * lanes, values);
+  });
+}
+
+void ElementwiseEmitter::emitVector(int64_t count, Values values) {
   emitKnown(Dims(op.getNumDims(), true), point, count, values);
   unsigned numInputs = op.getInputs().size();
   for (unsigned output = 0; output < op.getOutputs().size(); ++output)

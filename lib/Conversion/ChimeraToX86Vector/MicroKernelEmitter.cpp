@@ -181,3 +181,29 @@ void MicroKernelEmitter::buildNest(ArrayRef<unsigned> dims,
     buildNest(dims.drop_front(), point, body);
   });
 }
+
+void MicroKernelEmitter::buildInterleaved(
+    int64_t count, llvm::function_ref<void(int64_t)> emit) {
+  Block *block = builder.getInsertionBlock();
+  Block::iterator end = builder.getInsertionPoint();
+  SmallVector<SmallVector<Operation *>> instances;
+  for (int64_t instance = 0; instance < count; ++instance) {
+    Operation *before = end == block->begin() ? nullptr : &*std::prev(end);
+    emit(instance);
+    Block::iterator first =
+        before ? std::next(Block::iterator(before)) : block->begin();
+    instances.emplace_back();
+    for (Operation &emitted : llvm::make_range(first, end))
+      instances.back().push_back(&emitted);
+  }
+  bool isLeft = true;
+  for (size_t turn = 0; isLeft; ++turn) {
+    isLeft = false;
+    for (ArrayRef<Operation *> operations : instances) {
+      if (turn >= operations.size())
+        continue;
+      operations[turn]->moveBefore(block, end);
+      isLeft = true;
+    }
+  }
+}

@@ -88,6 +88,12 @@ protected:
                  llvm::SmallVectorImpl<mlir::Value> &point,
                  llvm::function_ref<void()> body);
 
+  /// Calls `emit` for each of `count` instances of the same code, and takes
+  /// turns among their operations, so that their latencies overlap even where a
+  /// processor does not look far ahead. Instances must not depend on each
+  /// other.
+  void buildInterleaved(int64_t count, llvm::function_ref<void(int64_t)> emit);
+
   mlir::OpBuilder &builder;
   MicroKernelOp op;
   int64_t lanes;

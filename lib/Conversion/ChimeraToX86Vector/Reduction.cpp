@@ -37,8 +37,6 @@ using namespace chimera;
 
 /// Rows whose lanes are combined together.
 static constexpr int64_t maxRows = 4;
-/// Chains of combinations: two operations per cycle that take four.
-static constexpr int64_t numChains = 8;
 
 namespace {
 
@@ -88,6 +86,9 @@ private:
   size_t maskIndexOf(unsigned number, int64_t slot) const {
     return (accumulators.size() + number) * rows * vectors + slot;
   }
+  /// Chains of combinations: two start in a cycle and take four, unless the
+  /// body takes longer.
+  int64_t numChains() { return isLong() ? numInterleaved : 8; }
   int64_t numSlots() const { return alongRows ? rows : vectors; }
   SmallVector<Value> pointOf(int64_t row, int64_t vector);
 
@@ -184,7 +185,7 @@ LogicalResult ReductionEmitter::emit() {
 void ReductionEmitter::emitRows() {
   int64_t numVectors = llvm::divideCeil(extents[vectorDim], lanes);
   auto emitGroup = [&](int64_t size) {
-    emitTile(size, std::min(numVectors, numChains / size));
+    emitTile(size, std::min(numVectors, numChains() / size));
   };
   if (!rowDim)
     return emitGroup(1);
@@ -204,11 +205,11 @@ void ReductionEmitter::emitRows() {
 
 void ReductionEmitter::emitPanels() {
   int64_t extent = extents[vectorDim];
-  int64_t step = numChains * lanes, full = extent - extent % step;
+  int64_t step = numChains() * lanes, full = extent - extent % step;
   columns = step;
   buildLoop(0, full, step, [&](Value column) {
     point[vectorDim] = column;
-    emitTile(1, numChains);
+    emitTile(1, numChains());
   });
   if (full == extent)
     return;
@@ -302,12 +303,22 @@ SmallVector<Value> ReductionEmitter::emitStep(int64_t count, int64_t width,
   Dims known(op.getNumDims(), true);
   if (rowDim)
     known.reset(*rowDim);
-  for (int64_t vector = 0; vector < count; ++vector) {
-    // What all rows have in common.
-    Values shared = alongRows ? outerValues : tileValues[vector];
-    emitKnown(known, pointOf(0, vector), width - vector * lanes, shared);
-    for (int64_t row = 0; row < rows; ++row)
-      emitInstance(row, vector, width - vector * lanes, shared, contributions);
+  // What all rows have in common.
+  SmallVector<Values> shared;
+  for (int64_t first = 0; first < count * rows; first += numInterleaved) {
+    int64_t last = std::min(first + numInterleaved, count * rows);
+    while (static_cast<int64_t>(shared.size()) * rows < last) {
+      int64_t vector = shared.size();
+      shared.push_back(alongRows ? outerValues : tileValues[vector]);
+      emitKnown(known, pointOf(0, vector), width - vector * lanes,
+                shared.back());
+    }
+    buildInterleaved(last - first, [&](int64_t instance) {
+      int64_t row = (first + instance) % rows;
+      int64_t vector = (first + instance) / rows;
+      emitInstance(row, vector, width - vector * lanes, shared[vector],
+                   contributions);
+    });
   }
   for (auto [number, accumulator] : llvm::enumerate(accumulators)) {
     for (int64_t row = 0; row < rows; ++row)

@@ -1,7 +1,7 @@
 // RUN: chimera-opt %s --convert-chimera-to-x86vector --split-input-file | FileCheck %s
 
 // One operand along vectors, one broadcast over them, a function as polynomial;
-// 20 columns are one vector and four lanes.
+// 20 columns are one vector and four lanes, which take turns.
 
 // CHECK-LABEL: func @bias
 // CHECK-NOT:     math.exp
@@ -10,9 +10,12 @@
 // CHECK:           vector.broadcast
 // CHECK:           vector.load
 // CHECK:           arith.addf {{.*}} : vector<16xf32>
-// CHECK:           vector.store
 // CHECK:           vector.create_mask
 // CHECK:           vector.maskedload
+// CHECK:           arith.addf {{.*}} : vector<16xf32>
+// CHECK:           math.fma
+// CHECK:           vector.store
+// CHECK:           vector.create_mask
 // CHECK:           vector.maskedstore
 func.func @bias(%bias: memref<3xf32>, %c: memref<3x20xf32>) {
   chimera.micro_kernel elementwise ins(%bias : memref<3xf32>) outs(%c : memref<3x20xf32>)

@@ -1,0 +1,189 @@
+//===- Functions.cpp - Functions of f32 vectors ---------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Coefficients are our own. Each set minimises the greatest relative error over
+// the interval that is left after reduction, polynomials by Remez' exchange,
+// rational functions by least squares with weights adapted until the error is
+// level; then they are rounded to f32. The errors named below are those of all
+// steps together in f32 arithmetic, found by trying, which a test repeats.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Functions.h"
+
+#include "X86Intrinsics.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+/// Arithmetic on vectors of f32.
+class FunctionEmitter {
+public:
+  FunctionEmitter(OpBuilder &builder, Location loc, Value x)
+      : builder(builder), loc(loc), type(cast<VectorType>(x.getType())), x(x) {}
+
+  /// 2^(scale x): relative error below 1.8e-7 where the result is normal.
+  Value emitExp2(double scale);
+  Value emitTanh();
+  Value emitErf();
+
+private:
+  Value constant(double value) {
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, builder.getF32FloatAttr(value)));
+  }
+  Value integers(int32_t value) {
+    VectorType integerType = type.clone(builder.getI32Type());
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(integerType, builder.getI32IntegerAttr(value)));
+  }
+  template <typename OpTy>
+  Value make(Value lhs, Value rhs) {
+    return OpTy::create(builder, loc, lhs, rhs);
+  }
+  Value fma(Value lhs, Value rhs, Value addend) {
+    return math::FmaOp::create(builder, loc, lhs, rhs, addend);
+  }
+  /// The coefficients of a polynomial of `argument`, lowest first.
+  Value polynomial(Value argument, ArrayRef<double> coefficients);
+  /// `value` between two bounds; NaN stays.
+  Value clamp(Value value, double low, double high);
+  Value scale(Value value, Value exponent);
+  Value powerOfTwo(Value integer);
+  /// x P(x^2) / Q(x^2), with x no further from zero than `limit`.
+  Value oddRational(double limit, ArrayRef<double> p, ArrayRef<double> q);
+
+  OpBuilder &builder;
+  Location loc;
+  VectorType type;
+  Value x;
+};
+
+} // namespace
+
+Value FunctionEmitter::polynomial(Value argument,
+                                  ArrayRef<double> coefficients) {
+  Value result = constant(coefficients.back());
+  for (double coefficient : llvm::reverse(coefficients.drop_back()))
+    result = fma(result, argument, constant(coefficient));
+  return result;
+}
+
+Value FunctionEmitter::clamp(Value value, double low, double high) {
+  auto keep = [&](arith::CmpFPredicate isBeyond, double bound) {
+    Value limit = constant(bound);
+    Value beyond = arith::CmpFOp::create(builder, loc, isBeyond, limit, value);
+    value = arith::SelectOp::create(builder, loc, beyond, limit, value);
+  };
+  keep(arith::CmpFPredicate::OGT, low);
+  keep(arith::CmpFPredicate::OLT, high);
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Exponentials
+//===----------------------------------------------------------------------===//
+
+/// With y = scale x and n = round(y), 2^y = 2^n 2^r, where r = y - n is at most
+/// a half and 2^r is 1 + r q(r) with an error of 9.2e-8.
+Value FunctionEmitter::emitExp2(double scaleValue) {
+  bool isAvx512 = hasAvx512Form(type);
+  // Results are zero and infinite beyond. Scaling sees to that where it is one
+  // instruction, if only 2^r is finite.
+  Value argument = x;
+  if (!isAvx512)
+    argument = clamp(x, -151 / scaleValue, 129 / scaleValue);
+
+  // Adding 1.5 * 2^23 leaves no room for a fraction.
+  Value high = constant(scaleValue), magic = constant(12582912.0);
+  Value shifted = fma(argument, high, magic);
+  Value n = make<arith::SubFOp>(shifted, magic);
+  Value minusN = arith::NegFOp::create(builder, loc, n);
+  Value r = fma(argument, high, minusN);
+  double rounded = static_cast<float>(scaleValue);
+  if (rounded != scaleValue)
+    r = fma(argument, constant(scaleValue - rounded), r);
+  if (isAvx512)
+    r = createRange(builder, loc, r, constant(0.5), Range::Nearest);
+  Value power = polynomial(r, {1.0, 0.6931470036506653, 0.24022243916988373,
+                               0.05550733208656311, 0.009671512991189957,
+                               0.001326472731307149});
+  return isAvx512 ? createScale(builder, loc, power, n) : scale(power, shifted);
+}
+
+/// `value` times 2^n, where the low bits of `shifted` are n. In two steps: a
+/// power of two may be too small or large where the product is not.
+Value FunctionEmitter::scale(Value value, Value shifted) {
+  VectorType integerType = type.clone(builder.getI32Type());
+  Value bits = arith::BitcastOp::create(builder, loc, integerType, shifted);
+  // The bits of 1.5 * 2^23.
+  Value n = make<arith::SubIOp>(bits, integers(0x4B400000));
+  Value half = make<arith::ShRSIOp>(n, integers(1));
+  Value rest = make<arith::SubIOp>(n, half);
+  value = make<arith::MulFOp>(value, powerOfTwo(half));
+  return make<arith::MulFOp>(value, powerOfTwo(rest));
+}
+
+Value FunctionEmitter::powerOfTwo(Value integer) {
+  Value biased = make<arith::AddIOp>(integer, integers(127));
+  Value bits = make<arith::ShLIOp>(biased, integers(23));
+  return arith::BitcastOp::create(builder, loc, type, bits);
+}
+
+//===----------------------------------------------------------------------===//
+// Sigmoids
+//===----------------------------------------------------------------------===//
+
+Value FunctionEmitter::oddRational(double limit, ArrayRef<double> p,
+                                   ArrayRef<double> q) {
+  Value clamped = clamp(x, -limit, limit);
+  Value square = make<arith::MulFOp>(clamped, clamped);
+  Value numerator = make<arith::MulFOp>(clamped, polynomial(square, p));
+  return make<arith::DivFOp>(numerator, polynomial(square, q));
+}
+
+/// Relative error below 3.1e-7; from the limit on the result is one.
+Value FunctionEmitter::emitTanh() {
+  return oddRational(8.9,
+                     {1.0, 0.13387541472911835, 0.0035033372696489096,
+                      2.0737177692353725e-05, 1.3533741238802577e-08},
+                     {1.0, 0.467208594083786, 0.025906434282660484,
+                      0.00032983298297040164, 7.849487246858189e-07});
+}
+
+/// Relative error below 3.5e-7; from the limit on the result is one.
+Value FunctionEmitter::emitErf() {
+  return oddRational(
+      3.92,
+      {1.1283791065216064, 0.1904076486825943, 0.05274888500571251,
+       0.003765668487176299, 0.00028488397947512567, 2.0500797290878836e-06},
+      {1.0, 0.5020771026611328, 0.11410960555076599, 0.01496932003647089,
+       0.0011625482002273202, 3.809170448221266e-05});
+}
+
+Value chimera::emitFunction(OpBuilder &builder, Operation *function,
+                            Value operand) {
+  FunctionEmitter emitter(builder, function->getLoc(), operand);
+  if (isa<math::ExpOp>(function))
+    return emitter.emitExp2(llvm::numbers::log2e);
+  if (isa<math::Exp2Op>(function))
+    return emitter.emitExp2(1);
+  if (isa<math::TanhOp>(function))
+    return emitter.emitTanh();
+  if (isa<math::ErfOp>(function))
+    return emitter.emitErf();
+  return Value();
+}

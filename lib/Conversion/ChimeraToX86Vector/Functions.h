@@ -1,0 +1,30 @@
+//===- Functions.h - Functions of f32 vectors -------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A softmax is as fast as its exponentials, the layers between two products as
+// the tanh or erf of their activation. The approximations of the math dialect
+// take two to three times as many instructions as needed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CONVERSION_FUNCTIONS_H
+#define CHIMERA_LIB_CONVERSION_FUNCTIONS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace chimera {
+
+/// Emits `function`, an operation of one operand, of `operand`, a vector of
+/// f32. Null if there is no approximation of our own: for all but exp, exp2,
+/// tanh and erf. Of NaN all are NaN, and the limits at infinity are exact.
+mlir::Value emitFunction(mlir::OpBuilder &builder, mlir::Operation *function,
+                         mlir::Value operand);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_CONVERSION_FUNCTIONS_H
