@@ -9,8 +9,9 @@
 // CHECK:           memref.load
 // CHECK:           vector.broadcast
 // CHECK:           vector.load
-// CHECK:           vector.maskedload
 // CHECK:           arith.addf {{.*}} : vector<16xf32>
+// CHECK:           vector.create_mask
+// CHECK:           vector.maskedload
 // CHECK:           arith.addf {{.*}} : vector<16xf32>
 // CHECK:           math.fma
 // CHECK:           vector.store
