@@ -51,6 +51,9 @@ def timed_calls(call, seconds: float, urgent: bool) -> list[float]:
 
 
 def set_priority(nice: int) -> None:
+    # Linux weighs groups of processes first, then threads within their group.
+    with contextlib.suppress(OSError):
+        pathlib.Path("/proc/self/autogroup").write_text(str(nice), encoding="utf-8")
     for thread in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, int(thread), nice)
