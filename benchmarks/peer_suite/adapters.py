@@ -196,7 +196,8 @@ class Iree(Adapter):
     def compile(self, case: Case, text: str, flag: str, label: str) -> pathlib.Path:
         import iree.compiler
         stem = label.replace(", ", "-").replace(" ", "-")
-        source, binary = (self.file(case, f".{stem}{end}") for end in (".mlir", ".vmfb"))
+        source = self.file(case, f".{stem}.mlir")
+        binary = source.with_suffix(".vmfb")
         if not binary.exists():
             source.write_text(text, encoding="utf-8")
             iree.compiler.compile_file(

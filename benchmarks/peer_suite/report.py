@@ -58,8 +58,9 @@ def versions() -> str:
 
 def revision(root: pathlib.Path) -> str:
     try:
-        return subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty"],
-                              check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty"],
+            check=True, capture_output=True, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -167,7 +168,7 @@ class Table:
         if ratios:
             losses = ", ".join(self.losses()) or "none"
             lines += [f"Geometric mean of the ratios {geometric_mean(ratios):.2f} "
-                      f"({len(ratios)} cases), losses: {losses}.", ""]
+                      f"over {len(ratios)}, losses: {losses}.", ""]
         notes = self.notes()
         return lines + notes + ([""] if notes else [])
 
