@@ -172,7 +172,6 @@ func.func @index(%a: tensor<9x9xf32>, %b: tensor<9x9xf32>, %d: tensor<9x9xf32>) 
     %y = arith.select %above, %z, %x : f32
     linalg.yield %y : f32
   } -> tensor<9x9xf32>
-  // expected-remark @below {{formed a chain of 2 contractions}}
   %5 = linalg.matmul ins(%3, %d : tensor<9x9xf32>, tensor<9x9xf32>) outs(%1 : tensor<9x9xf32>) -> tensor<9x9xf32>
   return %5 : tensor<9x9xf32>
 }
