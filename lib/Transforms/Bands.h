@@ -24,7 +24,7 @@ namespace chimera {
 /// The bands that the masks in the body of `op` leave; every one of them holds.
 /// `loops` is the loop of each of its dimensions.
 llvm::SmallVector<model::Band> findBands(mlir::linalg::GenericOp op,
-                                  llvm::ArrayRef<model::LoopId> loops);
+                                         llvm::ArrayRef<model::LoopId> loops);
 
 } // namespace chimera
 

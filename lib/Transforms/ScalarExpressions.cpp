@@ -91,8 +91,13 @@ ExprId ExprPool::operation(StringRef name, Type type, ArrayRef<ExprId> operands,
   expr.operands.assign(operands.begin(), operands.end());
   bool isCommutative =
       OperationName(name, context).hasTrait<OpTrait::IsCommutative>();
+  // Numbers come last, as canonical operations have them.
   if (isCommutative)
-    llvm::sort(expr.operands);
+    llvm::sort(expr.operands, [&](ExprId left, ExprId right) {
+      bool isLeftNumber = nodes[left].kind == Expr::Kind::Number;
+      bool isRightNumber = nodes[right].kind == Expr::Kind::Number;
+      return std::tie(isLeftNumber, left) < std::tie(isRightNumber, right);
+    });
   if (expr.name == arith::CmpIOp::getOperationName())
     compareSums(expr);
   return add(std::move(expr));

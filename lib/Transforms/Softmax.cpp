@@ -142,8 +142,10 @@ private:
 
   SmallVector<PointDim> scoreDims, rowDims, outputDims;
   ExprId exponential = 0, score = 0;
-  /// What the exponent is besides the score, if it is the maximum.
+  /// True if what is subtracted from the score is its maximum.
   bool isShiftMaximum = false;
+  /// What the difference is multiplied by.
+  double exponentFactor = 1;
   /// What stands for the product, the sum of a row, and its maximum.
   ExprId product = 0, sum = 0, maximum = 0;
   Value scoreTensor, maximumTensor, exponentialTensor, sumTensor;
@@ -205,7 +207,6 @@ bool SoftmaxNormalizer::isMaximumOf(ExprId shift, ExprId score) {
 /// Splits the exponent into the score and what depends on the row alone.
 LogicalResult SoftmaxNormalizer::findScore(ExprId exponent) {
   if (pool.isOperation(exponent, "arith.mulf")) {
-    // (x - shift) * c is x * c - shift * c.
     ExprId lhs = pool[exponent].operands[0], rhs = pool[exponent].operands[1];
     if (!pool.getNumber(rhs))
       std::swap(lhs, rhs);
@@ -214,9 +215,11 @@ LogicalResult SoftmaxNormalizer::findScore(ExprId exponent) {
       ExprId own = pool[lhs].operands[0], shift = pool[lhs].operands[1];
       if (*scale <= 0 || pool[own].holdsReduction || pool[shift].isElement)
         return failure();
+      // What is large in x cancels before it is multiplied.
       isShiftMaximum = isMaximumOf(shift, own);
-      score = pool.operation("arith.mulf", f32, {own, rhs});
-      return success();
+      score = own;
+      exponentFactor = *scale;
+      return success(pool[score].isElement);
     }
   }
   score = exponent;
@@ -235,16 +238,9 @@ LogicalResult SoftmaxNormalizer::findExponential(ExprId id) {
   const Expr &expr = pool[id];
   if (expr.kind != Expr::Kind::Operation || expr.type != f32)
     return failure();
-  if (expr.name == "math.exp") {
+  if (expr.name == "math.exp" || expr.name == "math.exp2") {
     exponential = id;
     return findScore(expr.operands[0]);
-  }
-  if (expr.name == "math.exp2") {
-    exponential = id;
-    if (failed(findScore(expr.operands[0])))
-      return failure();
-    score = pool.operation("arith.mulf", f32, {score, pool.number(M_LN2, f32)});
-    return success();
   }
   std::optional<ExprId> inner;
   for (ExprId operand : SmallVector<ExprId>(expr.operands))
@@ -470,7 +466,8 @@ Value SoftmaxNormalizer::emitReduction(Value source, double neutral,
   return reduction.getResult(0);
 }
 
-/// exp(score - maximum), or exp(score) where the maximum is minus infinity.
+/// exp(factor * (score - maximum)), or of the score alone where the maximum is
+/// minus infinity.
 Value SoftmaxNormalizer::emitExponential() {
   ExprId own = pool.tensor(scoreTensor, scoreDims);
   ExprId most = pool.tensor(maximumTensor, rowDims);
@@ -480,7 +477,11 @@ Value SoftmaxNormalizer::emitExponential() {
   ExprId shift = pool.operation("arith.select", f32,
                                 {isMasked, pool.number(0.0, f32), most});
   ExprId exponent = pool.operation("arith.subf", f32, {own, shift});
-  return pool.emit(builder, loc(), pool.operation("math.exp", f32, {exponent}),
+  if (exponentFactor != 1)
+    exponent = pool.operation("arith.mulf", f32,
+                              {exponent, pool.number(exponentFactor, f32)});
+  return pool.emit(builder, loc(),
+                   pool.operation(pool[exponential].name, f32, {exponent}),
                    scoreDims, getExtents(scoreDims));
 }
 
@@ -691,8 +692,30 @@ static bool reduces(linalg::GenericOp op, Value source, double neutral) {
          combiner.getRhs() == op.getBlock()->getArgument(0);
 }
 
-/// True if the body of `op` is exp(element - maximum), or exp(element) where
-/// the maximum is minus infinity.
+/// True if `shift` is `maximum`, or zero where that is minus infinity.
+static bool isShift(Value shift, Value maximum) {
+  auto select = shift.getDefiningOp<arith::SelectOp>();
+  auto isMasked = select ? select.getCondition().getDefiningOp<arith::CmpFOp>()
+                         : arith::CmpFOp();
+  FloatAttr limit;
+  return isMasked && select.getFalseValue() == maximum &&
+         matchPattern(select.getTrueValue(), m_AnyZeroFloat()) &&
+         isMasked.getPredicate() == arith::CmpFPredicate::OEQ &&
+         isMasked.getLhs() == maximum &&
+         matchPattern(isMasked.getRhs(), m_Constant(&limit)) &&
+         limit.getValue().isInfinity() && limit.getValue().isNegative();
+}
+
+/// The argument of the exponential, to the base e or two, that `op` yields.
+static Value getExponent(linalg::GenericOp op) {
+  if (auto exp = getYielded<math::ExpOp>(op))
+    return exp.getOperand();
+  auto exp2 = getYielded<math::Exp2Op>(op);
+  return exp2 ? exp2.getOperand() : Value();
+}
+
+/// True if the body of `op` is exp(factor * (element - maximum)), or of the
+/// element alone where the maximum is minus infinity.
 static bool isExponential(linalg::GenericOp op, Value score, Value maximum) {
   if (!isParallel(op) || op.getNumDpsInputs() != 2)
     return false;
@@ -701,23 +724,20 @@ static bool isExponential(linalg::GenericOp op, Value score, Value maximum) {
       op.getDpsInputs()[!isSwapped] != maximum ||
       !op.getIndexingMapsArray()[isSwapped].isIdentity())
     return false;
-  Value element = op.getBlock()->getArgument(isSwapped),
-        most = op.getBlock()->getArgument(!isSwapped);
-  auto exp = getYielded<math::ExpOp>(op);
-  auto exponent =
-      exp ? exp.getOperand().getDefiningOp<arith::SubFOp>() : arith::SubFOp();
-  auto shift = exponent ? exponent.getRhs().getDefiningOp<arith::SelectOp>()
-                        : arith::SelectOp();
-  auto isMasked = shift ? shift.getCondition().getDefiningOp<arith::CmpFOp>()
-                        : arith::CmpFOp();
-  FloatAttr limit;
-  return isMasked && exponent.getLhs() == element &&
-         shift.getFalseValue() == most &&
-         matchPattern(shift.getTrueValue(), m_AnyZeroFloat()) &&
-         isMasked.getPredicate() == arith::CmpFPredicate::OEQ &&
-         isMasked.getLhs() == most &&
-         matchPattern(isMasked.getRhs(), m_Constant(&limit)) &&
-         limit.getValue().isInfinity() && limit.getValue().isNegative();
+  Value exponent = getExponent(op);
+  if (!exponent)
+    return false;
+  if (auto product = exponent.getDefiningOp<arith::MulFOp>()) {
+    FloatAttr factor;
+    exponent = product.getLhs();
+    if (!matchPattern(product.getRhs(), m_Constant(&factor)) ||
+        factor.getValueAsDouble() <= 0)
+      return false;
+  }
+  auto difference = exponent.getDefiningOp<arith::SubFOp>();
+  return difference &&
+         difference.getLhs() == op.getBlock()->getArgument(isSwapped) &&
+         isShift(difference.getRhs(), op.getBlock()->getArgument(!isSwapped));
 }
 
 std::optional<Softmax> chimera::matchSoftmax(Value score) {

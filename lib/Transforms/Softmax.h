@@ -12,8 +12,9 @@
 //   scores       contraction
 //   score        elementwise, masks and all; absent if there is nothing to do
 //   maximum      reduction of the score along rows
-//   exponential  exp(score - maximum), or of the score alone where the maximum
-//                is minus infinity: such a row has the sum zero
+//   exponential  exp(score - maximum), be it to the base two or of a multiple,
+//                or of the score alone where the maximum is minus infinity:
+//                such a row has the sum zero
 //   sum          reduction of the exponential
 //   product      contraction of the exponential
 //   result       elementwise on the product, the sum and the maximum

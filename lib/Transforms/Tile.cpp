@@ -26,7 +26,6 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -117,8 +116,8 @@ private:
   std::pair<Value, Value> buildScore(unsigned op, const Position &position,
                                      Value score, Value maximum,
                                      model::TensorId rows);
-  void correct(unsigned reader, const Position &position, Value highest,
-               Carried &carried);
+  void correct(unsigned op, unsigned reader, const Position &position,
+               Value highest, Carried &carried);
   Value finishScore(unsigned op, const Position &position, Value score,
                     bool isCorrected, Carried &carried);
   SmallVector<Value> buildBlock(
@@ -780,24 +779,25 @@ Value TreeBuilder::buildEpilogue(unsigned op, const Position &position,
 // Softmax
 //===----------------------------------------------------------------------===//
 
-/// What the score is to be reduced by: its maximum, or nothing where that is
-/// minus infinity.
-static Value createShift(OpBuilder &builder, Location loc, Value maximum) {
-  Type f32 = builder.getF32Type();
-  Value limit = arith::ConstantOp::create(builder, loc,
-                                          builder.getFloatAttr(f32, -INFINITY));
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getFloatAttr(f32, 0));
-  Value isMasked = arith::CmpFOp::create(
-      builder, loc, arith::CmpFPredicate::OEQ, maximum, limit);
-  return arith::SelectOp::create(builder, loc, isMasked, zero, maximum);
-}
-
-static Value createExponential(OpBuilder &builder, Location loc, Value score,
-                               Value maximum) {
-  Value shift = createShift(builder, loc, maximum);
-  Value exponent = arith::SubFOp::create(builder, loc, score, shift);
-  return math::ExpOp::create(builder, loc, exponent);
+/// The exponential of a softmax, as `op` has it, for `score` in a row with
+/// `maximum`.
+static Value cloneExponential(OpBuilder &builder, const ChainOperator &op,
+                              Value score, Value maximum) {
+  linalg::GenericOp exponential = op.exponential, rows = op.maximum;
+  IRMapping mapping;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(exponential.getRegion(), captured);
+  for (Value constant : captured)
+    builder.clone(*constant.getDefiningOp(), mapping);
+  for (OpOperand *input : exponential.getDpsInputOperands()) {
+    bool isMaximum = input->get() == rows.getResult(0);
+    mapping.map(exponential.getMatchingBlockArgument(input),
+                isMaximum ? maximum : score);
+  }
+  Block *body = exponential.getBlock();
+  for (Operation &nested : body->without_terminator())
+    builder.clone(nested, mapping);
+  return mapping.lookup(body->getTerminator()->getOperand(0));
 }
 
 /// The combination of what a reduction has, `own`, with the next element.
@@ -846,9 +846,10 @@ std::pair<Value, Value> TreeBuilder::buildScore(unsigned op,
 }
 
 /// Brings maximum and sum of rows, and what operator `reader` has accumulated,
-/// in line with the `highest` scores of another tile.
-void TreeBuilder::correct(unsigned reader, const Position &position,
-                          Value highest, Carried &carried) {
+/// in line with the `highest` scores of another tile of operator `op`.
+void TreeBuilder::correct(unsigned op, unsigned reader,
+                          const Position &position, Value highest,
+                          Carried &carried) {
   const model::Operator &description = problem.operators[reader];
   model::TensorId state = description.states[0], output = description.output;
   ArrayRef<model::LoopId> rows = dimsOf(state), products = dimsOf(output);
@@ -858,7 +859,8 @@ void TreeBuilder::correct(unsigned reader, const Position &position,
        atLoops(buildBuffer(state, position), state, rows)},
       [&](OpBuilder &body, ValueRange scalars) {
         Value maximum = createMaximum(body, loc(), scalars[1], scalars[0]);
-        Value factor = createExponential(body, loc(), scalars[1], maximum);
+        Value factor =
+            cloneExponential(body, analysis.operators[op], scalars[1], maximum);
         Value sum = arith::MulFOp::create(body, loc(), scalars[2], factor);
         return SmallVector<Value>{maximum, sum, factor};
       });
@@ -892,7 +894,7 @@ Value TreeBuilder::finishScore(unsigned op, const Position &position,
                         buildBuffer(most, position));
   std::tie(score, highest) = buildScore(op, position, score, highest, most);
   if (isCorrected)
-    correct(reader, position, highest, carried);
+    correct(op, reader, position, highest, carried);
   else
     maximum = highest;
 
@@ -900,8 +902,8 @@ Value TreeBuilder::finishScore(unsigned op, const Position &position,
       op, elements, position, atLoops(maximum, most, elements),
       {atLoops(score, scores, elements), atLoops(sum, most, elements)},
       [&](OpBuilder &body, ValueRange scalars) {
-        Value exponential =
-            createExponential(body, loc(), scalars[1], scalars[0]);
+        Value exponential = cloneExponential(body, analysis.operators[op],
+                                             scalars[1], scalars[0]);
         Value added =
             arith::AddFOp::create(body, loc(), scalars[2], exponential);
         return SmallVector<Value>{exponential, added};
