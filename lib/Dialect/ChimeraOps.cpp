@@ -105,10 +105,26 @@ linalg::LinalgOp BlockOp::getStructuredOp() {
   return yield->getOperand(0).getDefiningOp<linalg::LinalgOp>();
 }
 
+/// Types that differ at most in which extents of a tensor are known. Upstream
+/// patterns refine operands and results of operations in destination style, and
+/// know nothing of bodies.
+static bool areCompatible(TypeRange outside, TypeRange inside) {
+  return llvm::equal(outside, inside, [](Type outer, Type inner) {
+    auto left = dyn_cast<RankedTensorType>(outer);
+    auto right = dyn_cast<RankedTensorType>(inner);
+    return outer == inner ||
+           (left && right && left.getElementType() == right.getElementType() &&
+            succeeded(verifyCompatibleShape(left, right)));
+  });
+}
+
 LogicalResult BlockOp::verifyRegions() {
   Block &body = *getBody().begin();
-  if (failed(verifyArguments(*this, body, getOperandTypes())) ||
-      failed(verifyYield(*this, body, getResultTypes())))
+  bool isRefined =
+      areCompatible(getOperandTypes(), body.getArgumentTypes()) &&
+      areCompatible(getResultTypes(), body.getTerminator()->getOperandTypes());
+  if (!isRefined && (failed(verifyArguments(*this, body, getOperandTypes())) ||
+                     failed(verifyYield(*this, body, getResultTypes()))))
     return failure();
   if (getOutputs().empty())
     return emitOpError("must update a tensor");

@@ -322,17 +322,26 @@ void BlockMapper::map() {
   block.erase();
 }
 
-/// Puts the contents of `block` in its place.
+/// Puts the contents of `block` in its place. Outside more may be known of the
+/// extents of tensors.
 static void dissolve(BlockOp block) {
   Block &body = block.getBody().front();
+  OpBuilder builder(block);
+  auto adapt = [&](Value value, Type type) -> Value {
+    if (value.getType() == type)
+      return value;
+    return tensor::CastOp::create(builder, block.getLoc(), type, value);
+  };
   for (auto [argument, operand] :
        llvm::zip_equal(body.getArguments(), block->getOperands()))
-    argument.replaceAllUsesWith(operand);
+    argument.replaceAllUsesWith(adapt(operand, argument.getType()));
   Operation *yield = body.getTerminator();
-  block.getResults().replaceAllUsesWith(yield->getOperands());
   block->getBlock()->getOperations().splice(Block::iterator(block),
                                             body.getOperations(), body.begin(),
                                             Block::iterator(yield));
+  for (auto [result, value] :
+       llvm::zip_equal(block.getResults(), yield->getOperands()))
+    result.replaceAllUsesWith(adapt(value, result.getType()));
   block.erase();
 }
 

@@ -107,6 +107,7 @@ private:
   std::optional<ExprId> replaceParts(ExprId id);
   std::optional<ExprId> moveTail(ExprId id, ExprId moved);
   std::optional<int> getDegree(ExprId id);
+  ExprId guardRows(ExprId id);
   bool isMaskTest(ExprId id, StringRef combiner);
   bool isMaximumOf(ExprId shift, ExprId score);
   Value followTail(SmallVector<PointDim> &dims);
@@ -398,6 +399,27 @@ std::optional<int> SoftmaxNormalizer::getDegree(ExprId id) {
   return 0;
 }
 
+/// `id` with what the program had in rows that are masked entirely, where ours
+/// are zero: exponentials of minus infinity less itself.
+ExprId SoftmaxNormalizer::guardRows(ExprId id) {
+  ExprId isMasked = pool.compare(
+      "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OEQ), sum,
+      pool.number(0.0, f32));
+  if (id == product || id == sum)
+    return pool.operation("arith.select", f32,
+                          {isMasked, pool.number(NAN, f32), id});
+  Expr expr = pool[id];
+  bool isZeroTest = expr.name == "arith.cmpf" && expr.operands[0] == sum &&
+                    pool.isZero(expr.operands[1]);
+  if (expr.kind != Expr::Kind::Operation || isZeroTest)
+    return id;
+  SmallVector<ExprId> operands;
+  for (ExprId operand : expr.operands)
+    operands.push_back(guardRows(operand));
+  return pool.operation(expr.name, expr.type, operands,
+                        cast<DictionaryAttr>(expr.attribute));
+}
+
 /// The elementwise operations that alone read the product, one after the other.
 /// Returns the last value; `dims` becomes where it is read.
 Value SoftmaxNormalizer::followTail(SmallVector<PointDim> &dims) {
@@ -555,8 +577,13 @@ LogicalResult SoftmaxNormalizer::run() {
     return failure();
   // The tail reads what the contraction gave, with the factor as it was.
   std::optional<ExprId> result = moveTail(*tailExpr, *moved);
-  if (!result || (!isShiftMaximum && getDegree(*result) != 0))
+  if (!result)
     return failure();
+  if (getDegree(*result) != 0) {
+    if (!isShiftMaximum)
+      return failure();
+    result = guardRows(*result);
+  }
   emitResult(*result, tail, tailDims);
   return success();
 }

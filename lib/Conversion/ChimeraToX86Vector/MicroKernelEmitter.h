@@ -115,6 +115,16 @@ llvm::LogicalResult emitOuterProduct(mlir::OpBuilder &builder, MicroKernelOp op,
                                      const model::RegisterTile &tile,
                                      llvm::ArrayRef<int64_t> extents);
 
+/// True if `op` is a contraction of a few rows with a matrix, both contiguous
+/// along the same reduced dimension, that is best computed along it.
+bool isInnerProduct(MicroKernelOp op);
+
+/// Emits `op`, for which isInnerProduct holds. Fails, having emitted nothing,
+/// if operands are not as contiguous in memory as their dimensions say.
+llvm::LogicalResult emitInnerProduct(mlir::OpBuilder &builder, MicroKernelOp op,
+                                     int64_t lanes,
+                                     llvm::ArrayRef<int64_t> extents);
+
 /// Emits `op`, an elementwise operation or a copy, one vector at a time. Fails,
 /// having emitted nothing, if the body has an operation without vector form or
 /// operands are not contiguous along a common dimension.
