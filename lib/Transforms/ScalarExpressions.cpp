@@ -432,7 +432,6 @@ static bool isNeutral(const ExprPool &pool, StringRef combiner, ExprId init) {
   if (std::optional<double> value = pool.getNumber(init)) {
     if (combiner == "arith.addf")
       return *value == 0;
-    // Whole rows below the least finite number come out the same.
     bool isIgnored = combiner == "arith.maxnumf" && std::isnan(*value);
     return isIgnored || *value <= -3.4e38;
   }
@@ -466,7 +465,12 @@ std::optional<ExprId> ExprReader::readReduction(linalg::GenericOp op,
   StringRef name = combiner->getName().getStringRef();
   if (!element || !init || !isNeutral(pool, name, *init))
     return std::nullopt;
-  return pool.rowReduction(name, *element);
+  ExprId reduction = pool.rowReduction(name, *element);
+  // The least finite number comes out of rows that are masked entirely.
+  std::optional<double> least = pool.getNumber(*init);
+  if (name != "arith.addf" && least && std::isfinite(*least))
+    return pool.operation(name, pool[reduction].type, {reduction, *init});
+  return reduction;
 }
 
 std::optional<ExprId> ExprReader::readScalar(linalg::GenericOp op, Value value,

@@ -109,7 +109,8 @@ private:
   std::optional<int> getDegree(ExprId id);
   ExprId guardRows(ExprId id);
   bool isMaskTest(ExprId id, StringRef combiner);
-  bool isMaximumOf(ExprId shift, ExprId score);
+  bool isMaximumOf(ExprId id, ExprId score);
+  void classifyShift(ExprId shift, ExprId score);
   Value followTail(SmallVector<PointDim> &dims);
   double takeScale(unsigned operand);
 
@@ -145,6 +146,8 @@ private:
   ExprId exponential = 0, score = 0;
   /// True if what is subtracted from the score is its maximum.
   bool isShiftMaximum = false;
+  /// True if that is finite where the whole row is minus infinity.
+  bool isShiftFinite = false;
   /// What the difference is multiplied by.
   double exponentFactor = 1;
   /// What stands for the product, the sum of a row, and its maximum.
@@ -196,13 +199,21 @@ double SoftmaxNormalizer::takeScale(unsigned operand) {
 // Recognition
 //===----------------------------------------------------------------------===//
 
-/// True if `shift` is the maximum of the row of `score`, be it protected
-/// against minus infinity.
-bool SoftmaxNormalizer::isMaximumOf(ExprId shift, ExprId score) {
-  if (pool.isRowReduction(shift, "arith.maximumf") ||
-      pool.isRowReduction(shift, "arith.maxnumf"))
-    return pool[shift].operands[0] == score;
-  return false;
+/// True if `id` is the maximum of the row of `score`.
+bool SoftmaxNormalizer::isMaximumOf(ExprId id, ExprId score) {
+  return (pool.isRowReduction(id, "arith.maximumf") ||
+          pool.isRowReduction(id, "arith.maxnumf")) &&
+         pool[id].operands[0] == score;
+}
+
+/// Notes whether `shift` is the maximum of the row of `score`, and whether it
+/// is finite in rows that are masked entirely.
+void SoftmaxNormalizer::classifyShift(ExprId shift, ExprId score) {
+  isShiftFinite = (pool.isOperation(shift, "arith.maximumf") ||
+                   pool.isOperation(shift, "arith.maxnumf")) &&
+                  pool.getNumber(pool[shift].operands[1]);
+  isShiftMaximum =
+      isMaximumOf(isShiftFinite ? pool[shift].operands[0] : shift, score);
 }
 
 /// Splits the exponent into the score and what depends on the row alone.
@@ -217,7 +228,7 @@ LogicalResult SoftmaxNormalizer::findScore(ExprId exponent) {
       if (*scale <= 0 || pool[own].holdsReduction || pool[shift].isElement)
         return failure();
       // What is large in x cancels before it is multiplied.
-      isShiftMaximum = isMaximumOf(shift, own);
+      classifyShift(shift, own);
       score = own;
       exponentFactor = *scale;
       return success(pool[score].isElement);
@@ -229,7 +240,7 @@ LogicalResult SoftmaxNormalizer::findScore(ExprId exponent) {
     ExprId shift = pool[exponent].operands[1];
     if (pool[shift].isElement)
       return failure();
-    isShiftMaximum = isMaximumOf(shift, score);
+    classifyShift(shift, score);
   }
   return success(!pool[score].holdsReduction && pool[score].isElement);
 }
@@ -582,7 +593,8 @@ LogicalResult SoftmaxNormalizer::run() {
   if (getDegree(*result) != 0) {
     if (!isShiftMaximum)
       return failure();
-    result = guardRows(*result);
+    if (!isShiftFinite)
+      result = guardRows(*result);
   }
   emitResult(*result, tail, tailDims);
   return success();
