@@ -26,6 +26,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -543,8 +544,14 @@ Value TreeBuilder::buildBuffer(model::TensorId tensor,
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(
         getBufferScope(builder.getInsertionBlock()->getParentOp()));
-    buffer =
-        tensor::EmptyOp::create(builder, loc(), shape, builder.getF32Type());
+    // Several states have one shape: as empty tensors they would become one.
+    auto type = RankedTensorType::get(shape, builder.getF32Type());
+    if (problem.tensors[tensor].role == model::Role::State)
+      buffer = bufferization::AllocTensorOp::create(builder, loc(), type,
+                                                    ValueRange());
+    else
+      buffer =
+          tensor::EmptyOp::create(builder, loc(), shape, type.getElementType());
   }
   if (llvm::none_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
     return buffer;

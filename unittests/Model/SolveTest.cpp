@@ -339,9 +339,10 @@ double secondsToJudge(const ChainProblem &problem, int64_t threads) {
 
 TEST(Judge, IsFast) {
 #if defined(NDEBUG) && !LLVM_ADDRESS_SANITIZER_BUILD
-  // Twice the 10 ms that benchmarks/results/planning.md is held to: tests run
-  // beside others, and on slower machines.
-  double allowed = 0.02;
+  // benchmarks/results/planning.md is held to 10 ms. Tests run on machines that
+  // take four times as long, and beside others: what they guard against is a
+  // search that grows out of hand.
+  double allowed = 0.06;
 #else
   double allowed = 0.2;
 #endif

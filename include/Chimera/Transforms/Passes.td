@@ -135,6 +135,7 @@ def TilePass : Pass<"chimera-tile"> {
   ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::affine::AffineDialect",
+                           "::mlir::bufferization::BufferizationDialect",
                            "::mlir::scf::SCFDialect"];
 }
 

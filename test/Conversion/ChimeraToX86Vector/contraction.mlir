@@ -75,9 +75,34 @@ func.func @specialised(%a: memref<?x8xf32>, %b: memref<8x16xf32>, %c: memref<?x1
 // CHECK-NOT:     vector
 // CHECK:         linalg.generic
 // REMARK:        micro kernel lowered by its naive semantics: {{.*}}does not cover it
-func.func @strided(%a: memref<4x8xf32>, %b: memref<16x8xf32>, %c: memref<4x16xf32>) {
+func.func @strided(%a: memref<9x8xf32>, %b: memref<16x8xf32>, %c: memref<9x16xf32>) {
   chimera.micro_kernel contraction
-      ins(%a, %b : memref<4x8xf32>, memref<16x8xf32>) outs(%c : memref<4x16xf32>)
+      ins(%a, %b : memref<9x8xf32>, memref<16x8xf32>) outs(%c : memref<9x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// With few rows vectors run along the reduction, and lanes are added up at the
+// end: the matrix is read once, as it lies.
+
+// CHECK-LABEL: func @few_rows
+// CHECK:         vector.load %{{.*}} : memref<16x32xf32>, vector<16xf32>
+// CHECK:         vector.fma
+// CHECK:         vector.shuffle
+// CHECK-NOT:     linalg.generic
+// CHECK:         return
+func.func @few_rows(%a: memref<2x32xf32>, %b: memref<16x32xf32>, %c: memref<2x16xf32>) {
+  chimera.micro_kernel contraction
+      ins(%a, %b : memref<2x32xf32>, memref<16x32xf32>) outs(%c : memref<2x16xf32>)
       maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
       iterators ["parallel", "parallel", "reduction"]
       implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 1>> {
