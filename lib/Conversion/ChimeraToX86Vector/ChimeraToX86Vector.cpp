@@ -153,6 +153,8 @@ static LogicalResult emitFor(OpBuilder &builder, MicroKernelOp op,
                              ArrayRef<int64_t> extents) {
   switch (op.getKind()) {
   case MicroKernelKind::Contraction:
+    if (isInnerProduct(op))
+      return emitInnerProduct(builder, op, lanes, extents);
     return emitOuterProduct(builder, op, lanes, tile, extents);
   case MicroKernelKind::Reduction:
     return emitReduction(builder, op, lanes, extents);
@@ -171,8 +173,9 @@ struct OuterProductModel
     : MicroKernelAttrInterface::ExternalModel<OuterProductModel,
                                               OuterProductAttr> {
   std::optional<unsigned> getContiguousDim(Attribute, Operation *op) const {
-    AffineMap output = cast<MicroKernelOp>(op).getMaps().back();
-    if (output.getNumResults() == 0)
+    auto kernel = cast<MicroKernelOp>(op);
+    AffineMap output = kernel.getMaps().back();
+    if (output.getNumResults() == 0 || isInnerProduct(kernel))
       return std::nullopt;
     return output.getDimPosition(output.getNumResults() - 1);
   }

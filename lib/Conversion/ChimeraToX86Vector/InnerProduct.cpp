@@ -1,0 +1,287 @@
+//===- InnerProduct.cpp - Products of a few vectors with many -------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Scores of one query against many keys, a vector times a transposed matrix:
+// each element of the matrix is used once or a few times, so that nothing but
+// reading it counts. An outer product would have it transposed first. Here
+// vectors run along the reduction, in the order of memory:
+//
+//   for groups of columns, that is, of rows of the matrix
+//     accumulators, one for each row and column
+//     for the reduction, a few vectors at a time
+//       for columns, for vectors: a load, an FMA for each row
+//     lanes combined, all columns of the group together
+//
+//===----------------------------------------------------------------------===//
+
+#include "Combiner.h"
+#include "MicroKernelEmitter.h"
+
+#include "Chimera/Model/Algorithms.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace chimera;
+
+/// Half of the registers are accumulators; a quarter holds vectors of the rows.
+static constexpr int64_t numAccumulators = 16, numRowVectors = 8;
+
+/// The greatest extent of `dim` that is listed or given by a type.
+static std::optional<int64_t> getGreatestExtent(MicroKernelOp op,
+                                                unsigned dim) {
+  for (auto [map, operand] : llvm::zip_equal(op.getMaps(), op->getOperands()))
+    if (auto type = dyn_cast<ShapedType>(operand.getType()))
+      if (std::optional<unsigned> position =
+              map.getResultPosition(getAffineDimExpr(dim, op.getContext())))
+        if (!type.isDynamicDim(*position))
+          return type.getDimSize(*position);
+  SmallVector<int64_t> listed = op.getExtentsOf(dim);
+  if (listed.empty())
+    return std::nullopt;
+  return *llvm::max_element(listed);
+}
+
+static std::optional<unsigned> getLastDim(AffineMap map) {
+  if (map.getNumResults() == 0)
+    return std::nullopt;
+  return map.getDimPosition(map.getNumResults() - 1);
+}
+
+bool chimera::isInnerProduct(MicroKernelOp op) {
+  if (op.getKind() != MicroKernelKind::Contraction ||
+      !multipliesAndAdds(op.getBody().front()))
+    return false;
+  SmallVector<AffineMap> maps = op.getMaps();
+  std::optional<unsigned> along = getLastDim(maps[0]);
+  if (!along || getLastDim(maps[1]) != along || !op.isReduction(*along))
+    return false;
+  // Rows use the same part of the matrix, which the last dimension indexes.
+  std::optional<unsigned> column = getLastDim(maps[2]);
+  AffineMap matrix =
+      !column || maps[1].isFunctionOfDim(*column) ? maps[1] : maps[0];
+  int64_t rows = 1;
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
+    if (op.isReduction(dim) || matrix.isFunctionOfDim(dim))
+      continue;
+    std::optional<int64_t> extent = getGreatestExtent(op, dim);
+    if (!extent || *extent > maxRowsOfReading)
+      return false;
+    rows *= *extent;
+  }
+  return rows <= maxRowsOfReading;
+}
+
+namespace {
+
+class InnerProductEmitter : public MicroKernelEmitter {
+public:
+  using MicroKernelEmitter::MicroKernelEmitter;
+
+  LogicalResult emit();
+
+private:
+  void chooseDims();
+  void emitColumns();
+  void emitTile(int64_t tileColumns);
+  SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried);
+  SmallVector<Value> emitStep(Value first, int64_t width,
+                              SmallVector<Value> carried);
+  void prefetchAfter(unsigned operand, SmallVector<Value> here);
+  void store(int64_t row, Value sums);
+  SmallVector<Value> pointOf(int64_t row, int64_t column);
+
+  std::optional<Combiner> sum;
+  std::optional<unsigned> rowDim, columnDim;
+  SmallVector<unsigned> outerDims, innerDims;
+  /// Elements along the reduction in one iteration.
+  int64_t getStep() const {
+    return std::max<int64_t>(1, numRowVectors / rows) * lanes;
+  }
+
+  /// The current tile.
+  int64_t rows = 1, columns = 1;
+  SmallVector<Value> point;
+};
+
+} // namespace
+
+void InnerProductEmitter::chooseDims() {
+  vectorDim = *getLastDim(maps[0]);
+  columnDim = getLastDim(maps[2]);
+  unsigned matrix = !columnDim || indexes(1, *columnDim) ? 1 : 0;
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
+    if (dim == vectorDim || dim == columnDim)
+      continue;
+    if (op.isReduction(dim)) {
+      innerDims.push_back(dim);
+      continue;
+    }
+    outerDims.push_back(dim);
+    if (!indexes(matrix, dim) && (!rowDim || extents[dim] >= extents[*rowDim]))
+      rowDim = dim;
+  }
+  if (rowDim)
+    llvm::erase(outerDims, *rowDim);
+  rows = rowDim ? extents[*rowDim] : 1;
+}
+
+LogicalResult InnerProductEmitter::emit() {
+  Block &body = op.getBody().front();
+  sum =
+      Combiner::find(body.getArgument(2), body.getTerminator()->getOperand(0));
+  if (!sum)
+    return failure();
+  chooseDims();
+  if (!isContiguous(0) || !isContiguous(1) ||
+      (columnDim && !isContiguous(outputIndex(), *columnDim)))
+    return failure();
+  point.assign(op.getNumDims(), Value());
+  if (rowDim)
+    point[*rowDim] = constant(0);
+  buildNest(outerDims, point, [&] { emitColumns(); });
+  return success();
+}
+
+void InnerProductEmitter::emitColumns() {
+  if (!columnDim)
+    return emitTile(1);
+  int64_t extent = extents[*columnDim];
+  int64_t step = std::max<int64_t>(1, std::min(numAccumulators / rows, lanes));
+  int64_t full = extent - extent % step;
+  buildLoop(0, full, step, [&](Value column) {
+    point[*columnDim] = column;
+    emitTile(step);
+  });
+  if (full == extent)
+    return;
+  point[*columnDim] = constant(full);
+  emitTile(extent - full);
+}
+
+SmallVector<Value> InnerProductEmitter::pointOf(int64_t row, int64_t column) {
+  SmallVector<Value> result = point;
+  if (rowDim)
+    result[*rowDim] = add(point[*rowDim], row);
+  if (columnDim)
+    result[*columnDim] = add(point[*columnDim], column);
+  return result;
+}
+
+void InnerProductEmitter::emitTile(int64_t tileColumns) {
+  columns = tileColumns;
+  Value none = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
+  SmallVector<Value> sums =
+      emitReduction(0, SmallVector<Value>(rows * columns, none));
+  for (int64_t row = 0; row < rows; ++row)
+    store(row, combineLanes(builder, loc(), *sum,
+                            llvm::to_vector(
+                                ArrayRef(sums).slice(row * columns, columns))));
+}
+
+SmallVector<Value>
+InnerProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried) {
+  if (depth < innerDims.size()) {
+    unsigned dim = innerDims[depth];
+    return buildLoop(
+        0, extents[dim], 1, carried, [&](Value iv, ValueRange values) {
+          point[dim] = iv;
+          return emitReduction(depth + 1, SmallVector<Value>(values));
+        });
+  }
+  int64_t extent = extents[vectorDim];
+  int64_t step = getStep();
+  int64_t full = extent - extent % step;
+  carried = buildLoop(0, full, step, carried, [&](Value iv, ValueRange values) {
+    return emitStep(iv, step, SmallVector<Value>(values));
+  });
+  if (full == extent)
+    return carried;
+  return emitStep(constant(full), extent - full, carried);
+}
+
+/// Adds the products of `width` elements from `first` on.
+SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t width,
+                                                 SmallVector<Value> carried) {
+  // An operand has one vector per row, per column, or for both.
+  llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t, int64_t>, Value> loaded;
+  auto load = [&](unsigned operand, int64_t row, int64_t column,
+                  int64_t vector) {
+    bool alongRows = rowDim && indexes(operand, *rowDim);
+    bool alongColumns = columnDim && indexes(operand, *columnDim);
+    Value &value = loaded[{operand, alongRows ? row : 0,
+                           alongColumns ? column : 0, vector}];
+    if (!value) {
+      SmallVector<Value> here = pointOf(row, column);
+      here[vectorDim] = add(first, vector * lanes);
+      value = loadVector(operand, here, width - vector * lanes);
+      if (alongColumns && rows > 1)
+        prefetchAfter(operand, here);
+    }
+    return value;
+  };
+  int64_t vectors = llvm::divideCeil(width, lanes);
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      for (int64_t row = 0; row < rows; ++row) {
+        Value lhs = load(0, row, column, vector);
+        Value rhs = load(1, row, column, vector);
+        Value &accumulator = carried[row * columns + column];
+        accumulator =
+            vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator);
+      }
+  return carried;
+}
+
+/// Asks for what is read some vectors after `here`: in a later group of columns
+/// if rows of the matrix are short, else in a later iteration.
+void InnerProductEmitter::prefetchAfter(unsigned operand,
+                                        SmallVector<Value> here) {
+  int64_t perGroup = columns * llvm::divideCeil(extents[vectorDim], lanes);
+  if (perGroup <= 2 * vectorsAhead) {
+    int64_t groups = llvm::divideCeil(vectorsAhead, perGroup);
+    here[*columnDim] = add(here[*columnDim], groups * columns);
+  } else {
+    int64_t perStep = columns * getStep() / lanes;
+    int64_t steps = llvm::divideCeil(vectorsAhead, perStep);
+    here[vectorDim] = add(here[vectorDim], steps * getStep());
+  }
+  prefetch(operand, here);
+}
+
+/// Adds `sums`, one lane for each column, to the output or puts them there.
+void InnerProductEmitter::store(int64_t row, Value sums) {
+  SmallVector<Value> position = indices(outputIndex(), pointOf(row, 0));
+  Value memref = op.getOutput();
+  auto type = cast<VectorType>(sums.getType());
+  auto addTo = [&](Value before, Value value) {
+    return arith::AddFOp::create(builder, loc(), before, value).getResult();
+  };
+  if (columnDim) {
+    if (!op.getOverwrite())
+      sums = addTo(
+          vector::LoadOp::create(builder, loc(), type, memref, position), sums);
+    vector::StoreOp::create(builder, loc(), sums, memref, position);
+    return;
+  }
+  Value scalar =
+      vector::ExtractOp::create(builder, loc(), sums, ArrayRef<int64_t>{0});
+  if (!op.getOverwrite())
+    scalar =
+        addTo(memref::LoadOp::create(builder, loc(), memref, position), scalar);
+  memref::StoreOp::create(builder, loc(), scalar, memref, position);
+}
+
+LogicalResult chimera::emitInnerProduct(OpBuilder &builder, MicroKernelOp op,
+                                        int64_t lanes,
+                                        ArrayRef<int64_t> extents) {
+  return InnerProductEmitter(builder, op, lanes, extents).emit();
+}
