@@ -32,8 +32,6 @@
 using namespace mlir;
 using namespace chimera;
 
-/// With more rows, transposing the matrix costs less than combining lanes.
-static constexpr int64_t maxRows = 4;
 /// Half of the registers are accumulators; a quarter holds vectors of the rows.
 static constexpr int64_t numAccumulators = 16, numRowVectors = 8;
 
@@ -75,11 +73,11 @@ bool chimera::isInnerProduct(MicroKernelOp op) {
     if (op.isReduction(dim) || matrix.isFunctionOfDim(dim))
       continue;
     std::optional<int64_t> extent = getGreatestExtent(op, dim);
-    if (!extent || *extent > maxRows)
+    if (!extent || *extent > maxRowsOfReading)
       return false;
     rows *= *extent;
   }
-  return rows <= maxRows;
+  return rows <= maxRowsOfReading;
 }
 
 namespace {
@@ -97,12 +95,18 @@ private:
   SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried);
   SmallVector<Value> emitStep(Value first, int64_t width,
                               SmallVector<Value> carried);
+  void prefetchAfter(unsigned operand, SmallVector<Value> here);
   void store(int64_t row, Value sums);
   SmallVector<Value> pointOf(int64_t row, int64_t column);
 
   std::optional<Combiner> sum;
   std::optional<unsigned> rowDim, columnDim;
   SmallVector<unsigned> outerDims, innerDims;
+  /// Elements along the reduction in one iteration.
+  int64_t getStep() const {
+    return std::max<int64_t>(1, numRowVectors / rows) * lanes;
+  }
+
   /// The current tile.
   int64_t rows = 1, columns = 1;
   SmallVector<Value> point;
@@ -194,7 +198,7 @@ InnerProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried) {
         });
   }
   int64_t extent = extents[vectorDim];
-  int64_t step = std::max<int64_t>(1, numRowVectors / rows) * lanes;
+  int64_t step = getStep();
   int64_t full = extent - extent % step;
   carried = buildLoop(0, full, step, carried, [&](Value iv, ValueRange values) {
     return emitStep(iv, step, SmallVector<Value>(values));
@@ -219,6 +223,8 @@ SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t width,
       SmallVector<Value> here = pointOf(row, column);
       here[vectorDim] = add(first, vector * lanes);
       value = loadVector(operand, here, width - vector * lanes);
+      if (alongColumns && rows > 1)
+        prefetchAfter(operand, here);
     }
     return value;
   };
@@ -233,6 +239,22 @@ SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t width,
             vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator);
       }
   return carried;
+}
+
+/// Asks for what is read some vectors after `here`: in a later group of columns
+/// if rows of the matrix are short, else in a later iteration.
+void InnerProductEmitter::prefetchAfter(unsigned operand,
+                                        SmallVector<Value> here) {
+  int64_t perGroup = columns * llvm::divideCeil(extents[vectorDim], lanes);
+  if (perGroup <= 2 * vectorsAhead) {
+    int64_t groups = llvm::divideCeil(vectorsAhead, perGroup);
+    here[*columnDim] = add(here[*columnDim], groups * columns);
+  } else {
+    int64_t perStep = columns * getStep() / lanes;
+    int64_t steps = llvm::divideCeil(vectorsAhead, perStep);
+    here[vectorDim] = add(here[vectorDim], steps * getStep());
+  }
+  prefetch(operand, here);
 }
 
 /// Adds `sums`, one lane for each column, to the output or puts them there.

@@ -128,6 +128,12 @@ Value MicroKernelEmitter::broadcast(Value value) {
                                      vectorType(value.getType()), value);
 }
 
+void MicroKernelEmitter::prefetch(unsigned operand, ArrayRef<Value> point) {
+  memref::PrefetchOp::create(builder, loc(), op->getOperand(operand),
+                             indices(operand, point), /*isWrite=*/false,
+                             /*localityHint=*/3, /*isDataCache=*/true);
+}
+
 void MicroKernelEmitter::storeVector(unsigned operand, Value vector,
                                      ArrayRef<Value> point, int64_t count) {
   SmallVector<Value> position = indices(operand, point);

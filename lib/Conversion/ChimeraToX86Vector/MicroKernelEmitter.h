@@ -24,6 +24,13 @@ namespace chimera {
 /// The extents a kernel is specialised for, one per dimension.
 using Extents = llvm::SmallVector<int64_t>;
 
+/// Kernels that use a matrix for at most so many rows are limited by reading
+/// it. With more than one, so many operations wait for each vector that a
+/// processor does not see far enough ahead; they ask for what they need later.
+constexpr int64_t maxRowsOfReading = 4;
+/// How far: in time for the next level but one, little enough for the first.
+constexpr int64_t vectorsAhead = 32;
+
 class MicroKernelEmitter {
 public:
   MicroKernelEmitter(mlir::OpBuilder &builder, MicroKernelOp op, int64_t lanes,
@@ -62,6 +69,9 @@ protected:
                             llvm::ArrayRef<mlir::Value> point) {
     return broadcast(loadScalar(operand, point));
   }
+  /// Asks for the element of operand `operand` at `point`, which may be
+  /// outside.
+  void prefetch(unsigned operand, llvm::ArrayRef<mlir::Value> point);
   void storeVector(unsigned operand, mlir::Value vector,
                    llvm::ArrayRef<mlir::Value> point, int64_t count);
   /// The first `count` lanes.

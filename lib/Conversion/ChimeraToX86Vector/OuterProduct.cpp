@@ -18,7 +18,8 @@
 //
 // Extents are split evenly, so that edges are nearly as large as full tiles,
 // and the last vector of a row is masked. Every element is accumulated in the
-// order of the reduction whatever the tiles are: results do not depend on them.
+// order of the reduction, unless a tile has too few accumulators to hide the
+// latency of FMAs: then there are several sets, which take turns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +32,9 @@
 
 using namespace mlir;
 using namespace chimera;
+
+/// FMAs under way at a time: two start in a cycle and take four.
+static constexpr int64_t numChains = 8;
 
 namespace {
 
@@ -52,6 +56,8 @@ private:
   SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried,
                                    int64_t rows, int64_t vectors,
                                    int64_t columns);
+  SmallVector<Value> emitInnermost(SmallVector<Value> carried, int64_t rows,
+                                   int64_t vectors, int64_t columns);
   SmallVector<Value> emitSteps(Value first, int64_t steps,
                                SmallVector<Value> carried, int64_t rows,
                                int64_t vectors, int64_t columns);
@@ -173,8 +179,7 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
                   lanesOf(j, columns));
 }
 
-/// The loops over the reduction dimensions from `depth` on; the innermost runs
-/// KI steps per iteration, and what is left of its extent after the loop.
+/// The loops over the reduction dimensions from `depth` on.
 SmallVector<Value>
 OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
                                    int64_t rows, int64_t vectors,
@@ -187,16 +192,35 @@ OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
           return emitReduction(depth + 1, SmallVector<Value>(values), rows,
                                vectors, columns);
         });
-  int64_t unroll = std::min(tile.depth, extents[dim]);
-  int64_t left = extents[dim] % unroll;
-  carried = buildLoop(0, extents[dim] - left, unroll, carried,
+  int64_t chains = rows * vectors;
+  int64_t sets = std::clamp<int64_t>(numChains / chains, 1, extents[dim]);
+  Value none = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
+  carried.resize(sets * chains, none);
+  carried = emitInnermost(carried, rows, vectors, columns);
+  for (int64_t index = chains; index < sets * chains; ++index)
+    carried[index % chains] = arith::AddFOp::create(
+        builder, loc(), carried[index % chains], carried[index]);
+  carried.resize(chains);
+  return carried;
+}
+
+/// The innermost loop runs KI steps per iteration, or a few more so that each
+/// set of accumulators has as many; what is left of its extent comes after it.
+SmallVector<Value>
+OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
+                                   int64_t vectors, int64_t columns) {
+  int64_t sets = carried.size() / (rows * vectors);
+  int64_t extent = extents[reductionDims.back()];
+  int64_t unroll = llvm::alignTo(std::min(tile.depth, extent), sets);
+  int64_t left = extent % unroll;
+  carried = buildLoop(0, extent - left, unroll, carried,
                       [&](Value iv, ValueRange values) {
                         return emitSteps(iv, unroll, SmallVector<Value>(values),
                                          rows, vectors, columns);
                       });
   if (left == 0)
     return carried;
-  return emitSteps(constant(extents[dim] - left), left, carried, rows, vectors,
+  return emitSteps(constant(extent - left), left, carried, rows, vectors,
                    columns);
 }
 
@@ -205,6 +229,8 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
                                                   int64_t rows, int64_t vectors,
                                                   int64_t columns) {
   unsigned dim = reductionDims.back();
+  int64_t rowsInAll = rowDim ? extents[*rowDim] : 1;
+  bool isReading = rowsInAll > 1 && rowsInAll <= maxRowsOfReading;
   for (int64_t step = 0; step < steps; ++step) {
     point[dim] = add(first, step);
     // An operand has one value per row, per vector, or for both.
@@ -213,16 +239,23 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
       bool alongRows = rowDim && indexes(operand, *rowDim);
       bool alongVectors = indexes(operand, vectorDim);
       Value &value = loaded[{operand, alongRows ? i : 0, alongVectors ? j : 0}];
-      if (!value)
-        value = alongVectors
-                    ? loadVector(operand, pointOf(i, j), lanesOf(j, columns))
-                    : loadBroadcast(operand, pointOf(i, j));
+      if (value)
+        return value;
+      SmallVector<Value> here = pointOf(i, j);
+      if (!alongVectors)
+        return value = loadBroadcast(operand, here);
+      value = loadVector(operand, here, lanesOf(j, columns));
+      if (isReading) {
+        here[dim] = add(here[dim], llvm::divideCeil(vectorsAhead, vectors));
+        prefetch(operand, here);
+      }
       return value;
     };
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < vectors; ++j) {
         Value lhs = load(0, i, j), rhs = load(1, i, j);
-        Value &accumulator = carried[i * vectors + j];
+        size_t index = (step * rows + i) * vectors + j;
+        Value &accumulator = carried[index % carried.size()];
         accumulator =
             vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator);
       }

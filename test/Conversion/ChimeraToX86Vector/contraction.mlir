@@ -3,7 +3,8 @@
 
 // 5 rows on a tile of 3 split evenly into 3 and 2, not 3 and 1 + 1; 24 columns
 // are one full and one masked vector; the accumulators start from zero; two
-// steps of the reduction per iteration, and one after the loop.
+// steps of the reduction per iteration, and one after the loop. Two rows have too
+// few accumulators: two sets of them take turns.
 
 // CHECK-LABEL: func @edges
 // CHECK-DAG:     %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
@@ -19,7 +20,7 @@
 // CHECK-COUNT-6: vector.fma
 // CHECK:         vector.store
 // CHECK:         vector.maskedstore
-// CHECK:         scf.for %{{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK:         %{{.*}}:8 = scf.for
 // CHECK-NOT:     memref.load {{.*}} : memref<5x24xf32>
 func.func @edges(%a: memref<5x7xf32>, %b: memref<7x24xf32>, %c: memref<5x24xf32>) {
   chimera.micro_kernel contraction overwrite
@@ -75,34 +76,9 @@ func.func @specialised(%a: memref<?x8xf32>, %b: memref<8x16xf32>, %c: memref<?x1
 // CHECK-NOT:     vector
 // CHECK:         linalg.generic
 // REMARK:        micro kernel lowered by its naive semantics: {{.*}}does not cover it
-func.func @strided(%a: memref<9x8xf32>, %b: memref<16x8xf32>, %c: memref<9x16xf32>) {
+func.func @strided(%a: memref<8x8xf32>, %b: memref<16x8xf32>, %c: memref<8x16xf32>) {
   chimera.micro_kernel contraction
-      ins(%a, %b : memref<9x8xf32>, memref<16x8xf32>) outs(%c : memref<9x16xf32>)
-      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
-      iterators ["parallel", "parallel", "reduction"]
-      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 1>> {
-  ^bb0(%x: f32, %y: f32, %z: f32):
-    %0 = arith.mulf %x, %y : f32
-    %1 = arith.addf %z, %0 : f32
-    chimera.yield %1 : f32
-  }
-  return
-}
-
-// -----
-
-// With few rows vectors run along the reduction, and lanes are added up at the
-// end: the matrix is read once, as it lies.
-
-// CHECK-LABEL: func @few_rows
-// CHECK:         vector.load %{{.*}} : memref<16x32xf32>, vector<16xf32>
-// CHECK:         vector.fma
-// CHECK:         vector.shuffle
-// CHECK-NOT:     linalg.generic
-// CHECK:         return
-func.func @few_rows(%a: memref<2x32xf32>, %b: memref<16x32xf32>, %c: memref<2x16xf32>) {
-  chimera.micro_kernel contraction
-      ins(%a, %b : memref<2x32xf32>, memref<16x32xf32>) outs(%c : memref<2x16xf32>)
+      ins(%a, %b : memref<8x8xf32>, memref<16x8xf32>) outs(%c : memref<8x16xf32>)
       maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
       iterators ["parallel", "parallel", "reduction"]
       implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 1>> {
@@ -131,6 +107,73 @@ func.func @naive(%a: memref<4x8xf64>, %b: memref<8x16xf64>, %c: memref<4x16xf64>
     %0 = arith.mulf %x, %y : f64
     %1 = arith.addf %z, %0 : f64
     chimera.yield %1 : f64
+  }
+  return
+}
+
+// -----
+
+// One row, and a matrix contiguous along the reduction: vectors run along it,
+// for several columns at a time, whose lanes are combined together.
+
+// CHECK-LABEL: func @inner
+// CHECK-COUNT-4: vector.load {{.*}} : memref<1x64xf32>, vector<16xf32>
+// CHECK:         vector.shuffle
+// CHECK:         arith.addf {{.*}} : vector<16xf32>
+// CHECK:         vector.store %{{.*}} : memref<1x16xf32>, vector<16xf32>
+func.func @inner(%a: memref<1x64xf32>, %b: memref<16x64xf32>, %c: memref<1x16xf32>) {
+  chimera.micro_kernel contraction overwrite ins(%a, %b : memref<1x64xf32>, memref<16x64xf32>) outs(%c : memref<1x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 4>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// Where a tile has one accumulator, eight take turns. With two to four rows
+// there is little to do for each vector but to wait: it is asked for early.
+
+// CHECK-LABEL: func @turns
+// CHECK-NOT:     memref.prefetch
+// CHECK:         %[[SUMS:.*]]:8 = scf.for
+// CHECK-COUNT-8:   vector.fma
+// CHECK:           scf.yield
+// CHECK-COUNT-7: arith.addf
+// CHECK:         vector.store
+func.func @turns(%a: memref<1x64xf32>, %b: memref<64x16xf32>, %c: memref<1x16xf32>) {
+  chimera.micro_kernel contraction ins(%a, %b : memref<1x64xf32>, memref<64x16xf32>) outs(%c : memref<1x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 4>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @ahead
+// CHECK:         scf.for
+// CHECK:           memref.prefetch %{{.*}}, read, locality<3>, data : memref<64x64xf32>
+// CHECK:           vector.fma
+func.func @ahead(%a: memref<4x64xf32>, %b: memref<64x64xf32>, %c: memref<4x64xf32>) {
+  chimera.micro_kernel contraction ins(%a, %b : memref<4x64xf32>, memref<64x64xf32>) outs(%c : memref<4x64xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 4, broadcasts = 1, depth = 4>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
   }
   return
 }

@@ -2,7 +2,7 @@
 // RUN: %python %S/Inputs/against_naive.py %s %t.dir %if avx512 %{ --avx512 %} | FileCheck %s
 // RUN: chimera-opt %s --chimera-lowering-pipeline=out-params --remarks-filter=chimera --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --allow-empty
 
-// CHECK: 17 kernels compared
+// CHECK: 24 kernels compared
 
 // REMARK-NOT: naive
 
@@ -359,4 +359,125 @@ func.func @main(%x: tensor<5x30xf32>, %y: tensor<5xf32>, %sum: tensor<5xf32>) ->
     chimera.yield %2 : f32
   } -> tensor<5xf32>
   return %0 : tensor<5xf32>
+}
+
+// -----
+
+// One query and the keys: more columns than are combined together, a reduction
+// that leaves a part of a vector.
+
+#impl = #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 2, broadcasts = 1, depth = 4>>
+func.func @main(%a: tensor<1x83xf32>, %b: tensor<37x83xf32>, %c: tensor<1x37xf32>) -> tensor<1x37xf32> {
+  %0 = chimera.micro_kernel contraction overwrite ins(%a, %b : tensor<1x83xf32>, tensor<37x83xf32>) outs(%c : tensor<1x37xf32>)
+      maps [affine_map<(m, l, k) -> (m, k)>, affine_map<(m, l, k) -> (l, k)>, affine_map<(m, l, k) -> (m, l)>]
+      iterators ["parallel", "parallel", "reduction"] implementation #impl {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %z, %1 : f32
+    chimera.yield %2 : f32
+  } -> tensor<1x37xf32>
+  return %0 : tensor<1x37xf32>
+}
+
+// -----
+
+// Three rows, added to what is there.
+
+#impl = #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 2, broadcasts = 1, depth = 4>>
+func.func @main(%a: tensor<3x200xf32>, %b: tensor<11x200xf32>, %c: tensor<3x11xf32>) -> tensor<3x11xf32> {
+  %0 = chimera.micro_kernel contraction ins(%a, %b : tensor<3x200xf32>, tensor<11x200xf32>) outs(%c : tensor<3x11xf32>)
+      maps [affine_map<(m, l, k) -> (m, k)>, affine_map<(m, l, k) -> (l, k)>, affine_map<(m, l, k) -> (m, l)>]
+      iterators ["parallel", "parallel", "reduction"] implementation #impl {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %z, %1 : f32
+    chimera.yield %2 : f32
+  } -> tensor<3x11xf32>
+  return %0 : tensor<3x11xf32>
+}
+
+// -----
+
+// A matrix times a vector, two reduced dimensions.
+
+#impl = #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 2, broadcasts = 1, depth = 4>>
+func.func @main(%a: tensor<19x3x40xf32>, %b: tensor<3x40xf32>, %c: tensor<19xf32>) -> tensor<19xf32> {
+  %0 = chimera.micro_kernel contraction overwrite ins(%a, %b : tensor<19x3x40xf32>, tensor<3x40xf32>) outs(%c : tensor<19xf32>)
+      maps [affine_map<(m, j, k) -> (m, j, k)>, affine_map<(m, j, k) -> (j, k)>, affine_map<(m, j, k) -> (m)>]
+      iterators ["parallel", "reduction", "reduction"] implementation #impl {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %z, %1 : f32
+    chimera.yield %2 : f32
+  } -> tensor<19xf32>
+  return %0 : tensor<19xf32>
+}
+
+// -----
+
+// Products of vectors, several at a time.
+
+#impl = #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 2, broadcasts = 1, depth = 4>>
+func.func @main(%a: tensor<5x70xf32>, %b: tensor<5x70xf32>, %c: tensor<5xf32>) -> tensor<5xf32> {
+  %0 = chimera.micro_kernel contraction ins(%a, %b : tensor<5x70xf32>, tensor<5x70xf32>) outs(%c : tensor<5xf32>)
+      maps [affine_map<(b, k) -> (b, k)>, affine_map<(b, k) -> (b, k)>, affine_map<(b, k) -> (b)>]
+      iterators ["parallel", "reduction"] implementation #impl {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %z, %1 : f32
+    chimera.yield %2 : f32
+  } -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+
+// -----
+
+// Two vectors to one number.
+
+#impl = #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 2, broadcasts = 1, depth = 4>>
+func.func @main(%a: tensor<90xf32>, %b: tensor<90xf32>, %c: tensor<f32>) -> tensor<f32> {
+  %0 = chimera.micro_kernel contraction ins(%a, %b : tensor<90xf32>, tensor<90xf32>) outs(%c : tensor<f32>)
+      maps [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>]
+      iterators ["reduction"] implementation #impl {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %z, %1 : f32
+    chimera.yield %2 : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// Weights of one query and the values: few columns, so that accumulators take
+// turns; a reduction that they do not divide.
+
+#impl = #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 2, broadcasts = 1, depth = 4>>
+func.func @main(%a: tensor<1x43xf32>, %b: tensor<43x20xf32>, %c: tensor<1x20xf32>) -> tensor<1x20xf32> {
+  %0 = chimera.micro_kernel contraction ins(%a, %b : tensor<1x43xf32>, tensor<43x20xf32>) outs(%c : tensor<1x20xf32>)
+      maps [affine_map<(m, n, l) -> (m, l)>, affine_map<(m, n, l) -> (l, n)>, affine_map<(m, n, l) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] implementation #impl {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %z, %1 : f32
+    chimera.yield %2 : f32
+  } -> tensor<1x20xf32>
+  return %0 : tensor<1x20xf32>
+}
+
+// -----
+
+// Two rows and many columns.
+
+#impl = #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 2, broadcasts = 1, depth = 4>>
+func.func @main(%a: tensor<2x21xf32>, %b: tensor<21x100xf32>, %c: tensor<2x100xf32>) -> tensor<2x100xf32> {
+  %0 = chimera.micro_kernel contraction overwrite ins(%a, %b : tensor<2x21xf32>, tensor<21x100xf32>) outs(%c : tensor<2x100xf32>)
+      maps [affine_map<(m, n, l) -> (m, l)>, affine_map<(m, n, l) -> (l, n)>, affine_map<(m, n, l) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] implementation #impl {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %z, %1 : f32
+    chimera.yield %2 : f32
+  } -> tensor<2x100xf32>
+  return %0 : tensor<2x100xf32>
 }
