@@ -62,6 +62,7 @@ static void addMathLowering(OpPassManager &pm) {
 void chimera::buildReferencePipeline(OpPassManager &pm, bool outParams) {
   pm.addPass(createInlinerPass());
   pm.addPass(createDecomposeSoftmaxPass());
+  pm.addPass(createConvertElementwiseToLinalgPass());
   addBufferization(pm, outParams);
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(createForallToForLoopPass());

@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DecomposeSoftmax.h"
 #include "NormalizeChain.h"
 #include "OtherOps.h"
 
@@ -164,16 +165,8 @@ LogicalResult FuseOthersPass::apply(RewritePatternSet patterns) {
 /// Gives every operation the generic form but fills, which start reductions.
 LogicalResult FuseOthersPass::generalize() {
   IRRewriter rewriter(&getContext());
-  for (auto softmax : collect<linalg::SoftmaxOp>()) {
-    if (!softmax.hasPureTensorSemantics() ||
-        !softmax.getInputOperandType().hasStaticShape())
-      continue;
-    rewriter.setInsertionPoint(softmax);
-    FailureOr<SmallVector<Value>> parts = softmax.decomposeOperation(rewriter);
-    if (failed(parts))
-      return failure();
-    rewriter.replaceOp(softmax, *parts);
-  }
+  if (failed(decomposeSoftmax(getOperation())))
+    return failure();
   RewritePatternSet patterns(&getContext());
   linalg::populateElementwiseToLinalgConversionPatterns(patterns);
   if (failed(apply(std::move(patterns))))
@@ -257,7 +250,6 @@ LogicalResult FuseOthersPass::fuse() {
   RewritePatternSet patterns(&getContext());
   linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-  linalg::populateInlineConstantOperandsPatterns(patterns);
   return apply(std::move(patterns));
 }
 

@@ -346,6 +346,10 @@ BlockOp GroupBuilder::buildBlock(linalg::LinalgOp op, ValueRange inputs,
 
 Value GroupBuilder::buildFill(linalg::FillOp fill, Value output,
                               ArrayAttr extents) {
+  if (extents.empty())
+    return linalg::FillOp::create(builder, fill.getLoc(), fill.getInputs(),
+                                  output)
+        .getResult(0);
   BlockOp block = buildBlock(fill, {}, output, extents);
   OpBuilder::InsertionGuard guard(builder);
   Block &entry = block.getBody().front();
@@ -486,9 +490,11 @@ static remark::RemarkOpts named(StringRef name) {
   return remark::RemarkOpts::name(name).category("chimera");
 }
 
-/// True if `op` makes something that is needed as it is: what only starts
-/// accumulators is made where they are.
+/// True if `op` makes something that is needed as it is, and not in no time.
+/// What only starts accumulators is made where they are.
 static bool isRoot(linalg::LinalgOp op) {
+  if (op.getNumLoops() == 0)
+    return false;
   if (!isa<linalg::FillOp>(op))
     return !op->use_empty();
   return llvm::any_of(op->getUses(), [](OpOperand &use) {
