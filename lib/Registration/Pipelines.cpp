@@ -130,6 +130,7 @@ static void addLLVMLowering(OpPassManager &pm) {
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createConvertSCFToOpenMPPass());
   pm.addPass(createCanonicalizerPass());
+  pm.addPass(createLimitUnrollingPass());
   // Scopes of stack buffers have one block each, so they go before the control
   // flow does.
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());

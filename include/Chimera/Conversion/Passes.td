@@ -28,4 +28,18 @@ def ConvertChimeraToX86VectorPass : Pass<"convert-chimera-to-x86vector"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def LimitUnrollingPass : Pass<"chimera-limit-unrolling"> {
+  let summary = "Tell LLVM which loops are not to be unrolled";
+  let description = [{
+    Loops over tiles, and loops whose bodies hold a register tile already, gain
+    nothing from LLVM's unrolling, which takes a third of the time to compile to
+    find that out. They get `loop_annotation`, which the conversion of `scf.for`
+    to control flow hands on to LLVM. Small innermost loops, such as elementwise
+    ones, are left to LLVM.
+
+    Example: see `test/Conversion/limit-unrolling.mlir`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // CHIMERA_CONVERSION_PASSES
