@@ -6,12 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The second contraction's factor is read as one expression P of the scores.
-// It has to be an exponential e = exp(y - shift), with factors and conditions
-// that depend on the row alone around it: these move behind the contraction.
-// The sum of a row and the product are both sums of e, so if the result
-// has the degree zero in both together, as in product / sum, the shift cancels
-// and the maximum can take its place; otherwise it has to be the maximum.
+// What lies between two contractions, and behind the second, is read as
+// expressions. SoftmaxExpression.cpp says whether they are a softmax and what
+// the result becomes; here they are read and written as operations in the one
+// form, and that form is matched for those who rely on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +17,7 @@
 
 #include "NormalizeChain.h"
 #include "ScalarExpressions.h"
+#include "SoftmaxExpression.h"
 
 #include "Chimera/Transforms/ChainAnalysis.h"
 
@@ -100,17 +99,6 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult findExponential(ExprId id);
-  LogicalResult findScore(ExprId exponent);
-  std::optional<ExprId> moveBehind(ExprId id);
-  std::optional<ExprId> moveRow(ExprId id);
-  std::optional<ExprId> replaceParts(ExprId id);
-  std::optional<ExprId> moveTail(ExprId id, ExprId moved);
-  std::optional<int> getDegree(ExprId id);
-  ExprId guardRows(ExprId id);
-  bool isMaskTest(ExprId id, StringRef combiner);
-  bool isMaximumOf(ExprId id, ExprId score);
-  void classifyShift(ExprId shift, ExprId score);
   Value followTail(SmallVector<PointDim> &dims);
   double takeScale(unsigned operand);
 
@@ -143,15 +131,7 @@ private:
   Type f32;
 
   SmallVector<PointDim> scoreDims, rowDims, outputDims;
-  ExprId exponential = 0, score = 0;
-  /// True if what is subtracted from the score is its maximum.
-  bool isShiftMaximum = false;
-  /// True if that is finite where the whole row is minus infinity.
-  bool isShiftFinite = false;
-  /// What the difference is multiplied by.
-  double exponentFactor = 1;
-  /// What stands for the product, the sum of a row, and its maximum.
-  ExprId product = 0, sum = 0, maximum = 0;
+  ShiftedExponential own;
   Value scoreTensor, maximumTensor, exponentialTensor, sumTensor;
 };
 
@@ -193,242 +173,6 @@ double SoftmaxNormalizer::takeScale(unsigned operand) {
     use.set(producer.getDpsInputs()[0]);
     scale *= own.value_or(1);
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Recognition
-//===----------------------------------------------------------------------===//
-
-/// True if `id` is the maximum of the row of `score`.
-bool SoftmaxNormalizer::isMaximumOf(ExprId id, ExprId score) {
-  return (pool.isRowReduction(id, "arith.maximumf") ||
-          pool.isRowReduction(id, "arith.maxnumf")) &&
-         pool[id].operands[0] == score;
-}
-
-/// Notes whether `shift` is the maximum of the row of `score`, and whether it
-/// is finite in rows that are masked entirely.
-void SoftmaxNormalizer::classifyShift(ExprId shift, ExprId score) {
-  isShiftFinite = (pool.isOperation(shift, "arith.maximumf") ||
-                   pool.isOperation(shift, "arith.maxnumf")) &&
-                  pool.getNumber(pool[shift].operands[1]);
-  isShiftMaximum =
-      isMaximumOf(isShiftFinite ? pool[shift].operands[0] : shift, score);
-}
-
-/// Splits the exponent into the score and what depends on the row alone.
-LogicalResult SoftmaxNormalizer::findScore(ExprId exponent) {
-  if (pool.isOperation(exponent, "arith.mulf")) {
-    ExprId lhs = pool[exponent].operands[0], rhs = pool[exponent].operands[1];
-    if (!pool.getNumber(rhs))
-      std::swap(lhs, rhs);
-    std::optional<double> scale = pool.getNumber(rhs);
-    if (scale && pool.isOperation(lhs, "arith.subf")) {
-      ExprId own = pool[lhs].operands[0], shift = pool[lhs].operands[1];
-      if (*scale <= 0 || pool[own].holdsReduction || pool[shift].isElement)
-        return failure();
-      // What is large in x cancels before it is multiplied.
-      classifyShift(shift, own);
-      score = own;
-      exponentFactor = *scale;
-      return success(pool[score].isElement);
-    }
-  }
-  score = exponent;
-  if (pool.isOperation(exponent, "arith.subf")) {
-    score = pool[exponent].operands[0];
-    ExprId shift = pool[exponent].operands[1];
-    if (pool[shift].isElement)
-      return failure();
-    classifyShift(shift, score);
-  }
-  return success(!pool[score].holdsReduction && pool[score].isElement);
-}
-
-/// Finds the exponential inside the factor, below what depends on the row.
-LogicalResult SoftmaxNormalizer::findExponential(ExprId id) {
-  const Expr &expr = pool[id];
-  if (expr.kind != Expr::Kind::Operation || expr.type != f32)
-    return failure();
-  if (expr.name == "math.exp" || expr.name == "math.exp2") {
-    exponential = id;
-    return findScore(expr.operands[0]);
-  }
-  std::optional<ExprId> inner;
-  for (ExprId operand : SmallVector<ExprId>(expr.operands))
-    if (pool[operand].isElement) {
-      if (inner)
-        return failure();
-      inner = operand;
-    }
-  return inner ? findExponential(*inner) : failure();
-}
-
-/// True if `id` asks of each element whether it is masked (minus infinity), or,
-/// to be combined by "or", whether it is not.
-bool SoftmaxNormalizer::isMaskTest(ExprId id, StringRef combiner) {
-  if (!pool.isOperation(id, "arith.cmpf"))
-    return false;
-  SmallVector<ExprId> operands = pool[id].operands;
-  auto predicate = static_cast<arith::CmpFPredicate>(
-      cast<IntegerAttr>(
-          cast<DictionaryAttr>(pool[id].attribute).get("predicate"))
-          .getInt());
-  bool isWanted = combiner == "arith.andi"
-                      ? predicate == arith::CmpFPredicate::OEQ
-                      : predicate == arith::CmpFPredicate::UNE;
-  while (pool.isOperation(operands[0], "arith.extf"))
-    operands[0] = pool[operands[0]].operands[0];
-  ExprId tested = operands[0];
-  bool isScore = tested == score;
-  // The test may come before a positive factor.
-  if (pool.isOperation(score, "arith.mulf"))
-    isScore |= llvm::is_contained(pool[score].operands, tested);
-  return isWanted && isScore && pool.isNegativeInfinity(operands[1]);
-}
-
-/// Expresses what depends on the row alone by the sum and the maximum.
-std::optional<ExprId> SoftmaxNormalizer::moveRow(ExprId id) {
-  Expr expr = pool[id];
-  if (!expr.holdsReduction)
-    return id;
-  if (expr.kind == Expr::Kind::RowReduction) {
-    ExprId element = expr.operands[0];
-    if (expr.name == "arith.addf" && element == exponential)
-      return sum;
-    if (isMaximumOf(id, score))
-      return maximum;
-    // A row is masked entirely if and only if its sum is zero.
-    bool isAll = expr.name == "arith.andi";
-    if ((isAll || expr.name == "arith.ori") && isMaskTest(element, expr.name)) {
-      auto predicate =
-          isAll ? arith::CmpFPredicate::OEQ : arith::CmpFPredicate::UNE;
-      return pool.compare("arith.cmpf", static_cast<int64_t>(predicate), sum,
-                          pool.number(0.0, f32));
-    }
-    return std::nullopt;
-  }
-  return replaceParts(id);
-}
-
-/// The same operation on operands that were moved.
-std::optional<ExprId> SoftmaxNormalizer::replaceParts(ExprId id) {
-  Expr expr = pool[id];
-  SmallVector<ExprId> operands;
-  for (ExprId operand : expr.operands) {
-    std::optional<ExprId> moved = moveBehind(operand);
-    if (!moved)
-      return std::nullopt;
-    operands.push_back(*moved);
-  }
-  return pool.operation(expr.name, expr.type, operands,
-                        cast<DictionaryAttr>(expr.attribute));
-}
-
-/// The factor as it is to be applied behind the contraction: the product takes
-/// the exponential's place. Nothing if it is not linear in the exponential.
-std::optional<ExprId> SoftmaxNormalizer::moveBehind(ExprId id) {
-  if (id == exponential)
-    return product;
-  const Expr &expr = pool[id];
-  if (!expr.isElement)
-    return moveRow(id);
-  if (expr.kind != Expr::Kind::Operation)
-    return std::nullopt;
-  StringRef name = expr.name;
-  SmallVector<ExprId> operands = expr.operands;
-  // Two elements multiplied, or one in the denominator, are not linear.
-  unsigned numElements = llvm::count_if(
-      operands, [&](ExprId operand) { return pool[operand].isElement; });
-  bool isFactor = numElements == 1 &&
-                  (name == "arith.mulf" ||
-                   (name == "arith.divf" && pool[operands[0]].isElement));
-  bool isZeroed =
-      name == "arith.select" && !pool[operands[0]].isElement &&
-      llvm::all_of(ArrayRef(operands).drop_front(), [&](ExprId operand) {
-        return pool.isZero(operand) || pool[operand].isElement;
-      });
-  return isFactor || isZeroed ? replaceParts(id) : std::nullopt;
-}
-
-/// `id`, which reads the product and rows, with `moved` in the product's place.
-std::optional<ExprId> SoftmaxNormalizer::moveTail(ExprId id, ExprId moved) {
-  if (id == product)
-    return moved;
-  Expr expr = pool[id];
-  if (expr.kind == Expr::Kind::RowReduction)
-    return moveRow(id);
-  if (expr.kind != Expr::Kind::Operation)
-    return id;
-  SmallVector<ExprId> operands;
-  for (ExprId operand : expr.operands) {
-    std::optional<ExprId> part = moveTail(operand, moved);
-    if (!part)
-      return std::nullopt;
-    operands.push_back(*part);
-  }
-  return pool.operation(expr.name, expr.type, operands,
-                        cast<DictionaryAttr>(expr.attribute));
-}
-
-/// The degree of `id` in the product and the sum together. Nothing if it has
-/// none.
-std::optional<int> SoftmaxNormalizer::getDegree(ExprId id) {
-  if (id == product || id == sum)
-    return 1;
-  const Expr &expr = pool[id];
-  if (expr.kind != Expr::Kind::Operation)
-    return id == maximum ? std::nullopt : std::optional<int>(0);
-  SmallVector<ExprId> operands = expr.operands;
-  StringRef name = expr.name;
-  // Whether the sum is zero does not depend on the shift.
-  bool isZeroTest =
-      name == "arith.cmpf" && operands[0] == sum && pool.isZero(operands[1]);
-  if (isZeroTest)
-    return 0;
-  if (name == "arith.select") {
-    if (getDegree(operands[0]) != 0)
-      return std::nullopt;
-    if (pool.isZero(operands[1]))
-      return getDegree(operands[2]);
-    if (pool.isZero(operands[2]))
-      return getDegree(operands[1]);
-    std::optional<int> degree = getDegree(operands[1]);
-    return degree == getDegree(operands[2]) ? degree : std::nullopt;
-  }
-  bool isProduct = name == "arith.mulf", isQuotient = name == "arith.divf";
-  if (isProduct || isQuotient) {
-    std::optional<int> lhs = getDegree(operands[0]),
-                       rhs = getDegree(operands[1]);
-    if (!lhs || !rhs)
-      return std::nullopt;
-    return isProduct ? *lhs + *rhs : *lhs - *rhs;
-  }
-  for (ExprId operand : operands)
-    if (getDegree(operand) != 0)
-      return std::nullopt;
-  return 0;
-}
-
-/// `id` with what the program had in rows that are masked entirely, where ours
-/// are zero: exponentials of minus infinity less itself.
-ExprId SoftmaxNormalizer::guardRows(ExprId id) {
-  ExprId isMasked = pool.compare(
-      "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OEQ), sum,
-      pool.number(0.0, f32));
-  if (id == product || id == sum)
-    return pool.operation("arith.select", f32,
-                          {isMasked, pool.number(NAN, f32), id});
-  Expr expr = pool[id];
-  bool isZeroTest = expr.name == "arith.cmpf" && expr.operands[0] == sum &&
-                    pool.isZero(expr.operands[1]);
-  if (expr.kind != Expr::Kind::Operation || isZeroTest)
-    return id;
-  SmallVector<ExprId> operands;
-  for (ExprId operand : expr.operands)
-    operands.push_back(guardRows(operand));
-  return pool.operation(expr.name, expr.type, operands,
-                        cast<DictionaryAttr>(expr.attribute));
 }
 
 /// The elementwise operations that alone read the product, one after the other.
@@ -502,28 +246,28 @@ Value SoftmaxNormalizer::emitReduction(Value source, double neutral,
 /// exp(factor * (score - maximum)), or of the score alone where the maximum is
 /// minus infinity.
 Value SoftmaxNormalizer::emitExponential() {
-  ExprId own = pool.tensor(scoreTensor, scoreDims);
+  ExprId element = pool.tensor(scoreTensor, scoreDims);
   ExprId most = pool.tensor(maximumTensor, rowDims);
   ExprId isMasked = pool.compare(
       "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OEQ), most,
       pool.number(-INFINITY, f32));
   ExprId shift = pool.operation("arith.select", f32,
                                 {isMasked, pool.number(0.0, f32), most});
-  ExprId exponent = pool.operation("arith.subf", f32, {own, shift});
-  if (exponentFactor != 1)
+  ExprId exponent = pool.operation("arith.subf", f32, {element, shift});
+  if (own.exponentFactor != 1)
     exponent = pool.operation("arith.mulf", f32,
-                              {exponent, pool.number(exponentFactor, f32)});
+                              {exponent, pool.number(own.exponentFactor, f32)});
   return pool.emit(builder, loc(),
-                   pool.operation(pool[exponential].name, f32, {exponent}),
+                   pool.operation(pool[own.exponential].name, f32, {exponent}),
                    scoreDims, getExtents(scoreDims));
 }
 
 void SoftmaxNormalizer::emitSoftmax() {
   builder.setInsertionPoint(second);
   scoreTensor = first.getResult(0);
-  if (score != pool.tensor(scoreTensor, scoreDims))
+  if (own.score != pool.tensor(scoreTensor, scoreDims))
     scoreTensor =
-        pool.emit(builder, loc(), score, scoreDims, getExtents(scoreDims));
+        pool.emit(builder, loc(), own.score, scoreDims, getExtents(scoreDims));
   maximumTensor = emitReduction(scoreTensor, -INFINITY, /*isMaximum=*/true);
   exponentialTensor = emitExponential();
   sumTensor = emitReduction(exponentialTensor, 0, /*isMaximum=*/false);
@@ -562,8 +306,12 @@ LogicalResult SoftmaxNormalizer::run() {
   std::optional<ExprId> factorExpr = reader.read(factor.get(), getDims(factor));
   std::optional<SmallVector<PointDim>> point =
       reader.getPoint(first.getResult(0));
-  if (!factorExpr || !point || failed(findExponential(*factorExpr)))
+  if (!factorExpr || !point)
     return failure();
+  std::optional<ShiftedExponential> found = findExponential(pool, *factorExpr);
+  if (!found)
+    return failure();
+  own = *found;
   scoreDims = *point;
   for (PointDim dim : scoreDims)
     if (dim != rowDim)
@@ -580,22 +328,14 @@ LogicalResult SoftmaxNormalizer::run() {
   if (!tailExpr)
     return failure();
   emitSoftmax();
-  product = pool.tensor(second.getResult(0), outputDims);
-  sum = pool.tensor(sumTensor, rowDims);
-  maximum = pool.tensor(maximumTensor, rowDims);
-  std::optional<ExprId> moved = moveBehind(*factorExpr);
-  if (!moved)
-    return failure();
-  // The tail reads what the contraction gave, with the factor as it was.
-  std::optional<ExprId> result = moveTail(*tailExpr, *moved);
+  SoftmaxParts parts;
+  parts.product = pool.tensor(second.getResult(0), outputDims);
+  parts.sum = pool.tensor(sumTensor, rowDims);
+  parts.maximum = pool.tensor(maximumTensor, rowDims);
+  std::optional<ExprId> result =
+      moveBehindProduct(pool, own, parts, *factorExpr, *tailExpr);
   if (!result)
     return failure();
-  if (getDegree(*result) != 0) {
-    if (!isShiftMaximum)
-      return failure();
-    if (!isShiftFinite)
-      result = guardRows(*result);
-  }
   emitResult(*result, tail, tailDims);
   return success();
 }

@@ -1,0 +1,153 @@
+//===- OnlineSoftmax.cpp - A softmax computed tile by tile ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OnlineSoftmax.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace chimera;
+
+/// The exponential of a softmax, as `op` has it, for `score` in a row with
+/// `maximum`.
+static Value cloneExponential(OpBuilder &builder, const ChainOperator &op,
+                              Value score, Value maximum) {
+  linalg::GenericOp exponential = op.exponential, rows = op.maximum;
+  IRMapping mapping;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(exponential.getRegion(), captured);
+  for (Value constant : captured)
+    builder.clone(*constant.getDefiningOp(), mapping);
+  for (OpOperand *input : exponential.getDpsInputOperands()) {
+    bool isMaximum = input->get() == rows.getResult(0);
+    mapping.map(exponential.getMatchingBlockArgument(input),
+                isMaximum ? maximum : score);
+  }
+  Block *body = exponential.getBlock();
+  for (Operation &nested : body->without_terminator())
+    builder.clone(nested, mapping);
+  return mapping.lookup(body->getTerminator()->getOperand(0));
+}
+
+/// The combination of what a reduction has, `own`, with the next element.
+static Value createMaximum(OpBuilder &builder, Location loc, Value own,
+                           Value element) {
+  return arith::MaximumFOp::create(builder, loc, own, element,
+                                   arith::FastMathFlags::nnan);
+}
+
+SmallVector<Value> OnlineSoftmax::createStates(unsigned op,
+                                               const TreePosition &position) {
+  double neutral[] = {-INFINITY, 0};
+  SmallVector<Value> states;
+  for (auto [index, state] : llvm::enumerate(problem.operators[op].states))
+    states.push_back(blocks.buildFill(op, state, neutral[index], position,
+                                      blocks.buildBuffer(state, position)));
+  return states;
+}
+
+/// Finishes the elements of a tile of scores, and the maximum of its rows.
+std::pair<Value, Value> OnlineSoftmax::buildScore(unsigned op,
+                                                  const TreePosition &position,
+                                                  Value score, Value maximum,
+                                                  model::TensorId rows) {
+  model::TensorId scores = problem.operators[op].output;
+  ArrayRef<model::LoopId> loops = blocks.dimsOf(scores);
+  if (!analysis.operators[op].epilogue) {
+    maximum = blocks.buildGeneric(op, loops, position,
+                                  blocks.atLoops(score, scores, loops),
+                                  blocks.atLoops(maximum, rows, loops),
+                                  [&](OpBuilder &body, ValueRange scalars) {
+                                    return SmallVector<Value>{createMaximum(
+                                        body, loc, scalars[1], scalars[0])};
+                                  })[0];
+    return {score, maximum};
+  }
+  BlockBuilder::Epilogue epilogue = blocks.readEpilogue(op, position);
+  SmallVector<Value> results = blocks.buildGeneric(
+      op, loops, position, epilogue.inputs,
+      {blocks.atLoops(score, scores, loops),
+       blocks.atLoops(maximum, rows, loops)},
+      [&](OpBuilder &body, ValueRange scalars) {
+        ValueRange own = scalars.take_back(2);
+        Value element = blocks.cloneEpilogue(epilogue, body, scalars, own[0]);
+        return SmallVector<Value>{element,
+                                  createMaximum(body, loc, own[1], element)};
+      });
+  return {results[0], results[1]};
+}
+
+/// Brings maximum and sum of rows, and what operator `reader` has accumulated,
+/// in line with the `highest` scores of another tile of operator `op`.
+void OnlineSoftmax::correct(unsigned op, unsigned reader,
+                            const TreePosition &position, Value highest,
+                            MutableArrayRef<Value> carried) {
+  const model::Operator &description = problem.operators[reader];
+  model::TensorId state = description.states[0], output = description.output;
+  ArrayRef<model::LoopId> rows = blocks.dimsOf(state),
+                          products = blocks.dimsOf(output);
+  SmallVector<Value> results = blocks.buildGeneric(
+      reader, rows, position, blocks.atLoops(highest, state, rows),
+      {blocks.atLoops(carried[1], state, rows),
+       blocks.atLoops(carried[2], state, rows),
+       blocks.atLoops(blocks.buildBuffer(state, position), state, rows)},
+      [&](OpBuilder &body, ValueRange scalars) {
+        Value maximum = createMaximum(body, loc, scalars[1], scalars[0]);
+        Value factor =
+            cloneExponential(body, analysis.operators[op], scalars[1], maximum);
+        Value sum = arith::MulFOp::create(body, loc, scalars[2], factor);
+        return SmallVector<Value>{maximum, sum, factor};
+      });
+  carried[1] = results[0];
+  carried[2] = results[1];
+  carried[0] = blocks.buildGeneric(
+      reader, products, position, blocks.atLoops(results[2], state, products),
+      blocks.atLoops(carried[0], output, products),
+      [&](OpBuilder &body, ValueRange scalars) {
+        return SmallVector<Value>{
+            arith::MulFOp::create(body, loc, scalars[1], scalars[0])};
+      })[0];
+}
+
+Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
+                                 Value score, bool isCorrected,
+                                 MutableArrayRef<Value> carried) {
+  unsigned reader = 0;
+  while (problem.operators[reader].states.empty())
+    ++reader;
+  model::TensorId scores = problem.operators[op].output;
+  model::TensorId most = problem.operators[reader].states[0];
+  ArrayRef<model::LoopId> elements = blocks.dimsOf(scores);
+  Value &maximum = carried[1], &sum = carried[2];
+  Value highest = maximum;
+  if (isCorrected)
+    highest = blocks.buildFill(reader, most, -INFINITY, position,
+                               blocks.buildBuffer(most, position));
+  std::tie(score, highest) = buildScore(op, position, score, highest, most);
+  if (isCorrected)
+    correct(op, reader, position, highest, carried);
+  else
+    maximum = highest;
+
+  SmallVector<Value> results = blocks.buildGeneric(
+      op, elements, position, blocks.atLoops(maximum, most, elements),
+      {blocks.atLoops(score, scores, elements),
+       blocks.atLoops(sum, most, elements)},
+      [&](OpBuilder &body, ValueRange scalars) {
+        Value exponential = cloneExponential(body, analysis.operators[op],
+                                             scalars[1], scalars[0]);
+        Value added = arith::AddFOp::create(body, loc, scalars[2], exponential);
+        return SmallVector<Value>{exponential, added};
+      });
+  sum = results[1];
+  return results[0];
+}
