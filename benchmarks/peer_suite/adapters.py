@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from . import onnx_files
-from .cases import Case, align
+from . import data, onnx_files
+from .cases import Case
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +73,8 @@ class Chimera(Adapter):
         run_tool([self.setting.tools / "chimera-run", source, "--emit=so",
                   f"--threads={self.setting.threads}", "-o", library])
         loaded = ctypes.CDLL(str(library))
-        arrays = case.make_data()
-        output = align(np.zeros(case.result_shape(), dtype=np.float32))
+        arrays = data.make(case)
+        output = data.align(np.zeros(case.result_shape(), dtype=np.float32))
         descriptors = [memref(array) for array in (*arrays, output)]
         entry = loaded._mlir_ciface_main
         entry.restype = None
@@ -112,7 +112,7 @@ class OnnxRuntime(Adapter):
         session = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"])
         binding = session.io_binding()
-        inputs = case.make_inputs()
+        inputs = data.make_inputs(case)
         for slot, array in zip(session.get_inputs(), inputs):
             value = onnxruntime.OrtValue.ortvalue_from_numpy(array)
             binding.bind_ortvalue_input(slot.name, value)
@@ -135,7 +135,7 @@ class OpenVino(Adapter):
     def prepare(self, case: Case, label: str) -> Ready:
         import openvino
         from . import torch_peers
-        inputs = case.make_inputs()
+        inputs = data.make_inputs(case)
         module, tensors = torch_peers.make_module(case, fused=label == "sdpa")
         model = openvino.convert_model(module, example_input=tuple(tensors),
                                        input=[list(x.shape) for x in inputs])
@@ -159,8 +159,8 @@ class Jax(Adapter):
         import jax
         from .ops import JaxOps
         function = jax.jit(lambda *arguments: case.compute(JaxOps(), *arguments))
-        compiled = function.lower(*case.make_data()).compile()
-        arguments = [jax.device_put(x) for x in case.make_data()]
+        compiled = function.lower(*data.make(case)).compile()
+        arguments = [jax.device_put(x) for x in data.make(case)]
         last = []
 
         def call():
@@ -216,7 +216,7 @@ class Iree(Adapter):
         module = runtime.VmModule.copy_buffer(config.vm_instance, binary.read_bytes())
         context = runtime.SystemContext(vm_modules=[module], config=config)
         function = module.lookup_function("main")
-        arrays = [runtime.asdevicearray(config.device, x) for x in case.make_data()]
+        arrays = [runtime.asdevicearray(config.device, x) for x in data.make(case)]
         arguments = runtime.VmVariantList(len(arrays))
         for array in arrays:
             arguments.push_ref(array._buffer_view)

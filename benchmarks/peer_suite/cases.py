@@ -1,14 +1,15 @@
-"""What is measured: the function, its arguments and its program as text."""
+"""What is measured: the function, its arguments and its program as text.
+
+Needs Python alone; the arrays are made by `data`.
+"""
 
 import csv
 import dataclasses
+import functools
 import math
 import pathlib
 import re
-import zlib
 from collections.abc import Callable
-
-import numpy as np
 
 from . import models
 from .program import Program, Value, affine_map
@@ -17,14 +18,11 @@ SHAPES = pathlib.Path(__file__).parent.parent / "shapes" / "gemm_chains.csv"
 GROUPS = ("chain", "softmax", "attention", "mlp", "models")
 
 
-def normal(rng, shape):
-    return rng.standard_normal(shape, dtype=np.float32)
-
-
 @dataclasses.dataclass(frozen=True)
 class Argument:
     shape: tuple[int, ...]
-    make: Callable = normal
+    # The function in data.py that makes it.
+    maker: str = "normal"
     # Weights: constants for peers that can prepare them ahead of the calls.
     constant: bool = False
 
@@ -41,6 +39,8 @@ class Case:
     iree_program: str | None = None
     # Whether `compute` calls ops.attention, which peers have kernels for.
     attends: bool = False
+    # Multiply-adds of its products that a causal mask makes useless.
+    masked: int = 0
     # Largest error in parts of the largest element of the result.
     tolerance: float = 1e-4
 
@@ -53,34 +53,9 @@ class Case:
         """A name for files."""
         return re.sub(r"[^\w]+", "-", self.key)
 
-    def make_data(self) -> list[np.ndarray]:
-        """The same arrays in every process, aligned to cache lines."""
-        rng = np.random.default_rng(zlib.crc32(self.key.encode()))
-        return [align(argument.make(rng, argument.shape))
-                for argument in self.arguments]
-
-    def make_inputs(self) -> list[np.ndarray]:
-        """Those of the arrays that are no weights."""
-        return [array for array, argument in zip(self.make_data(), self.arguments)
-                if not argument.constant]
-
     def result_shape(self) -> tuple[int, ...]:
         extents = re.search(r"\) -> tensor<((?:\d+x)*)f32> {", self.program).group(1)
         return tuple(int(x) for x in extents.split("x")[:-1])
-
-    def make_reference(self, ops) -> np.ndarray:
-        wide = [x.astype(np.float64) if x.dtype == np.float32 else x
-                for x in self.make_data()]
-        return self.compute(ops, *wide)
-
-
-def align(array: np.ndarray, boundary: int = 64) -> np.ndarray:
-    buffer = np.empty(array.nbytes + boundary, dtype=np.uint8)
-    start = -buffer.ctypes.data % boundary
-    result = buffer[start:start + array.nbytes].view(array.dtype)
-    result = result.reshape(array.shape)
-    result[...] = array
-    return result
 
 
 def load(models_folder: pathlib.Path | None) -> list[Case]:
@@ -128,6 +103,11 @@ def softmax(row: dict) -> Case:
 
 # ---- attention
 
+def causal_waste(q_shape) -> int:
+    """Multiply-adds with keys after the query, in both products."""
+    return math.prod(q_shape) * (q_shape[-2] - 1)
+
+
 def attention(name, heads, kv_heads, queries, keys, d, causal=False) -> Case:
     """[heads][position][d] for queries, keys, values and the result."""
     q_shape, kv_shape = (heads, queries, d), (kv_heads, keys, d)
@@ -145,7 +125,8 @@ def attention(name, heads, kv_heads, queries, keys, d, causal=False) -> Case:
                 lambda ops, q, k, v: ops.attention(q, k, v, causal=causal),
                 program.finish(result),
                 iree_attention(q_shape, kv_shape, kv_shape, causal=causal),
-                attends=True)
+                attends=True,
+                masked=causal_waste(q_shape) if causal else 0)
 
 
 def attention_cases() -> list[Case]:
@@ -202,16 +183,12 @@ def iree_attention(q_shape, k_shape, v_shape, transposed=True, causal=False) -> 
 
 # ---- multi-layer perceptrons
 
-def weight(shape) -> Argument:
-    def make(rng, shape):
-        return normal(rng, shape) / np.float32(math.sqrt(shape[0]))
-    return Argument(shape, make, constant=True)
-
-
 def mlp(m, k, h, n) -> Case:
     """Weights are [in][out]."""
-    arguments = [Argument((m, k)), weight((k, h)), Argument((h,), constant=True),
-                 weight((h, n)), Argument((n,), constant=True)]
+    weight, bias = (functools.partial(Argument, maker=maker, constant=True)
+                    for maker in ("rows_in", "normal"))
+    arguments = [Argument((m, k)), weight((k, h)), bias((h,)), weight((h, n)),
+                 bias((n,))]
     program = Program()
     x, w1, b1, w2, b2 = (program.argument(*a.shape) for a in arguments)
     hidden = program.gelu_tanh(program.bias(program.matmul(x, w1), b1))
@@ -248,8 +225,9 @@ def model_cases(folder: pathlib.Path) -> list[Case]:
         if len(shapes) != len(model.arguments):
             raise ValueError(f"{path} has {len(shapes)} arguments, "
                              f"expected {len(model.arguments)}")
-        arguments = [Argument(shape, make, constant)
-                     for shape, (make, constant) in zip(shapes, model.arguments)]
+        arguments = [Argument(shape, maker, constant)
+                     for shape, (maker, constant) in zip(shapes, model.arguments)]
         cases.append(Case("models", model.name, arguments, model.compute, text,
-                          attends=model.attends, tolerance=model.tolerance))
+                          attends=model.attends, masked=causal_waste(shapes[0]) if model.causal else 0,
+                          tolerance=model.tolerance))
     return cases

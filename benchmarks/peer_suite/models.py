@@ -5,65 +5,24 @@ gets the same function from here. Shapes come from the files.
 """
 
 import dataclasses
-import math
 from collections.abc import Callable
 
-import numpy as np
-
-
-def normal(rng, shape):
-    return rng.standard_normal(shape, dtype=np.float32)
-
-
-def scaled(rng, shape):
-    """Weights [out][in] that keep the size of what they are multiplied with."""
-    return normal(rng, shape) / np.float32(math.sqrt(shape[-1]))
-
-
-def near_one(rng, shape):
-    return 1 + np.float32(0.1) * normal(rng, shape)
-
-
-def some_keys(rng, shape):
-    """True for about two thirds of the keys, for one in every row at least."""
-    return (rng.random(shape) < 2 / 3) | np.eye(*shape, dtype=bool)
-
-
-def padding(rng, shape):
-    """A summand that takes the last quarter of the keys away."""
-    mask = np.zeros(shape, dtype=np.float32)
-    mask[..., 3 * shape[-1] // 4:] = -1e4
-    return mask
-
-
-def angles(shape):
-    rows, columns = shape
-    frequencies = 1e4 ** (-np.arange(0, columns, 2) / columns)
-    half = np.outer(np.arange(rows), frequencies)
-    return np.concatenate([half, half], 1)
-
-
-def cosines(rng, shape):
-    return np.cos(angles(shape)).astype(np.float32)
-
-
-def sines(rng, shape):
-    return np.sin(angles(shape)).astype(np.float32)
-
-
-INPUT = (normal, False)
-MATRIX = (scaled, True)
-VECTOR = (normal, True)
-GAIN = (near_one, True)
+# How an argument is made (see data.py), and whether it is a weight.
+INPUT = ("normal", False)
+MATRIX = ("columns_in", True)
+VECTOR = ("normal", True)
+GAIN = ("near_one", True)
 
 
 @dataclasses.dataclass(frozen=True)
 class Model:
     name: str
-    # How each argument is made, and whether it is a weight.
-    arguments: list[tuple[Callable, bool]]
+    arguments: list[tuple[str, bool]]
     compute: Callable
     attends: bool = False
+    # Whether keys after the query do not count; the first argument has the shape
+    # of the queries then, in one head or several.
+    causal: bool = False
     tolerance: float = 1e-4
 
 
@@ -152,20 +111,22 @@ LINEAR = [MATRIX, VECTOR]
 
 MODELS = [
     Model("sdpa", [INPUT] * 3, sdpa, attends=True),
-    Model("sdpa_causal", [INPUT] * 3, sdpa_causal, attends=True),
-    Model("sdpa_boolmask", [INPUT] * 3 + [(some_keys, False)], sdpa_mask,
+    Model("sdpa_causal", [INPUT] * 3, sdpa_causal, attends=True,
+          causal=True),
+    Model("sdpa_boolmask", [INPUT] * 3 + [("some_keys", False)], sdpa_mask,
           attends=True),
     Model("decode", [INPUT] * 3, sdpa, attends=True),
     Model("mlp_relu", MLP, mlp_relu),
     # Its file has 0.797724 for the square root of 2 / pi, which is 0.797885.
     Model("mlp_gelu", MLP, mlp_gelu, tolerance=1e-3),
     Model("swiglu", [INPUT] + [MATRIX] * 3, swiglu),
-    Model("bert_layer", [INPUT, (padding, False)] + LINEAR * 6 + NORM * 2, bert_layer,
+    Model("bert_layer", [INPUT, ("padding", False)] + LINEAR * 6 + NORM * 2, bert_layer,
           attends=True),
     Model("vit_b16_block", [INPUT] + NORM + LINEAR * 2 + NORM + LINEAR * 2, vit_block,
           attends=True),
     Model("mixer_block", [INPUT] + NORM + LINEAR * 2 + NORM + LINEAR * 2, mixer_block),
     Model("llama_layer",
-          [INPUT, (cosines, True), (sines, True)] + [MATRIX] * 7 + [GAIN] * 2,
-          llama_layer, attends=True),
+          [INPUT, ("cosines", True), ("sines", True)] + [MATRIX] * 7 + [GAIN] * 2,
+          llama_layer, attends=True,
+          causal=True),
 ]

@@ -3,23 +3,15 @@
 import dataclasses
 import datetime
 import importlib.metadata
-import math
 import pathlib
 import platform
-import re
 import subprocess
 
 from . import adapters
+from .tables import cpu_name, geometric_mean, milliseconds, shorten, title
 from .turns import Outcome
 
 PACKAGES = ("torch", "onnxruntime", "openvino", "jax", "iree-base-compiler", "numpy")
-TITLES = {
-    "chain": "E = (A B) D, batched (Table IV of the paper)",
-    "softmax": "softmax(A B / sqrt k) D, the same shapes",
-    "attention": "Attention: heads x positions x d",
-    "mlp": "Linear, GELU, linear: M x K x H x N",
-    "models": "Exported programs",
-}
 PREFACE = """\
 Milliseconds of one call from Python, f32, caches warm: the median, in brackets
 the quartiles. `ratio` is the best peer's time over Chimera's; a ratio below 1, in
@@ -38,12 +30,6 @@ class Conditions:
     urgent: bool
     # Processes that wanted to run before the first one of ours.
     load: float
-
-
-def cpu_name() -> str:
-    text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    fields = dict(re.findall(r"^([^\t\n]+)\t*: (.*)$", text, re.M))
-    return "{model name}, family {cpu family} model {model}".format(**fields)
 
 
 def versions() -> str:
@@ -65,22 +51,9 @@ def revision(root: pathlib.Path) -> str:
         return "unknown"
 
 
-def milliseconds(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g}" if seconds < 1 else f"{seconds * 1e3:.0f}"
-
-
 def with_quartiles(outcome: Outcome) -> str:
     quartiles = "–".join(milliseconds(outcome.quantile(q)) for q in (0.25, 0.75))
     return f"{milliseconds(outcome.median)} ({quartiles})"
-
-
-def geometric_mean(values: list[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def shorten(text: str, most: int = 160) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[:most] + " ..."
 
 
 class Table:
@@ -160,8 +133,7 @@ class Table:
                  for peer in self.peers]
         head = ["case", "Chimera", "best peer", "ratio",
                 *(peer + mark for peer, mark in zip(self.peers, marks))]
-        lines = [f"### {TITLES[self.group]}, {self.threads} "
-                 f"thread{'s' if self.threads > 1 else ''}", "",
+        lines = [f"### {title(self.group, self.threads)}", "",
                  f"| {' | '.join(head)} |", "|---" * len(head) + "|",
                  *(self.row(case) for case in self.rows), ""]
         ratios = [r for case in self.rows if (r := self.ratio(case)) is not None]

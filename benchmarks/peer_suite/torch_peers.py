@@ -3,6 +3,7 @@
 Nothing of torch is imported before it is needed: every worker reads this file.
 """
 
+from . import data
 from .adapters import Adapter, Ready
 from .cases import Case
 from .ops import TorchOps
@@ -29,7 +30,7 @@ def make_module(case: Case, fused: bool):
                          for i, constant in enumerate(self.slots)]
             return case.compute(self.ops, *arguments)
 
-    tensors = [torch.from_numpy(x) for x in case.make_data()]
+    tensors = [torch.from_numpy(x) for x in data.make(case)]
     inputs = [tensor for argument, tensor in zip(case.arguments, tensors)
               if not argument.constant]
     return Module(tensors).eval(), inputs

@@ -18,6 +18,7 @@ import time
 
 import numpy as np
 
+from . import data
 from .cases import Case
 from .ops import NumpyOps
 
@@ -133,7 +134,7 @@ def run_case(case: Case, peers: list[Peer], settings: Settings) -> dict[str, Out
     """Outcomes of the peers that have a way to run the case."""
     reference = settings.scratch / f"{case.slug}.npy"
     if not reference.exists():
-        np.save(reference, case.make_reference(NumpyOps()))
+        np.save(reference, data.make_reference(case, NumpyOps()))
     outcomes, active = {}, []
     for peer in peers:
         outcome = Outcome()

@@ -35,6 +35,22 @@ std::optional<double> Report::getFractionOfPeak() const {
   return *flops / *peakFlops;
 }
 
+std::optional<double> Report::getByteRate() const {
+  if (!time || time->best <= 0)
+    return std::nullopt;
+  return static_cast<double>(argumentBytes + resultBytes) / time->best;
+}
+
+std::optional<double> Report::getFractionOfRead() const {
+  std::optional<double> rate = getByteRate();
+  if (!rate || !multiplyAdds || !peakFlops || !readRate)
+    return std::nullopt;
+  double bytes = static_cast<double>(argumentBytes + resultBytes);
+  if (2 * *multiplyAdds / *peakFlops >= bytes / *readRate)
+    return std::nullopt;
+  return *rate / *readRate;
+}
+
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
@@ -113,6 +129,11 @@ json::Object Report::toJSON() const {
       {"gflops", toJSONNumber(scale(getFlops(), 1e-9))},
       {"peak_gflops", toJSONNumber(scale(peakFlops, 1e-9))},
       {"fraction_of_peak", toJSONNumber(getFractionOfPeak())},
+      {"argument_bytes", argumentBytes},
+      {"result_bytes", resultBytes},
+      {"gbytes_per_s", toJSONNumber(scale(getByteRate(), 1e-9))},
+      {"read_gbytes_per_s", toJSONNumber(scale(readRate, 1e-9))},
+      {"fraction_of_read", toJSONNumber(getFractionOfRead())},
       {"max_abs_error", error(&Deviation::maxAbs)},
       {"max_rel_error", error(&Deviation::maxRel)},
       {"allowed_rel_error",
@@ -217,6 +238,15 @@ static void printTimes(const Report &report, llvm::raw_ostream &os) {
     if (std::optional<double> fraction = report.getFractionOfPeak())
       os << format(", %.1f %% of the %.1f GFLOP/s measured in this run",
                    100 * *fraction, 1e-9 * *report.peakFlops);
+    os << '\n';
+  }
+  if (std::optional<double> rate = report.getByteRate()) {
+    os << "moved      "
+       << formatBytes(report.argumentBytes + report.resultBytes)
+       << format(" of arguments and results, %.1f GB/s", 1e-9 * *rate);
+    if (std::optional<double> fraction = report.getFractionOfRead())
+      os << format(", %.1f %% of the %.1f GB/s of a plain read in this run",
+                   100 * *fraction, 1e-9 * *report.readRate);
     os << '\n';
   }
 }

@@ -1,4 +1,4 @@
-//===- Timing.cpp - Times and the peak ------------------------------------===//
+//===- Timing.cpp - Times and the machine's limits ------------------------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,11 +9,13 @@
 #include "Chimera/Runner/Timing.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -98,6 +100,39 @@ chimera::runner::timeInTurns(llvm::ArrayRef<llvm::function_ref<void()>> runs,
 }
 
 //===----------------------------------------------------------------------===//
+// All threads at once
+//===----------------------------------------------------------------------===//
+
+/// Runs `loop` for each of `threads` threads, all at once, and returns the
+/// seconds of the slowest. The loops return something that depends on all they
+/// compute, lest they are optimised away; it must not be NaN.
+static double timeTogether(int64_t threads,
+                           llvm::function_ref<double(int64_t)> loop) {
+  std::atomic<int64_t> waiting{threads};
+  std::atomic<double> slowest{0};
+  auto work = [&](int64_t thread) {
+    --waiting;
+    // Threads start together; on fewer cores than threads they must yield.
+    while (waiting > 0)
+      std::this_thread::yield();
+    double sum = 0;
+    double seconds = timeOnce([&] { sum = loop(thread); });
+    if (std::isnan(sum))
+      std::abort();
+    double seen = slowest;
+    while (seconds > seen && !slowest.compare_exchange_weak(seen, seconds))
+      ;
+  };
+  std::vector<std::thread> others;
+  for (int64_t thread = 1; thread < threads; ++thread)
+    others.emplace_back(work, thread);
+  work(0);
+  for (std::thread &thread : others)
+    thread.join();
+  return slowest;
+}
+
+//===----------------------------------------------------------------------===//
 // Peak
 //===----------------------------------------------------------------------===//
 
@@ -161,43 +196,97 @@ static FmaUnit selectFmaUnit(bool f64) {
   return {f64 ? fmaScalarF64 : fmaScalarF32, f64 ? 8 : 4};
 }
 
-/// Steps per second of all threads together, over one slice of time in which
-/// every thread makes `steps`.
-static double runSlice(FmaLoop loop, int64_t threads, int64_t steps) {
-  std::atomic<int64_t> waiting{threads};
-  std::atomic<double> slowest{0};
-  auto work = [&] {
-    --waiting;
-    // Threads start together; on fewer cores than threads they must yield.
-    while (waiting > 0)
-      std::this_thread::yield();
-    double sum = 0;
-    double seconds = timeOnce([&] { sum = loop(steps); });
-    // The loop is not to be optimised away.
-    if (std::isnan(sum))
-      std::abort();
-    double seen = slowest;
-    while (seconds > seen && !slowest.compare_exchange_weak(seen, seconds))
-      ;
-  };
-  std::vector<std::thread> others;
-  for (int64_t i = 1; i < threads; ++i)
-    others.emplace_back(work);
-  work();
-  for (std::thread &thread : others)
-    thread.join();
-  return static_cast<double>(threads * steps) / slowest;
-}
-
 double chimera::runner::measurePeak(int64_t threads, ElementKind kind) {
   bool f64 = kind == ElementKind::F64;
   FmaUnit unit = selectFmaUnit(f64);
   // The first slices bring the clock up; the best one counts.
   constexpr int64_t steps = 1 << 20;
   constexpr int slices = 16;
-  double best = 0;
+  double seconds = std::numeric_limits<double>::infinity();
   for (int slice = 0; slice < slices; ++slice)
-    best = std::max(best, runSlice(unit.loop, threads, steps));
-  return best * kChains * 2 *
+    seconds = std::min(seconds, timeTogether(threads, [&](int64_t) {
+                         return unit.loop(steps);
+                       }));
+  return static_cast<double>(threads * steps) / seconds * kChains * 2 *
          static_cast<double>(unit.vectorBytes / (f64 ? 8 : 4));
+}
+
+//===----------------------------------------------------------------------===//
+// Read
+//===----------------------------------------------------------------------===//
+
+/// The sum of `count` numbers, a multiple of kReadStep.
+using SumLoop = double (*)(const float *data, int64_t count);
+
+/// Enough accumulators to cover the latency: four cycles at two per cycle.
+static constexpr int kSums = 8;
+static constexpr int64_t kReadStep = kSums * 16;
+
+#define CHIMERA_SUM_LOOP(NAME, TARGET, VECTOR)                                 \
+  TARGET static double NAME(const float *data, int64_t count) {                \
+    VECTOR sums[kSums] = {};                                                   \
+    constexpr int64_t lanes = sizeof(VECTOR) / sizeof(float);                  \
+    for (const float *end = data + count; data != end;)                        \
+      for (VECTOR &sum : sums) {                                               \
+        sum += *reinterpret_cast<const VECTOR *>(data);                        \
+        data += lanes;                                                         \
+      }                                                                        \
+    for (VECTOR &sum : sums)                                                   \
+      sums[0] += sum;                                                          \
+    return *reinterpret_cast<const float *>(&sums[0]);                         \
+  }
+
+CHIMERA_SUM_LOOP(sumScalar, , float)
+#if defined(__x86_64__)
+CHIMERA_SUM_LOOP(sumAVX2, CHIMERA_AVX2, __m256)
+CHIMERA_SUM_LOOP(sumAVX512, CHIMERA_AVX512, __m512)
+#endif
+
+static SumLoop selectSumLoop() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    return sumAVX512;
+  if (__builtin_cpu_supports("avx2"))
+    return sumAVX2;
+#endif
+  return sumScalar;
+}
+
+llvm::Expected<double> chimera::runner::measureRead(int64_t threads,
+                                                    double bytes) {
+  int64_t share = llvm::alignTo(
+      static_cast<int64_t>(std::ceil(bytes / sizeof(float) / threads)),
+      kReadStep);
+  share = std::max(share, kReadStep);
+  // Memory like that of programs' arguments.
+  llvm::Expected<Tensor> buffer =
+      Tensor::allocate({ElementKind::F32, {threads * share}});
+  if (!buffer)
+    return buffer.takeError();
+  auto *data = static_cast<float *>(buffer->data());
+  std::fill_n(data, threads * share, 1.0f);
+
+  SumLoop loop = selectSumLoop();
+  // Not known to be the same every time: every pass has to read.
+  const float *volatile source = data;
+  auto timePass = [&](int64_t passes) {
+    return timeTogether(threads,
+                        [&](int64_t thread) {
+                          double sum = 0;
+                          for (int64_t pass = 0; pass < passes; ++pass)
+                            sum += loop(source + thread * share, share);
+                          return sum;
+                        }) /
+           static_cast<double>(passes);
+  };
+  // Samples as long against the clock's tick as those of programs.
+  constexpr double shortestSample = 1e-3, enough = 0.2;
+  constexpr int leastSamples = 5;
+  double best = std::max(timePass(1), 1e-8);
+  auto passes = static_cast<int64_t>(std::ceil(shortestSample / best));
+  Clock::time_point start = Clock::now();
+  for (int sample = 0; sample < leastSamples || secondsSince(start) < enough;
+       ++sample)
+    best = std::min(best, timePass(passes));
+  return static_cast<double>(threads * share * sizeof(float)) / best;
 }

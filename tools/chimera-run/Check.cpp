@@ -43,6 +43,13 @@ llvm::SmallVector<Tensor *> TensorList::getPointers() {
   return llvm::map_to_vector(tensors, [](Tensor &tensor) { return &tensor; });
 }
 
+int64_t TensorList::getBytes() const {
+  int64_t bytes = 0;
+  for (const Tensor &tensor : tensors)
+    bytes += tensor.getType().getBytes();
+  return bytes;
+}
+
 //===----------------------------------------------------------------------===//
 // Reference
 //===----------------------------------------------------------------------===//

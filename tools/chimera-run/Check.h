@@ -30,6 +30,7 @@ public:
 
   std::vector<runner::Tensor> tensors;
   llvm::SmallVector<runner::Tensor *> getPointers();
+  int64_t getBytes() const;
 };
 
 /// What came of a check.

@@ -224,6 +224,7 @@ private:
   Error compileEntry();
   Error check();
   Error measure();
+  Error measurePlainRead();
   Error measureReference();
   Error writeOutputs();
 
@@ -319,7 +320,16 @@ Error Session::measure() {
   }
   report.peakFlops = std::max(peak, measurePeak(report.threads, kind));
   report.multiplyAdds = countWork(entry).multiplyAdds;
-  return Error::success();
+  return measurePlainRead();
+}
+
+Error Session::measurePlainRead() {
+  phase = "measuring a plain read";
+  double bytes = report.argumentBytes + report.resultBytes;
+  // The program's own memory may be all there is.
+  if (bytes > getAvailableBytes())
+    return Error::success();
+  return measureRead(report.threads, bytes).moveInto(report.readRate);
 }
 
 Error Session::writeOutputs() {
@@ -345,6 +355,8 @@ Error Session::run() {
   if (!allocated)
     return allocated.takeError();
   results = std::move(*allocated);
+  report.argumentBytes = arguments.getBytes();
+  report.resultBytes = results.getBytes();
 
   if (Error error = compileEntry())
     return error;

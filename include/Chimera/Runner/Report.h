@@ -76,6 +76,9 @@ struct Report {
   std::optional<double> referenceSeconds;
   std::optional<double> multiplyAdds;
   std::optional<double> peakFlops;
+  int64_t argumentBytes = 0, resultBytes = 0;
+  /// Bytes per second of a plain read of as many bytes.
+  std::optional<double> readRate;
   std::optional<Deviation> deviation;
   /// The largest relative error that passes.
   double allowedError = 0;
@@ -84,6 +87,11 @@ struct Report {
 
   std::optional<double> getFlops() const;
   std::optional<double> getFractionOfPeak() const;
+  /// Bytes of arguments and results per second.
+  std::optional<double> getByteRate() const;
+  /// Only if the program is bound by reading: its multiply-adds at peak would
+  /// take less time than the read.
+  std::optional<double> getFractionOfRead() const;
 
   llvm::json::Object toJSON() const;
   void print(llvm::raw_ostream &os) const;

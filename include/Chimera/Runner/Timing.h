@@ -1,4 +1,4 @@
-//===- Timing.h - Times and the peak ----------------------------*- C++ -*-===//
+//===- Timing.h - Times and the machine's limits ----------------*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,8 +8,9 @@
 //
 // Times are of warm runs: everything a program touches has been touched before.
 // Programs that are compared take turns, so that a change of the clock or a
-// neighbour on the machine meets them alike. The peak is measured, not looked
-// up: fused multiply-adds on registers, on all threads at once.
+// neighbour on the machine meets them alike. Limits are measured, not looked
+// up, on all threads at once: fused multiply-adds on registers, and the sum of
+// a buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +43,12 @@ double timeOnce(llvm::function_ref<void()> run);
 /// at once, for f32 or f64, with the widest vectors of this machine. Takes
 /// about a fifth of a second.
 double measurePeak(int64_t threads, ElementKind kind = ElementKind::F32);
+
+/// Bytes per second of summing a buffer of at least `bytes`, each of `threads`
+/// threads its part. The buffer has been read before: a small one comes from
+/// caches. Takes about a fifth of a second or five reads. Fails if there is no
+/// memory.
+llvm::Expected<double> measureRead(int64_t threads, double bytes);
 
 } // namespace chimera::runner
 

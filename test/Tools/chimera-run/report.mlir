@@ -1,8 +1,10 @@
-// A chain of two GEMMs, run, checked and timed: the table and the JSON.
+// A chain of two GEMMs, run, checked and timed: the table and the JSON; and a
+// program that reads more than it computes.
 
 // RUN: chimera-run %s --fuse=always --threads=1 --json=%t.json | FileCheck %s
 // RUN: %python %S/Inputs/check_report.py %t.json
 // RUN: chimera-run %s --no-time --json=- | FileCheck %s --check-prefix=JSON
+// RUN: chimera-run %s --entry=twice --no-check | FileCheck %s --check-prefix=READ
 
 // CHECK: machine {{.*}}, 1 thread, L1
 // CHECK-NEXT: program {{.*}}report.mlir, @main, target host, seed 0
@@ -18,12 +20,20 @@
 // CHECK-NEXT: unfused best
 // CHECK: speed-up {{.*}} over unfused code
 // CHECK: rate {{.*}} GFLOP/s, {{.*}} % of the {{.*}} GFLOP/s measured in this run
+// CHECK-NEXT: moved 32.0 KiB of arguments and results, {{[0-9.]+}} GB/s{{$}}
 // CHECK: error max abs {{.*}}, max rel {{.*}}e-0{{[6-9]}} against plain loops in f64
 
 // JSON-DAG: "entry": "main"
 // JSON-DAG: "best_ms": null
+// JSON-DAG: "argument_bytes": 25856
+// JSON-DAG: "result_bytes": 6912
+// JSON-DAG: "gbytes_per_s": null
+// JSON-DAG: "read_gbytes_per_s": null
+// JSON-DAG: "fraction_of_read": null
 // JSON-DAG: "max_rel_error": {{.*}}e-0
 // JSON-DAG: "verdict": "{{fused|split|unfused}}"
+
+// READ: moved 8.00 MiB of arguments and results, {{.*}} GB/s, {{.*}} % of the {{.*}} GB/s of a plain read in this run
 
 func.func @main(%a: tensor<72x40xf32>, %b: tensor<40x56xf32>,
                 %d: tensor<56x24xf32>) -> tensor<72x24xf32> {
@@ -37,4 +47,11 @@ func.func @main(%a: tensor<72x40xf32>, %b: tensor<40x56xf32>,
   %e = linalg.matmul ins(%c, %d : tensor<72x56xf32>, tensor<56x24xf32>)
       outs(%e_zero : tensor<72x24xf32>) -> tensor<72x24xf32>
   return %e : tensor<72x24xf32>
+}
+
+func.func @twice(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %empty = tensor.empty() : tensor<1024x1024xf32>
+  %y = linalg.add ins(%x, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>)
+      outs(%empty : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %y : tensor<1024x1024xf32>
 }

@@ -5,7 +5,9 @@ import sys
 
 KEYS = {"file", "entry", "target", "threads", "seed", "compile_ms", "best_ms",
         "median_ms", "unfused_best_ms", "gflops", "peak_gflops",
-        "fraction_of_peak", "max_abs_error", "max_rel_error", "chains"}
+        "fraction_of_peak", "argument_bytes", "result_bytes", "gbytes_per_s",
+        "read_gbytes_per_s", "fraction_of_read", "max_abs_error",
+        "max_rel_error", "chains"}
 CHAIN_KEYS = {"operators", "verdict", "reason", "order", "tiles", "levels",
               "plan_ms"}
 LEVEL_KEYS = {"name", "predicted_bytes", "unfused_bytes", "bound_bytes",
@@ -23,6 +25,11 @@ expected = 2e-6 * multiply_adds / report["best_ms"]
 assert abs(report["gflops"] / expected - 1) < 1e-6
 fraction = report["gflops"] / report["peak_gflops"]
 assert abs(report["fraction_of_peak"] - fraction) < 1e-6
+transferred = report["argument_bytes"] + report["result_bytes"]
+assert transferred == 4 * (72 * 40 + 40 * 56 + 56 * 24 + 72 * 24)
+assert abs(report["gbytes_per_s"] * report["best_ms"] / transferred - 1e-6) < 1e-12
+# Two products on small matrices compute for longer than they read.
+assert report["read_gbytes_per_s"] > 0 and report["fraction_of_read"] is None
 assert 0 <= report["max_rel_error"] <= 1e-5
 
 (chain,) = report["chains"]

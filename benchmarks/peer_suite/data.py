@@ -1,0 +1,86 @@
+"""The arrays that cases run on, and what they should compute."""
+
+import math
+import zlib
+
+import numpy as np
+
+from .cases import Case
+
+
+def normal(rng, shape):
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+def rows_in(rng, shape):
+    """Weights [in][out] that keep the size of what they are multiplied with."""
+    return normal(rng, shape) / np.float32(math.sqrt(shape[0]))
+
+
+def columns_in(rng, shape):
+    """The same for weights [out][in]."""
+    return normal(rng, shape) / np.float32(math.sqrt(shape[-1]))
+
+
+def near_one(rng, shape):
+    return 1 + np.float32(0.1) * normal(rng, shape)
+
+
+def some_keys(rng, shape):
+    """True for about two thirds of the keys, for one in every row at least."""
+    return (rng.random(shape) < 2 / 3) | np.eye(*shape, dtype=bool)
+
+
+def padding(rng, shape):
+    """A summand that takes the last quarter of the keys away."""
+    mask = np.zeros(shape, dtype=np.float32)
+    mask[..., 3 * shape[-1] // 4:] = -1e4
+    return mask
+
+
+def angles(shape):
+    rows, columns = shape
+    frequencies = 1e4 ** (-np.arange(0, columns, 2) / columns)
+    half = np.outer(np.arange(rows), frequencies)
+    return np.concatenate([half, half], 1)
+
+
+def cosines(rng, shape):
+    return np.cos(angles(shape)).astype(np.float32)
+
+
+def sines(rng, shape):
+    return np.sin(angles(shape)).astype(np.float32)
+
+
+# By the names that arguments have for them.
+MAKERS = {make.__name__: make for make in (
+    normal, rows_in, columns_in, near_one, some_keys, padding, cosines, sines)}
+
+
+def align(array: np.ndarray, boundary: int = 64) -> np.ndarray:
+    buffer = np.empty(array.nbytes + boundary, dtype=np.uint8)
+    start = -buffer.ctypes.data % boundary
+    result = buffer[start:start + array.nbytes].view(array.dtype)
+    result = result.reshape(array.shape)
+    result[...] = array
+    return result
+
+
+def make(case: Case) -> list[np.ndarray]:
+    """The same arrays in every process, aligned to cache lines."""
+    rng = np.random.default_rng(zlib.crc32(case.key.encode()))
+    return [align(MAKERS[argument.maker](rng, argument.shape))
+            for argument in case.arguments]
+
+
+def make_inputs(case: Case) -> list[np.ndarray]:
+    """Those of the arrays that are no weights."""
+    return [array for array, argument in zip(make(case), case.arguments)
+            if not argument.constant]
+
+
+def make_reference(case: Case, ops) -> np.ndarray:
+    wide = [x.astype(np.float64) if x.dtype == np.float32 else x
+            for x in make(case)]
+    return case.compute(ops, *wide)
