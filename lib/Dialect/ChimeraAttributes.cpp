@@ -80,6 +80,55 @@ static void printLoopOrder(AsmPrinter &printer, ArrayRef<TiledLoopAttr> order) {
   });
 }
 
+/// `, packed = [0, 1], staged = [2], rolling = ["x"]`, each only if it is not
+/// empty.
+static ParseResult parseTensorLists(AsmParser &parser,
+                                    SmallVector<int64_t> &packed,
+                                    SmallVector<int64_t> &staged,
+                                    SmallVector<StringAttr> &rolling) {
+  auto parseItems = [&](llvm::function_ref<ParseResult()> parseItem) {
+    return failure(parser.parseEqual() ||
+                   parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                                  parseItem));
+  };
+  auto parseInputs = [&](SmallVector<int64_t> &inputs) {
+    return parseItems(
+        [&] { return parser.parseInteger(inputs.emplace_back()); });
+  };
+  while (succeeded(parser.parseOptionalComma())) {
+    ParseResult result = failure();
+    if (packed.empty() && succeeded(parser.parseOptionalKeyword("packed")))
+      result = parseInputs(packed);
+    else if (staged.empty() && succeeded(parser.parseOptionalKeyword("staged")))
+      result = parseInputs(staged);
+    else if (succeeded(parser.parseOptionalKeyword("rolling")))
+      result = parseItems(
+          [&] { return parser.parseAttribute(rolling.emplace_back()); });
+    else
+      return parser.emitError(parser.getCurrentLocation(),
+                              "expected 'packed', 'staged' or 'rolling', each "
+                              "once");
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+static void printTensorLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
+                             ArrayRef<int64_t> staged,
+                             ArrayRef<StringAttr> rolling) {
+  auto print = [&](StringRef name, auto list) {
+    if (list.empty())
+      return;
+    printer << ", " << name << " = [";
+    llvm::interleaveComma(list, printer);
+    printer << "]";
+  };
+  print("packed", packed);
+  print("staged", staged);
+  print("rolling", rolling);
+}
+
 /// `[<...>, <...>]`
 template <typename AttrT>
 static ParseResult parseList(AsmParser &parser, SmallVector<AttrT> &list) {
@@ -226,6 +275,7 @@ LogicalResult ScheduleAttr::verify(EmitError emitError,
                                    ArrayRef<LevelScheduleAttr> levels,
                                    int64_t parallel, RegisterTileAttr,
                                    ArrayRef<int64_t> packed,
+                                   ArrayRef<int64_t> staged,
                                    ArrayRef<StringAttr>) {
   if (levels.empty())
     return emitError() << "a schedule needs at least one level";
@@ -240,11 +290,14 @@ LogicalResult ScheduleAttr::verify(EmitError emitError,
     return emitError() << "'parallel' must be between 0 and the number of "
                           "loops, "
                        << numLoops << ", got " << parallel;
-  for (int64_t input : packed)
-    if (input < 0)
-      return emitError() << "'packed' lists the inputs of the chain from 0 on, "
-                            "got "
-                         << input;
+  for (auto [name, inputs] :
+       {std::pair<StringRef, ArrayRef<int64_t>>("packed", packed),
+        {"staged", staged}})
+    for (int64_t input : inputs)
+      if (input < 0)
+        return emitError() << "'" << name
+                           << "' lists the inputs of the chain from 0 on, got "
+                           << input;
   return success();
 }
 

@@ -380,14 +380,25 @@ std::string ScheduleChecker::checkParallel() const {
 }
 
 std::string ScheduleChecker::checkPacked() const {
-  for (TensorId tensor : schedule.packed) {
-    if (tensor >= problem.tensors.size())
-      return "packed tensor " + std::to_string(tensor) + " is unknown";
-    if (problem.tensors[tensor].role != Role::Input)
-      return "packed tensor '" + problem.tensors[tensor].name +
-             "' is not an input";
-  }
-  return "";
+  auto check = [&](ArrayRef<TensorId> tensors,
+                   const std::string &what) -> std::string {
+    for (TensorId tensor : tensors) {
+      if (tensor >= problem.tensors.size())
+        return what + " tensor " + std::to_string(tensor) + " is unknown";
+      if (problem.tensors[tensor].role != Role::Input)
+        return what + " tensor '" + problem.tensors[tensor].name +
+               "' is not an input";
+    }
+    return "";
+  };
+  std::string error = check(schedule.packed, "packed");
+  if (error.empty())
+    error = check(schedule.staged, "staged");
+  for (TensorId tensor : schedule.staged)
+    if (error.empty() && is_contained(schedule.packed, tensor))
+      error = "tensor '" + problem.tensors[tensor].name +
+              "' is both packed and staged";
+  return error;
 }
 
 std::string ScheduleChecker::checkRegisters() const {

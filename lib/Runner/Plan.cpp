@@ -105,21 +105,25 @@ static void describeRegisters(ScheduleAttr schedule, ChainAnalysis &analysis,
   os << "register tile " << tile.getRows() << " rows x " << tile.getVectors()
      << " vectors, " << tile.getBroadcasts() << " for broadcasts, "
      << tile.getDepth() << " deep\n";
-  if (schedule.getPacked().empty())
-    return;
-  os << "packed inputs ";
-  llvm::interleaveComma(schedule.getPacked(), os, [&](int64_t position) {
-    os << position;
-    for (auto [tensor, value] :
-         llvm::zip(analysis.problem.tensors, analysis.tensors)) {
-      auto argument = dyn_cast<BlockArgument>(value);
-      if (argument && argument.getArgNumber() == position) {
-        os << " (" << tensor.name << ")";
-        return;
+  auto list = [&](StringRef what, ArrayRef<int64_t> inputs) {
+    if (inputs.empty())
+      return;
+    os << what << " inputs ";
+    llvm::interleaveComma(inputs, os, [&](int64_t position) {
+      os << position;
+      for (auto [tensor, value] :
+           llvm::zip(analysis.problem.tensors, analysis.tensors)) {
+        auto argument = dyn_cast<BlockArgument>(value);
+        if (argument && argument.getArgNumber() == position) {
+          os << " (" << tensor.name << ")";
+          return;
+        }
       }
-    }
-  });
-  os << '\n';
+    });
+    os << '\n';
+  };
+  list("packed", schedule.getPacked());
+  list("staged", schedule.getStaged());
 }
 
 static void describeSchedule(ChainOp chain, ScheduleAttr attribute,

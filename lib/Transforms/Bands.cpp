@@ -110,12 +110,40 @@ void BandFinder::addLimit(const IndexSum &sum) {
   bands.push_back(above);
 }
 
+/// True if `sum` is never negative; indices are not.
+static bool isNeverNegative(const IndexSum &sum) {
+  return sum.constant >= 0 &&
+         llvm::all_of(sum.factors, [](int64_t factor) { return factor >= 0; });
+}
+
+/// The signed predicate that says the same of `lhs` and `rhs`, if there is one.
+static std::optional<arith::CmpIPredicate>
+asSigned(arith::CmpIPredicate predicate, const IndexSum &lhs,
+         const IndexSum &rhs) {
+  using Predicate = arith::CmpIPredicate;
+  constexpr std::pair<Predicate, Predicate> pairs[] = {
+      {Predicate::ult, Predicate::slt},
+      {Predicate::ule, Predicate::sle},
+      {Predicate::ugt, Predicate::sgt},
+      {Predicate::uge, Predicate::sge}};
+  for (auto [isUnsigned, isSigned] : pairs)
+    if (predicate == isUnsigned)
+      return isNeverNegative(lhs) && isNeverNegative(rhs)
+                 ? std::optional(isSigned)
+                 : std::nullopt;
+  return predicate;
+}
+
 void BandFinder::visitComparison(arith::CmpIOp comparison, bool isWanted) {
   std::optional<IndexSum> lhs = getSum(comparison.getLhs()),
                           rhs = getSum(comparison.getRhs());
   if (!lhs || !rhs)
     return;
-  arith::CmpIPredicate predicate = comparison.getPredicate();
+  std::optional<arith::CmpIPredicate> compared =
+      asSigned(comparison.getPredicate(), *lhs, *rhs);
+  if (!compared)
+    return;
+  arith::CmpIPredicate predicate = *compared;
   if (!isWanted)
     predicate = arith::invertPredicate(predicate);
   auto subtract = [](IndexSum from, const IndexSum &what, int64_t constant) {

@@ -66,6 +66,17 @@ ArrayAttr BlockBuilder::extentsOf(ArrayRef<model::LoopId> loops,
   return builder.getArrayAttr(extents);
 }
 
+/// The elements that a row of a buffer takes: no power of two of cache lines,
+/// or neighbouring rows would lie in a few sets of the cache and drive each
+/// other out.
+static int64_t padRow(int64_t elements, Type elementType) {
+  constexpr int64_t lineBytes = 64, fewSets = 4;
+  int64_t bytes = elements * elementType.getIntOrFloatBitWidth() / 8;
+  if (bytes % (fewSets * lineBytes) != 0)
+    return elements;
+  return elements + lineBytes * 8 / elementType.getIntOrFloatBitWidth();
+}
+
 Value BlockBuilder::buildBuffer(model::TensorId tensor,
                                 const TreePosition &position) {
   SmallVector<int64_t> shape;
@@ -74,6 +85,13 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
     shape.push_back(*llvm::max_element(position.possible[dim]));
   describeSlice(tensor, problem.loops.size(), OpFoldResult(), position, offsets,
                 sizes, strides);
+  bool isState = problem.tensors[tensor].role == model::Role::State;
+  bool isPadded = false;
+  if (shape.size() > 1 && !isState) {
+    int64_t row = padRow(shape.back(), builder.getF32Type());
+    isPadded = row != shape.back();
+    shape.back() = row;
+  }
   Value buffer;
   {
     OpBuilder::InsertionGuard guard(builder);
@@ -81,14 +99,15 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
         getBufferScope(builder.getInsertionBlock()->getParentOp()));
     // Several states have one shape: as empty tensors they would become one.
     auto type = RankedTensorType::get(shape, builder.getF32Type());
-    if (problem.tensors[tensor].role == model::Role::State)
+    if (isState)
       buffer = bufferization::AllocTensorOp::create(builder, loc(), type,
                                                     ValueRange());
     else
       buffer =
           tensor::EmptyOp::create(builder, loc(), shape, type.getElementType());
   }
-  if (llvm::none_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
+  if (!isPadded &&
+      llvm::none_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
     return buffer;
   return tensor::ExtractSliceOp::create(builder, loc(), buffer, offsets, sizes,
                                         strides);
@@ -141,6 +160,18 @@ Value BlockBuilder::buildFill(unsigned op, model::TensorId tensor, double value,
                       return SmallVector<Value>{
                           createFill(inner, loc(), value, arguments.back())};
                     })[0];
+}
+
+Value BlockBuilder::buildCopy(unsigned op, model::TensorId tensor,
+                              const TreePosition &position, Value destination) {
+  return buildBlock(
+      op, destination, position.tensors[tensor],
+      extentsOf(dimsOf(tensor), position),
+      /*isContraction=*/false, [&](OpBuilder &inner, ValueRange arguments) {
+        return SmallVector<Value>{
+            linalg::CopyOp::create(inner, loc(), arguments[0], arguments[1])
+                .getResult(0)};
+      })[0];
 }
 
 Value BlockBuilder::buildContraction(unsigned op, const TreePosition &position,

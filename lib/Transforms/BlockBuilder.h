@@ -32,6 +32,10 @@ struct TreePosition {
   llvm::SmallVector<mlir::OpFoldResult> offsets;
   /// Per tensor of the problem; null for intermediates not yet computed.
   llvm::SmallVector<mlir::Value> tensors;
+  /// Inputs that are copies already; see Staging.h.
+  llvm::SmallDenseSet<model::TensorId, 4> staged;
+  /// Those of them that lie in panels, and the columns of one.
+  llvm::SmallDenseMap<model::TensorId, int64_t, 4> panels;
 };
 
 class BlockBuilder {
@@ -51,12 +55,15 @@ public:
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &offsets,
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &sizes,
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &strides) const;
-  /// The buffer of an intermediate or state: created once for all iterations,
-  /// cut down to the extents of this one.
+  /// The buffer of a tile: created once for all iterations, cut down to the
+  /// extents of this one.
   mlir::Value buildBuffer(model::TensorId tensor, const TreePosition &position);
 
   /// Fills a tile of `tensor`, for operator `op`.
   mlir::Value buildFill(unsigned op, model::TensorId tensor, double value,
+                        const TreePosition &position, mlir::Value destination);
+  /// Copies the tile of `tensor` for operator `op`.
+  mlir::Value buildCopy(unsigned op, model::TensorId tensor,
                         const TreePosition &position, mlir::Value destination);
   /// The contraction of an operator; not `initialised`, it fills its output
   /// first.

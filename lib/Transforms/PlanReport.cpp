@@ -321,6 +321,8 @@ std::string report::describeRegisters(const model::ChainProblem &problem,
               tile.rows, tile.vectors, tile.broadcasts, tile.depth);
   if (!schedule.packed.empty())
     text += "; packed: " + listTensors(problem, schedule.packed);
+  if (!schedule.staged.empty())
+    text += "; staged: " + listTensors(problem, schedule.staged);
   if (!schedule.rolling.empty())
     text += "; rolling: " + listTensors(problem, schedule.rolling);
   text += formatv("; {0} {1}", plan.tasks, plan.tasks == 1 ? "task" : "tasks");

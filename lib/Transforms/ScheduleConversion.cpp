@@ -73,15 +73,25 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
   RegisterTileAttr registers = attribute.getRegisters();
   schedule.registerTile = {registers.getRows(), registers.getVectors(),
                            registers.getBroadcasts(), registers.getDepth()};
-  for (int64_t input : attribute.getPacked()) {
-    if (input >= static_cast<int64_t>(chain.getInputs().size()))
-      return chain.emitError("schedule packs input ")
-             << input << ", but the chain has " << chain.getInputs().size();
-    Value argument = chain.getBody().getArgument(input);
-    for (auto [id, value] : llvm::enumerate(analysis.tensors))
-      if (value == argument)
-        schedule.packed.push_back(id);
-  }
+  auto addTensors = [&](ArrayRef<int64_t> inputs, StringRef verb,
+                        SmallVectorImpl<model::TensorId> &tensors) {
+    for (int64_t input : inputs) {
+      if (input >= static_cast<int64_t>(chain.getInputs().size())) {
+        chain.emitError("schedule ")
+            << verb << " input " << input << ", but the chain has "
+            << chain.getInputs().size();
+        return failure();
+      }
+      Value argument = chain.getBody().getArgument(input);
+      for (auto [id, value] : llvm::enumerate(analysis.tensors))
+        if (value == argument)
+          tensors.push_back(id);
+    }
+    return success();
+  };
+  if (failed(addTensors(attribute.getPacked(), "packs", schedule.packed)) ||
+      failed(addTensors(attribute.getStaged(), "stages", schedule.staged)))
+    return failure();
   for (StringAttr name : attribute.getRolling()) {
     auto tensor = llvm::find_if(problem.tensors, [&](const auto &known) {
       return known.name == name.getValue();
@@ -117,15 +127,19 @@ ScheduleAttr chimera::convertSchedule(MLIRContext *context,
     }
     levels.push_back(LevelScheduleAttr::get(context, level.name, order));
   }
-  llvm::SmallSetVector<int64_t, 4> packed;
-  for (model::TensorId tensor : schedule.packed)
-    if (auto argument = dyn_cast<BlockArgument>(analysis.tensors[tensor]))
-      packed.insert(argument.getArgNumber());
+  auto inputsOf = [&](ArrayRef<model::TensorId> tensors) {
+    llvm::SmallSetVector<int64_t, 4> inputs;
+    for (model::TensorId tensor : tensors)
+      if (auto argument = dyn_cast<BlockArgument>(analysis.tensors[tensor]))
+        inputs.insert(argument.getArgNumber());
+    return inputs.takeVector();
+  };
   SmallVector<StringAttr> rolling;
   for (model::TensorId tensor : schedule.rolling)
     rolling.push_back(
         StringAttr::get(context, analysis.problem.tensors[tensor].name));
   return ScheduleAttr::get(context, levels, schedule.numParallel,
                            getRegisterTileAttr(context, schedule.registerTile),
-                           packed.getArrayRef(), rolling);
+                           inputsOf(schedule.packed), inputsOf(schedule.staged),
+                           rolling);
 }

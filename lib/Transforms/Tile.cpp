@@ -21,6 +21,7 @@
 
 #include "BlockBuilder.h"
 #include "OnlineSoftmax.h"
+#include "Staging.h"
 
 #include "Chimera/Transforms/ChainAnalysis.h"
 #include "Chimera/Transforms/Passes.h"
@@ -53,7 +54,8 @@ public:
         tree(model::buildLoopTree(problem, schedule,
                                   schedule.levels.size() - 1)),
         blocks(builder, chain, analysis, schedule),
-        softmax(blocks, analysis, chain.getLoc()) {
+        softmax(blocks, analysis, chain.getLoc()),
+        stager(builder, blocks, analysis, schedule, chain.getLoc()) {
     separateCrossing(tree);
   }
 
@@ -104,6 +106,7 @@ private:
   model::LoopNest tree;
   BlockBuilder blocks;
   OnlineSoftmax softmax;
+  Stager stager;
 };
 
 } // namespace
@@ -167,7 +170,9 @@ TreePosition TreeBuilder::narrow(const model::NestLoop &loop,
   }
   for (auto [id, tensor] : llvm::enumerate(inner.tensors))
     if (tensor && problem.indexes(id, loop.loop))
-      tensor = slice(id, tensor, loop.loop, offset, inner);
+      tensor = inner.panels.contains(id)
+                   ? stager.slice(id, loop.loop, offset, inner)
+                   : slice(id, tensor, loop.loop, offset, inner);
   return inner;
 }
 
@@ -358,8 +363,10 @@ void TreeBuilder::separateCrossing(model::LoopNest &nest) {
 /// `initialised` if a loop outside has filled it already.
 TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
                                             unsigned depth,
-                                            const TreePosition &position,
+                                            const TreePosition &outside,
                                             Carried carried, bool initialised) {
+  TreePosition position = outside;
+  stager.stage(nest, depth, position);
   unsigned last = nest.lastOperator;
   bool isFinal = last == lastOperator();
   if (depth == nest.loops.size()) {

@@ -85,9 +85,10 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     nest with the loops it has. A loop of one trip is no loop. The first `parallel`
     loops run in parallel.
     `packed` lists the inputs of the chain, by position, that are copied into
-    contiguous memory when a tile enters the innermost level. `rolling` names
-    the tensors, as reports do, whose buffers keep what neighbouring windows
-    share.
+    contiguous memory when a tile enters the innermost level, `staged` those that
+    are copied one level further out, in the order of their rows, into the tiles
+    of the innermost level. `rolling` names the tensors, as reports do, whose
+    buffers keep what neighbouring windows share.
 
     Example:
     ```mlir
@@ -103,12 +104,12 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     "int64_t":$parallel,
     "::chimera::RegisterTileAttr":$registers,
     OptionalArrayRefParameter<"int64_t">:$packed,
+    OptionalArrayRefParameter<"int64_t">:$staged,
     OptionalArrayRefParameter<"::mlir::StringAttr">:$rolling);
   let assemblyFormat = [{
     `<` `levels` `=` `[` $levels `]` `,` `parallel` `=` $parallel `,`
         `registers` `=` $registers
-        (`,` `packed` `=` `[` $packed^ `]`)?
-        (`,` `rolling` `=` `[` $rolling^ `]`)? `>`
+        custom<TensorLists>($packed, $staged, $rolling) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -81,6 +81,10 @@ struct Schedule {
   /// Inputs copied, tile by tile, into contiguous memory where they enter the
   /// innermost level.
   llvm::SmallVector<TensorId, 2> packed;
+  /// Inputs copied where they enter the level outside the innermost: in the
+  /// order of their rows, which memory likes, into the tiles of the innermost
+  /// level, which then lie contiguously.
+  llvm::SmallVector<TensorId, 2> staged;
   /// Tensors whose buffer, where the parts of consecutive iterations overlap,
   /// keeps what it has: of an input only the new part is read, of an
   /// intermediate only the new part is computed. Without it the overlap (halo)
