@@ -20,6 +20,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace llvm;
 using namespace chimera::model;
@@ -31,6 +32,12 @@ static constexpr double transposeFactor = 4;
 /// Ways of a set that one operand may take before it evicts itself. The other
 /// ways hold the lines of the other operands.
 static constexpr double waysShare = 0.75;
+/// Memory hands out neighbouring bytes faster the more of them are read: what
+/// runs of up to `shortRunBytes` take beyond their share of the bandwidth.
+/// Measured by copying tiles from matrices of 1 to 12 KB a row, larger than all
+/// caches, on one machine; from a cache there was no difference.
+static constexpr int64_t shortRunBytes = 512;
+static constexpr double shortRunCost = 1.2;
 
 //===----------------------------------------------------------------------===//
 // Threads
@@ -518,11 +525,77 @@ SmallVector<int64_t, 6> Pricer::largestOf(ArrayRef<PartList> parts) {
   return sizes;
 }
 
+int64_t Pricer::runBytes(const Access &operand, ArrayRef<int64_t> tiles) const {
+  const Tensor &tensor = problem.tensors[operand];
+  int64_t elements = 1;
+  // Dimensions from the innermost on, for as long as the tile has all of one.
+  for (unsigned dim = tensor.shape.size(); dim-- > 0;) {
+    if (tensor.strides[dim] != elements)
+      break;
+    int64_t extent = operand.indices[dim].extent(tiles);
+    elements *= std::min(extent, tensor.shape[dim]);
+    if (extent < tensor.shape[dim])
+      break;
+  }
+  return elements * tensor.elementBytes;
+}
+
+/// What runs of `run` bytes take beyond their share of the bandwidth.
+static double runCost(int64_t run) {
+  return shortRunCost * std::min(1.0, static_cast<double>(shortRunBytes) / run);
+}
+
+/// Bytes of the matrix that one iteration of the batch loops of `op` reads.
+int64_t Pricer::matrixBytes(const Operator &op, const Access &operand) const {
+  const Tensor &tensor = problem.tensors[operand];
+  auto isBatch = [&](LoopId loop) {
+    return op.output.hasLoop(loop) &&
+           all_of(op.inputs,
+                  [&](const Access &input) { return input.hasLoop(loop); });
+  };
+  int64_t bytes = tensor.elementBytes;
+  for (auto [index, size] : zip(operand.indices, tensor.shape))
+    if (!any_of(index.terms,
+                [&](const Term &term) { return isBatch(term.loop); }))
+      bytes *= size;
+  return bytes;
+}
+
+/// A matrix that the outer level holds comes in whole in any order, as the
+/// hardware fetches the neighbours of what is read.
+bool Pricer::canStage(const Operator &op, const Access &operand) const {
+  if (machine.levels.size() < 2 || machine.levels.back().ways == 0 ||
+      problem.tensors[operand].role != Role::Input || isStrided(op, operand) ||
+      matrixBytes(op, operand) <=
+          machine.levels[machine.levels.size() - 2].usableBytes())
+    return false;
+  auto readers = count_if(problem.operators, [&](const Operator &reader) {
+    return any_of(
+               reader.inputs,
+               [&](const Access &input) { return input == operand.tensor; }) ||
+           any_of(reader.epilogue,
+                  [&](const Access &input) { return input == operand.tensor; });
+  });
+  return readers == 1 && all_of(operand.indices, [](const Index &index) {
+           return index.terms.size() == 1 && index.terms[0].factor == 1;
+         });
+}
+
+/// Where the vector operand of an operator lies while blocks read it: whatever
+/// costs least in seconds of copying and of transfers.
 void Pricer::choosePacking(Schedule &schedule) const {
   unsigned innermost = machine.levels.size() - 1;
   std::vector<Work> works;
   std::optional<Evaluation> evaluation;
   schedule.packed.clear();
+  schedule.staged.clear();
+  SmallVector<Arrival, 2> arrivals;
+  if (stages) {
+    works = workOf(schedule);
+    arrivals = arrivalsAt(schedule, works);
+  }
+  int64_t tasks = countTasks(schedule);
+  double share = busiestShare(tasks);
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Access *operand = vectorOperand(op);
     if (!operand || is_contained(schedule.packed, operand->tensor))
@@ -530,22 +603,103 @@ void Pricer::choosePacking(Schedule &schedule) const {
     if (works.empty())
       works = workOf(schedule);
     const auto &parts = works[index].parts;
+    SmallVector<int64_t, 6> tiles = largestOf(parts);
     bool strided = isStrided(op, *operand);
-    if (!strided && !conflicts(*operand, largestOf(parts)))
+    bool collides = !strided && conflicts(*operand, tiles);
+    auto arrival = find_if(arrivals, [&, current = &op](const Arrival &known) {
+      return known.op == current;
+    });
+    if (!strided && !collides && arrival == arrivals.end())
       continue;
     if (!evaluation)
       evaluation = Evaluator(structure, schedule, innermost,
                              transferInto(machine.levels[innermost], threads))
                        .run();
     int64_t moved = evaluation->traffic[*operand].readBytes;
-    int64_t refetched =
-        refetchedBytes(op, *operand, parts, schedule.registerTile);
-    int64_t tasks = countTasks(schedule);
-    double packing = busiestShare(tasks) * packingSeconds(op, *operand, moved);
-    double refetching = (refetched - moved) / bandwidth(tasks, innermost);
-    if (strided || packing < refetching)
+    double packing = share * packingSeconds(op, *operand, moved);
+    double inPlace =
+        collides ? (refetchedBytes(op, *operand, parts, schedule.registerTile) -
+                    moved) /
+                       bandwidth(tasks, innermost)
+                 : 0;
+    bool packs = strided || (collides && packing < inPlace);
+    double least = packs ? packing : inPlace;
+    if (arrival != arrivals.end() &&
+        arrivalSeconds(*arrival, tiles, /*isStaged=*/true, tasks) <
+            least + arrivalSeconds(*arrival, tiles, /*isStaged=*/false, tasks))
+      schedule.staged.push_back(*operand);
+    else if (packs)
       schedule.packed.push_back(*operand);
   }
+}
+
+SmallVector<int64_t, 6> Pricer::outerTiles(const Schedule &schedule,
+                                           unsigned op) const {
+  SmallVector<int64_t, 6> tiles;
+  for (const Loop &loop : problem.loops)
+    tiles.push_back(loop.extent);
+  for (const LevelSchedule &level : ArrayRef(schedule.levels).drop_back())
+    for (const TiledLoop &entry : level.order)
+      if (entry.operators == 0 || entry.operators >> op & 1)
+        tiles[entry.loop] = entry.tile;
+  return tiles;
+}
+
+SmallVector<Pricer::Arrival, 2> Pricer::arrivalsAt(const Schedule &schedule,
+                                                   ArrayRef<Work> works) const {
+  SmallVector<Arrival, 2> arrivals;
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Access *operand = vectorOperand(op);
+    if (operand && canStage(op, *operand))
+      arrivals.push_back({&op, operand, 0, 0, outerTiles(schedule, index),
+                          largestOf(works[index].parts)});
+  }
+  if (arrivals.empty())
+    return arrivals;
+  const OuterTraffic &traffic = outerTrafficOf(schedule);
+  double speed = bandwidth(countTasks(schedule), 0);
+  for (Arrival &arrival : arrivals) {
+    arrival.bytes = traffic.staged[*arrival.operand].readBytes;
+    arrival.seconds = traffic.fromMemory[*arrival.operand].readBytes / speed;
+  }
+  return arrivals;
+}
+
+const Pricer::OuterTraffic &
+Pricer::outerTrafficOf(const Schedule &schedule) const {
+  SmallVector<int64_t, 32> key(schedule.homes.begin(), schedule.homes.end());
+  for (const LevelSchedule &level : ArrayRef(schedule.levels).drop_back()) {
+    key.push_back(-1);
+    for (const TiledLoop &entry : level.order)
+      append_range(key,
+                   ArrayRef<int64_t>{entry.loop, entry.tile,
+                                     static_cast<int64_t>(entry.operators)});
+  }
+  if (key == lastOuterTraffic.key)
+    return lastOuterTraffic;
+  auto evaluateAt = [&](unsigned level) {
+    return Evaluator(structure, schedule, level,
+                     transferInto(machine.levels[level], threads))
+        .run()
+        .traffic;
+  };
+  lastOuterTraffic = {std::move(key), evaluateAt(0),
+                      evaluateAt(machine.levels.size() - 2)};
+  return lastOuterTraffic;
+}
+
+double Pricer::arrivalSeconds(const Arrival &arrival, ArrayRef<int64_t> tiles,
+                              bool isStaged, int64_t tasks) const {
+  auto runSeconds = [&](ArrayRef<int64_t> read) {
+    return arrival.seconds * runCost(runBytes(*arrival.operand, read));
+  };
+  if (!isStaged)
+    return runSeconds(tiles);
+  // The copy is written, which fetches its lines, and read again.
+  return runSeconds(arrival.outerTiles) +
+         busiestShare(tasks) *
+             packingSeconds(*arrival.op, *arrival.operand, arrival.bytes) +
+         3 * arrival.bytes / bandwidth(tasks, machine.levels.size() - 1);
 }
 
 double
@@ -557,6 +711,13 @@ Pricer::unavoidablePacking(function_ref<int64_t(TensorId)> bytesOf) const {
       seconds += packingSeconds(op, *operand, bytesOf(*operand));
   }
   return seconds;
+}
+
+bool Pricer::stagesOperands() const {
+  return any_of(problem.operators, [&](const Operator &op) {
+    const Access *operand = vectorOperand(op);
+    return operand && canStage(op, *operand);
+  });
 }
 
 bool Pricer::operandsArePrivate() const {
@@ -581,6 +742,7 @@ Pricer::conflictCost(const Operator &op, ArrayRef<int64_t> tiles,
   ConflictCost cost;
   cost.packing = packingSeconds(op, *operand, moved);
   cost.bytes = refetchedBytes(op, *operand, parts, tile) - moved;
+  cost.canStage = canStage(op, *operand);
   return cost;
 }
 
@@ -641,8 +803,14 @@ Plan Pricer::price(const Schedule &schedule) const {
   for (int64_t count : countMultiplyAdds(problem, schedule))
     plan.multiplyAdds += count;
 
-  Stages stages;
+  Stages sum;
   unsigned innermost = machine.levels.size() - 1;
+  if (stages)
+    for (const Arrival &arrival : arrivalsAt(schedule, works)) {
+      bool isStaged = is_contained(schedule.staged, arrival.operand->tensor);
+      plan.computeSeconds +=
+          arrivalSeconds(arrival, arrival.tiles, isStaged, tasks);
+    }
   for (const auto &[index, level] : enumerate(machine.levels)) {
     Evaluation evaluation =
         Evaluator(structure, schedule, index, transferInto(level, threads))
@@ -654,10 +822,11 @@ Plan Pricer::price(const Schedule &schedule) const {
       cost.writtenBytes += traffic.writeBytes;
     cost.liveBytes = evaluation.liveBytes;
     cost.capacityBytes = capacityAt(schedule, index);
-    int64_t bytes = cost.bytes + softmaxBytes(schedule, index);
+    double bytes = cost.bytes + softmaxBytes(schedule, index);
     for (auto [op, work] : zip(problem.operators, works)) {
       const Access *operand = vectorOperand(op);
-      if (index != innermost || !operand)
+      if (index != innermost || !operand ||
+          is_contained(schedule.staged, operand->tensor))
         continue;
       int64_t moved = evaluation.traffic[*operand].readBytes;
       if (is_contained(schedule.packed, operand->tensor))
@@ -669,10 +838,10 @@ Plan Pricer::price(const Schedule &schedule) const {
             moved;
     }
     cost.seconds = bytes / bandwidth(tasks, index);
-    stages.add(cost.seconds);
+    sum.add(cost.seconds);
     plan.levels.push_back(cost);
   }
-  plan.seconds = stages.with(plan.computeSeconds) + machine.launchSeconds;
+  plan.seconds = sum.with(plan.computeSeconds) + machine.launchSeconds;
   return plan;
 }
 

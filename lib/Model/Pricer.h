@@ -151,9 +151,33 @@ public:
   RoughCycles roughCycles(const Operator &op, llvm::ArrayRef<Parts> rows,
                           llvm::ArrayRef<Parts> vectors) const;
 
-  /// Packs the vector operands that cannot be used in place, and those for
-  /// which the copy is cheaper than the cache conflicts.
+  /// Packs the vector operands that cannot be used in place, and packs or
+  /// stages those for which the copy is cheaper than cache conflicts and short
+  /// runs.
   void choosePacking(Schedule &schedule) const;
+
+  /// How a vector operand that can be staged comes in, if the levels outside
+  /// the innermost are decided.
+  struct Arrival {
+    const Operator *op = nullptr;
+    const Access *operand = nullptr;
+    /// Into the level outside the innermost.
+    int64_t bytes = 0;
+    /// Of the transfer from memory, at full speed.
+    double seconds = 0;
+    /// What the levels outside the innermost leave of each loop, and what all
+    /// do.
+    llvm::SmallVector<int64_t, 6> outerTiles, tiles;
+  };
+  /// Those of `schedule`, whose innermost level need not be decided.
+  llvm::SmallVector<Arrival, 2> arrivalsAt(const Schedule &schedule) const {
+    return stages ? arrivalsAt(schedule, workOf(schedule))
+                  : llvm::SmallVector<Arrival, 2>();
+  }
+  /// Seconds that nothing hides: of short runs, where the innermost tiles are
+  /// `tiles`, and of staging.
+  double arrivalSeconds(const Arrival &arrival, llvm::ArrayRef<int64_t> tiles,
+                        bool isStaged, int64_t tasks) const;
 
   /// Seconds of packing on one core that no plan can avoid, if `bytesOf` says
   /// how much of a tensor reaches the innermost level.
@@ -168,6 +192,8 @@ public:
   struct ConflictCost {
     double packing = 0;
     int64_t bytes = 0;
+    /// True if it can be staged instead.
+    bool canStage = false;
   };
   /// The cost of the vector operand of `op`, if it is not strided but collides.
   std::optional<ConflictCost>
@@ -197,6 +223,8 @@ private:
     int64_t rescales = 1;
   };
   std::vector<Work> workOf(const Schedule &schedule) const;
+  llvm::SmallVector<Arrival, 2> arrivalsAt(const Schedule &schedule,
+                                           llvm::ArrayRef<Work> works) const;
   /// The size of the largest part of each loop.
   static llvm::SmallVector<int64_t, 6>
   largestOf(llvm::ArrayRef<PartList> parts);
@@ -213,6 +241,16 @@ private:
   bool conflicts(const Access &operand, llvm::ArrayRef<int64_t> tiles) const;
   bool computeConflict(const Access &operand,
                        llvm::ArrayRef<int64_t> tiles) const;
+  /// Bytes that neighbour each other in memory in a tile of `operand`.
+  int64_t runBytes(const Access &operand, llvm::ArrayRef<int64_t> tiles) const;
+  int64_t matrixBytes(const Operator &op, const Access &operand) const;
+  /// True if `operand` may be copied where it enters the level outside the
+  /// innermost; see Schedule::staged.
+  bool canStage(const Operator &op, const Access &operand) const;
+  bool stagesOperands() const;
+  /// What the loops of the levels outside the innermost leave of each loop.
+  llvm::SmallVector<int64_t, 6> outerTiles(const Schedule &schedule,
+                                           unsigned op) const;
   /// Bytes that reach the innermost level if `operand` is used in place but
   /// does not stay there from one row of register tiles to the next.
   int64_t refetchedBytes(const Operator &op, const Access &operand,
@@ -228,6 +266,19 @@ private:
   const Machine &machine;
   int64_t threads;
   llvm::SmallVector<RegisterTile, 8> registerTiles;
+  /// True if some operand may be staged.
+  bool stages = stagesOperands();
+
+  /// What moves from memory and into the level outside the innermost. The
+  /// innermost level does not matter to either, so that many candidates in a
+  /// row share it.
+  struct OuterTraffic {
+    llvm::SmallVector<int64_t, 32> key;
+    decltype(Evaluation::traffic) fromMemory, staged;
+  };
+  const OuterTraffic &outerTrafficOf(const Schedule &schedule) const;
+  mutable OuterTraffic lastOuterTraffic;
+
   mutable double leastCyclesKnown = -1;
 
   /// The cycles of one register tile, apart from the depth.

@@ -156,8 +156,7 @@ std::vector<Block> Solver::enumerateBlocks(const Innermost &level) const {
 }
 
 void Solver::searchInnermost(const Schedule &outer) {
-  Innermost level{outer, {}, 1, {}, {}, {}, {}, {}, {}, WindowTable(structure),
-                  {}};
+  Innermost level(structure);
   level.schedule = outer;
   level.tasks = pricer.countTasks(outer);
   Plan outerPlan = pricer.price(outer);
@@ -180,6 +179,7 @@ void Solver::searchInnermost(const Schedule &outer) {
   if (blocks.empty())
     return;
   addOrders(level, loops);
+  level.arrivals = pricer.arrivalsAt(outer);
   for (const Block &block : blocks) {
     // Blocks are sorted by arithmetic: no later one can be better either.
     if (level.others.with(block.seconds + leastPacking) >= limit())
@@ -248,6 +248,18 @@ void Solver::tryOrder(Innermost &level, Candidate candidate) {
   }
 }
 
+/// A bound on the time with `compute` seconds of arithmetic and `transfer` into
+/// the innermost level, for the best choice of what is staged.
+double Solver::leastWithArrivals(const Innermost &level,
+                                 ArrayRef<int64_t> tiles, double compute,
+                                 double transfer) const {
+  for (const Pricer::Arrival &arrival : level.arrivals)
+    compute += std::min(
+        pricer.arrivalSeconds(arrival, tiles, /*isStaged=*/false, level.tasks),
+        pricer.arrivalSeconds(arrival, tiles, /*isStaged=*/true, level.tasks));
+  return level.others.with(compute, transfer);
+}
+
 /// Compares the best plan with a bound on the candidate's price. Unlike the
 /// estimate it has the packing that cannot be avoided, and of every operand
 /// whose lines collide, taken alone, the cheaper of packing and conflicts. What
@@ -281,9 +293,12 @@ bool Solver::canWin(Innermost &level, const Candidate &candidate) const {
   }
   for (const PartList &list : parts)
     tiles.push_back(list.front().size);
+  if (leastWithArrivals(level, tiles, compute, transfer) >= most)
+    return false;
   for (const Operator &op : problem.operators)
-    if (auto cost = pricer.conflictCost(op, tiles, parts, block.registerTile,
-                                        bytesOf)) {
+    if (auto cost =
+            pricer.conflictCost(op, tiles, parts, block.registerTile, bytesOf);
+        cost && !cost->canStage) {
       double packed =
           level.others.with(compute + share * cost->packing, transfer);
       double inPlace =

@@ -89,12 +89,15 @@ private:
   };
   /// The innermost level inside decided outer ones.
   struct Innermost {
+    explicit Innermost(const ChainStructure &structure) : windows(structure) {}
+
     Schedule schedule;
     /// The times of the outer levels.
     Stages others;
     /// Tasks that the loops decided make.
     int64_t tasks = 1;
     llvm::SmallVector<LoopTiles, 6> loops;
+    llvm::SmallVector<Pricer::Arrival, 2> arrivals;
     /// The parts of all loops before this level cuts them.
     llvm::SmallVector<PartList, 6> parts;
     /// By the places of the loops they consist of.
@@ -116,6 +119,9 @@ private:
   double limit() const {
     return best ? best->seconds : std::numeric_limits<double>::infinity();
   }
+  double leastWithArrivals(const Innermost &level,
+                           llvm::ArrayRef<int64_t> tiles, double compute,
+                           double transfer) const;
   static void setBlock(Innermost &level, const Block &block);
   void tryBlock(Innermost &level, const Block &block);
   void tryOrder(Innermost &level, Candidate candidate);

@@ -144,16 +144,17 @@ Value Stager::copyToPanels(unsigned op, model::TensorId tensor, int64_t columns,
   return loops.results[0];
 }
 
-Value Stager::slice(model::TensorId tensor, model::LoopId loop,
+Value Stager::slice(model::TensorId tensor, const model::NestLoop &loop,
                     OpFoldResult offset, TreePosition &position) {
   Value value = position.tensors[tensor];
   ArrayRef<model::LoopId> dims = blocks.dimsOf(tensor);
   int64_t columns = position.panels[tensor];
   SmallVector<OpFoldResult> offsets, sizes, ones;
-  blocks.describeSlice(tensor, loop, offset, position, offsets, sizes, ones);
+  blocks.describeSlice(tensor, loop.loop, offset, position, offsets, sizes,
+                       ones);
   ones.push_back(builder.getIndexAttr(1));
   offsets.back() = builder.getIndexAttr(0);
-  if (loop != dims.back()) {
+  if (loop.loop != dims.back()) {
     // All panels, as wide as they are.
     offsets.insert(offsets.begin(), builder.getIndexAttr(0));
     sizes.insert(sizes.begin(),
@@ -163,6 +164,8 @@ Value Stager::slice(model::TensorId tensor, model::LoopId loop,
                                           ones);
   }
   position.panels.erase(tensor);
+  if (loop.tile != columns)
+    return Value();
   SmallVector<int64_t> shape;
   for (OpFoldResult size : sizes)
     shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));

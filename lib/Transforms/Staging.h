@@ -39,9 +39,10 @@ public:
   void stage(const model::LoopNest &nest, unsigned depth,
              TreePosition &position);
 
-  /// The slice of `tensor`, which lies in panels at `position`, with loop
-  /// `loop` at `offset`; the loop over its columns chooses a panel.
-  mlir::Value slice(model::TensorId tensor, model::LoopId loop,
+  /// The slice of `tensor`, which lies in panels at `position`, with `loop` at
+  /// `offset`; the loop over its columns chooses a panel. Null in loops of
+  /// other operators, which do not read it and may be cut otherwise.
+  mlir::Value slice(model::TensorId tensor, const model::NestLoop &loop,
                     mlir::OpFoldResult offset, TreePosition &position);
 
 private:

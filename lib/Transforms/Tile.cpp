@@ -171,7 +171,7 @@ TreePosition TreeBuilder::narrow(const model::NestLoop &loop,
   for (auto [id, tensor] : llvm::enumerate(inner.tensors))
     if (tensor && problem.indexes(id, loop.loop))
       tensor = inner.panels.contains(id)
-                   ? stager.slice(id, loop.loop, offset, inner)
+                   ? stager.slice(id, loop, offset, inner)
                    : slice(id, tensor, loop.loop, offset, inner);
   return inner;
 }

@@ -109,7 +109,7 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
   let assemblyFormat = [{
     `<` `levels` `=` `[` $levels `]` `,` `parallel` `=` $parallel `,`
         `registers` `=` $registers
-        custom<TensorLists>($packed, $staged, $rolling) `>`
+        `` custom<TensorLists>($packed, $staged, $rolling) `>`
   }];
   let genVerifyDecl = 1;
 }
