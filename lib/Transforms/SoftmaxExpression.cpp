@@ -31,6 +31,7 @@ static bool isMaximumOf(const ExprPool &pool, ExprId id, ExprId score) {
 /// is finite in rows that are masked entirely.
 static void classifyShift(const ExprPool &pool, ExprId shift,
                           ShiftedExponential &own) {
+  own.isShifted = true;
   own.isShiftFinite = (pool.isOperation(shift, "arith.maximumf") ||
                        pool.isOperation(shift, "arith.maxnumf")) &&
                       pool.getNumber(pool[shift].operands[1]);
@@ -112,6 +113,7 @@ private:
   std::optional<ExprId> moveTail(ExprId id, ExprId moved);
   std::optional<int> getDegree(ExprId id);
   ExprId guardRows(ExprId id);
+  ExprId emptyRows(ExprId id);
 
   ExprPool &pool;
   const ShiftedExponential &own;
@@ -289,14 +291,40 @@ ExprId TailMover::guardRows(ExprId id) {
                         cast<DictionaryAttr>(expr.attribute));
 }
 
+/// `id` with product and sum zero in rows that are far below zero everywhere. A
+/// program that shifts nothing has only zeros there, in any precision; ours are
+/// shifted.
+ExprId TailMover::emptyRows(ExprId id) {
+  // Half of the least number in f64 is e to the power of -745.1.
+  double leastExponent =
+      pool.isOperation(own.exponential, "math.exp2") ? -1075 : -745.2;
+  if (id == parts.product || id == parts.sum) {
+    ExprId isEmpty = pool.compare(
+        "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OLT),
+        parts.maximum, pool.number(leastExponent, f32));
+    return pool.operation("arith.select", f32,
+                          {isEmpty, pool.number(0.0, f32), id});
+  }
+  Expr expr = pool[id];
+  if (expr.kind != Expr::Kind::Operation)
+    return id;
+  SmallVector<ExprId> operands;
+  for (ExprId operand : expr.operands)
+    operands.push_back(emptyRows(operand));
+  return pool.operation(expr.name, expr.type, operands,
+                        cast<DictionaryAttr>(expr.attribute));
+}
+
 std::optional<ExprId> TailMover::move(ExprId factor, ExprId tail) {
   std::optional<ExprId> moved = moveBehind(factor);
   if (!moved)
     return std::nullopt;
   // The tail reads what the contraction gave, with the factor as it was.
   std::optional<ExprId> result = moveTail(tail, *moved);
-  if (!result || getDegree(*result) == 0)
-    return result;
+  if (!result)
+    return std::nullopt;
+  if (getDegree(*result) == 0)
+    return own.isShifted ? *result : emptyRows(*result);
   if (!own.isShiftMaximum)
     return std::nullopt;
   return own.isShiftFinite ? *result : guardRows(*result);

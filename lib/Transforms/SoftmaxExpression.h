@@ -27,6 +27,8 @@ namespace chimera {
 /// An exponential of a score, shifted by what depends on its row alone.
 struct ShiftedExponential {
   ExprId exponential = 0, score = 0;
+  /// True if anything is subtracted from the score.
+  bool isShifted = false;
   /// True if what is subtracted from the score is its maximum.
   bool isShiftMaximum = false;
   /// True if that is finite where the whole row is minus infinity.

@@ -40,13 +40,20 @@ func.func private @registers() attributes {
 // CHECK-SAME: #chimera.schedule<levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
 // CHECK-SAME: parallel = 1,
 // CHECK-SAME: registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
-// CHECK-SAME: packed = [1, 2]>
+// CHECK-SAME: packed = [1, 2], staged = [0], rolling = ["A"]>
 func.func private @schedule() attributes {
   chimera.test = #chimera.schedule<
     levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
     parallel = 1,
     registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
-    packed = [1, 2]>
+    packed = [1, 2], staged = [0], rolling = ["A"]>
+}
+
+// CHECK: @schedule_with_staging_only
+// CHECK-SAME: depth = 4>, staged = [1]>
+func.func private @schedule_with_staging_only() attributes {
+  chimera.test = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>, staged = [1]>
 }
 
 // CHECK: @schedule_without_packing

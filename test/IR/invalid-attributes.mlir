@@ -80,6 +80,19 @@
 
 // -----
 
+// expected-error @below {{'staged' lists the inputs of the chain from 0 on, got -2}}
+#attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, staged = [0, -2]>
+
+// -----
+
+#attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, packed = [0],
+    // expected-error @below {{expected 'packed', 'staged' or 'rolling', each once}}
+    packed = [1]>
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // Target
 //===----------------------------------------------------------------------===//

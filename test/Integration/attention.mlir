@@ -8,17 +8,21 @@
 // CHECK: passed window
 // CHECK: passed all_masked
 // CHECK: passed grouped
+// CHECK: passed unshifted
 // UNFUSED: passed plain
 // UNFUSED: passed causal
 // UNFUSED: passed window
 // UNFUSED: passed all_masked
 // UNFUSED: passed grouped
+// UNFUSED: passed unshifted
 
 #q = affine_map<(b, m, l, k) -> (b, m, k)>
 #k = affine_map<(b, m, l, k) -> (b, l, k)>
 #s = affine_map<(b, m, l, k) -> (b, m, l)>
 #id = affine_map<(b, m, l) -> (b, m, l)>
 #rows = affine_map<(b, m, l) -> (b, m)>
+#matrix = affine_map<(m, l) -> (m, l)>
+#row = affine_map<(m, l) -> (m)>
 
 func.func @plain(%q: tensor<2x53x24xf32>, %k: tensor<2x300x24xf32>, %v: tensor<2x300x40xf32>) -> tensor<2x53x40xf32> {
   %zero = arith.constant 0.0 : f32
@@ -198,4 +202,37 @@ func.func @grouped(%q: tensor<8x33x16xf32>, %k: tensor<2x150x16xf32>, %v: tensor
   %o_zero = linalg.fill ins(%zero : f32) outs(%o_init : tensor<8x33x16xf32>) -> tensor<8x33x16xf32>
   %o = linalg.batch_matmul ins(%p, %vc : tensor<8x33x150xf32>, tensor<8x150x16xf32>) outs(%o_zero : tensor<8x33x16xf32>) -> tensor<8x33x16xf32>
   return %o : tensor<8x33x16xf32>
+}
+
+// Nothing is subtracted, and in rows from 20 on every exponential is zero: zero
+// by zero, as the program has it.
+func.func @unshifted(%q: tensor<40x16xf32>, %k: tensor<16x150xf32>, %v: tensor<150x24xf32>) -> tensor<40x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant -1.0e9 : f32
+  %s_init = tensor.empty() : tensor<40x150xf32>
+  %s_zero = linalg.fill ins(%zero : f32) outs(%s_init : tensor<40x150xf32>) -> tensor<40x150xf32>
+  %s = linalg.matmul ins(%q, %k : tensor<40x16xf32>, tensor<16x150xf32>) outs(%s_zero : tensor<40x150xf32>) -> tensor<40x150xf32>
+  %e = linalg.generic {indexing_maps = [#matrix, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<40x150xf32>) outs(%s_init : tensor<40x150xf32>) {
+  ^bb0(%x: f32, %a: f32):
+    %i = linalg.index 0 : index
+    %c20 = arith.constant 20 : index
+    %keep = arith.cmpi ult, %i, %c20 : index
+    %y = arith.select %keep, %x, %low : f32
+    %1 = math.exp %y : f32
+    linalg.yield %1 : f32
+  } -> tensor<40x150xf32>
+  %r_init = tensor.empty() : tensor<40xf32>
+  %r_zero = linalg.fill ins(%zero : f32) outs(%r_init : tensor<40xf32>) -> tensor<40xf32>
+  %sum = linalg.reduce { arith.addf } ins(%e : tensor<40x150xf32>) outs(%r_zero : tensor<40xf32>) dimensions = [1]
+  %p = linalg.generic {indexing_maps = [#matrix, #row, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%e, %sum : tensor<40x150xf32>, tensor<40xf32>) outs(%s_init : tensor<40x150xf32>) {
+  ^bb0(%x: f32, %y: f32, %a: f32):
+    %1 = arith.divf %x, %y : f32
+    linalg.yield %1 : f32
+  } -> tensor<40x150xf32>
+  %o_init = tensor.empty() : tensor<40x24xf32>
+  %o_zero = linalg.fill ins(%zero : f32) outs(%o_init : tensor<40x24xf32>) -> tensor<40x24xf32>
+  %o = linalg.matmul ins(%p, %v : tensor<40x150xf32>, tensor<150x24xf32>) outs(%o_zero : tensor<40x24xf32>) -> tensor<40x24xf32>
+  return %o : tensor<40x24xf32>
 }

@@ -182,3 +182,23 @@ func.func @packs_nothing(%a: tensor<512x64xf32>, %b: tensor<64x512xf32>, %d: ten
   } -> tensor<512x64xf32>
   return %e : tensor<512x64xf32>
 }
+
+// -----
+
+func.func @stages_nothing(%a: tensor<512x64xf32>, %b: tensor<64x512xf32>, %d: tensor<512x64xf32>) -> tensor<512x64xf32> {
+  // expected-error @+1 {{schedule stages input 7, but the chain has 3}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<512x64xf32>, tensor<64x512xf32>, tensor<512x64xf32>)
+      schedule(<levels = [<"L3">, <"L2">, <"L1" : m = 8, l = 16>], parallel = 1,
+                registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>, staged = [7]>) {
+  ^bb0(%a0: tensor<512x64xf32>, %b0: tensor<64x512xf32>, %d0: tensor<512x64xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<512x512xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<512x512xf32>) -> tensor<512x512xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<512x64xf32>, tensor<64x512xf32>) outs(%1 : tensor<512x512xf32>) -> tensor<512x512xf32>
+    %3 = tensor.empty() : tensor<512x64xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<512x64xf32>) -> tensor<512x64xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<512x512xf32>, tensor<512x64xf32>) outs(%4 : tensor<512x64xf32>) -> tensor<512x64xf32>
+    chimera.yield %5 : tensor<512x64xf32>
+  } -> tensor<512x64xf32>
+  return %e : tensor<512x64xf32>
+}

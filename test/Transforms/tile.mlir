@@ -115,3 +115,46 @@ func.func @unscheduled(%a: tensor<4x6xf32>, %b: tensor<6x8xf32>) -> tensor<4x8xf
   } -> tensor<4x8xf32>
   return %e : tensor<4x8xf32>
 }
+
+// -----
+
+// Staged inputs are copied where no loop outside the innermost level changes
+// them any more. B, whose columns are the vectors, goes row by row into panels
+// as wide as the innermost tile; A keeps its shape, in rows that do not all
+// begin in the same sets of a cache.
+
+// CHECK-LABEL: func @staged
+// CHECK-SAME: (%[[A:.*]]: tensor<20x64xf32>, %[[B:.*]]: tensor<64x40xf32>)
+// CHECK-DAG:     %[[PANELS:.*]] = tensor.empty() : tensor<2x64x16xf32>
+// CHECK-DAG:     %[[ROWS:.*]] = tensor.empty() : tensor<20x80xf32>
+// CHECK:         %[[CUT:.*]] = tensor.extract_slice %[[ROWS]][0, 0] [20, 64] [1, 1]
+// CHECK:         %[[STAGED_A:.*]] = chimera.block "gemm0" ins(%[[A]] : {{.*}}) outs(%[[CUT]]
+// CHECK:           linalg.copy
+// CHECK:         scf.for %[[N:[^ ]*]] =
+// CHECK:           %[[BN:.*]] = tensor.extract_slice %[[B]][0, %[[N]]]
+// CHECK:           %[[STAGED_B:.*]] = scf.for %[[ROW:[^ ]*]] = {{.*}} iter_args(%{{.*}} = %[[PANELS]])
+// CHECK:             scf.for %[[COLUMN:[^ ]*]] =
+// CHECK:               %[[FROM:.*]] = tensor.extract_slice %[[BN]][%[[ROW]], %[[COLUMN]]] [1, %{{.*}}] [1, 1]
+// CHECK:               %[[PANEL:.*]] = affine.apply #{{.*}}()[%[[COLUMN]]]
+// CHECK:               %[[TO:.*]] = tensor.extract_slice %{{.*}}[%[[PANEL]], %[[ROW]], 0] [1, 1, %{{.*}}] [1, 1, 1]
+// CHECK:               chimera.block "gemm0" ins(%[[FROM]] : {{.*}}) outs(%[[TO]] : {{.*}}) extents {{\[}}[1], [16, 8]]
+// CHECK:                 linalg.copy
+// CHECK:           scf.for %[[INNER:[^ ]*]] =
+// CHECK:             %[[PLACE:.*]] = affine.apply #{{.*}}()[%[[INNER]]]
+// CHECK:             %[[TILE:.*]] = tensor.extract_slice %[[STAGED_B]][%[[PLACE]], 0, 0] [1, 64, %{{.*}}] [1, 1, 1]
+// CHECK:             scf.for
+// CHECK:               %[[AM:.*]] = tensor.extract_slice %[[STAGED_A]]
+// CHECK:               chimera.block "gemm0" ins(%[[AM]], %[[TILE]]
+func.func @staged(%a: tensor<20x64xf32>, %b: tensor<64x40xf32>) -> tensor<20x40xf32> {
+  %e = chimera.chain ins(%a, %b : tensor<20x64xf32>, tensor<64x40xf32>)
+      schedule(<levels = [<"L2" : n = 24>, <"L1" : n = 16, m = 8>], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>, staged = [0, 1]>) {
+  ^bb0(%a0: tensor<20x64xf32>, %b0: tensor<64x40xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x40xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x40xf32>) -> tensor<20x40xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x64xf32>, tensor<64x40xf32>) outs(%1 : tensor<20x40xf32>) -> tensor<20x40xf32>
+    chimera.yield %2 : tensor<20x40xf32>
+  } -> tensor<20x40xf32>
+  return %e : tensor<20x40xf32>
+}

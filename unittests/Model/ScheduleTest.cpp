@@ -163,6 +163,11 @@ TEST_F(Verify, RejectsBadPacking) {
   expectError("packed tensor 'C' is not an input");
   schedule.packed = {9};
   expectError("packed tensor 9 is unknown");
+  schedule.packed = {B};
+  schedule.staged = {C};
+  expectError("staged tensor 'C' is not an input");
+  schedule.staged = {B};
+  expectError("tensor 'B' is both packed and staged");
 }
 
 TEST_F(Verify, RejectsBadRegisterTiles) {

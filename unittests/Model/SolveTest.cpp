@@ -135,6 +135,32 @@ TEST(Solve, PacksOperandsWhoseLinesCollide) {
             plan->seconds);
 }
 
+TEST(Solve, StagesMatricesThatComeInShortRuns) {
+  // Nine megabytes in rows of 12 KB, of which a tile has 128 bytes or so, from a
+  // memory that is slow.
+  Machine machine = makeZen5();
+  machine.levels[0].bytesPerSecondPerCore = 1e10;
+  machine.levels[0].bytesPerSecond = 2e10;
+  for (int64_t rows : {32, 128}) {
+    ChainProblem problem = makeMlp(rows, 768, 768, 3072);
+    auto plan = solve(problem, machine, withThreads(1));
+    ASSERT_TRUE(plan);
+    EXPECT_FALSE(plan->schedule.staged.empty());
+    for (bool packs : {false, true}) {
+      Schedule other = plan->schedule;
+      other.staged.clear();
+      if (packs)
+        other.packed = plan->schedule.staged;
+      EXPECT_GT(price(problem, machine, other, withThreads(1)).seconds,
+                plan->seconds);
+    }
+  }
+  // What the second level holds comes in whole in any order.
+  auto plan = solve(makeChain({8, 512, 64, 64, 512}), machine, withThreads(1));
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->schedule.staged.empty());
+}
+
 TEST(Solve, PacksOperandsWhoseVectorsAreStrided) {
   Machine machine = makeZen5();
   ChainProblem problem = makeChain({8, 256, 64, 64, 256});
