@@ -1,0 +1,95 @@
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule=target=zen5 --chimera-tile --canonicalize --split-input-file | FileCheck %s
+
+// Tiles that a causal mask rules out for all of their rows are not visited: the
+// loop over the columns ends with the last row of the tile. Indices are never
+// negative, so that unsigned comparisons say the same as signed ones.
+
+// CHECK: #[[$LAST:.*]] = affine_map<()[s0, s1] -> (290, s0 + s1)>
+// CHECK-LABEL: func @causal
+// CHECK:         scf.for %[[ROW:[^ ]*]] =
+// CHECK:           %[[ROWS:.*]] = affine.min
+// CHECK:           %[[END:.*]] = affine.min #[[$LAST]]()[%[[ROW]], %[[ROWS]]]
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %[[END]] step
+#q = affine_map<(b, m, l, k) -> (b, m, k)>
+#k = affine_map<(b, m, l, k) -> (b, l, k)>
+#s = affine_map<(b, m, l, k) -> (b, m, l)>
+#id = affine_map<(b, m, l) -> (b, m, l)>
+#rows = affine_map<(b, m, l) -> (b, m)>
+#matrix = affine_map<(m, l) -> (m, l)>
+#row = affine_map<(m, l) -> (m)>
+#expand = affine_map<(g, r, l, k) -> (g, l, k)>
+#all = affine_map<(g, r, l, k) -> (g, r, l, k)>
+func.func @causal(%q: tensor<2x290x16xf32>, %k: tensor<2x290x16xf32>, %v: tensor<2x290x32xf32>) -> tensor<2x290x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %s_init = tensor.empty() : tensor<2x290x290xf32>
+  %s_zero = linalg.fill ins(%zero : f32) outs(%s_init : tensor<2x290x290xf32>) -> tensor<2x290x290xf32>
+  %s = linalg.generic {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<2x290x16xf32>, tensor<2x290x16xf32>) outs(%s_zero : tensor<2x290x290xf32>) {
+  ^bb0(%x: f32, %y: f32, %a: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %a, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x290x290xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s : tensor<2x290x290xf32>) outs(%s_init : tensor<2x290x290xf32>) {
+  ^bb0(%x: f32, %a: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %keep = arith.cmpi uge, %i, %j : index
+    %y = arith.select %keep, %x, %low : f32
+    linalg.yield %y : f32
+  } -> tensor<2x290x290xf32>
+  %p = linalg.softmax dimension(2) ins(%t : tensor<2x290x290xf32>) outs(%s_init : tensor<2x290x290xf32>) -> tensor<2x290x290xf32>
+  %o_init = tensor.empty() : tensor<2x290x32xf32>
+  %o_zero = linalg.fill ins(%zero : f32) outs(%o_init : tensor<2x290x32xf32>) -> tensor<2x290x32xf32>
+  %o = linalg.batch_matmul ins(%p, %v : tensor<2x290x290xf32>, tensor<2x290x32xf32>) outs(%o_zero : tensor<2x290x32xf32>) -> tensor<2x290x32xf32>
+  return %o : tensor<2x290x32xf32>
+}
+
+// -----
+
+// A difference wraps round, so an unsigned comparison of it is no band: with
+// columns after the row it is large, not negative.
+
+// CHECK-LABEL: func @wraps
+// CHECK:         scf.for %[[L:[^ ]*]] = %{{.*}} to %[[C290:[^ ]*]] step
+// CHECK-NOT:     affine_map<()[s0, s1] -> (290, s0 + s1)>
+#q = affine_map<(b, m, l, k) -> (b, m, k)>
+#k = affine_map<(b, m, l, k) -> (b, l, k)>
+#s = affine_map<(b, m, l, k) -> (b, m, l)>
+#id = affine_map<(b, m, l) -> (b, m, l)>
+#rows = affine_map<(b, m, l) -> (b, m)>
+#matrix = affine_map<(m, l) -> (m, l)>
+#row = affine_map<(m, l) -> (m)>
+#expand = affine_map<(g, r, l, k) -> (g, l, k)>
+#all = affine_map<(g, r, l, k) -> (g, r, l, k)>
+func.func @wraps(%q: tensor<2x290x16xf32>, %k: tensor<2x290x16xf32>, %v: tensor<2x290x32xf32>) -> tensor<2x290x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %s_init = tensor.empty() : tensor<2x290x290xf32>
+  %s_zero = linalg.fill ins(%zero : f32) outs(%s_init : tensor<2x290x290xf32>) -> tensor<2x290x290xf32>
+  %s = linalg.generic {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<2x290x16xf32>, tensor<2x290x16xf32>) outs(%s_zero : tensor<2x290x290xf32>) {
+  ^bb0(%x: f32, %y: f32, %a: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %a, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x290x290xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s : tensor<2x290x290xf32>) outs(%s_init : tensor<2x290x290xf32>) {
+  ^bb0(%x: f32, %a: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %d = arith.subi %i, %j : index
+    %c290 = arith.constant 290 : index
+    %keep = arith.cmpi ult, %d, %c290 : index
+    %y = arith.select %keep, %x, %low : f32
+    linalg.yield %y : f32
+  } -> tensor<2x290x290xf32>
+  %p = linalg.softmax dimension(2) ins(%t : tensor<2x290x290xf32>) outs(%s_init : tensor<2x290x290xf32>) -> tensor<2x290x290xf32>
+  %o_init = tensor.empty() : tensor<2x290x32xf32>
+  %o_zero = linalg.fill ins(%zero : f32) outs(%o_init : tensor<2x290x32xf32>) -> tensor<2x290x32xf32>
+  %o = linalg.batch_matmul ins(%p, %v : tensor<2x290x290xf32>, tensor<2x290x32xf32>) outs(%o_zero : tensor<2x290x32xf32>) -> tensor<2x290x32xf32>
+  return %o : tensor<2x290x32xf32>
+}
