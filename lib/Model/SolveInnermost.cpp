@@ -122,31 +122,46 @@ ArrayRef<LoopOrder> Solver::ordersOf(const Schedule &schedule, unsigned level,
   return entry->second;
 }
 
+/// Sorts the orders by the loops they consist of.
 void Solver::addOrders(Innermost &level, ArrayRef<LoopId> loops) {
+  append_range(level.numbering, loops);
+  level.orders.resize(size_t(1) << loops.size());
+  level.unshaped.resize(level.orders.size());
+  for (const LoopOrder &order : ordersOf(level.schedule, innermost(), loops)) {
+    LoopSet places = 0;
+    for (const TiledLoop &entry : order)
+      places |= bitOf(find(loops, entry.loop) - loops.begin());
+    level.unshaped[places].push_back(&order);
+  }
+}
+
+/// The orders of the loops at `places`. What they move is worked out when the
+/// first block asks: most sets of loops are those of no block worth trying.
+ArrayRef<Solver::InnerOrder> Solver::innerOrders(Innermost &level,
+                                                 LoopSet places) {
   bool startsHere =
       all_of(ArrayRef(level.schedule.levels).drop_back(),
              [](const auto &outer) { return outer.order.empty(); });
-  level.orders.resize(size_t(1) << loops.size());
-  for (const LoopOrder &order : ordersOf(level.schedule, innermost(), loops)) {
+  for (const LoopOrder *order : level.unshaped[places]) {
     Schedule next = level.schedule;
-    append_range(next.levels[innermost()].order, order);
+    append_range(next.levels[innermost()].order, *order);
     markParallel(next);
-    InnerOrder inner{order,
+    InnerOrder inner{*order,
                      OrderShape(structure, next, innermost(),
                                 transferInto(machine.levels.back(), threads),
-                                /*numbering=*/loops, level.windows)};
+                                /*numbering=*/level.numbering, level.windows)};
     bool isParallelSoFar = startsHere;
-    LoopSet places = 0;
-    for (const TiledLoop &entry : order) {
-      LoopSet place = bitOf(find(loops, entry.loop) - loops.begin());
-      places |= place;
+    for (const TiledLoop &entry : *order) {
       isParallelSoFar &= isParallel(entry.loop);
       if (isParallelSoFar)
-        inner.parallel |= place;
+        inner.parallel |=
+            bitOf(find(level.numbering, entry.loop) - level.numbering.begin());
     }
     inner.capacityBytes = pricer.capacityAt(next, innermost());
     level.orders[places].push_back(std::move(inner));
   }
+  level.unshaped[places].clear();
+  return level.orders[places];
 }
 
 std::vector<Block> Solver::enumerateBlocks(const Innermost &level) const {
@@ -220,8 +235,10 @@ void Solver::setBlock(Innermost &level, const Block &block) {
 
 /// Tries all orders of the loops that a block cuts.
 void Solver::tryBlock(Innermost &level, const Block &block) {
+  // Orders may bring windows, whose values the block then sets.
+  ArrayRef<InnerOrder> orders = innerOrders(level, block.cut);
   setBlock(level, block);
-  for (const InnerOrder &order : level.orders[block.cut])
+  for (const InnerOrder &order : orders)
     tryOrder(level, {&block, &order});
 }
 

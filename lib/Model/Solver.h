@@ -100,8 +100,12 @@ private:
     llvm::SmallVector<Pricer::Arrival, 2> arrivals;
     /// The parts of all loops before this level cuts them.
     llvm::SmallVector<PartList, 6> parts;
-    /// By the places of the loops they consist of.
+    /// The loops by their places.
+    llvm::SmallVector<LoopId, 6> numbering;
+    /// By the places of the loops they consist of: orders, and those of which
+    /// nothing is known yet.
     std::vector<std::vector<InnerOrder>> orders;
+    std::vector<std::vector<const LoopOrder *>> unshaped;
     std::vector<Candidate> candidates;
     /// What the loops' tiles make of the block at hand.
     SubsetProducts tiles, trips;
@@ -115,6 +119,7 @@ private:
   LoopTiles makeLoopTiles(const Schedule &schedule, LoopId loop, int64_t size,
                           llvm::ArrayRef<Parts> parts) const;
   void addOrders(Innermost &level, llvm::ArrayRef<LoopId> loops);
+  llvm::ArrayRef<InnerOrder> innerOrders(Innermost &level, LoopSet places);
   std::vector<Block> enumerateBlocks(const Innermost &level) const;
   double limit() const {
     return best ? best->seconds : std::numeric_limits<double>::infinity();
