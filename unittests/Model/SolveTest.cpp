@@ -136,8 +136,8 @@ TEST(Solve, PacksOperandsWhoseLinesCollide) {
 }
 
 TEST(Solve, StagesMatricesThatComeInShortRuns) {
-  // Nine megabytes in rows of 12 KB, of which a tile has 128 bytes or so, from a
-  // memory that is slow.
+  // Nine megabytes in rows of 12 KB, of which a tile has 128 bytes or so, from
+  // a memory that is slow.
   Machine machine = makeZen5();
   machine.levels[0].bytesPerSecondPerCore = 1e10;
   machine.levels[0].bytesPerSecond = 2e10;
