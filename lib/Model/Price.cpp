@@ -20,7 +20,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
-#include <numeric>
 
 using namespace llvm;
 using namespace chimera::model;
@@ -590,7 +589,7 @@ void Pricer::choosePacking(Schedule &schedule) const {
   schedule.packed.clear();
   schedule.staged.clear();
   SmallVector<Arrival, 2> arrivals;
-  if (stages) {
+  if (mayStage) {
     works = workOf(schedule);
     arrivals = arrivalsAt(schedule, works);
   }
@@ -667,7 +666,8 @@ SmallVector<Pricer::Arrival, 2> Pricer::arrivalsAt(const Schedule &schedule,
 
 const Pricer::OuterTraffic &
 Pricer::outerTrafficOf(const Schedule &schedule) const {
-  SmallVector<int64_t, 32> key(schedule.homes.begin(), schedule.homes.end());
+  SmallVector<int64_t, 32> key = {schedule.numParallel};
+  append_range(key, schedule.homes);
   for (const LevelSchedule &level : ArrayRef(schedule.levels).drop_back()) {
     key.push_back(-1);
     for (const TiledLoop &entry : level.order)
@@ -713,7 +713,7 @@ Pricer::unavoidablePacking(function_ref<int64_t(TensorId)> bytesOf) const {
   return seconds;
 }
 
-bool Pricer::stagesOperands() const {
+bool Pricer::findStageable() const {
   return any_of(problem.operators, [&](const Operator &op) {
     const Access *operand = vectorOperand(op);
     return operand && canStage(op, *operand);
@@ -803,9 +803,9 @@ Plan Pricer::price(const Schedule &schedule) const {
   for (int64_t count : countMultiplyAdds(problem, schedule))
     plan.multiplyAdds += count;
 
-  Stages sum;
+  Stages stages;
   unsigned innermost = machine.levels.size() - 1;
-  if (stages)
+  if (mayStage)
     for (const Arrival &arrival : arrivalsAt(schedule, works)) {
       bool isStaged = is_contained(schedule.staged, arrival.operand->tensor);
       plan.computeSeconds +=
@@ -838,10 +838,10 @@ Plan Pricer::price(const Schedule &schedule) const {
             moved;
     }
     cost.seconds = bytes / bandwidth(tasks, index);
-    sum.add(cost.seconds);
+    stages.add(cost.seconds);
     plan.levels.push_back(cost);
   }
-  plan.seconds = sum.with(plan.computeSeconds) + machine.launchSeconds;
+  plan.seconds = stages.with(plan.computeSeconds) + machine.launchSeconds;
   return plan;
 }
 

@@ -171,8 +171,8 @@ public:
   };
   /// Those of `schedule`, whose innermost level need not be decided.
   llvm::SmallVector<Arrival, 2> arrivalsAt(const Schedule &schedule) const {
-    return stages ? arrivalsAt(schedule, workOf(schedule))
-                  : llvm::SmallVector<Arrival, 2>();
+    return mayStage ? arrivalsAt(schedule, workOf(schedule))
+                    : llvm::SmallVector<Arrival, 2>();
   }
   /// Seconds that nothing hides: of short runs, where the innermost tiles are
   /// `tiles`, and of staging.
@@ -247,7 +247,7 @@ private:
   /// True if `operand` may be copied where it enters the level outside the
   /// innermost; see Schedule::staged.
   bool canStage(const Operator &op, const Access &operand) const;
-  bool stagesOperands() const;
+  bool findStageable() const;
   /// What the loops of the levels outside the innermost leave of each loop.
   llvm::SmallVector<int64_t, 6> outerTiles(const Schedule &schedule,
                                            unsigned op) const;
@@ -267,7 +267,7 @@ private:
   int64_t threads;
   llvm::SmallVector<RegisterTile, 8> registerTiles;
   /// True if some operand may be staged.
-  bool stages = stagesOperands();
+  bool mayStage = findStageable();
 
   /// What moves from memory and into the level outside the innermost. The
   /// innermost level does not matter to either, so that many candidates in a
