@@ -14,6 +14,7 @@
 
 #include "ChainGroup.h"
 
+#include "GeneralOps.h"
 #include "NormalizeChain.h"
 #include "Softmax.h"
 
@@ -95,17 +96,6 @@ MissedReason chimera::getObstacle(linalg::LinalgOp op) {
   if (!llvm::all_of(op->getOperandTypes(), isStaticAndNotEmpty))
     return MissedReason::Shape;
   return isSupportedContraction(op) ? MissedReason::None : MissedReason::Form;
-}
-
-/// True if the body computes scalars from scalars, without effects.
-static bool hasScalarBody(linalg::LinalgOp op) {
-  for (Operation &nested : *op.getBlock())
-    if (nested.getNumRegions() > 0 || !isMemoryEffectFree(&nested))
-      return false;
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  return llvm::none_of(
-      captured, [](Value value) { return isa<ShapedType>(value.getType()); });
 }
 
 /// True if `op` may lie between two contractions of a chain that have a softmax

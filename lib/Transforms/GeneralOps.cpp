@@ -148,8 +148,7 @@ bool chimera::isComputeIntensive(linalg::LinalgOp op) {
 // What lies between operators
 //===----------------------------------------------------------------------===//
 
-/// True if the body computes scalars from scalars, without effects.
-static bool hasScalarBody(linalg::LinalgOp op) {
+bool chimera::hasScalarBody(linalg::LinalgOp op) {
   for (Operation &nested : *op.getBlock())
     if (nested.getNumRegions() > 0 || !isMemoryEffectFree(&nested))
       return false;

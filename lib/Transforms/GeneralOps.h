@@ -38,6 +38,9 @@ std::optional<AffineIndex> linearize(mlir::AffineExpr expr,
 /// factors may be converted to a wider type first.
 bool isComputeIntensive(mlir::linalg::LinalgOp op);
 
+/// True if the body computes scalars from scalars, without effects.
+bool hasScalarBody(mlir::linalg::LinalgOp op);
+
 /// True if `op` multiplies and adds in the way of a contraction or convolution,
 /// whatever its types and shapes.
 bool multipliesTensors(mlir::linalg::LinalgOp op);

@@ -109,6 +109,8 @@ private:
   bool isMaskTest(ExprId id, StringRef combiner);
   std::optional<ExprId> moveRow(ExprId id);
   std::optional<ExprId> replaceParts(ExprId id);
+  std::optional<ExprId>
+  rebuild(ExprId id, llvm::function_ref<std::optional<ExprId>(ExprId)> change);
   std::optional<ExprId> moveBehind(ExprId id);
   std::optional<ExprId> moveTail(ExprId id, ExprId moved);
   std::optional<int> getDegree(ExprId id);
@@ -172,13 +174,20 @@ std::optional<ExprId> TailMover::moveRow(ExprId id) {
 
 /// The same operation on operands that were moved.
 std::optional<ExprId> TailMover::replaceParts(ExprId id) {
+  return rebuild(id, [&](ExprId operand) { return moveBehind(operand); });
+}
+
+/// The same operation on what `change` makes of its operands.
+std::optional<ExprId>
+TailMover::rebuild(ExprId id,
+                   llvm::function_ref<std::optional<ExprId>(ExprId)> change) {
   Expr expr = pool[id];
   SmallVector<ExprId> operands;
   for (ExprId operand : expr.operands) {
-    std::optional<ExprId> moved = moveBehind(operand);
-    if (!moved)
+    std::optional<ExprId> changed = change(operand);
+    if (!changed)
       return std::nullopt;
-    operands.push_back(*moved);
+    operands.push_back(*changed);
   }
   return pool.operation(expr.name, expr.type, operands,
                         cast<DictionaryAttr>(expr.attribute));
@@ -219,15 +228,7 @@ std::optional<ExprId> TailMover::moveTail(ExprId id, ExprId moved) {
     return moveRow(id);
   if (expr.kind != Expr::Kind::Operation)
     return id;
-  SmallVector<ExprId> operands;
-  for (ExprId operand : expr.operands) {
-    std::optional<ExprId> part = moveTail(operand, moved);
-    if (!part)
-      return std::nullopt;
-    operands.push_back(*part);
-  }
-  return pool.operation(expr.name, expr.type, operands,
-                        cast<DictionaryAttr>(expr.attribute));
+  return rebuild(id, [&](ExprId operand) { return moveTail(operand, moved); });
 }
 
 /// The degree of `id` in the product and the sum together. Nothing if it has
@@ -284,11 +285,7 @@ ExprId TailMover::guardRows(ExprId id) {
                     pool.isZero(expr.operands[1]);
   if (expr.kind != Expr::Kind::Operation || isZeroTest)
     return id;
-  SmallVector<ExprId> operands;
-  for (ExprId operand : expr.operands)
-    operands.push_back(guardRows(operand));
-  return pool.operation(expr.name, expr.type, operands,
-                        cast<DictionaryAttr>(expr.attribute));
+  return *rebuild(id, [&](ExprId operand) { return guardRows(operand); });
 }
 
 /// `id` with product and sum zero in rows that are far below zero everywhere. A
@@ -308,11 +305,7 @@ ExprId TailMover::emptyRows(ExprId id) {
   Expr expr = pool[id];
   if (expr.kind != Expr::Kind::Operation)
     return id;
-  SmallVector<ExprId> operands;
-  for (ExprId operand : expr.operands)
-    operands.push_back(emptyRows(operand));
-  return pool.operation(expr.name, expr.type, operands,
-                        cast<DictionaryAttr>(expr.attribute));
+  return *rebuild(id, [&](ExprId operand) { return emptyRows(operand); });
 }
 
 std::optional<ExprId> TailMover::move(ExprId factor, ExprId tail) {
