@@ -97,9 +97,10 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(
         getBufferScope(builder.getInsertionBlock()->getParentOp()));
-    // Several states have one shape: as empty tensors they would become one.
+    // As empty tensors, states would become one, as several have one shape, and
+    // padded buffers the slice that is used of them.
     auto type = RankedTensorType::get(shape, builder.getF32Type());
-    if (isState)
+    if (isState || isPadded)
       buffer = bufferization::AllocTensorOp::create(builder, loc(), type,
                                                     ValueRange());
     else

@@ -1,4 +1,5 @@
 // RUN: chimera-opt %s --chimera-tile --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: chimera-opt %s --chimera-lowering-pipeline --mlir-print-ir-after=one-shot-bufferize --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=BUFFERS
 
 // The shared path is m, then l; m is parallel and does not divide. Sizes at the
 // edge are computed, and the blocks list which ones occur. The intermediate has
@@ -121,12 +122,15 @@ func.func @unscheduled(%a: tensor<4x6xf32>, %b: tensor<6x8xf32>) -> tensor<4x8xf
 // Staged inputs are copied where no loop outside the innermost level changes
 // them any more. B, whose columns are the vectors, goes row by row into panels
 // as wide as the innermost tile; A keeps its shape, in rows that do not all
-// begin in the same sets of a cache.
+// begin in the same sets of a cache: no pass on the way may cut them.
+
+// BUFFERS-LABEL: func.func @staged
+// BUFFERS:         memref.alloc() {{.*}} : memref<20x80xf32>
 
 // CHECK-LABEL: func @staged
 // CHECK-SAME: (%[[A:.*]]: tensor<20x64xf32>, %[[B:.*]]: tensor<64x40xf32>)
 // CHECK-DAG:     %[[PANELS:.*]] = tensor.empty() : tensor<2x64x16xf32>
-// CHECK-DAG:     %[[ROWS:.*]] = tensor.empty() : tensor<20x80xf32>
+// CHECK-DAG:     %[[ROWS:.*]] = bufferization.alloc_tensor() : tensor<20x80xf32>
 // CHECK:         %[[CUT:.*]] = tensor.extract_slice %[[ROWS]][0, 0] [20, 64] [1, 1]
 // CHECK:         %[[STAGED_A:.*]] = chimera.block "gemm0" ins(%[[A]] : {{.*}}) outs(%[[CUT]]
 // CHECK:           linalg.copy
