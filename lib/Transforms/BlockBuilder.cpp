@@ -8,6 +8,8 @@
 
 #include "BlockBuilder.h"
 
+#include "RowPadding.h"
+
 #include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/ScheduleConversion.h"
 
@@ -66,17 +68,6 @@ ArrayAttr BlockBuilder::extentsOf(ArrayRef<model::LoopId> loops,
   return builder.getArrayAttr(extents);
 }
 
-/// The elements that a row of a buffer takes: no power of two of cache lines,
-/// or neighbouring rows would lie in a few sets of the cache and drive each
-/// other out.
-static int64_t padRow(int64_t elements, Type elementType) {
-  constexpr int64_t lineBytes = 64, fewSets = 4;
-  int64_t bytes = elements * elementType.getIntOrFloatBitWidth() / 8;
-  if (bytes % (fewSets * lineBytes) != 0)
-    return elements;
-  return elements + lineBytes * 8 / elementType.getIntOrFloatBitWidth();
-}
-
 Value BlockBuilder::buildBuffer(model::TensorId tensor,
                                 const TreePosition &position) {
   SmallVector<int64_t> shape;
@@ -88,7 +79,8 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
   bool isState = problem.tensors[tensor].role == model::Role::State;
   bool isPadded = false;
   if (shape.size() > 1 && !isState) {
-    int64_t row = padRow(shape.back(), builder.getF32Type());
+    constexpr int64_t fewSetsLines = 4;
+    int64_t row = padRow(shape.back(), builder.getF32Type(), fewSetsLines);
     isPadded = row != shape.back();
     shape.back() = row;
   }

@@ -1,0 +1,34 @@
+//===- RowPadding.h - Rows that do not meet in few sets ---------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A register tile reads one line from each of several neighbouring rows. If
+// rows lie a power of two of lines apart, these lines share a few sets of the
+// cache and drive each other out; a line more per row spreads them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_TRANSFORMS_ROWPADDING_H
+#define CHIMERA_LIB_TRANSFORMS_ROWPADDING_H
+
+#include "mlir/IR/Types.h"
+
+namespace chimera {
+
+constexpr int64_t cacheLineBytes = 64;
+
+/// The elements that a row takes in memory: a cache line more if it fills a
+/// multiple of `linesApart` lines. An element has to divide a line.
+inline int64_t padRow(int64_t elements, mlir::Type elementType,
+                      int64_t linesApart) {
+  int64_t line = cacheLineBytes * 8 / elementType.getIntOrFloatBitWidth();
+  return elements % (linesApart * line) == 0 ? elements + line : elements;
+}
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_TRANSFORMS_ROWPADDING_H
