@@ -90,7 +90,8 @@ static bool belongsOnStack(Value buffer) {
 }
 
 /// Tensors to memrefs, on-chip buffers on the stack of the thread that uses
-/// them, results through pointers if asked for.
+/// them, the others with rows in different sets of the cache, results through
+/// pointers if asked for.
 static void addBufferization(OpPassManager &pm, bool outParams) {
   if (outParams)
     pm.addNestedPass<func::FuncOp>(createSeparateResultsPass());
@@ -116,6 +117,7 @@ static void addBufferization(OpPassManager &pm, bool outParams) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createPadBuffersPass());
 }
 
 /// scf, memref, vector, omp and the rest to the LLVM dialect.

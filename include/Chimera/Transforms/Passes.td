@@ -257,4 +257,34 @@ def SeparateResultsPass : Pass<"chimera-separate-results"> {
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
 
+def PadBuffersPass : Pass<"chimera-pad-buffers"> {
+  let summary = "Keep rows of buffers from meeting in few sets of the cache";
+  let description = [{
+    Gives each row of a `memref.alloc` of static shape a cache line more if rows
+    are a multiple of 1024 bytes long: the rows that a micro kernel works on
+    together would lie in few sets of the first-level cache and drive each other
+    out. What has read and written the buffer does so through a `memref.subview`.
+
+    A buffer stays as it is if anything but micro kernels, operations of linalg,
+    loads and stores of elements and copies that are not of one block of bytes
+    reads or writes it or a `memref.subview` of it: it may be returned, passed on,
+    reshaped or carried by a loop.
+
+    Example: see `test/Transforms/pad-buffers.mlir`. The buffer
+
+    ```mlir
+    %0 = memref.alloc() {alignment = 64 : i64} : memref<197x3072xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %0 = memref.alloc() {alignment = 64 : i64} : memref<197x3088xf32>
+    %1 = memref.subview %0[0, 0] [197, 3072] [1, 1]
+        : memref<197x3088xf32> to memref<197x3072xf32, strided<[3088, 1]>>
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 #endif // CHIMERA_TRANSFORMS_PASSES
