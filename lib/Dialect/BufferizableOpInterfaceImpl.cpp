@@ -61,11 +61,41 @@ struct MicroKernelOpInterface
     return success();
   }
 };
+
+/// A hint neither reads nor writes: it never asks for a copy.
+struct PrefetchOpInterface
+    : public BufferizableOpInterface::ExternalModel<PrefetchOpInterface,
+                                                    PrefetchOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return false;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto prefetch = cast<PrefetchOp>(op);
+    FailureOr<Value> buffer =
+        getBuffer(rewriter, prefetch.getSource(), options, state);
+    if (failed(buffer))
+      return failure();
+    rewriter.replaceOpWithNewOp<PrefetchOp>(op, *buffer, prefetch.getBounds());
+    return success();
+  }
+};
 } // namespace
 
 void chimera::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
     MicroKernelOp::attachInterface<MicroKernelOpInterface>(*context);
+    PrefetchOp::attachInterface<PrefetchOpInterface>(*context);
   });
 }

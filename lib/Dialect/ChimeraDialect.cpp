@@ -27,7 +27,7 @@ void ChimeraDialect::initialize() {
 #define GET_OP_LIST
 #include "Chimera/IR/ChimeraOps.cpp.inc"
       >();
-  declarePromisedInterface<bufferization::BufferizableOpInterface,
-                           MicroKernelOp>();
+  declarePromisedInterfaces<bufferization::BufferizableOpInterface,
+                            MicroKernelOp, PrefetchOp>();
   declarePromisedInterface<MicroKernelAttrInterface, OuterProductAttr>();
 }

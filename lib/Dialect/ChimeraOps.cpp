@@ -304,6 +304,30 @@ void MicroKernelOp::getEffects(
   }
 }
 
+namespace {
+/// What a hint changes: nothing that a program could read.
+struct PrefetchQueue : SideEffects::Resource::Base<PrefetchQueue> {
+  StringRef getName() final { return "prefetch queue"; }
+};
+} // namespace
+
+void PrefetchOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  effects.emplace_back(MemoryEffects::Write::get(), PrefetchQueue::get());
+}
+
+LogicalResult PrefetchOp::verify() {
+  auto type = cast<ShapedType>(getSource().getType());
+  if (static_cast<int64_t>(getBounds().size()) != type.getRank())
+    return emitOpError("has ") << getBounds().size() << " bounds for "
+                               << type.getRank() << " dimensions";
+  for (auto [bound, size] : llvm::zip_equal(getBounds(), type.getShape()))
+    if (bound < 1 || (!ShapedType::isDynamic(size) && size > bound))
+      return emitOpError("has bound ") << bound << ", which its source exceeds";
+  return success();
+}
+
 LogicalResult IndexOp::verify() {
   auto kernel = cast<MicroKernelOp>((*this)->getParentOp());
   if (getDim() >= kernel.getNumDims())

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NormalizeChain.h"
+#include "Prefetch.h"
 
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/BufferScope.h"
@@ -147,6 +148,7 @@ private:
   MicroKernelOp createKernel();
   void packOperands(MicroKernelOp kernel);
   void pack(MicroKernelOp kernel, unsigned input, unsigned contiguousDim);
+  void fetchAhead(MicroKernelOp kernel, MicroKernelOp copy);
   void hoistSlices(Value value);
 
   OpBuilder builder;
@@ -271,12 +273,43 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   body.addArguments({elementType, elementType}, {loc, loc});
   builder.setInsertionPointToStart(&body);
   YieldOp::create(builder, loc, body.getArgument(0));
+  fetchAhead(kernel, copy);
 
   kernel.getInputsMutable()[input].set(copy.getResult(0));
   SmallVector<AffineMap> kernelMaps = kernel.getMaps();
   kernelMaps[input] =
       AffineMap::get(kernel.getNumDims(), 0, packedDims, builder.getContext());
   kernel.setIndexingMapsAttr(builder.getAffineMapArrayAttr(kernelMaps));
+}
+
+/// Lets `kernel` ask for its share of what the next iteration copies.
+void BlockMapper::fetchAhead(MicroKernelOp kernel, MicroKernelOp copy) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(copy);
+  SmallVector<int64_t> bounds;
+  Value source = copy.getInputs()[0];
+  for (AffineExpr result : copy.getMaps()[0].getResults()) {
+    unsigned dim = cast<AffineDimExpr>(result).getPosition();
+    bounds.push_back(*llvm::max_element(copy.getExtentsOf(dim)));
+  }
+  Ahead ahead = findAhead(builder, source, bounds);
+  if (!ahead)
+    return;
+  SmallVector<scf::ForOp> loops;
+  for (Operation *around = kernel->getParentOp(); around != copy->getParentOp();
+       around = around->getParentOp())
+    loops.push_back(cast<scf::ForOp>(around));
+  builder.setInsertionPoint(kernel);
+  for (scf::ForOp loop : llvm::reverse(loops)) {
+    std::optional<APInt> trips = loop.getStaticTripCount();
+    std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+    std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound());
+    if (!trips || !step || lower != 0)
+      return;
+    ahead = shareAhead(builder, ahead, loop.getInductionVar(), *step,
+                       trips->getSExtValue());
+  }
+  PrefetchOp::create(builder, kernel.getLoc(), ahead.tile, ahead.bounds);
 }
 
 void BlockMapper::packOperands(MicroKernelOp kernel) {

@@ -128,6 +128,13 @@ func.func @index(%offset: index, %s: memref<8x48xf32>) {
 
 // -----
 
+func.func @prefetch(%next: memref<?x32xf32, strided<[768, 1], offset: ?>>) {
+  chimera.prefetch %next within [64, 32] : memref<?x32xf32, strided<[768, 1], offset: ?>>
+  return
+}
+
+// -----
+
 func.func @yield(%c: tensor<8x8xf32>) {
   %r = chimera.chain ins(%c : tensor<8x8xf32>) {
   ^bb0(%c0: tensor<8x8xf32>):

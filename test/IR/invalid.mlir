@@ -581,3 +581,19 @@ func.func @implementation(%c: memref<8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @prefetch_rank(%a: memref<8x16xf32>) {
+  // expected-error @below {{'chimera.prefetch' op has 1 bounds for 2 dimensions}}
+  chimera.prefetch %a within [8] : memref<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @prefetch_bound(%a: memref<8x?xf32>) {
+  // expected-error @below {{'chimera.prefetch' op has bound 4, which its source exceeds}}
+  chimera.prefetch %a within [4, 16] : memref<8x?xf32>
+  return
+}

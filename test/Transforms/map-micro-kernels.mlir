@@ -2,17 +2,26 @@
 
 // The second operand runs along vectors. Its rows are contiguous, but the block
 // asks for a copy: it is made where the slice changes, outside the loop over m,
-// in a buffer created once.
+// in a buffer created once. Each of the three kernels asks for two of the six
+// rows of the slice that the next iteration copies.
 
+// CHECK-DAG:   #[[$SHARE:.*]] = affine_map<()[s0] -> (5, (s0 floordiv 8) * 2)>
 // CHECK-LABEL: func @packed
 // CHECK-SAME:    %[[B:.*]]: tensor<6x32xf32>
 // CHECK:         %[[BUFFER:.*]] = tensor.empty() : tensor<6x16xf32>
 // CHECK:         scf.for %[[L:[a-z0-9]+]] =
 // CHECK:           %[[SLICE:.*]] = tensor.extract_slice %[[B]][0, %[[L]]] [6, 16] [1, 1]
+// CHECK:           %[[SUM:.*]] = arith.addi %[[L]], %{{.*}} : index
+// CHECK:           %[[LEFT:.*]] = arith.cmpi slt, %[[SUM]]
+// CHECK:           %[[NEXT:.*]] = arith.select %[[LEFT]], %[[SUM]], %[[L]]
+// CHECK:           %[[AHEAD:.*]] = tensor.extract_slice %[[B]][0, %[[NEXT]]] [6, 16] [1, 1]
 // CHECK:           %[[COPY:.*]] = chimera.micro_kernel pack ins(%[[SLICE]] : tensor<6x16xf32>) outs(%[[BUFFER]] : tensor<6x16xf32>)
 // CHECK-SAME:        maps [#[[ID:.*]], #[[ID]]] iterators ["parallel", "parallel"] extents {{\[}}[6], [16]]
-// CHECK:           scf.for
-// CHECK:             chimera.micro_kernel contraction overwrite
+// CHECK:           scf.for %[[M:[a-z0-9]+]] =
+// CHECK:             %[[FIRST:.*]] = affine.min #[[$SHARE]]()[%[[M]]]
+// CHECK:             %[[PART:.*]] = tensor.extract_slice %[[AHEAD]][%[[FIRST]], 0] [%{{.*}}, 16] [1, 1]
+// CHECK:             chimera.prefetch %[[PART]] within [2, 16]
+// CHECK-NEXT:        chimera.micro_kernel contraction overwrite
 // CHECK-SAME:          ins(%{{.*}}, %[[COPY]] : tensor<8x6xf32>, tensor<6x16xf32>)
 // CHECK-SAME:          extents {{\[}}[8], [16], [6]]
 // CHECK-SAME:          implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>>

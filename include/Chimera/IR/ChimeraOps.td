@@ -236,6 +236,35 @@ def Chimera_IndexOp : Chimera_Op<"index", [Pure, ParentOneOf<["MicroKernelOp"]>]
 }
 
 //===----------------------------------------------------------------------===//
+// PrefetchOp
+//===----------------------------------------------------------------------===//
+
+def Chimera_PrefetchOp : Chimera_Op<"prefetch", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "says what is read soon, so that it can be on its way";
+  let description = [{
+    A hint without a meaning of its own: `source`, part of a matrix that lies far
+    from the core, is read in the next iteration of a loop around. The code of
+    the micro kernel that follows in the same block may fetch it while it
+    computes; otherwise nothing happens. `bounds` are the largest extents that
+    `source` has at run time, one per dimension.
+
+    Introduced by `chimera-map-micro-kernels` for operands that are packed; works
+    on tensors and on memrefs; none remains after the conversion of a back end.
+
+    Example:
+
+    ```mlir
+    chimera.prefetch %next within [64, 32] : memref<?x32xf32, strided<[768, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[AnyRankedTensor, AnyMemRef]>:$source,
+                       DenseI64ArrayAttr:$bounds);
+  let assemblyFormat = "$source `within` $bounds attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // YieldOp
 //===----------------------------------------------------------------------===//
 

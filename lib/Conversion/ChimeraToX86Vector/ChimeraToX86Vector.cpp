@@ -147,15 +147,33 @@ LogicalResult Specializer::specialize(unsigned dim, Emit emit) {
 // The implementation
 //===----------------------------------------------------------------------===//
 
+/// The hints in front of `op` that are meant for it.
+static SmallVector<PrefetchOp> findPrefetches(MicroKernelOp op) {
+  SmallVector<PrefetchOp> prefetches;
+  if (op.getKind() != MicroKernelKind::Contraction)
+    return prefetches;
+  for (Operation *before = op->getPrevNode(); before;
+       before = before->getPrevNode()) {
+    if (auto prefetch = dyn_cast<PrefetchOp>(before))
+      prefetches.push_back(prefetch);
+    auto kernel = dyn_cast<MicroKernelOp>(before);
+    if (before->getNumRegions() > 0 &&
+        !(kernel && kernel.getKind() != MicroKernelKind::Contraction))
+      break;
+  }
+  return prefetches;
+}
+
 /// Emits `op` for known extents.
 static LogicalResult emitFor(OpBuilder &builder, MicroKernelOp op,
                              int64_t lanes, const model::RegisterTile &tile,
-                             ArrayRef<int64_t> extents) {
+                             ArrayRef<int64_t> extents,
+                             ArrayRef<PrefetchOp> prefetches) {
   switch (op.getKind()) {
   case MicroKernelKind::Contraction:
     if (isInnerProduct(op))
       return emitInnerProduct(builder, op, lanes, extents);
-    return emitOuterProduct(builder, op, lanes, tile, extents);
+    return emitOuterProduct(builder, op, lanes, tile, extents, prefetches);
   case MicroKernelKind::Reduction:
     return emitReduction(builder, op, lanes, extents);
   case MicroKernelKind::Elementwise:
@@ -191,11 +209,12 @@ struct OuterProductModel
                                 registers.getDepth()};
     // Emitted in front of the kernel; taken away again if it does not work.
     Operation *before = op->getPrevNode();
+    SmallVector<PrefetchOp> prefetches = findPrefetches(op);
     rewriter.setInsertionPoint(op);
     LogicalResult emitted =
         Specializer(rewriter, op)
             .specialize(0, [&](OpBuilder &builder, ArrayRef<int64_t> extents) {
-              return emitFor(builder, op, lanes, tile, extents);
+              return emitFor(builder, op, lanes, tile, extents, prefetches);
             });
     if (succeeded(emitted)) {
       rewriter.eraseOp(op);
@@ -229,8 +248,6 @@ struct ConvertChimeraToX86VectorPass
   void runOnOperation() override {
     SmallVector<MicroKernelOp> kernels;
     getOperation()->walk([&](MicroKernelOp op) { kernels.push_back(op); });
-    if (kernels.empty())
-      return;
     IRRewriter rewriter(&getContext());
     for (MicroKernelOp op : kernels) {
       if (!isa<MemRefType>(op.getOutput().getType())) {
@@ -250,7 +267,9 @@ struct ConvertChimeraToX86VectorPass
       emitNaive(rewriter, op);
       rewriter.eraseOp(op);
     }
-    lowerVectorOperations();
+    getOperation()->walk([&](PrefetchOp op) { rewriter.eraseOp(op); });
+    if (!kernels.empty())
+      lowerVectorOperations();
   }
 
   /// Functions become polynomials, transposes of squares become shuffles.

@@ -117,13 +117,14 @@ private:
   mlir::Value getMemory(unsigned operand);
 };
 
-/// Emits `op`, a contraction, as outer products on `tile`. Fails, having
-/// emitted nothing, if an operand that the vector dimension indexes is not
-/// contiguous along it.
+/// Emits `op`, a contraction, as outer products on `tile`, which fetch what
+/// `prefetches` say while they compute. Fails, having emitted nothing, if an
+/// operand that the vector dimension indexes is not contiguous along it.
 llvm::LogicalResult emitOuterProduct(mlir::OpBuilder &builder, MicroKernelOp op,
                                      int64_t lanes,
                                      const model::RegisterTile &tile,
-                                     llvm::ArrayRef<int64_t> extents);
+                                     llvm::ArrayRef<int64_t> extents,
+                                     llvm::ArrayRef<PrefetchOp> prefetches);
 
 /// True if `op` is a contraction of a few rows with a matrix, both contiguous
 /// along the same reduced dimension, that is best computed along it.

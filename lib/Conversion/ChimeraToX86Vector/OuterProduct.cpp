@@ -28,6 +28,7 @@
 #include "Chimera/Model/Algorithms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -42,8 +43,10 @@ class OuterProductEmitter : public MicroKernelEmitter {
 public:
   OuterProductEmitter(OpBuilder &builder, MicroKernelOp op, int64_t lanes,
                       const model::RegisterTile &tile,
-                      ArrayRef<int64_t> extents)
-      : MicroKernelEmitter(builder, op, lanes, extents), tile(tile) {}
+                      ArrayRef<int64_t> extents,
+                      ArrayRef<PrefetchOp> prefetches)
+      : MicroKernelEmitter(builder, op, lanes, extents), tile(tile),
+        prefetches(prefetches) {}
 
   LogicalResult emit();
 
@@ -61,6 +64,7 @@ private:
   SmallVector<Value> emitSteps(Value first, int64_t steps,
                                SmallVector<Value> carried, int64_t rows,
                                int64_t vectors, int64_t columns);
+  void emitPrefetches(Value first, int64_t steps);
   /// Lanes of vector `index` of a panel `columns` elements wide.
   int64_t lanesOf(int64_t index, int64_t columns) const {
     return std::min(lanes, columns - index * lanes);
@@ -69,6 +73,7 @@ private:
   SmallVector<Value> pointOf(int64_t row, int64_t vector);
 
   const model::RegisterTile &tile;
+  ArrayRef<PrefetchOp> prefetches;
   std::optional<unsigned> rowDim;
   SmallVector<unsigned> reductionDims, outerDims;
   /// The current register tile's origin, and the current reduction step.
@@ -215,6 +220,7 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
   int64_t left = extent % unroll;
   carried = buildLoop(0, extent - left, unroll, carried,
                       [&](Value iv, ValueRange values) {
+                        emitPrefetches(iv, unroll);
                         return emitSteps(iv, unroll, SmallVector<Value>(values),
                                          rows, vectors, columns);
                       });
@@ -222,6 +228,61 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
     return carried;
   return emitSteps(constant(extent - left), left, carried, rows, vectors,
                    columns);
+}
+
+/// Asks for what is due in the iteration of `steps` steps from `first` on. Each
+/// register tile of a panel takes a part of the lines: some of the columns, of
+/// some of the rows where there are more tiles than columns. Within the tile,
+/// rows follow the reduction, so that an address is one addition. What is
+/// outside is harmless.
+void OuterProductEmitter::emitPrefetches(Value first, int64_t steps) {
+  using namespace arith;
+  constexpr int64_t lineBytes = 64;
+  auto divide = [&](Value value, int64_t divisor) -> Value {
+    return DivUIOp::create(builder, loc(), value, constant(divisor));
+  };
+  auto scale = [&](Value value, int64_t factor) -> Value {
+    return MulIOp::create(builder, loc(), value, constant(factor));
+  };
+  int64_t iterations =
+      llvm::divideCeilSigned(extents[reductionDims.back()], steps);
+  int64_t tiles = 1;
+  Value tileNumber = constant(0);
+  if (rowDim) {
+    tiles = llvm::divideCeilSigned(extents[*rowDim], tile.rows);
+    int64_t rowsOfTile = llvm::divideCeilSigned(extents[*rowDim], tiles);
+    tileNumber = divide(point[*rowDim], rowsOfTile);
+  }
+  for (PrefetchOp prefetch : prefetches) {
+    Value source = prefetch.getSource();
+    ArrayRef<int64_t> bounds = prefetch.getBounds();
+    if (!isa<MemRefType>(source.getType()) || bounds.size() < 2)
+      continue;
+    int64_t lineElements =
+        lineBytes * 8 / getElementTypeOrSelf(source).getIntOrFloatBitWidth();
+    int64_t lines = llvm::divideCeilSigned(bounds.back(), lineElements);
+    int64_t tilesOfColumn = std::max<int64_t>(1, tiles / lines);
+    int64_t columnsOfTile = llvm::divideCeilSigned(lines, tiles);
+    int64_t rows =
+        llvm::divideCeilSigned(bounds[bounds.size() - 2], tilesOfColumn);
+    int64_t rowsOfIteration = llvm::divideCeilSigned(rows, iterations);
+    Value column = scale(divide(tileNumber, tilesOfColumn), columnsOfTile);
+    Value row = AddIOp::create(builder, loc(),
+                               scale(RemUIOp::create(builder, loc(), tileNumber,
+                                                     constant(tilesOfColumn)),
+                                     rows),
+                               scale(divide(first, steps), rowsOfIteration));
+    for (int64_t i = 0; i < rowsOfIteration; ++i)
+      for (int64_t j = 0; j < columnsOfTile; ++j) {
+        SmallVector<Value> position(bounds.size(), constant(0));
+        position[bounds.size() - 2] = add(row, i);
+        position.back() = scale(add(column, j), lineElements);
+        // Into the second level: the first is for what is used now.
+        memref::PrefetchOp::create(builder, loc(), source, position,
+                                   /*isWrite=*/false, /*localityHint=*/2,
+                                   /*isDataCache=*/true);
+      }
+  }
 }
 
 SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
@@ -266,6 +327,8 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
 LogicalResult chimera::emitOuterProduct(OpBuilder &builder, MicroKernelOp op,
                                         int64_t lanes,
                                         const model::RegisterTile &tile,
-                                        ArrayRef<int64_t> extents) {
-  return OuterProductEmitter(builder, op, lanes, tile, extents).emit();
+                                        ArrayRef<int64_t> extents,
+                                        ArrayRef<PrefetchOp> prefetches) {
+  return OuterProductEmitter(builder, op, lanes, tile, extents, prefetches)
+      .emit();
 }

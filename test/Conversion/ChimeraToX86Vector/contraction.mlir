@@ -177,3 +177,36 @@ func.func @ahead(%a: memref<4x64xf32>, %b: memref<64x64xf32>, %c: memref<4x64xf3
   }
   return
 }
+
+// -----
+
+// Two register tiles of four rows share 8 rows of two lines: each asks for one
+// column of lines, two rows in every iteration of two steps. A hint without a
+// contraction after it has no effect.
+
+// CHECK-LABEL: func @prefetch
+// CHECK-SAME:    %[[NEXT:[^ ]*]]: memref<8x32xf32>
+// CHECK:         scf.for %[[ROW:[a-z0-9]+]] =
+// CHECK:           scf.for %[[K:[a-z0-9]+]] =
+// CHECK:             %[[TILE:.*]] = arith.divui %[[ROW]], %c4
+// CHECK:             %[[COLUMN:.*]] = arith.muli %{{.*}}, %c16
+// CHECK:             memref.prefetch %[[NEXT]][%[[FIRST:.*]], %[[COLUMN]]], read, locality<2>, data
+// CHECK:             %[[SECOND:.*]] = arith.addi %[[FIRST]], %c1
+// CHECK:             memref.prefetch %[[NEXT]][%[[SECOND]], %{{.*}}], read, locality<2>, data
+// CHECK-NOT:         memref.prefetch
+// CHECK-COUNT-8:     vector.fma
+// CHECK-NOT:     prefetch
+func.func @prefetch(%next: memref<8x32xf32>, %a: memref<8x8xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) {
+  chimera.prefetch %next within [8, 32] : memref<8x32xf32>
+  chimera.micro_kernel contraction overwrite ins(%a, %b : memref<8x8xf32>, memref<8x16xf32>) outs(%c : memref<8x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  chimera.prefetch %next within [8, 32] : memref<8x32xf32>
+  return
+}

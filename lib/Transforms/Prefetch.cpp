@@ -1,0 +1,127 @@
+//===- Prefetch.cpp - What the next iteration reads -----------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Prefetch.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace chimera;
+
+/// What cuts `source` out of a larger tensor, sources first: slices and the
+/// arithmetic of their offsets and sizes.
+static SetVector<Operation *> getCuts(Value source) {
+  SetVector<Operation *> cuts;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitUsesFromAbove = false;
+  options.filter = [](Operation *op) {
+    return isa<tensor::ExtractSliceOp>(op) ||
+           (op->getNumRegions() == 0 && isPure(op) &&
+            op->getNumResults() == 1 && op->getResult(0).getType().isIndex());
+  };
+  if (failed(getBackwardSlice(source, &cuts, options)))
+    cuts.clear();
+  return cuts;
+}
+
+/// The operations among `cuts` that `iv` changes, in order.
+static SmallVector<Operation *> getChanged(const SetVector<Operation *> &cuts,
+                                           Value iv) {
+  llvm::SmallPtrSet<Operation *, 8> known;
+  SmallVector<Operation *> changed;
+  for (Operation *op : cuts)
+    if (llvm::any_of(op->getOperands(), [&](Value operand) {
+          return operand == iv || known.contains(operand.getDefiningOp());
+        })) {
+      known.insert(op);
+      changed.push_back(op);
+    }
+  return changed;
+}
+
+/// The value of the loop's variable in its next iteration, or in this one if it
+/// is the last.
+static Value getNext(OpBuilder &builder, scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  Value iv = loop.getInductionVar();
+  Value next = arith::AddIOp::create(builder, loc, iv, loop.getStep());
+  Value isLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                       next, loop.getUpperBound());
+  return arith::SelectOp::create(builder, loc, isLeft, next, iv);
+}
+
+Ahead chimera::findAhead(OpBuilder &builder, Value source,
+                         ArrayRef<int64_t> bounds) {
+  SetVector<Operation *> cuts = getCuts(source);
+  Operation *around = builder.getInsertionBlock()->getParentOp();
+  for (auto loop = dyn_cast<scf::ForOp>(around); loop;
+       loop = dyn_cast<scf::ForOp>(loop->getParentOp())) {
+    SmallVector<Operation *> changed = getChanged(cuts, loop.getInductionVar());
+    if (changed.empty())
+      continue;
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), getNext(builder, loop));
+    for (Operation *op : changed)
+      builder.clone(*op, mapping);
+    return {mapping.lookup(source), llvm::to_vector(bounds)};
+  }
+  return Ahead();
+}
+
+/// At most `size` elements of dimension `dim` from `start` on, or as many as
+/// are left.
+static Ahead cutAhead(OpBuilder &builder, const Ahead &ahead, unsigned dim,
+                      OpFoldResult start, int64_t size) {
+  Location loc = ahead.tile.getLoc();
+  MLIRContext *context = builder.getContext();
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(builder, loc, ahead.tile);
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> ones(sizes.size(), builder.getIndexAttr(1));
+  AffineExpr extent, first;
+  bindSymbols(context, extent, first);
+  offsets[dim] = affine::makeComposedFoldedAffineMin(
+      builder, loc, AffineMap::get(0, 2, {extent - 1, first}, context),
+      {sizes[dim], start});
+  sizes[dim] = affine::makeComposedFoldedAffineMin(
+      builder, loc,
+      AffineMap::get(0, 2,
+                     {extent - first, getAffineConstantExpr(size, context)},
+                     context),
+      {sizes[dim], offsets[dim]});
+  Ahead part = {tensor::ExtractSliceOp::create(builder, loc, ahead.tile,
+                                               offsets, sizes, ones),
+                ahead.bounds};
+  part.bounds[dim] = std::min(part.bounds[dim], size);
+  return part;
+}
+
+Ahead chimera::shareAhead(OpBuilder &builder, const Ahead &ahead, Value iv,
+                          int64_t step, int64_t trips) {
+  // Lines lie along the last dimension: cut across the longest other one.
+  if (trips <= 1 || ahead.bounds.size() < 2)
+    return ahead;
+  unsigned dim =
+      std::distance(ahead.bounds.begin(),
+                    llvm::max_element(ArrayRef(ahead.bounds).drop_back()));
+  int64_t share = llvm::divideCeilSigned(ahead.bounds[dim], trips);
+  AffineExpr place;
+  bindSymbols(builder.getContext(), place);
+  OpFoldResult start = affine::makeComposedFoldedAffineApply(
+      builder, ahead.tile.getLoc(), place.floorDiv(step) * share,
+      {OpFoldResult(iv)});
+  return cutAhead(builder, ahead, dim, start, share);
+}

@@ -1,0 +1,43 @@
+//===- Prefetch.h - What the next iteration reads ---------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A copy waits for memory, and the arithmetic waits for the copy. What the next
+// iteration copies is known, so the kernels of this one can ask for it: each
+// for its share, so that all of it is asked for once and evenly.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_TRANSFORMS_PREFETCH_H
+#define CHIMERA_LIB_TRANSFORMS_PREFETCH_H
+
+#include "mlir/IR/Builders.h"
+
+namespace chimera {
+
+/// Part of what is to be fetched, with the largest extents it can have.
+struct Ahead {
+  mlir::Value tile;
+  llvm::SmallVector<int64_t> bounds;
+
+  explicit operator bool() const { return static_cast<bool>(tile); }
+};
+
+/// `source`, a slice, as the next iteration of the innermost sequential loop
+/// around that changes it cuts it; in the last one as it is. Null if there is
+/// none. `bounds` are the largest extents that `source` has.
+Ahead findAhead(mlir::OpBuilder &builder, mlir::Value source,
+                llvm::ArrayRef<int64_t> bounds);
+
+/// The share of the iteration at `iv` of a loop of up to `trips` steps of
+/// `step`.
+Ahead shareAhead(mlir::OpBuilder &builder, const Ahead &ahead, mlir::Value iv,
+                 int64_t step, int64_t trips);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_TRANSFORMS_PREFETCH_H
