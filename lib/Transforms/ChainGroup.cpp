@@ -157,6 +157,19 @@ static bool isGenerated(Operation *op) {
   });
 }
 
+/// True if `op` merges dimensions of which one only repeats the others, as
+/// heads that share keys and values are spelled. Inside a chain the dimensions
+/// come apart again, and the repetition becomes a matter of indexing.
+static bool isRepetition(Operation *op) {
+  auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
+  if (!collapse)
+    return false;
+  auto source = collapse.getSrc().getDefiningOp<linalg::LinalgOp>();
+  return source && isMovement(source) &&
+         cast<ShapedType>(source.getDpsInputs()[0].getType()).getNumElements() <
+             collapse.getSrcType().getNumElements();
+}
+
 /// True if `op` makes or moves an operand, so that a chain should hold it even
 /// though no contraction comes before it. Tensors of constants stay outside
 /// unless they are one number repeated, and combined element by element.
@@ -169,8 +182,8 @@ static bool isPreparation(Operation *op) {
   if (matchPattern(op, m_Constant()))
     return true;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  return isBetween(op) &&
-         (isUnitReshape(op) || (linalgOp && isMovement(linalgOp)));
+  return isBetween(op) && (isUnitReshape(op) || isRepetition(op) ||
+                           (linalgOp && isMovement(linalgOp)));
 }
 
 /// True if attention should hold `op`, which prepares an operand: what masks

@@ -1,5 +1,6 @@
 // RUN: chimera-run %s '--entry=*' --fuse=always --threads=2 --no-time | FileCheck %s
 // RUN: chimera-run %s '--entry=*' --fuse=never --no-time | FileCheck %s --check-prefix=UNFUSED
+// RUN: chimera-opt %s --chimera-form-chains | FileCheck %s --check-prefix=FORMED
 
 // Attention agrees with plain loops, fused and not, whatever masks it has.
 
@@ -170,11 +171,18 @@ func.func @all_masked(%q: tensor<2x130x16xf32>, %k: tensor<2x280x16xf32>, %v: te
   return %o : tensor<2x130x32xf32>
 }
 
-// Four queries to a key: keys and values are copied by the program, not by us.
+// Four queries to a key, spelled as copies of keys and values, with a causal
+// mask and a bias per head. The chain reads what is copied: nothing is.
+
+// FORMED-LABEL: func.func @grouped
+// FORMED-NOT:     linalg.generic
+// FORMED:         chimera.chain ins({{.*}} : tensor<2x4x33x16xf32>, tensor<2x150x16xf32>, {{.*}}, tensor<2x150x16xf32>)
+#heads = affine_map<(b, m, l) -> (b, l)>
 #expand = affine_map<(g, r, l, k) -> (g, l, k)>
 #all = affine_map<(g, r, l, k) -> (g, r, l, k)>
-func.func @grouped(%q: tensor<8x33x16xf32>, %k: tensor<2x150x16xf32>, %v: tensor<2x150x16xf32>) -> tensor<8x33x16xf32> {
+func.func @grouped(%q: tensor<8x33x16xf32>, %k: tensor<2x150x16xf32>, %v: tensor<2x150x16xf32>, %bias: tensor<8x150xf32>) -> tensor<8x33x16xf32> {
   %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
   %e_init = tensor.empty() : tensor<2x4x150x16xf32>
   %ke = linalg.generic {indexing_maps = [#expand, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
       ins(%k : tensor<2x150x16xf32>) outs(%e_init : tensor<2x4x150x16xf32>) {
@@ -197,7 +205,17 @@ func.func @grouped(%q: tensor<8x33x16xf32>, %k: tensor<2x150x16xf32>, %v: tensor
     %2 = arith.addf %a, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<8x33x150xf32>
-  %p = linalg.softmax dimension(2) ins(%s : tensor<8x33x150xf32>) outs(%s_init : tensor<8x33x150xf32>) -> tensor<8x33x150xf32>
+  %masked = linalg.generic {indexing_maps = [#id, #heads, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s, %bias : tensor<8x33x150xf32>, tensor<8x150xf32>) outs(%s_init : tensor<8x33x150xf32>) {
+  ^bb0(%x: f32, %b: f32, %a: f32):
+    %1 = linalg.index 1 : index
+    %2 = linalg.index 2 : index
+    %3 = arith.cmpi ule, %2, %1 : index
+    %4 = arith.addf %x, %b : f32
+    %5 = arith.select %3, %4, %low : f32
+    linalg.yield %5 : f32
+  } -> tensor<8x33x150xf32>
+  %p = linalg.softmax dimension(2) ins(%masked : tensor<8x33x150xf32>) outs(%s_init : tensor<8x33x150xf32>) -> tensor<8x33x150xf32>
   %o_init = tensor.empty() : tensor<8x33x16xf32>
   %o_zero = linalg.fill ins(%zero : f32) outs(%o_init : tensor<8x33x16xf32>) -> tensor<8x33x16xf32>
   %o = linalg.batch_matmul ins(%p, %vc : tensor<8x33x150xf32>, tensor<8x150x16xf32>) outs(%o_zero : tensor<8x33x16xf32>) -> tensor<8x33x16xf32>
