@@ -13,6 +13,28 @@ function(chimera_mlir_libs variable)
   set(${variable} ${libs} PARENT_SCOPE)
 endfunction()
 
+# MLIR's headers take most of the time to compile a file. With
+# CHIMERA_PRECOMPILE_HEADERS they are read once for all libraries that use them;
+# a file that forgets one is then found by builds without.
+function(chimera_precompile_headers name)
+  if(NOT TARGET ChimeraPrecompiled)
+    add_library(ChimeraPrecompiled OBJECT "${CHIMERA_SOURCE_DIR}/cmake/Precompiled.cpp")
+    llvm_update_compile_flags(ChimeraPrecompiled)
+    target_precompile_headers(ChimeraPrecompiled PRIVATE
+      <llvm/ADT/STLExtras.h>
+      <mlir/Dialect/Affine/IR/AffineOps.h>
+      <mlir/Dialect/Arith/IR/Arith.h>
+      <mlir/Dialect/Linalg/IR/Linalg.h>
+      <mlir/Dialect/MemRef/IR/MemRef.h>
+      <mlir/Dialect/SCF/IR/SCF.h>
+      <mlir/Dialect/Tensor/IR/Tensor.h>
+      <mlir/Dialect/Vector/IR/VectorOps.h>
+      <mlir/IR/Matchers.h>
+      <mlir/Pass/PassManager.h>)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM ChimeraPrecompiled)
+endfunction()
+
 # add_chimera_library(NAME sources... [DEPENDS ...] [LINK_COMPONENTS ...]
 #                     [LINK_LIBS PUBLIC ...])
 function(add_chimera_library name)
@@ -23,6 +45,9 @@ function(add_chimera_library name)
     DEPENDS ${ARG_DEPENDS}
     LINK_COMPONENTS ${ARG_LINK_COMPONENTS}
     LINK_LIBS ${link_libs})
+  if(CHIMERA_PRECOMPILE_HEADERS AND "MLIR" IN_LIST link_libs)
+    chimera_precompile_headers(${name})
+  endif()
   set_property(GLOBAL APPEND PROPERTY CHIMERA_INSTALLED_TARGETS ${name})
   target_include_directories(${name} INTERFACE
     $<BUILD_INTERFACE:${CHIMERA_SOURCE_DIR}/include>
