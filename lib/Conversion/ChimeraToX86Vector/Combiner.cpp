@@ -73,7 +73,7 @@ Value Combiner::combineFast(OpBuilder &builder, Value accumulator,
   bool isMaximum = isa<arith::MaximumFOp>(operation);
   if (hasAvx512Form(value.getType()))
     return createRange(builder, loc, accumulator, value,
-                       isMaximum ? Range::Maximum : Range::Minimum);
+                       isMaximum ? RangeKind::Maximum : RangeKind::Minimum);
   Value combined = combine(builder, accumulator, value);
   combined.getDefiningOp()->setAttr(
       "fastmath", arith::FastMathFlagsAttr::get(builder.getContext(),

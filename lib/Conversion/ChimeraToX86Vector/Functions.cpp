@@ -117,7 +117,7 @@ Value FunctionEmitter::emitExp2(double scaleValue) {
   if (rounded != scaleValue)
     r = fma(argument, constant(scaleValue - rounded), r);
   if (isAvx512)
-    r = createRange(builder, loc, r, constant(0.5), Range::Nearest);
+    r = createRange(builder, loc, r, constant(0.5), RangeKind::Nearest);
   Value power = polynomial(r, {1.0, 0.6931470036506653, 0.24022243916988373,
                                0.05550733208656311, 0.009671512991189957,
                                0.001326472731307149});

@@ -41,7 +41,7 @@ static Value callUnmasked(OpBuilder &builder, Location loc, StringRef name,
 }
 
 Value chimera::createRange(OpBuilder &builder, Location loc, Value lhs,
-                           Value rhs, Range range) {
+                           Value rhs, RangeKind range) {
   Value choice = createInteger(builder, loc, 32, static_cast<int64_t>(range));
   return callUnmasked(builder, loc, "llvm.x86.avx512.mask.range.ps.512",
                       {lhs, rhs, choice});

@@ -23,7 +23,7 @@ namespace chimera {
 bool hasAvx512Form(mlir::Type type);
 
 /// What vrangeps chooses of two numbers; of a number and a NaN, the number.
-enum class Range {
+enum class RangeKind {
   /// Minus zero is less than zero.
   Minimum = 4,
   Maximum = 5,
@@ -31,7 +31,7 @@ enum class Range {
   Nearest = 2,
 };
 mlir::Value createRange(mlir::OpBuilder &builder, mlir::Location loc,
-                        mlir::Value lhs, mlir::Value rhs, Range range);
+                        mlir::Value lhs, mlir::Value rhs, RangeKind range);
 
 /// `value` times two to the power of `exponent`, rounded down if it is no
 /// integer: infinity and zero where that is too large or too small.
