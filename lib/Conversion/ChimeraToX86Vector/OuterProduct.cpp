@@ -244,6 +244,8 @@ void OuterProductEmitter::emitPrefetches(Value first, int64_t steps) {
   auto scale = [&](Value value, int64_t factor) -> Value {
     return MulIOp::create(builder, loc(), value, constant(factor));
   };
+  if (prefetches.empty())
+    return;
   int64_t iterations =
       llvm::divideCeilSigned(extents[reductionDims.back()], steps);
   int64_t tiles = 1;
