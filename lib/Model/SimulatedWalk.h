@@ -25,8 +25,6 @@
 
 namespace chimera::model::simulation {
 
-using namespace llvm;
-
 //===----------------------------------------------------------------------===//
 // Ranges and boxes
 //===----------------------------------------------------------------------===//
@@ -72,7 +70,7 @@ inline Box hull(const Box &a, const Box &b) {
   if (elementsOf(b) == 0)
     return a;
   Box covering;
-  for (auto [left, right] : zip(a, b))
+  for (auto [left, right] : llvm::zip(a, b))
     covering.push_back(hull(left, right));
   return covering;
 }
