@@ -61,7 +61,8 @@ def run_tool(command: list, seconds: float = 600) -> None:
 
 
 class Chimera(Adapter):
-    about = "`chimera-run --emit=so`, called through ctypes"
+    about = "`chimera-run --emit=so --constant=` weights, called through ctypes"
+    prepares_weights = True
 
     def variants(self, case):
         return {"": lambda: self.prepare(case)}
@@ -69,9 +70,13 @@ class Chimera(Adapter):
     def prepare(self, case: Case) -> Ready:
         source = self.file(case, ".mlir")
         source.write_text(case.program, encoding="utf-8")
-        library = self.file(case, f".{self.setting.threads}.so")
+        kind = "once" if self.prepares_weights else "call"
+        library = self.file(case, f".{self.setting.threads}.{kind}.so")
+        constants = [str(index) for index, argument in enumerate(case.arguments)
+                     if argument.constant and self.prepares_weights]
+        options = [f"--constant={','.join(constants)}"] if constants else []
         run_tool([self.setting.tools / "chimera-run", source, "--emit=so",
-                  f"--threads={self.setting.threads}", "-o", library])
+                  f"--threads={self.setting.threads}", *options, "-o", library])
         loaded = ctypes.CDLL(str(library))
         arrays = data.make(case)
         output = data.align(np.zeros(case.result_shape(), dtype=np.float32))
@@ -79,9 +84,21 @@ class Chimera(Adapter):
         entry = loaded._mlir_ciface_main
         entry.restype = None
         pointers = [ctypes.c_void_p(ctypes.addressof(d)) for d in descriptors]
-
+        # There only if there is something to prepare.
+        if hasattr(loaded, "_mlir_ciface_main_prepare"):
+            loaded._mlir_ciface_main_prepare(*pointers[:-1])
         return Ready(lambda: entry(*pointers), lambda: output,
                      keep=(arrays, descriptors))
+
+
+class ChimeraPacking(Chimera):
+    about = "the same with weights as arguments, packed in every call"
+    prepares_weights = False
+
+    def variants(self, case):
+        if any(argument.constant for argument in case.arguments):
+            return super().variants(case)
+        return {}
 
 
 def memref(array: np.ndarray):
@@ -238,6 +255,7 @@ def find(name: str) -> type[Adapter]:
     from . import torch_peers
     return {
         "chimera": Chimera,
+        "chimera packing": ChimeraPacking,
         "torch eager": torch_peers.Eager,
         "torch sdpa": torch_peers.Sdpa,
         "torch compile": torch_peers.Compiled,

@@ -19,7 +19,8 @@ bold, is a loss. Every result was compared with f64 before it was timed. Each pe
 is a process of its own on the same cores; one runs at a time while the others are
 stopped, in turns of {turn:.0f} ms{urgent}. Of several ways to run a case a peer's
 fastest is shown. † takes weights as constants and may rearrange them before it is
-timed; for the others, and for Chimera, they are arguments.
+timed; for the others they are arguments, as they are for `chimera packing`, which
+is no peer and never the best one.
 """
 
 
@@ -61,7 +62,7 @@ class Table:
 
     def __init__(self, group: str, threads: int, peers: list[str]):
         self.group, self.threads = group, threads
-        self.candidates = [peer for peer in peers if peer != "chimera"]
+        self.others = [peer for peer in peers if peer != "chimera"]
         self.rows: dict[str, dict[str, Outcome]] = {}
 
     def add(self, case: str, outcomes: dict[str, Outcome]) -> None:
@@ -70,11 +71,12 @@ class Table:
     @property
     def peers(self) -> list[str]:
         """Those that any case is for."""
-        return [peer for peer in self.candidates
+        return [peer for peer in self.others
                 if any(peer in outcomes for outcomes in self.rows.values())]
 
     def best(self, case: str) -> str | None:
-        measured = [peer for peer in self.peers if self.usable(case, peer)]
+        measured = [peer for peer in self.peers
+                    if peer != "chimera packing" and self.usable(case, peer)]
         return min(measured, key=lambda peer: self.rows[case][peer].median,
                    default=None)
 

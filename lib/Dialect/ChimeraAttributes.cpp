@@ -80,11 +80,12 @@ static void printLoopOrder(AsmPrinter &printer, ArrayRef<TiledLoopAttr> order) {
   });
 }
 
-/// `, packed = [0, 1], staged = [2], rolling = ["x"]`, each only if it is not
-/// empty.
+/// `, packed = [0, 1], staged = [2], prepacked = [3], rolling = ["x"]`, each
+/// only if it is not empty.
 static ParseResult parseTensorLists(AsmParser &parser,
                                     SmallVector<int64_t> &packed,
                                     SmallVector<int64_t> &staged,
+                                    SmallVector<int64_t> &prepacked,
                                     SmallVector<StringAttr> &rolling) {
   auto parseItems = [&](llvm::function_ref<ParseResult()> parseItem) {
     return failure(parser.parseEqual() ||
@@ -101,13 +102,16 @@ static ParseResult parseTensorLists(AsmParser &parser,
       result = parseInputs(packed);
     else if (staged.empty() && succeeded(parser.parseOptionalKeyword("staged")))
       result = parseInputs(staged);
+    else if (prepacked.empty() &&
+             succeeded(parser.parseOptionalKeyword("prepacked")))
+      result = parseInputs(prepacked);
     else if (succeeded(parser.parseOptionalKeyword("rolling")))
       result = parseItems(
           [&] { return parser.parseAttribute(rolling.emplace_back()); });
     else
       return parser.emitError(parser.getCurrentLocation(),
-                              "expected 'packed', 'staged' or 'rolling', each "
-                              "once");
+                              "expected 'packed', 'staged', 'prepacked' or "
+                              "'rolling', each once");
     if (failed(result))
       return failure();
   }
@@ -116,6 +120,7 @@ static ParseResult parseTensorLists(AsmParser &parser,
 
 static void printTensorLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
                              ArrayRef<int64_t> staged,
+                             ArrayRef<int64_t> prepacked,
                              ArrayRef<StringAttr> rolling) {
   auto print = [&](StringRef name, auto list) {
     if (list.empty())
@@ -126,6 +131,7 @@ static void printTensorLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
   };
   print("packed", packed);
   print("staged", staged);
+  print("prepacked", prepacked);
   print("rolling", rolling);
 }
 
@@ -271,12 +277,11 @@ LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
                                     {"depth", depth}});
 }
 
-LogicalResult ScheduleAttr::verify(EmitError emitError,
-                                   ArrayRef<LevelScheduleAttr> levels,
-                                   int64_t parallel, RegisterTileAttr,
-                                   ArrayRef<int64_t> packed,
-                                   ArrayRef<int64_t> staged,
-                                   ArrayRef<StringAttr>) {
+LogicalResult
+ScheduleAttr::verify(EmitError emitError, ArrayRef<LevelScheduleAttr> levels,
+                     int64_t parallel, RegisterTileAttr,
+                     ArrayRef<int64_t> packed, ArrayRef<int64_t> staged,
+                     ArrayRef<int64_t> prepacked, ArrayRef<StringAttr>) {
   if (levels.empty())
     return emitError() << "a schedule needs at least one level";
   llvm::StringSet<> seen;
@@ -292,7 +297,8 @@ LogicalResult ScheduleAttr::verify(EmitError emitError,
                        << numLoops << ", got " << parallel;
   for (auto [name, inputs] :
        {std::pair<StringRef, ArrayRef<int64_t>>("packed", packed),
-        {"staged", staged}})
+        {"staged", staged},
+        {"prepacked", prepacked}})
     for (int64_t input : inputs)
       if (input < 0)
         return emitError() << "'" << name

@@ -31,3 +31,16 @@ void ChimeraDialect::initialize() {
                             MicroKernelOp, PrefetchOp>();
   declarePromisedInterface<MicroKernelAttrInterface, OuterProductAttr>();
 }
+
+LogicalResult ChimeraDialect::verifyRegionArgAttribute(
+    Operation *op, unsigned /*regionIndex*/, unsigned argIndex,
+    NamedAttribute attribute) {
+  if (attribute.getName() != getConstantAttrName())
+    return op->emitError("'") << attribute.getName().getValue()
+                              << "' is no attribute of arguments; known is '"
+                              << getConstantAttrName() << "'";
+  if (!isa<UnitAttr>(attribute.getValue()))
+    return op->emitError("'") << getConstantAttrName() << "' on argument "
+                              << argIndex << " takes no value";
+  return success();
+}

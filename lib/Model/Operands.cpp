@@ -183,6 +183,7 @@ int64_t Pricer::matrixBytes(const Operator &op, const Access &operand) const {
 /// hardware fetches the neighbours of what is read.
 bool Pricer::canStage(const Operator &op, const Access &operand) const {
   if (machine.levels.size() < 2 || machine.levels.back().ways == 0 ||
+      problem.tensors[operand].isConstant ||
       problem.tensors[operand].role != Role::Input || isStrided(op, operand) ||
       matrixBytes(op, operand) <=
           machine.levels[machine.levels.size() - 2].usableBytes())
@@ -200,13 +201,15 @@ bool Pricer::canStage(const Operator &op, const Access &operand) const {
 }
 
 /// Where the vector operand of an operator lies while blocks read it: whatever
-/// costs least in seconds of copying and of transfers.
+/// costs least in seconds of copying and of transfers. Tiles made before the
+/// first call cost nothing, and nothing reads faster.
 void Pricer::choosePacking(Schedule &schedule) const {
   unsigned innermost = machine.levels.size() - 1;
   std::vector<Work> works;
   std::optional<Evaluation> evaluation;
   schedule.packed.clear();
   schedule.staged.clear();
+  schedule.prepacked.clear();
   SmallVector<Arrival, 2> arrivals;
   if (mayStage) {
     works = workOf(schedule);
@@ -218,6 +221,11 @@ void Pricer::choosePacking(Schedule &schedule) const {
     const Access *operand = vectorOperand(op);
     if (!operand || is_contained(schedule.packed, operand->tensor))
       continue;
+    if (problem.tensors[*operand].isConstant &&
+        prepackedColumns(problem, schedule, index, *operand)) {
+      schedule.prepacked.push_back(*operand);
+      continue;
+    }
     if (works.empty())
       works = workOf(schedule);
     const auto &parts = works[index].parts;
@@ -355,7 +363,9 @@ Pricer::conflictCost(const Operator &op, ArrayRef<int64_t> tiles,
                      ArrayRef<PartList> parts, const RegisterTile &tile,
                      function_ref<int64_t(TensorId)> bytesOf) const {
   const Access *operand = vectorOperand(op);
-  if (!operand || isStrided(op, *operand) || !conflicts(*operand, tiles))
+  // Constants are prepacked, or cost more than this says.
+  if (!operand || problem.tensors[*operand].isConstant ||
+      isStrided(op, *operand) || !conflicts(*operand, tiles))
     return std::nullopt;
   int64_t moved = bytesOf(*operand);
   ConflictCost cost;

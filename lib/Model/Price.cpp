@@ -478,7 +478,8 @@ Plan Pricer::price(const Schedule &schedule) const {
     for (auto [op, work] : zip(problem.operators, works)) {
       const Access *operand = vectorOperand(op);
       if (index != innermost || !operand ||
-          is_contained(schedule.staged, operand->tensor))
+          is_contained(schedule.staged, operand->tensor) ||
+          is_contained(schedule.prepacked, operand->tensor))
         continue;
       int64_t moved = evaluation.traffic[*operand].readBytes;
       if (is_contained(schedule.packed, operand->tensor))

@@ -394,6 +394,10 @@ std::string ScheduleChecker::checkPacked() const {
   std::string error = check(schedule.packed, "packed");
   if (error.empty())
     error = check(schedule.staged, "staged");
+  if (error.empty())
+    error = check(schedule.prepacked, "prepacked");
+  if (error.empty())
+    error = toString(verifyPrepacked(problem, schedule));
   for (TensorId tensor : schedule.staged)
     if (error.empty() && is_contained(schedule.packed, tensor))
       error = "tensor '" + problem.tensors[tensor].name +
@@ -455,4 +459,56 @@ Error chimera::model::verify(const ChainProblem &problem,
 Error chimera::model::verifyParallel(const ChainProblem &problem,
                                      const Schedule &schedule) {
   return toError(ScheduleChecker(problem, Machine(), schedule).checkParallel());
+}
+
+/// Inputs of operators that are `tensor`, epilogues included.
+static int64_t countReads(const ChainProblem &problem, TensorId tensor) {
+  auto isTensor = [&](const Access &access) { return access == tensor; };
+  int64_t reads = 0;
+  for (const Operator &op : problem.operators)
+    reads += count_if(op.inputs, isTensor) + count_if(op.epilogue, isTensor);
+  return reads;
+}
+
+std::optional<int64_t>
+chimera::model::prepackedColumns(const ChainProblem &problem,
+                                 const Schedule &schedule, unsigned op,
+                                 const Access &access) {
+  LoopId columns = problem.operators[op].vectorLoop;
+  if (problem.tensors[access].role != Role::Input ||
+      !all_of(access.indices,
+              [](const Index &index) { return index.isLoop(); }) ||
+      access.indices.empty() || !access.indices.back().hasLoop(columns) ||
+      countReads(problem, access) != 1)
+    return std::nullopt;
+  SmallVector<int64_t, 3> tiles = {problem.loops[columns].extent};
+  for (const LevelSchedule &level : schedule.levels)
+    for (const TiledLoop &entry : level.order)
+      if (entry.loop == columns && entry.tile < tiles.back() &&
+          (entry.operators == 0 || entry.operators >> op & 1))
+        tiles.push_back(entry.tile);
+  int64_t innermost = tiles.back();
+  if (tiles.size() == 1 ||
+      any_of(ArrayRef(tiles).drop_front(),
+             [&](int64_t tile) { return tile % innermost != 0; }))
+    return std::nullopt;
+  return innermost;
+}
+
+Error chimera::model::verifyPrepacked(const ChainProblem &problem,
+                                      const Schedule &schedule) {
+  for (TensorId tensor : schedule.prepacked) {
+    bool isPossible = false;
+    for (const auto &[index, op] : enumerate(problem.operators))
+      for (const Access &input : op.inputs)
+        isPossible |= input == tensor &&
+                      prepackedColumns(problem, schedule, index, input);
+    if (!isPossible)
+      return createStringError(
+          "tensor '" + problem.tensors[tensor].name +
+          "' cannot be prepacked: it must be read once, vectors must lie along "
+          "its last dimension, and the tiles of that loop must be multiples of "
+          "the innermost one, which must be smaller than the loop");
+  }
+  return Error::success();
 }

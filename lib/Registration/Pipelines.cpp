@@ -45,6 +45,7 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   FormChainsPassOptions form;
   form.kinds = options.kinds;
   func.addPass(createFormChainsPass(form));
+  func.addPass(createOrientConstantsPass());
   SchedulePassOptions schedule;
   schedule.target = options.target;
   schedule.threads = options.threads;
@@ -150,6 +151,7 @@ static void addLLVMLowering(OpPassManager &pm) {
 void chimera::buildLoweringPipeline(OpPassManager &pm,
                                     const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createTilePass());
+  pm.addPass(createPrepareConstantsPass());
   pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -348,9 +348,19 @@ Expected<LoweredModule> chimera::runner::lower(ModuleOp module,
   llvm::Module &llvmModule = *lowered->module;
   llvmModule.setTargetTriple(lowered->machine->getTargetTriple());
   llvmModule.setDataLayout(lowered->machine->createDataLayout());
-  for (const Function &function : lowered->functions)
+  for (Function &function : lowered->functions) {
+    std::string preparation = function.name + "_prepare";
+    function.isPrepared =
+        llvmModule.getFunction("_mlir_ciface_" + preparation) &&
+        llvm::none_of(lowered->functions, [&](const Function &known) {
+          return known.name == preparation;
+        });
     if (Error error = addPackedWrapper(llvmModule, function.name))
       return error;
+    if (function.isPrepared)
+      if (Error error = addPackedWrapper(llvmModule, preparation))
+        return error;
+  }
   std::string problems;
   llvm::raw_string_ostream os(problems);
   if (llvm::verifyModule(llvmModule, &os))

@@ -124,6 +124,7 @@ static void describeRegisters(ScheduleAttr schedule, ChainAnalysis &analysis,
   };
   list("packed", schedule.getPacked());
   list("staged", schedule.getStaged());
+  list("prepacked", schedule.getPrepacked());
 }
 
 static void describeSchedule(ChainOp chain, ScheduleAttr attribute,

@@ -116,5 +116,12 @@ Expected<Call> Program::bind(StringRef function, ArrayRef<Tensor *> arguments,
       addTensor(argument);
   }
   llvm::for_each(results, addTensor);
+  if (signature->isPrepared) {
+    auto preparation =
+        jit->lookup(("_mlir_packed_" + function + "_prepare").str());
+    if (!preparation)
+      return preparation.takeError();
+    preparation->toPtr<void (*)(void **)>()(call.packed.data());
+  }
   return call;
 }

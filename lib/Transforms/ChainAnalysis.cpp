@@ -10,6 +10,7 @@
 
 #include "Bands.h"
 #include "ChainReaders.h"
+#include "Constants.h"
 #include "Softmax.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -394,6 +395,8 @@ model::TensorId ChainReader::addTensor(unsigned op, Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     tensor.name = "in" + std::to_string(argument.getArgNumber());
     tensor.role = model::Role::Input;
+    tensor.isConstant =
+        isSameInEveryCall(chain.getInputs()[argument.getArgNumber()]);
   } else {
     bool isLast = op + 1 == result.operators.size();
     tensor.name = isLast ? "out" : "mid" + std::to_string(op);

@@ -323,6 +323,8 @@ std::string report::describeRegisters(const model::ChainProblem &problem,
     text += "; packed: " + listTensors(problem, schedule.packed);
   if (!schedule.staged.empty())
     text += "; staged: " + listTensors(problem, schedule.staged);
+  if (!schedule.prepacked.empty())
+    text += "; prepacked: " + listTensors(problem, schedule.prepacked);
   if (!schedule.rolling.empty())
     text += "; rolling: " + listTensors(problem, schedule.rolling);
   text += formatv("; {0} {1}", plan.tasks, plan.tasks == 1 ? "task" : "tasks");

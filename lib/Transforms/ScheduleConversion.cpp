@@ -90,7 +90,9 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
     return success();
   };
   if (failed(addTensors(attribute.getPacked(), "packs", schedule.packed)) ||
-      failed(addTensors(attribute.getStaged(), "stages", schedule.staged)))
+      failed(addTensors(attribute.getStaged(), "stages", schedule.staged)) ||
+      failed(
+          addTensors(attribute.getPrepacked(), "prepacks", schedule.prepacked)))
     return failure();
   for (StringAttr name : attribute.getRolling()) {
     auto tensor = llvm::find_if(problem.tensors, [&](const auto &known) {
@@ -141,5 +143,5 @@ ScheduleAttr chimera::convertSchedule(MLIRContext *context,
   return ScheduleAttr::get(context, levels, schedule.numParallel,
                            getRegisterTileAttr(context, schedule.registerTile),
                            inputsOf(schedule.packed), inputsOf(schedule.staged),
-                           rolling);
+                           inputsOf(schedule.prepacked), rolling);
 }

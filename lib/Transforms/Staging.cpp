@@ -57,6 +57,21 @@ void Stager::stage(const model::LoopNest &nest, unsigned depth,
     }
 }
 
+void Stager::prepack(TreePosition &position) {
+  for (unsigned op = 0; op < problem.operators.size(); ++op)
+    for (const model::Access &input : problem.operators[op].inputs) {
+      model::TensorId tensor = input;
+      if (!llvm::is_contained(schedule.prepacked, tensor))
+        continue;
+      int64_t columns = *model::prepackedColumns(problem, schedule, op, input);
+      Value panels = copyToPanels(op, tensor, columns, position);
+      position.tensors[tensor] =
+          PrepareOp::create(builder, loc, panels.getType(), panels);
+      position.panels[tensor] = columns;
+      position.staged.insert(tensor);
+    }
+}
+
 Value Stager::copyPlain(unsigned op, model::TensorId tensor,
                         const TreePosition &position) {
   return blocks.buildCopy(op, tensor, position,
@@ -163,17 +178,25 @@ Value Stager::slice(model::TensorId tensor, const model::NestLoop &loop,
     return tensor::ExtractSliceOp::create(builder, loc, value, offsets, sizes,
                                           ones);
   }
+  AffineExpr start;
+  bindSymbols(builder.getContext(), start);
+  offsets.insert(offsets.begin(),
+                 affine::makeComposedFoldedAffineApply(
+                     builder, loc, start.floorDiv(columns), {offset}));
+  if (loop.tile > columns && loop.tile % columns == 0) {
+    sizes.insert(sizes.begin(),
+                 affine::makeComposedFoldedAffineApply(
+                     builder, loc, start.ceilDiv(columns), {sizes.back()}));
+    sizes.back() = builder.getIndexAttr(columns);
+    return tensor::ExtractSliceOp::create(builder, loc, value, offsets, sizes,
+                                          ones);
+  }
   position.panels.erase(tensor);
   if (loop.tile != columns)
     return Value();
   SmallVector<int64_t> shape;
   for (OpFoldResult size : sizes)
     shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  AffineExpr start;
-  bindSymbols(builder.getContext(), start);
-  offsets.insert(offsets.begin(),
-                 affine::makeComposedFoldedAffineApply(
-                     builder, loc, start.floorDiv(columns), {offset}));
   sizes.insert(sizes.begin(), builder.getIndexAttr(1));
   return tensor::ExtractSliceOp::create(
       builder, loc, RankedTensorType::get(shape, getElementTypeOrSelf(value)),

@@ -14,7 +14,8 @@
 //
 // A panel is as wide as the tile of the innermost level. An operand that the
 // micro kernel broadcasts from keeps its shape; its copy only has rows that lie
-// in different sets of the cache.
+// in different sets of the cache. Prepacked inputs lie in panels as a whole,
+// before the first loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,9 +40,12 @@ public:
   void stage(const model::LoopNest &nest, unsigned depth,
              TreePosition &position);
 
+  /// Brings the prepacked inputs into panels, outside all loops.
+  void prepack(TreePosition &position);
+
   /// The slice of `tensor`, which lies in panels at `position`, with `loop` at
-  /// `offset`; the loop over its columns chooses a panel. Null in loops of
-  /// other operators, which do not read it and may be cut otherwise.
+  /// `offset`; the innermost loop over its columns chooses a panel. Null in
+  /// loops of other operators, which do not read it and may be cut otherwise.
   mlir::Value slice(model::TensorId tensor, const model::NestLoop &loop,
                     mlir::OpFoldResult offset, TreePosition &position);
 

@@ -182,6 +182,7 @@ TreePosition TreeBuilder::narrow(const model::NestLoop &loop,
 
 Value TreeBuilder::build() {
   TreePosition position = start();
+  stager.prepack(position);
   auto resultType = cast<RankedTensorType>(chain.getResult(0).getType());
   Value destination = tensor::EmptyOp::create(
       builder, loc(), resultType.getShape(), resultType.getElementType());
@@ -486,6 +487,12 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
       // The schedule may be written by hand and never have met a target.
       if (llvm::Error error =
               model::verifyParallel(analysis->problem, *schedule)) {
+        chain.emitError("schedule cannot run: ")
+            << llvm::toString(std::move(error));
+        return signalPassFailure();
+      }
+      if (llvm::Error error =
+              model::verifyPrepacked(analysis->problem, *schedule)) {
         chain.emitError("schedule cannot run: ")
             << llvm::toString(std::move(error));
         return signalPassFailure();

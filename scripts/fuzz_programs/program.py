@@ -153,7 +153,9 @@ class Program:
         return f"({names} : {types})"
 
     def text(self):
+        marks = 0.5 if self.chance(0.25) else 0
         arguments = ", ".join(f"{v.name}: {self.type_of(v)}"
+                              + " {chimera.constant}" * self.chance(marks)
                               for v in self.arguments)
         types = ", ".join(self.type_of(v) for v in self.results)
         constants = "".join(

@@ -158,7 +158,9 @@ class Scores(Softmax):
         return body.op(f"arith.mulf {value}, {limit} : f32")
 
     def distance_bias(self, dims):
-        """The farther a key, the lower its score (ALiBi)."""
+        """The farther a key, the lower its score (ALiBi); the higher, if the
+        argument is negative."""
+        self.has_far_keys = True
         heads = [d for d in dims if d not in ("s", "l")]
         inputs = []
         if heads and not self.exact:

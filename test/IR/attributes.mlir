@@ -50,10 +50,10 @@ func.func private @schedule() attributes {
 }
 
 // CHECK: @schedule_with_staging_only
-// CHECK-SAME: depth = 4>, staged = [1]>
+// CHECK-SAME: depth = 4>, staged = [1], prepacked = [2]>
 func.func private @schedule_with_staging_only() attributes {
   chimera.test = #chimera.schedule<levels = [<"L1">], parallel = 0,
-    registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>, staged = [1]>
+    registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>, staged = [1], prepacked = [2]>
 }
 
 // CHECK: @schedule_without_packing

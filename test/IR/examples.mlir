@@ -144,3 +144,10 @@ func.func @yield(%c: tensor<8x8xf32>) {
   } -> tensor<8x8xf32>
   return
 }
+
+// -----
+
+func.func @prepare(%panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
+    %once = chimera.prepare %panels : tensor<24x64x32xf32>
+  return %once : tensor<24x64x32xf32>
+}

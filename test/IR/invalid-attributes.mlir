@@ -88,7 +88,7 @@
 
 #attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, packed = [0],
-    // expected-error @below {{expected 'packed', 'staged' or 'rolling', each once}}
+    // expected-error @below {{expected 'packed', 'staged', 'prepacked' or 'rolling', each once}}
     packed = [1]>
 
 // -----

@@ -597,3 +597,17 @@ func.func @prefetch_bound(%a: memref<8x?xf32>) {
   chimera.prefetch %a within [4, 16] : memref<8x?xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{'chimera.constant' on argument 1 takes no value}}
+func.func @valued(%a: tensor<4xf32>, %b: tensor<4xf32> {chimera.constant = 1}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{'chimera.fixed' is no attribute of arguments; known is 'chimera.constant'}}
+func.func @unknown(%a: tensor<4xf32> {chimera.fixed}) {
+  return
+}

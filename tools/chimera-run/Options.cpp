@@ -38,6 +38,9 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --threads=N       threads to run on (default: the target's cores)
   --input=X.npy     an argument; repeat in order; the rest is random
   --output=Y.npy    write a result; repeat in order
+  --constant=I,J    arguments, counted from 0, that are the same in every call
+                    (weights): what is computed from them alone is computed
+                    once, before the clock starts
   --seed=N          seed of random arguments, below 2^32 (default: 0)
   --fuse=MODE       auto: where it is predicted to gain (default),
                     never, always
@@ -73,6 +76,17 @@ static Error parseFuse(StringRef value, FuseMode &fuse) {
     return createStringError("--fuse takes auto, never or always, got '" +
                              value + "'");
   fuse = *mode;
+  return Error::success();
+}
+
+static Error parseConstants(StringRef value, std::vector<unsigned> &constants) {
+  llvm::SmallVector<StringRef> items;
+  value.split(items, ',');
+  for (StringRef item : items)
+    if (item.getAsInteger(10, constants.emplace_back()))
+      return createStringError("--constant takes positions of arguments with "
+                               "commas between them, got '" +
+                               value + "'");
   return Error::success();
 }
 
@@ -114,6 +128,8 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
     return parseFuse(value, options.fuse);
   if (name == "--emit")
     return parseEmit(value, options.emit);
+  if (name == "--constant")
+    return parseConstants(value, options.constants);
 
   std::string *text = llvm::StringSwitch<std::string *>(name)
                           .Case("--entry", &options.entry)
@@ -141,8 +157,10 @@ static Error checkCombination(const Options &options) {
   if (!options.outputFile.empty() && options.emit == Emit::Nothing)
     return createStringError("-o goes with --emit; results go to --output");
   if (options.entry == "*" &&
-      !(options.inputs.empty() && options.outputs.empty()))
-    return createStringError("--entry=* takes no --input and no --output");
+      !(options.inputs.empty() && options.outputs.empty() &&
+        options.constants.empty()))
+    return createStringError(
+        "--entry=* takes no --input, no --output and no --constant");
   return Error::success();
 }
 

@@ -28,6 +28,8 @@ struct Options {
   /// 0: one per core of the target.
   int64_t threads = 0;
   std::vector<std::string> inputs, outputs;
+  /// Arguments of the entry that are the same in every call.
+  std::vector<unsigned> constants;
   uint64_t seed = 0;
   FuseMode fuse = FuseMode::Auto;
   /// Empty: no JSON. "-": standard output, in place of the table.

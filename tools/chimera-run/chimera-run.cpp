@@ -591,6 +591,24 @@ static Error emit(const Options &options, ModuleOp module) {
   return writeText(path, (*code)->getBuffer());
 }
 
+/// Marks the arguments that `--constant` names.
+static Error markConstants(const Options &options, ModuleOp module) {
+  if (options.constants.empty())
+    return Error::success();
+  Expected<func::FuncOp> entry = findEntry(module, options.entry);
+  if (!entry)
+    return entry.takeError();
+  for (unsigned index : options.constants) {
+    if (index >= entry->getNumArguments())
+      return createStringError("--constant names argument %u, but '%s' has %u",
+                               index, entry->getName().str().c_str(),
+                               entry->getNumArguments());
+    entry->setArgAttr(index, ChimeraDialect::getConstantAttrName(),
+                      UnitAttr::get(module.getContext()));
+  }
+  return Error::success();
+}
+
 static Error runTool(const Options &options, MLIRContext &context) {
   phase = "reading the program";
   std::optional<Expected<OwningOpRef<ModuleOp>>> module;
@@ -601,6 +619,8 @@ static Error runTool(const Options &options, MLIRContext &context) {
   Expected<TargetAttrInterface> target = getTargetOf(***module, options.target);
   if (!target)
     return target.takeError();
+  if (Error error = markConstants(options, ***module))
+    return error;
   if (options.emit != Emit::Nothing)
     return emit(options, ***module);
   if (options.entry == "*")

@@ -168,6 +168,35 @@ TEST_F(Verify, RejectsBadPacking) {
   expectError("staged tensor 'C' is not an input");
   schedule.staged = {B};
   expectError("tensor 'B' is both packed and staged");
+  schedule.packed.clear();
+  schedule.staged.clear();
+  schedule.prepacked = {C};
+  expectError("prepacked tensor 'C' is not an input");
+  // Rows of A are broadcast.
+  schedule.prepacked = {A};
+  expectError("tensor 'A' cannot be prepacked: it must be read once, vectors "
+              "must lie along its last dimension, and the tiles of that loop "
+              "must be multiples of the innermost one, which must be smaller "
+              "than the loop");
+}
+
+TEST(Schedule, PanelsOfPrepackedInputs) {
+  ChainProblem problem = makeChain({1, 64, 96, 64, 240});
+  const Access &columns = problem.operators[0].inputs[1];
+  auto widthWith = [&](std::vector<std::vector<TiledLoop>> orders) {
+    Schedule schedule;
+    for (const auto &order : orders) {
+      schedule.levels.emplace_back();
+      schedule.levels.back().order.append(order.begin(), order.end());
+    }
+    return prepackedColumns(problem, schedule, 0, columns);
+  };
+  EXPECT_EQ(widthWith({{}, {{l, 48, 0}}}), 48);
+  EXPECT_EQ(widthWith({{{l, 96, 0}}, {{l, 48, 0}, {m, 8, 0}}}), 48);
+  // Loops of one trip, and those of the other operator, do not count.
+  EXPECT_EQ(widthWith({{{l, 240, 0}}, {{l, 32, 1}, {l, 100, 2}}}), 32);
+  EXPECT_EQ(widthWith({{{l, 100, 0}}, {{l, 48, 0}}}), std::nullopt);
+  EXPECT_EQ(widthWith({{{m, 8, 0}}, {{k, 16, 0}}}), std::nullopt);
 }
 
 TEST_F(Verify, RejectsBadRegisterTiles) {

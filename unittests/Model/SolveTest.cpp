@@ -161,6 +161,28 @@ TEST(Solve, StagesMatricesThatComeInShortRuns) {
   EXPECT_TRUE(plan->schedule.staged.empty());
 }
 
+TEST(Solve, PrepacksConstants) {
+  Machine machine = makeZen5();
+  ChainProblem problem = makeMlp(32, 768, 768, 3072);
+  auto perCall = solve(problem, machine, withThreads(1));
+  problem.tensors[B].isConstant = problem.tensors[D].isConstant = true;
+  auto once = solve(problem, machine, withThreads(1));
+  ASSERT_TRUE(perCall && once);
+  EXPECT_TRUE(perCall->schedule.prepacked.empty());
+  EXPECT_EQ(once->schedule.prepacked, (llvm::SmallVector<TensorId, 2>{B, D}));
+  EXPECT_TRUE(once->schedule.packed.empty());
+  EXPECT_TRUE(once->schedule.staged.empty());
+  EXPECT_LT(once->seconds, perCall->seconds);
+  EXPECT_EQ(toString(verify(problem, machine, once->schedule)), "");
+  // The bytes are those of the schedule, wherever the tiles lie.
+  Schedule inPlace = once->schedule;
+  inPlace.prepacked.clear();
+  Plan plan = price(problem, machine, inPlace, withThreads(1));
+  for (auto [prepacked, other] : llvm::zip_equal(once->levels, plan.levels))
+    EXPECT_EQ(prepacked.bytes, other.bytes);
+  EXPECT_GE(plan.seconds, once->seconds);
+}
+
 TEST(Solve, PacksOperandsWhoseVectorsAreStrided) {
   Machine machine = makeZen5();
   ChainProblem problem = makeChain({8, 256, 64, 64, 256});

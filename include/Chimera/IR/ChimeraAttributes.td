@@ -87,7 +87,9 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     `packed` lists the inputs of the chain, by position, that are copied into
     contiguous memory when a tile enters the innermost level, `staged` those that
     are copied one level further out, in the order of their rows, into the tiles
-    of the innermost level. `rolling` names the tensors, as reports do, whose
+    of the innermost level, and `prepacked` those that are copied into such tiles
+    as a whole before the first loop: inputs that are the same in every call, so
+    that it happens once (see `chimera.prepare`). `rolling` names the tensors, as reports do, whose
     buffers keep what neighbouring windows share.
 
     Example:
@@ -105,11 +107,12 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     "::chimera::RegisterTileAttr":$registers,
     OptionalArrayRefParameter<"int64_t">:$packed,
     OptionalArrayRefParameter<"int64_t">:$staged,
+    OptionalArrayRefParameter<"int64_t">:$prepacked,
     OptionalArrayRefParameter<"::mlir::StringAttr">:$rolling);
   let assemblyFormat = [{
     `<` `levels` `=` `[` $levels `]` `,` `parallel` `=` $parallel `,`
         `registers` `=` $registers
-        `` custom<TensorLists>($packed, $staged, $rolling) `>`
+        `` custom<TensorLists>($packed, $staged, $prepacked, $rolling) `>`
   }];
   let genVerifyDecl = 1;
 }

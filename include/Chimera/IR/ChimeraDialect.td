@@ -34,14 +34,24 @@ def Chimera_Dialect : Dialect {
     The decision is an attribute, `#chimera.schedule`, made by one pass and
     applied by the others. It can be written by hand at any stage: it is
     verified where it is used. Hardware is described by `#chimera.target`.
+
+    Arguments of a function that are the same in every call, such as the weights
+    of a model, may be marked `chimera.constant`. What is computed from them
+    alone and worth it is then computed once, by a function beside the first: see
+    `chimera-prepare-constants`.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::DLTIDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
   ];
   let useDefaultAttributePrinterParser = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
+    /// Marks arguments of functions that are the same in every call.
+    static constexpr ::llvm::StringLiteral getConstantAttrName() {
+      return ::llvm::StringLiteral("chimera.constant");
+    }
   }];
 }
 

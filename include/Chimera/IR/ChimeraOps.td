@@ -265,6 +265,33 @@ def Chimera_PrefetchOp : Chimera_Op<"prefetch", [
 }
 
 //===----------------------------------------------------------------------===//
+// PrepareOp
+//===----------------------------------------------------------------------===//
+
+def Chimera_PrepareOp : Chimera_Op<"prepare", [
+    Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "a value worth computing once if it is the same in every call";
+  let description = [{
+    The result is `source`. If that depends on nothing but constants and on
+    arguments of the function marked `chimera.constant`,
+    `chimera-prepare-constants` moves its computation into a function of its own,
+    to be called once; otherwise the operation means nothing.
+
+    Introduced by `chimera-tile` for prepacked operands; none remains after
+    `chimera-prepare-constants`.
+
+    Example:
+
+    ```mlir
+    %once = chimera.prepare %panels : tensor<24x64x32xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
+//===----------------------------------------------------------------------===//
 // YieldOp
 //===----------------------------------------------------------------------===//
 

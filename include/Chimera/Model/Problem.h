@@ -76,6 +76,8 @@ struct Tensor {
   /// An intermediate that is an output as well: what is produced of it is also
   /// written out.
   bool isStored = false;
+  /// An input that is the same in every run: what prepares it costs nothing.
+  bool isConstant = false;
 
   int64_t heldBytes() const {
     return accumulatorBytes ? accumulatorBytes : elementBytes;

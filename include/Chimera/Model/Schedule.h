@@ -36,6 +36,7 @@
 #include "Chimera/Model/Machine.h"
 #include "Chimera/Model/Problem.h"
 
+#include <optional>
 #include <vector>
 
 namespace chimera::model {
@@ -85,6 +86,8 @@ struct Schedule {
   /// order of their rows, which memory likes, into the tiles of the innermost
   /// level, which then lie contiguously.
   llvm::SmallVector<TensorId, 2> staged;
+  /// Inputs that lie in tiles of the innermost level before the first loop.
+  llvm::SmallVector<TensorId, 2> prepacked;
   /// Tensors whose buffer, where the parts of consecutive iterations overlap,
   /// keeps what it has: of an input only the new part is read, of an
   /// intermediate only the new part is computed. Without it the overlap (halo)
@@ -152,8 +155,8 @@ llvm::SmallVector<int64_t, 8> tilesAt(const ChainProblem &problem,
 /// level or loop, tile below one or above the extent left by the level outside,
 /// a loop listed twice for an operator in a level, parallel loops that are not
 /// a prefix, do not go around all operators or are a reduction, packed tensors
-/// that are no inputs, a live set above a level's usable capacity, a register
-/// tile above the register file.
+/// that are no inputs, prepacked ones that cannot be, a live set above a
+/// level's usable capacity, a register tile above the register file.
 llvm::Error verify(const ChainProblem &problem, const Machine &machine,
                    const Schedule &schedule);
 
@@ -161,6 +164,19 @@ llvm::Error verify(const ChainProblem &problem, const Machine &machine,
 /// wrong code: what it says of parallel loops.
 llvm::Error verifyParallel(const ChainProblem &problem,
                            const Schedule &schedule);
+
+/// The columns of the tiles that input `access` of operator `op` lies in if it
+/// is prepacked: the innermost tile of the operator's vector loop. None if it
+/// cannot be: another operator reads it, its last dimension is not the vector
+/// loop, that loop is not cut, or a tile further out is no multiple of the
+/// innermost one.
+std::optional<int64_t> prepackedColumns(const ChainProblem &problem,
+                                        const Schedule &schedule, unsigned op,
+                                        const Access &access);
+
+/// Says which tensor of Schedule::prepacked cannot be, if so.
+llvm::Error verifyPrepacked(const ChainProblem &problem,
+                            const Schedule &schedule);
 
 } // namespace chimera::model
 

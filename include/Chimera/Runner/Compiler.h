@@ -68,6 +68,9 @@ struct Function {
   llvm::SmallVector<ValueType> arguments;
   /// Tensors only.
   llvm::SmallVector<ValueType> results;
+  /// True if `<name>_prepare` is to be called first, with the same arguments;
+  /// see `chimera-prepare-constants`.
+  bool isPrepared = false;
 };
 
 /// Registers what `compile` needs: Chimera's and upstream's dialects, and the
@@ -151,6 +154,7 @@ public:
   llvm::StringRef getObject() const { return object->getBuffer(); }
 
   /// Prepares calls of `function`. The tensors must outlive the call object.
+  /// Arguments marked `chimera.constant` have to hold what they are to hold.
   llvm::Expected<Call> bind(llvm::StringRef function,
                             llvm::ArrayRef<Tensor *> arguments,
                             llvm::ArrayRef<Tensor *> results);

@@ -257,6 +257,67 @@ def SeparateResultsPass : Pass<"chimera-separate-results"> {
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
 
+def OrientConstantsPass : Pass<"chimera-orient-constants", "::mlir::func::FuncOp"> {
+  let summary = "Transpose constant operands of chains into the order of vectors";
+  let description = [{
+    Where a contraction of a chain loads vectors along a dimension that is not
+    the last one of an operand, every call copies the operand. If the operand is
+    the same in every call (see `chimera.prepare`), the chain reads it transposed
+    instead.
+
+    Example: see `test/Transforms/orient-constants.mlir`. In
+
+    ```mlir
+    func.func @linear(%x: tensor<64x32xf32>,
+                      %w: tensor<48x32xf32> {chimera.constant})
+    ```
+
+    the chain that multiplies `%x` with `%w`, transposed, reads
+
+    ```mlir
+    %t = linalg.transpose ins(%w : tensor<48x32xf32>)
+        outs(%empty : tensor<32x48xf32>) permutation = [1, 0]
+    %once = chimera.prepare %t : tensor<32x48xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def PrepareConstantsPass
+    : Pass<"chimera-prepare-constants", "::mlir::ModuleOp"> {
+  let summary = "Compute once what is the same in every call";
+  let description = [{
+    Moves what `chimera.prepare` names out of a function, if it depends on
+    constants and on arguments marked `chimera.constant` only: into a function
+    `<name>_prepare` with the same arguments, which leaves it in globals of the
+    module. The caller runs that function before the first call, and again
+    whenever a marked argument changes. What does not qualify stays where it is;
+    so does what takes more than `max-bytes` with what was moved before. Erases
+    all `chimera.prepare`.
+
+    Example: see `test/Transforms/prepare-constants.mlir`. From
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> tensor<8xf32> {
+      %e = math.exp %w : tensor<8xf32>
+      %once = chimera.prepare %e : tensor<8xf32>
+      %y = arith.mulf %x, %once : tensor<8xf32>
+      return %y : tensor<8xf32>
+    }
+    ```
+
+    `math.exp` goes to `@f_prepare`, which has the arguments of `@f` and writes
+    the memory that `@f` reads.
+  }];
+  let options = [
+    Option<"maxBytes", "max-bytes", "int64_t", "1 << 30",
+           "how much memory prepared values may take in a module">];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def PadBuffersPass : Pass<"chimera-pad-buffers"> {
   let summary = "Keep rows of buffers from meeting in few sets of the cache";
   let description = [{

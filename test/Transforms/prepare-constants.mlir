@@ -1,0 +1,107 @@
+// RUN: chimera-opt %s --chimera-prepare-constants --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: chimera-opt %s --chimera-prepare-constants=max-bytes=64 --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=LITTLE
+
+// The example in the description of the pass.
+
+// CHECK: memref.global "private" @f_prepared : memref<8xf32> = uninitialized {alignment = 64 : i64}
+// CHECK-LABEL: func @f(
+// CHECK-SAME: %[[X:.+]]: tensor<8xf32>, %{{.+}}: tensor<8xf32> {chimera.constant})
+// CHECK-NOT: math.exp
+// CHECK: %[[M:.+]] = memref.get_global @f_prepared
+// CHECK: %[[E:.+]] = bufferization.to_tensor %[[M]] restrict
+// CHECK: arith.mulf %[[X]], %[[E]]
+// CHECK-LABEL: func @f_prepare(
+// CHECK-SAME: %{{.+}}: tensor<8xf32>, %[[W:.+]]: tensor<8xf32> {chimera.constant}) {
+// CHECK: %[[E:.+]] = math.exp %[[W]]
+// CHECK: %[[M:.+]] = memref.get_global @f_prepared
+// CHECK: bufferization.materialize_in_destination %[[E]] in restrict writable %[[M]]
+// CHECK-NEXT: return
+func.func @f(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> tensor<8xf32> {
+  %e = math.exp %w : tensor<8xf32>
+  %once = chimera.prepare %e : tensor<8xf32>
+  %y = arith.mulf %x, %once : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+// What depends on another argument stays, and so does what changes nothing.
+
+// CHECK-LABEL: func @stays
+// CHECK: %[[S:.+]] = arith.addf
+// CHECK: %[[E:.+]] = math.exp %[[S]]
+// CHECK: arith.mulf %[[E]], %{{.+}}
+// CHECK-NOT: func @stays_prepare
+func.func @stays(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> tensor<8xf32> {
+  %s = arith.addf %x, %w : tensor<8xf32>
+  %e = math.exp %s : tensor<8xf32>
+  %once = chimera.prepare %e : tensor<8xf32>
+  %same = chimera.prepare %w : tensor<8xf32>
+  %y = arith.mulf %once, %same : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+// Loops go along with all that they read; what is prepared for something else
+// needs no memory of its own.
+
+// CHECK-COUNT-1: memref.global
+// CHECK-NOT: memref.global
+// CHECK-LABEL: func @loops(
+// CHECK-NOT: scf.for
+// CHECK-LABEL: func @loops_prepare(
+// CHECK: arith.negf
+// CHECK: scf.for
+// CHECK: bufferization.materialize_in_destination
+func.func @loops(%x: tensor<4x8xf32>, %w: tensor<4x8xf32> {chimera.constant}) -> tensor<4x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %n = arith.negf %w : tensor<4x8xf32>
+  %first = chimera.prepare %n : tensor<4x8xf32>
+  %init = tensor.empty() : tensor<4x8xf32>
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%t = %init) -> tensor<4x8xf32> {
+    %row = tensor.extract_slice %first[%i, 0] [1, 8] [1, 1] : tensor<4x8xf32> to tensor<1x8xf32>
+    %e = math.exp %row : tensor<1x8xf32>
+    %u = tensor.insert_slice %e into %t[%i, 0] [1, 8] [1, 1] : tensor<1x8xf32> into tensor<4x8xf32>
+    scf.yield %u : tensor<4x8xf32>
+  }
+  %once = chimera.prepare %r : tensor<4x8xf32>
+  %y = arith.mulf %x, %once : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// 64 bytes are enough for the second value, from which on they are taken.
+
+// LITTLE-LABEL: func @two(
+// LITTLE: math.exp
+// LITTLE-NOT: math.absf
+// LITTLE-LABEL: func @two_prepare(
+// LITTLE-NOT: math.exp
+// LITTLE: math.absf
+func.func @two(%x: tensor<16xf32>, %w: tensor<16xf32> {chimera.constant}) -> tensor<16xf32> {
+  %e = math.exp %w : tensor<16xf32>
+  %first = chimera.prepare %e : tensor<16xf32>
+  %a = math.absf %w : tensor<16xf32>
+  %second = chimera.prepare %a : tensor<16xf32>
+  %s = arith.mulf %first, %second : tensor<16xf32>
+  %y = arith.mulf %x, %s : tensor<16xf32>
+  return %y : tensor<16xf32>
+}
+
+// -----
+
+// expected-error @below {{has constants to prepare, but 'g_prepare' exists already; rename that, or remove 'chimera.constant'}}
+func.func @g(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> tensor<8xf32> {
+  %e = math.exp %w : tensor<8xf32>
+  %once = chimera.prepare %e : tensor<8xf32>
+  %y = arith.mulf %x, %once : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+func.func @g_prepare() {
+  return
+}

@@ -1,0 +1,44 @@
+// RUN: chimera-opt %s --chimera-tile --split-input-file --verify-diagnostics | FileCheck %s
+
+// Panels of 16 columns, the last one not full, before the first loop; tiles of
+// 32 columns are two panels.
+
+// CHECK-LABEL: func @panels
+// CHECK-SAME: %[[B:[a-z0-9]+]]: tensor<24x72xf32>
+// CHECK: %[[EMPTY:.+]] = tensor.empty() : tensor<5x24x16xf32>
+// CHECK: %[[ALL:.+]] = scf.for {{.*}} iter_args(%{{.+}} = %[[EMPTY]])
+// CHECK: chimera.block "gemm0" ins(%{{.+}} : tensor<1x?xf32>) outs(%{{.+}} : tensor<1x?xf32>) extents {{\[}}[1], [16, 8]]
+// CHECK: %[[ONCE:.+]] = chimera.prepare %[[ALL]] : tensor<5x24x16xf32>
+// CHECK: scf.forall
+// CHECK: tensor.extract_slice %[[ONCE]][%{{.+}}, 0, 0] [%{{.+}}, 24, 16] [1, 1, 1] : tensor<5x24x16xf32> to tensor<?x24x16xf32>
+// CHECK: chimera.block "gemm0" ins(%{{.+}}, %{{.+}} : tensor<?x24xf32>, tensor<24x?xf32>)
+func.func @panels(%a: tensor<20x24xf32>, %b: tensor<24x72xf32>) -> tensor<20x72xf32> {
+  %e = chimera.chain ins(%a, %b : tensor<20x24xf32>, tensor<24x72xf32>)
+      schedule(<levels = [<"L2" : n = 32>, <"L1" : n = 16, m = 6>], parallel = 1,
+                registers = <rows = 6, vectors = 1, broadcasts = 1, depth = 2>, prepacked = [1]>) {
+  ^bb0(%a0: tensor<20x24xf32>, %b0: tensor<24x72xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x72xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x72xf32>) -> tensor<20x72xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x24xf32>, tensor<24x72xf32>) outs(%1 : tensor<20x72xf32>) -> tensor<20x72xf32>
+    chimera.yield %2 : tensor<20x72xf32>
+  } -> tensor<20x72xf32>
+  return %e : tensor<20x72xf32>
+}
+
+// -----
+
+func.func @uneven(%a: tensor<20x24xf32>, %b: tensor<24x72xf32>) -> tensor<20x72xf32> {
+  // expected-error @below {{schedule cannot run: tensor 'in1' cannot be prepacked: it must be read once, vectors must lie along its last dimension, and the tiles of that loop must be multiples of the innermost one, which must be smaller than the loop}}
+  %e = chimera.chain ins(%a, %b : tensor<20x24xf32>, tensor<24x72xf32>)
+      schedule(<levels = [<"L2" : n = 40>, <"L1" : n = 16, m = 6>], parallel = 1,
+                registers = <rows = 6, vectors = 1, broadcasts = 1, depth = 2>, prepacked = [1]>) {
+  ^bb0(%a0: tensor<20x24xf32>, %b0: tensor<24x72xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x72xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x72xf32>) -> tensor<20x72xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x24xf32>, tensor<24x72xf32>) outs(%1 : tensor<20x72xf32>) -> tensor<20x72xf32>
+    chimera.yield %2 : tensor<20x72xf32>
+  } -> tensor<20x72xf32>
+  return %e : tensor<20x72xf32>
+}
