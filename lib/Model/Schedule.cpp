@@ -389,6 +389,10 @@ std::string ScheduleChecker::checkParallel() const {
     for (const Operator &op : problem.operators)
       if (is_contained(op.completes, loop.loop))
         return where + "what follows an operator reduces over it";
+    // Tasks are a grid, and parts of an edge are fewer than those of others.
+    for (const NestLoop &outer : ArrayRef(tree.loops).take_front(place))
+      if (outer.loop == loop.loop)
+        return where + "it is so at a level outside already";
     if (!split || place == split)
       continue;
     // Whatever differs from part to part needs states of its own.

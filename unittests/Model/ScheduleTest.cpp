@@ -158,6 +158,14 @@ TEST_F(Verify, RejectsBadParallelLoops) {
               "all operators");
 }
 
+TEST_F(Verify, RejectsLoopsThatAreParallelTwice) {
+  schedule.levels[0].order = {{m, 96}};
+  schedule.levels[1].order = {{m, 24}};
+  schedule.numParallel = 2;
+  expectError("level 'L2': loop 'm' is parallel, but it is so at a level "
+              "outside already");
+}
+
 TEST_F(Verify, AcceptsASplitSoftmax) {
   AttentionSizes sizes;
   sizes.m = 4;
