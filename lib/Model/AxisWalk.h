@@ -80,6 +80,10 @@ struct MeasuredAxis {
   /// `fresh` on only the loops in `affecting`.
   unsigned end = 0, fresh = 0;
   LoopSet affecting = 0;
+  /// The place of the split loop, if it counts whatever else does, or does not
+  /// count at all.
+  std::optional<unsigned> split;
+  bool countsSplit = false;
   /// The part that the previous iteration of this step had is left out.
   std::optional<unsigned> rollsAt;
   /// Measures what readers need of the output of this operator instead of what
@@ -87,6 +91,8 @@ struct MeasuredAxis {
   std::optional<unsigned> neededOf;
 
   bool walks(const Path &path, unsigned step) const {
+    if (step == split)
+      return countsSplit && step < end;
     return step < end &&
            (step < fresh || contains(affecting, path.steps[step].loop));
   }

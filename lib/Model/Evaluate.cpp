@@ -49,7 +49,8 @@ Evaluator::Evaluator(const ChainStructure &structure, const Schedule &schedule,
                      unsigned level, const Transfer &transfer)
     : structure(structure), problem(structure.getProblem()), schedule(schedule),
       level(level), transfer(transfer),
-      here(structure, buildLoopTree(structure, schedule, level)) {
+      here(structure, buildLoopTree(structure, schedule, level)),
+      split(findSplit(problem, schedule, here.nest)) {
   unsigned innermost = schedule.levels.size() - 1;
   if (level != innermost)
     whole.emplace(structure, buildLoopTree(structure, schedule, innermost));
@@ -110,6 +111,10 @@ std::vector<MeasuredAxis> Evaluator::axesOf(const Tree &tree,
     axis.end = extent.end;
     axis.fresh = std::min(extent.fresh, extent.end);
     axis.affecting = affecting;
+    if (extent.split != Extent::LikeOthers) {
+      axis.split = split;
+      axis.countsSplit = extent.split == Extent::Always;
+    }
     if (extent.isNeed)
       axis.neededOf = op;
   }
@@ -169,10 +174,19 @@ bool Evaluator::isAtHome(TensorId tensor) const {
          level <= schedule.homeOf(tensor);
 }
 
+/// True for what each part of a split loop has of its own.
+bool Evaluator::isAccumulated(TensorId tensor) const {
+  const Operator &last = problem.operators.back();
+  return tensor == last.output.tensor || is_contained(last.states, tensor);
+}
+
 unsigned Evaluator::bodyDepthOf(const Access &access, unsigned op) const {
   const Path &path = here.paths[op];
+  unsigned outside = taskDepth();
+  if (split && isAccumulated(access))
+    outside = std::max(outside, *split + 1);
   return std::max(bodyDepth(structure, path, access, path.steps.size()),
-                  taskDepth());
+                  outside);
 }
 
 /// True if `op` and `other` have the same loops around them up to `depth`.
@@ -211,12 +225,32 @@ void Evaluator::countProduced(const Access &access, unsigned op,
   unsigned depth = bodyDepthOf(access, op);
   Extent visits = partsAt(depth, tensor.heldBytes()), fresh = visits;
   fresh.fresh = startOf(op);
+  bool isPartial = split && isAccumulated(access);
+  if (isPartial)
+    fresh.split = Extent::Always;
   sink({access, op, visits}, 1, 1);
   sink({access, op, fresh}, -1, -1);
+  if (isPartial) {
+    sink({access, op, fresh}, 0, 1);
+    return countCombined(access, sink);
+  }
   if (tensor.role == Role::State)
     return;
   fresh.elementBytes = tensor.elementBytes;
   sink({access, op, fresh}, 0, 1);
+}
+
+/// What the parts of the split loop have come to is read once more, tile by
+/// tile of the other parallel loops, and one of them written.
+void Evaluator::countCombined(const Access &access, TrafficSink sink) const {
+  unsigned last = problem.operators.size() - 1;
+  const Tensor &tensor = problem.tensors[access];
+  sink({access, last, partsAt(parallelDepth(), tensor.heldBytes())}, 1, 0);
+  if (tensor.role == Role::State)
+    return;
+  Extent combined = partsAt(parallelDepth(), tensor.elementBytes);
+  combined.split = Extent::Never;
+  sink({access, last, combined}, 0, 1);
 }
 
 /// Number of the loops that start `op` anew.
@@ -251,9 +285,11 @@ void Evaluator::countEpilogue(unsigned op, TrafficSink sink) const {
   const Operator &info = problem.operators[op];
   if (!info.hasEpilogue && info.epilogue.empty())
     return;
-  unsigned depth = epilogueDepth(op);
+  bool isCombined = split && op == problem.operators.size() - 1;
+  unsigned depth = isCombined ? parallelDepth() : epilogueDepth(op);
   // Is the finished part more than one buffer, it passes once more.
-  if (!isAtHome(info.output) && bodyDepthOf(info.output, op) > depth)
+  if (!isCombined && !isAtHome(info.output) &&
+      bodyDepthOf(info.output, op) > depth)
     sink({info.output, op, partsAt(depth, elementBytesOf(info.output))}, 1, 1);
   for (const Access &operand : info.epilogue) {
     if (isAtHome(operand))
@@ -261,7 +297,10 @@ void Evaluator::countEpilogue(unsigned op, TrafficSink sink) const {
     unsigned body =
         std::max(bodyDepth(structure, here.paths[op], operand, depth),
                  std::min(taskDepth(), depth));
-    sink({operand, op, partsAt(body, elementBytesOf(operand))}, 1, 0);
+    Extent streamed = partsAt(body, elementBytesOf(operand));
+    if (isCombined)
+      streamed.split = Extent::Never;
+    sink({operand, op, streamed}, 1, 0);
   }
 }
 

@@ -41,6 +41,9 @@ public:
     bool rolls = false;
     /// What readers need, be it made already or not.
     bool isNeed = false;
+    /// Whether the parts of the split loop count: like those of other loops,
+    /// always, or never.
+    enum { LikeOthers, Always, Never } split = LikeOthers;
   };
   struct Parts {
     const Access &access;
@@ -77,7 +80,11 @@ private:
   /// Loops on `path` that affect `access` where they stand.
   LoopSet affectingLoops(const Access &access, const Path &path) const;
   Extent partsAt(unsigned end, int64_t elementBytes) const {
-    return {end, end, elementBytes, transfer.unitBytes, false, false};
+    Extent extent;
+    extent.end = extent.fresh = end;
+    extent.elementBytes = elementBytes;
+    extent.unitBytes = transfer.unitBytes;
+    return extent;
   }
   AxisWalk::Lengths measure(const Tree &tree, const Parts &parts) const;
   bool isRefilled(const Parts &parts) const;
@@ -88,11 +95,13 @@ private:
   bool isAtHome(TensorId tensor) const;
   /// Number of the parallel loops of which each iteration starts anew.
   unsigned taskDepth() const {
-    unsigned shared = here.nest.loops.size();
-    return transfer.isPrivate ? std::min<unsigned>(schedule.numParallel, shared)
-                              : 0;
+    return transfer.isPrivate ? parallelDepth() : 0;
+  }
+  unsigned parallelDepth() const {
+    return std::min<unsigned>(schedule.numParallel, here.nest.loops.size());
   }
   unsigned bodyDepthOf(const Access &access, unsigned op) const;
+  bool isAccumulated(TensorId tensor) const;
   bool areTogether(unsigned op, unsigned other, unsigned depth) const;
   bool isFilledBefore(const Access &access, unsigned op, unsigned depth) const;
   OperatorSet sharersOf(const Access &access, unsigned op) const;
@@ -101,6 +110,7 @@ private:
 
   void countInput(const Access &access, unsigned op, TrafficSink sink) const;
   void countProduced(const Access &access, unsigned op, TrafficSink sink) const;
+  void countCombined(const Access &access, TrafficSink sink) const;
   void countStored(unsigned op, TrafficSink sink) const;
   void countEpilogue(unsigned op, TrafficSink sink) const;
 
@@ -118,6 +128,8 @@ private:
   /// The tree of the levels down to this one; that of all, if it is another.
   Tree here;
   std::optional<Tree> whole;
+  /// The place of the split loop among those of this level and outside it.
+  std::optional<unsigned> split;
 };
 
 } // namespace chimera::model

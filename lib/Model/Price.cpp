@@ -46,6 +46,18 @@ int64_t Pricer::countTasks(const Schedule &schedule) const {
   return tasks;
 }
 
+int64_t Pricer::countSplitParts(const Schedule &schedule) const {
+  if (!problem.operators.back().rescaledBy)
+    return 1;
+  LoopNest tree =
+      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  std::optional<unsigned> split = findSplit(problem, schedule, tree);
+  if (!split)
+    return 1;
+  const NestLoop &loop = tree.loops[*split];
+  return divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
+}
+
 double Pricer::busiestShare(int64_t tasks) const {
   return static_cast<double>(divideCeilSigned(tasks, threads)) / tasks;
 }
@@ -289,6 +301,18 @@ double Pricer::rescaleCycles(const Operator &op, int64_t parts) const {
           1 / unit.storesPerCycle);
 }
 
+/// Each part is scaled and added, which takes as long as to rescale it. The
+/// other parallel loops share the work, once all parts are there.
+double Pricer::combineSeconds(const Schedule &schedule) const {
+  int64_t parts = countSplitParts(schedule);
+  if (parts == 1)
+    return 0;
+  double share = busiestShare(countTasks(schedule) / parts);
+  return share * rescaleCycles(problem.operators.back(), parts + 1) /
+             cyclesPerSecond() +
+         machine.launchSeconds;
+}
+
 double Pricer::arithmeticCycles(ArrayRef<Work> works,
                                 const RegisterTile &tile) const {
   double cycles = 0;
@@ -494,7 +518,8 @@ Plan Pricer::price(const Schedule &schedule) const {
     stages.add(cost.seconds);
     plan.levels.push_back(cost);
   }
-  plan.seconds = stages.with(plan.computeSeconds) + machine.launchSeconds;
+  plan.seconds = stages.with(plan.computeSeconds) + machine.launchSeconds +
+                 combineSeconds(schedule);
   return plan;
 }
 

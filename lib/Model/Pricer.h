@@ -136,6 +136,9 @@ public:
   /// Cycles of correcting the output of `op` for `parts` parts of the loop that
   /// rescales it.
   double rescaleCycles(const Operator &op, int64_t parts) const;
+  /// Seconds it takes to make one of the parts of the split loop, none without
+  /// one.
+  double combineSeconds(const Schedule &schedule) const;
 
   /// The same sum as `operatorCycles` in another order, which takes less time
   /// but rounds differently: over the sizes of register tiles, each with its
@@ -208,6 +211,8 @@ public:
 
   /// Tasks that the parallel loops make.
   int64_t countTasks(const Schedule &schedule) const;
+  /// Parts of the split loop; 1 without one.
+  int64_t countSplitParts(const Schedule &schedule) const;
   /// Share of the whole work that the busiest thread does.
   double busiestShare(int64_t tasks) const;
   /// Bytes per second that all busy threads together bring into `level`.

@@ -216,6 +216,17 @@ LoopNest chimera::model::buildLoopTree(const ChainProblem &problem,
   return buildLoopTree(ChainStructure(problem), schedule, level);
 }
 
+std::optional<unsigned> chimera::model::findSplit(const ChainProblem &problem,
+                                                  const Schedule &schedule,
+                                                  const LoopNest &tree) {
+  unsigned numParallel =
+      std::clamp<int64_t>(schedule.numParallel, 0, tree.loops.size());
+  for (unsigned place = 0; place < numParallel; ++place)
+    if (problem.operators.back().rescaledBy == tree.loops[place].loop)
+      return place;
+  return std::nullopt;
+}
+
 SmallVector<NestLoop, 12> chimera::model::pathOf(const LoopNest &tree,
                                                  unsigned op) {
   SmallVector<NestLoop, 12> path;
@@ -365,17 +376,37 @@ std::string ScheduleChecker::checkParallel() const {
     return std::to_string(schedule.numParallel) +
            " parallel loops, but the order starts with " +
            std::to_string(numShared) + " loops shared by all operators";
-  for (const NestLoop &loop :
-       ArrayRef(tree.loops).take_front(schedule.numParallel)) {
+  const Operator &last = problem.operators.back();
+  std::optional<unsigned> split = findSplit(problem, schedule, tree);
+  for (const auto &[place, loop] :
+       enumerate(ArrayRef(tree.loops).take_front(schedule.numParallel))) {
     std::string where = "level '" + schedule.levels[loop.level].name +
                         "': loop '" + problem.loops[loop.loop].name +
                         "' is parallel, but ";
-    if (problem.isReduction(loop.loop))
-      return where + "an operator reduces over it";
+    for (const Operator &op : problem.operators)
+      if (op.isReduction(loop.loop) && !(place == split && &op == &last))
+        return where + "an operator reduces over it";
     for (const Operator &op : problem.operators)
       if (is_contained(op.completes, loop.loop))
         return where + "what follows an operator reduces over it";
+    // Tasks are a grid, and parts of an edge are fewer than those of others.
+    for (const NestLoop &outer : ArrayRef(tree.loops).take_front(place))
+      if (outer.loop == loop.loop)
+        return where + "it is so at a level outside already";
+    if (!split || place == split)
+      continue;
+    // Whatever differs from part to part needs states of its own.
+    for (const Access &state : last.states)
+      if (!state.hasLoop(loop.loop))
+        return where + "the parts of loop '" +
+               problem.loops[tree.loops[*split].loop].name +
+               "' beside it keep states for all of it";
   }
+  for (const Access &operand : last.epilogue)
+    if (split && problem.tensors[operand].role == Role::Intermediate)
+      return "loop '" + problem.loops[tree.loops[*split].loop].name +
+             "' is split, but what follows reads '" +
+             problem.tensors[operand].name + "', which no part has whole";
   return "";
 }
 

@@ -156,6 +156,8 @@ private:
   void close(Buffer &buffer);
   void runEpilogue(unsigned op);
   void store(unsigned op);
+  bool isPartial(TensorId tensor) const;
+  void combine(unsigned depth);
   bool runsAnewIn(unsigned op, Place place) const;
   int64_t bytesOf(TensorId tensor, const Box &box, int64_t elementBytes) const;
   int64_t newBytes(const Buffer &buffer) const;
@@ -165,6 +167,9 @@ private:
   std::vector<Epilogue> epilogues;
   /// Parts of what operators produce that have been written before.
   std::map<TensorId, std::set<Box>> written;
+  /// The place of the split loop, and the part of it that runs.
+  const std::optional<unsigned> split;
+  Range splitPart;
   /// Which buffers are open while an operator's blocks run.
   std::vector<std::vector<bool>> openAt;
   Evaluation result;
@@ -174,7 +179,9 @@ TrafficCounter::TrafficCounter(const ChainProblem &problem,
                                const Schedule &schedule, unsigned level,
                                const Transfer &transfer)
     : Walk(problem, schedule, level), transfer(transfer),
-      epilogues(problem.operators.size()), openAt(problem.operators.size()) {
+      epilogues(problem.operators.size()),
+      split(findSplit(problem, schedule, tree)),
+      openAt(problem.operators.size()) {
   result.traffic.resize(problem.tensors.size());
   result.liveAt.resize(problem.operators.size());
   placeBuffers();
@@ -184,6 +191,8 @@ TrafficCounter::TrafficCounter(const ChainProblem &problem,
 
 Evaluation TrafficCounter::run() {
   walk();
+  if (split)
+    combine(0);
   std::vector<int64_t> intermediateElements =
       IntermediateSizer(problem, schedule).run();
   for (auto [openBuffers, live] : zip(openAt, result.liveAt)) {
@@ -222,6 +231,9 @@ void TrafficCounter::addUser(unsigned op, const Access &access,
   bool atHome = isAtHome(access);
   Place body = atHome ? bodyAround(access)
                       : insideTask(bodyAffecting(op, access, blocksOf(op)));
+  // Each part accumulates on its own.
+  if (isPartial(access) && body.nest == &tree)
+    body.depth = std::max(body.depth, *split + 1);
   auto buffer = find_if(buffers, [&](const Buffer &other) {
     return other.tensor == access.tensor && other.body == body &&
            (atHome || (other.isProduced == isProducer &&
@@ -259,6 +271,9 @@ void TrafficCounter::placeEpilogue(unsigned index) {
   const Operator &op = problem.operators[index];
   Epilogue &epilogue = epilogues[index];
   epilogue.exists = op.hasEpilogue || !op.epilogue.empty();
+  // `combine` runs that of a split reduction.
+  if (isPartial(op.output))
+    return;
   epilogue.place = epiloguePlace(index);
   for (const Access &operand : op.epilogue)
     if (!isAtHome(operand))
@@ -275,6 +290,8 @@ bool TrafficCounter::runsAnewIn(unsigned op, Place place) const {
 }
 
 void TrafficCounter::enter(Place place) {
+  if (split && place == Place{&tree, *split + 1})
+    splitPart = ranges[tree.loops[*split].loop];
   for (const Epilogue &epilogue : epilogues)
     for (auto [operand, body] : epilogue.streams)
       if (body == place)
@@ -347,11 +364,16 @@ void TrafficCounter::open(Buffer &buffer) {
     buffer.previous = buffer.box;
     return;
   }
-  if (written[buffer.tensor].insert(buffer.box).second)
+  Box key = buffer.box;
+  if (isPartial(buffer.tensor))
+    key.push_back(splitPart);
+  if (written[buffer.tensor].insert(key).second)
     return;
-  // So the last write was not the final one.
   int64_t held = bytesOf(buffer.tensor, buffer.box, tensor.heldBytes());
   traffic.readBytes += held;
+  if (isPartial(buffer.tensor))
+    return;
+  // So the last write was not the final one.
   traffic.writeBytes += held;
   if (tensor.role != Role::State)
     traffic.writeBytes -=
@@ -362,7 +384,11 @@ void TrafficCounter::close(Buffer &buffer) {
   assert(buffer.isOpen && "a buffer is closed twice");
   buffer.isOpen = false;
   const Tensor &tensor = problem.tensors[buffer.tensor];
-  if (buffer.isAtHome || !buffer.isProduced || tensor.role == Role::State)
+  if (isPartial(buffer.tensor))
+    result.traffic[buffer.tensor].writeBytes +=
+        bytesOf(buffer.tensor, buffer.box, tensor.heldBytes());
+  if (buffer.isAtHome || !buffer.isProduced || tensor.role == Role::State ||
+      isPartial(buffer.tensor))
     return;
   result.traffic[buffer.tensor].writeBytes +=
       bytesOf(buffer.tensor, buffer.box, tensor.elementBytes);
@@ -380,6 +406,55 @@ void TrafficCounter::runEpilogue(unsigned index) {
       bytesOf(output, boxOf(output), problem.tensors[output].elementBytes);
   result.traffic[output].readBytes += bytes;
   result.traffic[output].writeBytes += bytes;
+}
+
+/// True for what each part of a split reduction has of its own.
+bool TrafficCounter::isPartial(TensorId tensor) const {
+  const Operator &last = problem.operators.back();
+  return split && (tensor == last.output.tensor ||
+                   any_of(last.states, [&](const Access &state) {
+                     return state.tensor == tensor;
+                   }));
+}
+
+/// Makes one of what the parts of the split loop have left, in the tiles of the
+/// other parallel loops from `depth` on.
+void TrafficCounter::combine(unsigned depth) {
+  unsigned numParallel =
+      std::min<size_t>(schedule.numParallel, tree.loops.size());
+  unsigned last = problem.operators.size() - 1;
+  const Operator &op = problem.operators[last];
+  for (const Access &operand : op.epilogue) {
+    Place body = insideTask(bodyAffecting(last, operand, {&tree, numParallel}));
+    if (body == Place{&tree, depth})
+      result.traffic[operand].readBytes += bytesOf(
+          operand, boxOf(operand), problem.tensors[operand].elementBytes);
+  }
+  if (depth == numParallel) {
+    NestLoop loop = tree.loops[*split];
+    int64_t parts =
+        divideCeil(problem.loops[loop.loop].extent, uint64_t(loop.tile));
+    auto read = [&](const Access &access) {
+      result.traffic[access].readBytes +=
+          parts *
+          bytesOf(access, boxOf(access), problem.tensors[access].heldBytes());
+    };
+    read(op.output);
+    for_each(op.states, read);
+    result.traffic[op.output].writeBytes += bytesOf(
+        op.output, boxOf(op.output), problem.tensors[op.output].elementBytes);
+    return;
+  }
+  if (depth == split)
+    return combine(depth + 1);
+  Range &range = ranges[tree.loops[depth].loop];
+  Range whole = range;
+  for (int64_t begin = whole.begin; begin < whole.end;
+       begin += tree.loops[depth].tile) {
+    range = {begin, std::min(begin + tree.loops[depth].tile, whole.end)};
+    combine(depth + 1);
+  }
+  range = whole;
 }
 
 /// Writes out an intermediate that is wanted outside, too.

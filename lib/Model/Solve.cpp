@@ -71,6 +71,31 @@ bool Solver::isShared(LoopId loop) const {
   return true;
 }
 
+/// The loop that may be cut into tasks though an operator reduces over it: if
+/// the others leave threads idle, and nothing forbids it.
+std::optional<LoopId> Solver::splittableLoop() const {
+  std::optional<LoopId> loop = problem.operators.back().rescaledBy;
+  if (!loop || threads == 1 || !is_contained(tiledLoops, *loop) ||
+      !isShared(*loop))
+    return std::nullopt;
+  int64_t tasks = 1;
+  for (LoopId other = 0; other < problem.loops.size(); ++other)
+    if (is_contained(batchLoops, other))
+      tasks *= problem.loops[other].extent;
+    else if (is_contained(tiledLoops, other) && isParallel(other))
+      tasks *= divideCeilSigned(problem.loops[other].extent, outerGranularity);
+  if (tasks % threads == 0 || tasks >= tasksPerThread * threads)
+    return std::nullopt;
+  Schedule schedule = emptySchedule();
+  schedule.levels.front().order = {{*loop, 1}};
+  schedule.numParallel = 1;
+  if (Error error = verifyParallel(problem, schedule)) {
+    consumeError(std::move(error));
+    return std::nullopt;
+  }
+  return loop;
+}
+
 void Solver::classifyLoops() {
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop) {
     if (problem.loops[loop].extent == 1 || !structure.isCuttable(loop))
@@ -116,7 +141,10 @@ SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
   if (tasks % threads == 0 || tasks >= manyTasksPerThread * threads)
     return prefixes;
   LoopList loops = tiledLoops;
-  erase_if(loops, [&](LoopId loop) { return !isParallel(loop); });
+  std::optional<LoopId> splittable = splittableLoop();
+  erase_if(loops, [&](LoopId loop) {
+    return !isParallel(loop) && loop != splittable;
+  });
   for (unsigned first = 0; first < loops.size(); ++first) {
     std::rotate(loops.begin(), loops.begin() + (first ? 1 : 0), loops.end());
     for (int64_t share = 1; share <= tasksPerThread; share *= 2)
@@ -143,14 +171,14 @@ Solver::Order Solver::cutInto(int64_t missing, const Order &batch,
 }
 
 /// Leading loops of the outermost level that has any are parallel as far as
-/// they are shared and no operator reduces over them.
+/// they are shared and no operator reduces over them, or it is split.
 void Solver::markParallel(Schedule &schedule) const {
   schedule.numParallel = 0;
   for (const LevelSchedule &level : schedule.levels) {
     if (level.order.empty())
       continue;
     for (const TiledLoop &entry : level.order) {
-      if (!isParallel(entry.loop))
+      if (!isParallel(entry.loop) && !(split && entry == *split))
         return;
       ++schedule.numParallel;
     }
@@ -179,17 +207,24 @@ std::optional<Plan> Solver::run() {
   findOverlaps();
   // Finer cuts first: a plan that keeps all threads busy is hard to beat.
   SmallVector<Order, 8> prefixes = parallelPrefixes();
-  for (const Order &parallel : reverse(prefixes))
+  for (const Order &parallel : reverse(prefixes)) {
+    split.reset();
+    for (const TiledLoop &entry : parallel)
+      if (!isParallel(entry.loop))
+        split = entry;
     searchFrom(emptySchedule(), 0, parallelLevel(parallel), parallel);
+  }
   return best;
 }
 
 /// The level whose order starts with the parallel loops. A batch goes
-/// outermost. Other cuts share operands, so they are made inside the levels
-/// that hold the whole problem, as long as these belong to all threads.
+/// outermost, and so do the parts of a split reduction, which share hardly more
+/// and want to be cut again at every level inside. Other cuts share operands,
+/// so they are made inside the levels that hold the whole problem, as long as
+/// these belong to all threads.
 unsigned Solver::parallelLevel(const Order &parallel) const {
   unsigned level = 0;
-  if (parallel.size() == batchLoops.size())
+  if (parallel.size() == batchLoops.size() + (split ? 1 : 0))
     return level;
   Schedule hopeful = withSmallestIntermediates(emptySchedule());
   auto holdsEverything = [&] {

@@ -46,6 +46,7 @@ private:
              return llvm::is_contained(op.completes, loop);
            });
   }
+  std::optional<LoopId> splittableLoop() const;
   void classifyLoops();
   void findOverlaps();
   llvm::SmallVector<Order, 8> parallelPrefixes() const;
@@ -169,6 +170,8 @@ private:
   llvm::SmallVector<TensorId, 2> overlapping;
   /// Loops that index every tensor, and the others.
   LoopList batchLoops, tiledLoops;
+  /// The reduction that the parallel loops at hand split.
+  std::optional<TiledLoop> split;
   std::optional<Plan> best;
   /// The best plan of each order, if they are wanted.
   std::map<llvm::SmallVector<unsigned, 32>, Plan> bestOfOrders;

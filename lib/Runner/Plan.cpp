@@ -56,9 +56,12 @@ private:
     const model::Loop &loop = analysis.problem.loops[nest.loop];
     StringRef level = schedule.levels[nest.level].name;
     os.indent(2 * depth) << "for " << loop.name << " by " << nest.tile << " of "
-                         << tiles[nest.loop] << "  (" << level
-                         << (isParallel(nest.loop, level) ? ", parallel" : "")
-                         << ")\n";
+                         << tiles[nest.loop] << "  (" << level;
+    if (isParallel(nest.loop, level)) {
+      bool isSplit = analysis.problem.operators.back().rescaledBy == nest.loop;
+      os << (isSplit ? ", parallel, combined" : ", parallel");
+    }
+    os << ")\n";
     tiles[nest.loop] = nest.tile;
   }
 

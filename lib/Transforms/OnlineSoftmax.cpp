@@ -47,12 +47,21 @@ static Value createMaximum(OpBuilder &builder, Location loc, Value own,
 
 SmallVector<Value> OnlineSoftmax::createStates(unsigned op,
                                                const TreePosition &position) {
-  double neutral[] = {-INFINITY, 0};
   SmallVector<Value> states;
-  for (auto [index, state] : llvm::enumerate(problem.operators[op].states))
-    states.push_back(blocks.buildFill(op, state, neutral[index], position,
-                                      blocks.buildBuffer(state, position)));
+  for (const model::Access &state : problem.operators[op].states)
+    states.push_back(blocks.buildBuffer(state, position));
   return states;
+}
+
+SmallVector<Value> OnlineSoftmax::clearStates(unsigned op,
+                                              const TreePosition &position,
+                                              ArrayRef<Value> states) {
+  double neutral[] = {-INFINITY, 0};
+  SmallVector<Value> cleared;
+  for (auto [index, state] : llvm::enumerate(problem.operators[op].states))
+    cleared.push_back(
+        blocks.buildFill(op, state, neutral[index], position, states[index]));
+  return cleared;
 }
 
 /// Finishes the elements of a tile of scores, and the maximum of its rows.
@@ -118,12 +127,62 @@ void OnlineSoftmax::correct(unsigned op, unsigned reader,
       })[0];
 }
 
-Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
-                                 Value score, bool isCorrected,
-                                 MutableArrayRef<Value> carried) {
+/// The operator that keeps the states.
+unsigned OnlineSoftmax::findReader() const {
   unsigned reader = 0;
   while (problem.operators[reader].states.empty())
     ++reader;
+  return reader;
+}
+
+void OnlineSoftmax::combine(const TreePosition &position, ArrayRef<Value> part,
+                            MutableArrayRef<Value> carried) {
+  unsigned reader = findReader(), op = 0;
+  while (!analysis.operators[op].exponential)
+    ++op;
+  const model::Operator &description = problem.operators[reader];
+  model::TensorId state = description.states[0], output = description.output;
+  ArrayRef<model::LoopId> rows = blocks.dimsOf(state),
+                          products = blocks.dimsOf(output);
+  auto buildRows = [&] {
+    return blocks.atLoops(blocks.buildBuffer(state, position), state, rows);
+  };
+  SmallVector<Value> results = blocks.buildGeneric(
+      reader, rows, position,
+      {blocks.atLoops(part[1], state, rows),
+       blocks.atLoops(part[2], state, rows)},
+      {blocks.atLoops(carried[1], state, rows),
+       blocks.atLoops(carried[2], state, rows), buildRows(), buildRows()},
+      [&](OpBuilder &body, ValueRange scalars) {
+        Value maximum = createMaximum(body, loc, scalars[2], scalars[0]);
+        const ChainOperator &producer = analysis.operators[op];
+        Value factor = cloneExponential(body, producer, scalars[2], maximum);
+        Value weight = cloneExponential(body, producer, scalars[0], maximum);
+        Value before = arith::MulFOp::create(body, loc, scalars[3], factor);
+        Value added = arith::MulFOp::create(body, loc, scalars[1], weight);
+        Value sum = arith::AddFOp::create(body, loc, before, added);
+        return SmallVector<Value>{maximum, sum, factor, weight};
+      });
+  carried[1] = results[0];
+  carried[2] = results[1];
+  carried[0] = blocks.buildGeneric(
+      reader, products, position,
+      {blocks.atLoops(results[2], state, products),
+       blocks.atLoops(results[3], state, products),
+       blocks.atLoops(part[0], output, products)},
+      blocks.atLoops(carried[0], output, products),
+      [&](OpBuilder &body, ValueRange scalars) {
+        Value before = arith::MulFOp::create(body, loc, scalars[3], scalars[0]);
+        Value added = arith::MulFOp::create(body, loc, scalars[2], scalars[1]);
+        return SmallVector<Value>{
+            arith::AddFOp::create(body, loc, before, added)};
+      })[0];
+}
+
+Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
+                                 Value score, bool isCorrected,
+                                 MutableArrayRef<Value> carried) {
+  unsigned reader = findReader();
   model::TensorId scores = problem.operators[op].output;
   model::TensorId most = problem.operators[reader].states[0];
   ArrayRef<model::LoopId> elements = blocks.dimsOf(scores);

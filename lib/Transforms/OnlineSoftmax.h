@@ -28,10 +28,14 @@ public:
       : blocks(blocks), analysis(analysis), problem(analysis.problem),
         loc(loc) {}
 
-  /// The states that operator `op` keeps from here on, its maximum and its sum:
-  /// rows of which nothing is known. None if it keeps none.
+  /// Buffers of the states that operator `op` keeps from here on, its maximum
+  /// and its sum. None if it keeps none.
   llvm::SmallVector<mlir::Value> createStates(unsigned op,
                                               const TreePosition &position);
+  /// `states` of rows of which nothing is known.
+  llvm::SmallVector<mlir::Value>
+  clearStates(unsigned op, const TreePosition &position,
+              llvm::ArrayRef<mlir::Value> states);
 
   /// Turns a tile of scores, fresh from the contraction, into exponentials, and
   /// brings `carried`, the output and the states of its reader, up to date.
@@ -40,7 +44,13 @@ public:
                           mlir::Value score, bool isCorrected,
                           llvm::MutableArrayRef<mlir::Value> carried);
 
+  /// Adds what another `part` of the reduction has come to, its output and its
+  /// states, to `carried`. Whichever has the lower maximum shrinks.
+  void combine(const TreePosition &position, llvm::ArrayRef<mlir::Value> part,
+               llvm::MutableArrayRef<mlir::Value> carried);
+
 private:
+  unsigned findReader() const;
   std::pair<mlir::Value, mlir::Value>
   buildScore(unsigned op, const TreePosition &position, mlir::Value score,
              mlir::Value maximum, model::TensorId rows);

@@ -388,6 +388,8 @@ private:
       line.isParallel = &nest == &kernel.tree &&
                         place < static_cast<uint64_t>(
                                     std::max<int64_t>(0, schedule.numParallel));
+      line.isSplit = line.isParallel &&
+                     kernel.problem.operators.back().rescaledBy == loop.loop;
       tiles[loop.loop] = loop.tile;
     }
     for (const model::LoopNest &part : nest.parts)
@@ -415,6 +417,15 @@ private:
 };
 
 } // namespace
+
+std::string TreeLine::describeLevel() const {
+  std::string text = level;
+  if (isParallel)
+    text += ", parallel";
+  if (isSplit)
+    text += ", combined";
+  return text;
+}
 
 std::vector<TreeLine> report::listTree(const model::KernelReport &kernel) {
   return TreeLister(kernel).run();

@@ -224,8 +224,8 @@ void HtmlWriter::writeTree(const model::KernelReport &kernel) {
     }
     os << "<div class=\"loop" << (line.isParallel ? " parallel" : "") << "\">"
        << escape(line.loop) << " by " << line.tile << " of " << line.extent
-       << " <span class=\"soft\">" << escape(line.level)
-       << (line.isParallel ? ", parallel" : "") << "</span>\n";
+       << " <span class=\"soft\">" << escape(line.describeLevel())
+       << "</span>\n";
     ++open;
   }
   closeTo(0);

@@ -181,6 +181,7 @@ void JsonWriter::writeTree(const model::KernelReport &kernel) {
     json.attribute("extent", line.extent);
     text("level", line.level);
     json.attribute("parallel", line.isParallel);
+    json.attribute("combined", line.isSplit);
   });
 }
 

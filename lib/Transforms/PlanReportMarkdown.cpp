@@ -154,7 +154,7 @@ void MarkdownWriter::writeTree(const model::KernelReport &kernel) {
       continue;
     }
     os << "for " << line.loop << " by " << line.tile << " of " << line.extent
-       << "  (" << line.level << (line.isParallel ? ", parallel)\n" : ")\n");
+       << "  (" << line.describeLevel() << ")\n";
   }
   os << "```\n\nRegister tile: "
      << describeRegisters(kernel.problem, kernel.plan) << ".\n\n";

@@ -66,6 +66,11 @@ struct TreeLine {
   std::string loop, level;
   int64_t tile = 1, extent = 1;
   bool isParallel = false;
+  /// A parallel loop whose parts are combined in the end.
+  bool isSplit = false;
+
+  /// `L3, parallel`.
+  std::string describeLevel() const;
 };
 std::vector<TreeLine> listTree(const model::KernelReport &kernel);
 

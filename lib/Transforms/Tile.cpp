@@ -12,6 +12,9 @@
 //   shared loops, parallel ones as one scf.forall
 //     for every operator: its subtree, its blocks
 //
+// If one of the parallel loops splits the reduction of a softmax, every part
+// leaves an accumulator and states, and a second loop nest combines them.
+//
 // Each loop narrows the tensors it indexes to the tile inside it. Tiles at an
 // edge are smaller, so their sizes are values; which extents occur is known and
 // goes along as the `extents` of the blocks. These loops are built here, the
@@ -55,7 +58,8 @@ public:
                                   schedule.levels.size() - 1)),
         blocks(builder, chain, analysis, schedule),
         softmax(blocks, analysis, chain.getLoc()),
-        stager(builder, blocks, analysis, schedule, chain.getLoc()) {
+        stager(builder, blocks, analysis, schedule, chain.getLoc()),
+        split(model::findSplit(problem, schedule, tree)) {
     separateCrossing(tree);
   }
 
@@ -72,6 +76,20 @@ private:
   void separateCrossing(model::LoopNest &nest);
   TreePosition start();
   Value buildParallel(const TreePosition &position, Value destination);
+  Carried buildForall(ArrayRef<model::NestLoop> loops,
+                      const TreePosition &position, const Carried &shared,
+                      Body body);
+  Value buildSplit(const TreePosition &position, Value destination);
+  Value buildCombined(const TreePosition &position, const Carried &parts,
+                      Value destination);
+  struct Slice {
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+  };
+  Slice sliceAt(unsigned index, const TreePosition &position,
+                OpFoldResult part) const;
+  Value extract(Value value, const Slice &slice, bool isParted);
+  bool makesExponentials(const model::LoopNest &nest) const;
+  void startStates(const TreePosition &position, Carried &carried);
   Carried buildNest(const model::LoopNest &nest, unsigned depth,
                     const TreePosition &position, Carried carried,
                     bool initialised);
@@ -107,6 +125,8 @@ private:
   BlockBuilder blocks;
   OnlineSoftmax softmax;
   Stager stager;
+  /// The place of the loop that splits the last operator's reduction.
+  std::optional<unsigned> split;
 };
 
 } // namespace
@@ -191,50 +211,154 @@ Value TreeBuilder::build() {
   return buildNest(tree, 0, position, {destination}, /*initialised=*/false)[0];
 }
 
-/// The leading loops that the schedule runs in parallel, as one scf.forall.
+/// The leading loops that the schedule runs in parallel.
 Value TreeBuilder::buildParallel(const TreePosition &position,
                                  Value destination) {
-  model::TensorId output = problem.operators.back().output;
+  if (split)
+    return buildSplit(position, destination);
+  return buildForall(
+      ArrayRef(tree.loops).take_front(schedule.numParallel), position,
+      {destination}, [&](const TreePosition &inner, const Carried &tiles) {
+        return buildNest(tree, schedule.numParallel, inner, tiles,
+                         /*initialised=*/false);
+      })[0];
+}
+
+/// Where the tile of carried value number `index` lies in the whole; with a
+/// `part`, in that part's share.
+TreeBuilder::Slice TreeBuilder::sliceAt(unsigned index,
+                                        const TreePosition &position,
+                                        OpFoldResult part) const {
+  Slice slice;
+  if (part) {
+    slice.offsets.push_back(part);
+    slice.sizes.push_back(OpBuilder(chain).getIndexAttr(1));
+  }
+  for (model::LoopId dim :
+       blocks.dimsOf(getCarriedTensor(lastOperator(), index))) {
+    slice.offsets.push_back(position.offsets[dim]);
+    slice.sizes.push_back(position.extents[dim]);
+  }
+  slice.strides.assign(slice.offsets.size(), OpBuilder(chain).getIndexAttr(1));
+  return slice;
+}
+
+Value TreeBuilder::extract(Value value, const Slice &slice, bool isParted) {
+  unsigned rank = slice.offsets.size() - isParted;
+  auto type = tensor::ExtractSliceOp::inferCanonicalRankReducedResultType(
+      rank, cast<RankedTensorType>(value.getType()), slice.sizes);
+  return tensor::ExtractSliceOp::create(
+      builder, loc(), type, value, slice.offsets, slice.sizes, slice.strides);
+}
+
+/// `loops` as one scf.forall, of which each iteration updates its tiles of
+/// `shared`: values that the last operator carries, or as many of them as the
+/// split loop has parts.
+TreeBuilder::Carried TreeBuilder::buildForall(ArrayRef<model::NestLoop> loops,
+                                              const TreePosition &position,
+                                              const Carried &shared,
+                                              Body body) {
   SmallVector<OpFoldResult> lower, upper, step;
-  for (const model::NestLoop &loop :
-       ArrayRef(tree.loops).take_front(schedule.numParallel)) {
+  for (const model::NestLoop &loop : loops) {
     lower.push_back(builder.getIndexAttr(0));
     upper.push_back(position.extents[loop.loop]);
     step.push_back(builder.getIndexAttr(loop.tile));
   }
   auto forall = scf::ForallOp::create(builder, loc(), lower, upper, step,
-                                      destination, /*mapping=*/std::nullopt);
+                                      shared, /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(forall.getBody());
-
   TreePosition inner = position;
-  Value outerTile = forall.getRegionIterArgs()[0], tile = outerTile;
-  SmallVector<OpFoldResult> offsets(blocks.dimsOf(output).size(),
-                                    builder.getIndexAttr(0));
-  for (auto [loop, iv] : llvm::zip(tree.loops, forall.getInductionVars())) {
+  OpFoldResult part;
+  for (auto [loop, iv] : llvm::zip_equal(loops, forall.getInductionVars())) {
     inner = narrow(loop, inner, iv);
-    if (!problem.indexes(output, loop.loop))
+    if (problem.operators.back().rescaledBy != loop.loop)
       continue;
-    tile = slice(output, tile, loop.loop, OpFoldResult(iv), inner);
-    for (auto [dim, offset] : llvm::zip_equal(blocks.dimsOf(output), offsets))
-      if (dim == loop.loop)
-        offset = iv;
+    AffineExpr first = builder.getAffineDimExpr(0);
+    part = affine::makeComposedFoldedAffineApply(
+        builder, loc(), first.floorDiv(loop.tile), {OpFoldResult(iv)});
   }
-  // One slice from the shared tensor: what runs in parallel must not seem to
+  // One slice from each shared tensor: what runs in parallel must not seem to
   // overlap.
-  SmallVector<OpFoldResult> sizes, strides;
-  for (model::LoopId dim : blocks.dimsOf(output)) {
-    sizes.push_back(inner.extents[dim]);
-    strides.push_back(builder.getIndexAttr(1));
+  bool isParted = static_cast<bool>(part);
+  SmallVector<Slice, 3> slices;
+  Carried tiles;
+  for (auto [index, whole] : llvm::enumerate(forall.getRegionIterArgs())) {
+    slices.push_back(sliceAt(index, inner, part));
+    tiles.push_back(extract(whole, slices.back(), isParted));
   }
-  tile = tensor::ExtractSliceOp::create(builder, loc(), outerTile, offsets,
-                                        sizes, strides);
-  Value result = buildNest(tree, schedule.numParallel, inner, {tile},
-                           /*initialised=*/false)[0];
+  Carried results = body(inner, tiles);
   builder.setInsertionPointToStart(forall.getTerminator().getBody());
-  tensor::ParallelInsertSliceOp::create(builder, loc(), result, outerTile,
-                                        offsets, sizes, strides);
-  return forall.getResult(0);
+  for (auto [result, whole, slice] :
+       llvm::zip_equal(results, forall.getRegionIterArgs(), slices))
+    tensor::ParallelInsertSliceOp::create(builder, loc(), result, whole,
+                                          slice.offsets, slice.sizes,
+                                          slice.strides);
+  return Carried(forall.getResults());
+}
+
+/// The parallel loops where one of them splits the reduction of a softmax, and
+/// what makes one result of the parts.
+Value TreeBuilder::buildSplit(const TreePosition &position, Value destination) {
+  const model::NestLoop &loop = tree.loops[*split];
+  int64_t numParts =
+      llvm::divideCeil(problem.loops[loop.loop].extent, loop.tile);
+  Carried parts;
+  unsigned numCarried = 1 + problem.operators.back().states.size();
+  for (unsigned index = 0; index < numCarried; ++index) {
+    model::TensorId tensor = getCarriedTensor(lastOperator(), index);
+    SmallVector<int64_t> shape = {numParts};
+    llvm::append_range(shape, problem.tensors[tensor].shape);
+    // Empty tensors of one shape would become one.
+    parts.push_back(bufferization::AllocTensorOp::create(
+        builder, loc(), RankedTensorType::get(shape, builder.getF32Type()),
+        ValueRange()));
+  }
+  parts = buildForall(
+      ArrayRef(tree.loops).take_front(schedule.numParallel), position, parts,
+      [&](const TreePosition &inner, const Carried &tiles) {
+        return buildNest(tree, schedule.numParallel, inner, tiles,
+                         /*initialised=*/false);
+      });
+  SmallVector<model::NestLoop> others(
+      ArrayRef(tree.loops).take_front(schedule.numParallel));
+  others.erase(others.begin() + *split);
+  auto combine = [&](const TreePosition &inner, const Carried &tiles) {
+    return Carried{buildCombined(inner, parts, tiles[0])};
+  };
+  if (others.empty())
+    return combine(position, {destination})[0];
+  return buildForall(others, position, {destination}, combine)[0];
+}
+
+/// What `parts` have come to in one tile of the result, finished.
+Value TreeBuilder::buildCombined(const TreePosition &position,
+                                 const Carried &parts, Value destination) {
+  unsigned last = lastOperator();
+  Carried carried = {blocks.buildFill(last, problem.operators[last].output, 0,
+                                      position, destination)};
+  startStates(position, carried);
+  Value zero = arith::ConstantIndexOp::create(builder, loc(), 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc(), 1);
+  Value numParts = arith::ConstantIndexOp::create(
+      builder, loc(), cast<RankedTensorType>(parts[0].getType()).getDimSize(0));
+  auto forOp = scf::ForOp::create(builder, loc(), zero, numParts, one, carried);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(forOp.getBody());
+    OpFoldResult part = forOp.getInductionVar();
+    Carried own;
+    for (auto [index, whole] : llvm::enumerate(parts))
+      own.push_back(extract(whole, sliceAt(index, position, part),
+                            /*isParted=*/true));
+    Carried combined(forOp.getRegionIterArgs());
+    softmax.combine(position, own, combined);
+    scf::YieldOp::create(builder, loc(), combined);
+  }
+  TreePosition finished = position;
+  for (unsigned index = 1; index < forOp.getNumResults(); ++index)
+    finished.tensors[getCarriedTensor(last, index)] = forOp.getResult(index);
+  return blocks.buildEpilogue(last, finished, forOp.getResult(0));
 }
 
 /// The tensor that value number `index` carried for operator `op` is.
@@ -369,7 +493,8 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   TreePosition position = outside;
   stager.stage(nest, depth, position);
   unsigned last = nest.lastOperator;
-  bool isFinal = last == lastOperator();
+  // The parts of a split reduction are no result yet.
+  bool isFinal = last == lastOperator() && !split;
   if (depth == nest.loops.size()) {
     if (!nest.parts.empty())
       return buildParts(nest, position, carried, initialised);
@@ -385,8 +510,8 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   if (isOutermostReduction) {
     carried[0] = blocks.buildFill(last, problem.operators[last].output, 0,
                                   position, carried[0]);
-    if (nest.size() > 1)
-      llvm::append_range(carried, softmax.createStates(last, position));
+    if (makesExponentials(nest))
+      startStates(position, carried);
   }
   bool nowInitialised = initialised || isOutermostReduction;
   Carried results = buildLoop(
@@ -399,10 +524,32 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   TreePosition finished = position;
   for (unsigned index = 1; index < results.size(); ++index)
     finished.tensors[getCarriedTensor(last, index)] = results[index];
-  results.truncate(1);
+  if (!split)
+    results.truncate(1);
   if (isFinal)
     results[0] = blocks.buildEpilogue(last, finished, results[0]);
   return results;
+}
+
+/// True if the states of the last operator belong to `nest`: it has that
+/// operator and the one that makes the exponentials.
+bool TreeBuilder::makesExponentials(const model::LoopNest &nest) const {
+  if (!nest.has(lastOperator()))
+    return false;
+  for (unsigned op = nest.firstOperator; op < nest.lastOperator; ++op)
+    if (analysis.operators[op].exponential)
+      return true;
+  return false;
+}
+
+/// From here on the last operator's states are carried, too. Where there is
+/// place for them already, they start there.
+void TreeBuilder::startStates(const TreePosition &position, Carried &carried) {
+  if (carried.size() == 1)
+    llvm::append_range(carried, softmax.createStates(lastOperator(), position));
+  llvm::copy(softmax.clearStates(lastOperator(), position,
+                                 ArrayRef(carried).drop_front()),
+             carried.begin() + 1);
 }
 
 /// The parts of a nest in turn, intermediates between them in buffers the size
@@ -424,15 +571,17 @@ TreeBuilder::Carried TreeBuilder::buildParts(const model::LoopNest &nest,
       continue;
     }
     if (!initialised)
-      llvm::append_range(carried, softmax.createStates(last, position));
+      startStates(position, carried);
     current.tensors[output] =
         softmax.finishScore(op, current, result, initialised, carried);
     for (unsigned index = 1; index < carried.size(); ++index)
       current.tensors[getCarriedTensor(last, index)] = carried[index];
   }
-  carried[0] =
-      buildNest(nest.parts.back(), 0, current, {carried[0]}, initialised)[0];
-  if (!initialised)
+  const model::LoopNest &part = nest.parts.back();
+  if (makesExponentials(part))
+    return buildNest(part, 0, current, carried, initialised);
+  carried[0] = buildNest(part, 0, current, {carried[0]}, initialised)[0];
+  if (!initialised && !split)
     carried.truncate(1);
   return carried;
 }

@@ -103,6 +103,65 @@ TEST(Evaluate, EqualsSimulationOnRandomSchedules) {
   }
 }
 
+TEST(Evaluate, EqualsSimulationOnSplitReductions) {
+  std::mt19937 random(21);
+  auto upTo = [&](int64_t most) { return int64_t(1 + random() % most); };
+  int numSplit = 0;
+  for (int round = 0; round < numRandomCases() / 5; ++round) {
+    AttentionSizes sizes;
+    sizes.heads = upTo(3);
+    sizes.queries = upTo(2);
+    sizes.m = upTo(5);
+    sizes.l = 1 + upTo(12);
+    sizes.k = upTo(4);
+    sizes.n = upTo(6);
+    ChainProblem problem = makeAttention(sizes);
+    LoopId along = loopNamed(problem, "l");
+    // A residual, and a bias that not all parallel loops index.
+    Operator &last = problem.operators.back();
+    Access residual = last.output, bias = residual;
+    residual.tensor = problem.tensors.size();
+    bias.tensor = residual.tensor + 1;
+    bias.indices.erase(bias.indices.begin(), bias.indices.begin() + upTo(3));
+    for (const Access &operand : {residual, bias}) {
+      Tensor tensor;
+      tensor.name = operand.tensor == bias.tensor ? "bias" : "residual";
+      for (const Index &index : operand.indices)
+        tensor.shape.push_back(problem.loops[index.terms[0].loop].extent);
+      problem.tensors.push_back(tensor);
+      last.epilogue.push_back(operand);
+    }
+    problem.tensors[last.output].elementBytes = 2 * upTo(2);
+    problem.tensors[last.output].accumulatorBytes = 4;
+    unsigned levels = upTo(3), at = random() % levels;
+    Schedule schedule = makeRandomSchedule(random, problem, levels);
+    for (unsigned outside = 0; outside < at; ++outside)
+      schedule.levels[outside].order.clear();
+    auto &order = schedule.levels[at].order;
+    llvm::erase_if(order,
+                   [&](const TiledLoop &entry) { return entry.loop == along; });
+    size_t place = std::min<size_t>(random() % 3, order.size());
+    order.insert(order.begin() + place, {along, upTo(sizes.l - 1)});
+    int64_t most = upTo(4);
+    while (schedule.numParallel < most) {
+      ++schedule.numParallel;
+      if (llvm::Error reason = verifyParallel(problem, schedule)) {
+        llvm::consumeError(std::move(reason));
+        --schedule.numParallel;
+        break;
+      }
+    }
+    numSplit += findSplit(problem, schedule,
+                          buildLoopTree(problem, schedule, levels - 1))
+                    .has_value();
+    Transfer transfer{int64_t(1) << random() % 6, upTo(2), random() % 2 == 0};
+    for (unsigned level = 0; level < levels && !HasFatalFailure(); ++level)
+      expectSimulated(problem, schedule, level, transfer);
+    ASSERT_FALSE(HasFatalFailure()) << "in round " << round;
+  }
+  EXPECT_GT(numSplit, numRandomCases() / 25);
+}
+
 TEST(Evaluate, ClipsEdges) {
   // 10 rows in parts of 4 and 17 columns in parts of 5: 3 and 4 trips.
   ChainProblem problem = makeChain({1, 10, 7, 6, 17});
@@ -379,6 +438,48 @@ TEST(Evaluate, StatesMoveWithTheOutputButAreNotWanted) {
   EXPECT_EQ(moved.traffic[output].writeBytes, 4 * 3 * 32);
   expectSimulated(problem, inside, 0);
   expectSimulated(problem, outside, 0);
+}
+
+TEST(Evaluate, PartsOfASplitReductionAreWrittenAndReadOnceMore) {
+  AttentionSizes sizes;
+  sizes.m = 2;
+  sizes.l = 10;
+  sizes.k = 3;
+  sizes.n = 4;
+  ChainProblem problem = makeAttention(sizes);
+  TensorId query = tensorNamed(problem, "Q"), key = tensorNamed(problem, "K"),
+           output = tensorNamed(problem, "O"),
+           sum = tensorNamed(problem, "sum");
+  LoopId am = loopNamed(problem, "m"), al = loopNamed(problem, "l");
+  Schedule schedule = singleLevel({{al, 4}});
+  schedule.numParallel = 1;
+  Evaluation shared = evaluate(problem, schedule, 0);
+  EXPECT_EQ(shared.traffic[query].readBytes, 4 * 2 * 3);
+  EXPECT_EQ(shared.traffic[key].readBytes, 4 * 10 * 3);
+  // Three parts, and what they are combined to.
+  EXPECT_EQ(shared.traffic[output].readBytes, 4 * 3 * 2 * 4);
+  EXPECT_EQ(shared.traffic[output].writeBytes, 4 * (3 + 1) * 2 * 4);
+  EXPECT_EQ(shared.traffic[sum].readBytes, 4 * 3 * 2);
+  EXPECT_EQ(shared.traffic[sum].writeBytes, 4 * 3 * 2);
+  expectSimulated(problem, schedule, 0);
+  // With memories of their own, each part reads the queries.
+  Transfer isPrivate;
+  isPrivate.isPrivate = true;
+  EXPECT_EQ(evaluate(problem, schedule, 0, isPrivate).traffic[query].readBytes,
+            4 * 3 * 2 * 3);
+  expectSimulated(problem, schedule, 0, isPrivate);
+  // Rows that come and go inside a part take the states along: five pieces of
+  // the reduction, two of them the first of a part of several.
+  schedule = singleLevel({{al, 4}});
+  schedule.levels.emplace_back();
+  schedule.levels[1].order = {{al, 2}, {am, 1}};
+  schedule.numParallel = 1;
+  Evaluation inside = evaluate(problem, schedule, 1);
+  EXPECT_EQ(inside.traffic[output].writeBytes, 4 * (5 + 1) * 2 * 4);
+  EXPECT_EQ(inside.traffic[output].readBytes, 4 * (2 + 3) * 2 * 4);
+  EXPECT_EQ(inside.traffic[sum].writeBytes, 4 * 5 * 2);
+  EXPECT_EQ(inside.traffic[sum].readBytes, 4 * (2 + 3) * 2);
+  expectSimulated(problem, schedule, 1);
 }
 
 TEST(Evaluate, PartialSumsMoveInTheirOwnSize) {

@@ -158,6 +158,47 @@ TEST_F(Verify, RejectsBadParallelLoops) {
               "all operators");
 }
 
+TEST_F(Verify, RejectsLoopsThatAreParallelTwice) {
+  schedule.levels[0].order = {{m, 96}};
+  schedule.levels[1].order = {{m, 24}};
+  schedule.numParallel = 2;
+  expectError("level 'L2': loop 'm' is parallel, but it is so at a level "
+              "outside already");
+}
+
+TEST_F(Verify, AcceptsASplitSoftmax) {
+  AttentionSizes sizes;
+  sizes.m = 4;
+  sizes.l = 4096;
+  sizes.k = sizes.n = 64;
+  problem = makeAttention(sizes);
+  LoopId am = loopNamed(problem, "m"), al = loopNamed(problem, "l"),
+         an = loopNamed(problem, "n");
+  schedule.packed.clear();
+  schedule.levels[0].order = {};
+  schedule.levels[1].order = {{am, 2}, {al, 512}};
+  schedule.levels[2].order = {{al, 64}};
+  schedule.numParallel = 2;
+  expectError("");
+  LoopNest tree = buildLoopTree(problem, schedule, 2);
+  EXPECT_EQ(findSplit(problem, schedule, tree), 1u);
+  schedule.numParallel = 1;
+  EXPECT_EQ(findSplit(problem, schedule, tree), std::nullopt);
+  // Parts cannot be split again.
+  schedule.numParallel = 3;
+  expectError("level 'L1': loop 'l' is parallel, but an operator reduces over "
+              "it");
+  schedule.levels[1].order = {{al, 512}, {an, 32, 3}};
+  schedule.numParallel = 2;
+  expectError("level 'L2': loop 'n' is parallel, but the parts of loop 'l' "
+              "beside it keep states for all of it");
+  sizes.isOnline = false;
+  problem = makeAttention(sizes);
+  schedule.numParallel = 1;
+  expectError("1 parallel loops, but the order starts with 0 loops shared by "
+              "all operators");
+}
+
 TEST_F(Verify, RejectsBadPacking) {
   schedule.packed = {C};
   expectError("packed tensor 'C' is not an input");

@@ -239,6 +239,37 @@ TEST(Solve, CutsTwoLoopsForManyThreads) {
   EXPECT_EQ(plan->schedule.numParallel, 2);
 }
 
+TEST(Solve, SplitsTheSoftmaxOfFewRowsAmongThreads) {
+  AttentionSizes sizes;
+  sizes.l = 8192;
+  sizes.k = sizes.n = 128;
+  Machine machine = makeZen5();
+  machine.launchSeconds = 5e-6;
+  auto isSplit = [&](int64_t heads, int64_t rows, int64_t threads) {
+    sizes.heads = heads;
+    sizes.m = rows;
+    ChainProblem problem = makeAttention(sizes);
+    auto plan = solve(problem, machine, withThreads(threads));
+    if (!plan) {
+      ADD_FAILURE();
+      return false;
+    }
+    expectSound(problem, machine, *plan, threads);
+    EXPECT_EQ(plan->tasks, tasksOf(problem, plan->schedule));
+    LoopNest tree = buildLoopTree(problem, plan->schedule,
+                                  plan->schedule.levels.size() - 1);
+    return findSplit(problem, plan->schedule, tree).has_value();
+  };
+  EXPECT_TRUE(isSplit(/*heads=*/1, /*rows=*/1, /*threads=*/2));
+  EXPECT_TRUE(isSplit(/*heads=*/3, /*rows=*/1, /*threads=*/2));
+  EXPECT_FALSE(isSplit(/*heads=*/1, /*rows=*/1, /*threads=*/1));
+  EXPECT_FALSE(isSplit(/*heads=*/32, /*rows=*/1, /*threads=*/2));
+  EXPECT_FALSE(isSplit(/*heads=*/1, /*rows=*/512, /*threads=*/2));
+  // The parts cost more than they save.
+  sizes.l = 32;
+  EXPECT_FALSE(isSplit(/*heads=*/3, /*rows=*/1, /*threads=*/2));
+}
+
 TEST(Solve, HandlesTwoRowLoopsOverSharedWeights) {
   // A sequence of rows in each batch item, the same weights for all.
   ProblemBuilder builder;

@@ -83,7 +83,8 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     one after the other they make one order; its longest prefix of loops that
     all operators share is run once, and below it each operator has its own
     nest with the loops it has. A loop of one trip is no loop. The first `parallel`
-    loops run in parallel.
+    loops run in parallel. One of them may be the loop along which the last
+    operator, of a softmax, reduces: its parts are combined in the end.
     `packed` lists the inputs of the chain, by position, that are copied into
     contiguous memory when a tile enters the innermost level, `staged` those that
     are copied one level further out, in the order of their rows, into the tiles

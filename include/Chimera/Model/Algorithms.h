@@ -94,6 +94,11 @@ Transfer transferInto(const MemoryLevel &level, int64_t threads = 1);
 ///   not in its buffer there, it passes once more (in elementBytes), unless
 ///   it is an intermediate at home. An intermediate as operand is a use of it
 ///   at home, and is streamed like an input at levels inside.
+/// - *Splits.* To the output and the states of the last operator a split loop
+///   is one that indexes them: each part has its own, and all their writes move
+///   heldBytes. Afterwards every iteration of the other parallel loops reads
+///   its range of all parts, streams the operands of the epilogue, which runs
+///   there, and writes its range of the output.
 /// - *Units.* Along its longest dimension with stride 1 (the last of equal
 ///   ones; of an intermediate, the last dimension) a part of a tensor takes all
 ///   the units it touches, if each row starts at the boundary of one. A tensor

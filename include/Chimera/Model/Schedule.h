@@ -28,6 +28,11 @@
 // A loop may also be put around producers that it does not concern: these are
 // then *recomputed* in each of its iterations.
 //
+// Parallel loops are no reductions, with one exception. The loop along which
+// the last operator corrects itself (an online softmax) may be *split*: each of
+// its parallel parts has accumulators and states of its own, and what they come
+// to is combined when all are done. Then the epilogue runs.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef CHIMERA_MODEL_SCHEDULE_H
@@ -142,6 +147,11 @@ struct LoopNest {
 LoopNest buildLoopTree(const ChainProblem &problem, const Schedule &schedule,
                        unsigned level);
 
+/// The place of the split loop in `tree`, if one of its parallel loops is that.
+std::optional<unsigned> findSplit(const ChainProblem &problem,
+                                  const Schedule &schedule,
+                                  const LoopNest &tree);
+
 /// The loops around `op`, from the outside in.
 llvm::SmallVector<NestLoop, 12> pathOf(const LoopNest &tree, unsigned op);
 
@@ -154,9 +164,10 @@ llvm::SmallVector<int64_t, 8> tilesAt(const ChainProblem &problem,
 /// Says why `schedule` cannot be run for `problem` on `machine`, if so: unknown
 /// level or loop, tile below one or above the extent left by the level outside,
 /// a loop listed twice for an operator in a level, parallel loops that are not
-/// a prefix, do not go around all operators or are a reduction, packed tensors
-/// that are no inputs, prepacked ones that cannot be, a live set above a
-/// level's usable capacity, a register tile above the register file.
+/// a prefix, do not go around all operators or are a reduction that cannot be
+/// split, packed tensors that are no inputs, prepacked ones that cannot be, a
+/// live set above a level's usable capacity, a register tile above the register
+/// file.
 llvm::Error verify(const ChainProblem &problem, const Machine &machine,
                    const Schedule &schedule);
 

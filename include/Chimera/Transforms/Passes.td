@@ -123,7 +123,9 @@ def TilePass : Pass<"chimera-tile"> {
     Replaces each `chimera.chain` that has a schedule by its loop tree:
     `scf.forall` for the parallel loops, `scf.for` for the others, intermediate
     tensors the size the schedule leaves them, and `chimera.block` operations as
-    leaves. Nothing is padded: tiles at the edge are smaller. A chain without a
+    leaves. Where a parallel loop cuts the reduction of a softmax, each part has
+    an accumulator and states of its own, and another loop combines them.
+    Nothing is padded: tiles at the edge are smaller. A chain without a
     schedule is dissolved: its operators are put back in its place. So are
     chains that can be planned but not generated yet, with a remark.
 
