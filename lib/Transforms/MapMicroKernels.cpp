@@ -22,6 +22,8 @@
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
@@ -148,7 +150,7 @@ private:
   MicroKernelOp createKernel();
   void packOperands(MicroKernelOp kernel);
   void pack(MicroKernelOp kernel, unsigned input, unsigned contiguousDim);
-  void fetchAhead(MicroKernelOp kernel, MicroKernelOp copy);
+  void fetchAhead(MicroKernelOp kernel, unsigned input, Operation *position);
   void hoistSlices(Value value);
 
   OpBuilder builder;
@@ -206,6 +208,17 @@ void BlockMapper::hoistSlices(Value value) {
   }
 }
 
+/// `kernel`, or the outermost loop around it that does not change `source`.
+static Operation *findUser(MicroKernelOp kernel, Value source) {
+  Operation *user = kernel;
+  while (auto loop = dyn_cast<scf::ForOp>(user->getParentOp())) {
+    if (!loop.isDefinedOutsideOfLoop(source))
+      break;
+    user = loop;
+  }
+  return user;
+}
+
 void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
                        unsigned contiguousDim) {
   Value source = kernel.getInputs()[input];
@@ -213,12 +226,7 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
 
   // The copy goes right inside the innermost sequential loop that changes its
   // source.
-  Operation *position = kernel;
-  while (auto loop = dyn_cast<scf::ForOp>(position->getParentOp())) {
-    if (!loop.isDefinedOutsideOfLoop(source))
-      break;
-    position = loop;
-  }
+  Operation *position = findUser(kernel, source);
 
   // The copy has the source's dimensions, the contiguous one last.
   AffineMap map = kernel.getMaps()[input];
@@ -273,7 +281,7 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   body.addArguments({elementType, elementType}, {loc, loc});
   builder.setInsertionPointToStart(&body);
   YieldOp::create(builder, loc, body.getArgument(0));
-  fetchAhead(kernel, copy);
+  fetchAhead(kernel, input, copy);
 
   kernel.getInputsMutable()[input].set(copy.getResult(0));
   SmallVector<AffineMap> kernelMaps = kernel.getMaps();
@@ -282,22 +290,25 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   kernel.setIndexingMapsAttr(builder.getAffineMapArrayAttr(kernelMaps));
 }
 
-/// Lets `kernel` ask for its share of what the next iteration copies.
-void BlockMapper::fetchAhead(MicroKernelOp kernel, MicroKernelOp copy) {
+/// Lets `kernel` ask for its share of what it has as operand `input` in the
+/// next iteration of the loop around `position`, which is around the kernel or
+/// a copy for it.
+void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input,
+                             Operation *position) {
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(copy);
+  builder.setInsertionPoint(position);
   SmallVector<int64_t> bounds;
-  Value source = copy.getInputs()[0];
-  for (AffineExpr result : copy.getMaps()[0].getResults()) {
+  Value source = kernel.getInputs()[input];
+  for (AffineExpr result : kernel.getMaps()[input].getResults()) {
     unsigned dim = cast<AffineDimExpr>(result).getPosition();
-    bounds.push_back(*llvm::max_element(copy.getExtentsOf(dim)));
+    bounds.push_back(*llvm::max_element(kernel.getExtentsOf(dim)));
   }
   Ahead ahead = findAhead(builder, source, bounds);
   if (!ahead)
     return;
   SmallVector<scf::ForOp> loops;
-  for (Operation *around = kernel->getParentOp(); around != copy->getParentOp();
-       around = around->getParentOp())
+  for (Operation *around = kernel->getParentOp();
+       around != position->getParentOp(); around = around->getParentOp())
     loops.push_back(cast<scf::ForOp>(around));
   builder.setInsertionPoint(kernel);
   for (scf::ForOp loop : llvm::reverse(loops)) {
@@ -310,6 +321,15 @@ void BlockMapper::fetchAhead(MicroKernelOp kernel, MicroKernelOp copy) {
                        trips->getSExtValue());
   }
   PrefetchOp::create(builder, kernel.getLoc(), ahead.tile, ahead.bounds);
+}
+
+/// True if `value` is part of what was computed before the call. Nothing else
+/// brings it near.
+static bool isPrepared(Value value) {
+  while (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>())
+    value = slice.getSource();
+  auto tensor = value.getDefiningOp<bufferization::ToTensorOp>();
+  return tensor && tensor.getBuffer().getDefiningOp<memref::GetGlobalOp>();
 }
 
 void BlockMapper::packOperands(MicroKernelOp kernel) {
@@ -329,8 +349,12 @@ void BlockMapper::packOperands(MicroKernelOp kernel) {
     if (!result)
       continue;
     bool isLast = *result + 1 == map.getNumResults();
-    if (!isLast || llvm::is_contained(packed, input))
+    if (!isLast || llvm::is_contained(packed, input)) {
       pack(kernel, input, *contiguousDim);
+    } else if (Value operand = kernel.getInputs()[input]; isPrepared(operand)) {
+      hoistSlices(operand);
+      fetchAhead(kernel, input, findUser(kernel, operand));
+    }
   }
 }
 

@@ -1,4 +1,8 @@
 // RUN: chimera-opt %s --chimera-tile --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: split-file %s %t
+// RUN: chimera-opt %t/panels.mlir --chimera-tile --chimera-prepare-constants --canonicalize --chimera-map-micro-kernels=target=zen5 | FileCheck %s --check-prefix=AHEAD
+
+//--- panels.mlir
 
 // Panels of 16 columns, the last one not full, before the first loop; tiles of
 // 32 columns are two panels.
@@ -12,7 +16,23 @@
 // CHECK: scf.forall
 // CHECK: tensor.extract_slice %[[ONCE]][%{{.+}}, 0, 0] [%{{.+}}, 24, 16] [1, 1, 1] : tensor<5x24x16xf32> to tensor<?x24x16xf32>
 // CHECK: chimera.block "gemm0" ins(%{{.+}}, %{{.+}} : tensor<?x24xf32>, tensor<24x?xf32>)
-func.func @panels(%a: tensor<20x24xf32>, %b: tensor<24x72xf32>) -> tensor<20x72xf32> {
+
+// While one panel is in use, the next one is on its way: 24 rows, shared by the
+// four tiles of rows.
+
+// AHEAD-LABEL: func @panels
+// AHEAD: %[[PANELS:.+]] = bufferization.to_tensor %{{.+}} restrict : memref<5x24x16xf32>
+// AHEAD: scf.forall
+// AHEAD: %[[TILE:.+]] = tensor.extract_slice %[[PANELS]]
+// AHEAD: scf.for
+// AHEAD: arith.select
+// AHEAD: %[[NEXT:.+]] = tensor.extract_slice %[[TILE]]
+// AHEAD: scf.for
+// AHEAD: %[[SHARE:.+]] = tensor.extract_slice %[[NEXT]]
+// AHEAD: chimera.prefetch %[[SHARE]] within [6, 16]
+// AHEAD: chimera.micro_kernel contraction
+
+func.func @panels(%a: tensor<20x24xf32>, %b: tensor<24x72xf32> {chimera.constant}) -> tensor<20x72xf32> {
   %e = chimera.chain ins(%a, %b : tensor<20x24xf32>, tensor<24x72xf32>)
       schedule(<levels = [<"L2" : n = 32>, <"L1" : n = 16, m = 6>], parallel = 1,
                 registers = <rows = 6, vectors = 1, broadcasts = 1, depth = 2>, prepacked = [1]>) {
@@ -28,6 +48,7 @@ func.func @panels(%a: tensor<20x24xf32>, %b: tensor<24x72xf32>) -> tensor<20x72x
 
 // -----
 
+//--- uneven.mlir
 func.func @uneven(%a: tensor<20x24xf32>, %b: tensor<24x72xf32>) -> tensor<20x72xf32> {
   // expected-error @below {{schedule cannot run: tensor 'in1' cannot be prepacked: it must be read once, vectors must lie along its last dimension, and the tiles of that loop must be multiples of the innermost one, which must be smaller than the loop}}
   %e = chimera.chain ins(%a, %b : tensor<20x24xf32>, tensor<24x72xf32>)

@@ -249,8 +249,9 @@ def Chimera_PrefetchOp : Chimera_Op<"prefetch", [
     computes; otherwise nothing happens. `bounds` are the largest extents that
     `source` has at run time, one per dimension.
 
-    Introduced by `chimera-map-micro-kernels` for operands that are packed; works
-    on tensors and on memrefs; none remains after the conversion of a back end.
+    Introduced by `chimera-map-micro-kernels` for operands that are packed or
+    were prepared before the call; works on tensors and on memrefs; none remains
+    after the conversion of a back end.
 
     Example:
 
