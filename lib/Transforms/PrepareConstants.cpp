@@ -73,6 +73,11 @@ bool Preparer::takesRoom(PrepareOp op) {
 
 /// A function with the arguments of the first, and nothing in it yet.
 LogicalResult Preparer::createPreparation() {
+  if (!SymbolTable::symbolKnownUseEmpty(function, function->getParentOp()))
+    return function.emitError("has constants to prepare, but is called in this "
+                              "module, where nobody prepares them; inline it, "
+                              "or remove '")
+           << ChimeraDialect::getConstantAttrName() << "'";
   std::string name = (function.getName() + "_prepare").str();
   if (symbols.lookup(name))
     return function.emitError("has constants to prepare, but '")

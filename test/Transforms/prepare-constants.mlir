@@ -105,3 +105,19 @@ func.func @g(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> tensor<
 func.func @g_prepare() {
   return
 }
+
+// -----
+
+// expected-error @below {{has constants to prepare, but is called in this module, where nobody prepares them; inline it, or remove 'chimera.constant'}}
+func.func @layer(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> tensor<8xf32> {
+  %e = math.exp %w : tensor<8xf32>
+  %once = chimera.prepare %e : tensor<8xf32>
+  %y = arith.mulf %x, %once : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+func.func @twice(%x: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<8xf32> {
+  %y = call @layer(%x, %w) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %z = call @layer(%y, %w) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %z : tensor<8xf32>
+}
