@@ -634,14 +634,9 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
       if (failed(schedule))
         return signalPassFailure();
       // The schedule may be written by hand and never have met a target.
-      if (llvm::Error error =
-              model::verifyParallel(analysis->problem, *schedule)) {
-        chain.emitError("schedule cannot run: ")
-            << llvm::toString(std::move(error));
-        return signalPassFailure();
-      }
-      if (llvm::Error error =
-              model::verifyPrepacked(analysis->problem, *schedule)) {
+      if (llvm::Error error = llvm::joinErrors(
+              model::verifyParallel(analysis->problem, *schedule),
+              model::verifyPrepacked(analysis->problem, *schedule))) {
         chain.emitError("schedule cannot run: ")
             << llvm::toString(std::move(error));
         return signalPassFailure();
