@@ -19,6 +19,8 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 namespace chimera {
 #define GEN_PASS_DEF_PREPARECONSTANTSPASS
 #include "Chimera/Transforms/Passes.h.inc"
@@ -53,18 +55,24 @@ private:
 
 /// True, and the room is taken, if there is enough left for what `op` prepares.
 bool Preparer::takesRoom(PrepareOp op) {
+  auto refuse = [&]() {
+    return remark::missed(
+        op.getLoc(),
+        remark::RemarkOpts::name("not-prepared").category("chimera"));
+  };
   auto type = cast<RankedTensorType>(op.getType());
-  if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+  if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat()) {
+    refuse() << "computed in every call: only numbers of a static shape have a "
+                "place to be kept in";
     return false;
+  }
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   for (int64_t size : type.getShape())
     if (llvm::MulOverflow(bytes, size, bytes))
-      return false;
+      bytes = std::numeric_limits<int64_t>::max();
   if (bytes > bytesLeft) {
-    remark::missed(op.getLoc(),
-                   remark::RemarkOpts::name("not-prepared").category("chimera"))
-        << "computed in every call: preparing it would take "
-        << remark::metric("bytes", bytes);
+    refuse() << "computed in every call: preparing it would take "
+             << remark::metric("bytes", bytes);
     return false;
   }
   bytesLeft -= bytes;

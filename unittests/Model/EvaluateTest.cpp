@@ -72,6 +72,20 @@ int numRandomCases() {
   return text ? std::atoi(text) : 5000;
 }
 
+/// Makes the leading loops of `schedule` parallel: as many as may be, but no
+/// more than `wanted`.
+void parallelise(const ChainProblem &problem, Schedule &schedule,
+                 int64_t wanted) {
+  while (schedule.numParallel < wanted) {
+    ++schedule.numParallel;
+    if (llvm::Error reason = verifyParallel(problem, schedule)) {
+      llvm::consumeError(std::move(reason));
+      --schedule.numParallel;
+      return;
+    }
+  }
+}
+
 TEST(Evaluate, EqualsSimulationOnRandomSchedules) {
   std::mt19937 random(20);
   auto oneOf = [&](std::initializer_list<int64_t> values) {
@@ -87,14 +101,7 @@ TEST(Evaluate, EqualsSimulationOnRandomSchedules) {
     Transfer transfer{oneOf({1, 16, 64}), oneOf({1, 2}), oneOf({0, 1}) == 1};
     // As many parallel loops as may be, or fewer.
     int64_t wanted = oneOf({0, 1, 2, 3});
-    while (schedule.numParallel < wanted) {
-      ++schedule.numParallel;
-      if (llvm::Error reason = verifyParallel(problem, schedule)) {
-        llvm::consumeError(std::move(reason));
-        --schedule.numParallel;
-        break;
-      }
-    }
+    parallelise(problem, schedule, wanted);
     for (unsigned level = 0; level < levels && !HasFatalFailure(); ++level)
       expectSimulated(problem, schedule, level, transfer);
     if (!HasFatalFailure())
@@ -142,15 +149,7 @@ TEST(Evaluate, EqualsSimulationOnSplitReductions) {
                    [&](const TiledLoop &entry) { return entry.loop == along; });
     size_t place = std::min<size_t>(random() % 3, order.size());
     order.insert(order.begin() + place, {along, upTo(sizes.l - 1)});
-    int64_t most = upTo(4);
-    while (schedule.numParallel < most) {
-      ++schedule.numParallel;
-      if (llvm::Error reason = verifyParallel(problem, schedule)) {
-        llvm::consumeError(std::move(reason));
-        --schedule.numParallel;
-        break;
-      }
-    }
+    parallelise(problem, schedule, upTo(4));
     numSplit += findSplit(problem, schedule,
                           buildLoopTree(problem, schedule, levels - 1))
                     .has_value();
