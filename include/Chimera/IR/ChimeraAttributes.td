@@ -90,8 +90,8 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     are copied one level further out, in the order of their rows, into the tiles
     of the innermost level, and `prepacked` those that are copied into such tiles
     as a whole before the first loop: inputs that are the same in every call, so
-    that it happens once (see `chimera.prepare`). `rolling` names the tensors, as reports do, whose
-    buffers keep what neighbouring windows share.
+    that it happens once (see `chimera.prepare`). `rolling` names the tensors, as
+    reports do, whose buffers keep what neighbouring windows share.
 
     Example:
     ```mlir
