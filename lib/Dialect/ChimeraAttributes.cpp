@@ -16,6 +16,7 @@
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -164,6 +165,8 @@ static void printList(AsmPrinter &printer, StringRef name,
 static ParseResult parseTargetDetails(AsmParser &parser,
                                       SmallVector<DotProductAttr> &dots,
                                       SmallVector<MatrixUnitAttr> &matrix,
+                                      SmallVector<BufferAttr> &buffers,
+                                      SmallVector<RouteAttr> &routes,
                                       int64_t &launch, StringAttr &triple,
                                       StringAttr &cpu, StringAttr &features) {
   llvm::StringSet<> seen;
@@ -177,16 +180,20 @@ static ParseResult parseTargetDetails(AsmParser &parser,
                            .Case("cpu", &cpu)
                            .Case("features", &features)
                            .Default(nullptr);
-    bool isKnown = text || key == "dots" || key == "matrix" || key == "launch";
+    bool isKnown = text || key == "dots" || key == "matrix" ||
+                   key == "buffers" || key == "routes" || key == "launch";
     if (!isKnown || !seen.insert(key).second)
-      return parser.emitError(loc, "expected 'dots', 'matrix', 'launch', "
-                                   "'triple', 'cpu' or 'features', each once");
+      return parser.emitError(
+          loc, "expected 'dots', 'matrix', 'buffers', 'routes', 'launch', "
+               "'triple', 'cpu' or 'features', each once");
     if (parser.parseEqual())
       return failure();
-    ParseResult result = text              ? parser.parseAttribute(*text)
-                         : key == "dots"   ? parseList(parser, dots)
-                         : key == "matrix" ? parseList(parser, matrix)
-                                           : parser.parseInteger(launch);
+    ParseResult result = text               ? parser.parseAttribute(*text)
+                         : key == "dots"    ? parseList(parser, dots)
+                         : key == "matrix"  ? parseList(parser, matrix)
+                         : key == "buffers" ? parseList(parser, buffers)
+                         : key == "routes"  ? parseList(parser, routes)
+                                            : parser.parseInteger(launch);
     if (result)
       return failure();
   }
@@ -195,11 +202,15 @@ static ParseResult parseTargetDetails(AsmParser &parser,
 
 static void printTargetDetails(AsmPrinter &printer,
                                ArrayRef<DotProductAttr> dots,
-                               ArrayRef<MatrixUnitAttr> matrix, int64_t launch,
+                               ArrayRef<MatrixUnitAttr> matrix,
+                               ArrayRef<BufferAttr> buffers,
+                               ArrayRef<RouteAttr> routes, int64_t launch,
                                StringAttr triple, StringAttr cpu,
                                StringAttr features) {
   printList(printer, "dots", dots);
   printList(printer, "matrix", matrix);
+  printList(printer, "buffers", buffers);
+  printList(printer, "routes", routes);
   if (launch != 0)
     printer << ", launch = " << launch;
   for (auto [name, text] :
@@ -400,6 +411,22 @@ LogicalResult MatrixUnitAttr::verify(EmitError emitError, Type type,
   return success();
 }
 
+LogicalResult BufferAttr::verify(EmitError emitError, StringRef name,
+                                 BufferRole, int64_t capacity) {
+  if (name.empty())
+    return emitError() << "a buffer needs a name";
+  return verifyPositive(emitError, {{"capacity", capacity}});
+}
+
+LogicalResult RouteAttr::verify(EmitError emitError, StringRef source,
+                                StringRef destination, int64_t bandwidth,
+                                bool) {
+  if (source == destination)
+    return emitError() << "a route must lead from one memory to another, got '"
+                       << source << "' twice";
+  return verifyPositive(emitError, {{"bandwidth", bandwidth}});
+}
+
 /// Fails if two of the units are for the same element type.
 template <typename AttrT>
 static LogicalResult verifyOnePerType(EmitError emitError, StringRef kind,
@@ -417,8 +444,9 @@ LogicalResult TargetAttr::verify(EmitError emitError, StringRef name,
                                  ArrayRef<MemoryLevelAttr> levels,
                                  ArrayRef<DotProductAttr> dots,
                                  ArrayRef<MatrixUnitAttr> matrix,
-                                 int64_t launch, StringAttr, StringAttr,
-                                 StringAttr) {
+                                 ArrayRef<BufferAttr> buffers,
+                                 ArrayRef<RouteAttr> routes, int64_t launch,
+                                 StringAttr, StringAttr, StringAttr) {
   if (name.empty())
     return emitError() << "a target needs a name";
   if (cores < 1)
@@ -436,9 +464,25 @@ LogicalResult TargetAttr::verify(EmitError emitError, StringRef name,
       return emitError() << "levels go from slow to fast, but '"
                          << levels[i].getName() << "' is larger than '"
                          << levels[i - 1].getName() << "'";
-  if (failed(verifyOnePerType(emitError, "dots", dots)))
+  if (failed(verifyOnePerType(emitError, "dots", dots)) ||
+      failed(verifyOnePerType(emitError, "matrix", matrix)))
     return failure();
-  return verifyOnePerType(emitError, "matrix", matrix);
+  llvm::SmallDenseSet<unsigned> roles;
+  for (BufferAttr buffer : buffers) {
+    if (!seen.insert(buffer.getName()).second)
+      return emitError() << "memory '" << buffer.getName() << "' occurs twice";
+    if (!roles.insert(static_cast<unsigned>(buffer.getHolds())).second)
+      return emitError() << "two buffers hold "
+                         << stringifyBufferRole(buffer.getHolds());
+  }
+  seen.insert(model::Machine::mainMemory);
+  for (RouteAttr route : routes)
+    for (StringRef end : {route.getSource(), route.getDestination()})
+      if (!seen.contains(end))
+        return emitError() << "a route leads to or from '" << end
+                           << "', which is no level, no buffer and not '"
+                           << model::Machine::mainMemory << "'";
+  return success();
 }
 
 LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
@@ -507,6 +551,24 @@ static model::MatrixUnit getFigures(MatrixUnitAttr unit) {
   return figures;
 }
 
+static model::Buffer getFigures(BufferAttr buffer) {
+  auto getRole = [](BufferRole role) {
+    switch (role) {
+    case BufferRole::Lhs:
+      return model::Buffer::Role::Lhs;
+    case BufferRole::Rhs:
+      return model::Buffer::Role::Rhs;
+    case BufferRole::Sums:
+      return model::Buffer::Role::Sums;
+    case BufferRole::Vectors:
+      return model::Buffer::Role::Vectors;
+    }
+    llvm_unreachable("unknown role");
+  };
+  return {buffer.getName().str(), getRole(buffer.getHolds()),
+          buffer.getCapacity()};
+}
+
 FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
   DotProductAttr dot = findUnit(getDots(), elementType);
   MatrixUnitAttr matrix = findUnit(getMatrix(), elementType);
@@ -521,6 +583,12 @@ FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
     machine.matrix = getFigures(matrix);
   for (MemoryLevelAttr level : getLevels())
     machine.levels.push_back(getFigures(level));
+  for (BufferAttr buffer : getBuffers())
+    machine.buffers.push_back(getFigures(buffer));
+  for (RouteAttr route : getRoutes())
+    machine.routes.push_back(
+        {route.getSource().str(), route.getDestination().str(),
+         static_cast<double>(route.getBandwidth()), route.getConverts()});
   return machine;
 }
 

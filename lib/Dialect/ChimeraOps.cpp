@@ -346,9 +346,14 @@ bool chimera::multipliesAndAdds(Block &body) {
     return false;
   Value product = add.getLhs() == accumulator ? add.getRhs() : add.getLhs();
   auto mul = product.getDefiningOp<arith::MulFOp>();
-  return mul && mul.getType().isF32() &&
-         ((mul.getLhs() == lhs && mul.getRhs() == rhs) ||
-          (mul.getLhs() == rhs && mul.getRhs() == lhs));
+  if (!mul || !mul.getType().isF32())
+    return false;
+  auto getFactor = [](Value value) {
+    auto widened = value.getDefiningOp<arith::ExtFOp>();
+    return widened ? widened.getIn() : value;
+  };
+  Value first = getFactor(mul.getLhs()), second = getFactor(mul.getRhs());
+  return (first == lhs && second == rhs) || (first == rhs && second == lhs);
 }
 
 #define GET_OP_CLASSES

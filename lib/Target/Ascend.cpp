@@ -20,14 +20,15 @@
 //    projects quote them. Rates between buffers are known for the 310 and the
 //    910B and are taken to be the same on the 910.
 //
-// Left out: the unified buffer (UB, 256 KiB), which lies beside the L1 and not
-// between it and the cube. On the 910 an intermediate goes through it on its
-// way from L0C to L1, and all vector operations work on it; a plan is not
-// charged for that room and those moves. The vector unit has no registers:
-// those below stand for a quarter of the UB, 256 vectors of 256 bytes. The
-// associativity of the L2 and the latency of its units are not published;
-// nothing depends on the first, and the second is left at one. Nor is the cost
-// of starting a kernel: none is charged.
+// The unified buffer (UB) lies beside the L1 and not between it and the cube:
+// all vector operations work on it, and on the 910 an intermediate goes through
+// it on its way from L0C to L1. The 910B has its vector units in cores of their
+// own, so that sums go from L0C to L1, or to memory and from there to a UB.
+//
+// The vector unit has no registers: those below stand for a quarter of the UB,
+// 256 vectors of 256 bytes. The associativity of the L2 and the latency of its
+// units are not published; nothing depends on the first, and the second is left
+// at one. Nor is the cost of starting a kernel: none is charged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,6 +64,20 @@ static constexpr StringLiteral kAscend910 = R"(#chimera.target<"ascend910",
     <type = i8, rows = 16, columns = 16, depth = 32, macs = 8192,
      accumulators = 262144, lhs = 32768, rhs = 32768, load = 512, store = 256,
      clock = 1000000000>],
+  // [Ascend C]. The rates are the 310's in bytes per cycle [CANN]: 512 into L0A,
+  // 256 into L0B and out of L0C, 128 from the UB to the L1; from memory as into
+  // the L1.
+  buffers = [<"L0A", holds = lhs, capacity = 65536>,
+             <"L0B", holds = rhs, capacity = 65536>,
+             <"L0C", holds = sums, capacity = 262144>,
+             <"UB", holds = vectors, capacity = 262144>],
+  routes = [<"memory", "L1", bandwidth = 125000000000>,
+            <"memory", "UB", bandwidth = 125000000000>,
+            <"L1", "L0A", bandwidth = 512000000000>,
+            <"L1", "L0B", bandwidth = 256000000000>,
+            <"L0C", "UB", bandwidth = 256000000000, converts = true>,
+            <"UB", "L1", bandwidth = 128000000000>,
+            <"UB", "memory", bandwidth = 64000000000>],
   triple = "davinci-huawei-cann", cpu = "Ascend910A">)";
 
 static constexpr StringLiteral kAscend910B = R"(#chimera.target<"ascend910b",
@@ -92,6 +107,19 @@ static constexpr StringLiteral kAscend910B = R"(#chimera.target<"ascend910b",
     <type = i8, rows = 16, columns = 16, depth = 32, macs = 8192,
      accumulators = 131072, lhs = 32768, rhs = 32768, load = 512, store = 128,
      clock = 1800000000>],
+  // [Ascend C]; rates as the 910, at this clock, but 128 bytes per cycle out of
+  // L0C.
+  buffers = [<"L0A", holds = lhs, capacity = 65536>,
+             <"L0B", holds = rhs, capacity = 65536>,
+             <"L0C", holds = sums, capacity = 131072>,
+             <"UB", holds = vectors, capacity = 196608>],
+  routes = [<"memory", "L1", bandwidth = 198000000000>,
+            <"memory", "UB", bandwidth = 198000000000>,
+            <"L1", "L0A", bandwidth = 921600000000>,
+            <"L1", "L0B", bandwidth = 460800000000>,
+            <"L0C", "L1", bandwidth = 230400000000, converts = true>,
+            <"L0C", "memory", bandwidth = 230400000000, converts = true>,
+            <"UB", "memory", bandwidth = 115200000000>],
   triple = "davinci-huawei-cann", cpu = "Ascend910B2">)";
 
 SmallVector<StringRef> chimera::getAscendTargetNames() {

@@ -21,7 +21,8 @@ TargetAttr chimera::parseKnownTarget(MLIRContext *context, StringRef text) {
 TargetFigures::TargetFigures(TargetAttr target)
     : context(target.getContext()), name(target.getName()),
       cores(target.getCores()), unit(target.getUnit()), dots(target.getDots()),
-      matrix(target.getMatrix()), launch(target.getLaunch()),
+      matrix(target.getMatrix()), buffers(target.getBuffers()),
+      routes(target.getRoutes()), launch(target.getLaunch()),
       triple(target.getTripleName()), cpu(target.getCpuName()),
       features(target.getFeatureString()) {
   for (MemoryLevelAttr level : target.getLevels())
@@ -47,7 +48,8 @@ TargetAttr TargetFigures::assemble(
   // `getChecked` has an overload for exactly these types.
   return TargetAttr::getChecked(
       emitError, context, StringRef(name), cores, unit, ArrayRef(attributes),
-      ArrayRef(dots), ArrayRef(matrix), launch, triple, cpu, features);
+      ArrayRef(dots), ArrayRef(matrix), ArrayRef(buffers), ArrayRef(routes),
+      launch, triple, cpu, features);
 }
 
 void TargetFigures::setCores(int64_t count) {

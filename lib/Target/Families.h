@@ -59,6 +59,8 @@ struct TargetFigures {
   llvm::SmallVector<Level, 3> levels;
   llvm::SmallVector<DotProductAttr, 2> dots;
   llvm::SmallVector<MatrixUnitAttr, 4> matrix;
+  llvm::SmallVector<BufferAttr, 4> buffers;
+  llvm::SmallVector<RouteAttr, 8> routes;
   int64_t launch;
   mlir::StringAttr triple, cpu, features;
 };

@@ -25,9 +25,9 @@ using namespace chimera;
 
 BlockBuilder::BlockBuilder(OpBuilder &builder, ChainOp chain,
                            const ChainAnalysis &analysis,
-                           const model::Schedule &schedule)
+                           const model::Schedule &schedule, bool padRows)
     : builder(builder), chain(chain), analysis(analysis),
-      problem(analysis.problem), schedule(schedule),
+      problem(analysis.problem), schedule(schedule), padRows(padRows),
       dims(problem.tensors.size()) {
   auto read = [&](const model::Access &access) {
     dims[access].clear();
@@ -69,7 +69,10 @@ ArrayAttr BlockBuilder::extentsOf(ArrayRef<model::LoopId> loops,
 }
 
 Value BlockBuilder::buildBuffer(model::TensorId tensor,
-                                const TreePosition &position) {
+                                const TreePosition &position,
+                                Type elementType) {
+  if (!elementType)
+    elementType = builder.getF32Type();
   SmallVector<int64_t> shape;
   SmallVector<OpFoldResult> offsets, sizes, strides;
   for (model::LoopId dim : dimsOf(tensor))
@@ -78,9 +81,9 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
                 sizes, strides);
   bool isState = problem.tensors[tensor].role == model::Role::State;
   bool isPadded = false;
-  if (shape.size() > 1 && !isState) {
+  if (padRows && shape.size() > 1 && !isState) {
     constexpr int64_t fewSetsLines = 4;
-    int64_t row = padRow(shape.back(), builder.getF32Type(), fewSetsLines);
+    int64_t row = padRow(shape.back(), elementType, fewSetsLines);
     isPadded = row != shape.back();
     shape.back() = row;
   }
@@ -91,7 +94,7 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
         getBufferScope(builder.getInsertionBlock()->getParentOp()));
     // As empty tensors, states would become one, as several have one shape, and
     // padded buffers the slice that is used of them.
-    auto type = RankedTensorType::get(shape, builder.getF32Type());
+    auto type = RankedTensorType::get(shape, elementType);
     if (isState || isPadded)
       buffer = bufferization::AllocTensorOp::create(builder, loc(), type,
                                                     ValueRange());
@@ -319,16 +322,28 @@ Value BlockBuilder::cloneEpilogue(const Epilogue &epilogue, OpBuilder &body,
 }
 
 Value BlockBuilder::buildEpilogue(unsigned op, const TreePosition &position,
-                                  Value destination) {
+                                  Value sums, Value destination) {
   if (!analysis.operators[op].epilogue)
-    return destination;
+    return sums;
   Epilogue epilogue = readEpilogue(op, position);
   AffineMap identity =
       builder.getMultiDimIdentityMap(epilogue.op.getNumLoops());
+  Type type = getElementTypeOrSelf(epilogue.op.getResult(0));
+  bool isInPlace = type == getElementTypeOrSelf(sums);
+  SmallVector<Operand> inputs = epilogue.inputs;
+  if (isInPlace)
+    destination = sums;
+  else
+    inputs.push_back({sums, identity});
+  if (!destination)
+    destination = buildBuffer(problem.operators[op].output, position, type);
+  // What is finished comes last in the one case, before last in the other.
   return buildGeneric(op, analysis.operators[op].epilogueLoops, position,
-                      epilogue.inputs, Operand{destination, identity},
+                      inputs, Operand{destination, identity},
                       [&](OpBuilder &body, ValueRange scalars) {
-                        return SmallVector<Value>{cloneEpilogue(
-                            epilogue, body, scalars, scalars.back())};
+                        Value finished = isInPlace ? scalars.back()
+                                                   : scalars.drop_back().back();
+                        return SmallVector<Value>{
+                            cloneEpilogue(epilogue, body, scalars, finished)};
                       })[0];
 }

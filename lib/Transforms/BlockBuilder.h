@@ -42,7 +42,8 @@ class BlockBuilder {
 public:
   /// Blocks go where `builder` stands.
   BlockBuilder(mlir::OpBuilder &builder, ChainOp chain,
-               const ChainAnalysis &analysis, const model::Schedule &schedule);
+               const ChainAnalysis &analysis, const model::Schedule &schedule,
+               bool padRows);
 
   /// The loop of each dimension of `tensor`; chains that are tiled index all of
   /// them plainly and alike.
@@ -56,8 +57,9 @@ public:
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &sizes,
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &strides) const;
   /// The buffer of a tile: created once for all iterations, cut down to the
-  /// extents of this one.
-  mlir::Value buildBuffer(model::TensorId tensor, const TreePosition &position);
+  /// extents of this one. For what is added up in f32, unless a type is given.
+  mlir::Value buildBuffer(model::TensorId tensor, const TreePosition &position,
+                          mlir::Type elementType = {});
 
   /// Fills a tile of `tensor`, for operator `op`.
   mlir::Value buildFill(unsigned op, model::TensorId tensor, double value,
@@ -69,10 +71,11 @@ public:
   /// first.
   mlir::Value buildContraction(unsigned op, const TreePosition &position,
                                mlir::Value destination, bool initialised);
-  /// The elementwise operation after an operator, in place on the operator's
-  /// output.
+  /// The elementwise operation after an operator, on the `sums` it has come to.
+  /// In place if the result has their type, else into `destination`, or into a
+  /// new buffer if there is none.
   mlir::Value buildEpilogue(unsigned op, const TreePosition &position,
-                            mlir::Value destination);
+                            mlir::Value sums, mlir::Value destination);
 
   using BlockBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::OpBuilder &, mlir::ValueRange)>;
@@ -125,6 +128,7 @@ private:
   const ChainAnalysis &analysis;
   const model::ChainProblem &problem;
   const model::Schedule &schedule;
+  bool padRows;
   /// Per tensor: the loops of its dimensions.
   std::vector<llvm::SmallVector<model::LoopId, 4>> dims;
 };

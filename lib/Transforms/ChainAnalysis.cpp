@@ -36,20 +36,27 @@ static unsigned getDim(AffineMap map, unsigned index) {
   return map.getDimPosition(index);
 }
 
-static bool hasStaticF32Operands(linalg::LinalgOp op) {
-  return llvm::all_of(op->getOperands(), [](Value operand) {
-    auto type = dyn_cast<RankedTensorType>(operand.getType());
-    if (!type)
-      return operand.getType().isF32();
-    return type.getElementType().isF32() && type.hasStaticShape() &&
-           !type.getEncoding();
-  });
+/// True if the factors of a contraction have one type, f32 or narrower, the
+/// sums are f32, and all shapes are static.
+static bool hasFactorsAndSums(linalg::LinalgOp op) {
+  auto getType = [](Value operand) {
+    return dyn_cast<RankedTensorType>(operand.getType());
+  };
+  if (!llvm::all_of(op->getOperands(), [&](Value operand) {
+        RankedTensorType type = getType(operand);
+        return type && type.hasStaticShape() && !type.getEncoding();
+      }))
+    return false;
+  Type factor = getType(op->getOperand(0)).getElementType();
+  return isa<Float32Type, Float16Type, BFloat16Type>(factor) &&
+         getType(op->getOperand(1)).getElementType() == factor &&
+         getType(op->getOperand(2)).getElementType().isF32();
 }
 
 bool chimera::isSupportedContraction(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
       op.getNumReductionLoops() == 0 || !op.hasPureTensorSemantics() ||
-      !hasStaticF32Operands(op))
+      !hasFactorsAndSums(op))
     return false;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (!llvm::all_of(maps,
@@ -64,13 +71,12 @@ bool chimera::isSupportedContraction(linalg::LinalgOp op) {
 
 /// True if vectors of `type` can be loaded: truth values are bytes in memory.
 static bool isLoadable(Type type) {
-  return type.isF32() || type.isF64() || type.isIndex() ||
+  return isa<FloatType>(type) || type.isIndex() ||
          (type.isSignlessInteger() && type.getIntOrFloatBitWidth() >= 8 &&
           type.getIntOrFloatBitWidth() <= 64);
 }
 
-/// True if the operands are static, and all but those that masks and the like
-/// are made from are f32.
+/// True if the operands are static tensors of numbers that can be loaded.
 static bool hasStaticNumberOperands(linalg::LinalgOp op) {
   return llvm::all_of(op->getOperands(), [](Value operand) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
@@ -85,7 +91,8 @@ bool chimera::isSupportedElementwise(linalg::LinalgOp op) {
   if (op.getNumDpsInits() != 1 || op.getNumLoops() == 0 ||
       op.getNumLoops() != op.getNumParallelLoops() ||
       !op.hasPureTensorSemantics() || !hasStaticNumberOperands(op) ||
-      !getElementTypeOrSelf(op->getResultTypes()[0]).isF32())
+      !isa<Float32Type, Float16Type, BFloat16Type>(
+          getElementTypeOrSelf(op->getResultTypes()[0])))
     return false;
   return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
     return map.isProjectedPermutation();
@@ -157,7 +164,8 @@ std::optional<unsigned> ChainReader::producerOf(Value value) const {
 LogicalResult ChainReader::addContraction(linalg::LinalgOp op) {
   if (!isSupportedContraction(op))
     return error(op, "a reduction in a chain must be a contraction of static "
-                     "f32 tensors with projected permutation maps");
+                     "tensors, f32 or narrower with sums in f32, with "
+                     "projected permutation maps");
   if (!isZeroFill(op.getDpsInits()[0]))
     return error(op, "a contraction in a chain must start from a zero fill");
   for (Value input : op.getDpsInputs())
@@ -180,7 +188,7 @@ LogicalResult ChainReader::addEpilogue(linalg::GenericOp op) {
   if (!isSupportedElementwise(linalgOp) ||
       !op.getIndexingMapsArray().back().isIdentity())
     return error(op, "an elementwise operation in a chain must be parallel, "
-                     "f32 and static, with the identity as output map");
+                     "static and of floats, with the identity as output map");
   bool readsFinished = false;
   for (OpOperand *input : op.getDpsInputOperands()) {
     Value value = input->get();
@@ -398,6 +406,9 @@ model::TensorId ChainReader::addTensor(unsigned op, Value value) {
     tensor.isConstant =
         isSameInEveryCall(chain.getInputs()[argument.getArgNumber()]);
   } else {
+    constexpr int64_t sumBytes = 4;
+    if (tensor.elementBytes != sumBytes)
+      tensor.accumulatorBytes = sumBytes;
     bool isLast = op + 1 == result.operators.size();
     tensor.name = isLast ? "out" : "mid" + std::to_string(op);
     tensor.role = isLast ? model::Role::Output : model::Role::Intermediate;
@@ -615,4 +626,11 @@ FailureOr<ChainAnalysis> chimera::analyzeChain(ChainOp chain,
 
 bool chimera::isLowerable(const ChainAnalysis &analysis) {
   return analysis.obstacle.empty();
+}
+
+bool chimera::isNarrow(const ChainAnalysis &analysis) {
+  return llvm::any_of(analysis.tensors, [](Value value) {
+    Type type = getElementTypeOrSelf(value);
+    return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+  });
 }

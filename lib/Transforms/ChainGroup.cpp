@@ -84,13 +84,15 @@ static bool isStaticAndNotEmpty(Type type) {
   return !shaped || (shaped.hasStaticShape() && shaped.getNumElements() > 0);
 }
 
-MissedReason chimera::getObstacle(linalg::LinalgOp op) {
+MissedReason chimera::getObstacle(linalg::LinalgOp op, bool mayBeNarrow) {
   if (!op.hasPureTensorSemantics())
     return MissedReason::Buffers;
   if (!linalg::isaContractionOpInterface(op) && !isSupportedContraction(op))
     return MissedReason::Convolution;
-  if (!llvm::all_of(op->getOperandTypes(), [](Type type) {
-        return getElementTypeOrSelf(type).isF32();
+  if (!llvm::all_of(op->getOperandTypes(), [&](Type type) {
+        Type element = getElementTypeOrSelf(type);
+        return element.isF32() ||
+               (mayBeNarrow && isa<Float16Type, BFloat16Type>(element));
       }))
     return MissedReason::ElementType;
   if (!llvm::all_of(op->getOperandTypes(), isStaticAndNotEmpty))
@@ -458,7 +460,7 @@ static llvm::SetVector<Operation *> walk(Operation *op, Step step,
 static bool isSupported(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && isContractionLike(linalgOp) &&
-         getObstacle(linalgOp) == MissedReason::None;
+         getObstacle(linalgOp, /*mayBeNarrow=*/true) == MissedReason::None;
 }
 
 static bool isAnyContraction(Operation *op) {

@@ -49,8 +49,9 @@ llvm::StringRef getText(MissedReason reason);
 /// True if `op` is something a chain is made of, in whatever form and type.
 bool isContractionLike(mlir::linalg::LinalgOp op);
 
-/// Whether and why `op` can be no part of any chain.
-MissedReason getObstacle(mlir::linalg::LinalgOp op);
+/// Whether and why `op` can be no part of any chain; floats narrower than f32
+/// are an obstacle unless they `mayBeNarrow`.
+MissedReason getObstacle(mlir::linalg::LinalgOp op, bool mayBeNarrow);
 
 /// Splits the contractions among `candidates`, all of one block and in program
 /// order, into runs as long as possible. Every contraction is in one run; most

@@ -51,10 +51,11 @@ enum class CommonLoop {
 
 /// What keeps `chain` with `numContractions` from being one, if anything.
 static MissedReason check(ChainOp chain, size_t numContractions,
-                          CommonLoop wanted) {
+                          CommonLoop wanted, bool mayBeNarrow) {
   FailureOr<ChainAnalysis> analysis = analyzeChain(chain, /*emitErrors=*/false);
   if (failed(analysis) || !isLowerable(*analysis) ||
-      analysis->operators.size() != numContractions)
+      analysis->operators.size() != numContractions ||
+      (isNarrow(*analysis) && !mayBeNarrow))
     return MissedReason::NotNormalized;
   if (wanted == CommonLoop::None)
     return MissedReason::None;
@@ -72,8 +73,10 @@ namespace {
 /// the chain that was built for them.
 class Attempt {
 public:
-  Attempt(ContractionRun run, ArrayRef<Operation *> tail, CommonLoop wanted)
-      : run(std::move(run)), tail(tail), wanted(wanted) {}
+  Attempt(ContractionRun run, ArrayRef<Operation *> tail, CommonLoop wanted,
+          bool mayBeNarrow)
+      : run(std::move(run)), tail(tail), wanted(wanted),
+        mayBeNarrow(mayBeNarrow) {}
 
   /// Builds the chain beside the original operations. The reason says why there
   /// is none.
@@ -87,6 +90,7 @@ private:
   ContractionRun run;
   ArrayRef<Operation *> tail;
   CommonLoop wanted;
+  bool mayBeNarrow;
   SmallVector<Operation *> group;
   FormedChain formed;
 };
@@ -101,7 +105,7 @@ MissedReason Attempt::build() {
     return MissedReason::NotNormalized;
   }
   formed = moveBoundaryOut(chain);
-  MissedReason reason = check(formed.chain, run.size(), wanted);
+  MissedReason reason = check(formed.chain, run.size(), wanted, mayBeNarrow);
   if (reason != MissedReason::None)
     formed.erase();
   return reason;
@@ -174,7 +178,7 @@ MissedReason FormChainsPass::buildChain(const ContractionRun &run,
   SmallVector<Operation *> tail = getTail(run.back());
   MissedReason reason = MissedReason::None;
   for (size_t length = tail.size() + 1; length-- > 0;) {
-    Attempt attempt(run, ArrayRef(tail).take_front(length), wanted);
+    Attempt attempt(run, ArrayRef(tail).take_front(length), wanted, narrow);
     reason = attempt.build();
     if (reason != MissedReason::None)
       continue;
@@ -211,7 +215,7 @@ ContractionRun FormChainsPass::findLongestStart(ArrayRef<linalg::LinalgOp> run,
     ContractionRun part = getContractionsReaching(last, allowed);
     if (part.size() < 2 || part.front() != run.front())
       continue;
-    Attempt attempt(part, {}, wanted);
+    Attempt attempt(part, {}, wanted, narrow);
     if (MissedReason reason = attempt.build(); reason != MissedReason::None) {
       // Whatever comes later would hold this part.
       note(part, reason);
@@ -311,7 +315,7 @@ void FormChainsPass::formLoweredChains() {
     if (!linalgOp)
       return WalkResult::advance();
     if (isContractionLike(linalgOp)) {
-      MissedReason obstacle = getObstacle(linalgOp);
+      MissedReason obstacle = getObstacle(linalgOp, narrow);
       if (obstacle == MissedReason::None)
         candidates[op->getBlock()].push_back(linalgOp);
       else

@@ -51,12 +51,12 @@ namespace {
 class TreeBuilder {
 public:
   TreeBuilder(ChainOp chain, const ChainAnalysis &analysis,
-              const model::Schedule &schedule)
+              const model::Schedule &schedule, bool padRows)
       : builder(chain), chain(chain), analysis(analysis),
         problem(analysis.problem), schedule(schedule),
         tree(model::buildLoopTree(problem, schedule,
                                   schedule.levels.size() - 1)),
-        blocks(builder, chain, analysis, schedule),
+        blocks(builder, chain, analysis, schedule, padRows),
         softmax(blocks, analysis, chain.getLoc()),
         stager(builder, blocks, analysis, schedule, chain.getLoc()),
         split(model::findSplit(problem, schedule, tree)) {
@@ -90,6 +90,7 @@ private:
   Value extract(Value value, const Slice &slice, bool isParted);
   bool makesExponentials(const model::LoopNest &nest) const;
   void startStates(const TreePosition &position, Carried &carried);
+  Value startSums(unsigned op, const TreePosition &position, Value place);
   Carried buildNest(const model::LoopNest &nest, unsigned depth,
                     const TreePosition &position, Carried carried,
                     bool initialised);
@@ -336,7 +337,8 @@ Value TreeBuilder::buildCombined(const TreePosition &position,
                                  const Carried &parts, Value destination) {
   unsigned last = lastOperator();
   Carried carried = {blocks.buildFill(last, problem.operators[last].output, 0,
-                                      position, destination)};
+                                      position,
+                                      startSums(last, position, destination))};
   startStates(position, carried);
   Value zero = arith::ConstantIndexOp::create(builder, loc(), 0);
   Value one = arith::ConstantIndexOp::create(builder, loc(), 1);
@@ -358,7 +360,7 @@ Value TreeBuilder::buildCombined(const TreePosition &position,
   TreePosition finished = position;
   for (unsigned index = 1; index < forOp.getNumResults(); ++index)
     finished.tensors[getCarriedTensor(last, index)] = forOp.getResult(index);
-  return blocks.buildEpilogue(last, finished, forOp.getResult(0));
+  return blocks.buildEpilogue(last, finished, forOp.getResult(0), destination);
 }
 
 /// The tensor that value number `index` carried for operator `op` is.
@@ -498,18 +500,21 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   if (depth == nest.loops.size()) {
     if (!nest.parts.empty())
       return buildParts(nest, position, carried, initialised);
-    carried[0] =
-        blocks.buildContraction(last, position, carried[0], initialised);
+    Value place = carried[0];
+    carried[0] = blocks.buildContraction(
+        last, position, initialised ? place : startSums(last, position, place),
+        initialised);
     if (isFinal && !initialised)
-      carried[0] = blocks.buildEpilogue(last, position, carried[0]);
+      carried[0] = blocks.buildEpilogue(last, position, carried[0], place);
     return carried;
   }
   const model::NestLoop &loop = nest.loops[depth];
   // Accumulators live from outside their outermost reduction loop on.
   bool isOutermostReduction = !initialised && isReductionOf(last, loop.loop);
+  Value place = carried[0];
   if (isOutermostReduction) {
     carried[0] = blocks.buildFill(last, problem.operators[last].output, 0,
-                                  position, carried[0]);
+                                  position, startSums(last, position, place));
     if (makesExponentials(nest))
       startStates(position, carried);
   }
@@ -527,7 +532,7 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   if (!split)
     results.truncate(1);
   if (isFinal)
-    results[0] = blocks.buildEpilogue(last, finished, results[0]);
+    results[0] = blocks.buildEpilogue(last, finished, results[0], place);
   return results;
 }
 
@@ -552,6 +557,15 @@ void TreeBuilder::startStates(const TreePosition &position, Carried &carried) {
              carried.begin() + 1);
 }
 
+/// Where operator `op` adds up what is to end up in `place`: there, unless it
+/// is of a narrower type.
+Value TreeBuilder::startSums(unsigned op, const TreePosition &position,
+                             Value place) {
+  if (getElementTypeOrSelf(place).isF32())
+    return place;
+  return blocks.buildBuffer(problem.operators[op].output, position);
+}
+
 /// The parts of a nest in turn, intermediates between them in buffers the size
 /// the loops around leave them.
 TreeBuilder::Carried TreeBuilder::buildParts(const model::LoopNest &nest,
@@ -567,7 +581,8 @@ TreeBuilder::Carried TreeBuilder::buildParts(const model::LoopNest &nest,
         buildNest(part, 0, current, {blocks.buildBuffer(output, position)},
                   /*initialised=*/false)[0];
     if (!analysis.operators[op].exponential) {
-      current.tensors[output] = blocks.buildEpilogue(op, current, result);
+      current.tensors[output] =
+          blocks.buildEpilogue(op, current, result, /*destination=*/Value());
       continue;
     }
     if (!initialised)
@@ -641,7 +656,7 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
             << llvm::toString(std::move(error));
         return signalPassFailure();
       }
-      Value result = TreeBuilder(chain, *analysis, *schedule).build();
+      Value result = TreeBuilder(chain, *analysis, *schedule, padRows).build();
       chain.getResult(0).replaceAllUsesWith(result);
       chain.erase();
     }

@@ -50,6 +50,14 @@
 
 // -----
 
+#attr = #chimera.buffer<"UB", holds = vectors, capacity = 262144>
+
+// -----
+
+#attr = #chimera.route<"L0C", "UB", bandwidth = 256000000000, converts = true>
+
+// -----
+
 module attributes {chimera.target = #chimera.target<"small", cores = 2,
   unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>,
   levels = [<"L1", capacity = 32768, usable = 80, core_bandwidth = 90000000000, chip_bandwidth = 180000000000, sharers = 1, line = 64, ways = 8>],

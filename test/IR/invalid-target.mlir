@@ -192,7 +192,7 @@
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
     launch = 1,
-    // expected-error @below {{expected 'dots', 'matrix', 'launch', 'triple', 'cpu' or 'features', each once}}
+    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'launch', 'triple', 'cpu' or 'features', each once}}
     launch = 2>
 
 // -----
@@ -216,3 +216,57 @@
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
     // expected-error @below {{expected integer value}}
     launch = "soon">
+
+// -----
+
+// expected-error @below {{a buffer needs a name}}
+#attr = #chimera.buffer<"", holds = sums, capacity = 64>
+
+// -----
+
+// expected-error @below {{'capacity' must be positive, got 0}}
+#attr = #chimera.buffer<"UB", holds = vectors, capacity = 0>
+
+// -----
+
+// expected-error @below {{a route must lead from one memory to another, got 'UB' twice}}
+#attr = #chimera.route<"UB", "UB", bandwidth = 1>
+
+// -----
+
+// expected-error @below {{'bandwidth' must be positive, got -1}}
+#attr = #chimera.route<"UB", "L1", bandwidth = -1>
+
+// -----
+
+// expected-error @below {{memory 'L1' occurs twice}}
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    buffers = [<"L1", holds = vectors, capacity = 64>]>
+
+// -----
+
+// expected-error @below {{two buffers hold sums}}
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    buffers = [<"A", holds = sums, capacity = 64>,
+               <"B", holds = sums, capacity = 64>]>
+
+// -----
+
+// expected-error @below {{a route leads to or from 'UB', which is no level, no buffer and not 'memory'}}
+#attr = #chimera.target<"t", cores = 1,
+    unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
+            latency = 4, clock = 3>,
+    levels = [
+      <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+       chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
+    routes = [<"memory", "UB", bandwidth = 1>]>

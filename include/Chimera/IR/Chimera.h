@@ -46,6 +46,7 @@ namespace chimera {
 
 /// True if `body` takes two factors and an accumulator and ends with
 /// accumulator + factor * factor in f32 arithmetic, in any order of operands.
+/// Narrower factors are widened first.
 bool multipliesAndAdds(mlir::Block &body);
 
 /// Attaches the bufferization of `chimera.micro_kernel` to the dialect.

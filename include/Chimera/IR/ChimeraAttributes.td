@@ -251,6 +251,42 @@ def Chimera_MatrixUnitAttr : Chimera_Attr<"MatrixUnit", "matrix_unit"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_BufferAttr : Chimera_Attr<"Buffer", "buffer"> {
+  let summary = "A memory at a unit, beside the levels";
+  let description = [{
+    What a unit works on where it cannot work on the innermost level: `holds`
+    says whether these are the left (`lhs`) or right (`rhs`) operands of the
+    matrix unit, its partial `sums`, or what the vector unit reads and writes
+    (`vectors`). `capacity` in bytes. Programs place everything in it by
+    themselves; nothing else moves data into or out of it but a route.
+
+    Example: `#chimera.buffer<"UB", holds = vectors, capacity = 262144>`
+  }];
+  let parameters = (ins StringRefParameter<"name of the memory">:$name,
+                        "::chimera::BufferRole":$holds, "int64_t":$capacity);
+  let assemblyFormat = "`<` $name `,` struct($holds, $capacity) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Chimera_RouteAttr : Chimera_Attr<"Route", "route"> {
+  let summary = "A hardware path between two memories";
+  let description = [{
+    From one memory to another, by the names of levels and buffers; `memory` is
+    what lies outside all of them. `bandwidth` in bytes per second and core. A
+    route with `converts` can narrow what it moves to the type that is stored.
+
+    Example: `#chimera.route<"L0C", "UB", bandwidth = 256000000000, converts = true>`
+  }];
+  let parameters = (ins StringRefParameter<"where it starts">:$source,
+                        StringRefParameter<"where it ends">:$destination,
+                        "int64_t":$bandwidth,
+                        DefaultValuedParameter<"bool", "false">:$converts);
+  let assemblyFormat = [{
+    `<` $source `,` $destination `,` struct($bandwidth, $converts) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
     DeclareAttrInterfaceMethods<Chimera_TargetAttrInterface>,
     DeclareAttrInterfaceMethods<DLTIQueryInterface>]> {
@@ -261,6 +297,8 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
 
     - `dots`, dot products of the vector unit, one per element type;
     - `matrix`, matrix units, one per element type;
+    - `buffers`, memories beside the levels, and `routes`, the paths between
+      memories, of machines whose programs move all data by themselves;
     - `launch`, nanoseconds that it costs to start a kernel (0);
     - `triple`, `cpu` and `features`, as LLVM spells them. Without a triple the
       code is for the kind of machine that compiles it.
@@ -291,6 +329,8 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
                         ArrayRefParameter<"::chimera::MemoryLevelAttr">:$levels,
                         OptionalArrayRefParameter<"::chimera::DotProductAttr">:$dots,
                         OptionalArrayRefParameter<"::chimera::MatrixUnitAttr">:$matrix,
+                        OptionalArrayRefParameter<"::chimera::BufferAttr">:$buffers,
+                        OptionalArrayRefParameter<"::chimera::RouteAttr">:$routes,
                         DefaultValuedParameter<"int64_t", "0">:$launch,
                         OptionalParameter<"::mlir::StringAttr">:$tripleName,
                         OptionalParameter<"::mlir::StringAttr">:$cpuName,
@@ -298,8 +338,8 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
   let assemblyFormat = [{
     `<` $name `,` `cores` `=` $cores `,` `unit` `=` $unit `,`
         `levels` `=` `[` $levels `]`
-        `` custom<TargetDetails>($dots, $matrix, $launch, $tripleName, $cpuName,
-                                 $featureString) `>`
+        `` custom<TargetDetails>($dots, $matrix, $buffers, $routes, $launch,
+                                 $tripleName, $cpuName, $featureString) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -32,4 +32,15 @@ def Chimera_MicroKernelKind : I32EnumAttr<"MicroKernelKind",
   let genSpecializedAttr = 0;
 }
 
+def Chimera_RoleLhs : I32EnumAttrCase<"Lhs", 0, "lhs">;
+def Chimera_RoleRhs : I32EnumAttrCase<"Rhs", 1, "rhs">;
+def Chimera_RoleSums : I32EnumAttrCase<"Sums", 2, "sums">;
+def Chimera_RoleVectors : I32EnumAttrCase<"Vectors", 3, "vectors">;
+def Chimera_BufferRole : I32EnumAttr<"BufferRole",
+    "What a memory beside the levels holds",
+    [Chimera_RoleLhs, Chimera_RoleRhs, Chimera_RoleSums, Chimera_RoleVectors]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
 #endif // CHIMERA_IR_CHIMERAENUMS

@@ -100,7 +100,30 @@ struct MatrixUnit {
   }
 };
 
+/// A memory at a unit, beside the levels, of which a program is in charge.
+struct Buffer {
+  /// The operands and partial sums of the matrix unit, and what the vector unit
+  /// works on.
+  enum class Role { Lhs, Rhs, Sums, Vectors };
+
+  std::string name;
+  Role role = Role::Vectors;
+  int64_t capacityBytes = 0;
+};
+
+/// A hardware path between two memories.
+struct Route {
+  std::string source, destination;
+  /// Of one core.
+  double bytesPerSecond = 0;
+  /// True if what it moves can be narrowed on the way.
+  bool converts = false;
+};
+
 struct Machine {
+  /// The name, in routes, of what lies outside all levels.
+  static constexpr const char *mainMemory = "memory";
+
   std::string name;
   /// Slowest (largest) level first, e.g. L3, L2, L1. Behind the first lies the
   /// main memory, which is not listed.
@@ -108,6 +131,9 @@ struct Machine {
   VectorUnit unit;
   /// Does the contractions, if there is one for the element type.
   std::optional<MatrixUnit> matrix;
+  /// Of machines whose programs move all data by themselves; empty elsewhere.
+  llvm::SmallVector<Buffer, 4> buffers;
+  llvm::SmallVector<Route, 8> routes;
   int64_t cores = 1;
   /// Seconds it costs to start one kernel, whatever it does.
   double launchSeconds = 0;

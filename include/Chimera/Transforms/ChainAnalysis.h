@@ -13,9 +13,9 @@
 //
 // Code is generated from chains in the form that `chimera-form-chains` leaves
 // by default:
-//  - contractions of f32: one output, projected permutation maps, a body that
-//    multiplies the inputs and adds to the output, starting from a zero
-//    `linalg.fill`;
+//  - contractions of f32, or of narrower floats into sums in f32: one output,
+//    projected permutation maps, a body that multiplies the inputs and adds to
+//    the output, starting from a zero `linalg.fill`;
 //  - after each at most one elementwise `linalg.generic`, all parallel, with
 //    the identity as output map, reading the contraction with the identity map
 //    and anything else with a projected permutation;
@@ -80,6 +80,9 @@ struct ChainAnalysis {
 /// True if the chain is in the form that code is generated from.
 bool isLowerable(const ChainAnalysis &analysis);
 
+/// True if some tensor of the chain has floats narrower than f32.
+bool isNarrow(const ChainAnalysis &analysis);
+
 /// Analyses `chain`. On failure says on `chain` why it cannot be planned, if
 /// `emitErrors` is set.
 llvm::FailureOr<ChainAnalysis> analyzeChain(ChainOp chain,
@@ -91,8 +94,8 @@ llvm::FailureOr<ChainAnalysis> analyzeChain(ChainOp chain, std::string &reason);
 /// A contraction as code is generated from it, apart from its accumulator.
 bool isSupportedContraction(mlir::linalg::LinalgOp op);
 
-/// An elementwise operation on f32, which may read numbers of other types, as
-/// code is generated from it after a contraction.
+/// An elementwise operation that makes floats, as code is generated from it
+/// after a contraction. It may read numbers of any type.
 bool isSupportedElementwise(mlir::linalg::LinalgOp op);
 
 /// True if `value` is a tensor filled with positive zero.

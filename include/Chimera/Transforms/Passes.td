@@ -41,6 +41,10 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
 
     the result is one `chimera.chain ins(%a, %b, %d : ...)`.
 
+    With `narrow` contractions of f16 or bf16 that add up in f32 are taken as
+    well, and the conversions after them are elementwise operations like others:
+    for targets that have code for these types.
+
     With `kinds=all` it forms every chain the model can plan, whether or not
     code can be generated from it: one to six contractions and convolutions of
     any layout and number type, with elementwise operations, reductions along
@@ -58,6 +62,8 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
                         "those that code can be generated from"),
              clEnumValN(::chimera::ChainKinds::All, "all",
                         "all that can be planned"))}]>,
+    Option<"narrow", "narrow", "bool", "false",
+           "Also form chains of f16 or bf16 operands with sums in f32">,
     Option<"printProblem", "print-problem", "bool", "false",
            "Print what the model sees of each chain to the standard error "
            "stream">
@@ -133,7 +139,9 @@ def TilePass : Pass<"chimera-tile"> {
   }];
   let options = [
     Option<"dissolve", "dissolve", "bool", "false",
-           "Dissolve all chains, whatever their schedule">
+           "Dissolve all chains, whatever their schedule">,
+    Option<"padRows", "pad-rows", "bool", "true",
+           "Give buffers rows that lie in different sets of a cache">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::affine::AffineDialect",
