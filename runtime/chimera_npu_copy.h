@@ -1,0 +1,547 @@
+//===- chimera_npu_copy.h - Pointers, copies, cube unit ---------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Included by chimera_npu.h, which says what all of this is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_NPU_COPY_H
+#define CHIMERA_NPU_COPY_H
+
+#include "chimera_npu_layouts.h"
+#include "chimera_npu_machine.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace chimera_npu {
+
+using half = _Float16;
+
+inline namespace CHIMERA_NPU_VARIANT {
+
+//===----------------------------------------------------------------------===//
+// Pointers
+//===----------------------------------------------------------------------===//
+
+/// An address in an on-chip memory. The memory is part of the type, so that a
+/// copy along a route the core lacks does not compile.
+template <Mem M, class T>
+struct Ptr {
+  /// In bytes.
+  int64_t offset = 0;
+
+  constexpr Ptr() = default;
+  constexpr explicit Ptr(int64_t byteOffset) : offset(byteOffset) {}
+  constexpr Ptr operator+(int64_t elements) const {
+    return Ptr(offset + elements * static_cast<int64_t>(sizeof(T)));
+  }
+};
+
+template <class T>
+using L1 = Ptr<Mem::L1, T>;
+template <class T>
+using L0A = Ptr<Mem::L0A, T>;
+template <class T>
+using L0B = Ptr<Mem::L0B, T>;
+template <class T>
+using L0C = Ptr<Mem::L0C, T>;
+template <class T>
+using UB = Ptr<Mem::UB, T>;
+
+/// An address in an argument, of which it knows the extent.
+template <class T>
+struct Gm {
+  T *base = nullptr;
+  /// In elements.
+  int64_t length = 0, offset = 0;
+
+  constexpr Gm() = default;
+  constexpr Gm(T *base, int64_t length, int64_t offset = 0)
+      : base(base), length(length), offset(offset) {}
+  constexpr Gm operator+(int64_t elements) const {
+    return Gm(base, length, offset + elements);
+  }
+};
+
+/// What happens to a sum on its way out of L0C.
+enum CrMode : uint8_t {
+  CRMODE_NONE,
+  CRMODE_F32toF16_NONE,
+  CRMODE_F32toF16_RELU
+};
+
+/// Takes functions out of reach that need a route the core lacks.
+template <Mem From, Mem To>
+using IfRoute = std::enable_if_t<kArch.hasRoute(From, To), int>;
+
+//===----------------------------------------------------------------------===//
+// Implementation
+//===----------------------------------------------------------------------===//
+
+namespace detail {
+
+// Of each library, and null but while it runs a kernel.
+inline thread_local Machine *current = nullptr;
+
+inline Machine &machine() {
+  if (!current)
+    throw Error(Reason::Launch, "an instruction outside of a kernel");
+  return *current;
+}
+
+/// Bytes of an operand, and which of them were written. Global memory was.
+struct View {
+  uint8_t *bytes;
+  uint8_t *written;
+};
+
+template <Mem M, class T>
+constexpr Mem memOf(Ptr<M, T>) {
+  return M;
+}
+template <class T>
+constexpr Mem memOf(Gm<T>) {
+  return Mem::GM;
+}
+
+template <Mem M, class T>
+void requireAligned(Machine &m, Ptr<M, T> p) {
+  m.requireAligned(M, p.offset, kArch.alignment[index(M)]);
+}
+template <class T>
+void requireAligned(Machine &, Gm<T>) {}
+
+template <Mem M, class T>
+View read(Machine &m, Ptr<M, T> p, int64_t skip, int64_t bytes) {
+  auto *address = const_cast<uint8_t *>(m.read(M, p.offset + skip, bytes));
+  return {address, m.written(M, p.offset + skip)};
+}
+template <Mem M, class T>
+View write(Machine &m, Ptr<M, T> p, int64_t skip, int64_t bytes) {
+  uint8_t *address = m.write(M, p.offset + skip, bytes);
+  return {address, m.written(M, p.offset + skip)};
+}
+
+template <class T>
+uint8_t *enter(Machine &m, Gm<T> p, int64_t skip, int64_t bytes) {
+  int64_t size = sizeof(T), first = p.offset * size + skip;
+  if (first < 0 || first + bytes > p.length * size)
+    m.fail(Reason::OutOfBounds, "GM bytes [" + std::to_string(first) + ", " +
+                                    std::to_string(first + bytes) +
+                                    ") of an argument of " +
+                                    std::to_string(p.length * size));
+  return reinterpret_cast<uint8_t *>(p.base) + first;
+}
+template <class T>
+View read(Machine &m, Gm<T> p, int64_t skip, int64_t bytes) {
+  uint8_t *address = enter(m, p, skip, bytes);
+  m.readGm(address, bytes);
+  return {address, nullptr};
+}
+template <class T>
+View write(Machine &m, Gm<T> p, int64_t skip, int64_t bytes) {
+  uint8_t *address = enter(m, p, skip, bytes);
+  m.writeGm(address, bytes);
+  return {address, nullptr};
+}
+
+inline void requireWritten(Machine &m, const uint8_t *written, int64_t bytes) {
+  if (!std::all_of(written, written + bytes, [](uint8_t w) { return w != 0; }))
+    m.fail(Reason::Uninitialized,
+           "puts bytes into GM that nothing has written");
+}
+
+/// Moves what is there, including that nothing is.
+inline void move(Machine &m, View dst, View src, int64_t bytes) {
+  if (!dst.written)
+    requireWritten(m, src.written, bytes);
+  std::memmove(dst.bytes, src.bytes, bytes);
+  if (!dst.written)
+    return;
+  if (src.written)
+    std::memmove(dst.written, src.written, bytes);
+  else
+    std::memset(dst.written, 1, bytes);
+}
+
+/// Bursts of `bytes`; of a destination on the chip the blocks begun are filled
+/// with zeros.
+template <class Dst, class Src>
+void copyBursts(Machine &m, Dst dst, Src src, int64_t nBurst, int64_t bytes,
+                int64_t srcStride, int64_t dstStride) {
+  requireAligned(m, dst);
+  requireAligned(m, src);
+  int64_t padded = memOf(dst) == Mem::GM ? bytes : layout::roundUp(bytes, 32);
+  for (int64_t burst = 0; burst < nBurst; ++burst) {
+    View from = read(m, src, burst * srcStride, bytes);
+    View to = write(m, dst, burst * dstStride, padded);
+    move(m, to, from, bytes);
+    if (padded == bytes)
+      continue;
+    std::memset(to.bytes + bytes, 0, padded - bytes);
+    std::memset(to.written + bytes, 1, padded - bytes);
+  }
+  m.countRoute(memOf(src), memOf(dst), nBurst * bytes, nBurst * padded);
+}
+
+template <class Dst, class Src>
+void copyBlocks(Op op, Pipe pipe, Dst dst, Src src, int64_t nBurst,
+                int64_t lenBurst, int64_t srcGap, int64_t dstGap) {
+  Machine &m = machine();
+  m.issue(op, pipe);
+  m.requireRange("nBurst", nBurst, 1, 4095);
+  m.requireRange("lenBurst", lenBurst, 1, 65535);
+  m.requireRange("srcGap", srcGap, 0, 65535);
+  m.requireRange("dstGap", dstGap, 0, 65535);
+  copyBursts(m, dst, src, nBurst, lenBurst * 32, (lenBurst + srcGap) * 32,
+             (lenBurst + dstGap) * 32);
+}
+
+template <class T, class Dst, class Src>
+void copyBytes(Op op, Pipe pipe, Dst dst, Src src, int64_t nBurst,
+               int64_t lenBytes, int64_t srcStride, int64_t dstStride) {
+  Machine &m = machine();
+  m.issue(op, pipe);
+  m.requireRange("nBurst", nBurst, 1, 4095);
+  m.requireRange("lenBytes", lenBytes, 1, (1 << 21) - 1);
+  constexpr int64_t most = (int64_t(1) << 32) - 1, size = sizeof(T);
+  m.requireRange("the source stride", srcStride, 0, most);
+  m.requireRange("the destination stride", dstStride, 0, most);
+  m.require(lenBytes % size == 0 && srcStride % size == 0 &&
+                dstStride % size == 0,
+            "bursts do not consist of whole elements");
+  int64_t padded =
+      memOf(dst) == Mem::GM ? lenBytes : layout::roundUp(lenBytes, 32);
+  m.require(nBurst == 1 || dstStride >= padded, "bursts overlap");
+  copyBursts(m, dst, src, nBurst, lenBytes, srcStride, dstStride);
+}
+
+inline constexpr int64_t kFractalBytes = 512;
+
+template <Mem M>
+void loadFractals(Op op, Ptr<M, half> dst, L1<half> src, int64_t startIndex,
+                  int64_t repeat, int64_t srcStride, bool transpose) {
+  Machine &m = machine();
+  m.issue(op, PIPE_MTE1);
+  m.requireRange("startIndex", startIndex, 0, 65535);
+  m.requireRange("repeat", repeat, 1, 255);
+  m.requireRange("srcStride", srcStride, 0, 65535);
+  requireAligned(m, dst);
+  requireAligned(m, src);
+  for (int64_t i = 0; i < repeat; ++i) {
+    View from = read(m, src, (startIndex + i * srcStride) * kFractalBytes,
+                     kFractalBytes);
+    View to = write(m, dst, i * kFractalBytes, kFractalBytes);
+    if (!transpose) {
+      move(m, to, from, kFractalBytes);
+      continue;
+    }
+    for (int64_t row = 0; row < 16; ++row)
+      for (int64_t column = 0; column < 16; ++column) {
+        int64_t there = (column * 16 + row) * 2, here = (row * 16 + column) * 2;
+        std::memcpy(to.bytes + there, from.bytes + here, 2);
+        std::memcpy(to.written + there, from.written + here, 2);
+      }
+  }
+  m.countRoute(Mem::L1, M, repeat * kFractalBytes, repeat * kFractalBytes);
+}
+
+template <class T>
+T loadElement(const uint8_t *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+template <class T>
+void storeElement(uint8_t *bytes, T value) {
+  std::memcpy(bytes, &value, sizeof(T));
+}
+
+// Without an instruction for it, compilers call a function to convert a half,
+// which would take most of the time of vector code.
+#ifdef __F16C__
+inline float toFloat(half x) { return static_cast<float>(x); }
+#else
+inline float toFloat(half x) {
+  uint16_t bits;
+  std::memcpy(&bits, &x, 2);
+  uint32_t wide = (bits & 0x7fffu) << 13;
+  float value;
+  std::memcpy(&value, &wide, 4);
+  // Moves the exponent, also where it is zero.
+  value *= 0x1p112f;
+  std::memcpy(&wide, &value, 4);
+  wide |= (bits & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0;
+  wide |= (bits & 0x8000u) << 16;
+  std::memcpy(&value, &wide, 4);
+  return value;
+}
+#endif
+inline float toFloat(float x) { return x; }
+
+template <class T>
+T fromFloat(float x) {
+#ifdef __F16C__
+  return static_cast<T>(x);
+#else
+  if constexpr (std::is_same_v<T, float>) {
+    return x;
+  } else {
+    uint32_t bits;
+    std::memcpy(&bits, &x, 4);
+    uint32_t sign = bits & 0x80000000u, result;
+    bits ^= sign;
+    if (bits >= 0x47800000u) { // From 2^16 on: infinite, or no number.
+      result = bits > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    } else if (bits < 0x38800000u) { // Below 2^-14: the sum rounds.
+      float magnitude;
+      std::memcpy(&magnitude, &bits, 4);
+      magnitude += 0.5f;
+      std::memcpy(&result, &magnitude, 4);
+      result -= 0x3f000000u;
+    } else { // To even.
+      result = (bits - 0x38000000u + 0xfffu + (bits >> 13 & 1)) >> 13;
+    }
+    auto narrow = static_cast<uint16_t>(result | sign >> 16);
+    T value;
+    std::memcpy(&value, &narrow, 2);
+    return value;
+  }
+#endif
+}
+
+inline float relu(float x) { return x > 0 || x != x ? x : 0; }
+
+/// Elements out of L0C, converted; what was never computed stays so.
+template <class T>
+void drain(View dst, View src, int64_t count, CrMode mode) {
+  for (int64_t i = 0; i < count; ++i) {
+    auto value = loadElement<float>(src.bytes + i * 4);
+    if (mode == CRMODE_F32toF16_RELU)
+      value = relu(value);
+    storeElement(dst.bytes + i * sizeof(T), fromFloat<T>(value));
+    if (dst.written)
+      std::memset(dst.written + i * sizeof(T), src.written[i * 4], sizeof(T));
+  }
+}
+
+template <class T>
+void requireMode(Machine &m, CrMode mode) {
+  m.require(std::is_same_v<T, half> == (mode != CRMODE_NONE),
+            "the mode does not give elements of the destination's type");
+}
+
+} // namespace detail
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// `nBurst` bursts of `lenBurst` blocks.
+#define CHIMERA_NPU_COPY(NAME, PIPE, DST, SRC)                                 \
+  template <class T>                                                           \
+  void NAME(DST<T> dst, SRC<T> src, int64_t nBurst, int64_t lenBurst,          \
+            int64_t srcGap, int64_t dstGap) {                                  \
+    detail::copyBlocks(Op::NAME, PIPE, dst, src, nBurst, lenBurst, srcGap,     \
+                       dstGap);                                                \
+  }
+CHIMERA_NPU_COPY(copy_gm_to_cbuf, PIPE_MTE2, L1, Gm)
+CHIMERA_NPU_COPY(copy_gm_to_ubuf, PIPE_MTE2, UB, Gm)
+CHIMERA_NPU_COPY(copy_ubuf_to_gm, PIPE_MTE3, Gm, UB)
+CHIMERA_NPU_COPY(copy_ubuf_to_ubuf, PIPE_V, UB, UB)
+#undef CHIMERA_NPU_COPY
+
+template <class T, Mem From = Mem::UB, IfRoute<From, Mem::L1> = 0>
+void copy_ubuf_to_cbuf(L1<T> dst, UB<T> src, int64_t nBurst, int64_t lenBurst,
+                       int64_t srcGap, int64_t dstGap) {
+  detail::copyBlocks(Op::copy_ubuf_to_cbuf, PIPE_MTE3, dst, src, nBurst,
+                     lenBurst, srcGap, dstGap);
+}
+
+/// Bursts of `lenBytes` bytes of rows that are not whole blocks; the rest of
+/// the last block of each becomes zero.
+template <class T>
+void copy_gm_to_cbuf_pad(L1<T> dst, Gm<T> src, int64_t nBurst, int64_t lenBytes,
+                         int64_t srcStrideBytes, int64_t dstStrideBlocks) {
+  detail::copyBytes<T>(Op::copy_gm_to_cbuf_pad, PIPE_MTE2, dst, src, nBurst,
+                       lenBytes, srcStrideBytes, dstStrideBlocks * 32);
+}
+template <class T>
+void copy_gm_to_ubuf_pad(UB<T> dst, Gm<T> src, int64_t nBurst, int64_t lenBytes,
+                         int64_t srcStrideBytes, int64_t dstStrideBlocks) {
+  detail::copyBytes<T>(Op::copy_gm_to_ubuf_pad, PIPE_MTE2, dst, src, nBurst,
+                       lenBytes, srcStrideBytes, dstStrideBlocks * 32);
+}
+template <class T>
+void copy_ubuf_to_gm_pad(Gm<T> dst, UB<T> src, int64_t nBurst, int64_t lenBytes,
+                         int64_t dstStrideBytes, int64_t srcStrideBlocks) {
+  detail::copyBytes<T>(Op::copy_ubuf_to_gm_pad, PIPE_MTE3, dst, src, nBurst,
+                       lenBytes, srcStrideBlocks * 32, dstStrideBytes);
+}
+
+/// `repeat` fractals, of which number i is number startIndex + i * srcStride of
+/// the source, one after another.
+inline void load_cbuf_to_ca(L0A<half> dst, L1<half> src, int64_t startIndex,
+                            int64_t repeat, int64_t srcStride, bool transpose) {
+  detail::loadFractals(Op::load_cbuf_to_ca, dst, src, startIndex, repeat,
+                       srcStride, transpose);
+}
+inline void load_cbuf_to_cb(L0B<half> dst, L1<half> src, int64_t startIndex,
+                            int64_t repeat, int64_t srcStride, bool transpose) {
+  detail::loadFractals(Op::load_cbuf_to_cb, dst, src, startIndex, repeat,
+                       srcStride, transpose);
+}
+
+/// Bursts of `lenBurst` fractals, with gaps in fractals; a fractal of halves
+/// has half the bytes. The vector pipe does it.
+template <class T, Mem From = Mem::L0C, IfRoute<From, Mem::UB> = 0>
+void copy_matrix_cc_to_ubuf(UB<T> dst, L0C<float> src, int64_t nBurst,
+                            int64_t lenBurst, int64_t srcGap, int64_t dstGap,
+                            CrMode mode) {
+  Machine &m = detail::machine();
+  m.issue(Op::copy_matrix_cc_to_ubuf, PIPE_V);
+  m.requireRange("nBurst", nBurst, 1, 4095);
+  m.requireRange("lenBurst", lenBurst, 1, 65535);
+  m.requireRange("srcGap", srcGap, 0, 65535);
+  m.requireRange("dstGap", dstGap, 0, 65535);
+  detail::requireMode<T>(m, mode);
+  detail::requireAligned(m, dst);
+  detail::requireAligned(m, src);
+  constexpr int64_t from = 1024, to = 256 * sizeof(T);
+  for (int64_t burst = 0; burst < nBurst; ++burst)
+    detail::drain<T>(
+        detail::write(m, dst, burst * (lenBurst + dstGap) * to, lenBurst * to),
+        detail::read(m, src, burst * (lenBurst + srcGap) * from,
+                     lenBurst * from),
+        lenBurst * 256, mode);
+  m.countRoute(Mem::L0C, Mem::UB, nBurst * lenBurst * from,
+               nBurst * lenBurst * to);
+}
+
+/// A tile in NZ, of fractal columns of `srcRows` rows, to one in zN of
+/// `dstRows`. `columns` is a multiple of 16.
+template <Mem From = Mem::L0C, IfRoute<From, Mem::L1> = 0>
+void copy_matrix_cc_to_cbuf(L1<half> dst, L0C<float> src, int64_t rows,
+                            int64_t columns, int64_t srcRows, int64_t dstRows,
+                            CrMode mode) {
+  Machine &m = detail::machine();
+  m.issue(Op::copy_matrix_cc_to_cbuf, PIPE_FIX);
+  m.requireRange("columns", columns, 1, 4095);
+  m.require(columns % 16 == 0, "columns are no whole fractals");
+  m.requireRange("rows", rows, 1, std::min(srcRows, dstRows));
+  m.require(srcRows % 16 == 0, "rows in L0C are no whole fractals");
+  detail::requireMode<half>(m, mode);
+  detail::requireAligned(m, dst);
+  detail::requireAligned(m, src);
+  for (int64_t column = 0; column < columns; column += 16)
+    detail::drain<half>(detail::write(m, dst, column * dstRows * 2, rows * 32),
+                        detail::read(m, src, column * srcRows * 4, rows * 64),
+                        rows * 16, mode);
+  m.countRoute(Mem::L0C, Mem::L1, rows * columns * 4, rows * columns * 2);
+}
+
+/// A tile in NZ, of fractal columns of `srcRows` rows, to rows that start
+/// `dstStride` elements from one another.
+template <class T, Mem From = Mem::L0C, IfRoute<From, Mem::GM> = 0>
+void copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows,
+                          int64_t columns, int64_t srcRows, int64_t dstStride,
+                          CrMode mode) {
+  Machine &m = detail::machine();
+  m.issue(Op::copy_matrix_cc_to_gm, PIPE_FIX);
+  m.requireRange("columns", columns, 1, 4095);
+  m.requireRange("rows", rows, 1, srcRows);
+  m.require(srcRows % 16 == 0, "rows in L0C are no whole fractals");
+  m.require(rows == 1 || dstStride >= columns, "rows overlap");
+  detail::requireMode<T>(m, mode);
+  detail::requireAligned(m, src);
+  constexpr int64_t size = sizeof(T);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; column += 16) {
+      int64_t count = std::min<int64_t>(16, columns - column);
+      detail::View from =
+          detail::read(m, src, layout::zN(row, column, srcRows) * 4, count * 4);
+      detail::requireWritten(m, from.written, count * 4);
+      detail::drain<T>(detail::write(m, dst, (row * dstStride + column) * size,
+                                     count * size),
+                       from, count, mode);
+    }
+  m.countRoute(Mem::L0C, Mem::GM, rows * columns * 4, rows * columns * size);
+}
+
+//===----------------------------------------------------------------------===//
+// Cube unit
+//===----------------------------------------------------------------------===//
+
+/// c (NZ) = a (zZ) * b (nZ), added to what c holds unless `init`. Only the
+/// first m, k and n elements take part: operands beyond are not looked at, and
+/// sums beyond are undefined afterwards, even if they were defined before.
+inline void mad(L0C<float> c, L0A<half> a, L0B<half> b, int64_t m, int64_t k,
+                int64_t n, bool init) {
+  Machine &machine = detail::machine();
+  machine.issue(Op::mad, PIPE_M);
+  machine.requireRange("m", m, 1, 4095);
+  machine.requireRange("k", k, 1, 4095);
+  machine.requireRange("n", n, 1, 4095);
+  detail::requireAligned(machine, c);
+  detail::requireAligned(machine, a);
+  detail::requireAligned(machine, b);
+  int64_t rows = layout::roundUp(m, 16);
+  int64_t cBytes = layout::tileSize(m, n) * 4;
+  detail::View lhs = detail::read(machine, a, 0, layout::tileSize(m, k) * 2);
+  detail::View rhs = detail::read(machine, b, 0, layout::tileSize(k, n) * 2);
+  if (!init)
+    detail::read(machine, c, 0, cBytes);
+  detail::View sums = detail::write(machine, c, 0, cBytes);
+
+  std::vector<float> &left = machine.lhsScratch, &right = machine.rhsScratch;
+  left.resize(m * k);
+  right.resize(k * 16);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t l = 0; l < k; ++l)
+      left[i * k + l] = detail::toFloat(
+          detail::loadElement<half>(lhs.bytes + layout::zZ(i, l, k) * 2));
+  for (int64_t first = 0; first < n; first += 16) {
+    int64_t columns = std::min<int64_t>(16, n - first);
+    std::fill(right.begin(), right.end(), 0.0f);
+    for (int64_t l = 0; l < k; ++l)
+      for (int64_t j = 0; j < columns; ++j)
+        right[l * 16 + j] = detail::toFloat(detail::loadElement<half>(
+            rhs.bytes + layout::nZ(l, first + j, n) * 2));
+    for (int64_t i = 0; i < rows; ++i) {
+      int64_t at = layout::zN(i, first, rows) * 4;
+      int64_t valid = i < m ? columns : 0;
+      float sum[16] = {};
+      if (!init) {
+        std::memcpy(sum, sums.bytes + at, valid * 4);
+        for (int64_t byte = 0; byte < valid * 4; ++byte)
+          if (!sums.written[at + byte])
+            machine.fail(Reason::Uninitialized,
+                         "adds to sums that nothing has computed");
+      }
+      if (i < m)
+        for (int64_t l = 0; l < k; ++l)
+          for (int64_t j = 0; j < 16; ++j)
+            sum[j] += left[i * k + l] * right[l * 16 + j];
+      std::memcpy(sums.bytes + at, sum, valid * 4);
+      std::memset(sums.written + at, 1, valid * 4);
+      std::memset(sums.bytes + at + valid * 4, 0xff, (16 - valid) * 4);
+      std::memset(sums.written + at + valid * 4, 0, (16 - valid) * 4);
+    }
+  }
+  machine.countMad(m, k, n);
+}
+
+} // namespace CHIMERA_NPU_VARIANT
+} // namespace chimera_npu
+
+#endif // CHIMERA_NPU_COPY_H

@@ -1,0 +1,402 @@
+//===- chimera_npu_vector.h - Vector unit -----------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Included by chimera_npu.h, which says what all of this is.
+//
+// A repeat is 256 bytes in eight blocks. Of a source, a block stride of zero
+// takes one block eight times, and a repeat stride of zero the same blocks in
+// every repeat. A repeat stride of zero of a destination that is a source too
+// accumulates.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_NPU_VECTOR_H
+#define CHIMERA_NPU_VECTOR_H
+
+#include "chimera_npu_copy.h"
+#include "chimera_npu_machine.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace chimera_npu {
+inline namespace CHIMERA_NPU_VARIANT {
+
+namespace detail {
+
+template <class T>
+inline constexpr int64_t kLanes = 256 / static_cast<int64_t>(sizeof(T));
+
+template <class T>
+struct Operand {
+  UB<T> base;
+  int64_t block, repeat;
+};
+
+/// Numbers are computed with in single precision. For sums, products, quotients
+/// and roots of halves, rounding twice is rounding once.
+using Lanes = std::array<float, 128>;
+
+template <class T>
+void requireOperand(Machine &m, const Operand<T> &operand, bool isResult) {
+  static_assert(std::is_same_v<T, half> || std::is_same_v<T, float>,
+                "vectors are of half or float");
+  requireAligned(m, operand.base);
+  m.requireRange("a block stride", operand.block, isResult ? 1 : 0, 255);
+  m.requireRange("a repeat stride", operand.repeat, 0, 255);
+}
+
+template <class... T>
+Machine &issueVector(Op op, int64_t repeat, Operand<T>... sources) {
+  Machine &m = machine();
+  m.issue(op, PIPE_V);
+  m.requireRange("repeat", repeat, 1, 255);
+  (requireOperand(m, sources, /*isResult=*/false), ...);
+  m.countVector(repeat);
+  return m;
+}
+
+/// Blocks without an active lane are not touched.
+template <class T>
+void loadLanes(Machine &m, const Operand<T> &operand, int64_t repeat,
+               int64_t lanes, bool masked, Lanes &values) {
+  constexpr int64_t perBlock = 32 / sizeof(T);
+  for (int64_t block = 0; block * perBlock < lanes; ++block) {
+    if (masked && !m.anyActive(block * perBlock, perBlock))
+      continue;
+    const uint8_t *bytes =
+        read(m, operand.base,
+             (repeat * operand.repeat + block * operand.block) * 32, 32)
+            .bytes;
+    for (int64_t i = 0; i < perBlock; ++i)
+      values[block * perBlock + i] =
+          toFloat(loadElement<T>(bytes + i * sizeof(T)));
+  }
+}
+
+template <class T>
+void storeLanes(Machine &m, const Operand<T> &operand, int64_t repeat,
+                int64_t lanes, const Lanes &values) {
+  constexpr int64_t perBlock = 32 / sizeof(T);
+  for (int64_t block = 0; block * perBlock < lanes; ++block) {
+    if (!m.anyActive(block * perBlock, perBlock))
+      continue;
+    View view =
+        write(m, operand.base,
+              (repeat * operand.repeat + block * operand.block) * 32, 32);
+    bool all = m.allActive(block * perBlock, perBlock);
+    for (int64_t i = 0; i < perBlock; ++i) {
+      if (!all && !m.isActive(block * perBlock + i))
+        continue;
+      storeElement(view.bytes + i * sizeof(T),
+                   fromFloat<T>(values[block * perBlock + i]));
+      std::memset(view.written + i * sizeof(T), 1, sizeof(T));
+    }
+  }
+}
+
+/// `f` of the lanes of the sources.
+template <class D, class F, class... S>
+void elementwise(Op op, int64_t repeat, Operand<D> d, F f, Operand<S>... s) {
+  Machine &m = issueVector(op, repeat, s...);
+  requireOperand(m, d, /*isResult=*/true);
+  // What converts takes as many elements as there are of the larger type.
+  constexpr int64_t lanes = std::min({kLanes<D>, kLanes<S>...});
+  std::array<Lanes, sizeof...(S)> values = {};
+  Lanes result = {};
+  for (int64_t r = 0; r < repeat; ++r) {
+    size_t source = 0;
+    (loadLanes(m, s, r, lanes, /*masked=*/true, values[source++]), ...);
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      if constexpr (sizeof...(S) == 0)
+        result[lane] = f();
+      else if constexpr (sizeof...(S) == 1)
+        result[lane] = f(values[0][lane]);
+      else
+        result[lane] = f(values[0][lane], values[1][lane]);
+    }
+    storeLanes(m, d, r, lanes, result);
+  }
+}
+
+/// Groups of `group` lanes to one each, pairwise as a tree of adders does it;
+/// groups without an active lane leave their result alone. `dRep` counts
+/// elements.
+template <class T, class F>
+void reduce(Op op, UB<T> d, Operand<T> s, int64_t repeat, int64_t dRep,
+            int64_t group, F f) {
+  Machine &m = issueVector(op, repeat, s);
+  constexpr int64_t size = sizeof(T);
+  int64_t results = kLanes<T> / group;
+  m.requireAligned(Mem::UB, d.offset, results * size);
+  m.requireRange("the repeat stride of the result", dRep / results, 0, 65535);
+  Lanes values = {};
+  for (int64_t r = 0; r < repeat; ++r) {
+    loadLanes(m, s, r, kLanes<T>, /*masked=*/true, values);
+    std::array<bool, 128> active;
+    for (int64_t lane = 0; lane < kLanes<T>; ++lane)
+      active[lane] = m.isActive(lane);
+    for (int64_t width = 1; width < group; width *= 2)
+      for (int64_t lane = 0; lane < kLanes<T>; lane += 2 * width) {
+        if (!active[lane + width])
+          continue;
+        values[lane] =
+            active[lane]
+                ? toFloat(fromFloat<T>(f(values[lane], values[lane + width])))
+                : values[lane + width];
+        active[lane] = true;
+      }
+    for (int64_t i = 0; i < results; ++i) {
+      if (!active[i * group])
+        continue;
+      View view = write(m, d, (r * dRep + i) * size, size);
+      storeElement(view.bytes, fromFloat<T>(values[i * group]));
+      std::memset(view.written, 1, size);
+    }
+  }
+}
+
+template <class T, class F>
+void compare(Op op, UB<uint8_t> d, Operand<T> s0, Operand<T> s1, int64_t repeat,
+             F f) {
+  Machine &m = issueVector(op, repeat, s0, s1);
+  requireAligned(m, d);
+  constexpr int64_t bytes = kLanes<T> / 8;
+  Lanes x = {}, y = {};
+  for (int64_t r = 0; r < repeat; ++r) {
+    loadLanes(m, s0, r, kLanes<T>, /*masked=*/false, x);
+    loadLanes(m, s1, r, kLanes<T>, /*masked=*/false, y);
+    View view = write(m, d, r * bytes, bytes);
+    std::memset(view.written, 1, bytes);
+    for (int64_t i = 0; i < bytes; ++i) {
+      unsigned bits = 0;
+      for (int64_t bit = 0; bit < 8; ++bit)
+        bits |= unsigned(f(x[i * 8 + bit], y[i * 8 + bit])) << bit;
+      view.bytes[i] = static_cast<uint8_t>(bits);
+    }
+  }
+}
+
+} // namespace detail
+
+/// Lanes that take part, the lowest of `low` being the first. Vectors of float,
+/// and conversions, have 64 lanes and use `low` only. All are set when a kernel
+/// starts.
+inline void set_vector_mask(uint64_t high, uint64_t low) {
+  detail::machine().setMask(high, low);
+}
+
+#define CHIMERA_NPU_BINARY(NAME, RESULT)                                       \
+  template <class T>                                                           \
+  void NAME(UB<T> d, UB<T> s0, UB<T> s1, int64_t repeat, int64_t dBlk,         \
+            int64_t s0Blk, int64_t s1Blk, int64_t dRep, int64_t s0Rep,         \
+            int64_t s1Rep) {                                                   \
+    detail::elementwise(                                                       \
+        Op::NAME, repeat, detail::Operand<T>{d, dBlk, dRep},                   \
+        [](float x, float y) { return RESULT; },                               \
+        detail::Operand<T>{s0, s0Blk, s0Rep},                                  \
+        detail::Operand<T>{s1, s1Blk, s1Rep});                                 \
+  }
+CHIMERA_NPU_BINARY(vadd, x + y)
+CHIMERA_NPU_BINARY(vsub, x - y)
+CHIMERA_NPU_BINARY(vmul, x *y)
+CHIMERA_NPU_BINARY(vdiv, x / y)
+// What is no number wins, so that poison is not lost.
+CHIMERA_NPU_BINARY(vmax, x > y || x != x ? x : y)
+CHIMERA_NPU_BINARY(vmin, x < y || x != x ? x : y)
+#undef CHIMERA_NPU_BINARY
+
+#define CHIMERA_NPU_UNARY(NAME, D, S, RESULT)                                  \
+  template <class T>                                                           \
+  void NAME(UB<D> d, UB<S> s, int64_t repeat, int64_t dBlk, int64_t sBlk,      \
+            int64_t dRep, int64_t sRep) {                                      \
+    detail::elementwise(                                                       \
+        Op::NAME, repeat, detail::Operand<D>{d, dBlk, dRep},                   \
+        [](float x) { return RESULT; }, detail::Operand<S>{s, sBlk, sRep});    \
+  }
+CHIMERA_NPU_UNARY(vexp, T, T, std::exp(x))
+CHIMERA_NPU_UNARY(vln, T, T, std::log(x))
+CHIMERA_NPU_UNARY(vrec, T, T, 1 / x)
+CHIMERA_NPU_UNARY(vsqrt, T, T, std::sqrt(x))
+CHIMERA_NPU_UNARY(vrelu, T, T, detail::relu(x))
+CHIMERA_NPU_UNARY(vabs, T, T, std::fabs(x))
+#undef CHIMERA_NPU_UNARY
+
+/// 64 elements a repeat, that is four blocks of halves.
+#define CHIMERA_NPU_CONVERT(NAME, D, S)                                        \
+  inline void NAME(UB<D> d, UB<S> s, int64_t repeat, int64_t dBlk,             \
+                   int64_t sBlk, int64_t dRep, int64_t sRep) {                 \
+    detail::elementwise(                                                       \
+        Op::NAME, repeat, detail::Operand<D>{d, dBlk, dRep},                   \
+        [](float x) { return x; }, detail::Operand<S>{s, sBlk, sRep});         \
+  }
+CHIMERA_NPU_CONVERT(vconv_f322f16, half, float)
+CHIMERA_NPU_CONVERT(vconv_f162f32, float, half)
+#undef CHIMERA_NPU_CONVERT
+
+#define CHIMERA_NPU_SCALAR(NAME, RESULT)                                       \
+  template <class T>                                                           \
+  void NAME(UB<T> d, UB<T> s, std::common_type_t<T> scalar, int64_t repeat,    \
+            int64_t dBlk, int64_t sBlk, int64_t dRep, int64_t sRep) {          \
+    detail::elementwise(                                                       \
+        Op::NAME, repeat, detail::Operand<T>{d, dBlk, dRep},                   \
+        [y = static_cast<float>(scalar)](float x) { return RESULT; },          \
+        detail::Operand<T>{s, sBlk, sRep});                                    \
+  }
+CHIMERA_NPU_SCALAR(vadds, x + y)
+CHIMERA_NPU_SCALAR(vmuls, x *y)
+CHIMERA_NPU_SCALAR(vmaxs, x > y || x != x ? x : y)
+CHIMERA_NPU_SCALAR(vmins, x < y || x != x ? x : y)
+#undef CHIMERA_NPU_SCALAR
+
+template <class T>
+void vector_dup(UB<T> d, std::common_type_t<T> scalar, int64_t repeat,
+                int64_t dBlk, int64_t dRep) {
+  detail::elementwise(Op::vector_dup, repeat, detail::Operand<T>{d, dBlk, dRep},
+                      [scalar] { return static_cast<float>(scalar); });
+}
+
+/// Each block of a repeat to one element. `dRep` is in units of the eight
+/// results of a repeat: 16 bytes of halves, 32 bytes of floats.
+template <class T>
+void vcgmax(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep, int64_t sBlk,
+            int64_t sRep) {
+  detail::reduce(Op::vcgmax, d, detail::Operand<T>{s, sBlk, sRep}, repeat,
+                 dRep * 8, 32 / sizeof(T),
+                 [](float x, float y) { return x > y || x != x ? x : y; });
+}
+template <class T>
+void vcgadd(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep, int64_t sBlk,
+            int64_t sRep) {
+  detail::reduce(Op::vcgadd, d, detail::Operand<T>{s, sBlk, sRep}, repeat,
+                 dRep * 8, 32 / sizeof(T),
+                 [](float x, float y) { return x + y; });
+}
+
+/// A repeat to one element; `dRep` is in elements. Of a maximum, its index is
+/// not stored.
+template <class T>
+void vcmax(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep, int64_t sBlk,
+           int64_t sRep) {
+  detail::reduce(Op::vcmax, d, detail::Operand<T>{s, sBlk, sRep}, repeat, dRep,
+                 detail::kLanes<T>,
+                 [](float x, float y) { return x > y || x != x ? x : y; });
+}
+template <class T>
+void vcadd(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep, int64_t sBlk,
+           int64_t sRep) {
+  detail::reduce(Op::vcadd, d, detail::Operand<T>{s, sBlk, sRep}, repeat, dRep,
+                 detail::kLanes<T>, [](float x, float y) { return x + y; });
+}
+
+/// Eight elements a repeat, each of which fills one of eight blocks. The 910
+/// has no such instruction: code for it is eight times `vector_dup` with a
+/// scalar, and as such it is counted.
+template <class T>
+void vbrcb(UB<T> d, UB<T> s, int64_t repeat, int64_t dBlk = 1,
+           int64_t dRep = 8) {
+  Machine &m = detail::issueVector<T>(Op::vbrcb, repeat, {s, 0, 0});
+  detail::requireOperand(m, detail::Operand<T>{d, dBlk, dRep},
+                         /*isResult=*/true);
+#if CHIMERA_NPU_ARCH == 910
+  m.countVector(7 * repeat);
+#endif
+  constexpr int64_t size = sizeof(T);
+  for (int64_t r = 0; r < repeat; ++r) {
+    uint8_t scalars[8 * size];
+    std::memcpy(scalars, detail::read(m, s, r * 8 * size, 8 * size).bytes,
+                8 * size);
+    for (int64_t i = 0; i < 8; ++i) {
+      detail::View view = detail::write(m, d, (r * dRep + i * dBlk) * 32, 32);
+      for (int64_t at = 0; at < 32; at += size)
+        std::memcpy(view.bytes + at, scalars + i * size, size);
+      std::memset(view.written, 1, 32);
+    }
+  }
+}
+
+/// A bit for every lane, whatever the vector mask, the first being the lowest
+/// of the first byte: 16 bytes a repeat of halves, 8 of floats, one after
+/// another.
+#define CHIMERA_NPU_COMPARE(NAME, OPERATOR)                                    \
+  template <class T>                                                           \
+  void NAME(UB<uint8_t> d, UB<T> s0, UB<T> s1, int64_t repeat, int64_t s0Blk,  \
+            int64_t s1Blk, int64_t s0Rep, int64_t s1Rep) {                     \
+    detail::compare(Op::NAME, d, detail::Operand<T>{s0, s0Blk, s0Rep},         \
+                    detail::Operand<T>{s1, s1Blk, s1Rep}, repeat,              \
+                    [](float x, float y) { return x OPERATOR y; });            \
+  }
+CHIMERA_NPU_COMPARE(vcmpv_lt, <)
+CHIMERA_NPU_COMPARE(vcmpv_le, <=)
+CHIMERA_NPU_COMPARE(vcmpv_gt, >)
+CHIMERA_NPU_COMPARE(vcmpv_ge, >=)
+CHIMERA_NPU_COMPARE(vcmpv_eq, ==)
+CHIMERA_NPU_COMPARE(vcmpv_ne, !=)
+#undef CHIMERA_NPU_COMPARE
+
+/// s0 where the bit in `mask`, laid out as comparisons do it, is set, else s1.
+template <class T>
+void vsel(UB<T> d, UB<T> s0, UB<T> s1, UB<uint8_t> mask, int64_t repeat,
+          int64_t dBlk, int64_t s0Blk, int64_t s1Blk, int64_t dRep,
+          int64_t s0Rep, int64_t s1Rep) {
+  detail::Operand<T> first{s0, s0Blk, s0Rep}, second{s1, s1Blk, s1Rep},
+      result{d, dBlk, dRep};
+  Machine &m = detail::issueVector(Op::vsel, repeat, first, second);
+  detail::requireOperand(m, result, /*isResult=*/true);
+  detail::requireAligned(m, mask);
+  constexpr int64_t lanes = detail::kLanes<T>;
+  detail::Lanes x = {}, y = {};
+  for (int64_t r = 0; r < repeat; ++r) {
+    detail::loadLanes(m, first, r, lanes, /*masked=*/true, x);
+    detail::loadLanes(m, second, r, lanes, /*masked=*/true, y);
+    detail::View bits = detail::read(m, mask, r * lanes / 8, lanes / 8);
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      if (!(bits.bytes[lane / 8] >> (lane % 8) & 1))
+        x[lane] = y[lane];
+    detail::storeLanes(m, result, r, lanes, x);
+  }
+}
+
+/// Transposes 16x16 halves a repeat. The rows of source and destination are a
+/// block each and `sRow` and `dRow` blocks apart: with a source in ND, this is
+/// how a fractal is made of it.
+inline void vnchwconv(UB<half> d, UB<half> s, int64_t repeat, int64_t dRep,
+                      int64_t sRep, int64_t dRow = 1, int64_t sRow = 1) {
+  Machine &m = detail::machine();
+  m.issue(Op::vnchwconv, PIPE_V);
+  m.requireRange("repeat", repeat, 1, 255);
+  m.requireRange("dRep", dRep, 0, 65535);
+  m.requireRange("sRep", sRep, 0, 65535);
+  m.requireRange("dRow", dRow, 1, 65535);
+  m.requireRange("sRow", sRow, 0, 65535);
+  detail::requireAligned(m, d);
+  detail::requireAligned(m, s);
+  for (int64_t r = 0; r < repeat; ++r) {
+    uint16_t rows[16][16];
+    for (int64_t i = 0; i < 16; ++i)
+      std::memcpy(rows[i],
+                  detail::read(m, s, (r * sRep + i * sRow) * 32, 32).bytes, 32);
+    for (int64_t i = 0; i < 16; ++i) {
+      detail::View view = detail::write(m, d, (r * dRep + i * dRow) * 32, 32);
+      for (int64_t j = 0; j < 16; ++j)
+        detail::storeElement(view.bytes + j * 2, rows[j][i]);
+      std::memset(view.written, 1, 32);
+    }
+  }
+  // Two repeats of other instructions.
+  m.countVector(2 * repeat);
+}
+
+} // namespace CHIMERA_NPU_VARIANT
+} // namespace chimera_npu
+
+#endif // CHIMERA_NPU_VECTOR_H
