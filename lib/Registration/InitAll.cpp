@@ -8,6 +8,7 @@
 
 #include "Chimera/InitAll.h"
 
+#include "Chimera/Ascend/Ascend.h"
 #include "Chimera/Conversion/Passes.h"
 #include "Chimera/Target/Passes.h"
 #include "Chimera/Transforms/Passes.h"
@@ -22,7 +23,7 @@ using namespace mlir;
 void chimera::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<ChimeraDialect>();
+  registry.insert<ascend::AscendDialect, ChimeraDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
   registerX86VectorMicroKernels(registry);
 }

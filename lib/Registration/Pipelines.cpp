@@ -179,6 +179,14 @@ void chimera::registerPipelines() {
       "are",
       buildLoweringPipeline);
   PassPipelineRegistration<PipelineOptions>(
+      "chimera-ascend-pipeline",
+      "From linalg on tensors to C++ for Ascend cores: form, plan, tile and "
+      "lower chains",
+      [](OpPassManager &pm, const PipelineOptions &options) {
+        buildFrontEndPipeline(pm);
+        buildAscendPipeline(pm, options);
+      });
+  PassPipelineRegistration<PipelineOptions>(
       "chimera-pipeline",
       "From linalg on tensors to the LLVM dialect: form, plan, tile and lower "
       "chains",

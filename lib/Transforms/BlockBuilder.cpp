@@ -95,7 +95,7 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
     // As empty tensors, states would become one, as several have one shape, and
     // padded buffers the slice that is used of them.
     auto type = RankedTensorType::get(shape, elementType);
-    if (isState || isPadded)
+    if (isState || isPadded || !padRows)
       buffer = bufferization::AllocTensorOp::create(builder, loc(), type,
                                                     ValueRange());
     else

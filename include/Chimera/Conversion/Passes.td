@@ -42,4 +42,46 @@ def LimitUnrollingPass : Pass<"chimera-limit-unrolling"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertChimeraToAscendPass
+    : Pass<"convert-chimera-to-ascend", "::mlir::ModuleOp"> {
+  let summary = "Make kernels for Ascend cores of parallel loops";
+  let description = [{
+    Each `scf.forall` of a function whose micro kernels work on memrefs becomes a
+    function of its own, marked `ascend.kernel`, in which the cores take turns
+    with its tasks, and the micro kernels become instructions of the `ascend`
+    dialect: tiles come from memory into L1 outside of all loops over which they
+    stay the same, from there to the cube unit; sums are finished element by
+    element in UB, one column group at a time, and go on into L1 or to memory.
+    Every tile has a place of its own, two if it is filled again while it is in
+    use, and flags keep apart the pipes that fill and use it.
+
+    A function of which something is not covered stays as it is, with a missed
+    remark that says what: operands and results are f16, sums f32.
+
+    Example: see `test/Conversion/ChimeraToAscend/gemm-chain.mlir`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"ascend910\"",
+           "Machine to make kernels for, as for chimera-schedule">
+  ];
+  let dependentDialects = ["::chimera::ascend::AscendDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def ConvertAscendToEmitCPass
+    : Pass<"convert-ascend-to-emitc", "::mlir::ModuleOp"> {
+  let summary = "Spell kernels for Ascend cores in C++";
+  let description = [{
+    Every instruction of a function marked `ascend.kernel` becomes a call of a
+    function of `chimera_npu.h`, after a line `#pragma emit_insn` with the
+    vendor's word for it. What is left can be translated:
+    `mlir-translate --mlir-to-cpp`.
+
+    Example: see `test/Conversion/AscendToEmitC/instructions.mlir`.
+  }];
+  let dependentDialects = ["::mlir::emitc::EmitCDialect"];
+}
+
 #endif // CHIMERA_CONVERSION_PASSES

@@ -66,8 +66,13 @@ void buildLoweringPipeline(mlir::OpPassManager &pm,
 /// loops, the reference that results are compared with.
 void buildReferencePipeline(mlir::OpPassManager &pm, bool outParams);
 
+/// From linalg on tensors to C++ for the cores of an Ascend processor, as
+/// `mlir-translate --mlir-to-cpp` takes it.
+void buildAscendPipeline(mlir::OpPassManager &pm,
+                         const PipelineOptions &options);
+
 /// Registers `chimera-pipeline` and its two halves, `chimera-planning-pipeline`
-/// and `chimera-lowering-pipeline`.
+/// and `chimera-lowering-pipeline`, and `chimera-ascend-pipeline`.
 void registerPipelines();
 
 } // namespace chimera

@@ -1,0 +1,35 @@
+//===- Ascend.h - Instructions of an Ascend core ----------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operations and types of the `ascend` dialect, in one header.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_ASCEND_ASCEND_H
+#define CHIMERA_ASCEND_ASCEND_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "Chimera/Ascend/AscendDialect.h.inc"
+#include "Chimera/Ascend/AscendEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "Chimera/Ascend/AscendTypes.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "Chimera/Ascend/AscendAttributes.h.inc"
+
+#define GET_OP_CLASSES
+#include "Chimera/Ascend/AscendOps.h.inc"
+
+#endif // CHIMERA_ASCEND_ASCEND_H

@@ -1,0 +1,214 @@
+//===- AscendOps.td - Instructions of an Ascend core -------*- tablegen -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_ASCEND_ASCENDOPS
+#define CHIMERA_ASCEND_ASCENDOPS
+
+include "Chimera/Ascend/AscendDialect.td"
+
+class Ascend_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Ascend_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Cores and addresses
+//===----------------------------------------------------------------------===//
+
+def Ascend_BlockIdxOp : Ascend_Op<"block_idx", [Pure]> {
+  let summary = "which of the cores this is";
+  let description = [{
+    Example: `%core = ascend.block_idx`
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Ascend_BlockNumOp : Ascend_Op<"block_num", [Pure]> {
+  let summary = "how many cores run the kernel";
+  let description = [{
+    Example: `%cores = ascend.block_num`
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Ascend_AddressOp : Ascend_Op<"address", [Pure]> {
+  let summary = "a place on chip, in bytes from the start of its memory";
+  let description = [{
+    Example: `%tile = ascend.address %bytes : !ascend.ptr<l1, f16>`
+  }];
+  let arguments = (ins Index:$bytes);
+  let results = (outs Ascend_PtrType:$result);
+  let assemblyFormat = "$bytes attr-dict `:` type($result)";
+}
+
+def Ascend_OffsetOp : Ascend_Op<"offset", [
+    Pure, AllTypesMatch<["base", "result"]>]> {
+  let summary = "an address some elements further on";
+  let description = [{
+    Example: `%next = ascend.offset %tile, %elements : !ascend.ptr<l1, f16>`
+  }];
+  let arguments = (ins Ascend_PtrType:$base, Index:$elements);
+  let results = (outs Ascend_PtrType:$result);
+  let assemblyFormat = "$base `,` $elements attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Moving
+//===----------------------------------------------------------------------===//
+
+def Ascend_CopyKind : Ascend_Enum<"CopyKind", "An instruction that copies", [
+  I32EnumAttrCase<"GmToCbufPad", 0, "copy_gm_to_cbuf_pad">,
+  I32EnumAttrCase<"GmToUbufPad", 1, "copy_gm_to_ubuf_pad">,
+  I32EnumAttrCase<"UbufToGmPad", 2, "copy_ubuf_to_gm_pad">,
+  I32EnumAttrCase<"UbufToCbuf", 3, "copy_ubuf_to_cbuf">,
+  I32EnumAttrCase<"MatrixCcToUbuf", 4, "copy_matrix_cc_to_ubuf">]>;
+def Ascend_CopyKindAttr : Ascend_EnumAttr<Ascend_CopyKind, "copy">;
+
+def Ascend_CopyOp : Ascend_Op<"copy"> {
+  let summary = "bursts of bytes from one memory to another";
+  let description = [{
+    `bursts` bursts of `length` each. For `copy_gm_to_cbuf_pad`,
+    `copy_gm_to_ubuf_pad` and `copy_ubuf_to_gm_pad` the length is in bytes; the
+    distances are from the start of one burst to the next, the first in `gm`, in
+    bytes, the second on chip, in blocks of 32 bytes, of which the last one of a
+    burst is filled with zeros. For `copy_ubuf_to_cbuf` length and distances,
+    here from the end of a burst to the next, of the source and then of the
+    destination, are in blocks; for `copy_matrix_cc_to_ubuf` they are in fractals
+    of 16 x 16 sums, which are narrowed if the destination is.
+
+    Example: `ascend.copy copy_gm_to_cbuf_pad %to, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>`
+  }];
+  let arguments = (ins Ascend_CopyKindAttr:$kind, Ascend_PtrType:$destination,
+                       Ascend_PtrType:$source, Index:$bursts, Index:$length,
+                       Index:$first_distance, Index:$second_distance);
+  let assemblyFormat = [{
+    $kind $destination `,` $source `bursts` $bursts `of` $length
+    `every` $first_distance `,` $second_distance attr-dict
+    `:` type($destination) `,` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
+def Ascend_LoadOp : Ascend_Op<"load"> {
+  let summary = "fractals of an operand from L1 to the cube unit";
+  let description = [{
+    `load_cbuf_to_ca` or, where the destination is L0B, `load_cbuf_to_cb`:
+    `repeat` fractals of 16 x 16, of which the first has number `start` and each
+    further one a number higher by `stride`, to one place after the other; each
+    is transposed on the way if `transpose` is set.
+
+    Example: `ascend.load %to, %from start %first repeat %count stride %step transpose : !ascend.ptr<l0b, f16>, !ascend.ptr<l1, f16>`
+  }];
+  let arguments = (ins Ascend_PtrType:$destination, Ascend_PtrType:$source,
+                       Index:$start, Index:$repeat, Index:$stride,
+                       UnitAttr:$transpose);
+  let assemblyFormat = [{
+    $destination `,` $source `start` $start `repeat` $repeat `stride` $stride
+    (`transpose` $transpose^)? attr-dict
+    `:` type($destination) `,` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Computing
+//===----------------------------------------------------------------------===//
+
+def Ascend_MadOp : Ascend_Op<"mad"> {
+  let summary = "multiplies two matrices on the cube unit";
+  let description = [{
+    `c` (m x n, NZ) += `a` (m x k, zZ) * `b` (k x n, nZ), all sums started from
+    zero if `init` is true.
+
+    Example: `ascend.mad %c, %a, %b m %m k %k n %n init %first : !ascend.ptr<l0c, f32>, !ascend.ptr<l0a, f16>, !ascend.ptr<l0b, f16>`
+  }];
+  let arguments = (ins Ascend_PtrType:$c, Ascend_PtrType:$a, Ascend_PtrType:$b,
+                       Index:$m, Index:$k, Index:$n, I1:$init);
+  let assemblyFormat = [{
+    $c `,` $a `,` $b `m` $m `k` $k `n` $n `init` $init attr-dict
+    `:` type($c) `,` type($a) `,` type($b)
+  }];
+  let hasVerifier = 1;
+}
+
+def Ascend_VectorKind : Ascend_Enum<"VectorKind",
+    "An instruction of the vector unit", [
+  I32EnumAttrCase<"Add", 0, "vadd">, I32EnumAttrCase<"Sub", 1, "vsub">,
+  I32EnumAttrCase<"Mul", 2, "vmul">, I32EnumAttrCase<"Div", 3, "vdiv">,
+  I32EnumAttrCase<"Max", 4, "vmax">, I32EnumAttrCase<"Min", 5, "vmin">,
+  I32EnumAttrCase<"Exp", 6, "vexp">, I32EnumAttrCase<"Ln", 7, "vln">,
+  I32EnumAttrCase<"Rec", 8, "vrec">, I32EnumAttrCase<"Sqrt", 9, "vsqrt">,
+  I32EnumAttrCase<"Abs", 10, "vabs">, I32EnumAttrCase<"Adds", 11, "vadds">,
+  I32EnumAttrCase<"Muls", 12, "vmuls">, I32EnumAttrCase<"Maxs", 13, "vmaxs">,
+  I32EnumAttrCase<"Mins", 14, "vmins">,
+  I32EnumAttrCase<"Dup", 15, "vector_dup">,
+  I32EnumAttrCase<"Narrow", 16, "vconv_f322f16">,
+  I32EnumAttrCase<"Widen", 17, "vconv_f162f32">,
+  I32EnumAttrCase<"GroupMax", 18, "vcgmax">,
+  I32EnumAttrCase<"GroupAdd", 19, "vcgadd">,
+  I32EnumAttrCase<"Broadcast", 20, "vbrcb">]>;
+def Ascend_VectorKindAttr : Ascend_EnumAttr<Ascend_VectorKind, "vector_kind">;
+
+def Ascend_VectorOp : Ascend_Op<"vector", [AttrSizedOperandSegments]> {
+  let summary = "one instruction of the vector unit";
+  let description = [{
+    `repeat` times the eight blocks of 32 bytes of a repeat. `blocks` are the
+    distances between the blocks of one repeat, `repeats` those between repeats,
+    both in blocks, for the destination and each source in turn. `scalar` is the
+    number that `vadds` and its kin combine with, and what `vector_dup` writes.
+
+    Example: `ascend.vector vadd %d sources %s, %t repeat %count blocks [1, 1, 0] repeats [8, 8, 0] : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>`
+  }];
+  let arguments = (ins Ascend_VectorKindAttr:$kind, Ascend_PtrType:$destination,
+                       Variadic<Ascend_PtrType>:$sources,
+                       Optional<F32>:$scalar, Index:$repeat,
+                       DenseI64ArrayAttr:$blocks, DenseI64ArrayAttr:$repeats);
+  let assemblyFormat = [{
+    $kind $destination (`sources` $sources^)? (`scalar` $scalar^)?
+    `repeat` $repeat `blocks` $blocks `repeats` $repeats attr-dict
+    `:` type($destination) (`,` type($sources)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Ascend_SetVectorMaskOp : Ascend_Op<"set_vector_mask"> {
+  let summary = "which elements of a repeat vector instructions write";
+  let description = [{
+    One bit per element, the lowest of `low` for the first.
+
+    Example: `ascend.set_vector_mask %high, %low`
+  }];
+  let arguments = (ins I64:$high, I64:$low);
+  let assemblyFormat = "$high `,` $low attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+def Ascend_SetFlagOp : Ascend_Op<"set_flag"> {
+  let summary = "raises a flag once a pipe has come this far";
+  let description = [{
+    Example: `ascend.set_flag <mte2> to <mte1>, %event`
+  }];
+  let arguments = (ins Ascend_PipeAttr:$from, Ascend_PipeAttr:$to,
+                       Index:$event);
+  let assemblyFormat = "$from `to` $to `,` $event attr-dict";
+}
+
+def Ascend_WaitFlagOp : Ascend_Op<"wait_flag"> {
+  let summary = "holds a pipe until a flag is raised, and lowers it";
+  let description = [{
+    Example: `ascend.wait_flag <mte2> to <mte1>, %event`
+  }];
+  let arguments = (ins Ascend_PipeAttr:$from, Ascend_PipeAttr:$to,
+                       Index:$event);
+  let assemblyFormat = "$from `to` $to `,` $event attr-dict";
+}
+
+#endif // CHIMERA_ASCEND_ASCENDOPS

@@ -1,0 +1,136 @@
+//===- Ascend.cpp - Instructions of an Ascend core ------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Ascend/Ascend.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::ascend;
+
+#include "Chimera/Ascend/AscendDialect.cpp.inc"
+#include "Chimera/Ascend/AscendEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "Chimera/Ascend/AscendTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "Chimera/Ascend/AscendAttributes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "Chimera/Ascend/AscendOps.cpp.inc"
+
+void AscendDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "Chimera/Ascend/AscendTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "Chimera/Ascend/AscendAttributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "Chimera/Ascend/AscendOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// Fails unless `value` is an address in `memory`.
+static LogicalResult verifyMemory(Operation *op, StringRef name, Value value,
+                                  Memory memory) {
+  Memory actual = cast<PtrType>(value.getType()).getMemory();
+  if (actual == memory)
+    return success();
+  return op->emitOpError() << name << " must be in " << stringifyMemory(memory)
+                           << ", got " << stringifyMemory(actual);
+}
+
+/// Where an instruction that copies leads from and to.
+static std::pair<Memory, Memory> getEnds(CopyKind kind) {
+  switch (kind) {
+  case CopyKind::GmToCbufPad:
+    return {Memory::GM, Memory::L1};
+  case CopyKind::GmToUbufPad:
+    return {Memory::GM, Memory::UB};
+  case CopyKind::UbufToGmPad:
+    return {Memory::UB, Memory::GM};
+  case CopyKind::UbufToCbuf:
+    return {Memory::UB, Memory::L1};
+  case CopyKind::MatrixCcToUbuf:
+    return {Memory::L0C, Memory::UB};
+  }
+  llvm_unreachable("unknown instruction");
+}
+
+LogicalResult CopyOp::verify() {
+  auto [from, to] = getEnds(getKind());
+  if (failed(verifyMemory(*this, "source", getSource(), from)) ||
+      failed(verifyMemory(*this, "destination", getDestination(), to)))
+    return failure();
+  Type source = cast<PtrType>(getSource().getType()).getElementType();
+  Type destination = cast<PtrType>(getDestination().getType()).getElementType();
+  bool narrows = getKind() == CopyKind::MatrixCcToUbuf && source.isF32() &&
+                 destination.isF16();
+  if (source != destination && !narrows)
+    return emitOpError() << "cannot turn " << source << " into " << destination;
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  Memory memory = cast<PtrType>(getDestination().getType()).getMemory();
+  if (memory != Memory::L0A && memory != Memory::L0B)
+    return emitOpError() << "destination must be in l0a or l0b, got "
+                         << stringifyMemory(memory);
+  return verifyMemory(*this, "source", getSource(), Memory::L1);
+}
+
+LogicalResult MadOp::verify() {
+  if (failed(verifyMemory(*this, "c", getC(), Memory::L0C)) ||
+      failed(verifyMemory(*this, "a", getA(), Memory::L0A)))
+    return failure();
+  return verifyMemory(*this, "b", getB(), Memory::L0B);
+}
+
+/// Sources of an instruction of the vector unit.
+static unsigned getNumSources(VectorKind kind) {
+  if (kind == VectorKind::Dup)
+    return 0;
+  return kind <= VectorKind::Min ? 2 : 1;
+}
+
+static bool takesScalar(VectorKind kind) {
+  return kind >= VectorKind::Adds && kind <= VectorKind::Dup;
+}
+
+LogicalResult VectorOp::verify() {
+  unsigned numSources = getNumSources(getKind());
+  if (getSources().size() != numSources)
+    return emitOpError() << "takes " << numSources << " sources, got "
+                         << getSources().size();
+  if (takesScalar(getKind()) != static_cast<bool>(getScalar()))
+    return emitOpError() << (getScalar() ? "takes no scalar"
+                                         : "needs a scalar");
+  for (auto distances : {getBlocks(), getRepeats()})
+    if (distances.size() != numSources + 1)
+      return emitOpError() << "needs distances for the destination and "
+                           << numSources << " sources, got "
+                           << distances.size();
+  if (failed(verifyMemory(*this, "destination", getDestination(), Memory::UB)))
+    return failure();
+  for (Value source : getSources())
+    if (failed(verifyMemory(*this, "source", source, Memory::UB)))
+      return failure();
+  return success();
+}

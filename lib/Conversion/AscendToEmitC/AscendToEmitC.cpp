@@ -1,0 +1,451 @@
+//===- AscendToEmitC.cpp - Instructions to C++ ----------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One instruction, one call, with the vendor's word for it in a pragma on the
+// line before. The functions are those of chimera_npu.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Ascend/Ascend.h"
+#include "Chimera/Conversion/Passes.h"
+
+#include "mlir/Conversion/ArithToEmitC/ArithToEmitC.h"
+#include "mlir/Conversion/FuncToEmitC/FuncToEmitC.h"
+#include "mlir/Conversion/SCFToEmitC/SCFToEmitC.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/EmitC/IR/EmitC.h"
+#include "mlir/Dialect/EmitC/Transforms/TypeConversions.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_CONVERTASCENDTOEMITCPASS
+#include "Chimera/Conversion/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::ascend;
+
+//===----------------------------------------------------------------------===//
+// Spelling
+//===----------------------------------------------------------------------===//
+
+static std::string spellType(Type type) {
+  return type.isF16() ? "half" : "float";
+}
+
+static std::string spellPointer(PtrType type) {
+  std::string memory = type.getMemory() == Memory::GM
+                           ? "Gm"
+                           : stringifyMemory(type.getMemory()).upper();
+  return memory + "<" + spellType(type.getElementType()) + ">";
+}
+
+static std::string spellPipe(Pipe pipe) {
+  return "PIPE_" + stringifyPipe(pipe).upper();
+}
+
+/// The vendor's word for what an instruction does.
+static StringRef getWord(CopyKind kind) {
+  switch (kind) {
+  case CopyKind::GmToCbufPad:
+  case CopyKind::GmToUbufPad:
+  case CopyKind::UbufToGmPad:
+    return "dma_padding";
+  case CopyKind::UbufToCbuf:
+  case CopyKind::MatrixCcToUbuf:
+    return "dma_copy";
+  }
+  llvm_unreachable("unknown instruction");
+}
+
+static StringRef getWord(VectorKind kind) {
+  switch (kind) {
+  case VectorKind::Add:
+    return "vector_add";
+  case VectorKind::Sub:
+    return "vector_sub";
+  case VectorKind::Mul:
+    return "vector_mul";
+  case VectorKind::Div:
+    return "vector_div";
+  case VectorKind::Max:
+    return "vector_max";
+  case VectorKind::Min:
+    return "vector_min";
+  case VectorKind::Exp:
+    return "vector_exp";
+  case VectorKind::Ln:
+    return "vector_ln";
+  case VectorKind::Rec:
+    return "vector_rec";
+  case VectorKind::Sqrt:
+    return "vector_sqrt";
+  case VectorKind::Abs:
+    return "vector_abs";
+  case VectorKind::Adds:
+    return "vector_adds";
+  case VectorKind::Muls:
+    return "vector_muls";
+  case VectorKind::Maxs:
+    return "vector_maxs";
+  case VectorKind::Mins:
+    return "vector_mins";
+  case VectorKind::Dup:
+    return "vector_dup";
+  case VectorKind::Narrow:
+  case VectorKind::Widen:
+    return "vector_conv";
+  case VectorKind::GroupMax:
+    return "vector_reduce_max";
+  case VectorKind::GroupAdd:
+    return "vector_reduce_sum";
+  case VectorKind::Broadcast:
+    return "vector_broadcast";
+  }
+  llvm_unreachable("unknown instruction");
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A call with operands and literals in the order of the parameters.
+class Call {
+public:
+  Call(ConversionPatternRewriter &rewriter, Location loc)
+      : rewriter(rewriter), loc(loc) {}
+
+  Call &with(ValueRange values) {
+    for (Value value : values) {
+      arguments.push_back(rewriter.getIndexAttr(operands.size()));
+      operands.push_back(value);
+    }
+    return *this;
+  }
+  Call &withLiteral(const Twine &text) {
+    arguments.push_back(
+        emitc::OpaqueAttr::get(rewriter.getContext(), text.str()));
+    return *this;
+  }
+  Call &withLiterals(ArrayRef<int64_t> numbers) {
+    for (int64_t number : numbers)
+      withLiteral(Twine(number));
+    return *this;
+  }
+  void emit(StringRef callee, StringRef word = "") {
+    if (!word.empty())
+      emitc::VerbatimOp::create(rewriter, loc,
+                                ("#pragma emit_insn " + word).str());
+    emitc::CallOpaqueOp::create(
+        rewriter, loc, TypeRange(), rewriter.getStringAttr(callee),
+        rewriter.getArrayAttr(arguments), ArrayAttr(), operands);
+  }
+
+private:
+  ConversionPatternRewriter &rewriter;
+  Location loc;
+  SmallVector<Value> operands;
+  SmallVector<Attribute> arguments;
+};
+
+template <typename OpTy>
+struct Pattern : OpConversionPattern<OpTy> {
+  using OpConversionPattern<OpTy>::OpConversionPattern;
+  using Adaptor = typename OpTy::Adaptor;
+
+  LogicalResult
+  matchAndRewrite(OpTy op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    convert(op, adaptor, rewriter);
+    return success();
+  }
+  void convert(OpTy op, Adaptor adaptor,
+               ConversionPatternRewriter &rewriter) const;
+};
+
+template <>
+void Pattern<CopyOp>::convert(CopyOp op, Adaptor adaptor,
+                              ConversionPatternRewriter &rewriter) const {
+  Call call(rewriter, op.getLoc());
+  call.with(adaptor.getOperands());
+  if (op.getKind() == CopyKind::MatrixCcToUbuf) {
+    auto type = cast<PtrType>(op.getDestination().getType());
+    call.withLiteral(type.getElementType().isF16() ? "CRMODE_F32toF16_NONE"
+                                                   : "CRMODE_NONE");
+  }
+  call.emit(stringifyCopyKind(op.getKind()), getWord(op.getKind()));
+  rewriter.eraseOp(op);
+}
+
+template <>
+void Pattern<LoadOp>::convert(LoadOp op, Adaptor adaptor,
+                              ConversionPatternRewriter &rewriter) const {
+  auto type = cast<PtrType>(op.getDestination().getType());
+  Call(rewriter, op.getLoc())
+      .with(adaptor.getOperands())
+      .withLiteral(op.getTranspose() ? "true" : "false")
+      .emit(type.getMemory() == Memory::L0A ? "load_cbuf_to_ca"
+                                            : "load_cbuf_to_cb",
+            "dma_copy");
+  rewriter.eraseOp(op);
+}
+
+template <>
+void Pattern<MadOp>::convert(MadOp op, Adaptor adaptor,
+                             ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .with(adaptor.getOperands())
+      .emit("mad", "mad mad_pattern(0)");
+  rewriter.eraseOp(op);
+}
+
+template <>
+void Pattern<VectorOp>::convert(VectorOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const {
+  Call call(rewriter, op.getLoc());
+  call.with(adaptor.getDestination()).with(adaptor.getSources());
+  if (adaptor.getScalar())
+    call.with(adaptor.getScalar());
+  call.with(adaptor.getRepeat())
+      .withLiterals(op.getBlocks())
+      .withLiterals(op.getRepeats())
+      .emit(stringifyVectorKind(op.getKind()), getWord(op.getKind()));
+  rewriter.eraseOp(op);
+}
+
+template <>
+void Pattern<SetVectorMaskOp>::convert(
+    SetVectorMaskOp op, Adaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .with(adaptor.getOperands())
+      .emit("set_vector_mask");
+  rewriter.eraseOp(op);
+}
+
+template <>
+void Pattern<SetFlagOp>::convert(SetFlagOp op, Adaptor adaptor,
+                                 ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .withLiteral(spellPipe(op.getFrom()))
+      .withLiteral(spellPipe(op.getTo()))
+      .with(adaptor.getEvent())
+      .emit("set_flag");
+  rewriter.eraseOp(op);
+}
+
+template <>
+void Pattern<WaitFlagOp>::convert(WaitFlagOp op, Adaptor adaptor,
+                                  ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .withLiteral(spellPipe(op.getFrom()))
+      .withLiteral(spellPipe(op.getTo()))
+      .with(adaptor.getEvent())
+      .emit("wait_flag");
+  rewriter.eraseOp(op);
+}
+
+/// Operations with a result that are calls without an effect.
+template <typename OpTy>
+struct ValuePattern : OpConversionPattern<OpTy> {
+  ValuePattern(const TypeConverter &converter, MLIRContext *context,
+               std::string callee = "")
+      : OpConversionPattern<OpTy>(converter, context),
+        callee(std::move(callee)) {}
+
+  LogicalResult
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = this->getTypeConverter()->convertType(op.getType());
+    std::string name = callee;
+    if (auto pointer = dyn_cast<PtrType>(op.getType()))
+      name = spellPointer(pointer);
+    rewriter.replaceOpWithNewOp<emitc::CallOpaqueOp>(
+        op, TypeRange(type), rewriter.getStringAttr(name), ArrayAttr(),
+        ArrayAttr(), adaptor.getOperands());
+    return success();
+  }
+
+  std::string callee;
+};
+
+struct OffsetPattern : OpConversionPattern<OffsetOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(OffsetOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<emitc::AddOp>(op, adaptor.getBase().getType(),
+                                              adaptor.getBase(),
+                                              adaptor.getElements());
+    return success();
+  }
+};
+
+/// Upstream leaves minima of indices.
+struct MinimumPattern : OpConversionPattern<arith::MinSIOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::MinSIOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value isLess = emitc::CmpOp::create(rewriter, loc, rewriter.getI1Type(),
+                                        emitc::CmpPredicate::lt,
+                                        adaptor.getLhs(), adaptor.getRhs());
+    rewriter.replaceOpWithNewOp<emitc::ConditionalOp>(
+        op, adaptor.getLhs().getType(), isLess, adaptor.getLhs(),
+        adaptor.getRhs());
+    return success();
+  }
+};
+
+/// Numbers are written where they are used.
+struct ConstantPattern : OpConversionPattern<arith::ConstantOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::ConstantOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = getTypeConverter()->convertType(op.getType());
+    std::string text;
+    if (auto number = dyn_cast<FloatAttr>(op.getValue())) {
+      if (!number.getValue().isFinite())
+        return rewriter.notifyMatchFailure(op, "no number");
+      llvm::raw_string_ostream(text)
+          << llvm::format("%.9gf", number.getValueAsDouble());
+      if (text.find_first_of(".e") == std::string::npos)
+        text.insert(text.size() - 1, ".0");
+    } else if (auto number = dyn_cast<IntegerAttr>(op.getValue());
+               number && !op.getType().isInteger(1)) {
+      text = std::to_string(number.getInt());
+    } else {
+      return failure();
+    }
+    rewriter.replaceOpWithNewOp<emitc::LiteralOp>(op, type, text);
+    return success();
+  }
+};
+
+/// Indices are not below zero, so that comparing them needs no cast.
+struct ComparisonPattern : OpConversionPattern<arith::CmpIOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::CmpIOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getLhs().getType().isIndex() ||
+        op.getPredicate() != arith::CmpIPredicate::eq)
+      return failure();
+    rewriter.replaceOpWithNewOp<emitc::CmpOp>(
+        op, op.getType(), emitc::CmpPredicate::eq, adaptor.getLhs(),
+        adaptor.getRhs());
+    return success();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+static void populateTypes(TypeConverter &converter) {
+  converter.addConversion([](Type type) { return type; });
+  populateEmitCSizeTTypeConversions(converter);
+  converter.addConversion([](PtrType type) -> Type {
+    return emitc::OpaqueType::get(type.getContext(), spellPointer(type));
+  });
+  auto cast = [](OpBuilder &builder, Type type, ValueRange inputs,
+                 Location loc) -> Value {
+    return UnrealizedConversionCastOp::create(builder, loc, type, inputs)
+        .getResult(0);
+  };
+  converter.addSourceMaterialization(cast);
+  converter.addTargetMaterialization(cast);
+}
+
+/// What lets programs launch `kernel`, behind it; what its arguments are,
+/// before it.
+static void frame(func::FuncOp kernel, ArrayAttr arguments) {
+  OpBuilder builder(kernel);
+  Location loc = kernel.getLoc();
+  std::string name = kernel.getName().str(), types;
+  for (Type type : kernel.getArgumentTypes())
+    types += ", " + spellType(cast<PtrType>(type).getElementType());
+  std::string list;
+  for (auto text : arguments.getAsRange<StringAttr>())
+    list += (list.empty() ? "" : ", ") + text.getValue().str();
+  emitc::VerbatimOp::create(builder, loc, "// " + name + "(" + list + ")");
+  builder.setInsertionPointAfter(kernel);
+  emitc::VerbatimOp::create(builder, loc,
+                            "CHIMERA_NPU_ENTRY(" + name + types + ")");
+}
+
+namespace {
+struct ConvertAscendToEmitCPass
+    : chimera::impl::ConvertAscendToEmitCPassBase<ConvertAscendToEmitCPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    MLIRContext &context = getContext();
+    SmallVector<func::FuncOp> kernels;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr("ascend.kernel"))
+        kernels.push_back(function);
+    if (kernels.empty())
+      return;
+    OpBuilder builder(kernels.front());
+    Location loc = getOperation()->getLoc();
+    emitc::IncludeOp::create(builder, loc, "chimera_npu.h",
+                             /*is_standard_include=*/false);
+    emitc::VerbatimOp::create(builder, loc, "using namespace chimera_npu;");
+    for (func::FuncOp kernel : kernels) {
+      frame(kernel, cast<ArrayAttr>(kernel->removeAttr("ascend.kernel")));
+      kernel->setAttr("specifiers",
+                      builder.getStrArrayAttr({"CHIMERA_NPU_GLOBAL"}));
+    }
+
+    TypeConverter converter;
+    populateTypes(converter);
+    RewritePatternSet patterns(&context);
+    populateArithToEmitCPatterns(converter, patterns);
+    populateSCFToEmitCConversionPatterns(patterns, converter);
+    populateFuncToEmitCPatterns(converter, patterns);
+    patterns.add<Pattern<CopyOp>, Pattern<LoadOp>, Pattern<MadOp>,
+                 Pattern<VectorOp>, Pattern<SetVectorMaskOp>,
+                 Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
+                 ValuePattern<AddressOp>, OffsetPattern, MinimumPattern>(
+        converter, &context);
+    patterns.add<ConstantPattern, ComparisonPattern>(converter, &context,
+                                                     /*benefit=*/2);
+    patterns.add<ValuePattern<BlockIdxOp>>(converter, &context, "block_idx");
+    patterns.add<ValuePattern<BlockNumOp>>(converter, &context, "block_num");
+    ConversionTarget target(context);
+    target.addLegalDialect<emitc::EmitCDialect>();
+    target.addLegalOp<ModuleOp>();
+    target.markUnknownOpDynamicallyLegal([&](Operation *op) {
+      // Functions that are no kernels stay as they are.
+      auto function = dyn_cast<func::FuncOp>(op);
+      if (!function)
+        function = op->getParentOfType<func::FuncOp>();
+      return function && !function->hasAttr("specifiers");
+    });
+    if (failed(
+            applyFullConversion(getOperation(), target, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

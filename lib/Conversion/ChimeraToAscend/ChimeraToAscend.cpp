@@ -1,0 +1,311 @@
+//===- ChimeraToAscend.cpp - Parallel loops to kernels --------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each parallel loop of a function becomes a kernel: its tasks are dealt out to
+// the cores, and what they do is lowered to instructions. A function goes only
+// if all of it can; otherwise it stays as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "Chimera/Conversion/Passes.h"
+#include "Chimera/Target/Target.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_CONVERTCHIMERATOASCENDPASS
+#include "Chimera/Conversion/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::ascend;
+
+namespace {
+
+/// Makes the kernels of one function.
+class FunctionSplitter {
+public:
+  FunctionSplitter(func::FuncOp function, const Capacities &capacities,
+                   int64_t maxCores)
+      : builder(function), function(function), capacities(capacities),
+        maxCores(maxCores) {}
+
+  /// Fails, with a reason, if some of the function cannot be lowered; then
+  /// nothing has changed.
+  LogicalResult run(std::string &reason);
+
+private:
+  LogicalResult checkOutside(std::string &reason);
+  FailureOr<func::FuncOp> makeKernel(scf::ForallOp forall, StringRef name,
+                                     std::string &reason);
+  std::string describe(Value value);
+
+  OpBuilder builder;
+  func::FuncOp function;
+  Capacities capacities;
+  int64_t maxCores;
+  SmallVector<scf::ForallOp> foralls;
+};
+
+} // namespace
+
+/// Between kernels there may be memory and nothing that computes.
+LogicalResult FunctionSplitter::checkOutside(std::string &reason) {
+  for (Operation &op : function.getBody().front()) {
+    if (auto forall = dyn_cast<scf::ForallOp>(op)) {
+      foralls.push_back(forall);
+      continue;
+    }
+    if (isa<memref::AllocOp, memref::DeallocOp, func::ReturnOp>(op) ||
+        op.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    reason = ("'" + op.getName().getStringRef() +
+              "' is outside of all parallel loops")
+                 .str();
+    return failure();
+  }
+  if (foralls.empty()) {
+    reason = "it has no parallel loop";
+    return failure();
+  }
+  return success();
+}
+
+/// An argument or a buffer of the function, for those who launch the kernels.
+std::string FunctionSplitter::describe(Value value) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    os << "arg" << argument.getArgNumber();
+  } else {
+    unsigned number = 0;
+    for (auto alloc : function.getBody().front().getOps<memref::AllocOp>()) {
+      if (alloc.getResult() == value)
+        break;
+      ++number;
+    }
+    os << "tmp" << number;
+  }
+  auto type = cast<MemRefType>(value.getType());
+  os << " : ";
+  for (int64_t size : type.getShape())
+    os << size << "x";
+  os << type.getElementType();
+  return text;
+}
+
+/// Values that `forall` uses and does not make: memory, and constants.
+static LogicalResult getMemory(scf::ForallOp forall,
+                               llvm::SetVector<Value> &memory,
+                               llvm::SetVector<Value> &constants) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(forall.getRegion(), used);
+  for (Value value : used) {
+    if (isa<MemRefType>(value.getType()))
+      memory.insert(value);
+    else if (Operation *op = value.getDefiningOp();
+             op && op->hasTrait<OpTrait::ConstantLike>())
+      constants.insert(value);
+    else
+      return failure();
+  }
+  return success();
+}
+
+/// Removes what nobody uses any more: the memrefs of tiles.
+static void removeDead(func::FuncOp kernel) {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    SmallVector<Operation *> dead;
+    kernel.walk([&](Operation *op) {
+      bool isUnusedAlloc = isa<memref::AllocOp>(op) &&
+                           llvm::all_of(op->getUsers(), [](Operation *user) {
+                             return isa<memref::DeallocOp>(user);
+                           });
+      if (isUnusedAlloc || isOpTriviallyDead(op))
+        dead.push_back(op);
+    });
+    for (Operation *op : dead) {
+      for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+        user->erase();
+      op->erase();
+      changed = true;
+    }
+  }
+}
+
+/// Makes addresses of the memrefs that `kernel` takes.
+static void convertArguments(func::FuncOp kernel) {
+  SmallVector<Type> types;
+  for (BlockArgument argument : kernel.getArguments()) {
+    auto type =
+        PtrType::get(kernel.getContext(), Memory::GM,
+                     cast<MemRefType>(argument.getType()).getElementType());
+    argument.setType(type);
+    types.push_back(type);
+    for (Operation *user : llvm::make_early_inc_range(argument.getUsers())) {
+      auto cast = mlir::cast<UnrealizedConversionCastOp>(user);
+      cast.getResult(0).replaceAllUsesWith(argument);
+      cast.erase();
+    }
+  }
+  kernel.setType(FunctionType::get(kernel.getContext(), types, {}));
+}
+
+FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
+                                                     StringRef name,
+                                                     std::string &reason) {
+  llvm::SetVector<Value> memory, constants;
+  std::optional<SmallVector<int64_t>> lower = getConstantIntValues(
+                                          forall.getMixedLowerBound()),
+                                      upper = getConstantIntValues(
+                                          forall.getMixedUpperBound()),
+                                      step = getConstantIntValues(
+                                          forall.getMixedStep());
+  if (!lower || !upper || !step ||
+      failed(getMemory(forall, memory, constants))) {
+    reason = "a parallel loop depends on values that are not known";
+    return failure();
+  }
+  Location loc = forall.getLoc();
+  builder.setInsertionPoint(function);
+  auto kernel = func::FuncOp::create(
+      builder, loc, name,
+      builder.getFunctionType(
+          llvm::to_vector(ValueRange(memory.getArrayRef()).getTypes()), {}));
+  SmallVector<Attribute> descriptions;
+  for (Value value : memory)
+    descriptions.push_back(builder.getStringAttr(describe(value)));
+  kernel->setAttr("ascend.kernel", builder.getArrayAttr(descriptions));
+  Block *entry = kernel.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  IRMapping mapping;
+  mapping.map(memory.getArrayRef(), entry->getArguments());
+  for (Value constant : constants)
+    builder.clone(*constant.getDefiningOp(), mapping);
+  Code code(builder, loc);
+  int64_t numTasks = 1;
+  SmallVector<int64_t> counts;
+  for (auto [first, last, size] : llvm::zip_equal(*lower, *upper, *step)) {
+    counts.push_back(llvm::divideCeilSigned(last - first, size));
+    numTasks *= counts.back();
+  }
+  Value core = BlockIdxOp::create(builder, loc, builder.getIndexType());
+  Value cores = BlockNumOp::create(builder, loc, builder.getIndexType());
+  auto tasks =
+      scf::ForOp::create(builder, loc, core, code.number(numTasks), cores);
+  func::ReturnOp::create(builder, loc);
+  builder.setInsertionPointToStart(tasks.getBody());
+  Value rest = tasks.getInductionVar();
+  for (int64_t index = counts.size() - 1; index >= 0; --index) {
+    Value trip = index == 0 ? rest : code.rem(rest, counts[index]);
+    rest = code.div(rest, counts[index]);
+    mapping.map(
+        forall.getInductionVar(index),
+        code.add(code.mul(trip, (*step)[index]), code.number((*lower)[index])));
+  }
+  for (Operation &op : forall.getBody()->without_terminator())
+    builder.clone(op, mapping);
+  KernelLowering lowering(tasks, cores, numTasks, maxCores, capacities);
+  if (failed(lowering.run(reason))) {
+    kernel.erase();
+    return failure();
+  }
+  removeDead(kernel);
+  convertArguments(kernel);
+  return kernel;
+}
+
+LogicalResult FunctionSplitter::run(std::string &reason) {
+  if (failed(checkOutside(reason)))
+    return failure();
+  SmallVector<func::FuncOp> kernels;
+  for (auto [index, forall] : llvm::enumerate(foralls)) {
+    std::string name = function.getName().str() + "_kernel";
+    if (foralls.size() > 1)
+      name += std::to_string(index);
+    FailureOr<func::FuncOp> kernel = makeKernel(forall, name, reason);
+    if (failed(kernel)) {
+      for (func::FuncOp made : kernels)
+        made.erase();
+      return failure();
+    }
+    kernels.push_back(*kernel);
+  }
+  function.erase();
+  return success();
+}
+
+namespace {
+struct ConvertChimeraToAscendPass
+    : chimera::impl::ConvertChimeraToAscendPassBase<
+          ConvertChimeraToAscendPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<TargetAttrInterface> targetAttr =
+        resolveTarget(getOperation(), target);
+    if (failed(targetAttr))
+      return signalPassFailure();
+    FailureOr<model::Machine> machine =
+        targetAttr->getMachine(Float16Type::get(&getContext()));
+    if (failed(machine) || machine->buffers.empty()) {
+      getOperation()->emitError("target '")
+          << target << "' has no memories beside its levels: it is no machine "
+          << "whose programs move their data by themselves";
+      return signalPassFailure();
+    }
+    Capacities capacities = {};
+    auto set = [&](Memory memory, int64_t bytes) {
+      capacities[static_cast<unsigned>(memory)] = bytes;
+    };
+    set(Memory::L1, machine->levels.back().usableBytes());
+    for (const model::Buffer &buffer : machine->buffers)
+      switch (buffer.role) {
+      case model::Buffer::Role::Lhs:
+        set(Memory::L0A, buffer.capacityBytes);
+        break;
+      case model::Buffer::Role::Rhs:
+        set(Memory::L0B, buffer.capacityBytes);
+        break;
+      case model::Buffer::Role::Sums:
+        set(Memory::L0C, buffer.capacityBytes);
+        break;
+      case model::Buffer::Role::Vectors:
+        set(Memory::UB, buffer.capacityBytes);
+        break;
+      }
+    SmallVector<func::FuncOp> functions;
+    getOperation()->walk([&](func::FuncOp function) {
+      WalkResult found =
+          function.walk([](MicroKernelOp) { return WalkResult::interrupt(); });
+      if (found.wasInterrupted())
+        functions.push_back(function);
+    });
+    for (func::FuncOp function : functions) {
+      std::string reason;
+      if (succeeded(FunctionSplitter(function, capacities, machine->cores)
+                        .run(reason)))
+        continue;
+      remark::missed(
+          function.getLoc(),
+          remark::RemarkOpts::name("not-lowered").category("chimera"))
+          << "no kernel for an Ascend core: " + reason;
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,487 @@
+//===- KernelLowering.cpp - Micro kernels to instructions -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "VectorCode.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::ascend;
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+/// The operation in `block` that `op` is or is nested in.
+static Operation *findAncestor(Block *block, Operation *op) {
+  return block->findAncestorOpInBlock(*op);
+}
+
+/// The innermost block that holds all of `ops`.
+static Block *findCommonBlock(ArrayRef<MicroKernelOp> ops) {
+  Block *block = ops.front()->getBlock();
+  while (!llvm::all_of(ops, [&](MicroKernelOp op) {
+    return findAncestor(block, op) != nullptr;
+  }))
+    block = block->getParentOp()->getBlock();
+  return block;
+}
+
+/// True if `kernel` writes the same number everywhere.
+static bool isFill(MicroKernelOp kernel) {
+  return kernel.getKind() == MicroKernelKind::Elementwise &&
+         kernel.getInputs().empty() && kernel.getOutputs().size() == 1;
+}
+
+LogicalResult KernelLowering::collect() {
+  tasks.getBody()->walk(
+      [&](MicroKernelOp kernel) { kernels.push_back(kernel); });
+  OpBuilder::InsertionGuard guard(builder);
+  for (MicroKernelOp kernel : kernels) {
+    builder.setInsertionPoint(kernel);
+    for (OpOperand &operand : kernel->getOpOperands()) {
+      if (!isa<MemRefType>(operand.get().getType()))
+        continue;
+      FailureOr<TileRef> tile = traceTile(code, operand.get());
+      if (failed(tile))
+        return fail("a tile is not a plain part of a row-major tensor");
+      if (!tile->isOnChip())
+        continue;
+      Buffer &buffer = buffers[tile->root];
+      bool isOutput = operand.getOperandNumber() >= kernel.getInputs().size();
+      if (!isOutput)
+        buffer.readers.push_back(kernel);
+      else if (isFill(kernel))
+        buffer.fill = kernel;
+      else
+        buffer.writers.push_back(kernel);
+    }
+  }
+  for (auto &[root, buffer] : buffers)
+    if (failed(placeBuffer(root, buffer)))
+      return failure();
+  return success();
+}
+
+LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
+  auto type = cast<MemRefType>(root.getType());
+  auto isContraction = [](MicroKernelOp kernel) {
+    return kernel.getKind() == MicroKernelKind::Contraction;
+  };
+  if (buffer.writers.empty() || buffer.readers.empty())
+    return fail("a buffer is written or read by nobody");
+  bool isSum = llvm::all_of(buffer.writers, isContraction),
+       isFactor = llvm::all_of(buffer.readers, isContraction);
+  if (isSum == isFactor || llvm::any_of(buffer.writers, isContraction) != isSum)
+    return fail("a buffer is neither sums that are finished element by element "
+                "nor what that leaves for a contraction");
+  ArrayRef<int64_t> shape = type.getShape();
+  if (shape.size() < 2 ||
+      llvm::any_of(shape.drop_back(2), [](int64_t size) { return size != 1; }))
+    return fail("a buffer holds several matrices");
+  int64_t elements =
+      padToFractal(shape.drop_back().back()) * padToFractal(shape.back());
+  int64_t bytes = elements * type.getElementTypeBitWidth() / 8;
+  buffer.place =
+      isSum ? places.allocate(Memory::L0C, type.getElementType(), bytes,
+                              /*count=*/1, Pipe::M, Pipe::V)
+            : places.allocate(Memory::L1, type.getElementType(), bytes,
+                              /*count=*/1, Pipe::MTE3, Pipe::MTE1);
+  return success();
+}
+
+/// Puts the flags of `buffer` around those who fill and those who use it.
+void KernelLowering::separate(const Buffer &buffer) {
+  SmallVector<MicroKernelOp> all = buffer.writers;
+  llvm::append_range(all, buffer.readers);
+  Block *block = findCommonBlock(all);
+  Value slot = code.number(0);
+  builder.setInsertionPoint(findAncestor(block, buffer.writers.front()));
+  waitFree(code, buffer.place, slot);
+  builder.setInsertionPointAfter(findAncestor(block, buffer.writers.back()));
+  setFull(code, buffer.place, slot);
+  builder.setInsertionPoint(findAncestor(block, buffer.readers.front()));
+  waitFull(code, buffer.place, slot);
+  builder.setInsertionPointAfter(findAncestor(block, buffer.readers.back()));
+  setFree(code, buffer.place, slot);
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+
+/// True if `offset`, a sum of where loops are, is always a multiple of 16.
+static bool isMultipleOfFractal(OpFoldResult offset) {
+  if (std::optional<int64_t> constant = getConstantIntValue(offset))
+    return *constant % fractal == 0;
+  auto value = cast<Value>(offset);
+  if (auto sum = value.getDefiningOp<arith::AddIOp>())
+    return isMultipleOfFractal(sum.getLhs()) &&
+           isMultipleOfFractal(sum.getRhs());
+  if (auto product = value.getDefiningOp<arith::MulIOp>())
+    return isMultipleOfFractal(product.getLhs()) ||
+           isMultipleOfFractal(product.getRhs());
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto loop = argument
+                  ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                  : scf::ForOp();
+  return loop && value == loop.getInductionVar() &&
+         isMultipleOfFractal(loop.getLowerBound()) &&
+         isMultipleOfFractal(loop.getStep());
+}
+
+FailureOr<Matrix> KernelLowering::getMatrix(Value value, AffineMap map,
+                                            MicroKernelOp kernel) {
+  FailureOr<TileRef> tile = traceTile(code, value);
+  if (failed(tile) || tile->dims.empty())
+    return failure();
+  auto extentOf = [&](unsigned index) {
+    SmallVector<int64_t> extents =
+        kernel.getExtentsOf(map.getDimPosition(index));
+    return extents.empty() ? ShapedType::kDynamic : *llvm::max_element(extents);
+  };
+  Matrix matrix;
+  matrix.columnDim = tile->dims.back();
+  if (matrix.columnDim + 1 != tile->sizes.size())
+    return failure();
+  unsigned last = tile->dims.size() - 1;
+  matrix.columnLoop = map.getDimPosition(last);
+  matrix.maxColumns = extentOf(last);
+  // The rows are the one other dimension that is more than one element.
+  std::optional<unsigned> row;
+  for (unsigned index = 0; index < last; ++index) {
+    if (extentOf(index) == 1)
+      continue;
+    if (row)
+      return failure();
+    row = index;
+  }
+  if (!row && last == 0)
+    return failure();
+  unsigned index = row.value_or(last - 1);
+  matrix.rowDim = tile->dims[index];
+  matrix.rowLoop = map.getDimPosition(index);
+  matrix.maxRows = extentOf(index);
+  if (ShapedType::isDynamic(matrix.maxRows) ||
+      ShapedType::isDynamic(matrix.maxColumns))
+    return failure();
+  // On chip, parts are found by whole fractals.
+  if (tile->isOnChip() && !isMultipleOfFractal(tile->offsets[matrix.columnDim]))
+    return failure();
+  matrix.maxRows = padToFractal(matrix.maxRows);
+  matrix.maxColumns = padToFractal(matrix.maxColumns);
+  matrix.tile = std::move(*tile);
+  return matrix;
+}
+
+/// The place, of two, that is filled in this iteration of the loop around
+/// `position`.
+Value KernelLowering::getSlot(Operation *position) {
+  auto loop = cast<scf::ForOp>(position->getParentOp());
+  Value iv = loop.getInductionVar();
+  if (loop == tasks)
+    return code.rem(builder.createOrFold<arith::DivSIOp>(code.loc, iv, cores),
+                    2);
+  Value trip = builder.createOrFold<arith::DivSIOp>(
+      code.loc, code.sub(iv, loop.getLowerBound()), loop.getStep());
+  return code.rem(trip, 2);
+}
+
+/// Copies `matrix`, column group by column group, to groups of `pitch` rows.
+void KernelLowering::copyFromMemory(const Matrix &matrix, CopyKind kind,
+                                    Value to, int64_t pitch) {
+  auto type = cast<PtrType>(to.getType());
+  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t stride = getStride(matrix.tile, matrix.rowDim);
+  Value from = code.offset(
+      UnrealizedConversionCastOp::create(
+          builder, code.loc,
+          PtrType::get(builder.getContext(), Memory::GM, type.getElementType()),
+          matrix.tile.root)
+          .getResult(0),
+      getLinearOffset(code, matrix.tile));
+  Value rows = code.number(matrix.rows()),
+        columns = code.number(matrix.columns());
+  code.loop(code.number(0), columns, fractal, [&](Value column) {
+    Value width = code.part(columns, column, fractal);
+    code.copy(kind, code.offset(to, code.mul(column, pitch)),
+              code.offset(from, column), rows, code.mul(width, elementBytes),
+              code.number(stride * elementBytes),
+              code.number(fractal * elementBytes / blockBytes));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+FailureOr<KernelLowering::Factor>
+KernelLowering::bringFactor(MicroKernelOp kernel, unsigned input,
+                            unsigned depthLoop) {
+  Value value = kernel.getInputs()[input];
+  Operation *position = kernel;
+  while (position->getParentOp() != tasks) {
+    auto loop = cast<scf::ForOp>(position->getParentOp());
+    if (!loop.isDefinedOutsideOfLoop(value))
+      break;
+    position = loop;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(position);
+  FailureOr<Matrix> matrix = getMatrix(value, kernel.getMaps()[input], kernel);
+  if (failed(matrix))
+    return failure();
+  Factor factor;
+  factor.matrix = *matrix;
+  factor.rowsAreDepth = matrix->rowLoop == depthLoop;
+  if (auto *buffer = buffers.find(matrix->tile.root); buffer != buffers.end()) {
+    builder.setInsertionPoint(kernel);
+    const TileRef &tile = matrix->tile;
+    factor.pitch = padToFractal(tile.getRootType().getDimSize(matrix->rowDim));
+    Value row = code.number(tile.offsets[matrix->rowDim]),
+          column = code.number(tile.offsets[matrix->columnDim]);
+    factor.address = code.offset(
+        getAddress(code, buffer->second.place, code.number(0)),
+        code.add(code.mul(column, factor.pitch), code.mul(row, fractal)));
+    return factor;
+  }
+  factor.pitch = matrix->maxRows;
+  Type type = matrix->tile.getRootType().getElementType();
+  bool isRefilled = position->getParentOp() != tasks || isRepeated;
+  Place place = places.allocate(Memory::L1, type,
+                                matrix->maxRows * matrix->maxColumns *
+                                    type.getIntOrFloatBitWidth() / 8,
+                                isRefilled ? 2 : 1, Pipe::MTE2, Pipe::MTE1);
+  Value slot = isRefilled ? getSlot(position) : code.number(0);
+  factor.address = getAddress(code, place, slot);
+  waitFree(code, place, slot);
+  copyFromMemory(*matrix, CopyKind::GmToCbufPad, factor.address, factor.pitch);
+  setFull(code, place, slot);
+  waitFull(code, place, slot);
+  builder.setInsertionPointAfter(position);
+  setFree(code, place, slot);
+  return factor;
+}
+
+/// Loads the part of `factor` from `first` and `firstDepth` on: for the left
+/// operand the fractals of one row group after the other, for the right one
+/// those of one depth after the other, each with its depth in the direction
+/// that the unit wants.
+void KernelLowering::loadFactor(const Factor &factor, Value to, Value first,
+                                Value extent, Value firstDepth, Value depth,
+                                bool isLhs) {
+  // Groups of columns are `groupStride` fractals apart, groups of rows one.
+  int64_t groupStride = factor.pitch / fractal;
+  int64_t depthStride = factor.rowsAreDepth ? 1 : groupStride,
+          otherStride = factor.rowsAreDepth ? groupStride : 1;
+  Value numOther = code.fractals(extent), numDepth = code.fractals(depth);
+  Value start = code.add(code.mul(code.div(first, fractal), otherStride),
+                         code.mul(code.div(firstDepth, fractal), depthStride));
+  Value outer = isLhs ? numOther : numDepth,
+        inner = isLhs ? numDepth : numOther;
+  int64_t outerStride = isLhs ? otherStride : depthStride,
+          innerStride = isLhs ? depthStride : otherStride;
+  // Stored with the depth along columns, a fractal is as both want it: L0B has
+  // the fractals of the right operand transposed.
+  code.loop(code.number(0), outer, 1, [&](Value group) {
+    Value place =
+        code.offset(to, code.mul(code.mul(group, inner), fractal * fractal));
+    LoadOp::create(builder, code.loc, place, factor.address,
+                   code.add(start, code.mul(group, outerStride)), inner,
+                   code.number(innerStride), factor.rowsAreDepth);
+  });
+}
+
+/// True if what `kernel` adds to has not been begun: in the first iteration of
+/// all loops that come back to the same sums.
+Value KernelLowering::isFirst(MicroKernelOp kernel, Value firstDepth) {
+  Value zero = code.number(0);
+  Value first = builder.createOrFold<arith::CmpIOp>(
+      code.loc, arith::CmpIPredicate::eq, firstDepth, zero);
+  if (kernel.getOverwrite())
+    return first;
+  FailureOr<TileRef> sums = traceTile(code, kernel.getOutput());
+  MicroKernelOp fill = buffers.find(sums->root)->second.fill;
+  for (Operation *op = kernel->getParentOp(); op != tasks;
+       op = op->getParentOp()) {
+    auto loop = cast<scf::ForOp>(op);
+    if (fill && loop->isAncestor(fill))
+      break;
+    if (!loop.isDefinedOutsideOfLoop(kernel.getOutput()))
+      continue;
+    Value isStart =
+        arith::CmpIOp::create(builder, code.loc, arith::CmpIPredicate::eq,
+                              loop.getInductionVar(), loop.getLowerBound());
+    first = builder.createOrFold<arith::AndIOp>(code.loc, first, isStart);
+  }
+  return first;
+}
+
+/// Where in L0C the sums of `matrix` from `column` on lie. Its rows are those
+/// of the whole buffer, rounded up.
+Value KernelLowering::getSums(const Matrix &matrix, Value column) {
+  const Place &place = buffers.find(matrix.tile.root)->second.place;
+  Value pitch = code.padded(code.number(matrix.rows()));
+  Value start =
+      code.add(code.number(matrix.tile.offsets[matrix.columnDim]), column);
+  return code.offset(getAddress(code, place, code.number(0)),
+                     code.mul(start, pitch));
+}
+
+LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
+  SmallVector<AffineMap> maps = kernel.getMaps();
+  builder.setInsertionPoint(kernel);
+  FailureOr<Matrix> sums = getMatrix(kernel.getOutput(), maps[2], kernel);
+  if (failed(sums))
+    return fail("the result of a contraction is no matrix");
+  auto found = buffers.find(sums->tile.root);
+  if (found == buffers.end() || found->second.place.memory != Memory::L0C)
+    return fail("sums have no place of their own: results must be narrower "
+                "than f32");
+  if (!isConstantIntValue(sums->tile.offsets[sums->rowDim], 0))
+    return fail("sums are cut by rows");
+  // One operand has the rows, the other the columns of the result.
+  unsigned lhsInput = maps[0].isFunctionOfDim(sums->rowLoop) ? 0 : 1;
+  SmallVector<unsigned> depths;
+  for (unsigned dim = 0; dim < kernel.getNumDims(); ++dim)
+    if (kernel.isReduction(dim) &&
+        *llvm::max_element(kernel.getExtentsOf(dim)) > 1)
+      depths.push_back(dim);
+  if (depths.size() > 1)
+    return fail("a contraction reduces several dimensions");
+  unsigned depthLoop = 0;
+  for (unsigned dim = 0; dim < kernel.getNumDims(); ++dim)
+    if (kernel.isReduction(dim))
+      depthLoop = dim;
+  if (!depths.empty())
+    depthLoop = depths.front();
+
+  FailureOr<Factor> left = bringFactor(kernel, lhsInput, depthLoop),
+                    right = bringFactor(kernel, 1 - lhsInput, depthLoop);
+  auto isFactor = [&](const FailureOr<Factor> &factor, unsigned loop) {
+    return succeeded(factor) &&
+           (factor->rowsAreDepth ? factor->matrix.columnLoop == loop
+                                 : factor->matrix.rowLoop == loop &&
+                                       factor->matrix.columnLoop == depthLoop);
+  };
+  if (!isFactor(left, sums->rowLoop) || !isFactor(right, sums->columnLoop))
+    return fail(
+        "an operand of a contraction is no matrix with its columns next "
+        "to each other");
+
+  // As deep as half of what there is for each operand allows, and as many
+  // columns as fit at that.
+  const int64_t bytes = 2;
+  int64_t maxDepth =
+      left->rowsAreDepth ? left->matrix.maxRows : left->matrix.maxColumns;
+  int64_t lhsHalf = capacities[static_cast<unsigned>(Memory::L0A)] / 2,
+          rhsHalf = capacities[static_cast<unsigned>(Memory::L0B)] / 2;
+  int64_t columns =
+      std::min(sums->maxColumns, rhsHalf / bytes / fractal / fractal * fractal);
+  int64_t depth =
+      std::min({maxDepth, lhsHalf / bytes / sums->maxRows / fractal * fractal,
+                rhsHalf / bytes / columns / fractal * fractal});
+  if (depth == 0)
+    return fail("a tile has more rows than L0A takes");
+  lhsBytes = std::max(lhsBytes, sums->maxRows * depth * bytes);
+  rhsBytes = std::max(rhsBytes, columns * depth * bytes);
+  auto operandAt = [&](const Place &place, Value slot) {
+    return code.address(
+        place.memory,
+        cast<MemRefType>(kernel.getInputs()[0].getType()).getElementType(),
+        code.mul(slot, capacities[static_cast<unsigned>(place.memory)] / 2));
+  };
+
+  builder.setInsertionPoint(kernel);
+  Value m = code.number(sums->rows()), n = code.number(sums->columns());
+  Value k = code.number(left->rowsAreDepth ? left->matrix.rows()
+                                           : left->matrix.columns());
+  code.loop(code.number(0), n, columns, [&](Value column) {
+    Value width = code.part(n, column, columns);
+    Value to = getSums(*sums, column);
+    code.loop(code.number(0), k, depth, [&](Value first) {
+      Value extent = code.part(k, first, depth);
+      Value slot = code.rem(code.div(first, depth), 2);
+      waitFree(code, lhs, slot);
+      Value a = operandAt(lhs, slot), b = operandAt(rhs, slot);
+      loadFactor(*left, a, code.number(0), m, first, extent, /*isLhs=*/true);
+      loadFactor(*right, b, column, width, first, extent, /*isLhs=*/false);
+      setFull(code, lhs, slot);
+      waitFull(code, lhs, slot);
+      MadOp::create(builder, code.loc, to, a, b, m, extent, width,
+                    isFirst(kernel, first));
+      setFree(code, lhs, slot);
+    });
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lower(MicroKernelOp kernel) {
+  code.loc = kernel.getLoc();
+  if (kernel.getKind() == MicroKernelKind::Contraction)
+    return lowerContraction(kernel);
+  if (isFill(kernel)) {
+    builder.setInsertionPoint(kernel);
+    FailureOr<TileRef> tile = traceTile(code, kernel.getOutput());
+    auto buffer = buffers.find(tile->root);
+    Value number = kernel.getBody().front().getTerminator()->getOperand(0);
+    if (buffer != buffers.end() && buffer->second.place.memory == Memory::L0C &&
+        matchPattern(number, m_PosZeroFloat()))
+      return success();
+    return fail("a tile is filled that is not the sums of a contraction");
+  }
+  if (kernel.getKind() == MicroKernelKind::Elementwise)
+    return VectorCode(*this, kernel).emit();
+  return fail("there is no code yet for " +
+              stringifyMicroKernelKind(kernel.getKind()) + " kernels");
+}
+
+/// All places are free before the first task and after the last one.
+void KernelLowering::finish() {
+  builder.setInsertionPoint(tasks);
+  for (const Place &place : places.getAll())
+    startFree(code, place);
+  builder.setInsertionPointAfter(tasks);
+  for (const Place &place : places.getAll())
+    endFree(code, place);
+  for (MicroKernelOp kernel : llvm::reverse(kernels))
+    kernel.erase();
+}
+
+LogicalResult KernelLowering::run(std::string &why) {
+  auto attempt = [&] {
+    if (failed(collect()))
+      return failure();
+    lhs = places.allocate(Memory::L0A, builder.getF16Type(), 0, 2, Pipe::MTE1,
+                          Pipe::M);
+    rhs = places.allocate(Memory::L0B, builder.getF16Type(), 0, 2, Pipe::MTE1,
+                          Pipe::MTE1);
+    for (auto &[root, buffer] : buffers)
+      separate(buffer);
+    for (MicroKernelOp kernel : kernels)
+      if (failed(lower(kernel)))
+        return failure();
+    if (!places.getFailure().empty())
+      return fail(places.getFailure());
+    return success();
+  };
+  if (failed(attempt())) {
+    why = reason;
+    return failure();
+  }
+  finish();
+  return success();
+}

@@ -1,0 +1,124 @@
+//===- KernelLowering.h - Micro kernels to instructions ---------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The body of a kernel, one task of the parallel loops, is a nest of loops with
+// micro kernels on tiles. A tile has a place in each memory in which somebody
+// works on it:
+//
+//   factors of contractions     in L1; a fractal column of it in L0A or L0B
+//   sums of contractions        in L0C
+//   what is done element by
+//   element                     in UB, one column group after the other
+//
+// What a kernel reads where it is not yet comes by the routes of the hardware,
+// outside of all loops over which it stays the same: as the model counts it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CONVERSION_CHIMERATOASCEND_KERNELLOWERING_H
+#define CHIMERA_LIB_CONVERSION_CHIMERATOASCEND_KERNELLOWERING_H
+
+#include "Place.h"
+#include "Tile.h"
+
+#include "Chimera/IR/Chimera.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace chimera::ascend {
+
+/// A matrix that a micro kernel reads or writes: the columns are next to each
+/// other in memory.
+struct Matrix {
+  TileRef tile;
+  unsigned rowDim = 0, columnDim = 0;
+  /// Of the kernel's iteration space.
+  unsigned rowLoop = 0, columnLoop = 0;
+  /// The largest extents, rounded up to fractals.
+  int64_t maxRows = 0, maxColumns = 0;
+
+  mlir::OpFoldResult rows() const { return tile.sizes[rowDim]; }
+  mlir::OpFoldResult columns() const { return tile.sizes[columnDim]; }
+};
+
+class KernelLowering {
+public:
+  /// `tasks` is the loop over tasks of a kernel, in steps of `cores`, from
+  /// `core` on; `numTasks` of them on `maxCores` cores.
+  KernelLowering(mlir::scf::ForOp tasks, mlir::Value cores, int64_t numTasks,
+                 int64_t maxCores, const Capacities &capacities)
+      : builder(tasks), code(builder, tasks.getLoc()), tasks(tasks),
+        cores(cores), isRepeated(numTasks > maxCores), places(capacities),
+        capacities(capacities) {}
+
+  /// Replaces the micro kernels. Fails if some are not covered; the reason says
+  /// which and why, and the body is of no use any more.
+  mlir::LogicalResult run(std::string &reason);
+
+private:
+  friend class VectorCode;
+
+  /// A buffer of the schedule, with the kernels that work on it.
+  struct Buffer {
+    llvm::SmallVector<MicroKernelOp> writers, readers;
+    MicroKernelOp fill;
+    Place place;
+  };
+
+  mlir::LogicalResult fail(const llvm::Twine &text) {
+    reason = text.str();
+    return mlir::failure();
+  }
+  mlir::LogicalResult collect();
+  mlir::LogicalResult placeBuffer(mlir::Value root, Buffer &buffer);
+  void separate(const Buffer &buffer);
+  mlir::LogicalResult lower(MicroKernelOp kernel);
+  mlir::LogicalResult lowerContraction(MicroKernelOp kernel);
+  mlir::LogicalResult lowerElementwise(MicroKernelOp kernel);
+  void finish();
+
+  llvm::FailureOr<Matrix> getMatrix(mlir::Value value, mlir::AffineMap map,
+                                    MicroKernelOp kernel);
+  mlir::Value getSlot(mlir::Operation *position);
+  /// Where a factor lies in L1, and the rows from one of its column groups to
+  /// the next.
+  struct Factor {
+    mlir::Value address;
+    int64_t pitch = 0;
+    bool rowsAreDepth = false;
+    Matrix matrix;
+  };
+  llvm::FailureOr<Factor> bringFactor(MicroKernelOp kernel, unsigned input,
+                                      unsigned depthLoop);
+  void copyFromMemory(const Matrix &matrix, CopyKind kind, mlir::Value to,
+                      int64_t pitch);
+  void loadFactor(const Factor &factor, mlir::Value to, mlir::Value first,
+                  mlir::Value extent, mlir::Value firstDepth, mlir::Value depth,
+                  bool isLhs);
+  mlir::Value isFirst(MicroKernelOp kernel, mlir::Value firstDepth);
+  mlir::Value getSums(const Matrix &matrix, mlir::Value column);
+
+  mlir::OpBuilder builder;
+  Code code;
+  mlir::scf::ForOp tasks;
+  mlir::Value cores;
+  /// True if a core has several tasks.
+  bool isRepeated;
+  Places places;
+  Capacities capacities;
+  llvm::MapVector<mlir::Value, Buffer> buffers;
+  llvm::SmallVector<MicroKernelOp> kernels;
+  /// What the cube unit multiplies, for all contractions.
+  Place lhs, rhs;
+  int64_t lhsBytes = 0, rhsBytes = 0;
+  std::string reason;
+};
+
+} // namespace chimera::ascend
+
+#endif // CHIMERA_LIB_CONVERSION_CHIMERATOASCEND_KERNELLOWERING_H

@@ -1,0 +1,68 @@
+//===- Tile.cpp - Which part of which tensor a kernel sees ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tile.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::ascend;
+
+FailureOr<TileRef> ascend::traceTile(Code &code, Value memref) {
+  if (auto cast = memref.getDefiningOp<memref::CastOp>())
+    return traceTile(code, cast.getSource());
+  if (auto subview = memref.getDefiningOp<memref::SubViewOp>()) {
+    FailureOr<TileRef> tile = traceTile(code, subview.getSource());
+    if (failed(tile) ||
+        !llvm::all_of(subview.getMixedStrides(), [](OpFoldResult stride) {
+          return isConstantIntValue(stride, 1);
+        }))
+      return failure();
+    llvm::SmallBitVector dropped = subview.getDroppedDims();
+    SmallVector<unsigned> dims;
+    for (auto [index, dim] : llvm::enumerate(tile->dims)) {
+      Value start = code.number(subview.getMixedOffsets()[index]);
+      tile->offsets[dim] =
+          getAsOpFoldResult(code.add(code.number(tile->offsets[dim]), start));
+      tile->sizes[dim] = subview.getMixedSizes()[index];
+      if (!dropped[index])
+        dims.push_back(dim);
+    }
+    tile->dims = dims;
+    return tile;
+  }
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  bool isRoot =
+      isa<BlockArgument>(memref) || memref.getDefiningOp<memref::AllocOp>();
+  if (!type || !isRoot || !type.hasStaticShape() ||
+      !type.getLayout().isIdentity())
+    return failure();
+  TileRef tile;
+  tile.root = memref;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    tile.offsets.push_back(code.builder.getIndexAttr(0));
+    tile.sizes.push_back(code.builder.getIndexAttr(type.getDimSize(dim)));
+    tile.dims.push_back(dim);
+  }
+  return tile;
+}
+
+int64_t ascend::getStride(const TileRef &tile, unsigned dim) {
+  int64_t stride = 1;
+  for (int64_t size : tile.getRootType().getShape().drop_front(dim + 1))
+    stride *= size;
+  return stride;
+}
+
+Value ascend::getLinearOffset(Code &code, const TileRef &tile) {
+  Value sum = code.number(0);
+  for (auto [dim, offset] : llvm::enumerate(tile.offsets))
+    sum = code.add(sum, code.mul(code.number(offset), getStride(tile, dim)));
+  return sum;
+}

@@ -1,0 +1,88 @@
+"""Compiles programs for Ascend cores and runs them in the functional model."""
+
+import ctypes
+import json
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+
+TYPES = {"f16": np.float16, "f32": np.float32}
+SIGNATURE = re.compile(r"^// (\w+)\((.*)\)$", re.M)
+
+
+class Failure(Exception):
+    pass
+
+
+def check_call(command, **options) -> str:
+    result = subprocess.run(command, capture_output=True, text=True, **options)
+    if result.returncode:
+        raise Failure(f"{command[0]}: {result.stderr.strip()[:2000]}")
+    return result.stdout
+
+
+class Kernels:
+    """The kernels of one function, compiled."""
+
+    def __init__(self, text: str, where: pathlib.Path, tools: dict,
+                 target: str = "ascend910", fuse: str = "always",
+                 compiler: str = "g++", flags=()):
+        where.mkdir(parents=True, exist_ok=True)
+        source, module, code = (where / name for name in
+                                ("in.mlir", "out.mlir", "out.cpp"))
+        source.write_text(text)
+        self.remarks = subprocess.run(
+            [tools["opt"], str(source), "-o", str(module),
+             f"--chimera-ascend-pipeline=target={target} fuse={fuse}",
+             "--remarks-filter=chimera"],
+            capture_output=True, text=True)
+        if self.remarks.returncode:
+            raise Failure(self.remarks.stderr[:2000])
+        self.remarks = self.remarks.stderr
+        if "emitc.func" not in module.read_text():
+            lines = [line for line in self.remarks.splitlines()
+                     if "no kernel" in line or "not-in-chain" in line]
+            raise Failure("not lowered: " + "; ".join(lines))
+        check_call([tools["translate"], "--mlir-to-cpp", str(module), "-o",
+                    str(code)])
+        self.text = code.read_text()
+        library = where / f"out.{pathlib.Path(compiler).name}.so"
+        check_call([compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "-Wall",
+                    "-Werror", "-Wno-unknown-pragmas", *flags,
+                    "-I" + tools["runtime"], str(code), "-o", str(library)])
+        self.library = ctypes.CDLL(str(library))
+        self.kernels = []
+        for name, arguments in SIGNATURE.findall(self.text):
+            described = []
+            for argument in arguments.split(", "):
+                what, type = argument.split(" : ")
+                *shape, element = type.split("x")
+                described.append((what, [int(size) for size in shape],
+                                  TYPES[element]))
+            self.kernels.append((name, described))
+
+    def run(self, values: list, cores: int) -> tuple:
+        """The result for `values`, and a report for each kernel."""
+        memory = {f"arg{i}": np.ascontiguousarray(value)
+                  for i, value in enumerate(values)}
+        result = f"arg{len(values)}"
+        reports = []
+        for name, arguments in self.kernels:
+            arrays, sizes = [], []
+            for what, shape, type in arguments:
+                if what not in memory:
+                    memory[what] = np.full(shape, np.nan, type)
+                arrays.append(memory[what].ctypes.data_as(ctypes.c_void_p))
+                sizes.append(memory[what].size)
+            report = ctypes.create_string_buffer(1 << 20)
+            status = getattr(self.library, name + "_launch")(
+                (ctypes.c_void_p * len(arrays))(*arrays),
+                (ctypes.c_int64 * len(sizes))(*sizes), ctypes.c_int64(cores),
+                report, ctypes.c_int64(len(report)))
+            told = json.loads(report.value.decode())
+            if status:
+                raise Failure(f"{name}: {told['error']}: {told['message']}")
+            reports.append(told)
+        return memory[result], reports
