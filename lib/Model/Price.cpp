@@ -16,6 +16,8 @@
 
 #include "BlockCost.h"
 
+#include "Chimera/Model/Routes.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -518,6 +520,12 @@ Plan Pricer::price(const Schedule &schedule) const {
     stages.add(cost.seconds);
     plan.levels.push_back(cost);
   }
+  if (!machine.routes.empty())
+    for (const RouteTraffic &route :
+         planRoutes(problem, machine, schedule, threads).routes)
+      // What comes into the levels has been counted.
+      if (route.source != Machine::mainMemory)
+        stages.add(share * route.seconds);
   plan.seconds = stages.with(plan.computeSeconds) + machine.launchSeconds +
                  combineSeconds(schedule);
   return plan;

@@ -14,8 +14,12 @@
 
 #include "Solver.h"
 
+#include "Chimera/Model/Routes.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <numeric>
 
 using namespace llvm;
 using namespace chimera::model;
@@ -32,11 +36,17 @@ int64_t Solver::tileUnit(LoopId loop) const {
       return op.hasLoop(loop) && op.*kernelLoop == loop;
     });
   };
+  // Memories that a program is in charge of hold whole steps of the matrix
+  // unit.
+  bool inSteps = machine.matrix && !machine.routes.empty();
   if (runsAlong(&Operator::vectorLoop))
     return machine.unit.lanes;
   if (runsAlong(&Operator::rowLoop))
-    return 1;
-  return problem.isReduction(loop) ? reductionUnit : 0;
+    return inSteps ? machine.matrix->rows : 1;
+  if (problem.isReduction(loop))
+    return inSteps ? std::lcm(reductionUnit, machine.matrix->depth)
+                   : reductionUnit;
+  return 0;
 }
 
 /// Tiles of `loop` that a micro kernel runs well with, the whole size first:
@@ -51,7 +61,8 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
   }
   for (int64_t target : {256, 128, 96, 64, 48, 32, 24, 16, 12, 8}) {
     // The depth of a block matters less than its sides: powers of two will do.
-    if (unit == reductionUnit && !isPowerOf2_64(target))
+    if (problem.isReduction(loop) && unit % reductionUnit == 0 &&
+        unit != machine.unit.lanes && !isPowerOf2_64(target))
       continue;
     int64_t goal = alignTo(target, unit);
     if (goal >= size)
@@ -371,6 +382,9 @@ void Solver::pricePlan(Schedule &schedule) {
     if (keeping.seconds < plan.seconds)
       plan = keeping;
   }
+  if (!machine.routes.empty() &&
+      !planRoutes(problem, machine, plan.schedule, threads).obstacle.empty())
+    return;
   // Only now do the outer levels know the size of the intermediates.
   if (any_of(plan.levels, [](const LevelCost &level) {
         return level.liveBytes > level.capacityBytes;

@@ -13,6 +13,8 @@
 
 #include "PlanReportText.h"
 
+#include "Chimera/Model/Routes.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -54,7 +56,8 @@ private:
   void writeBound(const model::Bound &bound, int64_t bytes);
   void writePoint(StringRef key, const ChainPlan &plan, unsigned level,
                   ArrayRef<model::KernelReport> kernels);
-  void writeKernel(const model::KernelReport &kernel);
+  void writeKernel(const ChainPlan &plan, const model::KernelReport &kernel);
+  void writeRoutes(const ChainPlan &plan, const model::KernelReport &kernel);
   void writeTree(const model::KernelReport &kernel);
   void writeLevel(const model::KernelReport &kernel, unsigned index);
   void writePlan(const model::ChainProblem &problem, const model::Plan &plan);
@@ -232,7 +235,24 @@ void JsonWriter::writePlan(const model::ChainProblem &problem,
   text("order", describeOrder(problem, plan.schedule));
 }
 
-void JsonWriter::writeKernel(const model::KernelReport &kernel) {
+void JsonWriter::writeRoutes(const ChainPlan &plan,
+                             const model::KernelReport &kernel) {
+  model::RoutePlan routes = model::planRoutes(
+      kernel.problem, plan.machine, kernel.plan.schedule, plan.threads);
+  list("routes", routes.routes, [&](const model::RouteTraffic &route) {
+    text("from", route.source);
+    text("to", route.destination);
+    json.attribute("bytes", route.bytes);
+  });
+  list("memories", routes.memories, [&](const model::MemoryUse &memory) {
+    text("name", memory.name);
+    json.attribute("bytes", memory.bytes);
+    json.attribute("capacity_bytes", memory.capacityBytes);
+  });
+}
+
+void JsonWriter::writeKernel(const ChainPlan &plan,
+                             const model::KernelReport &kernel) {
   const model::RegisterTile &tile = kernel.plan.schedule.registerTile;
   json.attributeArray("operators", [&] {
     for (const model::Operator &op : kernel.problem.operators)
@@ -250,6 +270,8 @@ void JsonWriter::writeKernel(const model::KernelReport &kernel) {
     for (unsigned level = 0; level < kernel.levels.size(); ++level)
       json.object([&] { writeLevel(kernel, level); });
   });
+  if (!plan.machine.routes.empty())
+    writeRoutes(plan, kernel);
 }
 
 void JsonWriter::writeChain(const ChainPlan &plan) {
@@ -279,7 +301,9 @@ void JsonWriter::writeChain(const ChainPlan &plan) {
                  unfused.isKnown ? json::Value(unfused.seconds) : nullptr);
   if (isPlanned)
     writeLevels(plan);
-  auto kernel = [&](const model::KernelReport &kernel) { writeKernel(kernel); };
+  auto kernel = [&](const model::KernelReport &kernel) {
+    writeKernel(plan, kernel);
+  };
   list("kernels", plan.kernels, kernel);
   list("alternative", plan.alternative, kernel);
   list("runners_up", plan.verdict.runnersUp, [&](const model::Plan &candidate) {

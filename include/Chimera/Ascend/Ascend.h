@@ -32,4 +32,14 @@
 #define GET_OP_CLASSES
 #include "Chimera/Ascend/AscendOps.h.inc"
 
+namespace chimera::ascend {
+
+/// Marks functions that are kernels: what their arguments are, as `arg0 :
+/// 64x32xf16`, for those who launch them.
+inline constexpr llvm::StringLiteral kKernelAttrName = "ascend.kernel";
+/// The bytes that a kernel takes of each memory of a core.
+inline constexpr llvm::StringLiteral kRoomAttrName = "ascend.room";
+
+} // namespace chimera::ascend
+
 #endif // CHIMERA_ASCEND_ASCEND_H

@@ -194,7 +194,7 @@ def Ascend_SetVectorMaskOp : Ascend_Op<"set_vector_mask"> {
 def Ascend_SetFlagOp : Ascend_Op<"set_flag"> {
   let summary = "raises a flag once a pipe has come this far";
   let description = [{
-    Example: `ascend.set_flag <mte2> to <mte1>, %event`
+    Example: `ascend.set_flag mte2 to mte1, %event`
   }];
   let arguments = (ins Ascend_PipeAttr:$from, Ascend_PipeAttr:$to,
                        Index:$event);
@@ -204,7 +204,7 @@ def Ascend_SetFlagOp : Ascend_Op<"set_flag"> {
 def Ascend_WaitFlagOp : Ascend_Op<"wait_flag"> {
   let summary = "holds a pipe until a flag is raised, and lowers it";
   let description = [{
-    Example: `ascend.wait_flag <mte2> to <mte1>, %event`
+    Example: `ascend.wait_flag mte2 to mte1, %event`
   }];
   let arguments = (ins Ascend_PipeAttr:$from, Ascend_PipeAttr:$to,
                        Index:$event);

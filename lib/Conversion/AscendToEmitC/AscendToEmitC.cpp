@@ -356,6 +356,21 @@ struct ComparisonPattern : OpConversionPattern<arith::CmpIOp> {
   }
 };
 
+/// Of conditions, where C++ compilers would warn of `&`.
+struct AndPattern : OpConversionPattern<arith::AndIOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::AndIOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().isInteger(1))
+      return failure();
+    rewriter.replaceOpWithNewOp<emitc::LogicalAndOp>(
+        op, op.getType(), adaptor.getLhs(), adaptor.getRhs());
+    return success();
+  }
+};
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -379,16 +394,27 @@ static void populateTypes(TypeConverter &converter) {
 
 /// What lets programs launch `kernel`, behind it; what its arguments are,
 /// before it.
-static void frame(func::FuncOp kernel, ArrayAttr arguments) {
+static void frame(func::FuncOp kernel) {
   OpBuilder builder(kernel);
   Location loc = kernel.getLoc();
   std::string name = kernel.getName().str(), types;
   for (Type type : kernel.getArgumentTypes())
     types += ", " + spellType(cast<PtrType>(type).getElementType());
   std::string list;
+  auto arguments = cast<ArrayAttr>(kernel->removeAttr(kKernelAttrName));
   for (auto text : arguments.getAsRange<StringAttr>())
     list += (list.empty() ? "" : ", ") + text.getValue().str();
   emitc::VerbatimOp::create(builder, loc, "// " + name + "(" + list + ")");
+  auto room = cast<DictionaryAttr>(kernel->removeAttr(kRoomAttrName));
+  for (NamedAttribute memory : room) {
+    std::string bytes =
+        std::to_string(cast<IntegerAttr>(memory.getValue()).getInt());
+    std::string place = memory.getName().getValue().upper();
+    emitc::VerbatimOp::create(
+        builder, loc,
+        "static_assert(kArch.capacity[index(Mem::" + place + ")] >= " + bytes +
+            ", \"" + name + " needs more " + place + "\");");
+  }
   builder.setInsertionPointAfter(kernel);
   emitc::VerbatimOp::create(builder, loc,
                             "CHIMERA_NPU_ENTRY(" + name + types + ")");
@@ -403,7 +429,7 @@ struct ConvertAscendToEmitCPass
     MLIRContext &context = getContext();
     SmallVector<func::FuncOp> kernels;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr("ascend.kernel"))
+      if (function->hasAttr(kKernelAttrName))
         kernels.push_back(function);
     if (kernels.empty())
       return;
@@ -413,7 +439,7 @@ struct ConvertAscendToEmitCPass
                              /*is_standard_include=*/false);
     emitc::VerbatimOp::create(builder, loc, "using namespace chimera_npu;");
     for (func::FuncOp kernel : kernels) {
-      frame(kernel, cast<ArrayAttr>(kernel->removeAttr("ascend.kernel")));
+      frame(kernel);
       kernel->setAttr("specifiers",
                       builder.getStrArrayAttr({"CHIMERA_NPU_GLOBAL"}));
     }
@@ -429,8 +455,8 @@ struct ConvertAscendToEmitCPass
                  Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
                  ValuePattern<AddressOp>, OffsetPattern, MinimumPattern>(
         converter, &context);
-    patterns.add<ConstantPattern, ComparisonPattern>(converter, &context,
-                                                     /*benefit=*/2);
+    patterns.add<AndPattern, ConstantPattern, ComparisonPattern>(
+        converter, &context, /*benefit=*/2);
     patterns.add<ValuePattern<BlockIdxOp>>(converter, &context, "block_idx");
     patterns.add<ValuePattern<BlockNumOp>>(converter, &context, "block_num");
     ConversionTarget target(context);

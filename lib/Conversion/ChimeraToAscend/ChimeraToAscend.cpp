@@ -62,8 +62,57 @@ private:
 
 } // namespace
 
+/// Puts `ops`, neighbours in a block, into a parallel loop of one iteration.
+/// What is used after them, buffers above all, stays before it.
+static void wrapInLoop(ArrayRef<Operation *> ops) {
+  OpBuilder builder(ops.front());
+  llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (Operation *op : ops)
+      changed |=
+          inside.contains(op) &&
+          llvm::any_of(op->getUsers(),
+                       [&](Operation *user) {
+                         return !inside.contains(
+                             op->getBlock()->findAncestorOpInBlock(*user));
+                       }) &&
+          inside.erase(op);
+  }
+  builder.setInsertionPointAfter(ops.back());
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  auto forall = scf::ForallOp::create(
+      builder, ops.front()->getLoc(), ArrayRef(zero), ArrayRef(one),
+      ArrayRef(one), ValueRange(), /*mapping=*/std::nullopt);
+  for (Operation *op : ops)
+    if (inside.contains(op))
+      op->moveBefore(forall.getBody()->getTerminator());
+}
+
+/// What runs outside of parallel loops becomes the only task of one.
+static void wrapSerialParts(func::FuncOp function) {
+  SmallVector<SmallVector<Operation *>> parts(1);
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (isa<scf::ForallOp>(op))
+      parts.emplace_back();
+    else
+      parts.back().push_back(&op);
+  }
+  for (ArrayRef<Operation *> part : parts)
+    if (llvm::any_of(part, [](Operation *op) {
+          return op->walk([](MicroKernelOp) { return WalkResult::interrupt(); })
+              .wasInterrupted();
+        }))
+      wrapInLoop(part);
+}
+
 /// Between kernels there may be memory and nothing that computes.
 LogicalResult FunctionSplitter::checkOutside(std::string &reason) {
+  if (!function.getBody().hasOneBlock()) {
+    reason = "it has control flow";
+    return failure();
+  }
   for (Operation &op : function.getBody().front()) {
     if (auto forall = dyn_cast<scf::ForallOp>(op)) {
       foralls.push_back(forall);
@@ -190,7 +239,7 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
   SmallVector<Attribute> descriptions;
   for (Value value : memory)
     descriptions.push_back(builder.getStringAttr(describe(value)));
-  kernel->setAttr("ascend.kernel", builder.getArrayAttr(descriptions));
+  kernel->setAttr(kKernelAttrName, builder.getArrayAttr(descriptions));
   Block *entry = kernel.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   IRMapping mapping;
@@ -225,6 +274,11 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
     kernel.erase();
     return failure();
   }
+  SmallVector<NamedAttribute> room;
+  for (auto [memory, bytes] : lowering.getRoom())
+    room.push_back(builder.getNamedAttr(stringifyMemory(memory),
+                                        builder.getI64IntegerAttr(bytes)));
+  kernel->setAttr(kRoomAttrName, builder.getDictionaryAttr(room));
   removeDead(kernel);
   convertArguments(kernel);
   return kernel;
@@ -298,6 +352,8 @@ struct ConvertChimeraToAscendPass
     });
     for (func::FuncOp function : functions) {
       std::string reason;
+      if (function.getBody().hasOneBlock())
+        wrapSerialParts(function);
       if (succeeded(FunctionSplitter(function, capacities, machine->cores)
                         .run(reason)))
         continue;

@@ -54,6 +54,10 @@ LogicalResult KernelLowering::collect() {
       FailureOr<TileRef> tile = traceTile(code, operand.get());
       if (failed(tile))
         return fail("a tile is not a plain part of a row-major tensor");
+      if (kernel.getKind() == MicroKernelKind::Elementwise)
+        for (unsigned dim = 0; dim + 1 < kernel.getNumDims(); ++dim)
+          for (int64_t extent : kernel.getExtentsOf(dim))
+            maxGroupRows = std::max(maxGroupRows, padToFractal(extent));
       if (!tile->isOnChip())
         continue;
       Buffer &buffer = buffers[tile->root];
@@ -183,6 +187,18 @@ FailureOr<Matrix> KernelLowering::getMatrix(Value value, AffineMap map,
   return matrix;
 }
 
+/// `kernel`, or the outermost loop around it over which `value` stays the same.
+Operation *KernelLowering::findPosition(MicroKernelOp kernel, Value value) {
+  Operation *position = kernel;
+  while (position->getParentOp() != tasks) {
+    auto loop = cast<scf::ForOp>(position->getParentOp());
+    if (!loop.isDefinedOutsideOfLoop(value))
+      break;
+    position = loop;
+  }
+  return position;
+}
+
 /// The place, of two, that is filled in this iteration of the loop around
 /// `position`.
 Value KernelLowering::getSlot(Operation *position) {
@@ -228,13 +244,7 @@ FailureOr<KernelLowering::Factor>
 KernelLowering::bringFactor(MicroKernelOp kernel, unsigned input,
                             unsigned depthLoop) {
   Value value = kernel.getInputs()[input];
-  Operation *position = kernel;
-  while (position->getParentOp() != tasks) {
-    auto loop = cast<scf::ForOp>(position->getParentOp());
-    if (!loop.isDefinedOutsideOfLoop(value))
-      break;
-    position = loop;
-  }
+  Operation *position = findPosition(kernel, value);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(position);
   FailureOr<Matrix> matrix = getMatrix(value, kernel.getMaps()[input], kernel);
@@ -392,8 +402,13 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
                 rhsHalf / bytes / columns / fractal * fractal});
   if (depth == 0)
     return fail("a tile has more rows than L0A takes");
-  lhsBytes = std::max(lhsBytes, sums->maxRows * depth * bytes);
-  rhsBytes = std::max(rhsBytes, columns * depth * bytes);
+  // The second half is in use if the depth goes on.
+  auto getRoomOf = [&](int64_t half, int64_t side) {
+    int64_t second = std::min(depth, maxDepth - depth);
+    return second > 0 ? half + side * second * bytes : side * depth * bytes;
+  };
+  lhsBytes = std::max(lhsBytes, getRoomOf(lhsHalf, sums->maxRows));
+  rhsBytes = std::max(rhsBytes, getRoomOf(rhsHalf, columns));
   auto operandAt = [&](const Place &place, Value slot) {
     return code.address(
         place.memory,
@@ -447,6 +462,14 @@ LogicalResult KernelLowering::lower(MicroKernelOp kernel) {
     return VectorCode(*this, kernel).emit();
   return fail("there is no code yet for " +
               stringifyMicroKernelKind(kernel.getKind()) + " kernels");
+}
+
+SmallVector<std::pair<Memory, int64_t>> KernelLowering::getRoom() const {
+  SmallVector<std::pair<Memory, int64_t>> room = {{Memory::L0A, lhsBytes},
+                                                  {Memory::L0B, rhsBytes}};
+  for (Memory memory : {Memory::L1, Memory::L0C, Memory::UB})
+    room.push_back({memory, places.getUsed(memory)});
+  return room;
 }
 
 /// All places are free before the first task and after the last one.

@@ -60,6 +60,9 @@ public:
   /// which and why, and the body is of no use any more.
   mlir::LogicalResult run(std::string &reason);
 
+  /// The bytes that the kernel takes of each memory on chip.
+  llvm::SmallVector<std::pair<Memory, int64_t>> getRoom() const;
+
 private:
   friend class VectorCode;
 
@@ -68,6 +71,12 @@ private:
     llvm::SmallVector<MicroKernelOp> writers, readers;
     MicroKernelOp fill;
     Place place;
+  };
+
+  /// A place for one column group of f32, for whoever needs one.
+  struct Scratch {
+    Place place;
+    bool isTaken = false;
   };
 
   mlir::LogicalResult fail(const llvm::Twine &text) {
@@ -84,6 +93,7 @@ private:
 
   llvm::FailureOr<Matrix> getMatrix(mlir::Value value, mlir::AffineMap map,
                                     MicroKernelOp kernel);
+  mlir::Operation *findPosition(MicroKernelOp kernel, mlir::Value value);
   mlir::Value getSlot(mlir::Operation *position);
   /// Where a factor lies in L1, and the rows from one of its column groups to
   /// the next.
@@ -113,6 +123,9 @@ private:
   Capacities capacities;
   llvm::MapVector<mlir::Value, Buffer> buffers;
   llvm::SmallVector<MicroKernelOp> kernels;
+  llvm::SmallVector<Scratch> scratch;
+  /// The most rows of a column group, rounded up.
+  int64_t maxGroupRows = fractal;
   /// What the cube unit multiplies, for all contractions.
   Place lhs, rhs;
   int64_t lhsBytes = 0, rhsBytes = 0;

@@ -53,6 +53,9 @@ public:
   /// What is used up, if anything.
   llvm::StringRef getFailure() const { return failure; }
   llvm::ArrayRef<Place> getAll() const { return all; }
+  int64_t getUsed(Memory memory) const {
+    return used[static_cast<unsigned>(memory)];
+  }
 
 private:
   Capacities capacities;

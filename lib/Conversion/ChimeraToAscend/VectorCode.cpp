@@ -27,12 +27,30 @@ static int64_t getBytes(Type type) { return type.getIntOrFloatBitWidth() / 8; }
 
 /// A place for one group of f32, used by the vector unit alone.
 Value VectorCode::temporary() {
-  if (nextTemporary == temporaries.size())
-    temporaries.push_back(lowering.places.allocate(
-        Memory::UB, builder.getF32Type(),
-        output.maxRows * fractal * getBytes(builder.getF32Type()), 1, Pipe::V,
-        Pipe::V));
-  return getAddress(code, temporaries[nextTemporary++], code.number(0));
+  SmallVector<KernelLowering::Scratch> &scratch = lowering.scratch;
+  auto *free =
+      llvm::find_if(scratch, [](const auto &entry) { return !entry.isTaken; });
+  if (free == scratch.end()) {
+    Place place = lowering.places.allocate(Memory::UB, builder.getF32Type(),
+                                           lowering.maxGroupRows * fractal *
+                                               getBytes(builder.getF32Type()),
+                                           1, Pipe::V, Pipe::V);
+    scratch.push_back({place});
+    free = &scratch.back();
+  }
+  free->isTaken = true;
+  Value address = getAddress(code, free->place, code.number(0));
+  taken[address] = free - scratch.begin();
+  return address;
+}
+
+/// Gives a place back, if it is one.
+void VectorCode::release(Value address) {
+  auto found = taken.find(address);
+  if (found == taken.end())
+    return;
+  lowering.scratch[found->second].isTaken = false;
+  taken.erase(found);
 }
 
 Value VectorCode::asNumber(double number) {
@@ -41,7 +59,15 @@ Value VectorCode::asNumber(double number) {
 }
 
 /// Brings the elements of a tensor that has columns only into UB, as f32.
-LogicalResult VectorCode::bringColumns(unsigned input, TileRef tile) {
+LogicalResult VectorCode::bringColumns(unsigned input) {
+  Value source = kernel.getInputs()[input];
+  OpBuilder::InsertionGuard guard(builder);
+  Operation *position = lowering.findPosition(kernel, source);
+  builder.setInsertionPoint(position);
+  FailureOr<TileRef> traced = traceTile(code, source);
+  if (failed(traced))
+    return lowering.fail("an operand is not a plain part of a tensor");
+  const TileRef &tile = *traced;
   Type type = tile.getRootType().getElementType();
   if (tile.isOnChip() || (!type.isF16() && !type.isF32()))
     return lowering.fail("an operand of an elementwise operation is neither "
@@ -89,12 +115,9 @@ LogicalResult VectorCode::prepareInput(unsigned input) {
   bool hasRows = map.isFunctionOfDim(output.rowLoop),
        hasColumns = map.isFunctionOfDim(output.columnLoop);
   if (!hasRows && hasColumns) {
-    FailureOr<TileRef> tile = traceTile(code, value);
-    bool isLast =
-        map.getDimPosition(map.getNumResults() - 1) == output.columnLoop;
-    if (failed(tile) || !isLast)
+    if (map.getDimPosition(map.getNumResults() - 1) != output.columnLoop)
       return lowering.fail("columns of an operand are not next to each other");
-    return bringColumns(input, *tile);
+    return bringColumns(input);
   }
   FailureOr<Matrix> matrix = lowering.getMatrix(value, map, kernel);
   if (failed(matrix) || matrix->rowLoop != output.rowLoop ||
@@ -428,6 +451,25 @@ void VectorCode::write(Value column, Value slot) {
   setFree(code, *outputPlace, slot);
 }
 
+/// Gives back the places of what `op` has read and nobody reads later.
+void VectorCode::releaseUnused(Operation &op) {
+  for (Value operand : op.getOperands()) {
+    auto found = operands.find(operand);
+    if (found == operands.end())
+      continue;
+    bool isRead = llvm::any_of(operand.getUsers(), [&](Operation *user) {
+      return op.isBeforeInBlock(user);
+    });
+    // Conversions hand on the place of what they convert.
+    bool isShared = llvm::any_of(operands, [&](const auto &other) {
+      return other.first != operand &&
+             other.second.value == found->second.value;
+    });
+    if (!isRead && !isShared)
+      release(found->second.value);
+  }
+}
+
 LogicalResult VectorCode::emitBody(Value column) {
   Value slot = code.rem(code.div(column, fractal), 2);
   Block &body = kernel.getBody().front();
@@ -440,6 +482,7 @@ LogicalResult VectorCode::emitBody(Value column) {
     if (failed(result))
       return failure();
     operands[op.getResult(0)] = *result;
+    releaseUnused(op);
   }
   auto found = operands.find(body.getTerminator()->getOperand(0));
   if (found == operands.end() || found->second.shape != Shape::Group)
@@ -451,6 +494,9 @@ LogicalResult VectorCode::emitBody(Value column) {
                    Value(), repeats(), ArrayRef<int64_t>{1, 1},
                    ArrayRef<int64_t>{4, 8});
   write(column, slot);
+  for (const auto &[address, index] : taken)
+    lowering.scratch[index].isTaken = false;
+  taken.clear();
   return success();
 }
 

@@ -45,7 +45,7 @@ private:
 
   mlir::LogicalResult prepare();
   mlir::LogicalResult prepareInput(unsigned input);
-  mlir::LogicalResult bringColumns(unsigned input, TileRef tile);
+  mlir::LogicalResult bringColumns(unsigned input);
   Operand readGroup(unsigned input, mlir::Value column, mlir::Value slot);
   mlir::LogicalResult emitBody(mlir::Value column);
   mlir::FailureOr<Operand> emitOperation(mlir::Operation &op);
@@ -60,6 +60,8 @@ private:
   void write(mlir::Value column, mlir::Value slot);
 
   mlir::Value temporary();
+  void release(mlir::Value address);
+  void releaseUnused(mlir::Operation &op);
   mlir::Value asNumber(double number);
   mlir::Value repeats() { return code.div(rows, groupRowsPerRepeat); }
 
@@ -85,8 +87,8 @@ private:
   };
   llvm::SmallVector<Input, 0> inputs;
   llvm::DenseMap<mlir::Value, Operand> operands;
-  llvm::SmallVector<Place> temporaries;
-  unsigned nextTemporary = 0;
+  /// The places in use, by their number.
+  llvm::DenseMap<mlir::Value, unsigned> taken;
 };
 
 } // namespace chimera::ascend

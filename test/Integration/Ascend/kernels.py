@@ -9,6 +9,7 @@ import subprocess
 import numpy as np
 
 TYPES = {"f16": np.float16, "f32": np.float32}
+ROOM = re.compile(r"index\(Mem::(\w+)\)\] >= (\d+), \"(\w+) needs")
 SIGNATURE = re.compile(r"^// (\w+)\((.*)\)$", re.M)
 
 
@@ -36,7 +37,8 @@ class Kernels:
         self.remarks = subprocess.run(
             [tools["opt"], str(source), "-o", str(module),
              f"--chimera-ascend-pipeline=target={target} fuse={fuse}",
-             "--remarks-filter=chimera"],
+             "--remarks-filter=chimera",
+             f"--chimera-report={where / 'report.json'}"],
             capture_output=True, text=True)
         if self.remarks.returncode:
             raise Failure(self.remarks.stderr[:2000])
@@ -48,6 +50,9 @@ class Kernels:
         check_call([tools["translate"], "--mlir-to-cpp", str(module), "-o",
                     str(code)])
         self.text = code.read_text()
+        report = json.loads((where / "report.json").read_text())
+        self.plans = [kernel for chain in report["chains"]
+                      for kernel in chain["kernels"]]
         library = where / f"out.{pathlib.Path(compiler).name}.so"
         check_call([compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "-Wall",
                     "-Werror", "-Wno-unknown-pragmas", *flags,
@@ -86,3 +91,31 @@ class Kernels:
                 raise Failure(f"{name}: {told['error']}: {told['message']}")
             reports.append(told)
         return memory[result], reports
+
+    def compare(self, reports: list) -> list:
+        """What was counted and differs from what was predicted."""
+        differences = []
+        for (name, _), plan, report in zip(self.kernels, self.plans, reports):
+            counted = report["total"]
+            for route in plan["routes"]:
+                ends = [{"memory": "GM"}.get(route[end], route[end])
+                        for end in ("from", "to")]
+                moved = counted["routes"].get("->".join(ends), {})
+                side = "written" if ends[1] == "GM" else "read"
+                if moved.get(side, 0) != route["bytes"]:
+                    differences.append(f"{name}: {'->'.join(ends)} "
+                                       f"{moved.get(side, 0)} counted, "
+                                       f"{route['bytes']} predicted")
+            room = {memory: int(size) for memory, size, kernel
+                    in ROOM.findall(self.text) if kernel == name}
+            for memory in plan["memories"]:
+                where = memory["name"]
+                taken, used = room[where], counted["high_water"][where]
+                # Of the vector unit's memory some is set aside.
+                if taken != memory["bytes"] and where != "UB":
+                    differences.append(f"{name}: {where} {taken} taken, "
+                                       f"{memory['bytes']} predicted")
+                if not 0 < used <= taken:
+                    differences.append(f"{name}: {where} {used} used of "
+                                       f"{taken}")
+        return differences

@@ -1,0 +1,76 @@
+//===- Routes.h - What moves where inside a core ----------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// On a machine whose programs move all data by themselves, a plan is more than
+// its levels: operands go on from the innermost level to the memories at the
+// matrix unit, sums come out of another, and what is done element by element
+// needs them in a third. Which ways there are, the machine says (its routes);
+// how much goes along each, and how much room tiles take at either end, follows
+// from the schedule.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_MODEL_ROUTES_H
+#define CHIMERA_MODEL_ROUTES_H
+
+#include "Chimera/Model/Schedule.h"
+
+namespace chimera::model {
+
+/// What moves along one route in all.
+struct RouteTraffic {
+  std::string source, destination;
+  int64_t bytes = 0;
+  /// Of one core, at the full speed of the route.
+  double seconds = 0;
+};
+
+/// The room that tiles take in one memory of a core.
+struct MemoryUse {
+  std::string name;
+  int64_t bytes = 0, capacityBytes = 0;
+};
+
+struct RoutePlan {
+  llvm::SmallVector<RouteTraffic, 8> routes;
+  llvm::SmallVector<MemoryUse, 5> memories;
+  /// Why no program can follow the schedule, if so.
+  std::string obstacle;
+};
+
+/// What `schedule` moves along the routes of `machine`, which must have a
+/// matrix unit with a memory for each operand and for sums. Exact: equal to
+/// what the program counts that is made of it. The rules:
+///
+/// - *Sides.* The columns of a tile are its last dimension, its rows the one
+///   other that is longer than one. On chip both are rounded up to the shape of
+///   the unit; main memory is read and written as it is.
+/// - *Operands.* A factor of a contraction comes from main memory into the
+///   innermost level inside the innermost loop on its operator's path that
+///   affects it; for every block it goes on to the unit, the left one again for
+///   every panel of columns that the right one's memory takes at once.
+/// - *Sums.* They have room for the operator's tile where its outermost
+///   reduction loop starts; an intermediate's, where its producer and its
+///   readers part. There they leave, once the reduction is done: by the memory
+///   of the vector unit if an epilogue follows; an intermediate to the
+///   innermost level, an output to main memory.
+/// - *Epilogues.* Their operands go from main memory to the vector unit's
+///   memory, inside the innermost loop around the epilogue that affects them.
+/// - *Room.* A factor's tile is in the innermost level as often as the level
+///   has buffers if a core fills it more than once; at the unit, each half of a
+///   memory takes a part of the depth while the other is in use. How much of a
+///   tile is in the memory of the vector unit at once is the program's affair;
+///   room for some column groups is set aside.
+///
+/// `threads` is the number of cores that share the tasks.
+RoutePlan planRoutes(const ChainProblem &problem, const Machine &machine,
+                     const Schedule &schedule, int64_t threads);
+
+} // namespace chimera::model
+
+#endif // CHIMERA_MODEL_ROUTES_H

@@ -1,0 +1,372 @@
+//===- Routes.cpp - What moves where inside a core ------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Model/Routes.h"
+
+#include "Pricer.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <deque>
+
+using namespace llvm;
+using namespace chimera::model;
+
+namespace {
+
+/// Column groups of sums that an epilogue may hold at once: more than any of
+/// those that occur in networks needs.
+constexpr int64_t groupsHeld = 12;
+
+/// The sizes that each loop has at some place of a path.
+using Sizes = SmallVector<PartList, 6>;
+
+class RoutePlanner {
+public:
+  RoutePlanner(const ChainProblem &problem, const Machine &machine,
+               const Schedule &schedule, int64_t threads)
+      : problem(problem), machine(machine), schedule(schedule),
+        tree(buildLoopTree(problem, schedule, schedule.levels.size() - 1)) {
+    for (const NestLoop &loop :
+         ArrayRef(tree.loops).take_front(schedule.numParallel))
+      tasks *= divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
+    isRepeated = tasks > threads;
+  }
+
+  RoutePlan run();
+
+private:
+  using PathLoops = SmallVector<NestLoop, 12>;
+
+  const std::string &nameOf(Buffer::Role role) const;
+  const std::string &level() const { return machine.levels.back().name; }
+
+  Sizes sizesAfter(const PathLoops &path, size_t depth) const;
+  size_t depthOf(const PathLoops &path, TensorId tensor, size_t most) const;
+  size_t depthOfEpilogue(unsigned op) const;
+  struct Sides {
+    LoopId rows, columns;
+  };
+  Sides sidesOf(const Access &access, const Sizes &sizes) const;
+  int64_t exact(const Access &access, const PathLoops &path,
+                size_t depth) const;
+  int64_t padded(const Access &access, const Sizes &sizes,
+                 const PathLoops &path, size_t depth) const;
+  int64_t room(const Access &access, const Sizes &sizes) const;
+
+  void move(StringRef from, StringRef to, int64_t bytes);
+  void use(StringRef memory, int64_t bytes, bool isShared = false);
+  void planFactors(unsigned op);
+  void planUnit(unsigned op);
+  void planResult(unsigned op);
+
+  const ChainProblem &problem;
+  const Machine &machine;
+  const Schedule &schedule;
+  LoopNest tree;
+  int64_t tasks = 1;
+  /// True if a core has several tasks.
+  bool isRepeated = false;
+  RoutePlan plan;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+Sizes RoutePlanner::sizesAfter(const PathLoops &path, size_t depth) const {
+  Sizes sizes;
+  for (const Loop &loop : problem.loops)
+    sizes.push_back({{loop.extent, 1}});
+  for (const NestLoop &loop : ArrayRef(path).take_front(depth))
+    sizes[loop.loop] = cutParts(sizes[loop.loop], loop.tile);
+  return sizes;
+}
+
+/// Loops on `path`, of the first `most`, up to the innermost one that affects
+/// `tensor`; the parallel loops are around everything.
+size_t RoutePlanner::depthOf(const PathLoops &path, TensorId tensor,
+                             size_t most) const {
+  size_t depth = most;
+  size_t least = schedule.numParallel;
+  while (depth > least && !problem.indexes(tensor, path[depth - 1].loop))
+    --depth;
+  return depth;
+}
+
+/// Loops around the place where the sums of `op` begin and end.
+size_t RoutePlanner::depthOfEpilogue(unsigned op) const {
+  PathLoops path = pathOf(tree, op);
+  const Operator &description = problem.operators[op];
+  TensorId output = description.output;
+  if (problem.tensors[output].role == Role::Intermediate) {
+    size_t common = path.size();
+    for (auto [index, reader] : enumerate(problem.operators)) {
+      auto reads = [&](const Access &access) { return access == output; };
+      if (none_of(reader.inputs, reads) && none_of(reader.epilogue, reads))
+        continue;
+      PathLoops other = pathOf(tree, index);
+      auto [mine, theirs] =
+          std::mismatch(path.begin(), path.end(), other.begin(), other.end());
+      common = std::min<size_t>(common, mine - path.begin());
+    }
+    return common;
+  }
+  const auto *reduction = find_if(path, [&](const NestLoop &loop) {
+    return description.isReduction(loop.loop);
+  });
+  return reduction - path.begin();
+}
+
+RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
+                                          const Sizes &sizes) const {
+  auto loopAt = [&](size_t index) {
+    return access.indices[index].terms.front().loop;
+  };
+  size_t last = access.indices.size() - 1;
+  Sides sides = {loopAt(last), loopAt(last)};
+  if (last == 0)
+    return sides;
+  sides.rows = loopAt(last - 1);
+  for (size_t index = 0; index < last; ++index)
+    if (sizes[loopAt(index)].front().size > 1)
+      sides.rows = loopAt(index);
+  return sides;
+}
+
+/// Elements of all tiles of `access` at `depth` together, as they are.
+int64_t RoutePlanner::exact(const Access &access, const PathLoops &path,
+                            size_t depth) const {
+  int64_t elements = problem.sizeOf(access);
+  Sizes sizes = sizesAfter(path, depth);
+  for (LoopId loop = 0; loop < sizes.size(); ++loop)
+    if (!access.hasLoop(loop))
+      elements *= countOf(sizes[loop]);
+  return elements;
+}
+
+/// The same with the sides of each tile rounded up to fractals.
+int64_t RoutePlanner::padded(const Access &access, const Sizes &sizes,
+                             const PathLoops &path, size_t depth) const {
+  Sides sides = sidesOf(access, sizes);
+  int64_t elements = 1;
+  for (LoopId loop = 0; loop < sizes.size(); ++loop) {
+    int64_t sum = 0;
+    int64_t side =
+        loop == sides.rows || loop == sides.columns ? machine.matrix->rows : 1;
+    for (Parts parts : sizes[loop])
+      sum +=
+          parts.count * (access.hasLoop(loop) ? alignTo(parts.size, side) : 1);
+    elements *= sum;
+  }
+  return elements;
+}
+
+/// Elements of the largest tile of `access`, rounded up.
+int64_t RoutePlanner::room(const Access &access, const Sizes &sizes) const {
+  Sides sides = sidesOf(access, sizes);
+  int64_t elements = 1;
+  for (const Index &index : access.indices) {
+    LoopId loop = index.terms.front().loop;
+    int64_t size = sizes[loop].front().size;
+    bool isSide = loop == sides.rows || loop == sides.columns;
+    elements *= isSide ? alignTo(size, machine.matrix->rows) : size;
+  }
+  return elements;
+}
+
+//===----------------------------------------------------------------------===//
+// Routes and memories
+//===----------------------------------------------------------------------===//
+
+const std::string &RoutePlanner::nameOf(Buffer::Role role) const {
+  static const std::string none;
+  for (const Buffer &buffer : machine.buffers)
+    if (buffer.role == role)
+      return buffer.name;
+  return none;
+}
+
+/// `bytes` along the shortest way there is.
+void RoutePlanner::move(StringRef from, StringRef to, int64_t bytes) {
+  std::map<std::string, size_t> reachedBy;
+  std::deque<std::string> open = {from.str()};
+  while (!open.empty() && !reachedBy.count(to.str())) {
+    std::string at = open.front();
+    open.pop_front();
+    for (auto [index, route] : enumerate(machine.routes))
+      if (route.source == at && route.destination != from &&
+          reachedBy.try_emplace(route.destination, index).second)
+        open.push_back(route.destination);
+  }
+  if (!reachedBy.count(to.str())) {
+    plan.obstacle = ("there is no way from " + from + " to " + to).str();
+    return;
+  }
+  for (std::string at = to.str(); at != from;
+       at = machine.routes[reachedBy[at]].source)
+    plan.routes[reachedBy[at]].bytes += bytes;
+}
+
+/// Room for a tile of its own, or, if `isShared`, one that all take in turn.
+void RoutePlanner::use(StringRef memory, int64_t bytes, bool isShared) {
+  for (MemoryUse &entry : plan.memories)
+    if (entry.name == memory)
+      entry.bytes =
+          isShared ? std::max(entry.bytes, bytes) : entry.bytes + bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+void RoutePlanner::planFactors(unsigned op) {
+  PathLoops path = pathOf(tree, op);
+  for (const Access &input : problem.operators[op].inputs) {
+    const Tensor &tensor = problem.tensors[input];
+    if (tensor.role == Role::Intermediate)
+      continue;
+    size_t depth = depthOf(path, input, path.size());
+    Sizes sizes = sizesAfter(path, depth);
+    bool isRefilled =
+        isRepeated || depth > static_cast<size_t>(schedule.numParallel);
+    move(Machine::mainMemory, level(),
+         exact(input, path, depth) * tensor.elementBytes);
+    use(level(), room(input, sizes) * tensor.elementBytes *
+                     (isRefilled ? machine.levels.back().buffers : 1));
+  }
+}
+
+/// How the operands of each block go to the unit.
+void RoutePlanner::planUnit(unsigned op) {
+  const Operator &description = problem.operators[op];
+  const MatrixUnit &unit = *machine.matrix;
+  PathLoops path = pathOf(tree, op);
+  Sizes sizes = sizesAfter(path, path.size());
+  Sides result = sidesOf(description.output, sizes);
+  const Access *lhs = &description.inputs[0], *rhs = &description.inputs[1];
+  if (!lhs->hasLoop(result.rows))
+    std::swap(lhs, rhs);
+  int64_t lhsBytes = problem.tensors[*lhs].elementBytes,
+          rhsBytes = problem.tensors[*rhs].elementBytes;
+
+  // Panels of as many columns as the right operand has room for, one fractal
+  // deep; then as deep as both have room for.
+  int64_t rows = alignTo(sizes[result.rows].front().size, unit.rows);
+  int64_t mostColumns =
+      alignTo(sizes[result.columns].front().size, unit.columns);
+  int64_t columns = std::min(
+      mostColumns, static_cast<int64_t>(alignDown(
+                       unit.rhsBytes / rhsBytes / unit.depth, unit.columns)));
+  int64_t depth = 1, mostDepth = 1;
+  for (LoopId loop : description.loops)
+    if (description.isReduction(loop))
+      mostDepth = std::max(mostDepth, sizes[loop].front().size);
+  depth = std::min<int64_t>(
+      {static_cast<int64_t>(alignTo(mostDepth, unit.depth)),
+       static_cast<int64_t>(
+           alignDown(unit.lhsBytes / lhsBytes / rows, unit.depth)),
+       static_cast<int64_t>(
+           alignDown(unit.rhsBytes / rhsBytes / columns, unit.depth))});
+  if (depth == 0) {
+    plan.obstacle = "a tile has more rows than the unit has room for";
+    return;
+  }
+  int64_t panels = 0, blocks = 0;
+  for (Parts parts : sizes[result.columns]) {
+    blocks += parts.count;
+    panels += parts.count * divideCeilSigned(parts.size, columns);
+  }
+  move(level(), nameOf(Buffer::Role::Lhs),
+       padded(*lhs, sizes, path, path.size()) / blocks * panels * lhsBytes);
+  move(level(), nameOf(Buffer::Role::Rhs),
+       padded(*rhs, sizes, path, path.size()) * rhsBytes);
+  auto useHalves = [&](Buffer::Role role, int64_t half, int64_t side,
+                       int64_t bytes) {
+    int64_t second = std::min(depth, mostDepth - depth);
+    use(nameOf(role),
+        second > 0
+            ? half + side * static_cast<int64_t>(alignTo(second, unit.depth)) *
+                         bytes
+            : side * depth * bytes,
+        /*isShared=*/true);
+  };
+  useHalves(Buffer::Role::Lhs, unit.lhsBytes, rows, lhsBytes);
+  useHalves(Buffer::Role::Rhs, unit.rhsBytes, columns, rhsBytes);
+}
+
+/// How what an operator has made goes on.
+void RoutePlanner::planResult(unsigned op) {
+  const Operator &description = problem.operators[op];
+  const Access &output = description.output;
+  const Tensor &tensor = problem.tensors[output];
+  PathLoops path = pathOf(tree, op);
+  size_t depth = depthOfEpilogue(op);
+  Sizes sizes = sizesAfter(path, depth);
+  bool isIntermediate = tensor.role == Role::Intermediate;
+  const std::string &sums = nameOf(Buffer::Role::Sums);
+  const std::string &vectors = nameOf(Buffer::Role::Vectors);
+  use(sums, room(output, sizes) * tensor.heldBytes());
+  int64_t rows = sizes[sidesOf(output, sizes).rows].front().size;
+  use(vectors,
+      groupsHeld * alignTo(rows, machine.matrix->rows) *
+          machine.matrix->columns * tensor.heldBytes(),
+      /*isShared=*/true);
+  int64_t elements = padded(output, sizes, path, depth);
+  std::string from = sums;
+  if (description.hasEpilogue || !description.epilogue.empty()) {
+    move(sums, vectors, elements * tensor.heldBytes());
+    from = vectors;
+  }
+  if (isIntermediate) {
+    move(from, level(), elements * tensor.elementBytes);
+    use(level(), room(output, sizes) * tensor.elementBytes);
+  } else {
+    move(from, Machine::mainMemory,
+         exact(output, path, depth) * tensor.elementBytes);
+  }
+  for (const Access &operand : description.epilogue) {
+    if (problem.tensors[operand].role == Role::Intermediate)
+      continue;
+    move(Machine::mainMemory, vectors,
+         exact(operand, path, depthOf(path, operand, depth)) *
+             problem.tensors[operand].elementBytes);
+  }
+}
+
+RoutePlan RoutePlanner::run() {
+  for (const Route &route : machine.routes)
+    plan.routes.push_back({route.source, route.destination});
+  plan.memories.push_back({level(), 0, machine.levels.back().usableBytes()});
+  for (const Buffer &buffer : machine.buffers)
+    plan.memories.push_back({buffer.name, 0, buffer.capacityBytes});
+  for (unsigned op = 0; op < problem.operators.size(); ++op) {
+    planFactors(op);
+    planUnit(op);
+    planResult(op);
+  }
+  for (auto [traffic, route] : zip(plan.routes, machine.routes))
+    traffic.seconds = traffic.bytes / route.bytesPerSecond;
+  for (const MemoryUse &memory : plan.memories)
+    if (memory.bytes > memory.capacityBytes && plan.obstacle.empty())
+      plan.obstacle = "tiles need " + std::to_string(memory.bytes) +
+                      " bytes of " + memory.name + ", there are " +
+                      std::to_string(memory.capacityBytes);
+  return std::move(plan);
+}
+
+RoutePlan chimera::model::planRoutes(const ChainProblem &problem,
+                                     const Machine &machine,
+                                     const Schedule &schedule,
+                                     int64_t threads) {
+  return RoutePlanner(problem, machine, schedule, threads).run();
+}

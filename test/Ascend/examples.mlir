@@ -1,0 +1,69 @@
+// The example of every instruction and type, and what they become in C++.
+//
+// RUN: chimera-opt %s | chimera-opt | FileCheck %s
+// RUN: chimera-opt %s --convert-ascend-to-emitc | mlir-translate --mlir-to-cpp | FileCheck %s --check-prefix=CPP
+// RUN: %python %S/../IR/examples.py %s %chimera_src_root/include/Chimera/Ascend/AscendOps.td
+
+// CHECK-LABEL: func @examples
+// CPP: #include "chimera_npu.h"
+// CPP: using namespace chimera_npu;
+// CPP: // examples(arg0 : 64x32xf16)
+// CPP: static_assert(kArch.capacity[index(Mem::L1)] >= 4096, "examples needs more L1");
+// CPP: CHIMERA_NPU_GLOBAL void examples(Gm<half> [[FROM:v[0-9]+]]
+func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index,
+                    %rows: index, %pitch: index, %block: index, %first: index,
+                    %count: index, %step: index, %m: index, %k: index,
+                    %n: index, %init: i1, %event: index, %high: i64, %low: i64,
+                    %number: f32)
+    attributes {ascend.kernel = ["arg0 : 64x32xf16"], ascend.room = {l1 = 4096}} {
+  // CPP: block_idx()
+  // CPP: block_num()
+  %core = ascend.block_idx
+  %cores = ascend.block_num
+  // CPP: [[TILE:v[0-9]+]] = L1<half>(
+  %tile = ascend.address %bytes : !ascend.ptr<l1, f16>
+  // CPP: [[TILE]] + v
+  %next = ascend.offset %tile, %elements : !ascend.ptr<l1, f16>
+  %a = ascend.address %bytes : !ascend.ptr<l0a, f16>
+  %b = ascend.address %bytes : !ascend.ptr<l0b, f16>
+  %c = ascend.address %bytes : !ascend.ptr<l0c, f32>
+  %d = ascend.address %bytes : !ascend.ptr<ub, f32>
+  %s = ascend.address %bytes : !ascend.ptr<ub, f32>
+  %t = ascend.address %bytes : !ascend.ptr<ub, f32>
+  %u = ascend.address %bytes : !ascend.ptr<ub, f16>
+  // CPP: #pragma emit_insn dma_padding
+  // CPP-NEXT: copy_gm_to_cbuf_pad([[TILE]], [[FROM]],
+  ascend.copy copy_gm_to_cbuf_pad %tile, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>
+  // CPP: copy_gm_to_ubuf_pad(
+  ascend.copy copy_gm_to_ubuf_pad %u, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<ub, f16>, !ascend.ptr<gm, f16>
+  // CPP: copy_ubuf_to_gm_pad([[FROM]],
+  ascend.copy copy_ubuf_to_gm_pad %from, %u bursts %rows of %bytes every %pitch, %block : !ascend.ptr<gm, f16>, !ascend.ptr<ub, f16>
+  // CPP: #pragma emit_insn dma_copy
+  // CPP-NEXT: copy_ubuf_to_cbuf(
+  ascend.copy copy_ubuf_to_cbuf %tile, %u bursts %rows of %bytes every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<ub, f16>
+  // CPP: copy_matrix_cc_to_ubuf({{.*}}, CRMODE_NONE)
+  ascend.copy copy_matrix_cc_to_ubuf %d, %c bursts %rows of %bytes every %pitch, %block : !ascend.ptr<ub, f32>, !ascend.ptr<l0c, f32>
+  // CPP: copy_matrix_cc_to_ubuf({{.*}}, CRMODE_F32toF16_NONE)
+  ascend.copy copy_matrix_cc_to_ubuf %u, %c bursts %rows of %bytes every %pitch, %block : !ascend.ptr<ub, f16>, !ascend.ptr<l0c, f32>
+  // CPP: load_cbuf_to_ca({{.*}}, false)
+  ascend.load %a, %tile start %first repeat %count stride %step : !ascend.ptr<l0a, f16>, !ascend.ptr<l1, f16>
+  // CPP: load_cbuf_to_cb({{.*}}, true)
+  ascend.load %b, %tile start %first repeat %count stride %step transpose : !ascend.ptr<l0b, f16>, !ascend.ptr<l1, f16>
+  // CPP: #pragma emit_insn mad mad_pattern(0)
+  // CPP-NEXT: mad(
+  ascend.mad %c, %a, %b m %m k %k n %n init %init : !ascend.ptr<l0c, f32>, !ascend.ptr<l0a, f16>, !ascend.ptr<l0b, f16>
+  // CPP: #pragma emit_insn vector_add
+  // CPP-NEXT: vadd({{.*}}, 1, 1, 0, 8, 8, 0)
+  ascend.vector vadd %d sources %s, %t repeat %count blocks [1, 1, 0] repeats [8, 8, 0] : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  // CPP: #pragma emit_insn vector_dup
+  // CPP-NEXT: vector_dup({{.*}}, 1, 8)
+  ascend.vector vector_dup %d scalar %number repeat %count blocks [1] repeats [8] : !ascend.ptr<ub, f32>
+  // CPP: set_vector_mask(
+  ascend.set_vector_mask %high, %low
+  // CPP: set_flag(PIPE_MTE2, PIPE_MTE1,
+  // CPP: wait_flag(PIPE_MTE2, PIPE_MTE1,
+  ascend.set_flag mte2 to mte1, %event
+  ascend.wait_flag mte2 to mte1, %event
+  return
+}
+// CPP: CHIMERA_NPU_ENTRY(examples, half

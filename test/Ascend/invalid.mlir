@@ -1,0 +1,55 @@
+// RUN: chimera-opt %s --split-input-file --verify-diagnostics
+
+func.func @f(%a: !ascend.ptr<ub, f16>, %b: !ascend.ptr<gm, f16>, %n: index) {
+  // expected-error @below {{'ascend.copy' op destination must be in l1, got ub}}
+  ascend.copy copy_gm_to_cbuf_pad %a, %b bursts %n of %n every %n, %n : !ascend.ptr<ub, f16>, !ascend.ptr<gm, f16>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<l1, f32>, %b: !ascend.ptr<gm, f16>, %n: index) {
+  // expected-error @below {{'ascend.copy' op cannot turn 'f16' into 'f32'}}
+  ascend.copy copy_gm_to_cbuf_pad %a, %b bursts %n of %n every %n, %n : !ascend.ptr<l1, f32>, !ascend.ptr<gm, f16>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<l0c, f16>, %b: !ascend.ptr<l1, f16>, %n: index) {
+  // expected-error @below {{'ascend.load' op destination must be in l0a or l0b, got l0c}}
+  ascend.load %a, %b start %n repeat %n stride %n : !ascend.ptr<l0c, f16>, !ascend.ptr<l1, f16>
+  return
+}
+
+// -----
+
+func.func @f(%c: !ascend.ptr<l0c, f32>, %a: !ascend.ptr<l0b, f16>, %b: !ascend.ptr<l0b, f16>, %n: index, %i: i1) {
+  // expected-error @below {{'ascend.mad' op a must be in l0a, got l0b}}
+  ascend.mad %c, %a, %b m %n k %n n %n init %i : !ascend.ptr<l0c, f32>, !ascend.ptr<l0b, f16>, !ascend.ptr<l0b, f16>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<ub, f32>, %n: index) {
+  // expected-error @below {{'ascend.vector' op takes 2 sources, got 1}}
+  ascend.vector vadd %a sources %a repeat %n blocks [1, 1] repeats [8, 8] : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<ub, f32>, %n: index) {
+  // expected-error @below {{'ascend.vector' op needs a scalar}}
+  ascend.vector vadds %a sources %a repeat %n blocks [1, 1] repeats [8, 8] : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<ub, f32>, %n: index) {
+  // expected-error @below {{'ascend.vector' op needs distances for the destination and 1 sources, got 3}}
+  ascend.vector vexp %a sources %a repeat %n blocks [1, 1, 1] repeats [8, 8] : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  return
+}

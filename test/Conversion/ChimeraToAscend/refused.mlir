@@ -1,0 +1,41 @@
+// What there is no code for stays as it is, with the reason.
+//
+// RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910 fuse=always" --remarks-filter=chimera -o %t 2> %t.remarks
+// RUN: FileCheck %s < %t.remarks
+// RUN: FileCheck %s --check-prefix=LEFT < %t
+// RUN: not chimera-opt %s --split-input-file --convert-chimera-to-ascend=target=zen5 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// TARGET: target 'zen5' has no memories beside its levels
+
+// CHECK: no kernel for an Ascend core: sums have no place of their own: results must be narrower than f32
+// LEFT: func.func @wide
+// LEFT: chimera.micro_kernel
+func.func @wide(%x: tensor<64x48xf16>, %w: tensor<48x80xf16>) -> tensor<64x80xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = tensor.empty() : tensor<64x80xf32>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<64x80xf32>) -> tensor<64x80xf32>
+  %c = linalg.matmul ins(%x, %w : tensor<64x48xf16>, tensor<48x80xf16>)
+      outs(%c1 : tensor<64x80xf32>) -> tensor<64x80xf32>
+  return %c : tensor<64x80xf32>
+}
+
+// -----
+
+// CHECK: no kernel for an Ascend core: the vector unit has no code for 'math.sin'
+// LEFT: func.func @function
+func.func @function(%x: tensor<64x48xf16>, %w: tensor<48x80xf16>) -> tensor<64x80xf16> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = tensor.empty() : tensor<64x80xf32>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<64x80xf32>) -> tensor<64x80xf32>
+  %c = linalg.matmul ins(%x, %w : tensor<64x48xf16>, tensor<48x80xf16>)
+      outs(%c1 : tensor<64x80xf32>) -> tensor<64x80xf32>
+  %r0 = tensor.empty() : tensor<64x80xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%c : tensor<64x80xf32>) outs(%r0 : tensor<64x80xf16>) {
+  ^bb0(%in: f32, %out: f16):
+    %0 = math.sin %in : f32
+    %1 = arith.truncf %0 : f32 to f16
+    linalg.yield %1 : f16
+  } -> tensor<64x80xf16>
+  return %r : tensor<64x80xf16>
+}

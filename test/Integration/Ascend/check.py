@@ -1,0 +1,105 @@
+"""Runs chains on the functional model of an Ascend core and checks
+
+- the result against f64;
+- the bytes on every route, and the room taken in every memory but UB, against
+  what was predicted, exactly.
+
+usage: check.py --opt=PATH --translate=PATH --runtime=DIR --work=DIR
+                [--compiler=CXX] [--random=N] [--seed=N] [--cases=NAME]
+"""
+
+import argparse
+import pathlib
+import random
+import sys
+
+sys.dont_write_bytecode = True
+
+import numpy as np
+
+from kernels import Failure, Kernels
+from programs import Chain, Stage, make_arguments, program, reference
+
+# Sums in f32 of products of f16, rounded to f16 once per stage.
+TOLERANCE = 2e-3
+
+CASES = {
+    "small": [
+        Chain(1, 64, 48, [Stage(80), Stage(32)]),
+        Chain(1, 77, 33, [Stage(50), Stage(19)]),
+        Chain(2, 70, 40, [Stage(90, transposed=True), Stage(24)]),
+        Chain(1, 64, 64, [Stage(64, bias=True, activation="relu"),
+                          Stage(64, bias=True, residual=True)]),
+        Chain(1, 100, 60, [Stage(130, bias=True, activation="gelu"),
+                           Stage(70)], transposed=True),
+        Chain(1, 33, 20, [Stage(40, activation="tanh"), Stage(30), Stage(50)]),
+        Chain(1, 48, 100, [Stage(17, residual=True)]),
+    ],
+    # G1 to G12 of the paper, batch 1.
+    "paper": [Chain(1, m, k, [Stage(l), Stage(n)]) for m, n, k, l in [
+        (512, 64, 64, 512), (512, 64, 64, 512), (512, 64, 64, 512),
+        (256, 64, 64, 256), (256, 64, 64, 256), (256, 80, 80, 256),
+        (208, 64, 64, 208), (208, 64, 64, 208), (208, 80, 80, 208),
+        (512, 256, 64, 256), (768, 384, 64, 384), (1024, 512, 64, 512)]],
+}
+
+
+def make_random(generator: random.Random) -> Chain:
+    def size():
+        return generator.choice([generator.randint(1, 40),
+                                 generator.randint(16, 200),
+                                 16 * generator.randint(1, 12)])
+
+    def stage():
+        return Stage(max(2, size()), generator.random() < 0.3,
+                     generator.random() < 0.3, generator.random() < 0.2,
+                     generator.choice(["none", "none", "relu", "tanh"]))
+
+    count = generator.choice([1, 2, 2, 2, 3])
+    return Chain(generator.choice([1, 1, 2, 3]), max(2, size()),
+                 max(2, size()), [stage() for _ in range(count)],
+                 generator.random() < 0.2)
+
+
+def check(chain: Chain, arguments) -> str:
+    """What is wrong; nothing if all is well."""
+    tools = {"opt": arguments.opt, "translate": arguments.translate,
+             "runtime": arguments.runtime}
+    try:
+        kernels = Kernels(program(chain),
+                          pathlib.Path(arguments.work) / chain.name(), tools,
+                          fuse=arguments.fuse, compiler=arguments.compiler)
+        values = make_arguments(chain, arguments.seed)
+        result, reports = kernels.run(values, cores=32)
+    except Failure as failure:
+        return str(failure)
+    expected = reference(chain, values)
+    error = np.abs(result - expected).max() / np.abs(expected).max()
+    if not error <= TOLERANCE:
+        return f"off by {error}"
+    return "; ".join(kernels.compare(reports))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    for name in ("opt", "translate", "runtime", "work"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--fuse", default="always")
+    parser.add_argument("--random", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cases", choices=CASES)
+    arguments = parser.parse_args()
+    chains = list(CASES.get(arguments.cases, []))
+    generator = random.Random(arguments.seed)
+    chains += [make_random(generator) for _ in range(arguments.random)]
+    failed = 0
+    for chain in chains:
+        if wrong := check(chain, arguments):
+            failed += 1
+            print(f"{chain.name()}: {wrong}")
+    print(f"{len(chains) - failed} passed, {failed} failed")
+    return 1 if failed or not chains else 0
+
+
+sys.exit(main())
