@@ -81,7 +81,7 @@ def Ascend_CopyOp : Ascend_Op<"copy"> {
     destination, are in blocks; for `copy_matrix_cc_to_ubuf` they are in fractals
     of 16 x 16 sums, which are narrowed if the destination is.
 
-    Example: `ascend.copy copy_gm_to_cbuf_pad %to, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>`
+    Example: `ascend.copy copy_gm_to_cbuf_pad %tile, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>`
   }];
   let arguments = (ins Ascend_CopyKindAttr:$kind, Ascend_PtrType:$destination,
                        Ascend_PtrType:$source, Index:$bursts, Index:$length,
@@ -102,7 +102,7 @@ def Ascend_LoadOp : Ascend_Op<"load"> {
     further one a number higher by `stride`, to one place after the other; each
     is transposed on the way if `transpose` is set.
 
-    Example: `ascend.load %to, %from start %first repeat %count stride %step transpose : !ascend.ptr<l0b, f16>, !ascend.ptr<l1, f16>`
+    Example: `ascend.load %b, %tile start %first repeat %count stride %step transpose : !ascend.ptr<l0b, f16>, !ascend.ptr<l1, f16>`
   }];
   let arguments = (ins Ascend_PtrType:$destination, Ascend_PtrType:$source,
                        Index:$start, Index:$repeat, Index:$stride,
@@ -125,7 +125,7 @@ def Ascend_MadOp : Ascend_Op<"mad"> {
     `c` (m x n, NZ) += `a` (m x k, zZ) * `b` (k x n, nZ), all sums started from
     zero if `init` is true.
 
-    Example: `ascend.mad %c, %a, %b m %m k %k n %n init %first : !ascend.ptr<l0c, f32>, !ascend.ptr<l0a, f16>, !ascend.ptr<l0b, f16>`
+    Example: `ascend.mad %c, %a, %b m %m k %k n %n init %init : !ascend.ptr<l0c, f32>, !ascend.ptr<l0a, f16>, !ascend.ptr<l0b, f16>`
   }];
   let arguments = (ins Ascend_PtrType:$c, Ascend_PtrType:$a, Ascend_PtrType:$b,
                        Index:$m, Index:$k, Index:$n, I1:$init);

@@ -1,5 +1,6 @@
 """Compiles programs for Ascend cores and runs them in the functional model."""
 
+import copy
 import ctypes
 import json
 import pathlib
@@ -53,10 +54,15 @@ class Kernels:
         report = json.loads((where / "report.json").read_text())
         self.plans = [kernel for chain in report["chains"]
                       for kernel in chain["kernels"]]
-        library = where / f"out.{pathlib.Path(compiler).name}.so"
-        check_call([compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "-Wall",
-                    "-Werror", "-Wno-unknown-pragmas", *flags,
-                    "-I" + tools["runtime"], str(code), "-o", str(library)])
+        self.compiler, self.runtime, self.flags = (compiler,
+                                                   tools["runtime"], flags)
+        self.build(code, where / f"out.{pathlib.Path(compiler).name}.so", [])
+
+    def build(self, code: pathlib.Path, library: pathlib.Path, flags) -> None:
+        check_call([self.compiler, "-std=c++17", "-O1", "-fPIC", "-shared",
+                    "-Wall", "-Werror", "-Wno-unknown-pragmas", *self.flags,
+                    *flags, "-I" + self.runtime, str(code), "-o",
+                    str(library)])
         self.library = ctypes.CDLL(str(library))
         self.kernels = []
         for name, arguments in SIGNATURE.findall(self.text):
@@ -67,6 +73,15 @@ class Kernels:
                 described.append((what, [int(size) for size in shape],
                                   TYPES[element]))
             self.kernels.append((name, described))
+
+    def rebuild(self, text: str, where: pathlib.Path, name: str, flags):
+        """The same kernels with another text."""
+        other = copy.copy(self)
+        other.text = text
+        code = where / f"{name}.cpp"
+        code.write_text(text)
+        other.build(code, where / f"{name}.so", flags)
+        return other
 
     def run(self, values: list, cores: int) -> tuple:
         """The result for `values`, and a report for each kernel."""

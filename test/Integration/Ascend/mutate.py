@@ -1,0 +1,129 @@
+"""Breaks emitted kernels and checks that the functional model notices.
+
+Each mutation takes one line of a kernel: it removes a flag that is raised or
+waited for, makes a memory smaller by a block than what the kernel takes, or
+swaps a layout (loads a fractal transposed that is not, or the other way round,
+exchanges the steps between fractals, the sides of a product, or the row and
+column distances of a copy). Noticed means: it does not compile, the model
+reports an error, or the result or the counted bytes are wrong.
+
+usage: mutate.py --opt=PATH --translate=PATH --runtime=DIR --work=DIR
+                 [--compiler=CXX] [--count=N] [--seed=N]
+"""
+
+import argparse
+import pathlib
+import random
+import re
+import sys
+
+sys.dont_write_bytecode = True
+
+import numpy as np
+
+from kernels import Failure, Kernels, ROOM
+from programs import Chain, Stage, make_arguments, program, reference
+
+CHAINS = [
+    Chain(1, 96, 80, [Stage(112), Stage(48)]),
+    Chain(2, 50, 40, [Stage(70, transposed=True, bias=True,
+                            activation="relu"), Stage(33)]),
+    Chain(1, 64, 300, [Stage(64, residual=True)], transposed=True),
+    Chain(1, 700, 64, [Stage(600), Stage(64)]),
+]
+CORES = 2
+TOLERANCE = 2e-3
+
+
+def remove_flag(lines: list, generator: random.Random):
+    places = [i for i, line in enumerate(lines)
+              if re.match(r"\s*(set|wait)_flag\(", line)]
+    place = generator.choice(places)
+    return lines[:place] + lines[place + 1:], [], f"without {lines[place].strip()}"
+
+
+def shrink_memory(lines: list, generator: random.Random):
+    memory, size, _ = generator.choice(ROOM.findall("\n".join(lines)))
+    smaller = int(size) - 32
+    return lines, [f"-DCHIMERA_NPU_{memory}_BYTES={smaller}"], (
+        f"{memory} of {smaller} bytes")
+
+
+def exchange(line: str, first: int, second: int) -> str:
+    head, arguments = re.match(r"(.*?\()(.*)\);$", line).groups()
+    parts = arguments.split(", ")
+    parts[first], parts[second] = parts[second], parts[first]
+    return head + ", ".join(parts) + ");"
+
+
+def swap_layout(lines: list, generator: random.Random):
+    """One of the ways to see a tile as another layout has it."""
+    changes = []
+    for i, line in enumerate(lines):
+        if "load_cbuf_to" in line:
+            flipped = (line.replace("true)", "false)") if "true)" in line
+                       else line.replace("false)", "true)"))
+            changes.append((i, flipped))
+            changes.append((i, exchange(line, 3, 4)))
+        elif re.match(r"\s*mad\(", line):
+            changes += [(i, exchange(line, 3, 4)), (i, exchange(line, 4, 5)),
+                        (i, exchange(line, 3, 5))]
+        elif "_pad(" in line:
+            changes.append((i, exchange(line, 2, 4)))
+        elif "copy_ubuf_to_cbuf(" in line or "copy_matrix_cc" in line:
+            changes.append((i, exchange(line, 2, 3)))
+    while True:
+        place, line = generator.choice(changes)
+        if line != lines[place]:
+            break
+    return lines[:place] + [line] + lines[place + 1:], [], (
+        f"{lines[place].strip()} as {line.strip()}")
+
+
+def is_noticed(kernels: Kernels, chain: Chain, text: str, flags: list,
+               where: pathlib.Path, name: str) -> bool:
+    values = make_arguments(chain, 1)
+    try:
+        broken = kernels.rebuild(text, where, name, flags)
+        result, reports = broken.run(values, cores=CORES)
+    except Failure:
+        return True
+    expected = reference(chain, values)
+    error = np.abs(result - expected).max() / np.abs(expected).max()
+    return not error <= TOLERANCE or bool(broken.compare(reports))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    for name in ("opt", "translate", "runtime", "work"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    tools = {"opt": arguments.opt, "translate": arguments.translate,
+             "runtime": arguments.runtime}
+    work = pathlib.Path(arguments.work)
+    whole = [Kernels(program(chain), work / chain.name(), tools,
+                     compiler=arguments.compiler) for chain in CHAINS]
+    for kernels, chain in zip(whole, CHAINS):
+        if is_noticed(kernels, chain, kernels.text, [], work / chain.name(),
+                      "whole"):
+            print(f"{chain.name()} is wrong before it is broken")
+            return 1
+    generator = random.Random(arguments.seed)
+    missed = 0
+    for number in range(arguments.count):
+        index = generator.randrange(len(CHAINS))
+        mutate = generator.choice([remove_flag, remove_flag, shrink_memory,
+                                   swap_layout, swap_layout])
+        lines, flags, what = mutate(whole[index].text.splitlines(), generator)
+        if not is_noticed(whole[index], CHAINS[index], "\n".join(lines) + "\n",
+                          flags, work, f"broken{number}"):
+            missed += 1
+            print(f"missed: {CHAINS[index].name()}: {what}")
+    print(f"{arguments.count - missed} of {arguments.count} noticed")
+    return 1 if missed > arguments.count // 100 else 0
+
+
+sys.exit(main())
