@@ -541,6 +541,94 @@ inline void mad(L0C<float> c, L0A<half> a, L0B<half> b, int64_t m, int64_t k,
   machine.countMad(m, k, n);
 }
 
+/// The product of `mad`, element by element, for programs that write its loops
+/// out:
+///
+///   for n1, m1, m2, n2, k1, k2:
+///     nest.c(n1, m1, m2, n2) += nest.a(m1, k1, m2, k2) * nest.b(k1, n1, n2,
+///     k2)
+///
+/// with each of m2, n2 and k2 below what is left of its fractal. It counts as
+/// the one instruction.
+class MadNest {
+public:
+  MadNest(L0C<float> c, L0A<half> a, L0B<half> b, int64_t m, int64_t k,
+          int64_t n, bool init)
+      : m(m), k(k), n(n), machine(detail::machine()) {
+    machine.issue(Op::mad, PIPE_M);
+    machine.requireRange("m", m, 1, 4095);
+    machine.requireRange("k", k, 1, 4095);
+    machine.requireRange("n", n, 1, 4095);
+    detail::requireAligned(machine, c);
+    detail::requireAligned(machine, a);
+    detail::requireAligned(machine, b);
+    int64_t bytes = layout::tileSize(m, n) * 4;
+    lhs = detail::read(machine, a, 0, layout::tileSize(m, k) * 2);
+    rhs = detail::read(machine, b, 0, layout::tileSize(k, n) * 2);
+    if (!init)
+      detail::read(machine, c, 0, bytes);
+    sums = detail::write(machine, c, 0, bytes);
+    for (int64_t i = 0; i < layout::roundUp(m, 16); ++i)
+      for (int64_t j = 0; j < layout::roundUp(n, 16); ++j)
+        start(i, j, init);
+    machine.countMad(m, k, n);
+  }
+
+  /// Fractals along a side, and what is left of one.
+  static int64_t fractals(int64_t extent) {
+    return layout::ceilDiv(extent, 16);
+  }
+  static int64_t left(int64_t extent, int64_t fractal) {
+    return std::min<int64_t>(16, extent - 16 * fractal);
+  }
+
+  /// A sum that products are added to.
+  class Sum {
+  public:
+    explicit Sum(uint8_t *at) : at(at) {}
+    void operator+=(float product) {
+      float sum;
+      std::memcpy(&sum, at, sizeof sum);
+      sum += product;
+      std::memcpy(at, &sum, sizeof sum);
+    }
+
+  private:
+    uint8_t *at;
+  };
+
+  Sum c(int64_t n1, int64_t m1, int64_t m2, int64_t n2) const {
+    return Sum(sums.bytes +
+               layout::zN(16 * m1 + m2, 16 * n1 + n2, layout::roundUp(m, 16)) *
+                   4);
+  }
+  float a(int64_t m1, int64_t k1, int64_t m2, int64_t k2) const {
+    return detail::toFloat(detail::loadElement<half>(
+        lhs.bytes + layout::zZ(16 * m1 + m2, 16 * k1 + k2, k) * 2));
+  }
+  float b(int64_t k1, int64_t n1, int64_t n2, int64_t k2) const {
+    return detail::toFloat(detail::loadElement<half>(
+        rhs.bytes + layout::nZ(16 * k1 + k2, 16 * n1 + n2, n) * 2));
+  }
+
+  const int64_t m, k, n;
+
+private:
+  void start(int64_t i, int64_t j, bool init) {
+    int64_t at = layout::zN(i, j, layout::roundUp(m, 16)) * 4;
+    bool isValid = i < m && j < n;
+    if (isValid && !init && !sums.written[at])
+      machine.fail(Reason::Uninitialized,
+                   "adds to sums that nothing has computed");
+    if (!isValid || init)
+      std::memset(sums.bytes + at, isValid ? 0 : 0xff, 4);
+    std::memset(sums.written + at, isValid, 4);
+  }
+
+  Machine &machine;
+  detail::View lhs, rhs, sums;
+};
+
 } // namespace CHIMERA_NPU_VARIANT
 } // namespace chimera_npu
 

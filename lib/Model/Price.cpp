@@ -520,7 +520,7 @@ Plan Pricer::price(const Schedule &schedule) const {
     stages.add(cost.seconds);
     plan.levels.push_back(cost);
   }
-  if (!machine.routes.empty())
+  if (hasRoutes(problem, machine))
     for (const RouteTraffic &route :
          planRoutes(problem, machine, schedule, threads).routes)
       // What comes into the levels has been counted.

@@ -364,6 +364,27 @@ RoutePlan RoutePlanner::run() {
   return std::move(plan);
 }
 
+bool chimera::model::hasRoutes(const ChainProblem &problem,
+                               const Machine &machine) {
+  auto has = [&](Buffer::Role role) {
+    return any_of(machine.buffers,
+                  [&](const Buffer &buffer) { return buffer.role == role; });
+  };
+  if (!machine.matrix || machine.routes.empty() || !has(Buffer::Role::Lhs) ||
+      !has(Buffer::Role::Rhs) || !has(Buffer::Role::Sums) ||
+      !has(Buffer::Role::Vectors))
+    return false;
+  auto isPlain = [](const Access &access) {
+    return !access.indices.empty() &&
+           all_of(access.indices,
+                  [](const Index &index) { return index.isLoop(); });
+  };
+  return all_of(problem.operators, [&](const Operator &op) {
+    return op.inputs.size() == 2 && all_of(op.inputs, isPlain) &&
+           all_of(op.epilogue, isPlain) && isPlain(op.output);
+  });
+}
+
 RoutePlan chimera::model::planRoutes(const ChainProblem &problem,
                                      const Machine &machine,
                                      const Schedule &schedule,

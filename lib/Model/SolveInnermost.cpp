@@ -38,7 +38,7 @@ int64_t Solver::tileUnit(LoopId loop) const {
   };
   // Memories that a program is in charge of hold whole steps of the matrix
   // unit.
-  bool inSteps = machine.matrix && !machine.routes.empty();
+  bool inSteps = hasRoutes(problem, machine);
   if (runsAlong(&Operator::vectorLoop))
     return machine.unit.lanes;
   if (runsAlong(&Operator::rowLoop))
@@ -382,7 +382,7 @@ void Solver::pricePlan(Schedule &schedule) {
     if (keeping.seconds < plan.seconds)
       plan = keeping;
   }
-  if (!machine.routes.empty() &&
+  if (hasRoutes(problem, machine) &&
       !planRoutes(problem, machine, plan.schedule, threads).obstacle.empty())
     return;
   // Only now do the outer levels know the size of the intermediates.

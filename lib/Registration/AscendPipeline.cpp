@@ -44,7 +44,7 @@ static void addBufferization(OpPassManager &pm) {
 }
 
 void chimera::buildAscendPipeline(OpPassManager &pm,
-                                  const PipelineOptions &options) {
+                                  const AscendPipelineOptions &options) {
   OpPassManager &func = pm.nest<func::FuncOp>();
   FormChainsPassOptions form;
   form.narrow = true;
@@ -69,6 +69,8 @@ void chimera::buildAscendPipeline(OpPassManager &pm,
   pm.addPass(createConvertChimeraToAscendPass(convert));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(createConvertAscendToEmitCPass());
+  ConvertAscendToEmitCPassOptions emission;
+  emission.emit = options.emit;
+  pm.addPass(createConvertAscendToEmitCPass(emission));
   pm.addPass(emitc::createFormExpressionsPass());
 }

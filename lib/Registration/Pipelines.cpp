@@ -178,11 +178,11 @@ void chimera::registerPipelines() {
       "From scheduled chains to the LLVM dialect; schedules are taken as they "
       "are",
       buildLoweringPipeline);
-  PassPipelineRegistration<PipelineOptions>(
+  PassPipelineRegistration<AscendPipelineOptions>(
       "chimera-ascend-pipeline",
       "From linalg on tensors to C++ for Ascend cores: form, plan, tile and "
       "lower chains",
-      [](OpPassManager &pm, const PipelineOptions &options) {
+      [](OpPassManager &pm, const AscendPipelineOptions &options) {
         buildFrontEndPipeline(pm);
         buildAscendPipeline(pm, options);
       });

@@ -270,7 +270,7 @@ void JsonWriter::writeKernel(const ChainPlan &plan,
     for (unsigned level = 0; level < kernel.levels.size(); ++level)
       json.object([&] { writeLevel(kernel, level); });
   });
-  if (!plan.machine.routes.empty())
+  if (model::hasRoutes(kernel.problem, plan.machine))
     writeRoutes(plan, kernel);
 }
 

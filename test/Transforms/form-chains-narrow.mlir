@@ -23,8 +23,8 @@
 // Sums are in buffers of their own, results in the narrow type.
 // TILED-LABEL: func @mlp
 // TILED: scf.forall
-// TILED-DAG: tensor.empty() : tensor<{{[0-9]+}}x80xf32>
-// TILED-DAG: tensor.empty() : tensor<{{[0-9]+}}x80xf16>
+// TILED-DAG: alloc_tensor() : tensor<{{[0-9]+}}x80xf32>
+// TILED-DAG: alloc_tensor() : tensor<{{[0-9]+}}x80xf16>
 // TILED: chimera.block "gemm0" ins(%{{.*}}, %{{.*}} : tensor<{{[0-9]+}}x48xf16>, tensor<48x80xf16>) outs(%{{.*}} : tensor<{{[0-9]+}}x80xf32>)
 // TILED: chimera.block "gemm0" ins({{.*}} : tensor<80xf16>, tensor<{{[0-9]+}}x80xf32>) outs(%{{.*}} : tensor<{{[0-9]+}}x80xf16>)
 // TILED: chimera.block "gemm1" ins(%{{.*}}, %{{.*}} : tensor<{{[0-9]+}}x80xf16>, tensor<80x32xf16>) outs(%{{.*}} : tensor<{{[0-9]+}}x32xf32>)

@@ -15,6 +15,9 @@
 
 namespace chimera {
 
+/// How `convert-ascend-to-emitc` writes the matrix product of a block.
+enum class AscendEmission { Call, Nest };
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Chimera/Conversion/Passes.h.inc"

@@ -79,8 +79,17 @@ def ConvertAscendToEmitCPass
     vendor's word for it. What is left can be translated:
     `mlir-translate --mlir-to-cpp`.
 
-    Example: see `test/Conversion/AscendToEmitC/instructions.mlir`.
+    Example: see `test/Ascend/examples.mlir`.
   }];
+  let options = [
+    Option<"emit", "emit", "::chimera::AscendEmission",
+           "::chimera::AscendEmission::Call", "How to write `mad`",
+           [{::llvm::cl::values(
+             clEnumValN(::chimera::AscendEmission::Call, "call",
+                        "as a call, like all instructions"),
+             clEnumValN(::chimera::AscendEmission::Nest, "nest",
+                        "as the loops it stands for, under the pragma"))}]>
+  ];
   let dependentDialects = ["::mlir::emitc::EmitCDialect"];
 }
 

@@ -43,9 +43,13 @@ struct RoutePlan {
   std::string obstacle;
 };
 
-/// What `schedule` moves along the routes of `machine`, which must have a
-/// matrix unit with a memory for each operand and for sums. Exact: equal to
-/// what the program counts that is made of it. The rules:
+/// True if `machine` says how operands reach its matrix unit and sums leave it,
+/// and `problem` consists of products of two tensors that are indexed by loops
+/// alone.
+bool hasRoutes(const ChainProblem &problem, const Machine &machine);
+
+/// What `schedule` moves along the routes of `machine`, if `hasRoutes`. Exact:
+/// equal to what the program counts that is made of it. The rules:
 ///
 /// - *Sides.* The columns of a tile are its last dimension, its rows the one
 ///   other that is longer than one. On chip both are rounded up to the shape of

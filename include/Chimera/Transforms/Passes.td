@@ -141,7 +141,9 @@ def TilePass : Pass<"chimera-tile"> {
     Option<"dissolve", "dissolve", "bool", "false",
            "Dissolve all chains, whatever their schedule">,
     Option<"padRows", "pad-rows", "bool", "true",
-           "Give buffers rows that lie in different sets of a cache">
+           "Give buffers rows that lie in different sets of a cache, and let "
+           "tensors of one shape share them; not for memories that a program is "
+           "in charge of">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::affine::AffineDialect",

@@ -14,6 +14,7 @@
 #ifndef CHIMERA_TRANSFORMS_PIPELINES_H
 #define CHIMERA_TRANSFORMS_PIPELINES_H
 
+#include "Chimera/Conversion/Passes.h"
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/Pass/PassOptions.h"
@@ -66,10 +67,18 @@ void buildLoweringPipeline(mlir::OpPassManager &pm,
 /// loops, the reference that results are compared with.
 void buildReferencePipeline(mlir::OpPassManager &pm, bool outParams);
 
+struct AscendPipelineOptions : PipelineOptions {
+  Option<AscendEmission> emit{
+      *this, "emit", llvm::cl::desc("How to write matrix products"),
+      llvm::cl::init(AscendEmission::Call),
+      llvm::cl::values(clEnumValN(AscendEmission::Call, "call", "as calls"),
+                       clEnumValN(AscendEmission::Nest, "nest", "as loops"))};
+};
+
 /// From linalg on tensors to C++ for the cores of an Ascend processor, as
 /// `mlir-translate --mlir-to-cpp` takes it.
 void buildAscendPipeline(mlir::OpPassManager &pm,
-                         const PipelineOptions &options);
+                         const AscendPipelineOptions &options);
 
 /// Registers `chimera-pipeline` and its two halves, `chimera-planning-pipeline`
 /// and `chimera-lowering-pipeline`, and `chimera-ascend-pipeline`.

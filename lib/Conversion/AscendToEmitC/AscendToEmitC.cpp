@@ -211,6 +211,38 @@ void Pattern<MadOp>::convert(MadOp op, Adaptor adaptor,
   rewriter.eraseOp(op);
 }
 
+/// The loops that `mad` stands for, outermost first, as the paper has them.
+struct MadNestPattern : OpConversionPattern<MadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(MadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto write = [&](const Twine &text, ValueRange values = {}) {
+      emitc::VerbatimOp::create(rewriter, loc,
+                                rewriter.getStringAttr(text.str()), values);
+    };
+    write("#pragma emit_insn mad mad_pattern(0)");
+    write("{{ MadNest nest({}, {}, {}, {}, {}, {}, {});",
+          adaptor.getOperands());
+    auto loop = [&](StringRef name, const Twine &bound) {
+      write("for (int64_t " + name + " = 0; " + name + " < " + bound + "; ++" +
+            name + ")");
+    };
+    loop("n1", "nest.fractals(nest.n)");
+    loop("m1", "nest.fractals(nest.m)");
+    loop("m2", "nest.left(nest.m, m1)");
+    loop("n2", "nest.left(nest.n, n1)");
+    loop("k1", "nest.fractals(nest.k)");
+    loop("k2", "nest.left(nest.k, k1)");
+    write("nest.c(n1, m1, m2, n2) += nest.a(m1, k1, m2, k2) * "
+          "nest.b(k1, n1, n2, k2); }");
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 template <>
 void Pattern<VectorOp>::convert(VectorOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const {
@@ -450,11 +482,15 @@ struct ConvertAscendToEmitCPass
     populateArithToEmitCPatterns(converter, patterns);
     populateSCFToEmitCConversionPatterns(patterns, converter);
     populateFuncToEmitCPatterns(converter, patterns);
-    patterns.add<Pattern<CopyOp>, Pattern<LoadOp>, Pattern<MadOp>,
-                 Pattern<VectorOp>, Pattern<SetVectorMaskOp>,
-                 Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
-                 ValuePattern<AddressOp>, OffsetPattern, MinimumPattern>(
-        converter, &context);
+    patterns
+        .add<Pattern<CopyOp>, Pattern<LoadOp>, Pattern<VectorOp>,
+             Pattern<SetVectorMaskOp>, Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
+             ValuePattern<AddressOp>, OffsetPattern, MinimumPattern>(converter,
+                                                                     &context);
+    if (emit == AscendEmission::Nest)
+      patterns.add<MadNestPattern>(converter, &context);
+    else
+      patterns.add<Pattern<MadOp>>(converter, &context);
     patterns.add<AndPattern, ConstantPattern, ComparisonPattern>(
         converter, &context, /*benefit=*/2);
     patterns.add<ValuePattern<BlockIdxOp>>(converter, &context, "block_idx");

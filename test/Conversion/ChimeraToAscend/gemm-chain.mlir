@@ -2,7 +2,7 @@
 // the next takes them to the cube unit; sums go through UB into L1, where the
 // second product finds them.
 //
-// RUN: chimera-opt %s --chimera-ascend-pipeline="target=ascend910 fuse=always" | mlir-translate --mlir-to-cpp | FileCheck %s
+// RUN: chimera-opt %examples/mlp_f16.mlir --chimera-ascend-pipeline="target=ascend910 fuse=always" | mlir-translate --mlir-to-cpp | FileCheck %s
 
 // CHECK: // main_kernel(
 // CHECK: void main_kernel(
@@ -39,35 +39,3 @@
 // At the end they have to be.
 // CHECK: wait_flag(PIPE_V, PIPE_M, 0)
 // CHECK: CHIMERA_NPU_ENTRY(main_kernel, half, half, half, half, half)
-#id = affine_map<(i, j) -> (i, j)>
-#column = affine_map<(i, j) -> (j)>
-func.func @main(%x: tensor<64x48xf16>, %w: tensor<48x80xf16>, %b: tensor<80xf16>,
-                %v: tensor<80x32xf16>) -> tensor<64x32xf16> {
-  %zero = arith.constant 0.0 : f32
-  %c0 = tensor.empty() : tensor<64x80xf32>
-  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<64x80xf32>) -> tensor<64x80xf32>
-  %c = linalg.matmul ins(%x, %w : tensor<64x48xf16>, tensor<48x80xf16>)
-      outs(%c1 : tensor<64x80xf32>) -> tensor<64x80xf32>
-  %h0 = tensor.empty() : tensor<64x80xf16>
-  %h = linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%c, %b : tensor<64x80xf32>, tensor<80xf16>) outs(%h0 : tensor<64x80xf16>) {
-  ^bb0(%in: f32, %bias: f16, %out: f16):
-    %0 = arith.extf %bias : f16 to f32
-    %1 = arith.addf %in, %0 : f32
-    %2 = arith.maximumf %1, %zero : f32
-    %3 = arith.truncf %2 : f32 to f16
-    linalg.yield %3 : f16
-  } -> tensor<64x80xf16>
-  %e0 = tensor.empty() : tensor<64x32xf32>
-  %e1 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<64x32xf32>) -> tensor<64x32xf32>
-  %e = linalg.matmul ins(%h, %v : tensor<64x80xf16>, tensor<80x32xf16>)
-      outs(%e1 : tensor<64x32xf32>) -> tensor<64x32xf32>
-  %r0 = tensor.empty() : tensor<64x32xf16>
-  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%e : tensor<64x32xf32>) outs(%r0 : tensor<64x32xf16>) {
-  ^bb0(%in: f32, %out: f16):
-    %0 = arith.truncf %in : f32 to f16
-    linalg.yield %0 : f16
-  } -> tensor<64x32xf16>
-  return %r : tensor<64x32xf16>
-}

@@ -1,6 +1,7 @@
 """Runs chains on the functional model of an Ascend core and checks
 
 - the result against f64;
+- with --nest, that the loops of products written out do exactly the same;
 - the bytes on every route, and the room taken in every memory but UB, against
   what was predicted, exactly.
 
@@ -71,6 +72,15 @@ def check(chain: Chain, arguments) -> str:
                           fuse=arguments.fuse, compiler=arguments.compiler)
         values = make_arguments(chain, arguments.seed)
         result, reports = kernels.run(values, cores=32)
+        if arguments.nest:
+            nest = Kernels(program(chain), pathlib.Path(arguments.work) / "nest"
+                           / chain.name(), tools, fuse=arguments.fuse,
+                           compiler=arguments.compiler, emit="nest")
+            again, counted = nest.run(values, cores=32)
+            if "MadNest" not in nest.text:
+                return "no loops were written out"
+            if not np.array_equal(result, again) or reports != counted:
+                return "the loops written out do something else"
     except Failure as failure:
         return str(failure)
     expected = reference(chain, values)
@@ -86,6 +96,8 @@ def main() -> int:
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--compiler", default="g++")
     parser.add_argument("--fuse", default="always")
+    parser.add_argument("--nest", action="store_true",
+                        help="also with the loops of products written out")
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", choices=CASES)

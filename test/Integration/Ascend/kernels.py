@@ -30,14 +30,14 @@ class Kernels:
 
     def __init__(self, text: str, where: pathlib.Path, tools: dict,
                  target: str = "ascend910", fuse: str = "always",
-                 compiler: str = "g++", flags=()):
+                 compiler: str = "g++", flags=(), emit: str = "call"):
         where.mkdir(parents=True, exist_ok=True)
         source, module, code = (where / name for name in
                                 ("in.mlir", "out.mlir", "out.cpp"))
         source.write_text(text)
         self.remarks = subprocess.run(
             [tools["opt"], str(source), "-o", str(module),
-             f"--chimera-ascend-pipeline=target={target} fuse={fuse}",
+             f"--chimera-ascend-pipeline=target={target} fuse={fuse} emit={emit}",
              "--remarks-filter=chimera",
              f"--chimera-report={where / 'report.json'}"],
             capture_output=True, text=True)

@@ -1,0 +1,196 @@
+//===- RoutesTest.cpp - What moves where inside a core --------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exact figures for schedules that can be followed by hand. That kernels count
+// the same, on random chains, is seen where they run (test/Integration/Ascend).
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProblems.h"
+
+#include "Chimera/Model/Routes.h"
+
+#include "gtest/gtest.h"
+
+using namespace chimera::model;
+
+namespace {
+
+/// A matrix unit of 16 x 16 x 16 between L1 and three memories of its own, with
+/// a vector unit on another.
+Machine makeMachine() {
+  Machine machine;
+  machine.levels.resize(1);
+  machine.levels[0].name = "L1";
+  machine.levels[0].capacityBytes = 1 << 20;
+  machine.levels[0].usableShare = 1;
+  machine.levels[0].buffers = 2;
+  MatrixUnit unit;
+  unit.rows = unit.columns = unit.depth = 16;
+  unit.lhsBytes = unit.rhsBytes = 32768;
+  machine.matrix = unit;
+  machine.buffers = {{"A", Buffer::Role::Lhs, 65536},
+                     {"B", Buffer::Role::Rhs, 65536},
+                     {"C", Buffer::Role::Sums, 262144},
+                     {"V", Buffer::Role::Vectors, 262144}};
+  machine.routes = {{"memory", "L1", 1e9}, {"memory", "V", 1e9},
+                    {"L1", "A", 1e9},      {"L1", "B", 1e9},
+                    {"C", "V", 2e9},       {"V", "L1", 1e9},
+                    {"V", "memory", 1e9}};
+  return machine;
+}
+
+/// Two products of f16 with sums in f32, each finished element by element.
+ChainProblem makeNarrowChain(const ChainSizes &sizes) {
+  ChainProblem problem = makeChain(sizes);
+  for (Tensor &tensor : problem.tensors) {
+    tensor.elementBytes = 2;
+    if (tensor.role != Role::Input)
+      tensor.accumulatorBytes = 4;
+  }
+  for (Operator &op : problem.operators)
+    op.hasEpilogue = true;
+  return problem;
+}
+
+Schedule makeSchedule(llvm::ArrayRef<TiledLoop> order, int64_t numParallel) {
+  Schedule schedule;
+  schedule.levels.resize(1);
+  schedule.levels[0].name = "L1";
+  schedule.levels[0].order.append(order.begin(), order.end());
+  schedule.numParallel = numParallel;
+  return schedule;
+}
+
+int64_t bytesOn(const RoutePlan &plan, llvm::StringRef source,
+                llvm::StringRef destination) {
+  for (const RouteTraffic &route : plan.routes)
+    if (route.source == source && route.destination == destination)
+      return route.bytes;
+  return -1;
+}
+
+int64_t bytesIn(const RoutePlan &plan, llvm::StringRef memory) {
+  for (const MemoryUse &use : plan.memories)
+    if (use.name == memory)
+      return use.bytes;
+  return -1;
+}
+
+enum : LoopId { b, m, l, k, n };
+
+TEST(Routes, FollowsTheFirstChainOfThePaper) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
+  RoutePlan plan =
+      planRoutes(problem, makeMachine(), makeSchedule({{m, 16}}, 1), 32);
+  EXPECT_EQ(plan.obstacle, "");
+  // 32 tasks: their rows of A once, all of B and D for each.
+  EXPECT_EQ(bytesOn(plan, "memory", "L1"),
+            512 * 64 * 2 + 32 * 2 * 64 * 512 * 2);
+  EXPECT_EQ(bytesOn(plan, "L1", "A"), 512 * (64 + 512) * 2);
+  EXPECT_EQ(bytesOn(plan, "L1", "B"), 32 * 2 * 64 * 512 * 2);
+  EXPECT_EQ(bytesOn(plan, "C", "V"), 512 * (512 + 64) * 4);
+  EXPECT_EQ(bytesOn(plan, "V", "L1"), 512 * 512 * 2);
+  EXPECT_EQ(bytesOn(plan, "V", "memory"), 512 * 64 * 2);
+  EXPECT_EQ(bytesOn(plan, "memory", "V"), 0);
+  // One task for each core: nothing is filled twice.
+  EXPECT_EQ(bytesIn(plan, "L1"),
+            (16 * 64 + 64 * 512 + 16 * 512 + 512 * 64) * 2);
+  EXPECT_EQ(bytesIn(plan, "C"), 16 * (512 + 64) * 4);
+  // The depth of 64 goes in two parts of 32 of the second operand, that of 512
+  // in parts of 256.
+  EXPECT_EQ(bytesIn(plan, "B"), 32768 + 512 * 32 * 2);
+  EXPECT_EQ(bytesIn(plan, "A"), 32768 + 16 * 256 * 2);
+  EXPECT_DOUBLE_EQ(plan.routes[4].seconds, 512 * (512 + 64) * 4 / 2e9);
+
+  // On half the cores, each has two tasks: inputs have two places.
+  RoutePlan shared =
+      planRoutes(problem, makeMachine(), makeSchedule({{m, 16}}, 1), 16);
+  EXPECT_EQ(bytesIn(shared, "L1"),
+            (2 * (16 * 64 + 64 * 512 + 512 * 64) + 16 * 512) * 2);
+}
+
+TEST(Routes, RoundsUpOnChipOnly) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/50, /*n=*/19, /*k=*/33, /*l=*/70});
+  // Tiles of 32 and 18 rows; the intermediate's columns by 48 and 22.
+  RoutePlan plan = planRoutes(problem, makeMachine(),
+                              makeSchedule({{m, 32}, {l, 48}}, 1), 32);
+  EXPECT_EQ(plan.obstacle, "");
+  EXPECT_EQ(bytesOn(plan, "memory", "L1"),
+            (50 * 33 + 2 * 33 * 70 + 2 * 70 * 19) * 2);
+  EXPECT_EQ(bytesOn(plan, "V", "memory"), 50 * 19 * 2);
+  // Rows 32 + 32; columns 48 + 32; the depth of the first 48.
+  EXPECT_EQ(bytesOn(plan, "L1", "A"), (64 * 48 * 2 + 64 * 80) * 2);
+  EXPECT_EQ(bytesOn(plan, "L1", "B"), 2 * (48 * 80 + 80 * 32) * 2);
+  EXPECT_EQ(bytesOn(plan, "C", "V"), 64 * (80 + 32) * 4);
+  EXPECT_EQ(bytesOn(plan, "V", "L1"), 64 * 80 * 2);
+  // The tiles that change with l are double.
+  EXPECT_EQ(bytesIn(plan, "L1"),
+            (32 * 48 + 2 * 48 * 48 + 32 * 48 + 2 * 48 * 32) * 2);
+}
+
+TEST(Routes, StreamsOperandsOfEpilogues) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/64, /*n=*/32, /*k=*/32, /*l=*/64});
+  Tensor bias;
+  bias.name = "bias";
+  bias.elementBytes = 2;
+  bias.shape = {64};
+  bias.strides = {1};
+  problem.tensors.push_back(bias);
+  problem.operators[0].epilogue.push_back(
+      {static_cast<TensorId>(problem.tensors.size() - 1), {Index(l)}});
+  // Once for each of the two tasks, not for each tile of rows.
+  RoutePlan plan = planRoutes(problem, makeMachine(),
+                              makeSchedule({{m, 32}, {m, 16}}, 1), 2);
+  EXPECT_EQ(bytesOn(plan, "memory", "V"), 2 * 64 * 2);
+}
+
+TEST(Routes, AreOfProductsOnAMatrixUnit) {
+  ChainProblem problem = makeChain({1, 64, 64, 64, 64});
+  Machine machine = makeMachine();
+  EXPECT_TRUE(hasRoutes(problem, machine));
+  machine.matrix.reset();
+  EXPECT_FALSE(hasRoutes(problem, machine));
+  machine = makeMachine();
+  machine.buffers.pop_back();
+  EXPECT_FALSE(hasRoutes(problem, machine));
+  ConvSizes sizes;
+  sizes.channels = 8;
+  sizes.image = {8, 8};
+  ConvLayer layer;
+  layer.channels = 8;
+  layer.kernel = 3;
+  sizes.layers = {layer};
+  EXPECT_FALSE(hasRoutes(makeConvChain(sizes), makeMachine()));
+}
+
+TEST(Routes, SaysWhatStandsInTheWay) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
+  RoutePlan plan =
+      planRoutes(problem, makeMachine(), makeSchedule({{m, 256}}, 1), 2);
+  EXPECT_EQ(plan.obstacle, "tiles need 589824 bytes of C, there are 262144");
+  Machine machine = makeMachine();
+  machine.routes[0] = {"memory", "B", 1e9};
+  machine.routes[5] = {"V", "A", 1e9};
+  EXPECT_EQ(
+      planRoutes(problem, machine, makeSchedule({{m, 16}}, 1), 2).obstacle,
+      "there is no way from memory to L1");
+  // Where sums cannot reach the vector unit, they go by memory.
+  machine = makeMachine();
+  machine.routes[4] = {"C", "memory", 1e9};
+  plan = planRoutes(problem, machine, makeSchedule({{m, 16}}, 1), 32);
+  EXPECT_EQ(plan.obstacle, "");
+  EXPECT_EQ(bytesOn(plan, "C", "memory"), 512 * (512 + 64) * 4);
+  EXPECT_EQ(bytesOn(plan, "memory", "V"), 512 * (512 + 64) * 4);
+}
+
+} // namespace
