@@ -165,6 +165,8 @@ inline void requireWritten(Machine &m, const uint8_t *written, int64_t bytes) {
 inline void move(Machine &m, View dst, View src, int64_t bytes) {
   if (!dst.written)
     requireWritten(m, src.written, bytes);
+  if (bytes <= 0)
+    return;
   std::memmove(dst.bytes, src.bytes, bytes);
   if (!dst.written)
     return;

@@ -311,6 +311,17 @@ void KernelLowering::loadFactor(const Factor &factor, Value to, Value first,
   });
 }
 
+/// True if `value`, a tile or where one starts, is another one in other
+/// iterations of `loop`.
+static bool dependsOn(Value value, scf::ForOp loop) {
+  if (value == loop.getInductionVar())
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && llvm::any_of(op->getOperands(), [&](Value operand) {
+           return dependsOn(operand, loop);
+         });
+}
+
 /// True if what `kernel` adds to has not been begun: in the first iteration of
 /// all loops that come back to the same sums.
 Value KernelLowering::isFirst(MicroKernelOp kernel, Value firstDepth) {
@@ -326,7 +337,7 @@ Value KernelLowering::isFirst(MicroKernelOp kernel, Value firstDepth) {
     auto loop = cast<scf::ForOp>(op);
     if (fill && loop->isAncestor(fill))
       break;
-    if (!loop.isDefinedOutsideOfLoop(kernel.getOutput()))
+    if (dependsOn(kernel.getOutput(), loop))
       continue;
     Value isStart =
         arith::CmpIOp::create(builder, code.loc, arith::CmpIPredicate::eq,

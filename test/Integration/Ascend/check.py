@@ -35,6 +35,8 @@ CASES = {
                            Stage(70)], transposed=True),
         Chain(1, 33, 20, [Stage(40, activation="tanh"), Stage(30), Stage(50)]),
         Chain(1, 48, 100, [Stage(17, residual=True)]),
+        # The reduction goes around the columns: sums are come back to.
+        Chain(1, 64, 512, [Stage(2048), Stage(512)]),
     ],
     # G1 to G12 of the paper, batch 1.
     "paper": [Chain(1, m, k, [Stage(l), Stage(n)]) for m, n, k, l in [
