@@ -67,6 +67,38 @@ def ConvertChimeraToNVVMPass
                            "::mlir::vector::VectorDialect"];
 }
 
+def DeclareSharedMemoryPass
+    : Pass<"chimera-declare-shared-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Let dynamic shared memory be defined by the launch";
+  let description = [{
+    Upstream lowers `gpu.dynamic_shared_memory` to a global of no elements that
+    the module defines: LLVM may take every access for one out of bounds, and the
+    kernel gets one byte of its own. As a declaration it has the size that
+    the kernel is launched with. Runs after `convert-gpu-to-nvvm`.
+
+    Example: see `test/Conversion/ChimeraToNVVM/declare-shared-memory.mlir`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def WriteManifestPass
+    : Pass<"chimera-write-manifest", "::mlir::ModuleOp"> {
+  let summary = "Say in JSON how kernels are launched";
+  let description = [{
+    Every `gpu.launch_func` of constant extents becomes an entry of a list: the
+    `entry` point and its `module`, `grid` and `block`, bytes of dynamic `shared`
+    memory, and the `arguments` in order, each with its `type`, its `shape` and,
+    if it is one, the `argument` of the `function` that it is. The text becomes the attribute `chimera.manifest` of the module, for
+    programs that launch the kernels themselves.
+
+    Example: see `test/Conversion/ChimeraToNVVM/manifest.mlir`.
+  }];
+  let options = [
+    Option<"file", "file", "std::string", "\"\"",
+           "Where to write it besides; - is standard output">
+  ];
+}
+
 def LimitUnrollingPass : Pass<"chimera-limit-unrolling"> {
   let summary = "Tell LLVM which loops are not to be unrolled";
   let description = [{
