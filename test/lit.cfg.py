@@ -62,5 +62,14 @@ if "avx2" in config.available_features and os.path.exists(walk) and not sanitize
         config.available_features.add("cachegrind")
     else:
         lit_config.note("valgrind is not installed: cache simulation skipped")
+# Kernels for NVIDIA GPUs are assembled where CUDA is installed; a GPU is not needed.
+toolkits = [os.environ.get(name) for name in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH")]
+toolkits = [os.path.join(root, "bin") for root in toolkits + ["/usr/local/cuda"] if root]
+ptxas = shutil.which("ptxas") or shutil.which("ptxas", path=os.pathsep.join(toolkits))
+if ptxas:
+    config.available_features.add("ptxas")
+    config.environment["PATH"] += os.pathsep + os.path.dirname(ptxas)
+else:
+    lit_config.note("ptxas is not installed: assembly of kernels skipped")
 if config.link_dylib.upper() in on:
     config.available_features.add("mlir-dylib")

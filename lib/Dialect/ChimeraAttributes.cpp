@@ -282,9 +282,12 @@ LogicalResult LevelScheduleAttr::verify(EmitError emitError, StringRef name,
 LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
                                        int64_t vectors, int64_t broadcasts,
                                        int64_t depth) {
+  // A matrix unit broadcasts nothing.
+  if (broadcasts < 0)
+    return emitError() << "'broadcasts' must not be negative, got "
+                       << broadcasts;
   return verifyPositive(emitError, {{"rows", rows},
                                     {"vectors", vectors},
-                                    {"broadcasts", broadcasts},
                                     {"depth", depth}});
 }
 

@@ -17,6 +17,7 @@
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 
 using namespace mlir;
 
@@ -24,6 +25,8 @@ void chimera::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registry.insert<ascend::AscendDialect, ChimeraDialect>();
+  // Kernels become LLVM IR, and code, within a pipeline.
+  registerAllGPUToLLVMIRTranslations(registry);
   registerBufferizableOpInterfaceExternalModels(registry);
   registerX86VectorMicroKernels(registry);
 }

@@ -195,4 +195,10 @@ void chimera::registerPipelines() {
         buildPlanningPipeline(pm, options);
         buildLoweringPipeline(pm, options);
       });
+  PassPipelineRegistration<NvidiaPipelineOptions>(
+      "chimera-nvidia-pipeline",
+      "From linalg on tensors to kernels for NVIDIA GPUs and the functions "
+      "that "
+      "launch them",
+      buildNvidiaPipeline);
 }

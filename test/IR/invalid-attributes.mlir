@@ -46,8 +46,8 @@
 
 // -----
 
-// expected-error @below {{'broadcasts' must be positive, got 0}}
-#attr = #chimera.registers<rows = 1, vectors = 1, broadcasts = 0, depth = 1>
+// expected-error @below {{'broadcasts' must not be negative, got -1}}
+#attr = #chimera.registers<rows = 1, vectors = 1, broadcasts = -1, depth = 1>
 
 // -----
 

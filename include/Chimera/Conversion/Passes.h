@@ -11,6 +11,7 @@
 
 #include "Chimera/IR/Chimera.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace chimera {

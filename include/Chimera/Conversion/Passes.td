@@ -28,6 +28,77 @@ def ConvertChimeraToX86VectorPass : Pass<"convert-chimera-to-x86vector"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def ConvertChimeraToNVVMPass
+    : Pass<"convert-chimera-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "Make kernels of a GPU from tiled chains";
+  let description = [{
+    Every `scf.forall` around blocks becomes a `gpu.launch_func`, its body a
+    kernel in a `gpu.module` of its own, one thread block for each iteration. What
+    blocks compute stays in registers, spread over the threads as `mma.sync`
+    leaves it; each warp has 16 rows, or a multiple, of a tile. Narrowed, it is
+    the left operand of the next product. Tiles of tensors from outside go through
+    shared memory, copied asynchronously while the iterations before are computed,
+    as many at a time as the target says, and read by `ldmatrix`. Extents may have
+    any size: what does not exist is zero on the chip, and not stored.
+
+    Runs on tensors, after `chimera-tile=pad-rows=false`. Products are of f16 or
+    bf16 with sums in f32. A chain that is not covered, or whose tiles need more
+    registers or shared memory than there are, stays as it is, with a missed
+    remark.
+
+    Tensors have to start at multiples of 16 bytes.
+
+    Example: see `test/Conversion/ChimeraToNVVM/chain.mlir`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"h200\"",
+           "Machine to compile for, see chimera-attach-target">,
+    Option<"required", "required", "bool", "false",
+           "Fail where no kernel can be made">
+  ];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::nvgpu::NVGPUDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def DeclareSharedMemoryPass
+    : Pass<"chimera-declare-shared-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Let dynamic shared memory be defined by the launch";
+  let description = [{
+    Upstream lowers `gpu.dynamic_shared_memory` to a global of no elements that
+    the module defines: LLVM may take every access for one out of bounds, and the
+    kernel gets one byte of its own. As a declaration it has the size that
+    the kernel is launched with. Runs after `convert-gpu-to-nvvm`.
+
+    Example: see `test/Conversion/ChimeraToNVVM/declare-shared-memory.mlir`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def WriteManifestPass
+    : Pass<"chimera-write-manifest", "::mlir::ModuleOp"> {
+  let summary = "Say in JSON how kernels are launched";
+  let description = [{
+    Every `gpu.launch_func` of constant extents becomes an entry of a list: the
+    `entry` point and its `module`, `grid` and `block`, bytes of dynamic `shared`
+    memory, and the `arguments` in order, each with its `type`, its `shape` and,
+    if it is one, the `argument` of the `function` that it is. The text becomes the attribute `chimera.manifest` of the module, for
+    programs that launch the kernels themselves.
+
+    Example: see `test/Conversion/ChimeraToNVVM/manifest.mlir`.
+  }];
+  let options = [
+    Option<"file", "file", "std::string", "\"\"",
+           "Where to write it besides; - is standard output">
+  ];
+}
+
 def LimitUnrollingPass : Pass<"chimera-limit-unrolling"> {
   let summary = "Tell LLVM which loops are not to be unrolled";
   let description = [{

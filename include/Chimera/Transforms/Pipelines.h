@@ -52,6 +52,31 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(false)};
 };
 
+struct NvidiaPipelineOptions
+    : mlir::PassPipelineOptions<NvidiaPipelineOptions> {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("GPU to compile for: a name, or a file (machine.mlir)"),
+      llvm::cl::init("h200")};
+  Option<FuseMode> fuse{
+      *this, "fuse", llvm::cl::desc("Whether to fuse"),
+      llvm::cl::init(FuseMode::Auto),
+      llvm::cl::values(
+          clEnumValN(FuseMode::Auto, "auto", "where the model predicts a gain"),
+          clEnumValN(FuseMode::Never, "never", "operators run one by one"),
+          clEnumValN(FuseMode::Always, "always",
+                     "every chain that fits the target"))};
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc("What the binary holds: isa (PTX), bin or fatbin, for "
+                     "which ptxas is needed"),
+      llvm::cl::init("bin")};
+  Option<std::string> manifest{
+      *this, "manifest",
+      llvm::cl::desc("File that says in JSON how the kernels are launched"),
+      llvm::cl::init("")};
+};
+
 /// TOSA and named operations to linalg; a no-op on linalg.
 void buildFrontEndPipeline(mlir::OpPassManager &pm);
 
@@ -80,8 +105,14 @@ struct AscendPipelineOptions : PipelineOptions {
 void buildAscendPipeline(mlir::OpPassManager &pm,
                          const AscendPipelineOptions &options);
 
+/// From linalg on tensors to functions that launch kernels, and a gpu.binary
+/// with the code of each.
+void buildNvidiaPipeline(mlir::OpPassManager &pm,
+                         const NvidiaPipelineOptions &options);
+
 /// Registers `chimera-pipeline` and its two halves, `chimera-planning-pipeline`
-/// and `chimera-lowering-pipeline`, and `chimera-ascend-pipeline`.
+/// and `chimera-lowering-pipeline`, `chimera-ascend-pipeline` and
+/// `chimera-nvidia-pipeline`.
 void registerPipelines();
 
 } // namespace chimera

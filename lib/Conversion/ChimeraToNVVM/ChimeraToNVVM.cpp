@@ -1,0 +1,309 @@
+//===- ChimeraToNVVM.cpp - Tiled chains to kernels of a GPU ---------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Takes the scf.forall that `chimera-tile` leaves of a chain apart from its
+// function: the body becomes a kernel in a gpu.module of its own, the loop a
+// gpu.launch_func. That says all there is to say on the host: the kernel, its
+// grid, its blocks, its shared memory and its arguments.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramEmitter.h"
+
+#include "Chimera/Conversion/Passes.h"
+#include "Chimera/Model/Machine.h"
+#include "Chimera/Target/Target.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/TargetParser/Triple.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_CONVERTCHIMERATONVVMPASS
+#include "Chimera/Conversion/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// One program
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class ProgramConverter {
+public:
+  ProgramConverter(scf::ForallOp forall, const BlockLimits &limits,
+                   NVVM::NVVMTargetAttr chip)
+      : forall(forall), limits(limits), chip(chip), builder(forall),
+        loc(forall.getLoc()) {}
+
+  /// Replaces the loop. Fails, with a reason and without changing anything, if
+  /// it is not covered.
+  LogicalResult run(SymbolTable &symbols, std::string &reason);
+
+private:
+  LogicalResult readGrid(std::string &reason);
+  LogicalResult readCaptures(std::string &reason);
+  gpu::GPUFuncOp createKernel(const Program &program);
+  LogicalResult emitKernel(Program &program, gpu::GPUFuncOp kernel,
+                           std::string &reason);
+  void launch(const Program &program, gpu::GPUFuncOp kernel);
+  static MemRefType getBufferType(Value tensor);
+
+  scf::ForallOp forall;
+  BlockLimits limits;
+  NVVM::NVVMTargetAttr chip;
+  OpBuilder builder;
+  Location loc;
+  int64_t numBlocks = 1;
+  /// What the body uses from outside: arguments of the kernel, before the
+  /// results, and constants, which are made again inside.
+  SmallVector<Value> arguments, constants;
+};
+
+} // namespace
+
+MemRefType ProgramConverter::getBufferType(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+LogicalResult ProgramConverter::readGrid(std::string &reason) {
+  for (auto [lower, upper, step] :
+       llvm::zip_equal(forall.getMixedLowerBound(), forall.getMixedUpperBound(),
+                       forall.getMixedStep())) {
+    auto first = getConstantIntValue(lower), last = getConstantIntValue(upper),
+         stride = getConstantIntValue(step);
+    if (!first || !last || !stride) {
+      reason = "the number of thread blocks is not known";
+      return failure();
+    }
+    numBlocks *= llvm::divideCeil(*last - *first, *stride);
+  }
+  return success();
+}
+
+LogicalResult ProgramConverter::readCaptures(std::string &reason) {
+  for (Value output : forall.getOutputs())
+    if (Operation *def = output.getDefiningOp(); !def || !isEmptyTensor(def)) {
+      reason = "the result is written over a value";
+      return failure();
+    }
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(forall.getRegion(), captured);
+  for (Value value : captured) {
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    if (!tensor && matchPattern(value, m_Constant())) {
+      constants.push_back(value);
+      continue;
+    }
+    if (Operation *def = value.getDefiningOp(); def && isEmptyTensor(def))
+      continue;
+    bool isStatic = tensor && tensor.hasStaticShape() && tensor.getRank() > 0 &&
+                    tensor.getElementType().isIntOrIndexOrFloat();
+    if (!isStatic && !value.getType().isIntOrIndexOrFloat()) {
+      reason = "a value from outside has no static shape";
+      return failure();
+    }
+    arguments.push_back(value);
+  }
+  return success();
+}
+
+/// An empty kernel with a module of its own around it.
+gpu::GPUFuncOp ProgramConverter::createKernel(const Program &program) {
+  SmallVector<Type> types;
+  for (Value value : arguments)
+    types.push_back(isa<RankedTensorType>(value.getType())
+                        ? getBufferType(value)
+                        : value.getType());
+  for (Value output : forall.getOutputs())
+    types.push_back(getBufferType(output));
+  std::string name = "kernel";
+  if (auto function = forall->getParentOfType<FunctionOpInterface>())
+    name = function.getName().str();
+  OpBuilder atTop(builder.getContext());
+  auto module = gpu::GPUModuleOp::create(atTop, loc, name + "_kernels",
+                                         ArrayRef<Attribute>(chip));
+  OpBuilder inside = OpBuilder::atBlockBegin(module.getBody());
+  auto kernel = gpu::GPUFuncOp::create(inside, loc, name,
+                                       inside.getFunctionType(types, {}));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                  builder.getUnitAttr());
+  kernel.setKnownBlockSizeAttr(inside.getDenseI32ArrayAttr(
+      {static_cast<int32_t>(program.getLayout().threads()), 1, 1}));
+  kernel.setKnownGridSizeAttr(
+      inside.getDenseI32ArrayAttr({static_cast<int32_t>(numBlocks), 1, 1}));
+  return kernel;
+}
+
+LogicalResult ProgramConverter::emitKernel(Program &program,
+                                           gpu::GPUFuncOp kernel,
+                                           std::string &reason) {
+  OpBuilder inside = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  KernelBuilder kernelBuilder(inside, loc, program.getLayout());
+  llvm::DenseMap<Value, Value> memrefs;
+  ProgramIndices indices;
+  for (auto [value, argument] : llvm::zip(arguments, kernel.getArguments())) {
+    if (isa<MemRefType>(argument.getType()))
+      memrefs[value] = argument;
+    else
+      indices.set(value, argument);
+  }
+  for (auto [output, argument] :
+       llvm::zip_equal(forall.getRegionIterArgs(),
+                       kernel.getArguments().drop_front(arguments.size())))
+    memrefs[output] = argument;
+  for (Value constant : constants)
+    indices.set(constant,
+                inside.clone(*constant.getDefiningOp())->getResult(0));
+  if (failed(ProgramEmitter(kernelBuilder, program, memrefs, indices)
+                 .emit(reason)))
+    return failure();
+  gpu::ReturnOp::create(inside, loc);
+  return success();
+}
+
+/// The launch, and the memory of the results.
+void ProgramConverter::launch(const Program &program, gpu::GPUFuncOp kernel) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  SmallVector<Value> operands, results;
+  for (Value value : arguments)
+    operands.push_back(isa<RankedTensorType>(value.getType())
+                           ? bufferization::ToBufferOp::create(
+                                 builder, loc, getBufferType(value), value,
+                                 /*read_only=*/true)
+                           : value);
+  for (Value output : forall.getOutputs()) {
+    Value buffer = memref::AllocOp::create(builder, loc, getBufferType(output));
+    operands.push_back(buffer);
+    results.push_back(buffer);
+  }
+  Value one = constant(1);
+  Value sharedBytes = arith::ConstantIntOp::create(
+      builder, loc, builder.getI32Type(), program.getSharedBytes());
+  gpu::LaunchFuncOp::create(
+      builder, loc, kernel, gpu::KernelDim3{constant(numBlocks), one, one},
+      gpu::KernelDim3{constant(program.getLayout().threads()), one, one},
+      sharedBytes, operands);
+  for (auto [buffer, result] : llvm::zip_equal(results, forall.getResults()))
+    result.replaceAllUsesWith(bufferization::ToTensorOp::create(
+        builder, loc, result.getType(), buffer, /*restrict=*/true,
+        /*writable=*/true));
+  forall.erase();
+}
+
+LogicalResult ProgramConverter::run(SymbolTable &symbols, std::string &reason) {
+  FailureOr<Program> program = Program::read(forall, limits, reason);
+  if (failed(program) || failed(readGrid(reason)) ||
+      failed(readCaptures(reason)))
+    return failure();
+  gpu::GPUFuncOp kernel = createKernel(*program);
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  if (failed(emitKernel(*program, kernel, reason))) {
+    module.erase();
+    return failure();
+  }
+  symbols.insert(module);
+  launch(*program, kernel);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ConvertChimeraToNVVMPass
+    : chimera::impl::ConvertChimeraToNVVMPassBase<ConvertChimeraToNVVMPass> {
+  using Base::Base;
+
+  LogicalResult readTarget(BlockLimits &limits, NVVM::NVVMTargetAttr &chip) {
+    ModuleOp module = getOperation();
+    FailureOr<TargetAttrInterface> found = resolveTarget(module, target);
+    if (failed(found))
+      return failure();
+    FailureOr<model::Machine> machine =
+        found->getMachine(Float16Type::get(&getContext()));
+    if (!llvm::Triple(found->getTriple()).isNVPTX() || failed(machine)) {
+      module.emitError("target '")
+          << target << "' is no GPU that CUDA runs on; try 'h200'";
+      return failure();
+    }
+    const model::MemoryLevel &shared = machine->levels.back();
+    limits = {shared.usableBytes(), shared.buffers};
+    chip = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
+                                     found->getTriple(), found->getCpu(),
+                                     found->getCpuFeatures());
+    return success();
+  }
+
+  /// The loops around blocks. Blocks outside of any make no kernel.
+  LogicalResult findPrograms(SetVector<scf::ForallOp> &programs) {
+    WalkResult result = getOperation()->walk([&](BlockOp block) {
+      scf::ForallOp outermost;
+      for (auto loop = block->getParentOfType<scf::ForallOp>(); loop;
+           loop = loop->getParentOfType<scf::ForallOp>())
+        outermost = loop;
+      if (outermost) {
+        programs.insert(outermost);
+        return WalkResult::advance();
+      }
+      return WalkResult(refuse(block.getLoc(),
+                               "its schedule has no parallel "
+                               "loop to make thread blocks of"));
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  /// Says why there is no kernel; fails if there has to be one.
+  LogicalResult refuse(Location loc, const Twine &reason) {
+    std::string text = ("no kernel for this chain: " + reason).str();
+    if (required)
+      return emitError(loc) << text;
+    remark::missed(loc,
+                   remark::RemarkOpts::name("no-kernel").category("chimera"))
+        << text;
+    return success();
+  }
+
+  void runOnOperation() override {
+    BlockLimits limits;
+    NVVM::NVVMTargetAttr chip;
+    SetVector<scf::ForallOp> programs;
+    if (failed(readTarget(limits, chip)) || failed(findPrograms(programs)))
+      return signalPassFailure();
+    SymbolTable symbols(getOperation());
+    for (scf::ForallOp forall : programs) {
+      std::string reason;
+      Location loc = forall.getLoc();
+      if (failed(ProgramConverter(forall, limits, chip).run(symbols, reason)) &&
+          failed(refuse(loc, reason)))
+        return signalPassFailure();
+    }
+    if (!programs.empty())
+      getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                              UnitAttr::get(&getContext()));
+  }
+};
+} // namespace

@@ -1,0 +1,114 @@
+//===- Fragments.h - Tiles in registers -------------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tile that a block computes is spread over the registers of the threads as
+// mma.sync leaves its sums: for each 16 rows and 8 columns, a vector of two by
+// two elements per thread. Elementwise operations work on these vectors, each
+// element knowing its row and column; narrowed, those of two neighbours are the
+// left operand of the next multiplication.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CONVERSION_FRAGMENTS_H
+#define CHIMERA_LIB_CONVERSION_FRAGMENTS_H
+
+#include "SharedMemory.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace chimera {
+
+/// The threads' parts of a tile. Parts that nothing was written to are null.
+struct Fragment {
+  mlir::Type elementType;
+  int64_t rowTiles = 0, columnTiles = 0;
+  llvm::SmallVector<mlir::Value> parts;
+
+  Fragment() = default;
+  Fragment(mlir::Type elementType, int64_t rowTiles, int64_t columnTiles)
+      : elementType(elementType), rowTiles(rowTiles), columnTiles(columnTiles),
+        parts(rowTiles * columnTiles) {}
+  mlir::Value &at(int64_t row, int64_t column) {
+    return parts[row * columnTiles + column];
+  }
+  mlir::VectorType partType() const {
+    return mlir::VectorType::get({2, 2}, elementType);
+  }
+  int64_t registers() const;
+};
+
+/// An operand of an elementwise operation: in registers, in global memory, or
+/// one number for all elements.
+struct ElementwiseOperand {
+  std::optional<Fragment> fragment;
+  std::optional<GlobalTile> tile;
+  mlir::Value scalar;
+  mlir::AffineMap map;
+};
+
+class FragmentBuilder {
+public:
+  FragmentBuilder(KernelBuilder &kernel, SharedMemory &shared)
+      : kernel(kernel), shared(shared) {}
+
+  /// Gives parts that nothing was written to a value.
+  void complete(Fragment &fragment);
+
+  /// Adds the product of two tiles in shared memory to `sums`.
+  void multiply(Fragment &sums, const SharedTile &lhs, const SharedTile &rhs,
+                const Contraction &contraction);
+  /// Adds the product of `lhs` and `rhs` to `sums`. Columns of `lhs` from
+  /// `depth` on do not exist.
+  void multiply(Fragment &sums, Fragment &lhs, const SharedTile &rhs,
+                const Contraction &contraction, mlir::Value depth);
+
+  /// What the body of `op` makes of `operands`, those of `op` in order, for a
+  /// tile of `columnTiles`. Fails, with a reason, on operations without a
+  /// vector form.
+  llvm::FailureOr<Fragment>
+  map(mlir::linalg::GenericOp op,
+      llvm::MutableArrayRef<ElementwiseOperand> operands, int64_t columnTiles,
+      std::string &reason);
+
+  void store(Fragment &fragment, const GlobalTile &to);
+
+private:
+  using Parts = llvm::SmallVector<mlir::Value>;
+  Parts loadLhs(const SharedTile &tile, bool isTransposed, mlir::Value step);
+  Parts takeLhs(Fragment &lhs, int64_t step, int64_t leastDepth,
+                mlir::Value depth);
+  mlir::Value maskColumns(Fragment &fragment, int64_t row, int64_t column,
+                          mlir::Value limit);
+  llvm::SmallVector<mlir::Value> getRegisters(mlir::Value part);
+  mlir::Value multiplyAdd(mlir::Value left, mlir::Value right, mlir::Value sum);
+  void multiplyStep(Fragment &sums, llvm::ArrayRef<mlir::Value> lhs,
+                    const SharedTile &rhs, bool isTransposed, mlir::Value step);
+
+  mlir::Value getRow(int64_t rowTile, int64_t element);
+  mlir::Value getColumn(int64_t columnTile, int64_t element);
+  mlir::Value loadPart(const ElementwiseOperand &operand, int64_t row,
+                       int64_t column, int64_t columnTiles);
+  mlir::Value getIndices(bool isRow, int64_t row, int64_t column);
+  llvm::FailureOr<mlir::Value>
+  mapPart(mlir::linalg::GenericOp op,
+          llvm::MutableArrayRef<ElementwiseOperand> operands, int64_t row,
+          int64_t column, int64_t columnTiles, std::string &reason);
+  mlir::Value makeVector(mlir::Value value);
+  bool mapConstant(mlir::Value value, mlir::IRMapping &mapping);
+  void storePair(mlir::Value part, int64_t half, const GlobalTile &to,
+                 mlir::Value row, int64_t columnTile);
+  void storeElement(mlir::Value element, const GlobalTile &to, mlir::Value row,
+                    mlir::Value column);
+
+  KernelBuilder &kernel;
+  SharedMemory &shared;
+};
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_CONVERSION_FRAGMENTS_H

@@ -1,0 +1,80 @@
+//===- KernelBuilder.h - Threads and indices of a kernel --------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Generated index arithmetic is folded as it is made, so that loops that are
+// unrolled and guards that always hold leave nothing behind.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CONVERSION_KERNELBUILDER_H
+#define CHIMERA_LIB_CONVERSION_KERNELBUILDER_H
+
+#include "Program.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+namespace chimera {
+
+class KernelBuilder {
+public:
+  KernelBuilder(mlir::OpBuilder &builder, mlir::Location loc,
+                const ThreadLayout &layout)
+      : builder(builder), loc(loc), layout(layout) {}
+
+  /// Generates what every thread needs to know of itself; at the start.
+  void createThread();
+
+  mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value left, mlir::Value right);
+  mlir::Value add(mlir::Value left, int64_t right) {
+    return add(left, constant(right));
+  }
+  mlir::Value sub(mlir::Value left, mlir::Value right);
+  mlir::Value mul(mlir::Value left, int64_t right);
+  mlir::Value div(mlir::Value left, int64_t right);
+  mlir::Value rem(mlir::Value left, int64_t right);
+  mlir::Value exclusiveOr(mlir::Value left, mlir::Value right);
+  mlir::Value min(mlir::Value left, mlir::Value right);
+  mlir::Value max(mlir::Value left, mlir::Value right);
+  mlir::Value isLess(mlir::Value left, mlir::Value right);
+  mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
+  mlir::Value value(mlir::OpFoldResult value);
+
+  /// `body` where `condition` holds; no branch if that is known.
+  void createIf(mlir::Value condition, llvm::function_ref<void()> body);
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  ThreadLayout layout;
+  /// The thread in its block, the lane in its warp, and the first row of the
+  /// warp's share of a tile.
+  mlir::Value thread, lane, warpRow;
+  /// Why the code that was generated cannot be used; empty if it can.
+  std::string problem;
+};
+
+/// What the indices of the program are in the kernel. The same index can be
+/// asked for at several places, and for another iteration of a loop than the
+/// one that is being generated; each time it is computed anew.
+class ProgramIndices {
+public:
+  void set(mlir::Value index, mlir::Value value) { known[index] = value; }
+  mlir::Value get(KernelBuilder &kernel, mlir::OpFoldResult index) const;
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::Value> known;
+};
+
+/// A number that `index`, of the program, is always a multiple of; 0 if it is
+/// always 0.
+int64_t getDivisor(mlir::OpFoldResult index);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_CONVERSION_KERNELBUILDER_H

@@ -1,0 +1,121 @@
+//===- Manifest.cpp - How kernels are launched, in JSON -------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A machine with a GPU need not have MLIR: it gets the code of the kernels and
+// this list, and can launch them from any language.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Conversion/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_WRITEMANIFESTPASS
+#include "Chimera/Conversion/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+
+static constexpr StringLiteral kManifestAttrName = "chimera.manifest";
+
+/// The constants `values`; nothing if one is none.
+static std::optional<llvm::json::Array> readExtents(gpu::KernelDim3 values) {
+  llvm::json::Array extents;
+  for (Value value : {values.x, values.y, values.z}) {
+    APInt extent;
+    if (!matchPattern(value, m_ConstantInt(&extent)))
+      return std::nullopt;
+    extents.push_back(extent.getSExtValue());
+  }
+  return extents;
+}
+
+static llvm::json::Object describeArgument(Value value) {
+  llvm::json::Object argument;
+  argument["type"] =
+      llvm::formatv("{0}", getElementTypeOrSelf(value.getType())).str();
+  if (auto type = dyn_cast<MemRefType>(value.getType())) {
+    llvm::json::Array shape;
+    for (int64_t extent : type.getShape())
+      shape.push_back(extent);
+    argument["shape"] = std::move(shape);
+  }
+  auto source = dyn_cast<BlockArgument>(value);
+  if (source && isa<FunctionOpInterface>(source.getOwner()->getParentOp()))
+    argument["argument"] = static_cast<int64_t>(source.getArgNumber());
+  return argument;
+}
+
+static FailureOr<llvm::json::Object> describe(gpu::LaunchFuncOp launch) {
+  auto grid = readExtents(launch.getGridSizeOperandValues());
+  auto block = readExtents(launch.getBlockSizeOperandValues());
+  APInt shared(32, 0);
+  Value bytes = launch.getDynamicSharedMemorySize();
+  if (!grid || !block ||
+      (bytes && !matchPattern(bytes, m_ConstantInt(&shared))))
+    return failure();
+  llvm::json::Array arguments;
+  for (Value operand : launch.getKernelOperands())
+    arguments.push_back(describeArgument(operand));
+  llvm::json::Object entry{{"entry", launch.getKernelName().getValue()},
+                           {"module", launch.getKernelModuleName().getValue()},
+                           {"grid", std::move(*grid)},
+                           {"block", std::move(*block)},
+                           {"shared", shared.getSExtValue()},
+                           {"arguments", std::move(arguments)}};
+  if (auto function = launch->getParentOfType<FunctionOpInterface>())
+    entry["function"] = function.getName();
+  return entry;
+}
+
+namespace {
+struct WriteManifestPass
+    : chimera::impl::WriteManifestPassBase<WriteManifestPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    llvm::json::Array kernels;
+    WalkResult result = getOperation()->walk([&](gpu::LaunchFuncOp launch) {
+      FailureOr<llvm::json::Object> entry = describe(launch);
+      if (failed(entry)) {
+        launch.emitError("a manifest needs constant extents");
+        return WalkResult::interrupt();
+      }
+      kernels.push_back(std::move(*entry));
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    llvm::json::Value manifest =
+        llvm::json::Object{{"kernels", std::move(kernels)}};
+    std::string text = llvm::formatv("{0}", manifest);
+    getOperation()->setAttr(kManifestAttrName,
+                            StringAttr::get(&getContext(), text));
+    if (!file.empty() && failed(write(manifest)))
+      signalPassFailure();
+  }
+
+  LogicalResult write(const llvm::json::Value &manifest) {
+    std::string error;
+    std::unique_ptr<llvm::ToolOutputFile> output = openOutputFile(file, &error);
+    if (!output)
+      return getOperation()->emitError(error);
+    output->os() << llvm::formatv("{0:2}\n", manifest);
+    output->keep();
+    return success();
+  }
+};
+} // namespace

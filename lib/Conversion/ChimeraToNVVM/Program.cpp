@@ -1,0 +1,369 @@
+//===- Program.cpp - What one thread block runs, read from tiled IR -------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace chimera;
+
+/// Warps that are enough to keep the tensor cores of an SM busy; with more rows
+/// each warp gets several tiles.
+static constexpr int64_t enoughWarps = 16;
+/// Alignment of tiles in shared memory: a row of all banks.
+static constexpr int64_t tileAlignment = 128;
+
+//===----------------------------------------------------------------------===//
+// Threads and registers
+//===----------------------------------------------------------------------===//
+
+int64_t ThreadLayout::registers(int64_t columns, int64_t bits) const {
+  int64_t tiles = rowTiles * llvm::divideCeil(columns, mmaColumns);
+  return tiles * mmaRows * mmaColumns / warpSize * bits / 32;
+}
+
+int64_t ThreadLayout::availableRegisters() const {
+  constexpr int64_t ofCore = 65536, ofThread = 255;
+  return std::min(ofThread, ofCore / threads());
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+std::optional<std::pair<int64_t, int64_t>> chimera::getExtents(BlockOp block,
+                                                               unsigned dim) {
+  if (std::optional<ArrayAttr> extents = block.getExtents()) {
+    if (dim >= extents->size())
+      return std::nullopt;
+    auto values = dyn_cast<ArrayAttr>((*extents)[dim]);
+    if (!values || values.empty())
+      return std::nullopt;
+    std::pair<int64_t, int64_t> range = {0,
+                                         std::numeric_limits<int64_t>::max()};
+    for (Attribute value : values) {
+      auto extent = dyn_cast<IntegerAttr>(value);
+      if (!extent || extent.getInt() <= 0)
+        return std::nullopt;
+      range.first = std::max(range.first, extent.getInt());
+      range.second = std::min(range.second, extent.getInt());
+    }
+    return range;
+  }
+  int64_t extent = block.getStructuredOp().getStaticLoopRanges()[dim];
+  if (ShapedType::isDynamic(extent))
+    return std::nullopt;
+  return std::pair(extent, extent);
+}
+
+bool chimera::isEmptyTensor(Operation *op) {
+  auto alloc = dyn_cast<bufferization::AllocTensorOp>(op);
+  return isa<tensor::EmptyOp>(op) || (alloc && !alloc.getCopy());
+}
+
+Value chimera::getOutside(BlockOp block, Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || argument.getOwner() != &block.getBody().front())
+    return {};
+  return block->getOperand(argument.getArgNumber());
+}
+
+Value Program::findGlobal(Value tensor) const {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop || !forall->isAncestor(loop))
+        return tensor;
+      tensor = loop.getTiedLoopInit(argument)->get();
+      continue;
+    }
+    Operation *def = tensor.getDefiningOp();
+    if (isEmptyTensor(def))
+      return {};
+    if (!forall->isAncestor(def))
+      return tensor;
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def))
+      tensor = slice.getSource();
+    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(def))
+      tensor = insert.getDest();
+    else if (auto loop = dyn_cast<scf::ForOp>(def))
+      tensor = loop.getInits()[cast<OpResult>(tensor).getResultNumber()];
+    else
+      return {};
+  }
+}
+
+bool Program::dependsOn(Value index, scf::ForOp loop) const {
+  if (index == loop.getInductionVar())
+    return true;
+  Operation *def = index.getDefiningOp();
+  return def && forall->isAncestor(def) &&
+         llvm::any_of(def->getOperands(), [&](Value operand) {
+           return !isa<ShapedType>(operand.getType()) &&
+                  dependsOn(operand, loop);
+         });
+}
+
+bool Program::mustUnroll(scf::ForOp loop) const {
+  auto isIndexed = [&](Value tensor, OffsetSizeAndStrideOpInterface op) {
+    return isLocal(tensor) && llvm::any_of(op.getOffsets(), [&](Value offset) {
+             return dependsOn(offset, loop);
+           });
+  };
+  WalkResult result = loop.getBody()->walk([&](Operation *op) {
+    bool found = false;
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+      found = isIndexed(slice.getSource(), slice);
+    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      found = isIndexed(insert.getDest(), insert);
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+scf::ForOp Program::findHome(Value tensor) const {
+  scf::ForOp home;
+  for (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>();
+       slice && forall->isAncestor(slice);
+       slice = slice.getSource().getDefiningOp<tensor::ExtractSliceOp>())
+    for (auto loop = slice->getParentOfType<scf::ForOp>();
+         loop && forall->isAncestor(loop);
+         loop = loop->getParentOfType<scf::ForOp>()) {
+      bool isChosen =
+          llvm::any_of(slice->getOperands().drop_front(),
+                       [&](Value index) { return dependsOn(index, loop); });
+      if (isChosen && (!home || home->isAncestor(loop)))
+        home = loop;
+    }
+  return home;
+}
+
+const Contraction *Program::getContraction(BlockOp block) const {
+  auto found = contractions.find(block);
+  return found == contractions.end() ? nullptr : &found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Reads one block.
+class ContractionReader {
+public:
+  ContractionReader(BlockOp block, std::string &reason)
+      : block(block), op(block.getStructuredOp()), reason(reason) {}
+
+  FailureOr<Contraction> read();
+
+private:
+  LogicalResult fail(const Twine &why) {
+    reason = (block.getOperatorName() + ": " + why).str();
+    return failure();
+  }
+  LogicalResult readTypes();
+  LogicalResult readDims();
+  LogicalResult readExtents();
+  LogicalResult readFactor(bool isLhs);
+
+  BlockOp block;
+  linalg::LinalgOp op;
+  std::string &reason;
+  Contraction contraction;
+  /// Dimensions of the operation: rows, columns and what is added up.
+  unsigned row = 0, column = 0, reduced = 0;
+};
+
+} // namespace
+
+LogicalResult ContractionReader::readTypes() {
+  Type type = getElementTypeOrSelf(op.getDpsInputOperand(0)->get());
+  bool same = llvm::all_of(op.getDpsInputs(), [&](Value input) {
+    return getElementTypeOrSelf(input) == type;
+  });
+  if (!same || !(type.isF16() || type.isBF16()))
+    return fail("tensor cores multiply f16 or bf16");
+  if (!getElementTypeOrSelf(op->getResult(0)).isF32())
+    return fail("sums must be f32");
+  return success();
+}
+
+LogicalResult ContractionReader::readDims() {
+  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  unsigned rank = output.getNumResults();
+  if (rank < 2 || !output.isProjectedPermutation())
+    return fail("the result must have rows and columns");
+  row = output.getDimPosition(rank - 2);
+  column = output.getDimPosition(rank - 1);
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  if (reductions.size() != 1)
+    return fail("needs one dimension to add up over");
+  reduced = reductions.front();
+  return success();
+}
+
+LogicalResult ContractionReader::readExtents() {
+  for (unsigned dim = 0; dim < op.getNumLoops(); ++dim) {
+    auto extents = getExtents(block, dim);
+    if (!extents)
+      return fail("extents are not known");
+    auto [largest, smallest] = *extents;
+    if (dim == row) {
+      contraction.rows = largest;
+    } else if (dim == column) {
+      contraction.columns = largest;
+    } else if (dim == reduced) {
+      contraction.depth = largest;
+      contraction.leastDepth = smallest;
+    } else if (largest != 1) {
+      return fail("a block must have one matrix of a batch");
+    }
+  }
+  return success();
+}
+
+/// Which operand is the factor with the rows (respectively columns) of the
+/// result, and how it lies in memory.
+LogicalResult ContractionReader::readFactor(bool isLhs) {
+  unsigned own = isLhs ? row : column;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    if (!map.isProjectedPermutation() || !map.isFunctionOfDim(own))
+      continue;
+    if (map.getNumResults() < 2 || !map.isFunctionOfDim(reduced) ||
+        map.isFunctionOfDim(isLhs ? column : row))
+      break;
+    unsigned last = map.getDimPosition(map.getNumResults() - 1);
+    if (last != own && last != reduced)
+      return fail("an operand must have its rows or columns last");
+    Factor &factor = isLhs ? contraction.lhs : contraction.rhs;
+    factor.value = getOutside(block, operand->get());
+    factor.isTransposed = (last == own) == isLhs;
+    factor.rowDim = *map.getResultPosition(
+        getAffineDimExpr(last == own ? reduced : own, op.getContext()));
+    return success();
+  }
+  return fail("is not a product of two matrices");
+}
+
+FailureOr<Contraction> ContractionReader::read() {
+  contraction.block = block;
+  if (op.getNumDpsInputs() != 2 || !linalg::isaContractionOpInterface(op))
+    return fail("a reduction that is not a product");
+  if (failed(readTypes()) || failed(readDims()) || failed(readExtents()) ||
+      failed(readFactor(/*isLhs=*/true)) || failed(readFactor(/*isLhs=*/false)))
+    return failure();
+  if (!contraction.lhs.value || !contraction.rhs.value)
+    return fail("an operand is computed inside the block");
+  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  if (fill && !matchPattern(fill.getInputs()[0], m_AnyZeroFloat()))
+    return fail("sums start from something else than zero");
+  contraction.startsFromZero = static_cast<bool>(fill);
+  return contraction;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+FailureOr<Program> Program::read(scf::ForallOp forall,
+                                 const BlockLimits &limits,
+                                 std::string &reason) {
+  Program program(forall);
+  if (failed(program.readContractions(reason)) ||
+      failed(program.chooseLayout(reason)))
+    return failure();
+  for (auto &[block, contraction] : program.contractions) {
+    int64_t depth = llvm::alignTo(contraction.depth, mmaDepth);
+    int64_t columns = llvm::alignTo(contraction.columns, 2 * mmaColumns);
+    program.share(contraction.lhs, program.layout.rows(), depth,
+                  limits.buffers);
+    program.share(contraction.rhs, depth, columns, limits.buffers);
+  }
+  if (failed(program.placeTiles(limits, reason)))
+    return failure();
+  return program;
+}
+
+LogicalResult Program::readContractions(std::string &reason) {
+  WalkResult result = forall.walk([&](BlockOp block) {
+    if (block.getStructuredOp().getNumReductionLoops() == 0)
+      return WalkResult::advance();
+    FailureOr<Contraction> contraction =
+        ContractionReader(block, reason).read();
+    if (failed(contraction))
+      return WalkResult::interrupt();
+    const Factor &lhs = contraction->lhs;
+    if (isLocal(contraction->rhs.value) ||
+        (isLocal(lhs.value) && lhs.isTransposed)) {
+      reason = (block.getOperatorName() +
+                ": a value in registers can only be the left operand of a "
+                "product, its columns added up")
+                   .str();
+      return WalkResult::interrupt();
+    }
+    contractions[block] = *contraction;
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  if (!contractions.empty())
+    return success();
+  reason = "has no contraction";
+  return failure();
+}
+
+LogicalResult Program::chooseLayout(std::string &reason) {
+  int64_t rows = contractions.front().second.rows;
+  for (auto &[block, contraction] : contractions)
+    if (contraction.rows != rows) {
+      reason = "contractions have tiles of different numbers of rows";
+      return failure();
+    }
+  int64_t tiles = llvm::divideCeil(rows, mmaRows);
+  layout.rowTiles = llvm::divideCeil(tiles, enoughWarps);
+  layout.warps = llvm::divideCeil(tiles, layout.rowTiles);
+  return success();
+}
+
+/// Makes room in shared memory for an operand that comes from outside.
+void Program::share(const Factor &factor, int64_t rows, int64_t columns,
+                    int64_t buffers) {
+  if (isLocal(factor.value))
+    return;
+  if (factor.isTransposed)
+    std::swap(rows, columns);
+  SharedTile &tile = tiles[factor.value];
+  tile.source = factor.value;
+  tile.home = findHome(factor.value);
+  tile.stages = tile.home ? buffers : 1;
+  tile.rows = std::max(tile.rows, rows);
+  tile.columns = std::max(tile.columns, columns);
+  tile.rowDim = factor.rowDim;
+}
+
+LogicalResult Program::placeTiles(const BlockLimits &limits,
+                                  std::string &reason) {
+  for (auto &[source, tile] : tiles) {
+    tile.byteOffset = sharedBytes;
+    sharedBytes += llvm::alignTo(tile.bytes(), tileAlignment);
+  }
+  if (sharedBytes <= limits.sharedBytes)
+    return success();
+  reason = llvm::formatv("tiles take {0} bytes of shared memory, of which a "
+                         "thread block has {1}",
+                         sharedBytes, limits.sharedBytes);
+  return failure();
+}

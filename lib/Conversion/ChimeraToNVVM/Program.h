@@ -1,0 +1,142 @@
+//===- Program.h - What one thread block runs -------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `chimera-tile` leaves a chain as an scf.forall whose body is the program of
+// one thread block: loops, slices of tensors, blocks. Before code is generated
+// this says what lies where: results of blocks in registers, tiles of tensors
+// from outside in shared memory, for as long as the loop that they change in
+// runs one iteration.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CONVERSION_PROGRAM_H
+#define CHIMERA_LIB_CONVERSION_PROGRAM_H
+
+#include "FragmentMaps.h"
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace chimera {
+
+/// How the rows of a tile are shared out: to each warp `rowTiles` times 16
+/// rows, one below the other.
+struct ThreadLayout {
+  int64_t warps = 1, rowTiles = 1;
+
+  int64_t threads() const { return warps * warpSize; }
+  int64_t rows() const { return warps * rowTiles * mmaRows; }
+  /// 32-bit registers of each thread for a tile with so many columns.
+  int64_t registers(int64_t columns, int64_t bits) const;
+  /// Registers a thread may have: 65536 of an SM, at most 255.
+  int64_t availableRegisters() const;
+};
+
+/// An operand of a block that multiplies.
+struct Factor {
+  mlir::Value value;
+  /// True if rows and columns are the other way round than in a plain product.
+  bool isTransposed = false;
+  /// The dimension of the tensor, beside the last one, that makes the matrix.
+  unsigned rowDim = 0;
+};
+
+/// A block that multiplies, with its dimensions by their meaning.
+struct Contraction {
+  BlockOp block;
+  Factor lhs, rhs;
+  /// The largest extents, and the smallest of the reduction.
+  int64_t rows = 0, columns = 0, depth = 0, leastDepth = 0;
+  bool startsFromZero = false;
+};
+
+/// A tile of a tensor from outside that is kept in shared memory, row after
+/// row: the last dimension of the tensor along the rows.
+struct SharedTile {
+  mlir::Value source;
+  /// The innermost loop that chooses the tile; null if it is the same for the
+  /// whole program.
+  mlir::scf::ForOp home;
+  /// Extents in shared memory, multiples of 16.
+  int64_t rows = 0, columns = 0;
+  /// The dimension of the tensor that `rows` belongs to.
+  unsigned rowDim = 0;
+  /// Tiles that are there at a time.
+  int64_t stages = 1;
+  int64_t byteOffset = 0;
+
+  int64_t chunksPerRow() const { return columns / chunkElements; }
+  int64_t bytes() const { return stages * rows * columns * 2; }
+};
+
+/// The limits of the machine.
+struct BlockLimits {
+  int64_t sharedBytes = 0;
+  /// Copies of a tile that streams through.
+  int64_t buffers = 2;
+};
+
+class Program {
+public:
+  /// Reads `forall`. Fails with a reason if it is not covered.
+  static llvm::FailureOr<Program> read(mlir::scf::ForallOp forall,
+                                       const BlockLimits &limits,
+                                       std::string &reason);
+
+  mlir::scf::ForallOp getForall() const { return forall; }
+  const ThreadLayout &getLayout() const { return layout; }
+  int64_t getSharedBytes() const { return sharedBytes; }
+  llvm::MapVector<mlir::Value, SharedTile> &getTiles() { return tiles; }
+  /// The contraction of `block`; null if it is none.
+  const Contraction *getContraction(BlockOp block) const;
+
+  /// What `tensor` is a tile of, outside the program or among the arguments
+  /// that the program updates; null if it is computed inside.
+  mlir::Value findGlobal(mlir::Value tensor) const;
+  bool isLocal(mlir::Value tensor) const { return !findGlobal(tensor); }
+  /// True if an iteration of `loop` works on a part of its own of a value in
+  /// registers, which have no index: the loop must be unrolled.
+  bool mustUnroll(mlir::scf::ForOp loop) const;
+
+private:
+  explicit Program(mlir::scf::ForallOp forall) : forall(forall) {}
+
+  llvm::LogicalResult readContractions(std::string &reason);
+  llvm::LogicalResult chooseLayout(std::string &reason);
+  void share(const Factor &factor, int64_t rows, int64_t columns,
+             int64_t buffers);
+  llvm::LogicalResult placeTiles(const BlockLimits &limits,
+                                 std::string &reason);
+  bool dependsOn(mlir::Value index, mlir::scf::ForOp loop) const;
+  mlir::scf::ForOp findHome(mlir::Value tensor) const;
+
+  mlir::scf::ForallOp forall;
+  llvm::MapVector<mlir::Operation *, Contraction> contractions;
+  llvm::MapVector<mlir::Value, SharedTile> tiles;
+  ThreadLayout layout;
+  int64_t sharedBytes = 0;
+};
+
+/// True if `op` makes a tensor that nothing was written to.
+bool isEmptyTensor(mlir::Operation *op);
+
+/// The largest and smallest extent that dimension `dim` of the operation in
+/// `block` has; nothing if they are not known.
+std::optional<std::pair<int64_t, int64_t>> getExtents(BlockOp block,
+                                                      unsigned dim);
+
+/// What `block` is given for `value`, an operand of the operation inside; null
+/// if that is made inside.
+mlir::Value getOutside(BlockOp block, mlir::Value value);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_CONVERSION_PROGRAM_H

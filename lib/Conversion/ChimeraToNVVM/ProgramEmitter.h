@@ -1,0 +1,108 @@
+//===- ProgramEmitter.h - The code of one thread block ----------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Walks a program and generates the body of a kernel. Tiles that a loop chooses
+// are copied to shared memory some iterations ahead: the loop starts the copies
+// for the first iterations before it begins, and each iteration waits for its
+// own, then starts those of a later one in the place that all threads have
+// left. Waiting for a group of copies waits for all groups before it, so tiles
+// of the loops around are there as well.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CONVERSION_PROGRAMEMITTER_H
+#define CHIMERA_LIB_CONVERSION_PROGRAMEMITTER_H
+
+#include "Fragments.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace chimera {
+
+class ProgramEmitter {
+public:
+  /// `memrefs` are the tensors from outside and the arguments that the program
+  /// updates, as they are in the kernel; `indices` has what else comes from
+  /// outside.
+  ProgramEmitter(KernelBuilder &kernel, Program &program,
+                 const llvm::DenseMap<mlir::Value, mlir::Value> &memrefs,
+                 const ProgramIndices &indices)
+      : kernel(kernel), program(program), shared(kernel, program),
+        fragments(kernel, shared), memrefs(memrefs), indices(indices) {}
+
+  /// Generates code where the builder is. Fails with a reason if the program is
+  /// not covered; what was generated then has to be thrown away.
+  llvm::LogicalResult emit(std::string &reason);
+
+private:
+  llvm::LogicalResult fail(const llvm::Twine &why);
+  mlir::Location loc() { return kernel.loc; }
+
+  void chooseTile();
+  llvm::LogicalResult emitBody(mlir::Block &body);
+  llvm::LogicalResult emitOperation(mlir::Operation &op);
+  llvm::LogicalResult emitSlice(mlir::tensor::ExtractSliceOp op);
+  llvm::LogicalResult emitInsert(mlir::tensor::InsertSliceOp op);
+  llvm::LogicalResult emitResult(mlir::tensor::ParallelInsertSliceOp op);
+  llvm::LogicalResult emitBlock(BlockOp block);
+  llvm::LogicalResult emitContraction(const Contraction &contraction);
+  llvm::LogicalResult emitFill(BlockOp block, mlir::linalg::FillOp fill);
+  llvm::LogicalResult emitElementwise(BlockOp block,
+                                      mlir::linalg::GenericOp op);
+  llvm::LogicalResult
+  readOperands(BlockOp block, mlir::linalg::GenericOp op,
+               llvm::SmallVectorImpl<ElementwiseOperand> &operands);
+
+  /// A loop that is being generated, with the tiles it chooses.
+  struct StreamingLoop {
+    mlir::scf::ForOp op;
+    mlir::Value lower, upper;
+    int64_t step = 1, stages = 1;
+    llvm::SmallVector<const SharedTile *> tiles;
+    int64_t ahead() const { return stages - 1; }
+  };
+  llvm::LogicalResult emitLoop(mlir::scf::ForOp op);
+  llvm::LogicalResult unroll(StreamingLoop &loop);
+  llvm::LogicalResult emitRolled(StreamingLoop &loop);
+  void startStreaming(StreamingLoop &loop);
+  void advance(StreamingLoop &loop, mlir::Value index);
+  void fillAt(StreamingLoop &loop, mlir::Value index, mlir::Value stage);
+  void bindArguments(mlir::scf::ForOp op, mlir::ValueRange values);
+  llvm::FailureOr<llvm::SmallVector<mlir::Value>>
+  takeYielded(mlir::scf::ForOp op);
+
+  void fillStatic();
+  void ensureFilled(const SharedTile &tile);
+  llvm::FailureOr<GlobalTile> locate(mlir::Value tensor,
+                                     const ProgramIndices &at);
+  llvm::FailureOr<Fragment> getFragment(mlir::Value tensor);
+  llvm::FailureOr<std::pair<int64_t, int64_t>>
+  getColumnTiles(mlir::OffsetSizeAndStrideOpInterface op,
+                 const Fragment &whole);
+  llvm::LogicalResult checkRegisters(const Contraction &contraction,
+                                     int64_t registers);
+
+  KernelBuilder &kernel;
+  Program &program;
+  SharedMemory shared;
+  FragmentBuilder fragments;
+  llvm::DenseMap<mlir::Value, mlir::Value> memrefs;
+  ProgramIndices indices;
+  llvm::DenseMap<mlir::Value, Fragment> values;
+  /// Registers of what the loops around carry.
+  int64_t carriedRegisters = 0;
+  unsigned depth = 0;
+  /// True if copies were started that are the same for the whole program and
+  /// nothing has waited for them.
+  bool isStaticPending = false;
+  std::string why;
+};
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_CONVERSION_PROGRAMEMITTER_H

@@ -1,0 +1,81 @@
+//===- SharedMemory.h - Tiles in shared memory ------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Copies tiles of tensors from global to shared memory, asynchronously, and
+// gives warps the matrices of their multiplications from there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CONVERSION_SHAREDMEMORY_H
+#define CHIMERA_LIB_CONVERSION_SHAREDMEMORY_H
+
+#include "KernelBuilder.h"
+
+namespace chimera {
+
+/// A part of a tensor in global memory.
+struct GlobalTile {
+  mlir::TypedValue<mlir::MemRefType> memref;
+  llvm::SmallVector<mlir::Value> offsets, sizes;
+  /// The last offset is a multiple of this.
+  int64_t divisor = 0;
+
+  unsigned rank() const { return offsets.size(); }
+  /// The most elements, a power of two up to `limit`, that can be accessed at
+  /// once wherever a multiple of so many in the tile's rows starts.
+  int64_t alignedElements(int64_t limit) const;
+};
+
+class SharedMemory {
+public:
+  SharedMemory(KernelBuilder &kernel, Program &program)
+      : kernel(kernel), program(program) {}
+
+  /// Generates the tiles' places.
+  void create();
+
+  /// Copies `from` into place number `stage` of `tile`. What is not there
+  /// becomes zero. The copy is part of the group that `commit` ends.
+  void fill(const SharedTile &tile, mlir::Value stage, const GlobalTile &from);
+  void commit();
+  /// Waits for all groups but the last `groups`, then for all threads.
+  void await(int64_t groups);
+  void synchronize();
+
+  /// The place that matrices are read from.
+  void use(const SharedTile &tile, mlir::Value stage) {
+    places[tile.source].stage = stage;
+  }
+  /// The operand of an mma.sync, or two right ones, from the square of 16 rows
+  /// and two chunks that starts at `row` and `chunk`, which is even.
+  mlir::Value load(const SharedTile &tile, mlir::Value row, mlir::Value chunk,
+                   MatrixOrder order, bool isTransposed);
+
+private:
+  struct Place {
+    mlir::TypedValue<mlir::MemRefType> memref;
+    mlir::Value stage;
+  };
+  void copyUnit(const SharedTile &tile, mlir::Value stage,
+                const GlobalTile &from, mlir::Value unit, int64_t width);
+  mlir::Value countValid(const SharedTile &tile, const GlobalTile &from,
+                         mlir::Value row, mlir::Value column, int64_t width);
+  void copyElement(mlir::Value valid, const GlobalTile &from,
+                   mlir::ValueRange source, mlir::Value to,
+                   mlir::ValueRange destination);
+  mlir::Value swizzle(const SharedTile &tile, mlir::Value row,
+                      mlir::Value chunk);
+
+  KernelBuilder &kernel;
+  Program &program;
+  llvm::DenseMap<mlir::Value, Place> places;
+};
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_CONVERSION_SHAREDMEMORY_H

@@ -1,0 +1,105 @@
+//===- NvidiaPipeline.cpp - Kernels for NVIDIA GPUs -----------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chains are formed, planned and tiled as for any target, with operands of 16
+// bits. From the tiles on the way is another one: kernels straight from
+// tensors, by upstream passes to PTX, by ptxas to machine code.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Conversion/Passes.h"
+#include "Chimera/Transforms/Passes.h"
+#include "Chimera/Transforms/Pipelines.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace chimera;
+
+/// Chains planned and tiled; see buildPlanningPipeline.
+static void addTiling(OpPassManager &pm, const NvidiaPipelineOptions &options) {
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  FormChainsPassOptions form;
+  form.narrow = true;
+  func.addPass(createFormChainsPass(form));
+  SchedulePassOptions schedule;
+  schedule.target = options.target;
+  schedule.fuse = options.fuse;
+  func.addPass(createSchedulePass(schedule));
+  TilePassOptions tile;
+  tile.padRows = false;
+  func.addPass(createTilePass(tile));
+  func.addPass(createCanonicalizerPass());
+  func.addPass(createCSEPass());
+}
+
+/// What is left of the functions: launches, on memrefs.
+static void addHost(OpPassManager &pm) {
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  bufferization::BufferResultsToOutParamsPassOptions results;
+  results.hoistStaticAllocs = true;
+  results.modifyPublicFunctions = true;
+  pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+/// Kernels to the LLVM dialect.
+static void addKernels(OpPassManager &pm) {
+  OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>();
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(createLoopInvariantCodeMotionPass());
+  kernel.addPass(createConvertNVGPUToNVVMPass());
+  kernel.addPass(createConvertVectorToSCFPass());
+  kernel.addPass(createSCFToControlFlowPass());
+  kernel.addPass(createConvertNVVMToLLVMPass());
+  kernel.addPass(memref::createExpandStridedMetadataPass());
+  kernel.addPass(createLowerAffinePass());
+  ConvertGpuOpsToNVVMOpsOptions toNVVM;
+  toNVVM.useBarePtrCallConv = true;
+  kernel.addPass(createConvertGpuOpsToNVVMOps(toNVVM));
+  kernel.addPass(createDeclareSharedMemoryPass());
+  kernel.addPass(createConvertVectorToLLVMPass());
+  kernel.addPass(createConvertIndexToLLVMPass());
+  kernel.addPass(createArithToLLVMConversionPass());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void chimera::buildNvidiaPipeline(OpPassManager &pm,
+                                  const NvidiaPipelineOptions &options) {
+  buildFrontEndPipeline(pm);
+  addTiling(pm, options);
+  ConvertChimeraToNVVMPassOptions convert;
+  convert.target = options.target;
+  // There is nothing else that could run on the GPU.
+  convert.required = true;
+  pm.addPass(createConvertChimeraToNVVMPass(convert));
+  addHost(pm);
+  WriteManifestPassOptions manifest;
+  manifest.file = options.manifest;
+  pm.addPass(createWriteManifestPass(manifest));
+  addKernels(pm);
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = options.format;
+  pm.addPass(createGpuModuleToBinaryPass(binary));
+}

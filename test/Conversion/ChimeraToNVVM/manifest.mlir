@@ -1,0 +1,39 @@
+// RUN: chimera-opt %s --chimera-write-manifest=file=- | FileCheck %s
+// RUN: not chimera-opt %s --chimera-write-manifest=file=%t.missing/manifest.json 2>&1 | FileCheck %s --check-prefix=ERROR
+
+// ERROR: error: cannot open output file
+
+// CHECK:      "kernels": [
+// CHECK:        "arguments": [
+// CHECK:          "argument": 1,
+// CHECK-NEXT:     "shape": [
+// CHECK-NEXT:       8,
+// CHECK-NEXT:       16
+// CHECK-NEXT:     ],
+// CHECK-NEXT:     "type": "f16"
+// CHECK:          "type": "f32"
+// CHECK:        "block": [
+// CHECK-NEXT:     64,
+// CHECK:        "entry": "kernel",
+// CHECK-NEXT:   "function": "launch",
+// CHECK-NEXT:   "grid": [
+// CHECK-NEXT:     3,
+// CHECK:        "module": "kernels",
+// CHECK-NEXT:   "shared": 4096
+// CHECK:      module attributes {chimera.manifest = "{\22kernels\22:[
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @kernel(%a: memref<8x16xf16>, %b: f32) kernel {
+      gpu.return
+    }
+  }
+  func.func @launch(%b: f32, %a: memref<8x16xf16>) {
+    %one = arith.constant 1 : index
+    %three = arith.constant 3 : index
+    %threads = arith.constant 64 : index
+    %shared = arith.constant 4096 : i32
+    gpu.launch_func @kernels::@kernel blocks in (%three, %one, %one) threads in (%threads, %one, %one)
+        dynamic_shared_memory_size %shared args(%a : memref<8x16xf16>, %b : f32)
+    return
+  }
+}

@@ -1,0 +1,518 @@
+"""Runs PTX on the CPU, so that kernels can be checked without a GPU.
+
+Covers what the back end generates. Warps run one after the other from barrier to
+barrier, in an order that can be chosen; the threads of a warp that part at a branch
+meet where all ways lead, its immediate post-dominator. ldmatrix, mma.sync and
+cp.async do what the tables of the PTX ISA say. An asynchronous copy arrives when it
+is waited for, or at once, as chosen: a kernel that forgets to wait, or that
+overwrites what is still in use, computes something else in one of the two. Shared
+memory starts as NaN; accesses outside of tensors or not aligned are errors.
+"""
+
+import re
+
+import numpy as np
+
+LANES = np.arange(32)
+U64 = np.uint64
+
+
+def to_bf16(values):
+    bits = values.astype(np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(values), 0x7FFF, rounded).astype(np.uint16)
+
+
+def from_bf16(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def read_float(bits, kind):
+    if kind == "f32":
+        return bits.astype(np.uint32).view(np.float32)
+    if kind == "f16":
+        return bits.astype(np.uint16).view(np.float16)
+    return from_bf16(bits.astype(np.uint16))
+
+
+def write_float(values, kind):
+    if kind == "f32":
+        return values.astype(np.float32).view(np.uint32).astype(U64)
+    if kind == "f16":
+        return values.astype(np.float16).view(np.uint16).astype(U64)
+    return to_bf16(values).astype(U64)
+
+
+def width(kind):
+    return 1 if kind == "pred" else int(kind[1:]) if kind != "bf16" else 16
+
+
+def cut(bits, kind):
+    bits = np.asarray(bits, dtype=U64)
+    return bits if width(kind) == 64 else bits & U64((1 << width(kind)) - 1)
+
+
+def signed(bits, kind):
+    value = cut(bits, kind).astype(np.int64)
+    if width(kind) == 64:
+        return value
+    half = 1 << (width(kind) - 1)
+    return np.where(value >= half, value - 2 * half, value)
+
+
+class Memory:
+    """Bytes, of which some may be accessed."""
+
+    def __init__(self, size):
+        self.bytes = np.full(size, 0xFF, np.uint8)
+        self.valid = np.zeros(size, bool)
+
+    def check(self, address, size):
+        if address < 0 or address + size > len(self.bytes):
+            raise IndexError(f"access to {size} bytes at {address}")
+        if not self.valid[address : address + size].all():
+            raise IndexError(f"access outside of a tensor at {address}")
+
+    def load(self, address, size):
+        self.check(address, size)
+        if address % size:
+            raise ValueError(f"{size} bytes at {address} are not aligned")
+        return int.from_bytes(self.bytes[address : address + size].tobytes(),
+                              "little")
+
+    def store(self, address, value, size):
+        self.check(address, size)
+        if address % size:
+            raise ValueError(f"{size} bytes at {address} are not aligned")
+        self.bytes[address : address + size] = np.frombuffer(
+            int(value).to_bytes(size, "little"), np.uint8)
+
+
+class Kernel:
+    """Statements of one entry point."""
+
+    def __init__(self, text):
+        text = re.sub(r"//.*", "", text)
+        body = text[text.index(".entry"):]
+        self.params = re.findall(r"\.param[^,)]*?(\w+_param_\d+)", body)
+        body = body[body.index("{") + 1 : body.rindex("}")]
+        self.code, self.labels = [], {}
+        for statement in re.split(r";|(?<=:)\s", re.sub(r"(\$L\w+):", r"\1: ", body)):
+            statement = " ".join(statement.split())
+            if statement.endswith(":"):
+                self.labels[statement[:-1]] = len(self.code)
+            elif statement and not statement.startswith("."):
+                self.code.append(self.parse(statement))
+        self.find_meetings()
+
+    def find_meetings(self):
+        """Where the ways from each branch meet again: one past the end, if not
+        before."""
+        end = len(self.code)
+        after = []
+        for at, (guard, _, opcode, operands) in enumerate(self.code):
+            name = opcode.split(".")[0]
+            targets = {at + 1} if guard or name not in ("bra", "ret") else set()
+            if name == "bra":
+                targets.add(self.labels[operands[0]])
+            if name == "ret":
+                targets.add(end)
+            after.append(targets)
+        # What each statement cannot avoid, later statements first.
+        always = [set(range(end + 1)) for _ in range(end)] + [{end}]
+        changed = True
+        while changed:
+            changed = False
+            for at in reversed(range(end)):
+                common = set.intersection(*(always[to] for to in after[at])) | {at}
+                if common != always[at]:
+                    always[at], changed = common, True
+        # The nearest of these is the one that all others of them follow.
+        self.meetings = {
+            at: max(always[at] - {at}, key=lambda to: len(always[to]))
+            for at in range(end) if len(after[at]) > 1}
+
+    @staticmethod
+    def parse(statement):
+        match = re.match(r"(?:@(!?)(%\w+) )?(\S+) ?(.*)", statement)
+        negated, guard, opcode, rest = match.groups()
+        operands = [
+            [part.strip() for part in group.split(",")] if group else single.strip()
+            for group, single in re.findall(r"\{([^}]*)\}|([^,{}]+)", rest)
+            if group or single.strip()
+        ]
+        return guard, bool(negated), opcode, operands
+
+
+class Launch:
+    """A grid of thread blocks on arguments: arrays, read and written in place."""
+
+    def __init__(self, kernel, grid, threads, shared_bytes, arguments,
+                 late=True, reverse=False):
+        self.kernel, self.late, self.reverse = kernel, late, reverse
+        self.shared_bytes, self.threads = shared_bytes, threads
+        self.conflicts = 0
+        gap = 4096
+        self.places, end = [], gap
+        for array in arguments:
+            self.places.append((end, array))
+            end += (array.nbytes + gap) // 256 * 256 + gap
+        self.memory = Memory(end)
+        for start, array in self.places:
+            self.memory.bytes[start : start + array.nbytes] = np.frombuffer(
+                array.tobytes(), np.uint8)
+            self.memory.valid[start : start + array.nbytes] = True
+        # Bytes of each argument that go to shared memory by copies, to registers,
+        # and that are written.
+        self.copied = [0] * len(arguments)
+        self.loaded = [0] * len(arguments)
+        self.stored = [0] * len(arguments)
+        for block in range(grid):
+            self.run_block(block)
+        for start, array in self.places:
+            array[...] = np.frombuffer(
+                self.memory.bytes[start : start + array.nbytes].tobytes(),
+                array.dtype).reshape(array.shape)
+
+    def count(self, counters, address, size):
+        for index, (start, array) in enumerate(self.places):
+            if start <= address < start + array.nbytes:
+                counters[index] += size
+
+    def run_block(self, block):
+        self.shared = Memory(self.shared_bytes)
+        self.shared.valid[:] = True
+        warps = [Warp(self, block, first) for first in range(0, self.threads, 32)]
+        while not all(warp.done for warp in warps):
+            for warp in reversed(warps) if self.reverse else warps:
+                warp.run()
+            if len({warp.done for warp in warps}) != 1:
+                raise RuntimeError("some warps wait for others that have ended")
+
+
+class Warp:
+    def __init__(self, launch, block, first):
+        self.launch, self.block, self.first = launch, block, first
+        self.registers = {}
+        # Threads that run together: where they are, who, and where they meet
+        # those below.
+        end = len(launch.kernel.code)
+        self.stack = [[0, np.ones(32, bool), end]]
+        self.done = False
+        self.copies, self.groups = [], []
+
+    def run(self):
+        """Until the next barrier or the end."""
+        code = self.launch.kernel.code
+        while True:
+            pc, active, meeting = self.stack[-1]
+            if pc == meeting:
+                self.stack.pop()
+                if self.stack:
+                    continue
+                self.done = True
+                return
+            guard, negated, opcode, operands = code[pc]
+            if guard:
+                mask = active & (self.get(guard, "pred").astype(bool) != negated)
+            else:
+                mask = active
+            self.stack[-1][0] = pc + 1
+            name = opcode.split(".")[0]
+            if name == "bra":
+                self.branch(pc, active, mask, self.launch.kernel.labels[operands[0]])
+            elif name == "ret":
+                self.branch(pc, active, mask, len(code))
+            elif name in ("bar", "barrier"):
+                self.expect_all(mask)
+                return
+            elif mask.any():
+                self.execute(name, opcode.split("."), operands, mask)
+
+    def branch(self, pc, active, taken, target):
+        if not taken.any():
+            return
+        if (taken == active).all():
+            self.stack[-1][0] = target
+            return
+        meeting = self.launch.kernel.meetings[pc]
+        self.stack[-1][0] = meeting
+        self.stack.append([pc + 1, active & ~taken, meeting])
+        self.stack.append([target, taken, meeting])
+
+    @staticmethod
+    def expect_all(mask):
+        if not mask.all():
+            raise RuntimeError("an instruction of the warp runs in some lanes only")
+
+    # Operands.
+
+    def get(self, operand, kind):
+        if operand.startswith("%"):
+            if operand == "%tid.x":
+                return (self.first + LANES).astype(U64)
+            if operand == "%ctaid.x":
+                return np.full(32, self.block, U64)
+            return cut(self.registers[operand], kind)
+        if operand.startswith("0f"):
+            return np.full(32, int(operand[2:], 16), U64)
+        if operand.startswith("0x") and kind in ("f16", "bf16", "b16"):
+            return np.full(32, int(operand, 16), U64)
+        if "dynamic_shmem" in operand:
+            return np.zeros(32, U64)
+        return cut(np.full(32, int(operand, 0) & (2**64 - 1), U64), kind)
+
+    def set(self, register, bits, mask):
+        old = self.registers.get(register)
+        if old is None:
+            old = np.full(32, 0xDEADBEEFDEADBEEF, U64)
+        self.registers[register] = np.where(mask, bits, old).astype(U64)
+
+    def address(self, operand):
+        base, offset = re.match(r"\[([^+\]]+)(?:\+(-?\d+))?\]", operand).groups()
+        return self.get(base, "b64").astype(np.int64) + int(offset or 0)
+
+    # Instructions.
+
+    def execute(self, name, parts, operands, mask):
+        special = getattr(self, "do_" + name, None)
+        if special:
+            return special(parts, operands, mask)
+        kind = parts[-1]
+        inputs = [self.get(operand, kind) for operand in operands[1:]]
+        if kind in ("f32", "f16", "bf16"):
+            floats = [read_float(value, kind) for value in inputs]
+            with np.errstate(all="ignore"):
+                result = write_float(FLOAT[name](parts, *floats), kind)
+        else:
+            with np.errstate(all="ignore"):
+                result = INTEGER[name](parts, kind, *inputs)
+            if "wide" not in parts:
+                result = cut(result, kind)
+        self.set(operands[0], result, mask)
+
+    def do_mov(self, parts, operands, mask):
+        target, source = operands
+        if isinstance(target, list):  # Take a register apart.
+            bits = 32 // len(target) if parts[1] == "b32" else 64 // len(target)
+            value = self.get(source, parts[1])
+            for index, register in enumerate(target):
+                part = (value >> U64(index * bits)) & U64((1 << bits) - 1)
+                if register != "_":
+                    self.set(register, part, mask)
+        elif isinstance(source, list):
+            bits = 32 // len(source) if parts[1] == "b32" else 64 // len(source)
+            value = np.zeros(32, U64)
+            for index, register in enumerate(source):
+                value |= self.get(register, f"b{bits}") << U64(index * bits)
+            self.set(target, value, mask)
+        else:
+            self.set(target, self.get(source, parts[1]), mask)
+
+    def do_cvta(self, parts, operands, mask):
+        self.set(operands[0], self.get(operands[1], "b64"), mask)
+
+    def do_ld(self, parts, operands, mask):
+        size = width(parts[-1]) // 8
+        if parts[1] == "param":
+            index = self.launch.kernel.params.index(operands[1].strip("[]"))
+            return self.set(operands[0],
+                            np.full(32, self.launch.places[index][0], U64), mask)
+        targets = operands[0] if isinstance(operands[0], list) else [operands[0]]
+        memory = self.launch.shared if parts[1] == "shared" else self.launch.memory
+        addresses = self.address(operands[1])
+        for index, target in enumerate(targets):
+            value = np.zeros(32, U64)
+            for lane in np.flatnonzero(mask):
+                address = int(addresses[lane]) + index * size
+                value[lane] = memory.load(address, size)
+                if parts[1] == "global":
+                    self.launch.count(self.launch.loaded, address, size)
+            self.set(target, value, mask)
+
+    def do_st(self, parts, operands, mask):
+        size = width(parts[-1]) // 8
+        sources = operands[1] if isinstance(operands[1], list) else [operands[1]]
+        memory = self.launch.shared if parts[1] == "shared" else self.launch.memory
+        addresses = self.address(operands[0])
+        for index, source in enumerate(sources):
+            value = self.get(source, parts[-1])
+            for lane in np.flatnonzero(mask):
+                address = int(addresses[lane]) + index * size
+                memory.store(address, value[lane], size)
+                if parts[1] == "global":
+                    self.launch.count(self.launch.stored, address, size)
+
+    def do_setp(self, parts, operands, mask):
+        relation, kind = parts[1], parts[-1]
+        left, right = (self.get(operand, kind) for operand in operands[1:])
+        if kind.startswith("f"):
+            left, right = read_float(left, kind), read_float(right, kind)
+        elif kind.startswith("s"):
+            left, right = signed(left, kind), signed(right, kind)
+        result = {"eq": np.equal, "ne": np.not_equal, "lt": np.less,
+                  "le": np.less_equal, "gt": np.greater,
+                  "ge": np.greater_equal}[relation](left, right)
+        self.set(operands[0], result.astype(U64), mask)
+
+    def do_selp(self, parts, operands, mask):
+        yes, no = (self.get(operand, parts[-1]) for operand in operands[1:3])
+        chosen = self.get(operands[3], "pred").astype(bool)
+        self.set(operands[0], np.where(chosen, yes, no), mask)
+
+    def do_cvt(self, parts, operands, mask):
+        to, source = parts[-2], parts[-1]
+        if to in ("f16x2", "bf16x2"):
+            kind = to[:-2]
+            high, low = (write_float(read_float(self.get(operand, source), source),
+                                     kind) for operand in operands[1:])
+            return self.set(operands[0], high << U64(16) | low, mask)
+        value = self.get(operands[1], source)
+        if source in ("f32", "f16", "bf16"):
+            with np.errstate(all="ignore"):
+                result = write_float(read_float(value, source).astype(np.float32), to)
+        else:
+            result = signed(value, source) if source[0] == "s" else value
+        self.set(operands[0], cut(result.astype(U64), to), mask)
+
+    def do_cp(self, parts, operands, mask):
+        if parts[2] == "commit_group":
+            self.expect_all(mask)
+            self.groups.append(self.copies)
+            self.copies = []
+        elif parts[2] == "wait_group":
+            self.expect_all(mask)
+            left = int(operands[0])
+            while len(self.groups) > left:
+                for copy in self.groups.pop(0):
+                    self.arrive(copy)
+        else:
+            self.start_copies(operands, mask)
+
+    def start_copies(self, operands, mask):
+        to, source = self.address(operands[0]), self.address(operands[1])
+        size = int(operands[2])
+        read = (self.get(operands[3], "b32") if len(operands) > 3
+                else np.full(32, size, U64))
+        for lane in np.flatnonzero(mask):
+            copy = (int(to[lane]), int(source[lane]), size, int(read[lane]))
+            if copy[0] % size or copy[1] % size:
+                raise ValueError("an asynchronous copy is not aligned")
+            self.launch.count(self.launch.copied, copy[1], copy[3])
+            if self.launch.late:
+                self.copies.append(copy)
+            else:
+                self.arrive(copy)
+
+    def arrive(self, copy):
+        to, source, size, read = copy
+        if read:
+            self.launch.memory.check(source, read)
+        self.launch.shared.check(to, size)
+        self.launch.shared.bytes[to : to + size] = 0
+        self.launch.shared.bytes[to : to + read] = self.launch.memory.bytes[
+            source : source + read]
+
+    def do_ldmatrix(self, parts, operands, mask):
+        self.expect_all(mask)
+        count = int(next(part for part in parts if part[0] == "x")[1:])
+        addresses = self.address(operands[1])
+        for matrix in range(count):
+            rows = addresses[8 * matrix : 8 * matrix + 8]
+            self.launch.conflicts += 8 - len({int(row) // 16 % 8 for row in rows})
+            data = np.zeros((8, 8), np.uint16)
+            for row, address in enumerate(rows):
+                if address % 16:
+                    raise ValueError("a row of ldmatrix is not aligned")
+                self.launch.shared.check(int(address), 16)
+                data[row] = self.launch.shared.bytes[
+                    address : address + 16].view(np.uint16)
+            if "trans" in parts:
+                data = data.T
+            low = data[LANES // 4, 2 * (LANES % 4)].astype(U64)
+            high = data[LANES // 4, 2 * (LANES % 4) + 1].astype(U64)
+            self.set(operands[0][matrix], high << U64(16) | low, mask)
+
+    def do_mma(self, parts, operands, mask):
+        self.expect_all(mask)
+        kind = parts[7]
+        group, place = LANES // 4, LANES % 4
+
+        def unpack(registers):
+            words = [self.get(register, "b32") for register in registers]
+            return [read_float(word >> U64(16 * half) & U64(0xFFFF), kind)
+                    for word in words for half in (0, 1)]
+
+        left, right = np.zeros((16, 16)), np.zeros((16, 8))
+        for i, value in enumerate(unpack(operands[1])):
+            row = group + (8 if i in (2, 3, 6, 7) else 0)
+            left[row, 2 * place + i % 2 + (8 if i >= 4 else 0)] = value
+        for i, value in enumerate(unpack(operands[2])):
+            right[2 * place + i % 2 + (8 if i >= 2 else 0), group] = value
+        with np.errstate(all="ignore"):
+            product = left @ right
+            for i, register in enumerate(operands[3]):
+                before = read_float(self.get(register, "b32"), "f32")
+                sums = product[group + (8 if i >= 2 else 0), 2 * place + i % 2]
+                self.set(operands[0][i],
+                         write_float((before + sums).astype(np.float32), "f32"),
+                         mask)
+
+
+def multiply(parts, kind, left, right):
+    if parts[1] == "wide":
+        if kind[0] == "s":
+            return (signed(left, kind) * signed(right, kind)).astype(U64)
+        return left * right
+    if parts[1] == "lo":
+        return left * right
+    bits = width(kind)
+    products = [(int(a) * int(b)) >> bits for a, b in zip(left, right)]
+    return np.array(products, U64)
+
+
+def shift(parts, kind, value, amount):
+    amount = np.minimum(amount, U64(63))
+    if kind[0] == "s":
+        return (signed(value, kind) >> amount.astype(np.int64)).astype(U64)
+    return value >> amount
+
+
+def choose(function):
+    def run(parts, kind, left, right):
+        if kind[0] == "s":
+            return function(signed(left, kind), signed(right, kind)).astype(U64)
+        return function(left, right)
+    return run
+
+
+INTEGER = {
+    "add": lambda parts, kind, a, b: a + b,
+    "sub": lambda parts, kind, a, b: a - b,
+    "mul": multiply,
+    "mad": lambda parts, kind, a, b, c: multiply(parts, kind, a, b) + c,
+    "and": lambda parts, kind, a, b: a & b,
+    "or": lambda parts, kind, a, b: a | b,
+    "xor": lambda parts, kind, a, b: a ^ b,
+    "not": lambda parts, kind, a: a == 0 if kind == "pred" else ~a,
+    "shl": lambda parts, kind, a, b: a << b,
+    "shr": shift,
+    "min": choose(np.minimum),
+    "max": choose(np.maximum),
+    "bfe": lambda parts, kind, a, start, count:
+        a >> start & ((U64(1) << count) - U64(1)),
+}
+FLOAT = {
+    "add": lambda parts, a, b: a + b,
+    "sub": lambda parts, a, b: a - b,
+    "mul": lambda parts, a, b: a * b,
+    "fma": lambda parts, a, b, c:
+        (a.astype(np.float64) * b + c).astype(a.dtype),
+    "neg": lambda parts, a: -a,
+    "abs": lambda parts, a: np.abs(a),
+    "max": lambda parts, a, b: (np.maximum if "NaN" in parts else np.fmax)(a, b),
+    "min": lambda parts, a, b: (np.minimum if "NaN" in parts else np.fmin)(a, b),
+    "ex2": lambda parts, a: np.exp2(a),
+    "rcp": lambda parts, a: np.float32(1) / a,
+    "div": lambda parts, a, b: a / b,
+}

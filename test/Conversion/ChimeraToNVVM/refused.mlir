@@ -1,0 +1,95 @@
+// What is not covered stays as it is, with a reason; if a kernel has to be made, it
+// is an error.
+//
+// RUN: chimera-opt %s --convert-chimera-to-nvvm --remarks-filter-missed=chimera --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: chimera-opt %s --convert-chimera-to-nvvm --split-input-file | FileCheck %s --implicit-check-not=gpu.func
+// RUN: not chimera-opt %s --convert-chimera-to-nvvm=required --split-input-file 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: not chimera-opt %s --convert-chimera-to-nvvm=target=zen5 --split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// ERROR: error: no kernel for this chain: gemm0: tensor cores multiply f16 or bf16
+// TARGET: error: target 'zen5' is no GPU that CUDA runs on
+
+// REMARK: no kernel for this chain: gemm0: tensor cores multiply f16 or bf16
+// CHECK: func @wide
+// CHECK: chimera.block
+func.func @wide(%x: tensor<64x16xf32>, %w: tensor<16x16xf32>) -> tensor<64x16xf32> {
+  %0 = tensor.empty() : tensor<64x16xf32>
+  %1 = scf.forall (%i) = (0) to (64) step (16) shared_outs(%out = %0) -> (tensor<64x16xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [16, 16] [1, 1] : tensor<64x16xf32> to tensor<16x16xf32>
+    %o = tensor.extract_slice %out[%i, 0] [16, 16] [1, 1] : tensor<64x16xf32> to tensor<16x16xf32>
+    %2 = chimera.block "gemm0" ins(%a, %w : tensor<16x16xf32>, tensor<16x16xf32>) outs(%o : tensor<16x16xf32>) {
+    ^bb0(%a0: tensor<16x16xf32>, %b0: tensor<16x16xf32>, %c0: tensor<16x16xf32>):
+      %zero = arith.constant 0.0 : f32
+      %3 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+      %4 = linalg.matmul ins(%a0, %b0 : tensor<16x16xf32>, tensor<16x16xf32>) outs(%3 : tensor<16x16xf32>) -> tensor<16x16xf32>
+      chimera.yield %4 : tensor<16x16xf32>
+    } -> tensor<16x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %2 into %out[%i, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<64x16xf32>
+    }
+  }
+  return %1 : tensor<64x16xf32>
+}
+
+// -----
+
+// REMARK: no kernel for this chain: gemm0: tiles take about 328 registers of each of 32 threads, which have 255
+// CHECK: func @columns
+// CHECK: chimera.block
+func.func @columns(%x: tensor<64x16xf16>, %w: tensor<16x512xf16>) -> tensor<64x512xf32> {
+  %0 = tensor.empty() : tensor<64x512xf32>
+  %1 = scf.forall (%i) = (0) to (64) step (16) shared_outs(%out = %0) -> (tensor<64x512xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [16, 16] [1, 1] : tensor<64x16xf16> to tensor<16x16xf16>
+    %o = tensor.extract_slice %out[%i, 0] [16, 512] [1, 1] : tensor<64x512xf32> to tensor<16x512xf32>
+    %2 = chimera.block "gemm0" ins(%a, %w : tensor<16x16xf16>, tensor<16x512xf16>) outs(%o : tensor<16x512xf32>) {
+    ^bb0(%a0: tensor<16x16xf16>, %b0: tensor<16x512xf16>, %c0: tensor<16x512xf32>):
+      %zero = arith.constant 0.0 : f32
+      %3 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<16x512xf32>) -> tensor<16x512xf32>
+      %4 = linalg.matmul ins(%a0, %b0 : tensor<16x16xf16>, tensor<16x512xf16>) outs(%3 : tensor<16x512xf32>) -> tensor<16x512xf32>
+      chimera.yield %4 : tensor<16x512xf32>
+    } -> tensor<16x512xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %2 into %out[%i, 0] [16, 512] [1, 1] : tensor<16x512xf32> into tensor<64x512xf32>
+    }
+  }
+  return %1 : tensor<64x512xf32>
+}
+
+// -----
+
+// REMARK: no kernel for this chain: tiles take 524288 bytes of shared memory, of which a thread block has 227799
+// CHECK: func @depth
+// CHECK: chimera.block
+func.func @depth(%x: tensor<32x8192xf16>, %w: tensor<8192x16xf16>) -> tensor<32x16xf32> {
+  %0 = tensor.empty() : tensor<32x16xf32>
+  %1 = scf.forall (%i) = (0) to (32) step (16) shared_outs(%out = %0) -> (tensor<32x16xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [16, 8192] [1, 1] : tensor<32x8192xf16> to tensor<16x8192xf16>
+    %o = tensor.extract_slice %out[%i, 0] [16, 16] [1, 1] : tensor<32x16xf32> to tensor<16x16xf32>
+    %2 = chimera.block "gemm0" ins(%a, %w : tensor<16x8192xf16>, tensor<8192x16xf16>) outs(%o : tensor<16x16xf32>) {
+    ^bb0(%a0: tensor<16x8192xf16>, %b0: tensor<8192x16xf16>, %c0: tensor<16x16xf32>):
+      %zero = arith.constant 0.0 : f32
+      %3 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+      %4 = linalg.matmul ins(%a0, %b0 : tensor<16x8192xf16>, tensor<8192x16xf16>) outs(%3 : tensor<16x16xf32>) -> tensor<16x16xf32>
+      chimera.yield %4 : tensor<16x16xf32>
+    } -> tensor<16x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %2 into %out[%i, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<32x16xf32>
+    }
+  }
+  return %1 : tensor<32x16xf32>
+}
+
+// -----
+
+// REMARK: no kernel for this chain: its schedule has no parallel loop to make thread blocks of
+// CHECK: func @alone
+// CHECK: chimera.block
+func.func @alone(%x: tensor<16x16xf16>, %w: tensor<16x16xf16>) -> tensor<16x16xf32> {
+  %0 = tensor.empty() : tensor<16x16xf32>
+  %1 = chimera.block "gemm0" ins(%x, %w : tensor<16x16xf16>, tensor<16x16xf16>) outs(%0 : tensor<16x16xf32>) {
+  ^bb0(%a0: tensor<16x16xf16>, %b0: tensor<16x16xf16>, %c0: tensor<16x16xf32>):
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<16x16xf16>, tensor<16x16xf16>) outs(%c0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+    chimera.yield %2 : tensor<16x16xf32>
+  } -> tensor<16x16xf32>
+  return %1 : tensor<16x16xf32>
+}

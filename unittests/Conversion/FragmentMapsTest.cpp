@@ -1,0 +1,144 @@
+//===- FragmentMapsTest.cpp - Tests of the maps of tensor cores -----------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Against the tables of the PTX ISA, and against what the generated code relies
+// on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FragmentMaps.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "gtest/gtest.h"
+
+#include <set>
+
+using namespace chimera;
+
+namespace {
+
+using Place = std::pair<int64_t, int64_t>;
+
+Place pair(MatrixPosition position) { return {position.row, position.column}; }
+
+TEST(FragmentMaps, AgreesWithTheTables) {
+  // Matrix Fragments for mma.m16n8k16: groupID = lane >> 2, threadID_in_group =
+  // lane % 4.
+  for (int64_t lane = 0; lane < warpSize; ++lane) {
+    int64_t groupID = lane >> 2, threadID = lane % 4;
+    for (int64_t i = 0; i < 8; ++i) {
+      MatrixPosition lhs = getLhsPosition(lane, i);
+      EXPECT_EQ(lhs.row, i < 2 || (4 <= i && i < 6) ? groupID : groupID + 8);
+      EXPECT_EQ(lhs.column, threadID * 2 + (i & 1) + (i < 4 ? 0 : 8));
+    }
+    for (int64_t i = 0; i < 4; ++i) {
+      MatrixPosition rhs = getRhsPosition(lane, i);
+      EXPECT_EQ(rhs.row, threadID * 2 + (i & 1) + (i < 2 ? 0 : 8));
+      EXPECT_EQ(rhs.column, groupID);
+      MatrixPosition sum = getSumPosition(lane, i);
+      EXPECT_EQ(sum.row, i < 2 ? groupID : groupID + 8);
+      EXPECT_EQ(sum.column, threadID * 2 + (i & 1));
+    }
+  }
+}
+
+/// Expects that a warp holds each of `count` elements of the matrix once.
+void expectCovers(int64_t rows, int64_t columns, int64_t count,
+                  llvm::function_ref<MatrixPosition(int64_t, int64_t)> map) {
+  std::set<Place> seen;
+  for (int64_t lane = 0; lane < warpSize; ++lane)
+    for (int64_t element = 0; element < count; ++element) {
+      MatrixPosition position = map(lane, element);
+      EXPECT_LT(position.row, rows);
+      EXPECT_LT(position.column, columns);
+      EXPECT_TRUE(seen.insert(pair(position)).second);
+    }
+  EXPECT_EQ(static_cast<int64_t>(seen.size()), rows * columns);
+}
+
+TEST(FragmentMaps, CoversEachMatrixOnce) {
+  expectCovers(mmaRows, mmaDepth, 8, getLhsPosition);
+  expectCovers(mmaDepth, mmaColumns, 4, getRhsPosition);
+  expectCovers(mmaRows, mmaColumns, 4, getSumPosition);
+}
+
+TEST(FragmentMaps, SumsOfTwoTilesAreALeftOperand) {
+  for (int64_t lane = 0; lane < warpSize; ++lane)
+    for (int64_t element = 0; element < 8; ++element) {
+      int64_t tile = element / 4;
+      MatrixPosition sum = getSumPosition(lane, element % 4);
+      sum.column += tile * mmaColumns;
+      EXPECT_EQ(getLhsPosition(lane, element), sum);
+    }
+}
+
+/// What `lane` has in element `element` of the result of an ldmatrix.x4, as row
+/// and column of the square in shared memory.
+Place load(int64_t lane, int64_t element, MatrixOrder order,
+           bool isTransposed) {
+  int64_t matrix = element / 2;
+  MatrixPosition within = getLoadedPosition(lane, element % 2, isTransposed);
+  ChunkPosition line = getLdmatrixAddress(8 * matrix + within.row, order);
+  return {line.row, line.chunk * chunkElements + within.column};
+}
+
+TEST(FragmentMaps, LdmatrixGivesLeftOperands) {
+  for (int64_t lane = 0; lane < warpSize; ++lane)
+    for (int64_t element = 0; element < 8; ++element) {
+      auto [row, column] = pair(getLhsPosition(lane, element));
+      EXPECT_EQ(load(lane, element, MatrixOrder::ByRows, false),
+                Place(row, column));
+      EXPECT_EQ(load(lane, element, MatrixOrder::ByChunks, true),
+                Place(column, row));
+    }
+}
+
+TEST(FragmentMaps, LdmatrixGivesTwoRightOperands) {
+  for (int64_t lane = 0; lane < warpSize; ++lane)
+    for (int64_t element = 0; element < 8; ++element) {
+      auto [row, column] = pair(getRhsPosition(lane, element % 4));
+      column += mmaColumns * (element / 4);
+      EXPECT_EQ(load(lane, element, MatrixOrder::ByRows, true),
+                Place(row, column));
+      EXPECT_EQ(load(lane, element, MatrixOrder::ByChunks, false),
+                Place(column, row));
+    }
+}
+
+TEST(Swizzle, KeepsChunksInTheirRow) {
+  for (int64_t chunks = 1; chunks <= 64; ++chunks)
+    for (int64_t row = 0; row < 16; ++row) {
+      std::set<int64_t> seen;
+      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        int64_t swizzled = Swizzle(chunks).apply(row, chunk);
+        EXPECT_GE(swizzled, 0);
+        EXPECT_LT(swizzled, chunks);
+        EXPECT_TRUE(seen.insert(swizzled).second);
+      }
+    }
+}
+
+TEST(Swizzle, SpreadsTheRowsOfAMatrixOverTheBanks) {
+  for (int64_t chunks = 1; chunks <= 64; ++chunks)
+    for (int64_t first = 0; first < 32; first += 8)
+      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        std::set<int64_t> groups;
+        for (int64_t row = first; row < first + 8; ++row)
+          groups.insert((row * chunks + Swizzle(chunks).apply(row, chunk)) %
+                        bankGroups);
+        EXPECT_EQ(groups.size(), 8u) << chunks << " chunks, chunk " << chunk;
+      }
+}
+
+TEST(Swizzle, KnowsARowByItsPlaceAmongEight) {
+  for (int64_t chunks = 1; chunks <= 64; ++chunks)
+    for (int64_t row = 0; row < 64; ++row)
+      EXPECT_EQ(Swizzle(chunks).key(row), Swizzle(chunks).key(row % 8));
+}
+
+} // namespace
