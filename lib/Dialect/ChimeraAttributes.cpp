@@ -286,9 +286,8 @@ LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
   if (broadcasts < 0)
     return emitError() << "'broadcasts' must not be negative, got "
                        << broadcasts;
-  return verifyPositive(emitError, {{"rows", rows},
-                                    {"vectors", vectors},
-                                    {"depth", depth}});
+  return verifyPositive(
+      emitError, {{"rows", rows}, {"vectors", vectors}, {"depth", depth}});
 }
 
 LogicalResult
