@@ -105,12 +105,6 @@ static StringRef getWord(VectorKind kind) {
   case VectorKind::Narrow:
   case VectorKind::Widen:
     return "vector_conv";
-  case VectorKind::GroupMax:
-    return "vector_reduce_max";
-  case VectorKind::GroupAdd:
-    return "vector_reduce_sum";
-  case VectorKind::Broadcast:
-    return "vector_broadcast";
   }
   llvm_unreachable("unknown instruction");
 }
