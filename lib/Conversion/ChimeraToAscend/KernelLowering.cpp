@@ -42,11 +42,32 @@ static bool isFill(MicroKernelOp kernel) {
          kernel.getInputs().empty() && kernel.getOutputs().size() == 1;
 }
 
+/// Loops alone around it, extents that are known, and factors of f16: what the
+/// lowering of `kernel` relies on.
+LogicalResult KernelLowering::checkForm(MicroKernelOp kernel) {
+  for (Operation *op = kernel->getParentOp(); op != tasks;
+       op = op->getParentOp())
+    if (!isa<scf::ForOp>(op))
+      return fail("a micro kernel is inside '" + op->getName().getStringRef() +
+                  "'");
+  for (unsigned dim = 0; dim < kernel.getNumDims(); ++dim)
+    if (kernel.getExtentsOf(dim).empty())
+      return fail("a micro kernel does not say how large it gets");
+  if (kernel.getKind() != MicroKernelKind::Contraction)
+    return success();
+  for (Value input : kernel.getInputs())
+    if (!getElementTypeOrSelf(input).isF16())
+      return fail("the factors of a contraction are not f16");
+  return success();
+}
+
 LogicalResult KernelLowering::collect() {
   tasks.getBody()->walk(
       [&](MicroKernelOp kernel) { kernels.push_back(kernel); });
   OpBuilder::InsertionGuard guard(builder);
   for (MicroKernelOp kernel : kernels) {
+    if (failed(checkForm(kernel)))
+      return failure();
     builder.setInsertionPoint(kernel);
     for (OpOperand &operand : kernel->getOpOperands()) {
       if (!isa<MemRefType>(operand.get().getType()))

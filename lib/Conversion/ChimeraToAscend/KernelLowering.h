@@ -83,6 +83,7 @@ private:
     reason = text.str();
     return mlir::failure();
   }
+  mlir::LogicalResult checkForm(MicroKernelOp kernel);
   mlir::LogicalResult collect();
   mlir::LogicalResult placeBuffer(mlir::Value root, Buffer &buffer);
   void separate(const Buffer &buffer);

@@ -39,3 +39,57 @@ func.func @function(%x: tensor<64x48xf16>, %w: tensor<48x80xf16>) -> tensor<64x8
   } -> tensor<64x80xf16>
   return %r : tensor<64x80xf16>
 }
+
+// -----
+
+// CHECK: no kernel for an Ascend core: the factors of a contraction are not f16
+// LEFT: func.func @factors
+func.func @factors(%x: memref<64x48xbf16>, %w: memref<48x80xbf16>, %y: memref<64x80xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%x, %w : memref<64x48xbf16>, memref<48x80xbf16>) outs(%y : memref<64x80xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+            affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] extents [[64], [80], [48]] {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = arith.extf %b : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %c, %2 : f32
+    chimera.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK: no kernel for an Ascend core: a micro kernel does not say how large it gets
+// LEFT: func.func @extents
+func.func @extents(%x: memref<64x48xf16>, %y: memref<64x48xf16>) {
+  chimera.micro_kernel elementwise ins(%x : memref<64x48xf16>) outs(%y : memref<64x48xf16>)
+      maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>]
+      iterators ["parallel", "parallel"] {
+  ^bb0(%a: f16, %b: f16):
+    chimera.yield %a : f16
+  }
+  return
+}
+
+// -----
+
+// CHECK: no kernel for an Ascend core: a micro kernel is inside 'scf.if'
+// LEFT: func.func @conditional
+func.func @conditional(%x: memref<64x48xf16>, %y: memref<64x48xf16>) {
+  %zero = arith.constant 0 : index
+  scf.forall (%i) in (4) {
+    %c = arith.cmpi eq, %i, %zero : index
+    scf.if %c {
+      chimera.micro_kernel elementwise ins(%x : memref<64x48xf16>) outs(%y : memref<64x48xf16>)
+          maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>]
+          iterators ["parallel", "parallel"] extents [[64], [48]] {
+      ^bb0(%a: f16, %b: f16):
+        chimera.yield %a : f16
+      }
+    }
+  }
+  return
+}
