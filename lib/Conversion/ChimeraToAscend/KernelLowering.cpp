@@ -109,6 +109,13 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
   if (isSum == isFactor || llvm::any_of(buffer.writers, isContraction) != isSum)
     return fail("a buffer is neither sums that are finished element by element "
                 "nor what that leaves for a contraction");
+  // One fill and one use for each pair of flags.
+  SmallVector<MicroKernelOp> all = buffer.writers;
+  llvm::append_range(all, buffer.readers);
+  Block *block = findCommonBlock(all);
+  if (!findAncestor(block, buffer.writers.back())
+           ->isBeforeInBlock(findAncestor(block, buffer.readers.front())))
+    return fail("a buffer is filled again after it has been used");
   ArrayRef<int64_t> shape = type.getShape();
   if (shape.size() < 2 ||
       llvm::any_of(shape.drop_back(2), [](int64_t size) { return size != 1; }))

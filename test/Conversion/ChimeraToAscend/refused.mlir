@@ -93,3 +93,48 @@ func.func @conditional(%x: memref<64x48xf16>, %y: memref<64x48xf16>) {
   }
   return
 }
+
+// -----
+
+// CHECK: no kernel for an Ascend core: a buffer is filled again after it has been used
+// LEFT: func.func @twice
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#out = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+func.func @twice(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x80xf16>, %z: memref<64x80xf16>) {
+  %sums = memref.alloc() : memref<64x80xf32>
+  chimera.micro_kernel contraction overwrite ins(%x, %w : memref<64x48xf16>, memref<48x80xf16>)
+      outs(%sums : memref<64x80xf32>) maps [#lhs, #rhs, #out]
+      iterators ["parallel", "parallel", "reduction"] extents [[64], [80], [48]] {
+  ^bb0(%a: f16, %b: f16, %c: f32):
+    %0 = arith.extf %a : f16 to f32
+    %1 = arith.extf %b : f16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %c, %2 : f32
+    chimera.yield %3 : f32
+  }
+  chimera.micro_kernel elementwise ins(%sums : memref<64x80xf32>) outs(%y : memref<64x80xf16>)
+      maps [#id, #id] iterators ["parallel", "parallel"] extents [[64], [80]] {
+  ^bb0(%a: f32, %b: f16):
+    %0 = arith.truncf %a : f32 to f16
+    chimera.yield %0 : f16
+  }
+  chimera.micro_kernel contraction overwrite ins(%x, %w : memref<64x48xf16>, memref<48x80xf16>)
+      outs(%sums : memref<64x80xf32>) maps [#lhs, #rhs, #out]
+      iterators ["parallel", "parallel", "reduction"] extents [[64], [80], [48]] {
+  ^bb0(%a: f16, %b: f16, %c: f32):
+    %0 = arith.extf %a : f16 to f32
+    %1 = arith.extf %b : f16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %c, %2 : f32
+    chimera.yield %3 : f32
+  }
+  chimera.micro_kernel elementwise ins(%sums : memref<64x80xf32>) outs(%z : memref<64x80xf16>)
+      maps [#id, #id] iterators ["parallel", "parallel"] extents [[64], [80]] {
+  ^bb0(%a: f32, %b: f16):
+    %0 = arith.truncf %a : f32 to f16
+    chimera.yield %0 : f16
+  }
+  return
+}
