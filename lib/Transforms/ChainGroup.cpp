@@ -457,10 +457,10 @@ static llvm::SetVector<Operation *> walk(Operation *op, Step step,
   return seen;
 }
 
-static bool isSupported(Operation *op) {
+static bool isSupported(Operation *op, bool mayBeNarrow) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && isContractionLike(linalgOp) &&
-         getObstacle(linalgOp, /*mayBeNarrow=*/true) == MissedReason::None;
+         getObstacle(linalgOp, mayBeNarrow) == MissedReason::None;
 }
 
 static bool isAnyContraction(Operation *op) {
@@ -482,13 +482,13 @@ static MissedReason explainPair(Operation *producer, Operation *consumer) {
                     : MissedReason::UsedOutside;
 }
 
-MissedReason chimera::explainNeighbours(linalg::LinalgOp op) {
+MissedReason chimera::explainNeighbours(linalg::LinalgOp op, bool mayBeNarrow) {
   auto goesAnywhere = [](Operation *op) { return !isAnyContraction(op); };
   for (Operation *other : walk(op, getConsumers, isBetween))
-    if (isSupported(other))
+    if (isSupported(other, mayBeNarrow))
       return explainPair(op, other);
   for (Operation *other : walk(op, getProducers, isBetween))
-    if (isSupported(other))
+    if (isSupported(other, mayBeNarrow))
       return explainPair(other, op);
   if (llvm::any_of(walk(op, getConsumers, goesAnywhere), isAnyContraction) ||
       llvm::any_of(walk(op, getProducers, goesAnywhere), isAnyContraction))

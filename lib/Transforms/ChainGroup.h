@@ -88,7 +88,7 @@ ChainOp cloneIntoChain(llvm::ArrayRef<mlir::Operation *> group,
 
 /// Why `op`, which is the only contraction of its run, has no neighbour to form
 /// a chain with.
-MissedReason explainNeighbours(mlir::linalg::LinalgOp op);
+MissedReason explainNeighbours(mlir::linalg::LinalgOp op, bool mayBeNarrow);
 
 } // namespace chimera
 

@@ -275,7 +275,7 @@ void FormChainsPass::formChains(SmallVector<linalg::LinalgOp> candidates) {
   bool explain = getContext().getRemarkEngine() != nullptr;
   for (const ContractionRun &run : runs)
     if (explain && run.size() == 1 && !missed.contains(run.front()))
-      note(run, explainNeighbours(run.front()));
+      note(run, explainNeighbours(run.front(), narrow));
   for (const ContractionRun &run : runs)
     if (run.size() > 1 && !formChainsOfRun(run, CommonLoop::Parallel))
       formChainsOfRun(run, CommonLoop::Any);
