@@ -36,17 +36,19 @@ int64_t Solver::tileUnit(LoopId loop) const {
       return op.hasLoop(loop) && op.*kernelLoop == loop;
     });
   };
-  // Memories that a program is in charge of hold whole steps of the matrix
-  // unit.
-  bool inSteps = hasRoutes(problem, machine);
   if (runsAlong(&Operator::vectorLoop))
     return machine.unit.lanes;
   if (runsAlong(&Operator::rowLoop))
     return inSteps ? machine.matrix->rows : 1;
   if (problem.isReduction(loop))
-    return inSteps ? std::lcm(reductionUnit, machine.matrix->depth)
-                   : reductionUnit;
+    return depthUnit();
   return 0;
+}
+
+/// What tiles of reductions are multiples of.
+int64_t Solver::depthUnit() const {
+  return inSteps ? std::lcm(reductionUnit, machine.matrix->depth)
+                 : reductionUnit;
 }
 
 /// Tiles of `loop` that a micro kernel runs well with, the whole size first:
@@ -61,8 +63,8 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
   }
   for (int64_t target : {256, 128, 96, 64, 48, 32, 24, 16, 12, 8}) {
     // The depth of a block matters less than its sides: powers of two will do.
-    if (problem.isReduction(loop) && unit % reductionUnit == 0 &&
-        unit != machine.unit.lanes && !isPowerOf2_64(target))
+    if (unit == depthUnit() && (!inSteps || problem.isReduction(loop)) &&
+        !isPowerOf2_64(target))
       continue;
     int64_t goal = alignTo(target, unit);
     if (goal >= size)

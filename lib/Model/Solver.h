@@ -18,6 +18,8 @@
 #include "Blocks.h"
 #include "VolumeSearch.h"
 
+#include "Chimera/Model/Routes.h"
+
 namespace chimera::model {
 
 class Solver {
@@ -115,6 +117,7 @@ private:
   };
 
   int64_t tileUnit(LoopId loop) const;
+  int64_t depthUnit() const;
   llvm::SmallVector<int64_t, 16> kernelTiles(LoopId loop, int64_t size) const;
   llvm::SmallVector<PartList, 6> partsWithin(const Schedule &schedule) const;
   LoopTiles makeLoopTiles(const Schedule &schedule, LoopId loop, int64_t size,
@@ -159,6 +162,9 @@ private:
   Pricer pricer;
   unsigned runnersUp;
   bool isExhaustive;
+  /// Memories that a program is in charge of hold whole steps of the matrix
+  /// unit.
+  bool inSteps = hasRoutes(problem, machine);
   bool operandsArePrivate = pricer.operandsArePrivate();
   /// Strided operands are packed at least once each, by all threads together.
   double leastPacking = pricer.unavoidablePacking([&](TensorId tensor) {
