@@ -484,26 +484,44 @@ void copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows,
 // Cube unit
 //===----------------------------------------------------------------------===//
 
+namespace detail {
+
+/// What a product works on.
+struct Product {
+  View lhs, rhs, sums;
+};
+
+/// Issues a product and checks what it works on.
+inline Product openProduct(Machine &machine, L0C<float> c, L0A<half> a,
+                           L0B<half> b, int64_t m, int64_t k, int64_t n,
+                           bool init) {
+  machine.issue(Op::mad, PIPE_M);
+  machine.requireRange("m", m, 1, 4095);
+  machine.requireRange("k", k, 1, 4095);
+  machine.requireRange("n", n, 1, 4095);
+  requireAligned(machine, c);
+  requireAligned(machine, a);
+  requireAligned(machine, b);
+  int64_t bytes = layout::tileSize(m, n) * 4;
+  Product product;
+  product.lhs = read(machine, a, 0, layout::tileSize(m, k) * 2);
+  product.rhs = read(machine, b, 0, layout::tileSize(k, n) * 2);
+  if (!init)
+    read(machine, c, 0, bytes);
+  product.sums = write(machine, c, 0, bytes);
+  return product;
+}
+
+} // namespace detail
+
 /// c (NZ) = a (zZ) * b (nZ), added to what c holds unless `init`. Only the
 /// first m, k and n elements take part: operands beyond are not looked at, and
 /// sums beyond are undefined afterwards, even if they were defined before.
 inline void mad(L0C<float> c, L0A<half> a, L0B<half> b, int64_t m, int64_t k,
                 int64_t n, bool init) {
   Machine &machine = detail::machine();
-  machine.issue(Op::mad, PIPE_M);
-  machine.requireRange("m", m, 1, 4095);
-  machine.requireRange("k", k, 1, 4095);
-  machine.requireRange("n", n, 1, 4095);
-  detail::requireAligned(machine, c);
-  detail::requireAligned(machine, a);
-  detail::requireAligned(machine, b);
+  auto [lhs, rhs, sums] = detail::openProduct(machine, c, a, b, m, k, n, init);
   int64_t rows = layout::roundUp(m, 16);
-  int64_t cBytes = layout::tileSize(m, n) * 4;
-  detail::View lhs = detail::read(machine, a, 0, layout::tileSize(m, k) * 2);
-  detail::View rhs = detail::read(machine, b, 0, layout::tileSize(k, n) * 2);
-  if (!init)
-    detail::read(machine, c, 0, cBytes);
-  detail::View sums = detail::write(machine, c, 0, cBytes);
 
   std::vector<float> &left = machine.lhsScratch, &right = machine.rhsScratch;
   left.resize(m * k);
@@ -557,19 +575,11 @@ public:
   MadNest(L0C<float> c, L0A<half> a, L0B<half> b, int64_t m, int64_t k,
           int64_t n, bool init)
       : m(m), k(k), n(n), machine(detail::machine()) {
-    machine.issue(Op::mad, PIPE_M);
-    machine.requireRange("m", m, 1, 4095);
-    machine.requireRange("k", k, 1, 4095);
-    machine.requireRange("n", n, 1, 4095);
-    detail::requireAligned(machine, c);
-    detail::requireAligned(machine, a);
-    detail::requireAligned(machine, b);
-    int64_t bytes = layout::tileSize(m, n) * 4;
-    lhs = detail::read(machine, a, 0, layout::tileSize(m, k) * 2);
-    rhs = detail::read(machine, b, 0, layout::tileSize(k, n) * 2);
-    if (!init)
-      detail::read(machine, c, 0, bytes);
-    sums = detail::write(machine, c, 0, bytes);
+    detail::Product product =
+        detail::openProduct(machine, c, a, b, m, k, n, init);
+    lhs = product.lhs;
+    rhs = product.rhs;
+    sums = product.sums;
     for (int64_t i = 0; i < layout::roundUp(m, 16); ++i)
       for (int64_t j = 0; j < layout::roundUp(n, 16); ++j)
         start(i, j, init);

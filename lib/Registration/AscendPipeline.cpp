@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NarrowChains.h"
+
 #include "Chimera/Transforms/Pipelines.h"
 
 #include "Chimera/Conversion/Passes.h"
@@ -45,20 +47,7 @@ static void addBufferization(OpPassManager &pm) {
 
 void chimera::buildAscendPipeline(OpPassManager &pm,
                                   const AscendPipelineOptions &options) {
-  OpPassManager &func = pm.nest<func::FuncOp>();
-  FormChainsPassOptions form;
-  form.narrow = true;
-  func.addPass(createFormChainsPass(form));
-  SchedulePassOptions schedule;
-  schedule.target = options.target;
-  schedule.threads = options.threads;
-  schedule.fuse = options.fuse;
-  func.addPass(createSchedulePass(schedule));
-  TilePassOptions tile;
-  tile.padRows = false;
-  func.addPass(createTilePass(tile));
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  addNarrowTiling(pm, options.target, options.threads, options.fuse);
   MapMicroKernelsPassOptions map;
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));

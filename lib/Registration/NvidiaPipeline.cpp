@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NarrowChains.h"
+
 #include "Chimera/Conversion/Passes.h"
 #include "Chimera/Transforms/Passes.h"
 #include "Chimera/Transforms/Pipelines.h"
@@ -28,23 +30,6 @@
 
 using namespace mlir;
 using namespace chimera;
-
-/// Chains planned and tiled; see buildPlanningPipeline.
-static void addTiling(OpPassManager &pm, const NvidiaPipelineOptions &options) {
-  OpPassManager &func = pm.nest<func::FuncOp>();
-  FormChainsPassOptions form;
-  form.narrow = true;
-  func.addPass(createFormChainsPass(form));
-  SchedulePassOptions schedule;
-  schedule.target = options.target;
-  schedule.fuse = options.fuse;
-  func.addPass(createSchedulePass(schedule));
-  TilePassOptions tile;
-  tile.padRows = false;
-  func.addPass(createTilePass(tile));
-  func.addPass(createCanonicalizerPass());
-  func.addPass(createCSEPass());
-}
 
 /// What is left of the functions: launches, on memrefs.
 static void addHost(OpPassManager &pm) {
@@ -88,7 +73,7 @@ static void addKernels(OpPassManager &pm) {
 void chimera::buildNvidiaPipeline(OpPassManager &pm,
                                   const NvidiaPipelineOptions &options) {
   buildFrontEndPipeline(pm);
-  addTiling(pm, options);
+  addNarrowTiling(pm, options.target, /*threads=*/0, options.fuse);
   ConvertChimeraToNVVMPassOptions convert;
   convert.target = options.target;
   // There is nothing else that could run on the GPU.

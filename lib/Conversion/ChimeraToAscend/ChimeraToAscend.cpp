@@ -352,11 +352,16 @@ struct ConvertChimeraToAscendPass
     });
     for (func::FuncOp function : functions) {
       std::string reason;
-      if (function.getBody().hasOneBlock())
-        wrapSerialParts(function);
-      if (succeeded(FunctionSplitter(function, capacities, machine->cores)
-                        .run(reason)))
+      // On a copy, so that a function that stays is what it was.
+      auto copy = cast<func::FuncOp>(OpBuilder(function).clone(*function));
+      if (copy.getBody().hasOneBlock())
+        wrapSerialParts(copy);
+      if (succeeded(
+              FunctionSplitter(copy, capacities, machine->cores).run(reason))) {
+        function.erase();
         continue;
+      }
+      copy.erase();
       remark::missed(
           function.getLoc(),
           remark::RemarkOpts::name("not-lowered").category("chimera"))

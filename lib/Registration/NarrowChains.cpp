@@ -1,0 +1,34 @@
+//===- NarrowChains.cpp - Chains for matrix units -------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NarrowChains.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace chimera;
+
+void chimera::addNarrowTiling(OpPassManager &pm, StringRef target,
+                              int64_t threads, FuseMode fuse) {
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  FormChainsPassOptions form;
+  form.narrow = true;
+  func.addPass(createFormChainsPass(form));
+  SchedulePassOptions schedule;
+  schedule.target = target.str();
+  schedule.threads = threads;
+  schedule.fuse = fuse;
+  func.addPass(createSchedulePass(schedule));
+  TilePassOptions tile;
+  tile.padRows = false;
+  func.addPass(createTilePass(tile));
+  func.addPass(createCanonicalizerPass());
+  func.addPass(createCSEPass());
+}
