@@ -222,7 +222,7 @@ LogicalResult ChainReader::addEpilogue(linalg::GenericOp op) {
 bool ChainReader::isPartOfSoftmax(Operation *op) const {
   return op && llvm::any_of(result.operators, [&](const ChainOperator &owner) {
            return op == owner.maximum || op == owner.sum ||
-                  op == owner.exponential;
+                  op == owner.exponential || op == owner.narrowed;
          });
 }
 
@@ -232,10 +232,15 @@ LogicalResult ChainReader::addSoftmax(Softmax softmax) {
   owner.maximum = softmax.maximum;
   owner.exponential = softmax.exponential;
   owner.sum = softmax.sum;
-  owner.result = softmax.exponential.getResult(0);
+  owner.narrowed = softmax.narrowed;
+  Value exponential = softmax.exponential.getResult(0);
+  owner.result = softmax.narrowed ? softmax.narrowed.getResult(0) : exponential;
+  SmallVector<Operation *> users(exponential.getUsers());
+  if (softmax.narrowed)
+    llvm::append_range(users, owner.result.getUsers());
   unsigned numReaders = 0;
-  for (Operation *user : owner.result.getUsers()) {
-    if (user == owner.sum)
+  for (Operation *user : users) {
+    if (user == owner.sum || user == owner.narrowed)
       continue;
     auto reader = dyn_cast<linalg::LinalgOp>(user);
     bool isContraction = reader && isSupportedContraction(reader) &&

@@ -197,14 +197,26 @@ Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
   else
     maximum = highest;
 
+  // In the place of the score, unless what is read is narrower.
+  linalg::GenericOp narrowed = analysis.operators[op].narrowed;
+  Type type = getElementTypeOrSelf(analysis.operators[op].result);
+  SmallVector<BlockBuilder::Operand> inputs = {
+      blocks.atLoops(maximum, most, elements)};
+  BlockBuilder::Operand destination = blocks.atLoops(score, scores, elements);
+  if (narrowed) {
+    inputs.push_back(destination);
+    destination.value = blocks.buildBuffer(scores, position, type);
+  }
   SmallVector<Value> results = blocks.buildGeneric(
-      op, elements, position, blocks.atLoops(maximum, most, elements),
-      {blocks.atLoops(score, scores, elements),
-       blocks.atLoops(sum, most, elements)},
+      op, elements, position, inputs,
+      {destination, blocks.atLoops(sum, most, elements)},
       [&](OpBuilder &body, ValueRange scalars) {
         Value exponential = cloneExponential(body, analysis.operators[op],
                                              scalars[1], scalars[0]);
-        Value added = arith::AddFOp::create(body, loc, scalars[2], exponential);
+        Value added =
+            arith::AddFOp::create(body, loc, scalars.back(), exponential);
+        if (narrowed)
+          exponential = arith::TruncFOp::create(body, loc, type, exponential);
         return SmallVector<Value>{exponential, added};
       });
   sum = results[1];

@@ -106,6 +106,7 @@ private:
   void emitResult(ExprId result, Value tail, ArrayRef<PointDim> dims);
   Value emitReduction(Value source, double neutral, bool isMaximum);
   Value emitExponential();
+  Value emitNarrowed(Value exponential);
 
   SmallVector<PointDim> getDims(OpOperand &operand) {
     AffineMap map = second.getMatchingIndexingMap(&operand);
@@ -262,6 +263,17 @@ Value SoftmaxNormalizer::emitExponential() {
                    scoreDims, getExtents(scoreDims));
 }
 
+/// `exponential` in the type of the product's factors.
+Value SoftmaxNormalizer::emitNarrowed(Value exponential) {
+  Type type = getElementTypeOrSelf(factor.get());
+  if (type == f32)
+    return exponential;
+  ExprId element = pool.tensor(exponential, scoreDims);
+  return pool.emit(builder, loc(),
+                   pool.operation("arith.truncf", type, {element}), scoreDims,
+                   getExtents(scoreDims));
+}
+
 void SoftmaxNormalizer::emitSoftmax() {
   builder.setInsertionPoint(second);
   scoreTensor = first.getResult(0);
@@ -280,7 +292,7 @@ void SoftmaxNormalizer::emitSoftmax() {
   maps[operand] =
       AffineMap::get(second.getNumLoops(), 0, results, builder.getContext());
   second.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
-  factor.set(exponentialTensor);
+  factor.set(emitNarrowed(exponentialTensor));
 }
 
 /// Puts `result`, read at `dims`, in the place of `tail`.
@@ -308,6 +320,9 @@ LogicalResult SoftmaxNormalizer::run() {
       reader.getPoint(first.getResult(0));
   if (!factorExpr || !point)
     return failure();
+  // To be rounded again once the rest has moved behind the product.
+  if (pool.isOperation(*factorExpr, "arith.truncf"))
+    factorExpr = pool[*factorExpr].operands[0];
   std::optional<ShiftedExponential> found = findExponential(pool, *factorExpr);
   if (!found)
     return failure();
@@ -519,6 +534,16 @@ static bool isExponential(linalg::GenericOp op, Value score, Value maximum) {
          isShift(difference.getRhs(), op.getBlock()->getArgument(!isSwapped));
 }
 
+/// True if `op` converts the elements of a tensor to a narrower type, in place.
+static bool isNarrowing(linalg::GenericOp op) {
+  auto truncation = isParallel(op) && op.getNumDpsInputs() == 1
+                        ? getYielded<arith::TruncFOp>(op)
+                        : arith::TruncFOp();
+  return truncation && truncation.getIn() == op.getBlock()->getArgument(0) &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); });
+}
+
 std::optional<Softmax> chimera::matchSoftmax(Value score) {
   Softmax softmax;
   for (Operation *user : score.getUsers())
@@ -539,6 +564,8 @@ std::optional<Softmax> chimera::matchSoftmax(Value score) {
     if (auto op = dyn_cast<linalg::GenericOp>(user);
         op && reduces<arith::AddFOp>(op, exponential, 0))
       softmax.sum = op;
+    else if (op && isNarrowing(op))
+      softmax.narrowed = op;
   if (!softmax.sum)
     return std::nullopt;
   return softmax;

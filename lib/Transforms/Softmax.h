@@ -16,7 +16,9 @@
 //                or of the score alone where the maximum is minus infinity:
 //                such a row has the sum zero
 //   sum          reduction of the exponential
-//   product      contraction of the exponential
+//   narrowed     the exponential in the type of the product's factors; absent
+//                if that is the exponential's own
+//   product      contraction of what came last
 //   result       elementwise on the product, the sum and the maximum
 //
 // Everything that depends on rows alone, first of all the division by the sum,
@@ -37,6 +39,8 @@ namespace chimera {
 /// The operations of a softmax in the form above.
 struct Softmax {
   mlir::linalg::GenericOp maximum, exponential, sum;
+  /// Null if the product's factors have the exponential's type.
+  mlir::linalg::GenericOp narrowed;
 };
 
 /// Rewrites the body of `chain`, which holds generic operations with projected

@@ -19,8 +19,8 @@
 //  - after each at most one elementwise `linalg.generic`, all parallel, with
 //    the identity as output map, reading the contraction with the identity map
 //    and anything else with a projected permutation;
-//  - between two of them, after the elementwise operation, the three operations
-//    of a softmax in the form of Softmax.h, whose sum and maximum the second
+//  - between two of them, after the elementwise operation, the operations of a
+//    softmax in the form of Softmax.h, whose sum and maximum the second
 //    one's elementwise operation may read;
 //  - constants and `tensor.empty`; one result, that of the last operator.
 //
@@ -48,8 +48,9 @@ struct ChainOperator {
   /// The elementwise operation on its result; null if there is none.
   mlir::linalg::GenericOp epilogue;
   /// A softmax on what then is the score: its maximum along rows, exponential
-  /// and sum along rows. Null if there is none.
-  mlir::linalg::GenericOp maximum, exponential, sum;
+  /// and sum along rows. Null if there is none. The exponential in a narrower
+  /// type, if that is what is read.
+  mlir::linalg::GenericOp maximum, exponential, sum, narrowed;
   /// The value later operators read.
   mlir::Value result;
   /// The loop of each dimension of the contraction's iteration space.
