@@ -21,9 +21,9 @@ using namespace chimera::model;
 
 namespace {
 
-/// Column groups of sums that an epilogue may hold at once: more than any of
-/// those that occur in networks needs.
-constexpr int64_t groupsHeld = 12;
+/// Bytes of a sum, sums in an instruction of the vector unit, and bytes of one
+/// of its blocks.
+constexpr int64_t sumBytes = 4, repeatSums = 64, unitBlock = 32;
 
 /// The sizes that each loop has at some place of a path.
 using Sizes = SmallVector<PartList, 6>;
@@ -78,8 +78,8 @@ private:
   int64_t tasks = 1;
   /// True if a core has several tasks.
   bool isRepeated = false;
-  /// The room for column groups, which all operators take in turn.
-  int64_t groupBytes = 0;
+  /// Of the largest column group.
+  int64_t mostGroupElements = 0;
   RoutePlan plan;
 };
 
@@ -359,14 +359,29 @@ void RoutePlanner::planVectors(unsigned op, const PathLoops &path,
                                size_t depth) {
   const Operator &description = problem.operators[op];
   const Access &output = description.output;
-  int64_t elementBytes = problem.tensors[output].heldBytes();
+  const Tensor &tensor = problem.tensors[output];
+  const MatrixUnit &unit = *machine.matrix;
   Sizes sizes = sizesAfter(path, depth);
-  int64_t rows = alignTo(sizes[sidesOf(output, sizes).rows].front().size,
-                         machine.matrix->rows);
-  groupBytes = std::max(groupBytes, groupsHeld * rows *
-                                        machine.matrix->columns * elementBytes);
+  Sides sides = sidesOf(output, sizes);
+  int64_t rows = alignTo(sizes[sides.rows].front().size, unit.rows);
+  int64_t groupElements = rows * unit.columns;
+  mostGroupElements = std::max(mostGroupElements, groupElements);
+  // What comes and goes has two places, so that one group moves while another
+  // is worked on.
+  int64_t bytes = 2 * groupElements * tensor.elementBytes;
+  for (const Access &operand : description.epilogue) {
+    int64_t elementBytes = problem.tensors[operand].elementBytes;
+    int64_t columns = alignTo(
+        alignTo(sizes[sides.columns].front().size, unit.columns), repeatSums);
+    bytes += operand.hasLoop(sides.rows) ? 2 * groupElements * elementBytes
+                                         : columns * (elementBytes + sumBytes);
+  }
   if (leavesByBlocks(op))
-    use(nameOf(Buffer::Role::Vectors), room(output, sizes) * elementBytes);
+    bytes += room(output, sizes) * sumBytes;
+  // Maximum and sum, and what another block makes of them.
+  int64_t numStates = description.states.size() * (leavesByBlocks(op) ? 2 : 1);
+  bytes += numStates * rows * unitBlock;
+  use(nameOf(Buffer::Role::Vectors), bytes);
 }
 
 /// How what an operator has made goes on.
@@ -421,7 +436,8 @@ RoutePlan RoutePlanner::run() {
     planUnit(op);
     planResult(op);
   }
-  use(nameOf(Buffer::Role::Vectors), groupBytes);
+  use(nameOf(Buffer::Role::Vectors),
+      vectorGroups * mostGroupElements * sumBytes);
   if (plan.obstacle.empty() && findSplit(problem, schedule, tree))
     plan.obstacle = "no core combines the parts of a row that others have";
   for (auto [traffic, route] : zip(plan.routes, machine.routes))

@@ -43,6 +43,10 @@ struct RoutePlan {
   std::string obstacle;
 };
 
+/// Column groups of sums that an epilogue has room for besides its operands and
+/// its result: more than any of those that occur in networks needs.
+inline constexpr int64_t vectorGroups = 8;
+
 /// True if `machine` says how operands reach its matrix unit and sums leave it,
 /// and `problem` consists of products of two tensors that are indexed by loops
 /// alone.
@@ -70,9 +74,10 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 ///   memory, inside the innermost loop around the epilogue that affects them.
 /// - *Room.* A factor's tile is in the innermost level as often as the level
 ///   has buffers if a core fills it more than once; at the unit, each half of a
-///   memory takes a part of the depth while the other is in use. How much of a
-///   tile is in the memory of the vector unit at once is the program's affair;
-///   room for some column groups is set aside.
+///   memory takes a part of the depth while the other is in use. The vector unit
+///   has two places for column groups of everything that comes or goes, whole
+///   rows of what is the same for all rows, a block for each row and state of a
+///   softmax, and `vectorGroups` groups to work with.
 ///
 /// `threads` is the number of cores that share the tasks.
 RoutePlan planRoutes(const ChainProblem &problem, const Machine &machine,

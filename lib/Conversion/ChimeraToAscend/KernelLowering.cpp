@@ -10,6 +10,8 @@
 
 #include "VectorCode.h"
 
+#include "Chimera/Model/Routes.h"
+
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
@@ -174,15 +176,18 @@ LogicalResult KernelLowering::checkRows(Value operand) {
                  }));
 }
 
+void KernelLowering::addScratch() {
+  Type f32 = builder.getF32Type();
+  scratch.push_back({places.allocate(
+      Memory::UB, f32, maxGroupRows * fractal * f32.getIntOrFloatBitWidth() / 8,
+      /*count=*/1, Pipe::V, Pipe::V)});
+}
+
 std::pair<Value, unsigned> KernelLowering::takeScratch() {
   auto *free =
       llvm::find_if(scratch, [](const auto &entry) { return !entry.isTaken; });
   if (free == scratch.end()) {
-    Type f32 = builder.getF32Type();
-    scratch.push_back({places.allocate(Memory::UB, f32,
-                                       maxGroupRows * fractal *
-                                           f32.getIntOrFloatBitWidth() / 8,
-                                       /*count=*/1, Pipe::V, Pipe::V)});
+    addScratch();
     free = &scratch.back();
   }
   free->isTaken = true;
@@ -677,11 +682,17 @@ LogicalResult KernelLowering::run(std::string &why) {
                           Pipe::M);
     rhs = places.allocate(Memory::L0B, builder.getF16Type(), 0, 2, Pipe::MTE1,
                           Pipe::MTE1);
+    for (int64_t group = 0; group < model::vectorGroups; ++group)
+      addScratch();
     for (auto &[root, buffer] : buffers)
       separate(buffer);
     for (MicroKernelOp kernel : kernels)
       if (failed(lower(kernel)))
         return failure();
+    if (scratch.size() > model::vectorGroups)
+      return fail("an elementwise operation works with " +
+                  Twine(scratch.size()) + " column groups at once, there are " +
+                  Twine(model::vectorGroups));
     if (!places.getFailure().empty())
       return fail(places.getFailure());
     return success();

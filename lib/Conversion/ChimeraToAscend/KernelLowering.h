@@ -91,6 +91,7 @@ private:
     Place place;
     bool isTaken = false;
   };
+  void addScratch();
   /// The address of a free one and its number.
   std::pair<mlir::Value, unsigned> takeScratch();
   void releaseScratch(unsigned number) { scratch[number].isTaken = false; }

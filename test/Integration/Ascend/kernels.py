@@ -126,8 +126,7 @@ class Kernels:
             for memory in plan["memories"]:
                 where = memory["name"]
                 taken, used = room[where], counted["high_water"][where]
-                # Of the vector unit's memory some is set aside.
-                if taken != memory["bytes"] and where != "UB":
+                if taken != memory["bytes"]:
                     differences.append(f"{name}: {where} {taken} taken, "
                                        f"{memory['bytes']} predicted")
                 if not 0 < used <= taken:
