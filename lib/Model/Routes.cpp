@@ -366,15 +366,16 @@ void RoutePlanner::planVectors(unsigned op, const PathLoops &path,
   int64_t rows = alignTo(sizes[sides.rows].front().size, unit.rows);
   int64_t groupElements = rows * unit.columns;
   mostGroupElements = std::max(mostGroupElements, groupElements);
-  // What comes and goes has two places, so that one group moves while another
-  // is worked on.
-  int64_t bytes = 2 * groupElements * tensor.elementBytes;
+  // Of what comes and goes, one group moves while another is worked on.
+  int64_t columns = alignTo(sizes[sides.columns].front().size, unit.columns);
+  int64_t places = columns > unit.columns ? 2 : 1;
+  int64_t bytes = places * groupElements * tensor.elementBytes;
   for (const Access &operand : description.epilogue) {
     int64_t elementBytes = problem.tensors[operand].elementBytes;
-    int64_t columns = alignTo(
-        alignTo(sizes[sides.columns].front().size, unit.columns), repeatSums);
-    bytes += operand.hasLoop(sides.rows) ? 2 * groupElements * elementBytes
-                                         : columns * (elementBytes + sumBytes);
+    int64_t wholeColumns = alignTo(columns, repeatSums);
+    bytes += operand.hasLoop(sides.rows)
+                 ? places * groupElements * elementBytes
+                 : wholeColumns * (elementBytes + sumBytes);
   }
   if (leavesByBlocks(op))
     bytes += room(output, sizes) * sumBytes;

@@ -93,6 +93,8 @@ LogicalResult KernelLowering::collect() {
         buffer.writers.push_back(kernel);
     }
   }
+  for (int64_t group = 0; group < model::vectorGroups; ++group)
+    addScratch();
   for (auto &[root, buffer] : buffers)
     if (failed(placeBuffer(root, buffer)))
       return failure();
@@ -682,8 +684,6 @@ LogicalResult KernelLowering::run(std::string &why) {
                           Pipe::M);
     rhs = places.allocate(Memory::L0B, builder.getF16Type(), 0, 2, Pipe::MTE1,
                           Pipe::MTE1);
-    for (int64_t group = 0; group < model::vectorGroups; ++group)
-      addScratch();
     for (auto &[root, buffer] : buffers)
       separate(buffer);
     for (MicroKernelOp kernel : kernels)

@@ -188,8 +188,8 @@ LogicalResult VectorCode::prepareInput(unsigned number, Access &access) {
                          "neither f16 nor f32");
   access.kind = Access::Kind::Memory;
   access.place = lowering.places.allocate(Memory::UB, type,
-                                          maxRows * fractal * getBytes(type), 2,
-                                          Pipe::MTE2, Pipe::V);
+                                          maxRows * fractal * getBytes(type),
+                                          groupPlaces(), Pipe::MTE2, Pipe::V);
   return success();
 }
 
@@ -199,8 +199,8 @@ LogicalResult VectorCode::prepareOutput(unsigned number, Access &access) {
     return lowering.fail("the result of an elementwise operation is not f16");
   access.kind = Access::Kind::Result;
   access.place = lowering.places.allocate(Memory::UB, type,
-                                          maxRows * fractal * getBytes(type), 2,
-                                          Pipe::V, Pipe::MTE3);
+                                          maxRows * fractal * getBytes(type),
+                                          groupPlaces(), Pipe::V, Pipe::MTE3);
   return success();
 }
 

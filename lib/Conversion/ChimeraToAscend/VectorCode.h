@@ -122,6 +122,8 @@ private:
   void release(mlir::Value address);
   void releaseUnused(mlir::Operation &op);
   mlir::Value asNumber(double number);
+  /// One group moves while another is worked on, if there are several.
+  int64_t groupPlaces() const { return maxColumns > fractal ? 2 : 1; }
   mlir::Value repeats(Shape shape) {
     return code.div(rows,
                     shape == Shape::Rows ? blockElements : groupRowsPerRepeat);

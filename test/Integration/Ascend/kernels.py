@@ -129,7 +129,7 @@ class Kernels:
                 if taken != memory["bytes"]:
                     differences.append(f"{name}: {where} {taken} taken, "
                                        f"{memory['bytes']} predicted")
-                if not 0 < used <= taken:
+                if used != taken:
                     differences.append(f"{name}: {where} {used} used of "
                                        f"{taken}")
         return differences
