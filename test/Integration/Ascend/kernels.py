@@ -74,6 +74,19 @@ class Kernels:
                                   TYPES[element]))
             self.kernels.append((name, described))
 
+    def split(self, functions: list) -> list:
+        """The same library as one for each of `functions`, which it was made
+        of, in their order."""
+        parts = []
+        for function in functions:
+            part = copy.copy(self)
+            own = [i for i, (name, _) in enumerate(self.kernels)
+                   if re.fullmatch(function + r"_kernel\d*", name)]
+            part.kernels = [self.kernels[i] for i in own]
+            part.plans = [self.plans[i] for i in own]
+            parts.append(part)
+        return parts
+
     def rebuild(self, text: str, where: pathlib.Path, name: str, flags):
         """The same kernels with another text."""
         other = copy.copy(self)
@@ -110,6 +123,8 @@ class Kernels:
     def compare(self, reports: list) -> list:
         """What was counted and differs from what was predicted."""
         differences = []
+        if len(self.kernels) != len(self.plans):
+            return [f"{len(self.kernels)} kernels, {len(self.plans)} plans"]
         for (name, _), plan, report in zip(self.kernels, self.plans, reports):
             counted = report["total"]
             for route in plan["routes"]:
