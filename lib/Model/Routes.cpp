@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 
 using namespace llvm;
 using namespace chimera::model;
@@ -56,15 +57,22 @@ private:
     LoopId rows, columns;
   };
   Sides sidesOf(const Access &access, const Sizes &sizes) const;
-  int64_t exact(const Access &access, const PathLoops &path,
+  /// How often tiles of a mask's two loops have which sizes.
+  using Pairs = std::map<std::pair<int64_t, int64_t>, int64_t>;
+  Pairs pairsOf(unsigned op, const PathLoops &path, size_t depth) const;
+  int64_t sumOver(unsigned op, const PathLoops &path, size_t depth,
+                  function_ref<int64_t(LoopId, int64_t)> factor) const;
+  int64_t exact(unsigned op, const Access &access, const PathLoops &path,
                 size_t depth) const;
-  int64_t padded(const Access &access, const Sizes &sizes,
-                 const PathLoops &path, size_t depth) const;
+  int64_t padded(unsigned op, const Access &access, const PathLoops &path,
+                 size_t depth) const;
+  int64_t pad(Sides sides, LoopId loop, int64_t size) const;
   int64_t room(const Access &access, const Sizes &sizes) const;
 
   void move(StringRef from, StringRef to, int64_t bytes);
   void use(StringRef memory, int64_t bytes, bool isShared = false);
   bool leavesByBlocks(unsigned op) const;
+  bool runsOnce(const PathLoops &path, size_t index) const;
   bool isMatrix(const Access &access, const Sizes &sizes) const;
   void planFactors(unsigned op);
   void planUnit(unsigned op);
@@ -160,32 +168,113 @@ RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
   return sides;
 }
 
-/// Elements of all tiles of `access` at `depth` together, as they are.
-int64_t RoutePlanner::exact(const Access &access, const PathLoops &path,
-                            size_t depth) const {
-  int64_t elements = problem.sizeOf(access);
+/// Tiles of a mask's two loops that are not left out, by their sizes, after
+/// `depth` loops of the path of `op`.
+RoutePlanner::Pairs RoutePlanner::pairsOf(unsigned op, const PathLoops &path,
+                                          size_t depth) const {
+  Pairs pairs;
+  const Band &band = problem.bands.front();
+  size_t shared = 0;
+  for (unsigned other = 0; other < problem.operators.size(); ++other)
+    if (other != op)
+      shared = sharedDepth(op, other);
+  struct Tile {
+    int64_t offset, size;
+  };
+  std::function<void(size_t, Tile, Tile)> visit = [&](size_t index, Tile row,
+                                                      Tile column) {
+    while (index < depth && path[index].loop != band.row &&
+           path[index].loop != band.column)
+      ++index;
+    if (index == depth) {
+      ++pairs[{row.size, column.size}];
+      return;
+    }
+    const NestLoop &loop = path[index];
+    bool isRow = loop.loop == band.row;
+    Tile &whole = isRow ? row : column;
+    int64_t lower = 0, upper = whole.size;
+    if (!isRow && index < shared) {
+      int64_t first = row.offset - column.offset;
+      if (band.most)
+        upper = std::min(upper, first + row.size - 1 + *band.most);
+      if (band.least)
+        lower = std::max(
+            lower, static_cast<int64_t>(alignDown(
+                       std::max<int64_t>(0, first + *band.least), loop.tile)));
+    }
+    for (int64_t offset = lower; offset < upper; offset += loop.tile) {
+      Tile part = {whole.offset + offset,
+                   std::min(loop.tile, whole.size - offset)};
+      visit(index + 1, isRow ? part : row, isRow ? column : part);
+    }
+  };
+  visit(0, {0, problem.loops[band.row].extent},
+        {0, problem.loops[band.column].extent});
+  return pairs;
+}
+
+/// The sum over all tiles at `depth` of the product of `factor`, of a loop and
+/// the size that a tile has along it.
+int64_t
+RoutePlanner::sumOver(unsigned op, const PathLoops &path, size_t depth,
+                      function_ref<int64_t(LoopId, int64_t)> factor) const {
   Sizes sizes = sizesAfter(path, depth);
-  for (LoopId loop = 0; loop < sizes.size(); ++loop)
-    if (!access.hasLoop(loop))
-      elements *= countOf(sizes[loop]);
-  return elements;
+  bool hasBand = !problem.bands.empty();
+  int64_t product = 1;
+  for (LoopId loop = 0; loop < sizes.size(); ++loop) {
+    if (hasBand && (loop == problem.bands.front().row ||
+                    loop == problem.bands.front().column))
+      continue;
+    int64_t sum = 0;
+    for (Parts parts : sizes[loop])
+      sum += parts.count * factor(loop, parts.size);
+    product *= sum;
+  }
+  if (!hasBand)
+    return product;
+  int64_t sum = 0;
+  for (const auto &[pair, count] : pairsOf(op, path, depth))
+    sum += count * factor(problem.bands.front().row, pair.first) *
+           factor(problem.bands.front().column, pair.second);
+  return product * sum;
+}
+
+/// Elements of all tiles of `access` at `depth` together, as they are.
+int64_t RoutePlanner::exact(unsigned op, const Access &access,
+                            const PathLoops &path, size_t depth) const {
+  return sumOver(op, path, depth, [&](LoopId loop, int64_t size) {
+    return access.hasLoop(loop) ? size : 1;
+  });
 }
 
 /// The same with the sides of each tile rounded up to fractals.
-int64_t RoutePlanner::padded(const Access &access, const Sizes &sizes,
+int64_t RoutePlanner::padded(unsigned op, const Access &access,
                              const PathLoops &path, size_t depth) const {
-  Sides sides = sidesOf(access, sizes);
-  int64_t elements = 1;
-  for (LoopId loop = 0; loop < sizes.size(); ++loop) {
-    int64_t sum = 0;
-    int64_t side =
-        loop == sides.rows || loop == sides.columns ? machine.matrix->rows : 1;
-    for (Parts parts : sizes[loop])
-      sum +=
-          parts.count * (access.hasLoop(loop) ? alignTo(parts.size, side) : 1);
-    elements *= sum;
-  }
-  return elements;
+  Sides sides = sidesOf(access, sizesAfter(path, depth));
+  return sumOver(op, path, depth, [&](LoopId loop, int64_t size) {
+    return access.hasLoop(loop) ? pad(sides, loop, size) : 1;
+  });
+}
+
+/// `size` as a side of a tile takes it.
+int64_t RoutePlanner::pad(Sides sides, LoopId loop, int64_t size) const {
+  bool isSide = loop == sides.rows || loop == sides.columns;
+  return isSide ? alignTo(size, machine.matrix->rows) : size;
+}
+
+/// True if a mask leaves one iteration of a loop, the same for all rows.
+bool RoutePlanner::runsOnce(const PathLoops &path, size_t index) const {
+  LoopId loop = path[index].loop;
+  if (problem.bands.empty() || problem.bands.front().column != loop ||
+      !problem.bands.front().most)
+    return false;
+  const Band &band = problem.bands.front();
+  bool isCut = any_of(ArrayRef(path).take_front(index), [&](NestLoop outer) {
+    return outer.loop == band.row || outer.loop == loop;
+  });
+  return !isCut &&
+         problem.loops[band.row].extent - 1 + *band.most <= path[index].tile;
 }
 
 /// True if a tile of `access` has at most two sides.
@@ -263,10 +352,11 @@ void RoutePlanner::planFactors(unsigned op) {
     Sizes sizes = sizesAfter(path, depth);
     if (!isMatrix(input, sizes))
       plan.obstacle = "a tile of an operand is more than one matrix";
-    bool isRefilled =
-        isRepeated || depth > static_cast<size_t>(schedule.numParallel);
+    bool isRefilled = isRepeated;
+    for (size_t index = schedule.numParallel; index < depth; ++index)
+      isRefilled |= !runsOnce(path, index);
     move(Machine::mainMemory, level(),
-         exact(input, path, depth) * tensor.elementBytes);
+         exact(op, input, path, depth) * tensor.elementBytes);
     use(level(), room(input, sizes) * tensor.elementBytes *
                      (isRefilled ? machine.levels.back().buffers : 1));
   }
@@ -307,15 +397,19 @@ void RoutePlanner::planUnit(unsigned op) {
     plan.obstacle = "a tile has more rows than the unit has room for";
     return;
   }
-  int64_t panels = 0, blocks = 0;
-  for (Parts parts : sizes[result.columns]) {
-    blocks += parts.count;
-    panels += parts.count * divideCeilSigned(parts.size, columns);
-  }
+  Sides left = sidesOf(*lhs, sizes);
+  // The left operand once for each panel of the block's columns.
   move(level(), nameOf(Buffer::Role::Lhs),
-       padded(*lhs, sizes, path, path.size()) / blocks * panels * lhsBytes);
+       lhsBytes * sumOver(op, path, path.size(),
+                          [&](LoopId loop, int64_t size) -> int64_t {
+                            if (lhs->hasLoop(loop))
+                              return pad(left, loop, size);
+                            return loop == result.columns
+                                       ? divideCeilSigned(size, columns)
+                                       : 1;
+                          }));
   move(level(), nameOf(Buffer::Role::Rhs),
-       padded(*rhs, sizes, path, path.size()) * rhsBytes);
+       padded(op, *rhs, path, path.size()) * rhsBytes);
   auto useHalves = [&](Buffer::Role role, int64_t half, int64_t side,
                        int64_t bytes) {
     int64_t second = std::min(depth, mostDepth - depth);
@@ -402,12 +496,12 @@ void RoutePlanner::planResult(unsigned op) {
   size_t sumDepth = leavesByBlocks(op) ? path.size() : depth;
   Sizes sumSizes = sizesAfter(path, sumDepth);
   use(sums, room(output, sumSizes) * tensor.heldBytes());
-  int64_t elements = padded(output, sizes, path, depth);
+  int64_t elements = padded(op, output, path, depth);
   std::string from = sums;
   if (description.hasEpilogue || !description.epilogue.empty() ||
       leavesByBlocks(op)) {
     move(sums, vectors,
-         padded(output, sumSizes, path, sumDepth) * tensor.heldBytes());
+         padded(op, output, path, sumDepth) * tensor.heldBytes());
     from = vectors;
   }
   if (isIntermediate) {
@@ -415,13 +509,13 @@ void RoutePlanner::planResult(unsigned op) {
     use(level(), room(output, sizes) * tensor.elementBytes);
   } else {
     move(from, Machine::mainMemory,
-         exact(output, path, depth) * tensor.elementBytes);
+         exact(op, output, path, depth) * tensor.elementBytes);
   }
   for (const Access &operand : description.epilogue) {
     if (problem.tensors[operand].role == Role::Intermediate)
       continue;
     move(Machine::mainMemory, vectors,
-         exact(operand, path, depthOf(path, operand, depth)) *
+         exact(op, operand, path, depthOf(path, operand, depth)) *
              problem.tensors[operand].elementBytes);
   }
 }

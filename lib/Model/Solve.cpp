@@ -106,10 +106,15 @@ void Solver::classifyLoops() {
     else
       tiledLoops.push_back(loop);
   }
-  // Orders grow with the factorial of the loops: the shortest stay whole.
+  // Orders grow with the factorial of the loops: the shortest stay whole, of
+  // those that may.
+  auto keyOf = [&](LoopId loop) {
+    return std::make_pair(inSteps && tileUnit(loop) == 0,
+                          problem.loops[loop].extent);
+  };
   while (tiledLoops.size() > mostTiledLoops) {
     auto *shortest = min_element(tiledLoops, [&](LoopId left, LoopId right) {
-      return problem.loops[left].extent < problem.loops[right].extent;
+      return keyOf(left) < keyOf(right);
     });
     tiledLoops.erase(shortest);
   }

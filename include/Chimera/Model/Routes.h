@@ -45,7 +45,7 @@ struct RoutePlan {
 
 /// Column groups of sums that an epilogue has room for besides its operands and
 /// its result: more than any of those that occur in networks needs.
-inline constexpr int64_t vectorGroups = 8;
+inline constexpr int64_t vectorGroups = 10;
 
 /// True if `machine` says how operands reach its matrix unit and sums leave it,
 /// and `problem` consists of products of two tensors that are indexed by loops

@@ -142,11 +142,11 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
                                    /*count=*/1, Pipe::V, Pipe::V);
     return success();
   }
-  if (shape.size() < 2 ||
-      llvm::any_of(shape.drop_back(2), [](int64_t size) { return size != 1; }))
+  auto isSide = [](int64_t size) { return size != 1; };
+  if (shape.size() < 2 || llvm::count_if(shape.drop_back(), isSide) > 1)
     return fail("a buffer holds several matrices");
-  int64_t elements =
-      padToFractal(shape.drop_back().back()) * padToFractal(shape.back());
+  int64_t elements = padToFractal(*llvm::max_element(shape.drop_back())) *
+                     padToFractal(shape.back());
   int64_t bytes = elements * type.getElementTypeBitWidth() / 8;
   if (buffer.kind == BufferKind::Tile) {
     buffer.place = places.allocate(Memory::UB, type.getElementType(), bytes,
@@ -185,7 +185,7 @@ void KernelLowering::addScratch() {
       /*count=*/1, Pipe::V, Pipe::V)});
 }
 
-std::pair<Value, unsigned> KernelLowering::takeScratch() {
+std::pair<Value, unsigned> KernelLowering::takeScratch(Type type) {
   auto *free =
       llvm::find_if(scratch, [](const auto &entry) { return !entry.isTaken; });
   if (free == scratch.end()) {
@@ -193,8 +193,69 @@ std::pair<Value, unsigned> KernelLowering::takeScratch() {
     free = &scratch.back();
   }
   free->isTaken = true;
-  return {getAddress(code, free->place, code.number(0)),
+  Place place = free->place;
+  if (type)
+    place.elementType = type;
+  return {getAddress(code, place, code.number(0)),
           static_cast<unsigned>(free - scratch.begin())};
+}
+
+/// The numbers of the columns of a group, made once before all tasks.
+Value KernelLowering::getColumnNumbers() {
+  if (columnNumbers)
+    return columnNumbers;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(tasks);
+  columnNumbers = takeScratch().first;
+  for (int64_t column = 0; column < fractal; ++column)
+    fillLanes(columnNumbers, int64_t(1) << column, column);
+  resetLanes();
+  return columnNumbers;
+}
+
+/// The number of each row in its block: eight rows one by one, and those after
+/// them as many more.
+Value KernelLowering::getRowNumbers() {
+  if (rowNumbers)
+    return rowNumbers;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(tasks);
+  rowNumbers = takeScratch().first;
+  constexpr int64_t repeatRows = 8, blockElements = 8;
+  constexpr int64_t block = 0xff;
+  for (int64_t row = 0; row < repeatRows; ++row)
+    fillLanes(rowNumbers, block << (row * blockElements), row);
+  resetLanes();
+  Value number = arith::ConstantOp::create(builder, code.loc,
+                                           builder.getF32FloatAttr(repeatRows));
+  for (int64_t row = repeatRows; row < maxGroupRows; row += repeatRows)
+    VectorOp::create(builder, code.loc, VectorKind::Adds,
+                     code.offset(rowNumbers, code.number(row * blockElements)),
+                     code.offset(rowNumbers, code.number((row - repeatRows) *
+                                                         blockElements)),
+                     number, code.number(1), ArrayRef<int64_t>{1, 1},
+                     ArrayRef<int64_t>{8, 8});
+  return rowNumbers;
+}
+
+/// Writes `number` to the lanes of one repeat that have a bit in `lanes`.
+void KernelLowering::fillLanes(Value to, int64_t lanes, double number) {
+  Type i64 = builder.getI64Type();
+  auto constant = [&](int64_t bits) {
+    return arith::ConstantIntOp::create(builder, code.loc, i64, bits)
+        .getResult();
+  };
+  SetVectorMaskOp::create(builder, code.loc, constant(0), constant(lanes));
+  VectorOp::create(builder, code.loc, VectorKind::Dup, to, ValueRange(),
+                   arith::ConstantOp::create(builder, code.loc,
+                                             builder.getF32FloatAttr(number)),
+                   code.number(1), ArrayRef<int64_t>{1}, ArrayRef<int64_t>{8});
+}
+
+void KernelLowering::resetLanes() {
+  Value all =
+      arith::ConstantIntOp::create(builder, code.loc, builder.getI64Type(), -1);
+  SetVectorMaskOp::create(builder, code.loc, all, all);
 }
 
 /// Puts the flags of `buffer` around those who fill and those who use it.

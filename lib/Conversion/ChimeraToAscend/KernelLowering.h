@@ -92,8 +92,14 @@ private:
     bool isTaken = false;
   };
   void addScratch();
+  void fillLanes(mlir::Value to, int64_t lanes, double number);
+  void resetLanes();
   /// The address of a free one and its number.
-  std::pair<mlir::Value, unsigned> takeScratch();
+  std::pair<mlir::Value, unsigned> takeScratch(mlir::Type type = {});
+  /// Where the numbers 0, 1, ... are: of the columns of a group, one after the
+  /// other, or of rows, a block for each.
+  mlir::Value getColumnNumbers();
+  mlir::Value getRowNumbers();
   void releaseScratch(unsigned number) { scratch[number].isTaken = false; }
 
   mlir::LogicalResult fail(const llvm::Twine &text) {
@@ -146,6 +152,7 @@ private:
   llvm::MapVector<mlir::Value, Buffer> buffers;
   llvm::SmallVector<MicroKernelOp> kernels;
   llvm::SmallVector<Scratch> scratch;
+  mlir::Value columnNumbers, rowNumbers;
   /// The most rows of a column group, rounded up.
   int64_t maxGroupRows = fractal;
   /// What the cube unit multiplies, for all contractions.

@@ -38,11 +38,10 @@ void VectorCode::emitUnary(VectorKind kind, Value to, Value from, Shape shape) {
                    ArrayRef<int64_t>{1, 1}, ArrayRef<int64_t>{8, 8});
 }
 
-void VectorCode::emitScalar(VectorKind kind, Value to, Value from,
-                            double number, Shape shape) {
-  VectorOp::create(builder, code.loc, kind, to, from, asNumber(number),
-                   repeats(shape), ArrayRef<int64_t>{1, 1},
-                   ArrayRef<int64_t>{8, 8});
+void VectorCode::emitScalar(VectorKind kind, Value to, Value from, Value number,
+                            Shape shape) {
+  VectorOp::create(builder, code.loc, kind, to, from, number, repeats(shape),
+                   ArrayRef<int64_t>{1, 1}, ArrayRef<int64_t>{8, 8});
 }
 
 /// On two operands of one shape.
@@ -54,17 +53,31 @@ void VectorCode::emitPlain(VectorKind kind, Value to, Value a, Value b,
 }
 
 /// The number everywhere.
-void VectorCode::dup(Value to, double number, Shape shape) {
-  VectorOp::create(builder, code.loc, VectorKind::Dup, to, ValueRange(),
-                   asNumber(number), repeats(shape), ArrayRef<int64_t>{1},
-                   ArrayRef<int64_t>{8});
+void VectorCode::dup(Value to, Value number, Shape shape) {
+  VectorOp::create(builder, code.loc, VectorKind::Dup, to, ValueRange(), number,
+                   repeats(shape), ArrayRef<int64_t>{1}, ArrayRef<int64_t>{8});
 }
 
 static std::optional<double> getNumber(Value value) {
   FloatAttr number;
   if (matchPattern(value, m_Constant(&number)))
     return number.getValueAsDouble();
+  IntegerAttr integer;
+  if (matchPattern(value, m_Constant(&integer)))
+    return integer.getInt();
   return std::nullopt;
+}
+
+/// A number as f32, which is exact for what counts rows and columns.
+Value VectorCode::asScalar(Value value) {
+  if (std::optional<double> number = getNumber(value))
+    return asNumber(*number);
+  if (value.getType().isF32())
+    return value;
+  Value integer = builder.createOrFold<arith::IndexCastOp>(
+      code.loc, builder.getI64Type(), value);
+  return arith::SIToFPOp::create(builder, code.loc, builder.getF32Type(),
+                                 integer);
 }
 
 static VectorKind withScalar(VectorKind kind) {
@@ -87,7 +100,7 @@ void VectorCode::emitBinary(VectorKind kind, Value to, Operand a, Operand b) {
   for (Operand *operand : {&a, &b}) {
     if (operand->shape != Shape::Number)
       continue;
-    double number = *getNumber(operand->value);
+    Value number = asScalar(operand->value);
     if (commutes) {
       emitScalar(withScalar(kind), to, a.value, number, shape);
       return;
@@ -120,14 +133,36 @@ void VectorCode::emitBinary(VectorKind kind, Value to, Operand a, Operand b) {
   }
 }
 
-VectorCode::Operand VectorCode::asGroup(Operand operand) {
-  if (operand.shape == Shape::Group)
+/// Zeros and ones.
+VectorCode::Operand VectorCode::asNumbers(Operand mask) {
+  Value ones = temporary(), zeros = temporary();
+  dup(ones, 1, mask.shape);
+  dup(zeros, 0, mask.shape);
+  SelectOp::create(builder, code.loc, ones, ones, zeros, mask.value,
+                   repeats(mask.shape));
+  release(zeros);
+  return {mask.shape, ones};
+}
+
+/// `operand` for each row, or for each element of a group.
+VectorCode::Operand VectorCode::asShape(Operand operand, Shape shape) {
+  if (operand.isMask) {
+    Operand numbers = asNumbers(operand), result = asShape(numbers, shape);
+    drop(numbers, result);
+    return result;
+  }
+  if (operand.shape == shape)
     return operand;
-  Operand zero{Shape::Group, temporary()}, group{Shape::Group, temporary()};
-  dup(zero.value, 0);
-  emitBinary(VectorKind::Add, group.value, zero, operand);
+  Operand result{shape, temporary()};
+  if (operand.shape == Shape::Number) {
+    dup(result.value, asScalar(operand.value), shape);
+    return result;
+  }
+  Operand zero{shape, temporary()};
+  dup(zero.value, 0, shape);
+  emitBinary(VectorKind::Add, result.value, zero, operand);
   release(zero.value);
-  return group;
+  return result;
 }
 
 /// tanh(x) = 1 - 2 / (exp(2x) + 1), which goes to its limits as exp does.
@@ -180,9 +215,9 @@ void VectorCode::emitErf(Value to, Operand x) {
 
 static std::optional<VectorKind> getBinaryKind(Operation &op) {
   return llvm::TypeSwitch<Operation *, std::optional<VectorKind>>(&op)
-      .Case<arith::AddFOp>([](auto) { return VectorKind::Add; })
-      .Case<arith::SubFOp>([](auto) { return VectorKind::Sub; })
-      .Case<arith::MulFOp>([](auto) { return VectorKind::Mul; })
+      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return VectorKind::Add; })
+      .Case<arith::SubFOp, arith::SubIOp>([](auto) { return VectorKind::Sub; })
+      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return VectorKind::Mul; })
       .Case<arith::DivFOp>([](auto) { return VectorKind::Div; })
       .Case<arith::MaximumFOp, arith::MaxNumFOp>(
           [](auto) { return VectorKind::Max; })
@@ -234,6 +269,126 @@ VectorCode::Operand VectorCode::getOperand(Value value) {
                                  : found->second;
 }
 
+/// How elements are compared; nothing where what is no number matters.
+static std::optional<CompareKind> getCompareKind(Operation &op) {
+  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+    switch (compare.getPredicate()) {
+    case arith::CmpIPredicate::eq:
+      return CompareKind::Eq;
+    case arith::CmpIPredicate::ne:
+      return CompareKind::Ne;
+    case arith::CmpIPredicate::slt:
+    case arith::CmpIPredicate::ult:
+      return CompareKind::Lt;
+    case arith::CmpIPredicate::sle:
+    case arith::CmpIPredicate::ule:
+      return CompareKind::Le;
+    case arith::CmpIPredicate::sgt:
+    case arith::CmpIPredicate::ugt:
+      return CompareKind::Gt;
+    case arith::CmpIPredicate::sge:
+    case arith::CmpIPredicate::uge:
+      return CompareKind::Ge;
+    }
+  }
+  switch (cast<arith::CmpFOp>(op).getPredicate()) {
+  case arith::CmpFPredicate::OEQ:
+    return CompareKind::Eq;
+  case arith::CmpFPredicate::UNE:
+    return CompareKind::Ne;
+  case arith::CmpFPredicate::OLT:
+    return CompareKind::Lt;
+  case arith::CmpFPredicate::OLE:
+    return CompareKind::Le;
+  case arith::CmpFPredicate::OGT:
+    return CompareKind::Gt;
+  case arith::CmpFPredicate::OGE:
+    return CompareKind::Ge;
+  default:
+    return std::nullopt;
+  }
+}
+
+FailureOr<VectorCode::Operand> VectorCode::emitCompare(Operation &op, Operand a,
+                                                       Operand b) {
+  std::optional<CompareKind> kind = getCompareKind(op);
+  if (!kind || op.getOperand(0).getType().isInteger(1)) {
+    lowering.reason = "the vector unit has no code for a comparison";
+    return failure();
+  }
+  bool isRows = a.shape != Shape::Group && a.shape != Shape::Columns &&
+                b.shape != Shape::Group && b.shape != Shape::Columns;
+  Shape shape = isRows ? Shape::Rows : Shape::Group;
+  Value bits = temporary(builder.getI8Type());
+  Operand left = asShape(a, shape), right = asShape(b, shape);
+  CompareOp::create(builder, code.loc, *kind, bits, left.value, right.value,
+                    repeats(shape));
+  drop(left, a);
+  drop(right, b);
+  return Operand{shape, bits, /*isMask=*/true};
+}
+
+VectorCode::Operand VectorCode::emitSelect(Operand condition, Operand a,
+                                           Operand b, Value to) {
+  bool isRows = llvm::none_of(ArrayRef{condition, a, b}, [](Operand operand) {
+    return operand.shape == Shape::Group || operand.shape == Shape::Columns;
+  });
+  Shape shape = isRows ? Shape::Rows : Shape::Group;
+  Value bits = condition.value;
+  if (!condition.isMask || condition.shape != shape) {
+    Value zeros = temporary();
+    dup(zeros, 0, shape);
+    bits = temporary(builder.getI8Type());
+    Operand numbers = asShape(condition, shape);
+    CompareOp::create(builder, code.loc, CompareKind::Ne, bits, numbers.value,
+                      zeros, repeats(shape));
+    release(zeros);
+    drop(numbers, condition);
+  }
+  Operand left = asShape(a, shape), right = asShape(b, shape);
+  SelectOp::create(builder, code.loc, to, left.value, right.value, bits,
+                   repeats(shape));
+  drop(left, a);
+  drop(right, b);
+  if (bits != condition.value)
+    release(bits);
+  return {shape, to};
+}
+
+/// The number of each row or column of the tile.
+VectorCode::Operand VectorCode::emitIndex(IndexOp op) {
+  if (op.getDim() == rowLoop)
+    return {Shape::Rows, lowering.getRowNumbers()};
+  if (op.getDim() != columnLoop)
+    return {Shape::Number, asNumber(0)};
+  Value numbers = lowering.getColumnNumbers(), result = temporary();
+  VectorOp::create(builder, code.loc, VectorKind::Adds, result, numbers,
+                   asScalar(current), code.number(1), ArrayRef<int64_t>{1, 1},
+                   ArrayRef<int64_t>{8, 8});
+  return {Shape::Columns, result};
+}
+
+/// Where all operands are numbers.
+FailureOr<VectorCode::Operand> VectorCode::emitNumbers(Operation &op) {
+  std::optional<VectorKind> kind = getBinaryKind(op);
+  auto create = [&](auto tag) -> Operand {
+    return {Shape::Number,
+            builder.createOrFold<decltype(tag)>(
+                code.loc, asScalar(getOperand(op.getOperand(0)).value),
+                asScalar(getOperand(op.getOperand(1)).value))};
+  };
+  if (kind == VectorKind::Add)
+    return create(arith::AddFOp());
+  if (kind == VectorKind::Sub)
+    return create(arith::SubFOp());
+  if (kind == VectorKind::Mul)
+    return create(arith::MulFOp());
+  lowering.reason =
+      ("there is no code for '" + op.getName().getStringRef() + "' of numbers")
+          .str();
+  return failure();
+}
+
 FailureOr<VectorCode::Operand> VectorCode::emitOperation(Operation &op) {
   // Everything is f32 in UB; what narrows the result is its last step.
   if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
@@ -245,6 +400,15 @@ FailureOr<VectorCode::Operand> VectorCode::emitOperation(Operation &op) {
     }
     return getOperand(op.getOperand(0));
   }
+  if (auto index = dyn_cast<IndexOp>(op))
+    return emitIndex(index);
+  // Of numbers that count, which have one type here.
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+          arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp>(
+          op) &&
+      !op.getOperand(0).getType().isInteger(1) &&
+      !op.getResult(0).getType().isInteger(1))
+    return getOperand(op.getOperand(0));
   // What a select decides on is emitted with it.
   if (isa<arith::CmpFOp>(op) &&
       llvm::all_of(op.getUsers(), [](Operation *user) {
@@ -259,14 +423,34 @@ FailureOr<VectorCode::Operand> VectorCode::emitOperation(Operation &op) {
     hasRowsOnly &= sources.back().shape == Shape::Rows ||
                    sources.back().shape == Shape::Number;
   }
+  if (llvm::all_of(sources, [](Operand source) {
+        return source.shape == Shape::Number;
+      }))
+    return emitNumbers(op);
+  if (isa<arith::CmpIOp, arith::CmpFOp>(op))
+    return emitCompare(op, sources[0], sources[1]);
+  bool isLogical = isa<arith::AndIOp, arith::OrIOp>(op) &&
+                   op.getResult(0).getType().isInteger(1);
   Operand result{hasRowsOnly ? Shape::Rows : Shape::Group, getDestination(op)};
+  if (isLogical) {
+    Operand left = asShape(sources[0], result.shape),
+            right = asShape(sources[1], result.shape);
+    emitPlain(isa<arith::AndIOp>(op) ? VectorKind::Mul : VectorKind::Max,
+              result.value, left.value, right.value, result.shape);
+    drop(left, sources[0]);
+    drop(right, sources[1]);
+    return result;
+  }
   if (std::optional<VectorKind> kind = getBinaryKind(op)) {
     auto isGroup = [](Operand source) { return source.shape == Shape::Group; };
-    if (!hasRowsOnly && llvm::none_of(sources, isGroup)) {
-      Operand &source = sources[sources[0].shape == Shape::Number];
+    bool isSpread = !hasRowsOnly && llvm::none_of(sources, isGroup);
+    Operand &source = sources[sources[0].shape == Shape::Number];
+    Operand former = source;
+    if (isSpread)
       source = asGroup(source);
-    }
     emitBinary(*kind, result.value, sources[0], sources[1]);
+    if (isSpread)
+      drop(source, former);
     return result;
   }
   if (auto select = dyn_cast<arith::SelectOp>(op);
@@ -276,6 +460,8 @@ FailureOr<VectorCode::Operand> VectorCode::emitOperation(Operation &op) {
                -std::numeric_limits<float>::max(), maximum.shape);
     return result;
   }
+  if (isa<arith::SelectOp>(op))
+    return emitSelect(sources[0], sources[1], sources[2], result.value);
   Operand x = sources[0];
   if (x.shape != Shape::Rows)
     x = asGroup(x);

@@ -209,9 +209,14 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
   Value operand = kernel->getOperand(number);
   AffineMap map = kernel.getMaps()[number];
   Access &access = accesses[number];
+  if (operand.getType().isIndex()) {
+    access.kind = Kind::Scalar;
+    access.address = asScalar(operand);
+    return success();
+  }
   if (!isa<MemRefType>(operand.getType()))
-    return lowering.fail("an elementwise operation reads a value that is no "
-                         "tensor");
+    return lowering.fail("an elementwise operation reads a value that is "
+                         "neither a tensor nor an index");
   const KernelLowering::Buffer *buffer = getBuffer(operand);
   if (buffer && buffer->kind == KernelLowering::BufferKind::Rows) {
     if ((columnLoop && map.isFunctionOfDim(*columnLoop)) ||
@@ -322,6 +327,8 @@ VectorCode::Operand VectorCode::readGroup(const Access &access, Value column,
               one, code.div(rows, fractal), zero, zero);
     return {Shape::Group, to};
   }
+  case Kind::Scalar:
+    return {Shape::Number, access.address};
   case Kind::Memory:
   case Kind::Result:
     break;
@@ -476,16 +483,17 @@ LogicalResult VectorCode::emitRows() {
   for (auto [number, access] : llvm::enumerate(accesses))
     if (access.kind == Access::Kind::Rows)
       operands[body.getArgument(number)] = {Shape::Rows, access.address};
+    else if (access.kind == Access::Kind::Scalar)
+      operands[body.getArgument(number)] = {Shape::Number, access.address};
   auto isRowsOnly = [&](Operation &op) {
-    bool hasRows = false;
-    for (Value value : op.getOperands()) {
+    if (auto index = dyn_cast<IndexOp>(op))
+      return index.getDim() != columnLoop;
+    return llvm::all_of(op.getOperands(), [&](Value value) {
       Operand operand = getOperand(value);
-      bool isKnown = matchPattern(value, m_Constant());
-      hasRows |= operand.shape == Shape::Rows;
-      if (operand.shape != Shape::Rows && !isKnown)
-        return false;
-    }
-    return hasRows;
+      return operand.shape == Shape::Rows ||
+             (operand.shape == Shape::Number &&
+              (operands.contains(value) || matchPattern(value, m_Constant())));
+    });
   };
   for (Operation &op : body.without_terminator()) {
     if (matchPattern(&op, m_Constant()) || !isRowsOnly(op))
@@ -505,6 +513,7 @@ LogicalResult VectorCode::emitRows() {
     Operand value = getOperand(yielded);
     if (value.shape == Shape::Number)
       return lowering.fail("what is known of rows is a number");
+    value = asShape(value, Shape::Rows);
     if (value.value != access.address)
       emitScalar(VectorKind::Adds, access.address, value.value, 0, Shape::Rows);
   }
@@ -517,7 +526,8 @@ LogicalResult VectorCode::emitGroup(Value column, bool isEdge) {
   Block &body = kernel.getBody().front();
   for (auto [number, access] : llvm::enumerate(accesses)) {
     BlockArgument argument = body.getArgument(number);
-    if (access.kind != Access::Kind::Result && !argument.use_empty())
+    if (access.kind != Access::Kind::Result &&
+        access.kind != Access::Kind::Scalar && !argument.use_empty())
       operands[argument] = readGroup(access, column, slot);
   }
   for (Operation &op : body.without_terminator()) {

@@ -43,14 +43,18 @@ private:
   enum class Shape { Number, Columns, Rows, Group };
 
   /// What stands for a value of the body: a number, or where its elements are.
+  /// Numbers that count something are f32, too; truth values are bits.
   struct Operand {
     Shape shape = Shape::Number;
     mlir::Value value;
+    bool isMask = false;
   };
 
   /// Where an operand of the kernel is, and what has to be done for it.
   struct Access {
     enum class Kind {
+      /// A number.
+      Scalar,
       /// In UB: columns alone, rows alone, a whole tile.
       Columns,
       Rows,
@@ -101,21 +105,41 @@ private:
   // VectorBody.cpp: the operations of the body.
   mlir::FailureOr<Operand> emitOperation(mlir::Operation &op);
   Operand getOperand(mlir::Value value);
-  Operand asGroup(Operand operand);
+  mlir::FailureOr<Operand> emitNumbers(mlir::Operation &op);
+  Operand emitIndex(IndexOp op);
+  mlir::FailureOr<Operand> emitCompare(mlir::Operation &op, Operand a,
+                                       Operand b);
+  Operand emitSelect(Operand condition, Operand a, Operand b, mlir::Value to);
+  /// Gives back what `operand` was brought to, if that is another place.
+  void drop(Operand brought, Operand operand) {
+    if (brought.value != operand.value)
+      release(brought.value);
+  }
+  Operand asGroup(Operand operand) { return asShape(operand, Shape::Group); }
+  Operand asShape(Operand operand, Shape shape);
+  Operand asNumbers(Operand mask);
+  mlir::Value asScalar(mlir::Value value);
   void emitBinary(VectorKind kind, mlir::Value to, Operand a, Operand b);
   void emitErf(mlir::Value to, Operand x);
   void emitTanh(mlir::Value to, Operand x);
   void emitUnary(VectorKind kind, mlir::Value to, mlir::Value from,
                  Shape shape = Shape::Group);
   void emitScalar(VectorKind kind, mlir::Value to, mlir::Value from,
-                  double number, Shape shape = Shape::Group);
+                  mlir::Value number, Shape shape = Shape::Group);
+  void emitScalar(VectorKind kind, mlir::Value to, mlir::Value from,
+                  double number, Shape shape = Shape::Group) {
+    emitScalar(kind, to, from, asNumber(number), shape);
+  }
   void emitPlain(VectorKind kind, mlir::Value to, mlir::Value a, mlir::Value b,
                  Shape shape = Shape::Group);
-  void dup(mlir::Value to, double number, Shape shape = Shape::Group);
+  void dup(mlir::Value to, mlir::Value number, Shape shape = Shape::Group);
+  void dup(mlir::Value to, double number, Shape shape = Shape::Group) {
+    dup(to, asNumber(number), shape);
+  }
   mlir::Value getDestination(mlir::Operation &op);
 
-  mlir::Value temporary() {
-    auto [address, number] = lowering.takeScratch();
+  mlir::Value temporary(mlir::Type type = {}) {
+    auto [address, number] = lowering.takeScratch(type);
     taken[address] = number;
     return address;
   }

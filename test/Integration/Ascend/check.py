@@ -71,6 +71,9 @@ CASES = {
         Attention(4, 40, 100, 24, 40, bias=True, group=2),
         Attention(8, 1, 256, 64, group=4),
         Attention(2, 64, 512, 64, sharpness=300),
+        # Tiles that a mask leaves out, and rows without a score in a tile.
+        Attention(2, 256, 512, 64, causal=True),
+        Attention(4, 100, 77, 40, bias=True, group=2, causal=True),
     ],
 }
 
@@ -102,6 +105,7 @@ def make_random_attention(generator: random.Random) -> Attention:
     return Attention(group * generator.randint(2 if group == 1 else 1, 3),
                      size(150), size(700), size(128), size(128),
                      generator.random() < 0.7, generator.random() < 0.3, group,
+                     causal=generator.random() < 0.3,
                      transposed=generator.random() < 0.3,
                      sharpness=generator.choice([1, 1, 30, 300]))
 
@@ -148,8 +152,11 @@ def check(chains: list, arguments, where: str) -> int:
         kernels = build("call")
         nests = build("nest") if arguments.nest else [None] * len(chains)
     except Failure as failure:
-        print(f"{[chain.name() for chain in chains]}: {failure}")
-        return len(chains)
+        if len(chains) == 1:
+            print(f"{chains[0].name()}: {failure}")
+            return 1
+        return sum(check([chain], arguments, f"{where}-{number}")
+                   for number, chain in enumerate(chains))
     failed = 0
     for chain, own, nest in zip(chains, kernels, nests):
         if wrong := judge(chain, own, arguments.seed, nest):
