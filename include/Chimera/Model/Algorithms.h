@@ -151,6 +151,10 @@ llvm::SmallVector<RegisterTile, 8> maximalRegisterTiles(const VectorUnit &unit);
 /// fit the accumulators, whose operands fit beside them.
 llvm::SmallVector<RegisterTile, 8> maximalMatrixTiles(const MatrixUnit &unit);
 
+/// The register tile of a group of threads: one instruction's rows, and all
+/// columns that its threads have room for.
+RegisterTile groupTile(const MatrixUnit &unit, const ThreadGroups &groups);
+
 /// Splits `extent` into as few parts of at most `part` as possible, as equal as
 /// possible: `large` parts of size `size`, then `small` parts of `size - 1`.
 struct BalancedSplit {

@@ -250,8 +250,14 @@ struct ConvertChimeraToNVVMPass
           << target << "' is no GPU that CUDA runs on; try 'h200'";
       return failure();
     }
+    if (!machine->groups || machine->groups->threads != warpSize) {
+      module.emitError("target '")
+          << target << "' does not say what warps of " << warpSize
+          << " threads have of its registers ('groups')";
+      return failure();
+    }
     const model::MemoryLevel &shared = machine->levels.back();
-    limits = {shared.usableBytes(), shared.buffers};
+    limits = {shared.usableBytes(), shared.buffers, *machine->groups};
     chip = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
                                      found->getTriple(), found->getCpu(),
                                      found->getCpuFeatures());

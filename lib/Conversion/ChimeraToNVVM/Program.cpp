@@ -17,25 +17,8 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Warps that are enough to keep the tensor cores of an SM busy; with more rows
-/// each warp gets several tiles.
-static constexpr int64_t enoughWarps = 16;
 /// Alignment of tiles in shared memory: a row of all banks.
 static constexpr int64_t tileAlignment = 128;
-
-//===----------------------------------------------------------------------===//
-// Threads and registers
-//===----------------------------------------------------------------------===//
-
-int64_t ThreadLayout::registers(int64_t columns, int64_t bits) const {
-  int64_t tiles = rowTiles * llvm::divideCeil(columns, mmaColumns);
-  return tiles * mmaRows * mmaColumns / warpSize * bits / 32;
-}
-
-int64_t ThreadLayout::availableRegisters() const {
-  constexpr int64_t ofCore = 65536, ofThread = 255;
-  return std::min(ofThread, ofCore / threads());
-}
 
 //===----------------------------------------------------------------------===//
 // Values
@@ -101,6 +84,14 @@ Value Program::findGlobal(Value tensor) const {
     else
       return {};
   }
+}
+
+bool Program::isCarried(Value tensor) const {
+  while (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>())
+    tensor = slice.getSource();
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  return argument && isLocal(tensor) &&
+         isa<scf::ForOp>(argument.getOwner()->getParentOp());
 }
 
 bool Program::dependsOn(Value index, scf::ForOp loop) const {
@@ -281,7 +272,7 @@ FailureOr<Contraction> ContractionReader::read() {
 FailureOr<Program> Program::read(scf::ForallOp forall,
                                  const BlockLimits &limits,
                                  std::string &reason) {
-  Program program(forall);
+  Program program(forall, limits);
   if (failed(program.readContractions(reason)) ||
       failed(program.chooseLayout(reason)))
     return failure();
@@ -292,7 +283,7 @@ FailureOr<Program> Program::read(scf::ForallOp forall,
                   limits.buffers);
     program.share(contraction.rhs, depth, columns, limits.buffers);
   }
-  if (failed(program.placeTiles(limits, reason)))
+  if (failed(program.placeTiles(reason)))
     return failure();
   return program;
 }
@@ -333,7 +324,7 @@ LogicalResult Program::chooseLayout(std::string &reason) {
       return failure();
     }
   int64_t tiles = llvm::divideCeil(rows, mmaRows);
-  layout.rowTiles = llvm::divideCeil(tiles, enoughWarps);
+  layout.rowTiles = llvm::divideCeil(tiles, limits.groups.most);
   layout.warps = llvm::divideCeil(tiles, layout.rowTiles);
   return success();
 }
@@ -354,8 +345,7 @@ void Program::share(const Factor &factor, int64_t rows, int64_t columns,
   tile.rowDim = factor.rowDim;
 }
 
-LogicalResult Program::placeTiles(const BlockLimits &limits,
-                                  std::string &reason) {
+LogicalResult Program::placeTiles(std::string &reason) {
   for (auto &[source, tile] : tiles) {
     tile.byteOffset = sharedBytes;
     sharedBytes += llvm::alignTo(tile.bytes(), tileAlignment);

@@ -19,9 +19,9 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Registers that code needs beside tiles: addresses, operands on their way,
-/// and four for the left operand of each row tile. Measured with ptxas 13.0.
-static constexpr int64_t otherRegisters = 64, lhsRegisters = 8;
+/// Registers of a thread for the left operand of each row tile: the one in use
+/// and the next.
+static constexpr int64_t lhsRegisters = 8;
 
 LogicalResult ProgramEmitter::fail(const Twine &reason) {
   if (why.empty())
@@ -282,9 +282,10 @@ LogicalResult ProgramEmitter::emitFill(BlockOp block, linalg::FillOp fill) {
 
 LogicalResult ProgramEmitter::checkRegisters(const Contraction &contraction,
                                              int64_t registers) {
-  int64_t needed = carriedRegisters + registers + otherRegisters +
+  const model::ThreadGroups &groups = program.getLimits().groups;
+  int64_t needed = carriedRegisters + registers + groups.reserved +
                    lhsRegisters * kernel.layout.rowTiles;
-  int64_t available = kernel.layout.availableRegisters();
+  int64_t available = groups.availableRegisters(kernel.layout.warps);
   if (needed <= available)
     return success();
   return fail(
@@ -301,7 +302,8 @@ LogicalResult ProgramEmitter::emitContraction(const Contraction &contraction) {
                 llvm::divideCeil(contraction.columns, mmaColumns));
   int64_t registers = 0;
   if (contraction.startsFromZero) {
-    registers += sums.registers();
+    if (!program.isCarried(block.getOutputs()[0]))
+      registers += sums.registers();
   } else {
     FailureOr<Fragment> before = getFragment(block.getOutputs()[0]);
     if (failed(before))
@@ -493,7 +495,8 @@ LogicalResult ProgramEmitter::emitLoop(scf::ForOp op) {
     FailureOr<Fragment> fragment = getFragment(init);
     if (failed(fragment))
       return failure();
-    carriedRegisters += fragment->registers();
+    if (!program.isCarried(init))
+      carriedRegisters += fragment->registers();
   }
   startStreaming(loop);
   bool wasPending = isStaticPending;

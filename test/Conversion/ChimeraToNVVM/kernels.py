@@ -1,7 +1,9 @@
-"""Makes kernels of chains of two products, for the tests of this directory.
+"""Makes kernels of chains, for the tests of this directory.
 
-    kernels.py compile TARGET   with ptxas: no spills, no warnings, and the
-                                instructions that must be there
+    kernels.py compile TARGET   with ptxas: no spills, no warnings, registers within
+                                what threads have, the instructions that must be
+                                there, and in what time
+    kernels.py planned TARGET   the same, for plans of the planner
     kernels.py run TARGET       on the CPU, by ptx.py, against an f64 reference; the
                                 bytes moved are those that the model predicts
 
@@ -10,80 +12,60 @@ Both print a line per kernel and end with an error if something is wrong.
 
 import json
 import re
+import resource
 import struct
 import subprocess
 import sys
 import tempfile
-from collections import Counter, namedtuple
+from collections import Counter
 from pathlib import Path
 
-# Rows, inner extents and columns of (m x k) * (k x l), bias, ReLU, * (l x n).
-Case = namedtuple("Case", "type m k l n tiles")
+from programs import Attention, Chain, write
 
 COMPILED = [
-    Case("f16", 512, 64, 512, 64, "m = 64, l = 64"),
-    Case("f16", 512, 64, 512, 64, "m = 64, l = 32"),
-    Case("bf16", 512, 64, 512, 64, "m = 64, l = 64"),
-    Case("f16", 512, 64, 256, 64, "m = 128, l = 64"),
-    Case("f16", 512, 128, 512, 128, "m = 64, l = 32"),
-    Case("f16", 512, 512, 256, 64, "m = 64, l = 64, k = 64"),
-    Case("f16", 208, 80, 208, 80, "m = 16, l = 48"),
-    Case("bf16", 208, 80, 208, 80, "m = 64, l = 48, k = 32"),
-    Case("f16", 100, 33, 77, 50, "m = 32, l = 32"),
-    Case("f16", 100, 34, 78, 50, "m = 32, l = 24"),
+    Chain("f16", 0, 512, 64, 512, 64, tiles="m = 64, l = 64"),
+    Chain("f16", 0, 512, 64, 512, 64, tiles="m = 64, l = 32"),
+    Chain("bf16", 0, 512, 64, 512, 64, tiles="m = 64, l = 64"),
+    Chain("f16", 0, 512, 64, 256, 64, tiles="m = 128, l = 64"),
+    Chain("f16", 0, 512, 128, 512, 128, tiles="m = 64, l = 32"),
+    Chain("f16", 0, 512, 512, 256, 64, tiles="m = 64, l = 64, k = 64"),
+    Chain("f16", 0, 208, 80, 208, 80, tiles="m = 16, l = 48"),
+    Chain("bf16", 0, 208, 80, 208, 80, tiles="m = 64, l = 48, k = 32"),
+    Chain("f16", 0, 100, 33, 77, 50, tiles="m = 32, l = 32"),
+    Chain("f16", 0, 100, 34, 78, 50, tiles="m = 32, l = 24"),
+]
+# As the planner has them: the chains of table IV of the Chimera paper, G1 to G12,
+# and perceptrons.
+PLANNED = [
+    Chain("f16", batch, m, k, l, n, "none") for batch, m, n, k, l in (
+        (8, 512, 64, 64, 512), (12, 512, 64, 64, 512), (16, 512, 64, 64, 512),
+        (12, 256, 64, 64, 256), (16, 256, 64, 64, 256), (16, 256, 80, 80, 256),
+        (12, 208, 64, 64, 208), (16, 208, 64, 64, 208), (16, 208, 80, 80, 208),
+        (0, 512, 64, 64, 256), (0, 768, 64, 64, 384), (0, 1024, 64, 64, 512),
+        # G1, G6 and G9 alone.
+        (0, 512, 64, 64, 512), (0, 256, 80, 80, 256), (0, 208, 80, 80, 208))
+] + [
+    Chain("f16", 0, 128, 768, 3072, 768, "relu"),
+    Chain("f16", 0, 512, 512, 2048, 512, "relu"),
+    Chain("f16", 0, 32, 768, 3072, 768, "relu"),
 ]
 RUN = [
-    Case("f16", 64, 64, 64, 64, "m = 32, l = 32"),
-    Case("bf16", 64, 32, 64, 32, "m = 32, l = 16"),
-    Case("f16", 64, 160, 64, 32, "m = 32, l = 32, k = 32"),
-    Case("f16", 64, 160, 32, 32, "m = 16"),
-    Case("f16", 64, 48, 80, 32, "m = 16, l = 40"),
-    Case("f16", 50, 96, 64, 56, "m = 32, n = 24, k = 40"),
-    Case("f16", 40, 96, 64, 56, "m = 16, k = 16, l = 32"),
-    Case("bf16", 45, 33, 37, 25, "m = 32, l = 16"),
-    Case("f16", 45, 34, 38, 26, "m = 16, l = 24"),
+    Chain("f16", 0, 64, 64, 64, 64, tiles="m = 32, l = 32"),
+    Chain("bf16", 0, 64, 32, 64, 32, tiles="m = 32, l = 16"),
+    Chain("f16", 0, 64, 160, 64, 32, tiles="m = 32, l = 32, k = 32"),
+    Chain("f16", 0, 64, 160, 32, 32, tiles="m = 16"),
+    Chain("f16", 0, 64, 48, 80, 32, tiles="m = 16, l = 40"),
+    Chain("f16", 0, 50, 96, 64, 56, tiles="m = 32, n = 24, k = 40"),
+    Chain("f16", 0, 40, 96, 64, 56, tiles="m = 16, k = 16, l = 32"),
+    Chain("bf16", 0, 45, 33, 37, 25, tiles="m = 32, l = 16"),
+    Chain("f16", 0, 45, 34, 38, 26, tiles="m = 16, l = 24"),
 ]
 
 # By the low 12 bits of an instruction.
 OPCODES = {0x23C: "HMMA", 0x83B: "LDSM", 0xFAE: "LDGSTS", 0x983: "LDL",
            0x387: "STL"}
-
-SOURCE = """
-#id = affine_map<(i, j) -> (i, j)>
-#column = affine_map<(i, j) -> (j)>
-func.func @mlp(%x: tensor<MxKxT>, %w: tensor<KxLxT>, %b: tensor<LxT>,
-               %v: tensor<LxNxT>) -> tensor<MxNxT> {
-  %zero = arith.constant 0.0 : f32
-  %c0 = tensor.empty() : tensor<MxLxf32>
-  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<MxLxf32>) -> tensor<MxLxf32>
-  %c = linalg.matmul ins(%x, %w : tensor<MxKxT>, tensor<KxLxT>)
-      outs(%c1 : tensor<MxLxf32>) -> tensor<MxLxf32>
-  %h0 = tensor.empty() : tensor<MxLxT>
-  %h = linalg.generic {indexing_maps = [#id, #column, #id],
-                       iterator_types = ["parallel", "parallel"]}
-      ins(%c, %b : tensor<MxLxf32>, tensor<LxT>) outs(%h0 : tensor<MxLxT>) {
-  ^bb0(%in: f32, %bias: T, %out: T):
-    %0 = arith.extf %bias : T to f32
-    %1 = arith.addf %in, %0 : f32
-    %2 = arith.maximumf %1, %zero : f32
-    %3 = arith.truncf %2 : f32 to T
-    linalg.yield %3 : T
-  } -> tensor<MxLxT>
-  %e0 = tensor.empty() : tensor<MxNxf32>
-  %e1 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<MxNxf32>) -> tensor<MxNxf32>
-  %e = linalg.matmul ins(%h, %v : tensor<MxLxT>, tensor<LxNxT>)
-      outs(%e1 : tensor<MxNxf32>) -> tensor<MxNxf32>
-  %r0 = tensor.empty() : tensor<MxNxT>
-  %r = linalg.generic {indexing_maps = [#id, #id],
-                       iterator_types = ["parallel", "parallel"]}
-      ins(%e : tensor<MxNxf32>) outs(%r0 : tensor<MxNxT>) {
-  ^bb0(%in: f32, %out: T):
-    %0 = arith.truncf %in : f32 to T
-    linalg.yield %0 : T
-  } -> tensor<MxNxT>
-  return %r : tensor<MxNxT>
-}
-"""
+# Seconds of a processor from linalg to machine code.
+MOST_SECONDS = 2
 
 
 def run(command, text=None):
@@ -94,23 +76,25 @@ def run(command, text=None):
 
 
 def read_ptx(module):
-    """The text in the gpu.binary of a module."""
-    binary = re.search(r'assembly = "((?:[^"\\]|\\.)*)"', module)[1]
-    return re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), binary)
+    """The text in each gpu.binary of a module, by its name."""
+    binaries = re.findall(
+        r'gpu\.binary @(\w+) .*assembly = "((?:[^"\\]|\\.)*)"', module)
+    return {name: re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), text)
+            for name, text in binaries}
 
 
 def make(case, target, burst=None):
-    """The PTX of the case's kernel, its manifest, and what the planner says."""
-    names = dict(zip("MKLN", case[1:5]))
-    text = re.sub(r"\b[MKLN]x[MKLNx]*(?=T|f32)",
-                  lambda match: "".join(str(names.get(c, c)) for c in match[0]),
-                  SOURCE)
-    text = re.sub(r"\bT\b|(?<=\dx)T\b", case.type, text)
-    text = run(["chimera-opt", "--chimera-form-chains=narrow"], text).stdout
-    schedule = (f' schedule(<levels = [<"L2">, <"SMEM" : {case.tiles}>],'
-                " parallel = 1, registers ="
-                " <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>) {")
-    text = re.sub(r"(chimera\.chain ins\(.*\)) \{", lambda m: m[1] + schedule, text)
+    """The PTX of the case's kernels with their manifests, and what the planner
+    says."""
+    text = write(case)
+    if case.tiles:
+        text = run(["chimera-opt", "--chimera-form-chains=narrow"], text).stdout
+        parallel = case.tiles.count("=") if isinstance(case, Attention) else 1
+        schedule = (f' schedule(<levels = [<"L2">, <"SMEM" : {case.tiles}>],'
+                    f" parallel = {min(parallel, 2)}, registers ="
+                    " <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>) {")
+        text = re.sub(r"(chimera\.chain ins\(.*\)) \{", lambda m: m[1] + schedule,
+                      text)
     with tempfile.TemporaryDirectory() as folder:
         if burst:
             attached = run(["chimera-opt", f"--chimera-attach-target=target={target}"],
@@ -124,8 +108,9 @@ def make(case, target, burst=None):
         pipeline = (f"--chimera-nvidia-pipeline=target={target} format=isa"
                     f" manifest={manifest}")
         result = run(["chimera-opt", pipeline, "--remarks-filter=chimera"], text)
-        kernel, = json.loads(manifest.read_text())["kernels"]
-    return read_ptx(result.stdout), kernel, result.stderr
+        kernels = json.loads(manifest.read_text())["kernels"]
+    ptx = read_ptx(result.stdout)
+    return [(ptx[kernel["module"]], kernel) for kernel in kernels], result.stderr
 
 
 def count_opcodes(cubin):
@@ -144,27 +129,47 @@ def count_opcodes(cubin):
     return opcodes
 
 
-def compile_case(case, target):
-    ptx, kernel, _ = make(case, target)
+def assemble(ptx):
+    """What ptxas says, and the machine code."""
     chip = re.search(r"^\.target (\w+)", ptx, re.M)[1]
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
         report = run(["ptxas", f"-arch={chip}", "-O3", "-v", str(source), "-o",
                       str(cubin)]).stderr
-        opcodes = count_opcodes(cubin.read_bytes())
-    registers = int(re.search(r"Used (\d+) registers", report)[1])
-    print(*case, chip, "registers", registers, "shared", kernel["shared"],
-          *(f"{name} {opcodes[name]}" for name in OPCODES.values()))
+        return chip, report, count_opcodes(cubin.read_bytes())
+
+
+def spent():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def compile_case(case, target):
+    before = spent()
+    kernels, _ = make(case, target)
+    assembled = [assemble(ptx) for ptx, _ in kernels]
+    seconds = spent() - before
     problems = []
-    if "warning" in report or not re.search(
-            r" 0 bytes spill stores, 0 bytes spill loads", report):
-        problems.append(report)
-    if opcodes["LDL"] or opcodes["STL"]:
-        problems.append("local memory is used")
-    for name in ("HMMA", "LDSM", "LDGSTS"):
-        if not opcodes[name]:
-            problems.append(f"no {name}")
+    for (_, kernel), (chip, report, opcodes) in zip(kernels, assembled):
+        threads = kernel["block"][0]
+        registers = int(re.search(r"Used (\d+) registers", report)[1])
+        print(*case, chip, "registers", registers, "threads", threads, "grid",
+              kernel["grid"][0], "shared", kernel["shared"],
+              *(f"{name} {opcodes[name]}" for name in OPCODES.values()))
+        if registers > min(255, 65536 // threads // 8 * 8):
+            problems.append(f"{registers} registers are more than threads have")
+        if "warning" in report or not re.search(
+                r" 0 bytes spill stores, 0 bytes spill loads", report):
+            problems.append(report)
+        if opcodes["LDL"] or opcodes["STL"]:
+            problems.append("local memory is used")
+        for name in ("HMMA", "LDSM", "LDGSTS"):
+            if not opcodes[name]:
+                problems.append(f"no {name}")
+    print(f"  in {seconds:.2f} s")
+    if seconds > MOST_SECONDS:
+        problems.append(f"takes {seconds:.2f} s")
     return problems
 
 
@@ -172,7 +177,7 @@ def run_case(case, target):
     import numpy as np
     import ptx as emulator
 
-    text, manifest, remarks = make(case, target, burst=1)
+    ((text, manifest),), remarks = make(case, target, burst=1)
     predicted = int(re.search(r"SMEM: (\d+) bytes", remarks)[1])
     is_half = case.type == "f16"
     kind = "f16" if is_half else "bf16"
@@ -216,9 +221,10 @@ def run_case(case, target):
 def main():
     action, target = sys.argv[1:]
     wrong = False
-    for case in COMPILED if action == "compile" else RUN:
-        for problem in (compile_case if action == "compile" else run_case)(case,
-                                                                           target):
+    cases = {"compile": COMPILED, "planned": PLANNED, "run": RUN}[action]
+    work = run_case if action == "run" else compile_case
+    for case in cases:
+        for problem in work(case, target):
             print("WRONG:", problem)
             wrong = True
     sys.exit(wrong)
