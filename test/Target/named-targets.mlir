@@ -78,7 +78,7 @@
 // A100-SAME: <type = bf16, rows = 16, columns = 8, depth = 16, macs = 1024, latency = 33, accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128, clock = 1410000000>,
 // A100-SAME: <type = tf32, rows = 16, columns = 8, depth = 8, macs = 512, latency = 33, accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128, clock = 1410000000>,
 // A100-SAME: <type = i8, rows = 16, columns = 8, depth = 32, macs = 2048, latency = 33, accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128, clock = 1410000000>],
-// A100-SAME: groups = <threads = 32, most = 16, units = 4, registers = 255, file = 65536, reserved = 64>,
+// A100-SAME: groups = <threads = 32, most = 16, units = 4, registers = 255, file = 65536, reserved = 88>,
 // A100-SAME: launch = 2000,
 // A100-SAME: triple = "nvptx64-nvidia-cuda",
 // A100-SAME: cpu = "sm_80">}
@@ -92,7 +92,7 @@
 // H100-SAME: <type = tf32, rows = 16, columns = 8, depth = 8, macs = 1024, latency = 33, accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128, clock = 1830000000>,
 // H100-SAME: <type = f8E4M3FN, rows = 16, columns = 8, depth = 32, macs = 4096, latency = 33, accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128, clock = 1830000000>,
 // H100-SAME: <type = i8, rows = 16, columns = 8, depth = 32, macs = 4096, latency = 33, accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128, clock = 1830000000>],
-// H100-SAME: groups = <threads = 32, most = 16, units = 4, rate = 63, registers = 255, file = 65536, reserved = 64>,
+// H100-SAME: groups = <threads = 32, most = 16, units = 4, rate = 63, registers = 255, file = 65536, reserved = 88>,
 // H100-SAME: launch = 2000,
 // H100-SAME: triple = "nvptx64-nvidia-cuda",
 // H100-SAME: cpu = "sm_90a">}
@@ -106,7 +106,7 @@
 // H200-SAME: <type = tf32, rows = 16, columns = 8, depth = 8, macs = 1024, latency = 33, accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128, clock = 1830000000>,
 // H200-SAME: <type = f8E4M3FN, rows = 16, columns = 8, depth = 32, macs = 4096, latency = 33, accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128, clock = 1830000000>,
 // H200-SAME: <type = i8, rows = 16, columns = 8, depth = 32, macs = 4096, latency = 33, accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128, clock = 1830000000>],
-// H200-SAME: groups = <threads = 32, most = 16, units = 4, rate = 63, registers = 255, file = 65536, reserved = 64>,
+// H200-SAME: groups = <threads = 32, most = 16, units = 4, rate = 63, registers = 255, file = 65536, reserved = 88>,
 // H200-SAME: launch = 2000,
 // H200-SAME: triple = "nvptx64-nvidia-cuda",
 // H200-SAME: cpu = "sm_90a">}

@@ -49,6 +49,9 @@ public:
   /// `body` where `condition` holds; no branch if that is known.
   void createIf(mlir::Value condition, llvm::function_ref<void()> body);
 
+  /// Tells LLVM and ptxas not to unroll `loop`.
+  static void keepRolled(mlir::scf::ForOp loop);
+
   mlir::OpBuilder &builder;
   mlir::Location loc;
   ThreadLayout layout;

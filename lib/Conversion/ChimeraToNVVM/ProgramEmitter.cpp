@@ -587,6 +587,10 @@ LogicalResult ProgramEmitter::emitRolled(StreamingLoop &loop) {
   auto newLoop =
       scf::ForOp::create(kernel.builder, loc(), loop.lower, loop.upper,
                          kernel.constant(loop.step), inits);
+  // Tiles are as large as registers allow: two iterations at a time are too
+  // much.
+  if (!loop.tiles.empty())
+    KernelBuilder::keepRolled(newLoop);
   {
     OpBuilder::InsertionGuard guard(kernel.builder);
     kernel.builder.setInsertionPointToStart(newLoop.getBody());
