@@ -170,11 +170,11 @@ std::string FragmentPlanner::findObstacle(unsigned op) const {
   for (const NestLoop &loop : ArrayRef(paths[op]).drop_front(tree.loops.size()))
     if (loop.loop == rowsOf(op))
       return "rows are cut inside loops around some operators only";
-  Sizes sizes = sizesAfter(op, paths[op].size());
+  Sizes sizes = sizesAfter(op, startOfSums(op));
   for (const Index &index : description.output.indices) {
     LoopId loop = index.terms.front().loop;
     if (loop != rowsOf(op) && loop != columnsOf(op) && sizes[loop] != 1)
-      return "a block has several matrices of a batch";
+      return "sums of several matrices of a batch are held";
   }
   if (!boundsAreKnown(op))
     return "parts of what registers hold differ from iteration to iteration";
@@ -192,6 +192,8 @@ std::string FragmentPlanner::findObstacle(unsigned op) const {
 std::string FragmentPlanner::findObstacle() const {
   if (schedule.numParallel == 0)
     return "no parallel loop makes blocks";
+  if (findSplit(problem, schedule, tree))
+    return "a reduction is split among blocks";
   for (unsigned op = 0; op < problem.operators.size(); ++op)
     if (std::string reason = findObstacle(op); !reason.empty())
       return reason;

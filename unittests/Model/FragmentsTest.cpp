@@ -133,7 +133,7 @@ TEST(Fragments, SaysWhatCannotBeFollowed) {
   };
   EXPECT_EQ(obstacleOf({{m, 16}}, 0), "no parallel loop makes blocks");
   EXPECT_EQ(obstacleOf({{m, 16}}, 1),
-            "a block has several matrices of a batch");
+            "sums of several matrices of a batch are held");
   EXPECT_EQ(obstacleOf({{b, 1}, {m, 16}, {l, 64}}, 2),
             "tiles need 360 registers of each thread, there are 255");
   EXPECT_EQ(obstacleOf({{b, 1}, {m, 64}, {l, 16}, {n, 64}}, 2),

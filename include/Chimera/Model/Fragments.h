@@ -42,7 +42,7 @@ bool hasFragments(const ChainProblem &problem, const Machine &machine);
 ///
 /// - *Rows.* The rows of a result are its last dimension but one. All operators
 ///   have the same, cut by loops around all of them; of dimensions before them
-///   a block has one element.
+///   sums are held for one element at a time.
 /// - *Registers.* Sums are held in full size from where the operator's
 ///   outermost reduction loop starts; an intermediate's from where its producer
 ///   and its readers part. While it is read it is narrow. States take one

@@ -30,6 +30,14 @@ void KernelBuilder::createThread() {
   warpRow = mul(div(thread, warpSize), layout.rowTiles * mmaRows);
 }
 
+Value KernelBuilder::getRow(int64_t rowTile, int64_t half) {
+  return add(add(warpRow, div(lane, 4)), rowTile * mmaRows + 8 * half);
+}
+
+Value KernelBuilder::getColumn(int64_t columnTile, int64_t place) {
+  return add(mul(rem(lane, 4), 2), columnTile * mmaColumns + place);
+}
+
 Value KernelBuilder::constant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }

@@ -49,6 +49,11 @@ std::optional<std::pair<int64_t, int64_t>> chimera::getExtents(BlockOp block,
   return std::pair(extent, extent);
 }
 
+AffineMap chimera::getRowMap(unsigned numDims, MLIRContext *context) {
+  return AffineMap::getMultiDimIdentityMap(numDims, context)
+      .dropResult(numDims - 1);
+}
+
 bool chimera::isEmptyTensor(Operation *op) {
   auto alloc = dyn_cast<bufferization::AllocTensorOp>(op);
   return isa<tensor::EmptyOp>(op) || (alloc && !alloc.getCopy());
@@ -290,7 +295,15 @@ FailureOr<Program> Program::read(scf::ForallOp forall,
 
 LogicalResult Program::readContractions(std::string &reason) {
   WalkResult result = forall.walk([&](BlockOp block) {
-    if (block.getStructuredOp().getNumReductionLoops() == 0)
+    linalg::LinalgOp op = block.getStructuredOp();
+    // What reduces along rows has numbers of rows among its results.
+    bool reducesRows = isa<linalg::GenericOp>(op.getOperation()) &&
+                       !linalg::isaContractionOpInterface(op) &&
+                       llvm::any_of(block.getResultTypes(), [&](Type type) {
+                         return cast<RankedTensorType>(type).getRank() + 1 ==
+                                static_cast<int64_t>(op.getNumLoops());
+                       });
+    if (op.getNumReductionLoops() == 0 || reducesRows)
       return WalkResult::advance();
     FailureOr<Contraction> contraction =
         ContractionReader(block, reason).read();
@@ -305,6 +318,13 @@ LogicalResult Program::readContractions(std::string &reason) {
                    .str();
       return WalkResult::interrupt();
     }
+    int64_t own =
+        cast<RankedTensorType>(block.getResult(0).getType()).getRank();
+    if (rank != 0 && own != rank) {
+      reason = "contractions make tensors of different rank";
+      return WalkResult::interrupt();
+    }
+    rank = own;
     contractions[block] = *contraction;
     return WalkResult::advance();
   });

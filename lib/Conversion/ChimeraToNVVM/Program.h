@@ -95,6 +95,8 @@ public:
   const BlockLimits &getLimits() const { return limits; }
   int64_t getSharedBytes() const { return sharedBytes; }
   llvm::MapVector<mlir::Value, SharedTile> &getTiles() { return tiles; }
+  /// Dimensions of what contractions make; numbers of rows have one less.
+  int64_t getRank() const { return rank; }
   /// The contraction of `block`; null if it is none.
   const Contraction *getContraction(BlockOp block) const;
 
@@ -126,8 +128,11 @@ private:
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   llvm::MapVector<mlir::Value, SharedTile> tiles;
   ThreadLayout layout;
-  int64_t sharedBytes = 0;
+  int64_t sharedBytes = 0, rank = 0;
 };
+
+/// The map from a matrix, the last two of `numDims` dimensions, to its rows.
+mlir::AffineMap getRowMap(unsigned numDims, mlir::MLIRContext *context);
 
 /// True if `op` makes a tensor that nothing was written to.
 bool isEmptyTensor(mlir::Operation *op);

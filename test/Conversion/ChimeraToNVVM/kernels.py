@@ -11,6 +11,7 @@ Both print a line per kernel and end with an error if something is wrong.
 """
 
 import json
+import math
 import re
 import resource
 import struct
@@ -59,6 +60,12 @@ RUN = [
     Chain("f16", 0, 40, 96, 64, 56, tiles="m = 16, k = 16, l = 32"),
     Chain("bf16", 0, 45, 33, 37, 25, tiles="m = 32, l = 16"),
     Chain("f16", 0, 45, 34, 38, 26, tiles="m = 16, l = 24"),
+]
+
+# Attention, at sizes that an interpreter can do.
+ATTENTION = [
+    Attention("f16", 2, 0, 32, 64, 64, "", "b = 1, m = 16, l = 32"),
+    Attention("f16", 2, 0, 64, 64, 64, "causal", "b = 1, m = 32, l = 16"),
 ]
 
 # By the low 12 bits of an instruction.
@@ -173,56 +180,119 @@ def compile_case(case, target):
     return problems
 
 
+class Numbers:
+    """Arrays of a type that numpy may not have."""
+
+    def __init__(self, kind):
+        import numpy as np
+        import ptx
+        self.np, self.ptx, self.kind = np, ptx, kind
+        self.random = np.random.default_rng(0)
+
+    def narrow(self, values):
+        values = self.np.asarray(values, self.np.float32)
+        return (values.astype(self.np.float16) if self.kind == "f16"
+                else self.ptx.to_bf16(values))
+
+    def widen(self, values):
+        return self.ptx.read_float(values.view(self.np.uint16),
+                                   self.kind).astype(self.np.float64)
+
+    def normal(self, *shape):
+        return self.narrow(self.random.standard_normal(shape))
+
+
+def chain_data(case, numbers):
+    """Arguments of a kernel, and what it is to compute."""
+    np = numbers.np
+    batch = (case.batch,) if case.batch else ()
+    x, w, b, v = (numbers.normal(*shape) for shape in (
+        (*batch, case.m, case.k), (*batch, case.k, case.l), (case.l,),
+        (*batch, case.l, case.n)))
+    hidden = numbers.widen(x) @ numbers.widen(w)
+    if case.activation != "none":
+        hidden += numbers.widen(b)
+    if case.activation == "relu":
+        hidden = np.maximum(hidden, 0)
+    if case.activation == "gelu":
+        hidden *= 0.5 * (1 + np.vectorize(math.erf)(hidden * 0.5 ** 0.5))
+    hidden = numbers.widen(numbers.narrow(hidden))
+    return [x, w, b, v], hidden @ numbers.widen(v)
+
+
+def attention_data(case, numbers):
+    np = numbers.np
+    own = (case.heads, case.group) if case.group else (case.heads,)
+    q, k, v, mask = (numbers.normal(*shape) for shape in (
+        (*own, case.m, case.d), (case.heads, case.l, case.d),
+        (case.heads, case.l, case.d), (case.m, case.l)))
+    keys, values = numbers.widen(k), numbers.widen(v)
+    if case.group:
+        keys, values = keys[:, None], values[:, None]
+    score = numbers.widen(q) @ keys.swapaxes(-1, -2) * case.d ** -0.5
+    row, column = np.ogrid[:case.m, :case.l]
+    if case.mask == "added":
+        score += numbers.widen(mask)
+    if case.mask:
+        score = np.where({"added": row >= 0, "causal": column <= row,
+                          "none": row < column}[case.mask], score, -np.inf)
+    most = score.max(-1, keepdims=True)
+    power = np.exp(score - np.where(np.isinf(most), 0, most))
+    with np.errstate(invalid="ignore"):
+        expected = power @ values / power.sum(-1, keepdims=True)
+    return [q, k, v, mask], expected
+
+
 def run_case(case, target):
-    import numpy as np
-    import ptx as emulator
-
-    ((text, manifest),), remarks = make(case, target, burst=1)
-    predicted = int(re.search(r"SMEM: (\d+) bytes", remarks)[1])
-    is_half = case.type == "f16"
-    kind = "f16" if is_half else "bf16"
-    store = np.float16 if is_half else np.uint16
-
-    def narrow(values):
-        values = np.asarray(values, np.float32)
-        return values.astype(np.float16) if is_half else emulator.to_bf16(values)
-
-    def widen(values):
-        return emulator.read_float(values.view(np.uint16), kind).astype(np.float64)
-
-    random = np.random.default_rng(0)
-    x, w, b, v = (narrow(random.standard_normal(shape)) for shape in (
-        (case.m, case.k), (case.k, case.l), (case.l,), (case.l, case.n)))
-    hidden = widen(narrow(np.maximum(widen(x) @ widen(w) + widen(b), 0)))
-    expected = hidden @ widen(v)
-    kernel, problems = emulator.Kernel(text), []
+    numbers = Numbers(case.type)
+    np, emulator = numbers.np, numbers.ptx
+    kernels, remarks = make(case, target, burst=1)
+    is_chain = isinstance(case, Chain)
+    inputs, expected = (chain_data if is_chain else attention_data)(case, numbers)
+    (text, manifest), problems = kernels[0], []
+    arguments = [inputs[argument["argument"]]
+                 for argument in manifest["arguments"][:-1]]
+    kernel = emulator.Kernel(text)
     for late in (True, False):
-        result = narrow(np.full((case.m, case.n), np.nan)).astype(store)
+        result = numbers.narrow(np.full(expected.shape, np.nan))
         launch = emulator.Launch(
             kernel, manifest["grid"][0], manifest["block"][0], manifest["shared"],
-            [x, w, b, v, result], late=late, reverse=late)
-        error = np.abs(widen(result) - expected).max() / np.abs(expected).max()
-        # Tiles of one element per row go through registers. What an elementwise
-        # operation reads, each thread reads for itself: the model counts the tile.
-        tiles = sum(launch.copied) + sum(launch.loaded[i] for i in (0, 1, 3))
-        bias = predicted - tiles - sum(launch.stored)
-        print(*case, f"error {error:.1e}", "moved", tiles + sum(launch.stored),
-              "predicted", predicted, "bias", bias, "conflicts", launch.conflicts)
-        blocks = manifest["grid"][0]
-        if not error < (1e-3 if is_half else 8e-3):
+            [*arguments, result], late=late, reverse=late)
+        found = numbers.widen(result)
+        isSame = (np.isnan(found) == np.isnan(expected)).all()
+        error = np.nanmax(np.abs(found - expected)) / np.nanmax(np.abs(expected))
+        if len(kernels) != 1 or not isSame or not error < (
+                1e-3 if case.type == "f16" else 8e-3):
             problems.append("wrong result")
-        if bias != blocks * b.nbytes:
-            problems.append("the bytes moved are not those predicted")
+        moved, stored = sum(launch.copied), sum(launch.stored)
+        print(*case, f"error {error:.1e}", "copied", moved, "stored", stored, end=" ")
+        if is_chain:
+            problems += check_bytes(case, launch, remarks, manifest["grid"][0])
+        print("conflicts", launch.conflicts)
         if launch.conflicts:
             problems.append("banks are in conflict")
     return problems
 
 
+def check_bytes(case, launch, remarks, blocks):
+    """That a chain with bias moves what the planner predicts."""
+    predicted = int(re.search(r"SMEM: (\d+) bytes", remarks)[1])
+    # Tiles of one element per row go through registers. What an elementwise
+    # operation reads, each thread reads for itself: the model counts the tile.
+    tiles = sum(launch.copied) + sum(launch.loaded[i] for i in (0, 1, 3))
+    bias = predicted - tiles - sum(launch.stored)
+    print("predicted", predicted, "bias", bias, end=" ")
+    if bias != blocks * 2 * case.l:
+        return ["the bytes moved are not those predicted"]
+    return []
+
+
 def main():
     action, target = sys.argv[1:]
     wrong = False
-    cases = {"compile": COMPILED, "planned": PLANNED, "run": RUN}[action]
-    work = run_case if action == "run" else compile_case
+    cases = {"compile": COMPILED, "planned": PLANNED, "run": RUN,
+             "attention": ATTENTION}[action]
+    work = compile_case if action in ("compile", "planned") else run_case
     for case in cases:
         for problem in work(case, target):
             print("WRONG:", problem)
