@@ -92,8 +92,20 @@ Value Program::findGlobal(Value tensor) const {
 }
 
 bool Program::isCarried(Value tensor) const {
-  while (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>())
-    tensor = slice.getSource();
+  // A result takes the place of what it is written over.
+  while (Operation *def = tensor.getDefiningOp()) {
+    unsigned index = cast<OpResult>(tensor).getResultNumber();
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def))
+      tensor = slice.getSource();
+    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(def))
+      tensor = insert.getDest();
+    else if (auto block = dyn_cast<BlockOp>(def))
+      tensor = block.getOutputs()[index];
+    else if (auto loop = dyn_cast<scf::ForOp>(def))
+      tensor = loop.getInits()[index];
+    else
+      return false;
+  }
   auto argument = dyn_cast<BlockArgument>(tensor);
   return argument && isLocal(tensor) &&
          isa<scf::ForOp>(argument.getOwner()->getParentOp());
