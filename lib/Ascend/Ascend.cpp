@@ -114,6 +114,16 @@ static bool takesScalar(VectorKind kind) {
   return kind >= VectorKind::Adds && kind <= VectorKind::Dup;
 }
 
+/// Fails unless the operands of a vector instruction are in UB.
+static LogicalResult verifyVectors(Operation *op, Value destination,
+                                   ValueRange sources) {
+  if (failed(verifyMemory(op, "destination", destination, Memory::UB)))
+    return failure();
+  return success(llvm::all_of(sources, [&](Value source) {
+    return succeeded(verifyMemory(op, "source", source, Memory::UB));
+  }));
+}
+
 LogicalResult VectorOp::verify() {
   unsigned numSources = getNumSources(getKind());
   if (getSources().size() != numSources)
@@ -127,10 +137,22 @@ LogicalResult VectorOp::verify() {
       return emitOpError() << "needs distances for the destination and "
                            << numSources << " sources, got "
                            << distances.size();
-  if (failed(verifyMemory(*this, "destination", getDestination(), Memory::UB)))
-    return failure();
-  for (Value source : getSources())
-    if (failed(verifyMemory(*this, "source", source, Memory::UB)))
-      return failure();
-  return success();
+  return verifyVectors(*this, getDestination(), getSources());
+}
+
+LogicalResult ReduceOp::verify() {
+  return verifyVectors(*this, getDestination(), getSource());
+}
+
+LogicalResult BroadcastOp::verify() {
+  return verifyVectors(*this, getDestination(), getSource());
+}
+
+LogicalResult CompareOp::verify() {
+  return verifyVectors(*this, getDestination(), {getLhs(), getRhs()});
+}
+
+LogicalResult SelectOp::verify() {
+  return verifyVectors(*this, getDestination(),
+                       {getLhs(), getRhs(), getMask()});
 }

@@ -50,6 +50,7 @@ private:
 
   Sizes sizesAfter(const PathLoops &path, size_t depth) const;
   size_t depthOf(const PathLoops &path, TensorId tensor, size_t most) const;
+  size_t sharedDepth(unsigned op, unsigned other) const;
   size_t depthOfEpilogue(unsigned op) const;
   struct Sides {
     LoopId rows, columns;
@@ -63,9 +64,12 @@ private:
 
   void move(StringRef from, StringRef to, int64_t bytes);
   void use(StringRef memory, int64_t bytes, bool isShared = false);
+  bool leavesByBlocks(unsigned op) const;
+  bool isMatrix(const Access &access, const Sizes &sizes) const;
   void planFactors(unsigned op);
   void planUnit(unsigned op);
   void planResult(unsigned op);
+  void planVectors(unsigned op, const PathLoops &path, size_t depth);
 
   const ChainProblem &problem;
   const Machine &machine;
@@ -74,6 +78,8 @@ private:
   int64_t tasks = 1;
   /// True if a core has several tasks.
   bool isRepeated = false;
+  /// The room for column groups, which all operators take in turn.
+  int64_t groupBytes = 0;
   RoutePlan plan;
 };
 
@@ -103,6 +109,20 @@ size_t RoutePlanner::depthOf(const PathLoops &path, TensorId tensor,
   return depth;
 }
 
+/// Loops around both operators.
+size_t RoutePlanner::sharedDepth(unsigned op, unsigned other) const {
+  size_t depth = 0;
+  const LoopNest *nest = &tree;
+  while (nest) {
+    depth += nest->loops.size();
+    auto part = find_if(nest->parts, [&](const LoopNest &inner) {
+      return inner.has(op) && inner.has(other);
+    });
+    nest = part == nest->parts.end() ? nullptr : &*part;
+  }
+  return depth;
+}
+
 /// Loops around the place where the sums of `op` begin and end.
 size_t RoutePlanner::depthOfEpilogue(unsigned op) const {
   PathLoops path = pathOf(tree, op);
@@ -114,10 +134,7 @@ size_t RoutePlanner::depthOfEpilogue(unsigned op) const {
       auto reads = [&](const Access &access) { return access == output; };
       if (none_of(reader.inputs, reads) && none_of(reader.epilogue, reads))
         continue;
-      PathLoops other = pathOf(tree, index);
-      auto [mine, theirs] =
-          std::mismatch(path.begin(), path.end(), other.begin(), other.end());
-      common = std::min<size_t>(common, mine - path.begin());
+      common = std::min(common, sharedDepth(op, index));
     }
     return common;
   }
@@ -169,6 +186,13 @@ int64_t RoutePlanner::padded(const Access &access, const Sizes &sizes,
     elements *= sum;
   }
   return elements;
+}
+
+/// True if a tile of `access` has at most two sides.
+bool RoutePlanner::isMatrix(const Access &access, const Sizes &sizes) const {
+  return count_if(access.indices, [&](const Index &index) {
+           return sizes[index.terms.front().loop].front().size > 1;
+         }) <= 2;
 }
 
 /// Elements of the largest tile of `access`, rounded up.
@@ -237,6 +261,8 @@ void RoutePlanner::planFactors(unsigned op) {
       continue;
     size_t depth = depthOf(path, input, path.size());
     Sizes sizes = sizesAfter(path, depth);
+    if (!isMatrix(input, sizes))
+      plan.obstacle = "a tile of an operand is more than one matrix";
     bool isRefilled =
         isRepeated || depth > static_cast<size_t>(schedule.numParallel);
     move(Machine::mainMemory, level(),
@@ -304,6 +330,45 @@ void RoutePlanner::planUnit(unsigned op) {
   useHalves(Buffer::Role::Rhs, unit.rhsBytes, columns, rhsBytes);
 }
 
+/// True if the sums of `op` are worked on in more than one place: scores before
+/// a softmax, and what is rescaled with every block of them. They leave for the
+/// memory of the vector unit with every block and are added up there.
+bool RoutePlanner::leavesByBlocks(unsigned op) const {
+  const Operator &description = problem.operators[op];
+  for (auto [index, other] : enumerate(problem.operators)) {
+    auto reads = [](const Operator &reader, TensorId tensor) {
+      return any_of(reader.inputs,
+                    [&](const Access &input) { return input == tensor; });
+    };
+    if (!other.states.empty() && reads(other, description.output))
+      return true;
+    if (description.states.empty() || !reads(description, other.output))
+      continue;
+    PathLoops path = pathOf(tree, op);
+    if (any_of(ArrayRef(path).take_front(sharedDepth(op, index)),
+               [&](const NestLoop &loop) {
+                 return loop.loop == description.rescaledBy;
+               }))
+      return true;
+  }
+  return false;
+}
+
+/// The room of the vector unit for what `op` makes, at `depth` on its path.
+void RoutePlanner::planVectors(unsigned op, const PathLoops &path,
+                               size_t depth) {
+  const Operator &description = problem.operators[op];
+  const Access &output = description.output;
+  int64_t elementBytes = problem.tensors[output].heldBytes();
+  Sizes sizes = sizesAfter(path, depth);
+  int64_t rows = alignTo(sizes[sidesOf(output, sizes).rows].front().size,
+                         machine.matrix->rows);
+  groupBytes = std::max(groupBytes, groupsHeld * rows *
+                                        machine.matrix->columns * elementBytes);
+  if (leavesByBlocks(op))
+    use(nameOf(Buffer::Role::Vectors), room(output, sizes) * elementBytes);
+}
+
 /// How what an operator has made goes on.
 void RoutePlanner::planResult(unsigned op) {
   const Operator &description = problem.operators[op];
@@ -315,16 +380,18 @@ void RoutePlanner::planResult(unsigned op) {
   bool isIntermediate = tensor.role == Role::Intermediate;
   const std::string &sums = nameOf(Buffer::Role::Sums);
   const std::string &vectors = nameOf(Buffer::Role::Vectors);
-  use(sums, room(output, sizes) * tensor.heldBytes());
-  int64_t rows = sizes[sidesOf(output, sizes).rows].front().size;
-  use(vectors,
-      groupsHeld * alignTo(rows, machine.matrix->rows) *
-          machine.matrix->columns * tensor.heldBytes(),
-      /*isShared=*/true);
+  if (!isMatrix(output, sizes))
+    plan.obstacle = "a tile of a result is more than one matrix";
+  planVectors(op, path, depth);
+  size_t sumDepth = leavesByBlocks(op) ? path.size() : depth;
+  Sizes sumSizes = sizesAfter(path, sumDepth);
+  use(sums, room(output, sumSizes) * tensor.heldBytes());
   int64_t elements = padded(output, sizes, path, depth);
   std::string from = sums;
-  if (description.hasEpilogue || !description.epilogue.empty()) {
-    move(sums, vectors, elements * tensor.heldBytes());
+  if (description.hasEpilogue || !description.epilogue.empty() ||
+      leavesByBlocks(op)) {
+    move(sums, vectors,
+         padded(output, sumSizes, path, sumDepth) * tensor.heldBytes());
     from = vectors;
   }
   if (isIntermediate) {
@@ -354,6 +421,9 @@ RoutePlan RoutePlanner::run() {
     planUnit(op);
     planResult(op);
   }
+  use(nameOf(Buffer::Role::Vectors), groupBytes);
+  if (plan.obstacle.empty() && findSplit(problem, schedule, tree))
+    plan.obstacle = "no core combines the parts of a row that others have";
   for (auto [traffic, route] : zip(plan.routes, machine.routes))
     traffic.seconds = traffic.bytes / route.bytesPerSecond;
   for (const MemoryUse &memory : plan.memories)

@@ -72,12 +72,12 @@ bool Solver::isShared(LoopId loop) const {
 }
 
 /// The loop that may be cut into tasks though an operator reduces over it: if
-/// the others leave threads idle, and nothing forbids it.
+/// the others leave threads idle, and nothing forbids it. Cores that move their
+/// data by themselves, or hold it in registers, do not combine what others have.
 std::optional<LoopId> Solver::splittableLoop() const {
   std::optional<LoopId> loop = problem.operators.back().rescaledBy;
-  // Nothing combines what the blocks of a split reduction hold in registers.
-  if (!loop || threads == 1 || inFragments ||
-      !is_contained(tiledLoops, *loop) || !isShared(*loop))
+  if (!loop || inSteps || threads == 1 || !is_contained(tiledLoops, *loop) ||
+      !isShared(*loop))
     return std::nullopt;
   int64_t tasks = 1;
   for (LoopId other = 0; other < problem.loops.size(); ++other)

@@ -207,6 +207,14 @@ void Solver::searchInnermost(const Schedule &outer) {
     level.loops.push_back(
         makeLoopTiles(outer, loop, size[loop], level.parts[loop]));
   std::vector<Block> blocks = enumerateBlocks(level);
+  // What a program moves by itself is one matrix at a time.
+  erase_if(blocks, [&](const Block &block) {
+    return inSteps && any_of(zip(level.loops, block.choice), [&](auto pair) {
+             auto &[entry, choice] = pair;
+             return choice == 0 && entry.tiles[0] > 1 &&
+                    tileUnit(entry.loop) == 0;
+           });
+  });
   if (blocks.empty())
     return;
   addOrders(level, loops);

@@ -55,6 +55,19 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   // CPP: #pragma emit_insn vector_add
   // CPP-NEXT: vadd({{.*}}, 1, 1, 0, 8, 8, 0)
   ascend.vector vadd %d sources %s, %t repeat %count blocks [1, 1, 0] repeats [8, 8, 0] : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  // CPP: #pragma emit_insn vector_reduce_max
+  // CPP-NEXT: vcgmax({{.*}}, 1, 1, 8)
+  ascend.reduce vcgmax %d, %s repeat %count blocks 1 repeats 8 : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  // CPP: #pragma emit_insn vector_broadcast
+  // CPP-NEXT: vbrcb(
+  ascend.broadcast %d, %s repeat %count : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  // CPP: #pragma emit_insn vector_select_cmp
+  // CPP-NEXT: vcmpv_le({{.*}}, 1, 1, 8, 8)
+  %bits = ascend.address %bytes : !ascend.ptr<ub, i8>
+  ascend.compare vcmpv_le %bits, %s, %t repeat %count : !ascend.ptr<ub, i8>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  // CPP: #pragma emit_insn vector_select
+  // CPP-NEXT: vsel({{.*}}, 1, 1, 1, 8, 8, 8)
+  ascend.select %d, %s, %t where %bits repeat %count : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, i8>
   // CPP: #pragma emit_insn vector_dup
   // CPP-NEXT: vector_dup({{.*}}, 1, 8)
   ascend.vector vector_dup %d scalar %number repeat %count blocks [1] repeats [8] : !ascend.ptr<ub, f32>

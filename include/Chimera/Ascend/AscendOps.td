@@ -173,6 +173,92 @@ def Ascend_VectorOp : Ascend_Op<"vector", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Ascend_ReduceKind : Ascend_Enum<"ReduceKind",
+    "An instruction that reduces blocks", [
+  I32EnumAttrCase<"Max", 0, "vcgmax">, I32EnumAttrCase<"Add", 1, "vcgadd">]>;
+def Ascend_ReduceKindAttr : Ascend_EnumAttr<Ascend_ReduceKind, "reduce_kind">;
+
+def Ascend_ReduceOp : Ascend_Op<"reduce"> {
+  let summary = "each block of 32 bytes to one element";
+  let description = [{
+    `repeat` times eight blocks, `blocks` blocks apart, to eight elements one
+    after the other; repeats are `repeats` blocks apart, their results follow
+    each other.
+
+    Example: `ascend.reduce vcgmax %d, %s repeat %count blocks 1 repeats 8 : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>`
+  }];
+  let arguments = (ins Ascend_ReduceKindAttr:$kind, Ascend_PtrType:$destination,
+                       Ascend_PtrType:$source, Index:$repeat, I64Attr:$blocks,
+                       I64Attr:$repeats);
+  let assemblyFormat = [{
+    $kind $destination `,` $source `repeat` $repeat `blocks` $blocks
+    `repeats` $repeats attr-dict `:` type($destination) `,` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
+def Ascend_BroadcastOp : Ascend_Op<"broadcast"> {
+  let summary = "each element to a block of 32 bytes";
+  let description = [{
+    `vbrcb`: `repeat` times eight elements, one after the other, each of which
+    fills a block; the blocks follow each other, too. The 910 has no such
+    instruction: there it stands for eight times `vector_dup` with a number that
+    was read.
+
+    Example: `ascend.broadcast %d, %s repeat %count : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>`
+  }];
+  let arguments = (ins Ascend_PtrType:$destination, Ascend_PtrType:$source,
+                       Index:$repeat);
+  let assemblyFormat = [{
+    $destination `,` $source `repeat` $repeat attr-dict
+    `:` type($destination) `,` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
+def Ascend_CompareKind : Ascend_Enum<"CompareKind",
+    "An instruction that compares", [
+  I32EnumAttrCase<"Lt", 0, "vcmpv_lt">, I32EnumAttrCase<"Le", 1, "vcmpv_le">,
+  I32EnumAttrCase<"Gt", 2, "vcmpv_gt">, I32EnumAttrCase<"Ge", 3, "vcmpv_ge">,
+  I32EnumAttrCase<"Eq", 4, "vcmpv_eq">, I32EnumAttrCase<"Ne", 5, "vcmpv_ne">]>;
+def Ascend_CompareKindAttr
+    : Ascend_EnumAttr<Ascend_CompareKind, "compare_kind">;
+
+def Ascend_CompareOp : Ascend_Op<"compare"> {
+  let summary = "one bit for each pair of elements";
+  let description = [{
+    Of `repeat` times 64 elements of f32, one after the other, to as many bits.
+
+    Example: `ascend.compare vcmpv_le %bits, %s, %t repeat %count : !ascend.ptr<ub, i8>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>`
+  }];
+  let arguments = (ins Ascend_CompareKindAttr:$kind,
+                       Ascend_PtrType:$destination, Ascend_PtrType:$lhs,
+                       Ascend_PtrType:$rhs, Index:$repeat);
+  let assemblyFormat = [{
+    $kind $destination `,` $lhs `,` $rhs `repeat` $repeat attr-dict
+    `:` type($destination) `,` type($lhs) `,` type($rhs)
+  }];
+  let hasVerifier = 1;
+}
+
+def Ascend_SelectOp : Ascend_Op<"select"> {
+  let summary = "an element of one or the other source";
+  let description = [{
+    `vsel`: of `repeat` times 64 elements, one after the other, the first
+    source's where the bit in `mask` is set, the second one's elsewhere.
+
+    Example: `ascend.select %d, %s, %t where %bits repeat %count : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, i8>`
+  }];
+  let arguments = (ins Ascend_PtrType:$destination, Ascend_PtrType:$lhs,
+                       Ascend_PtrType:$rhs, Ascend_PtrType:$mask,
+                       Index:$repeat);
+  let assemblyFormat = [{
+    $destination `,` $lhs `,` $rhs `where` $mask `repeat` $repeat attr-dict
+    `:` type($destination) `,` type($lhs) `,` type($rhs) `,` type($mask)
+  }];
+  let hasVerifier = 1;
+}
+
 def Ascend_SetVectorMaskOp : Ascend_Op<"set_vector_mask"> {
   let summary = "which elements of a repeat vector instructions write";
   let description = [{

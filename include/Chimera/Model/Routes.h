@@ -63,6 +63,9 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 ///   readers part. There they leave, once the reduction is done: by the memory
 ///   of the vector unit if an epilogue follows; an intermediate to the
 ///   innermost level, an output to main memory.
+/// - *Softmax.* Scores, and what is rescaled with every block of them, leave
+///   with every block for the memory of the vector unit, where they have room
+///   and are added up.
 /// - *Epilogues.* Their operands go from main memory to the vector unit's
 ///   memory, inside the innermost loop around the epilogue that affects them.
 /// - *Room.* A factor's tile is in the innermost level as often as the level

@@ -26,6 +26,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
+#include <cmath>
+
 namespace chimera {
 #define GEN_PASS_DEF_CONVERTASCENDTOEMITCPASS
 #include "Chimera/Conversion/Passes.h.inc"
@@ -40,7 +42,9 @@ using namespace chimera::ascend;
 //===----------------------------------------------------------------------===//
 
 static std::string spellType(Type type) {
-  return type.isF16() ? "half" : "float";
+  if (type.isF16())
+    return "half";
+  return type.isF32() ? "float" : "uint8_t";
 }
 
 static std::string spellPointer(PtrType type) {
@@ -252,6 +256,49 @@ void Pattern<VectorOp>::convert(VectorOp op, Adaptor adaptor,
 }
 
 template <>
+void Pattern<ReduceOp>::convert(ReduceOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const {
+  constexpr int64_t resultDistance = 1;
+  Call(rewriter, op.getLoc())
+      .with(adaptor.getOperands())
+      .withLiterals({resultDistance, static_cast<int64_t>(op.getBlocks()),
+                     static_cast<int64_t>(op.getRepeats())})
+      .emit(stringifyReduceKind(op.getKind()), op.getKind() == ReduceKind::Max
+                                                   ? "vector_reduce_max"
+                                                   : "vector_reduce_sum");
+  rewriter.eraseOp(op);
+}
+
+template <>
+void Pattern<BroadcastOp>::convert(BroadcastOp op, Adaptor adaptor,
+                                   ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .with(adaptor.getOperands())
+      .emit("vbrcb", "vector_broadcast");
+  rewriter.eraseOp(op);
+}
+
+template <>
+void Pattern<CompareOp>::convert(CompareOp op, Adaptor adaptor,
+                                 ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .with(adaptor.getOperands())
+      .withLiterals({1, 1, 8, 8})
+      .emit(stringifyCompareKind(op.getKind()), "vector_select_cmp");
+  rewriter.eraseOp(op);
+}
+
+template <>
+void Pattern<SelectOp>::convert(SelectOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .with(adaptor.getOperands())
+      .withLiterals({1, 1, 1, 8, 8, 8})
+      .emit("vsel", "vector_select");
+  rewriter.eraseOp(op);
+}
+
+template <>
 void Pattern<SetVectorMaskOp>::convert(
     SetVectorMaskOp op, Adaptor adaptor,
     ConversionPatternRewriter &rewriter) const {
@@ -338,6 +385,19 @@ struct MinimumPattern : OpConversionPattern<arith::MinSIOp> {
   }
 };
 
+/// `number` as a literal of float.
+static std::string spellNumber(double number) {
+  if (std::isnan(number))
+    return "NAN";
+  if (std::isinf(number))
+    return number > 0 ? "INFINITY" : "-INFINITY";
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.9gf", number);
+  if (text.find_first_of(".e") == std::string::npos)
+    text.insert(text.size() - 1, ".0");
+  return text;
+}
+
 /// Numbers are written where they are used.
 struct ConstantPattern : OpConversionPattern<arith::ConstantOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -348,12 +408,7 @@ struct ConstantPattern : OpConversionPattern<arith::ConstantOp> {
     Type type = getTypeConverter()->convertType(op.getType());
     std::string text;
     if (auto number = dyn_cast<FloatAttr>(op.getValue())) {
-      if (!number.getValue().isFinite())
-        return rewriter.notifyMatchFailure(op, "no number");
-      llvm::raw_string_ostream(text)
-          << llvm::format("%.9gf", number.getValueAsDouble());
-      if (text.find_first_of(".e") == std::string::npos)
-        text.insert(text.size() - 1, ".0");
+      text = spellNumber(number.getValueAsDouble());
     } else if (auto number = dyn_cast<IntegerAttr>(op.getValue());
                number && !op.getType().isInteger(1)) {
       text = std::to_string(number.getInt());
@@ -476,11 +531,12 @@ struct ConvertAscendToEmitCPass
     populateArithToEmitCPatterns(converter, patterns);
     populateSCFToEmitCConversionPatterns(patterns, converter);
     populateFuncToEmitCPatterns(converter, patterns);
-    patterns
-        .add<Pattern<CopyOp>, Pattern<LoadOp>, Pattern<VectorOp>,
-             Pattern<SetVectorMaskOp>, Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
-             ValuePattern<AddressOp>, OffsetPattern, MinimumPattern>(converter,
-                                                                     &context);
+    patterns.add<Pattern<CopyOp>, Pattern<LoadOp>, Pattern<VectorOp>,
+                 Pattern<ReduceOp>, Pattern<BroadcastOp>, Pattern<CompareOp>,
+                 Pattern<SelectOp>, Pattern<SetVectorMaskOp>,
+                 Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
+                 ValuePattern<AddressOp>, OffsetPattern, MinimumPattern>(
+        converter, &context);
     if (emit == AscendEmission::Nest)
       patterns.add<MadNestPattern>(converter, &context);
     else

@@ -75,7 +75,7 @@ LogicalResult KernelLowering::collect() {
       FailureOr<TileRef> tile = traceTile(code, operand.get());
       if (failed(tile))
         return fail("a tile is not a plain part of a row-major tensor");
-      if (kernel.getKind() == MicroKernelKind::Elementwise)
+      if (kernel.getKind() != MicroKernelKind::Contraction)
         for (unsigned dim = 0; dim + 1 < kernel.getNumDims(); ++dim)
           for (int64_t extent : kernel.getExtentsOf(dim))
             maxGroupRows = std::max(maxGroupRows, padToFractal(extent));
@@ -97,18 +97,58 @@ LogicalResult KernelLowering::collect() {
   return success();
 }
 
-LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
-  auto type = cast<MemRefType>(root.getType());
+/// Sums that one kernel finishes stay in L0C until they are complete. What
+/// several work on is in UB, with sums or without.
+LogicalResult KernelLowering::chooseKind(Buffer &buffer) {
   auto isContraction = [](MicroKernelOp kernel) {
     return kernel.getKind() == MicroKernelKind::Contraction;
   };
   if (buffer.writers.empty() || buffer.readers.empty())
     return fail("a buffer is written or read by nobody");
-  bool isSum = llvm::all_of(buffer.writers, isContraction),
-       isFactor = llvm::all_of(buffer.readers, isContraction);
-  if (isSum == isFactor || llvm::any_of(buffer.writers, isContraction) != isSum)
-    return fail("a buffer is neither sums that are finished element by element "
-                "nor what that leaves for a contraction");
+  bool isSum = llvm::any_of(buffer.writers, isContraction),
+       isFactor = llvm::any_of(buffer.readers, isContraction);
+  if (isSum && isFactor)
+    return fail("sums are not narrowed before they are multiplied");
+  if (isFactor) {
+    buffer.kind = BufferKind::Factor;
+    return llvm::all_of(buffer.readers, isContraction)
+               ? success()
+               : fail("a buffer is both multiplied and worked on element by "
+                      "element");
+  }
+  if (!isSum)
+    buffer.kind = BufferKind::Rows;
+  else if (buffer.readers.size() > 1 ||
+           !llvm::all_of(buffer.writers, isContraction))
+    buffer.kind = BufferKind::Tile;
+  return success();
+}
+
+LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
+  if (failed(chooseKind(buffer)))
+    return failure();
+  auto type = cast<MemRefType>(root.getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  if (buffer.kind == BufferKind::Rows) {
+    int64_t numRows = *llvm::max_element(shape);
+    if (!type.getElementType().isF32() || type.getNumElements() != numRows)
+      return fail("a buffer has several rows of numbers, or not in f32");
+    buffer.place = places.allocate(Memory::UB, type.getElementType(),
+                                   padToFractal(numRows) * blockBytes,
+                                   /*count=*/1, Pipe::V, Pipe::V);
+    return success();
+  }
+  if (shape.size() < 2 ||
+      llvm::any_of(shape.drop_back(2), [](int64_t size) { return size != 1; }))
+    return fail("a buffer holds several matrices");
+  int64_t elements =
+      padToFractal(shape.drop_back().back()) * padToFractal(shape.back());
+  int64_t bytes = elements * type.getElementTypeBitWidth() / 8;
+  if (buffer.kind == BufferKind::Tile) {
+    buffer.place = places.allocate(Memory::UB, type.getElementType(), bytes,
+                                   /*count=*/1, Pipe::V, Pipe::V);
+    return success();
+  }
   // One fill and one use for each pair of flags.
   SmallVector<MicroKernelOp> all = buffer.writers;
   llvm::append_range(all, buffer.readers);
@@ -116,23 +156,44 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
   if (!findAncestor(block, buffer.writers.back())
            ->isBeforeInBlock(findAncestor(block, buffer.readers.front())))
     return fail("a buffer is filled again after it has been used");
-  ArrayRef<int64_t> shape = type.getShape();
-  if (shape.size() < 2 ||
-      llvm::any_of(shape.drop_back(2), [](int64_t size) { return size != 1; }))
-    return fail("a buffer holds several matrices");
-  int64_t elements =
-      padToFractal(shape.drop_back().back()) * padToFractal(shape.back());
-  int64_t bytes = elements * type.getElementTypeBitWidth() / 8;
   buffer.place =
-      isSum ? places.allocate(Memory::L0C, type.getElementType(), bytes,
-                              /*count=*/1, Pipe::M, Pipe::V)
-            : places.allocate(Memory::L1, type.getElementType(), bytes,
-                              /*count=*/1, Pipe::MTE3, Pipe::MTE1);
+      buffer.kind == BufferKind::Sums
+          ? places.allocate(Memory::L0C, type.getElementType(), bytes,
+                            /*count=*/1, Pipe::M, Pipe::V)
+          : places.allocate(Memory::L1, type.getElementType(), bytes,
+                            /*count=*/1, Pipe::MTE3, Pipe::MTE1);
   return success();
+}
+
+/// Numbers for rows are all there, from the first row on.
+LogicalResult KernelLowering::checkRows(Value operand) {
+  FailureOr<TileRef> tile = traceTile(code, operand);
+  return success(succeeded(tile) &&
+                 llvm::all_of(tile->offsets, [](OpFoldResult offset) {
+                   return isConstantIntValue(offset, 0);
+                 }));
+}
+
+std::pair<Value, unsigned> KernelLowering::takeScratch() {
+  auto *free =
+      llvm::find_if(scratch, [](const auto &entry) { return !entry.isTaken; });
+  if (free == scratch.end()) {
+    Type f32 = builder.getF32Type();
+    scratch.push_back({places.allocate(Memory::UB, f32,
+                                       maxGroupRows * fractal *
+                                           f32.getIntOrFloatBitWidth() / 8,
+                                       /*count=*/1, Pipe::V, Pipe::V)});
+    free = &scratch.back();
+  }
+  free->isTaken = true;
+  return {getAddress(code, free->place, code.number(0)),
+          static_cast<unsigned>(free - scratch.begin())};
 }
 
 /// Puts the flags of `buffer` around those who fill and those who use it.
 void KernelLowering::separate(const Buffer &buffer) {
+  if (!buffer.place.needsFlags())
+    return;
   SmallVector<MicroKernelOp> all = buffer.writers;
   llvm::append_range(all, buffer.readers);
   Block *block = findCommonBlock(all);
@@ -356,10 +417,11 @@ Value KernelLowering::isFirst(MicroKernelOp kernel, Value firstDepth) {
   Value zero = code.number(0);
   Value first = builder.createOrFold<arith::CmpIOp>(
       code.loc, arith::CmpIPredicate::eq, firstDepth, zero);
-  if (kernel.getOverwrite())
-    return first;
   FailureOr<TileRef> sums = traceTile(code, kernel.getOutput());
-  MicroKernelOp fill = buffers.find(sums->root)->second.fill;
+  const Buffer &buffer = buffers.find(sums->root)->second;
+  if (kernel.getOverwrite() || buffer.kind == BufferKind::Tile)
+    return first;
+  MicroKernelOp fill = buffer.fill;
   for (Operation *op = kernel->getParentOp(); op != tasks;
        op = op->getParentOp()) {
     auto loop = cast<scf::ForOp>(op);
@@ -386,6 +448,43 @@ Value KernelLowering::getSums(const Matrix &matrix, Value column) {
                      code.mul(start, pitch));
 }
 
+/// Where in UB the part `matrix` of a tile starts.
+Value KernelLowering::getTileAddress(const Matrix &matrix) {
+  const Place &place = buffers.find(matrix.tile.root)->second.place;
+  return code.offset(
+      getAddress(code, place, code.number(0)),
+      code.mul(code.number(matrix.tile.offsets[matrix.columnDim]),
+               matrix.pitch()));
+}
+
+/// Moves what a contraction has left in `block` to the tile in UB that it is
+/// for, or adds it.
+void KernelLowering::moveSums(const Matrix &sums, const Place &block,
+                              bool isAdded) {
+  Value zero = code.number(0), one = code.number(1);
+  Value rows = code.padded(code.number(sums.rows()));
+  Value from = getAddress(code, block, zero), to = getTileAddress(sums);
+  auto [between, number] =
+      isAdded ? takeScratch() : std::pair<Value, unsigned>();
+  setFull(code, block, zero);
+  waitFull(code, block, zero);
+  Value middle = between;
+  code.loop(zero, code.number(sums.columns()), fractal, [&](Value column) {
+    Value group = code.offset(to, code.mul(column, sums.pitch()));
+    code.copy(CopyKind::MatrixCcToUbuf, isAdded ? middle : group,
+              code.offset(from, code.mul(column, rows)), one,
+              code.div(rows, fractal), zero, zero);
+    if (isAdded)
+      VectorOp::create(builder, code.loc, VectorKind::Add, group,
+                       ValueRange{group, middle}, Value(),
+                       code.div(rows, fractal / 4), ArrayRef<int64_t>{1, 1, 1},
+                       ArrayRef<int64_t>{8, 8, 8});
+  });
+  setFree(code, block, zero);
+  if (isAdded)
+    releaseScratch(number);
+}
+
 LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
   SmallVector<AffineMap> maps = kernel.getMaps();
   builder.setInsertionPoint(kernel);
@@ -393,9 +492,10 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
   if (failed(sums))
     return fail("the result of a contraction is no matrix");
   auto found = buffers.find(sums->tile.root);
-  if (found == buffers.end() || found->second.place.memory != Memory::L0C)
+  if (found == buffers.end())
     return fail("sums have no place of their own: results must be narrower "
                 "than f32");
+  bool isTile = found->second.kind == BufferKind::Tile;
   if (!isConstantIntValue(sums->tile.offsets[sums->rowDim], 0))
     return fail("sums are cut by rows");
   // One operand has the rows, the other the columns of the result.
@@ -456,12 +556,22 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
   };
 
   builder.setInsertionPoint(kernel);
+  // Sums that are added up in UB have a place of their own in between.
+  Place block;
+  if (isTile) {
+    block = places.allocate(Memory::L0C, builder.getF32Type(),
+                            sums->maxRows * sums->maxColumns * 2 * bytes,
+                            /*count=*/1, Pipe::M, Pipe::V);
+    waitFree(code, block, code.number(0));
+  }
   Value m = code.number(sums->rows()), n = code.number(sums->columns());
   Value k = code.number(left->rowsAreDepth ? left->matrix.rows()
                                            : left->matrix.columns());
   code.loop(code.number(0), n, columns, [&](Value column) {
     Value width = code.part(n, column, columns);
-    Value to = getSums(*sums, column);
+    Value to = isTile ? code.offset(getAddress(code, block, code.number(0)),
+                                    code.mul(column, code.padded(m)))
+                      : getSums(*sums, column);
     code.loop(code.number(0), k, depth, [&](Value first) {
       Value extent = code.part(k, first, depth);
       Value slot = code.rem(code.div(first, depth), 2);
@@ -476,6 +586,8 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
       setFree(code, lhs, slot);
     });
   });
+  if (isTile)
+    moveSums(*sums, block, /*isAdded=*/!kernel.getOverwrite());
   return success();
 }
 
@@ -487,20 +599,54 @@ LogicalResult KernelLowering::lower(MicroKernelOp kernel) {
   code.loc = kernel.getLoc();
   if (kernel.getKind() == MicroKernelKind::Contraction)
     return lowerContraction(kernel);
-  if (isFill(kernel)) {
-    builder.setInsertionPoint(kernel);
-    FailureOr<TileRef> tile = traceTile(code, kernel.getOutput());
-    auto buffer = buffers.find(tile->root);
-    Value number = kernel.getBody().front().getTerminator()->getOperand(0);
-    if (buffer != buffers.end() && buffer->second.place.memory == Memory::L0C &&
-        matchPattern(number, m_PosZeroFloat()))
-      return success();
-    return fail("a tile is filled that is not the sums of a contraction");
+  if (isFill(kernel))
+    return lowerFill(kernel);
+  return VectorCode(*this, kernel).emit();
+}
+
+/// A number everywhere in a tile. Sums in L0C start from zero by themselves.
+LogicalResult KernelLowering::lowerFill(MicroKernelOp kernel) {
+  builder.setInsertionPoint(kernel);
+  FailureOr<TileRef> tile = traceTile(code, kernel.getOutput());
+  auto found = buffers.find(tile->root);
+  Value number = kernel.getBody().front().getTerminator()->getOperand(0);
+  FloatAttr constant;
+  if (found == buffers.end() || found->second.kind == BufferKind::Factor ||
+      !matchPattern(number, m_Constant(&constant)))
+    return fail("a tile is filled that is neither sums nor worked on element "
+                "by element");
+  const Buffer &buffer = found->second;
+  if (buffer.kind == BufferKind::Sums)
+    return matchPattern(number, m_PosZeroFloat())
+               ? success()
+               : fail("sums do not start from zero");
+  number = arith::ConstantOp::create(builder, code.loc, constant);
+  auto fillFrom = [&](Value address, Value repeat) {
+    VectorOp::create(builder, code.loc, VectorKind::Dup, address, ValueRange(),
+                     number, repeat, ArrayRef<int64_t>{1},
+                     ArrayRef<int64_t>{8});
+  };
+  if (buffer.kind == BufferKind::Rows) {
+    Value address = getAddress(code, buffer.place, code.number(0));
+    int64_t numRows = padToFractal(tile->getRootType().getNumElements());
+    constexpr int64_t rowsPerRepeat = 8;
+    fillFrom(address, code.number(numRows / rowsPerRepeat));
+    return success();
   }
-  if (kernel.getKind() == MicroKernelKind::Elementwise)
-    return VectorCode(*this, kernel).emit();
-  return fail("there is no code yet for " +
-              stringifyMicroKernelKind(kernel.getKind()) + " kernels");
+  FailureOr<Matrix> matrix =
+      getMatrix(kernel.getOutput(), kernel.getMaps()[0], kernel);
+  if (failed(matrix))
+    return fail("what is filled is no matrix");
+  Value address = getTileAddress(*matrix);
+  constexpr int64_t rowsPerRepeat = 4;
+  Value repeat =
+      code.div(code.padded(code.number(matrix->rows())), rowsPerRepeat);
+  code.loop(code.number(0), code.number(matrix->columns()), fractal,
+            [&](Value column) {
+              fillFrom(code.offset(address, code.mul(column, matrix->pitch())),
+                       repeat);
+            });
+  return success();
 }
 
 SmallVector<std::pair<Memory, int64_t>> KernelLowering::getRoom() const {

@@ -14,6 +14,10 @@
 //   sums of contractions        in L0C
 //   what is done element by
 //   element                     in UB, one column group after the other
+//   what several kernels do
+//   element by element          in UB, where sums are moved, or added up, block
+//                               by block
+//   one number for each row     in UB, a block each
 //
 // What a kernel reads where it is not yet comes by the routes of the hardware,
 // outside of all loops over which it stays the same: as the model counts it.
@@ -44,6 +48,10 @@ struct Matrix {
 
   mlir::OpFoldResult rows() const { return tile.sizes[rowDim]; }
   mlir::OpFoldResult columns() const { return tile.sizes[columnDim]; }
+  /// Rows from one column group of the whole buffer to the next, on chip.
+  int64_t pitch() const {
+    return padToFractal(tile.getRootType().getDimSize(rowDim));
+  }
 };
 
 class KernelLowering {
@@ -66,10 +74,15 @@ public:
 private:
   friend class VectorCode;
 
+  /// Where a buffer is: sums in L0C, factors of contractions in L1, tiles that
+  /// several kernels work on and numbers for rows in UB.
+  enum class BufferKind { Sums, Factor, Tile, Rows };
+
   /// A buffer of the schedule, with the kernels that work on it.
   struct Buffer {
     llvm::SmallVector<MicroKernelOp> writers, readers;
     MicroKernelOp fill;
+    BufferKind kind = BufferKind::Sums;
     Place place;
   };
 
@@ -78,6 +91,9 @@ private:
     Place place;
     bool isTaken = false;
   };
+  /// The address of a free one and its number.
+  std::pair<mlir::Value, unsigned> takeScratch();
+  void releaseScratch(unsigned number) { scratch[number].isTaken = false; }
 
   mlir::LogicalResult fail(const llvm::Twine &text) {
     reason = text.str();
@@ -85,11 +101,13 @@ private:
   }
   mlir::LogicalResult checkForm(MicroKernelOp kernel);
   mlir::LogicalResult collect();
+  mlir::LogicalResult chooseKind(Buffer &buffer);
   mlir::LogicalResult placeBuffer(mlir::Value root, Buffer &buffer);
+  mlir::LogicalResult checkRows(mlir::Value operand);
   void separate(const Buffer &buffer);
   mlir::LogicalResult lower(MicroKernelOp kernel);
   mlir::LogicalResult lowerContraction(MicroKernelOp kernel);
-  mlir::LogicalResult lowerElementwise(MicroKernelOp kernel);
+  mlir::LogicalResult lowerFill(MicroKernelOp kernel);
   void finish();
 
   llvm::FailureOr<Matrix> getMatrix(mlir::Value value, mlir::AffineMap map,
@@ -113,6 +131,8 @@ private:
                   bool isLhs);
   mlir::Value isFirst(MicroKernelOp kernel, mlir::Value firstDepth);
   mlir::Value getSums(const Matrix &matrix, mlir::Value column);
+  mlir::Value getTileAddress(const Matrix &matrix);
+  void moveSums(const Matrix &sums, const Place &block, bool isAdded);
 
   mlir::OpBuilder builder;
   Code code;

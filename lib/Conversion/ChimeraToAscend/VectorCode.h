@@ -6,14 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An elementwise kernel runs over the column groups of its tile. Of each group
-// it brings what it reads into UB, sums as well as what comes from memory, runs
-// the operations of its body one after the other on the whole group, and hands
-// the result on, into L1 or to memory.
+// An elementwise kernel, or a reduction of rows, runs over the column groups of
+// its tile. Of each group it brings what it reads into UB, sums as well as what
+// comes from memory, runs the operations of its body one after the other on the
+// whole group, and hands the result on: into L1, to memory, or to a tile that
+// stays in UB.
 //
 // In a column group a row is 16 numbers, two blocks if they are f32. What is
 // the same for all rows (a bias) is read again and again with a distance of
-// zero; what is the same for a whole row is first spread over a block.
+// zero. What is one number for each row (the state of a softmax) fills a block
+// for each, so that eight rows are one repeat beside a column of blocks. What
+// depends on rows alone is computed once, before the groups.
+//
+// A reduction first combines groups, element by element; what is left of a row,
+// two blocks, becomes one, that one number, and that one a block again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,37 +40,95 @@ public:
 
 private:
   /// Which of the two dimensions a value depends on.
-  enum class Shape { Number, Columns, Group };
+  enum class Shape { Number, Columns, Rows, Group };
 
   /// What stands for a value of the body: a number, or where its elements are.
   struct Operand {
     Shape shape = Shape::Number;
     mlir::Value value;
-    mlir::Type type;
+  };
+
+  /// Where an operand of the kernel is, and what has to be done for it.
+  struct Access {
+    enum class Kind {
+      /// In UB: columns alone, rows alone, a whole tile.
+      Columns,
+      Rows,
+      Tile,
+      /// Brought group by group, from L0C or from memory.
+      Sums,
+      Memory,
+      /// Handed on group by group, to L1 or to memory.
+      Result
+    };
+    Kind kind = Kind::Columns;
+    Matrix matrix;
+    std::optional<Place> place;
+    /// The first element, of what is in UB.
+    mlir::Value address;
+  };
+
+  /// An output that combines the elements of each row.
+  struct Reduction {
+    mlir::Operation *combiner = nullptr;
+    mlir::Value element;
+    bool isMaximum = false;
+    mlir::Value group, state;
   };
 
   mlir::LogicalResult prepare();
-  mlir::LogicalResult prepareInput(unsigned input);
-  mlir::LogicalResult bringColumns(unsigned input);
-  Operand readGroup(unsigned input, mlir::Value column, mlir::Value slot);
-  mlir::LogicalResult emitBody(mlir::Value column);
-  mlir::FailureOr<Operand> emitOperation(mlir::Operation &op);
-  mlir::LogicalResult emitBinary(VectorKind kind, mlir::Value to, Operand a,
-                                 Operand b);
-  mlir::LogicalResult emitErf(mlir::Value to, Operand x);
-  mlir::LogicalResult emitTanh(mlir::Value to, Operand x);
-  void emitUnary(VectorKind kind, mlir::Value to, mlir::Value from);
-  void emitScalar(VectorKind kind, mlir::Value to, mlir::Value from,
-                  double number);
-  void dup(mlir::Value to, double number);
-  void write(mlir::Value column, mlir::Value slot);
+  mlir::LogicalResult findSides();
+  mlir::LogicalResult prepareOperand(unsigned number);
+  mlir::LogicalResult prepareInput(unsigned number, Access &access);
+  mlir::LogicalResult prepareOutput(unsigned number, Access &access);
+  mlir::LogicalResult prepareReductions();
+  mlir::LogicalResult bringColumns(unsigned number, Access &access);
+  const KernelLowering::Buffer *getBuffer(mlir::Value operand);
+  bool isOutput(unsigned number) const {
+    return number >= kernel->getNumOperands() - numOutputs;
+  }
 
-  mlir::Value temporary();
+  mlir::LogicalResult emitRows();
+  mlir::LogicalResult emitGroups();
+  mlir::LogicalResult emitGroup(mlir::Value column, bool isEdge);
+  Operand readGroup(const Access &access, mlir::Value column, mlir::Value slot);
+  mlir::LogicalResult writeGroup(unsigned output, mlir::Value column,
+                                 mlir::Value slot);
+  void write(const Access &access, mlir::Value column, mlir::Value slot);
+  void accumulate(const Reduction &reduction, mlir::Value column, bool isEdge);
+  void finish(const Reduction &reduction);
+
+  // VectorBody.cpp: the operations of the body.
+  mlir::FailureOr<Operand> emitOperation(mlir::Operation &op);
+  Operand getOperand(mlir::Value value);
+  Operand asGroup(Operand operand);
+  void emitBinary(VectorKind kind, mlir::Value to, Operand a, Operand b);
+  void emitErf(mlir::Value to, Operand x);
+  void emitTanh(mlir::Value to, Operand x);
+  void emitUnary(VectorKind kind, mlir::Value to, mlir::Value from,
+                 Shape shape = Shape::Group);
+  void emitScalar(VectorKind kind, mlir::Value to, mlir::Value from,
+                  double number, Shape shape = Shape::Group);
+  void emitPlain(VectorKind kind, mlir::Value to, mlir::Value a, mlir::Value b,
+                 Shape shape = Shape::Group);
+  void dup(mlir::Value to, double number, Shape shape = Shape::Group);
+  mlir::Value getDestination(mlir::Operation &op);
+
+  mlir::Value temporary() {
+    auto [address, number] = lowering.takeScratch();
+    taken[address] = number;
+    return address;
+  }
   void release(mlir::Value address);
   void releaseUnused(mlir::Operation &op);
   mlir::Value asNumber(double number);
-  mlir::Value repeats() { return code.div(rows, groupRowsPerRepeat); }
+  mlir::Value repeats(Shape shape) {
+    return code.div(rows,
+                    shape == Shape::Rows ? blockElements : groupRowsPerRepeat);
+  }
 
+  /// Elements of f32 in a block and in a repeat.
+  static constexpr int64_t blockElements = 8, repeatElements = 64;
   /// Rows of a group of f32 that one repeat covers.
   static constexpr int64_t groupRowsPerRepeat = 4;
 
@@ -72,23 +136,27 @@ private:
   Code &code;
   mlir::OpBuilder &builder;
   MicroKernelOp kernel;
+  unsigned numOutputs = 0;
 
-  Matrix output;
-  /// Rows of a group, rounded up.
-  mlir::Value rows;
-  std::optional<Place> outputPlace;
-  /// What each input comes to.
-  struct Input {
-    std::optional<Matrix> matrix;
-    std::optional<Place> place;
-    /// The first of its columns in UB, if it has no rows.
-    mlir::Value columns;
-    bool isSum = false;
-  };
-  llvm::SmallVector<Input, 0> inputs;
+  /// The loops of the kernel that are rows and columns; without columns, all
+  /// operands are rows.
+  unsigned rowLoop = 0;
+  std::optional<unsigned> columnLoop;
+  /// Rows of a group, rounded up, and columns.
+  mlir::Value rows, columns;
+  int64_t maxRows = 0, maxColumns = 0;
+
+  llvm::SmallVector<Access, 0> accesses;
+  llvm::SmallVector<Reduction, 1> reductions;
   llvm::DenseMap<mlir::Value, Operand> operands;
-  /// The places in use, by their number.
-  llvm::DenseMap<mlir::Value, unsigned> taken;
+  /// What has been computed before the groups.
+  llvm::SmallPtrSet<mlir::Operation *, 8> done;
+  /// Column of the group that is written now.
+  mlir::Value current;
+  /// Operations whose results are where the tile with that number is.
+  llvm::SmallDenseMap<mlir::Operation *, unsigned> inPlace;
+  /// The scratch places that are given back after a group, and after all.
+  llvm::DenseMap<mlir::Value, unsigned> taken, kept;
 };
 
 } // namespace chimera::ascend

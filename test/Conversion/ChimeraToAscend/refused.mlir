@@ -105,9 +105,16 @@ func.func @conditional(%x: memref<64x48xf16>, %y: memref<64x48xf16>) {
 #out = affine_map<(m, n, k) -> (m, n)>
 #id = affine_map<(m, n) -> (m, n)>
 func.func @twice(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x80xf16>, %z: memref<64x80xf16>) {
-  %sums = memref.alloc() : memref<64x80xf32>
-  chimera.micro_kernel contraction overwrite ins(%x, %w : memref<64x48xf16>, memref<48x80xf16>)
-      outs(%sums : memref<64x80xf32>) maps [#lhs, #rhs, #out]
+  %factor = memref.alloc() : memref<64x48xf16>
+  %first = memref.alloc() : memref<64x80xf32>
+  %second = memref.alloc() : memref<64x80xf32>
+  chimera.micro_kernel elementwise ins(%x : memref<64x48xf16>) outs(%factor : memref<64x48xf16>)
+      maps [#id, #id] iterators ["parallel", "parallel"] extents [[64], [48]] {
+  ^bb0(%a: f16, %b: f16):
+    chimera.yield %a : f16
+  }
+  chimera.micro_kernel contraction overwrite ins(%factor, %w : memref<64x48xf16>, memref<48x80xf16>)
+      outs(%first : memref<64x80xf32>) maps [#lhs, #rhs, #out]
       iterators ["parallel", "parallel", "reduction"] extents [[64], [80], [48]] {
   ^bb0(%a: f16, %b: f16, %c: f32):
     %0 = arith.extf %a : f16 to f32
@@ -116,14 +123,19 @@ func.func @twice(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x80x
     %3 = arith.addf %c, %2 : f32
     chimera.yield %3 : f32
   }
-  chimera.micro_kernel elementwise ins(%sums : memref<64x80xf32>) outs(%y : memref<64x80xf16>)
+  chimera.micro_kernel elementwise ins(%first : memref<64x80xf32>) outs(%y : memref<64x80xf16>)
       maps [#id, #id] iterators ["parallel", "parallel"] extents [[64], [80]] {
   ^bb0(%a: f32, %b: f16):
     %0 = arith.truncf %a : f32 to f16
     chimera.yield %0 : f16
   }
-  chimera.micro_kernel contraction overwrite ins(%x, %w : memref<64x48xf16>, memref<48x80xf16>)
-      outs(%sums : memref<64x80xf32>) maps [#lhs, #rhs, #out]
+  chimera.micro_kernel elementwise ins(%x : memref<64x48xf16>) outs(%factor : memref<64x48xf16>)
+      maps [#id, #id] iterators ["parallel", "parallel"] extents [[64], [48]] {
+  ^bb0(%a: f16, %b: f16):
+    chimera.yield %a : f16
+  }
+  chimera.micro_kernel contraction overwrite ins(%factor, %w : memref<64x48xf16>, memref<48x80xf16>)
+      outs(%second : memref<64x80xf32>) maps [#lhs, #rhs, #out]
       iterators ["parallel", "parallel", "reduction"] extents [[64], [80], [48]] {
   ^bb0(%a: f16, %b: f16, %c: f32):
     %0 = arith.extf %a : f16 to f32
@@ -132,7 +144,7 @@ func.func @twice(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x80x
     %3 = arith.addf %c, %2 : f32
     chimera.yield %3 : f32
   }
-  chimera.micro_kernel elementwise ins(%sums : memref<64x80xf32>) outs(%z : memref<64x80xf16>)
+  chimera.micro_kernel elementwise ins(%second : memref<64x80xf32>) outs(%z : memref<64x80xf16>)
       maps [#id, #id] iterators ["parallel", "parallel"] extents [[64], [80]] {
   ^bb0(%a: f32, %b: f16):
     %0 = arith.truncf %a : f32 to f16

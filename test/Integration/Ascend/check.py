@@ -1,4 +1,4 @@
-"""Runs chains on the functional model of an Ascend core and checks
+"""Runs chains and attention on the functional model of an Ascend core and checks
 
 - the result against f64;
 - with --nest, that the loops of products written out do exactly the same;
@@ -6,7 +6,8 @@
   what was predicted, exactly.
 
 usage: check.py --opt=PATH --translate=PATH --runtime=DIR --work=DIR
-                [--compiler=CXX] [--random=N] [--seed=N] [--cases=NAME]
+                [--compiler=CXX] [--random=N] [--kind=KIND] [--seed=N]
+                [--cases=NAME] [--nest]
 """
 
 import argparse
@@ -18,8 +19,9 @@ sys.dont_write_bytecode = True
 
 import numpy as np
 
+from attention import Attention
 from kernels import Failure, Kernels
-from programs import Chain, Stage, make_arguments, program, reference
+from programs import Chain, Stage
 
 # Sums in f32 of products of f16, rounded to f16 once per stage.
 TOLERANCE = 2e-3
@@ -44,6 +46,17 @@ CASES = {
         (256, 64, 64, 256), (256, 64, 64, 256), (256, 80, 80, 256),
         (208, 64, 64, 208), (208, 64, 64, 208), (208, 80, 80, 208),
         (512, 256, 64, 256), (768, 384, 64, 384), (1024, 512, 64, 512)]],
+    # One row of blocks, several with corrections, edges everywhere; a bias,
+    # groups of heads, one query, scores that overflow without a maximum.
+    "attention": [
+        Attention(2, 64, 96, 32),
+        Attention(2, 256, 1024, 64),
+        Attention(1, 77, 333, 80),
+        Attention(2, 50, 700, 128, scale=False, transposed=True),
+        Attention(4, 40, 100, 24, 40, bias=True, group=2),
+        Attention(8, 1, 256, 64, group=4),
+        Attention(2, 64, 512, 64, sharpness=300),
+    ],
 }
 
 
@@ -64,18 +77,35 @@ def make_random(generator: random.Random) -> Chain:
                  generator.random() < 0.2)
 
 
-def check(chain: Chain, arguments) -> str:
+def make_random_attention(generator: random.Random) -> Attention:
+    def size(most):
+        return generator.choice([generator.randint(2, 40),
+                                 generator.randint(16, most),
+                                 16 * generator.randint(1, most // 16)])
+
+    group = generator.choice([1, 1, 2, 3])
+    return Attention(group * generator.randint(2 if group == 1 else 1, 3),
+                     size(150), size(700), size(128), size(128),
+                     generator.random() < 0.7, generator.random() < 0.3, group,
+                     transposed=generator.random() < 0.3,
+                     sharpness=generator.choice([1, 1, 30, 300]))
+
+
+RANDOM = {"chain": make_random, "attention": make_random_attention}
+
+
+def check(chain, arguments) -> str:
     """What is wrong; nothing if all is well."""
     tools = {"opt": arguments.opt, "translate": arguments.translate,
              "runtime": arguments.runtime}
     try:
-        kernels = Kernels(program(chain),
+        kernels = Kernels(chain.program(),
                           pathlib.Path(arguments.work) / chain.name(), tools,
                           fuse=arguments.fuse, compiler=arguments.compiler)
-        values = make_arguments(chain, arguments.seed)
+        values = chain.make_arguments(arguments.seed)
         result, reports = kernels.run(values, cores=32)
         if arguments.nest:
-            nest = Kernels(program(chain), pathlib.Path(arguments.work) / "nest"
+            nest = Kernels(chain.program(), pathlib.Path(arguments.work) / "nest"
                            / chain.name(), tools, fuse=arguments.fuse,
                            compiler=arguments.compiler, emit="nest")
             again, counted = nest.run(values, cores=32)
@@ -85,7 +115,7 @@ def check(chain: Chain, arguments) -> str:
                 return "the loops written out do something else"
     except Failure as failure:
         return str(failure)
-    expected = reference(chain, values)
+    expected = chain.reference(values)
     error = np.abs(result - expected).max() / np.abs(expected).max()
     if not error <= TOLERANCE:
         return f"off by {error}"
@@ -101,12 +131,14 @@ def main() -> int:
     parser.add_argument("--nest", action="store_true",
                         help="also with the loops of products written out")
     parser.add_argument("--random", type=int, default=0)
+    parser.add_argument("--kind", choices=RANDOM, default="chain")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", choices=CASES)
     arguments = parser.parse_args()
     chains = list(CASES.get(arguments.cases, []))
     generator = random.Random(arguments.seed)
-    chains += [make_random(generator) for _ in range(arguments.random)]
+    chains += [RANDOM[arguments.kind](generator)
+               for _ in range(arguments.random)]
     failed = 0
     for chain in chains:
         if wrong := check(chain, arguments):

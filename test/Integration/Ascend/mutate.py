@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 import numpy as np
 
 from kernels import Failure, Kernels, ROOM
-from programs import Chain, Stage, make_arguments, program, reference
+from programs import Chain, Stage
 
 CHAINS = [
     Chain(1, 96, 80, [Stage(112), Stage(48)]),
@@ -82,13 +82,13 @@ def swap_layout(lines: list, generator: random.Random):
 
 def is_noticed(kernels: Kernels, chain: Chain, text: str, flags: list,
                where: pathlib.Path, name: str) -> bool:
-    values = make_arguments(chain, 1)
+    values = chain.make_arguments(1)
     try:
         broken = kernels.rebuild(text, where, name, flags)
         result, reports = broken.run(values, cores=CORES)
     except Failure:
         return True
-    expected = reference(chain, values)
+    expected = chain.reference(values)
     error = np.abs(result - expected).max() / np.abs(expected).max()
     return not error <= TOLERANCE or bool(broken.compare(reports))
 
@@ -104,7 +104,7 @@ def main() -> int:
     tools = {"opt": arguments.opt, "translate": arguments.translate,
              "runtime": arguments.runtime}
     work = pathlib.Path(arguments.work)
-    whole = [Kernels(program(chain), work / chain.name(), tools,
+    whole = [Kernels(chain.program(), work / chain.name(), tools,
                      compiler=arguments.compiler) for chain in CHAINS]
     for kernels, chain in zip(whole, CHAINS):
         if is_noticed(kernels, chain, kernels.text, [], work / chain.name(),

@@ -22,23 +22,6 @@ class Stage:
     activation: str = "none"
 
 
-@dataclasses.dataclass
-class Chain:
-    batch: int
-    rows: int
-    depth: int
-    stages: list
-    transposed: bool = False
-
-    def name(self) -> str:
-        text = f"{self.batch}x{self.rows}x{self.depth}"
-        for stage in self.stages:
-            text += f"-{stage.columns}" + "t" * stage.transposed
-            text += "b" * stage.bias + "r" * stage.residual
-            text += "" if stage.activation == "none" else stage.activation
-        return text + ("T" if self.transposed else "")
-
-
 ACTIVATIONS = {
     "none": "",
     "relu": "%a{n} = arith.maximumf %s{n}, %zero : f32\n",
@@ -66,127 +49,140 @@ def shaped(*extents) -> str:
     return "x".join(str(extent) for extent in extents)
 
 
-def arguments(chain: Chain) -> list:
-    """Shapes of the arguments, in order."""
-    lead = [chain.batch] if chain.batch > 1 else []
-    first = [chain.depth, chain.rows] if chain.transposed else [chain.rows,
-                                                                 chain.depth]
-    shapes = [lead + first]
-    depth = chain.depth
-    for stage in chain.stages:
-        shapes.append(lead + ([stage.columns, depth] if stage.transposed
-                              else [depth, stage.columns]))
-        if stage.bias:
-            shapes.append([stage.columns])
-        if stage.residual:
-            shapes.append(lead + [chain.rows, stage.columns])
-        depth = stage.columns
-    return shapes
+@dataclasses.dataclass
+class Chain:
+    batch: int
+    rows: int
+    depth: int
+    stages: list
+    transposed: bool = False
 
+    def name(self) -> str:
+        text = f"{self.batch}x{self.rows}x{self.depth}"
+        for stage in self.stages:
+            text += f"-{stage.columns}" + "t" * stage.transposed
+            text += "b" * stage.bias + "r" * stage.residual
+            text += "" if stage.activation == "none" else stage.activation
+        return text + ("T" if self.transposed else "")
 
-def program(chain: Chain) -> str:
-    batched = chain.batch > 1
-    lead = [chain.batch] if batched else []
-    b = "b, " if batched else ""
-    rank = 3 if batched else 2
-    parallel = ", ".join(['"parallel"'] * rank)
-    identity = f"affine_map<({b}i, j) -> ({b}i, j)>"
-    column = f"affine_map<({b}i, j) -> (j)>"
-    shapes = arguments(chain)
-    signature = ", ".join(f"%x{i}: tensor<{shaped(*shape)}xf16>"
-                          for i, shape in enumerate(shapes))
-    result = lead + [chain.rows, chain.stages[-1].columns]
-    text = f"func.func @main({signature}) -> tensor<{shaped(*result)}xf16> {{\n"
-    text += ("%zero = arith.constant 0.0 : f32\n%one = arith.constant 1.0 : f32\n"
-             "%half = arith.constant 0.5 : f32\n"
-             "%root = arith.constant 0.707106781 : f32\n")
-    current, taken, transposed = "%x0", 1, chain.transposed
-    current_shape = shapes[0]
-    for n, stage in enumerate(chain.stages):
-        out = shaped(*(lead + [chain.rows, stage.columns]))
-        left = f"({b}i, j, k) -> ({b}" + ("k, i)" if transposed else "i, k)")
-        right = f"({b}i, j, k) -> ({b}" + ("j, k)" if stage.transposed
-                                           else "k, j)")
-        factor = f"%x{taken}"
-        factor_shape = shapes[taken]
-        taken += 1
-        text += f"""%c{n} = tensor.empty() : tensor<{out}xf32>
+    def arguments(self) -> list:
+        """Shapes of the arguments, in order."""
+        lead = [self.batch] if self.batch > 1 else []
+        first = [self.depth, self.rows] if self.transposed else [self.rows,
+                                                                     self.depth]
+        shapes = [lead + first]
+        depth = self.depth
+        for stage in self.stages:
+            shapes.append(lead + ([stage.columns, depth] if stage.transposed
+                                  else [depth, stage.columns]))
+            if stage.bias:
+                shapes.append([stage.columns])
+            if stage.residual:
+                shapes.append(lead + [self.rows, stage.columns])
+            depth = stage.columns
+        return shapes
+
+    def program(self) -> str:
+        batched = self.batch > 1
+        lead = [self.batch] if batched else []
+        b = "b, " if batched else ""
+        rank = 3 if batched else 2
+        parallel = ", ".join(['"parallel"'] * rank)
+        identity = f"affine_map<({b}i, j) -> ({b}i, j)>"
+        column = f"affine_map<({b}i, j) -> (j)>"
+        shapes = self.arguments()
+        signature = ", ".join(f"%x{i}: tensor<{shaped(*shape)}xf16>"
+                              for i, shape in enumerate(shapes))
+        result = lead + [self.rows, self.stages[-1].columns]
+        text = f"func.func @main({signature}) -> tensor<{shaped(*result)}xf16> {{\n"
+        text += ("%zero = arith.constant 0.0 : f32\n%one = arith.constant 1.0 : f32\n"
+                 "%half = arith.constant 0.5 : f32\n"
+                 "%root = arith.constant 0.707106781 : f32\n")
+        current, taken, transposed = "%x0", 1, self.transposed
+        current_shape = shapes[0]
+        for n, stage in enumerate(self.stages):
+            out = shaped(*(lead + [self.rows, stage.columns]))
+            left = f"({b}i, j, k) -> ({b}" + ("k, i)" if transposed else "i, k)")
+            right = f"({b}i, j, k) -> ({b}" + ("j, k)" if stage.transposed
+                                               else "k, j)")
+            factor = f"%x{taken}"
+            factor_shape = shapes[taken]
+            taken += 1
+            text += f"""%c{n} = tensor.empty() : tensor<{out}xf32>
 %z{n} = linalg.fill ins(%zero : f32) outs(%c{n} : tensor<{out}xf32>) -> tensor<{out}xf32>
 %m{n} = linalg.contract indexing_maps = [affine_map<{left}>, affine_map<{right}>, affine_map<({b}i, j, k) -> ({b}i, j)>]
   ins({current}, {factor} : tensor<{shaped(*current_shape)}xf16>, tensor<{shaped(*factor_shape)}xf16>)
   outs(%z{n} : tensor<{out}xf32>) -> tensor<{out}xf32>
 %o{n} = tensor.empty() : tensor<{out}xf16>
 """
-        inputs, types, maps, block, body = [], [], [], [], ""
-        value = f"%v{n}"
-        if stage.bias:
-            inputs.append(f"%x{taken}")
-            types.append(f"tensor<{stage.columns}xf16>")
-            maps.append(column)
-            block.append(f"%b{n}: f16")
-            body += (f"%bw{n} = arith.extf %b{n} : f16 to f32\n"
-                     f"%bs{n} = arith.addf {value}, %bw{n} : f32\n")
-            value = f"%bs{n}"
-            taken += 1
-        if stage.residual:
-            inputs.append(f"%x{taken}")
-            types.append(f"tensor<{out}xf16>")
+            inputs, types, maps, block, body = [], [], [], [], ""
+            value = f"%v{n}"
+            if stage.bias:
+                inputs.append(f"%x{taken}")
+                types.append(f"tensor<{stage.columns}xf16>")
+                maps.append(column)
+                block.append(f"%b{n}: f16")
+                body += (f"%bw{n} = arith.extf %b{n} : f16 to f32\n"
+                         f"%bs{n} = arith.addf {value}, %bw{n} : f32\n")
+                value = f"%bs{n}"
+                taken += 1
+            if stage.residual:
+                inputs.append(f"%x{taken}")
+                types.append(f"tensor<{out}xf16>")
+                maps.append(identity)
+                block.append(f"%r{n}: f16")
+                body += (f"%rw{n} = arith.extf %r{n} : f16 to f32\n"
+                         f"%rs{n} = arith.addf {value}, %rw{n} : f32\n")
+                value = f"%rs{n}"
+                taken += 1
+            if stage.activation != "none":
+                body += ACTIVATIONS[stage.activation].format(n=n).replace(
+                    f"%s{n}", value)
+                value = f"%a{n}"
+            inputs.insert(0, f"%m{n}")
+            types.insert(0, f"tensor<{out}xf32>")
+            maps.insert(0, identity)
+            block.insert(0, f"%v{n}: f32")
             maps.append(identity)
-            block.append(f"%r{n}: f16")
-            body += (f"%rw{n} = arith.extf %r{n} : f16 to f32\n"
-                     f"%rs{n} = arith.addf {value}, %rw{n} : f32\n")
-            value = f"%rs{n}"
-            taken += 1
-        if stage.activation != "none":
-            body += ACTIVATIONS[stage.activation].format(n=n).replace(
-                f"%s{n}", value)
-            value = f"%a{n}"
-        inputs.insert(0, f"%m{n}")
-        types.insert(0, f"tensor<{out}xf32>")
-        maps.insert(0, identity)
-        block.insert(0, f"%v{n}: f32")
-        maps.append(identity)
-        text += f"""%y{n} = linalg.generic {{indexing_maps = [{", ".join(maps)}], iterator_types = [{parallel}]}}
+            text += f"""%y{n} = linalg.generic {{indexing_maps = [{", ".join(maps)}], iterator_types = [{parallel}]}}
   ins({", ".join(inputs)} : {", ".join(types)}) outs(%o{n} : tensor<{out}xf16>) {{
 ^bb0({", ".join(block)}, %q{n}: f16):
 {body}%t{n} = arith.truncf {value} : f32 to f16
 linalg.yield %t{n} : f16
 }} -> tensor<{out}xf16>
 """
-        current, transposed = f"%y{n}", False
-        current_shape = lead + [chain.rows, stage.columns]
-    return text + f"return {current} : tensor<{shaped(*result)}xf16>\n}}\n"
+            current, transposed = f"%y{n}", False
+            current_shape = lead + [self.rows, stage.columns]
+        return text + f"return {current} : tensor<{shaped(*result)}xf16>\n}}\n"
 
+    def make_arguments(self, seed: int) -> list:
+        """Random f16; products keep their size from stage to stage."""
+        generator = np.random.default_rng(seed)
+        values = []
+        for shape in self.arguments():
+            scale = 1.0 if len(values) == 0 or len(shape) == 1 else (
+                1 / np.sqrt(max(shape[-2:])))
+            values.append((generator.standard_normal(shape) * scale)
+                          .astype(np.float16))
+        return values
 
-def make_arguments(chain: Chain, seed: int) -> list:
-    """Random f16; products keep their size from stage to stage."""
-    generator = np.random.default_rng(seed)
-    values = []
-    for shape in arguments(chain):
-        scale = 1.0 if len(values) == 0 or len(shape) == 1 else (
-            1 / np.sqrt(max(shape[-2:])))
-        values.append((generator.standard_normal(shape) * scale)
-                      .astype(np.float16))
-    return values
-
-
-def reference(chain: Chain, values: list) -> np.ndarray:
-    wide = [value.astype(np.float64) for value in values]
-    taken = 1
-    current = wide[0]
-    if chain.transposed:
-        current = np.swapaxes(current, -1, -2)
-    for stage in chain.stages:
-        factor = wide[taken]
-        taken += 1
-        if stage.transposed:
-            factor = np.swapaxes(factor, -1, -2)
-        current = current @ factor
-        if stage.bias:
-            current = current + wide[taken]
+    def reference(self, values: list) -> np.ndarray:
+        wide = [value.astype(np.float64) for value in values]
+        taken = 1
+        current = wide[0]
+        if self.transposed:
+            current = np.swapaxes(current, -1, -2)
+        for stage in self.stages:
+            factor = wide[taken]
             taken += 1
-        if stage.residual:
-            current = current + wide[taken]
-            taken += 1
-        current = activate(stage.activation, current)
-    return current
+            if stage.transposed:
+                factor = np.swapaxes(factor, -1, -2)
+            current = current @ factor
+            if stage.bias:
+                current = current + wide[taken]
+                taken += 1
+            if stage.residual:
+                current = current + wide[taken]
+                taken += 1
+            current = activate(stage.activation, current)
+        return current
