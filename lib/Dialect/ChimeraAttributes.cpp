@@ -621,6 +621,7 @@ FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
     machine.groups = getFigures(getGroups());
   for (MemoryLevelAttr level : getLevels())
     machine.levels.push_back(getFigures(level));
+  machine.levels.back().holdsResults = !machine.matrix || !machine.groups;
   for (BufferAttr buffer : getBuffers())
     machine.buffers.push_back(getFigures(buffer));
   for (RouteAttr route : getRoutes())

@@ -293,17 +293,7 @@ FragmentPlan FragmentPlanner::run() {
 
 bool chimera::model::hasFragments(const ChainProblem &problem,
                                   const Machine &machine) {
-  if (!machine.matrix || !machine.groups)
-    return false;
-  auto isPlain = [](const Access &access) {
-    return !access.indices.empty() &&
-           all_of(access.indices,
-                  [](const Index &index) { return index.isLoop(); });
-  };
-  return all_of(problem.operators, [&](const Operator &op) {
-    return op.inputs.size() == 2 && all_of(op.inputs, isPlain) &&
-           isPlain(op.output);
-  });
+  return machine.matrix && machine.groups && problem.consistsOfProducts();
 }
 
 FragmentPlan chimera::model::planFragments(const ChainProblem &problem,

@@ -50,6 +50,9 @@ struct MemoryLevel {
   /// Units, in bytes, in which a plan is charged for what moves into the level.
   /// 1 charges the elements themselves.
   int64_t burstBytes = 1;
+  /// False if what operators produce is held elsewhere, in registers, until it
+  /// is finished: it takes no room here and comes and goes once.
+  bool holdsResults = true;
 
   int64_t usableBytes() const {
     return static_cast<int64_t>(capacityBytes * usableShare);
