@@ -150,6 +150,9 @@ gpu::GPUFuncOp ProgramConverter::createKernel(const Program &program) {
                   builder.getUnitAttr());
   kernel.setKnownBlockSizeAttr(inside.getDenseI32ArrayAttr(
       {static_cast<int32_t>(program.getLayout().threads()), 1, 1}));
+  // Rather one block on an SM than spilled registers.
+  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  inside.getI32IntegerAttr(1));
   kernel.setKnownGridSizeAttr(
       inside.getDenseI32ArrayAttr({static_cast<int32_t>(numBlocks), 1, 1}));
   return kernel;

@@ -96,14 +96,16 @@ Value ElementwiseBuilder::combine(const Output &output, Value left,
   return copy->getResult(0);
 }
 
+Value ElementwiseBuilder::makeWord(int64_t value) {
+  OpBuilder &builder = kernel.builder;
+  return LLVM::ConstantOp::create(builder, kernel.loc, builder.getI32Type(),
+                                  builder.getI32IntegerAttr(value));
+}
+
 /// The combination of the columns of `part`, of all threads that have some.
 Value ElementwiseBuilder::reduceRows(const Output &output, Value part) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
-  auto constant = [&](int64_t value) -> Value {
-    return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                    builder.getI32IntegerAttr(value));
-  };
   SmallVector<Value> rows;
   for (int64_t row : {0, 1}) {
     auto at = [&](int64_t place) -> Value {
@@ -113,8 +115,8 @@ Value ElementwiseBuilder::reduceRows(const Output &output, Value part) {
     Value value = combine(output, at(0), at(1));
     for (int64_t distance : {1, 2}) {
       Value other = NVVM::ShflOp::create(
-          builder, loc, value.getType(), constant(-1), value,
-          constant(distance), constant(warpSize - 1), NVVM::ShflKind::bfly,
+          builder, loc, value.getType(), makeWord(-1), value,
+          makeWord(distance), makeWord(warpSize - 1), NVVM::ShflKind::bfly,
           UnitAttr());
       value = combine(output, value, other);
     }
@@ -387,11 +389,24 @@ ElementwiseBuilder::mapPart(int64_t row, int64_t column) {
   return parts;
 }
 
+/// True if much is computed of elements that each tile loads. ptxas would load
+/// those of all tiles before it computes anything, and run out of registers.
+bool ElementwiseBuilder::keepsTilesApart() {
+  return llvm::any_of(*op.getBlock(),
+                      llvm::IsaPred<math::ErfOp, math::TanhOp>) &&
+         llvm::any_of(operands, [](const ElementwiseOperand &operand) {
+           return operand.tile.has_value();
+         });
+}
+
 /// Fills in row tile `row` of `results`.
 LogicalResult
 ElementwiseBuilder::mapRowTile(int64_t row, MutableArrayRef<Fragment> results) {
   Parts reduced(outputs.size());
+  bool isApart = keepsTilesApart();
   for (int64_t column = 0; column < columns.tiles; ++column) {
+    if (isApart)
+      NVVM::SyncWarpOp::create(kernel.builder, kernel.loc, makeWord(-1));
     FailureOr<Parts> parts = mapPart(row, column);
     if (failed(parts))
       return failure();

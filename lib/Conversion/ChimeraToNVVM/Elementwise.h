@@ -80,12 +80,14 @@ private:
                              mlir::IRMapping &mapping);
   mlir::Value mapFunction(mlir::Operation &nested, mlir::IRMapping &mapping);
   mlir::Value makeNumber(double number);
+  mlir::Value makeWord(int64_t value);
   mlir::Value divide(mlir::Value left, mlir::Value right);
   mlir::Value copySign(mlir::Value magnitude, mlir::Value value);
   mlir::Value createExp2(mlir::Value exponent);
   mlir::Value createErf(mlir::Value value);
   mlir::Value createTanh(mlir::Value value);
   llvm::FailureOr<Parts> mapPart(int64_t row, int64_t column);
+  bool keepsTilesApart();
   llvm::LogicalResult mapRowTile(int64_t row,
                                  llvm::MutableArrayRef<Fragment> results);
   llvm::LogicalResult mapAll(llvm::SmallVectorImpl<Fragment> &results);

@@ -4,10 +4,12 @@
                                 what threads have, the instructions that must be
                                 there, and in what time
     kernels.py planned TARGET   the same, for plans of the planner
+    kernels.py attend TARGET    and for attention
     kernels.py run TARGET       on the CPU, by ptx.py, against an f64 reference; the
                                 bytes moved are those that the model predicts
+    kernels.py attention TARGET the same for attention, without the bytes
 
-Both print a line per kernel and end with an error if something is wrong.
+All print a line per kernel and end with an error if something is wrong.
 """
 
 import json
@@ -46,9 +48,9 @@ PLANNED = [
         # G1, G6 and G9 alone.
         (0, 512, 64, 64, 512), (0, 256, 80, 80, 256), (0, 208, 80, 80, 208))
 ] + [
-    Chain("f16", 0, 128, 768, 3072, 768, "relu"),
-    Chain("f16", 0, 512, 512, 2048, 512, "relu"),
-    Chain("f16", 0, 32, 768, 3072, 768, "relu"),
+    Chain("f16", 0, 128, 768, 3072, 768, "gelu"),
+    Chain("f16", 0, 512, 512, 2048, 512, "gelu"),
+    Chain("f16", 0, 32, 768, 3072, 768, "gelu"),
 ]
 RUN = [
     Chain("f16", 0, 64, 64, 64, 64, tiles="m = 32, l = 32"),
@@ -60,17 +62,31 @@ RUN = [
     Chain("f16", 0, 40, 96, 64, 56, tiles="m = 16, k = 16, l = 32"),
     Chain("bf16", 0, 45, 33, 37, 25, tiles="m = 32, l = 16"),
     Chain("f16", 0, 45, 34, 38, 26, tiles="m = 16, l = 24"),
+    Chain("f16", 0, 32, 32, 48, 24, "gelu", "m = 16, l = 16"),
 ]
 
-# Attention, at sizes that an interpreter can do.
+# Attention as the planner has it, of eight to sixteen heads; the last is grouped.
+ATTEND = [
+    Attention("f16", 16, 0, 1024, 1024, d, mask)
+    for d in (64, 80, 128) for mask in ("", "causal")
+] + [Attention("bf16", 8, 0, 2048, 2048, 128, "causal"),
+     Attention("f16", 4, 4, 1024, 1024, 128, "causal")]
+# And at sizes that an interpreter can do.
 ATTENTION = [
     Attention("f16", 2, 0, 32, 64, 64, "", "b = 1, m = 16, l = 32"),
     Attention("f16", 2, 0, 64, 64, 64, "causal", "b = 1, m = 32, l = 16"),
+    Attention("f16", 2, 0, 48, 80, 80, "causal", "b = 1, m = 16, l = 32"),
+    Attention("bf16", 2, 0, 33, 50, 80, "", "b = 1, m = 16, l = 32"),
+    Attention("f16", 2, 0, 32, 48, 128, "added", "b = 1, m = 16, l = 16"),
+    Attention("f16", 2, 0, 40, 40, 128, "causal", "b = 1, m = 16, l = 24"),
+    Attention("f16", 2, 0, 32, 32, 64, "none", "b = 1, m = 16, l = 16"),
+    Attention("f16", 2, 2, 32, 48, 64, "causal", "b = 1, m = 1, m1 = 16, l = 16"),
+    Attention("f16", 2, 0, 64, 96, 64, "", None),
 ]
 
 # By the low 12 bits of an instruction.
-OPCODES = {0x23C: "HMMA", 0x83B: "LDSM", 0xFAE: "LDGSTS", 0x983: "LDL",
-           0x387: "STL"}
+OPCODES = {0x23C: "HMMA", 0x83B: "LDSM", 0xFAE: "LDGSTS", 0x308: "MUFU",
+           0xF89: "SHFL", 0x983: "LDL", 0x387: "STL"}
 # Seconds of a processor from linalg to machine code.
 MOST_SECONDS = 2
 
@@ -96,9 +112,9 @@ def make(case, target, burst=None):
     text = write(case)
     if case.tiles:
         text = run(["chimera-opt", "--chimera-form-chains=narrow"], text).stdout
-        parallel = case.tiles.count("=") if isinstance(case, Attention) else 1
+        parallel = 1 if isinstance(case, Chain) else 3 if case.group else 2
         schedule = (f' schedule(<levels = [<"L2">, <"SMEM" : {case.tiles}>],'
-                    f" parallel = {min(parallel, 2)}, registers ="
+                    f" parallel = {parallel}, registers ="
                     " <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>) {")
         text = re.sub(r"(chimera\.chain ins\(.*\)) \{", lambda m: m[1] + schedule,
                       text)
@@ -171,7 +187,8 @@ def compile_case(case, target):
             problems.append(report)
         if opcodes["LDL"] or opcodes["STL"]:
             problems.append("local memory is used")
-        for name in ("HMMA", "LDSM", "LDGSTS"):
+        softmax = () if isinstance(case, Chain) else ("MUFU", "SHFL")
+        for name in ("HMMA", "LDSM", "LDGSTS", *softmax):
             if not opcodes[name]:
                 problems.append(f"no {name}")
     print(f"  in {seconds:.2f} s")
@@ -266,7 +283,7 @@ def run_case(case, target):
             problems.append("wrong result")
         moved, stored = sum(launch.copied), sum(launch.stored)
         print(*case, f"error {error:.1e}", "copied", moved, "stored", stored, end=" ")
-        if is_chain:
+        if is_chain or not case.mask:
             problems += check_bytes(case, launch, remarks, manifest["grid"][0])
         print("conflicts", launch.conflicts)
         if launch.conflicts:
@@ -275,8 +292,12 @@ def run_case(case, target):
 
 
 def check_bytes(case, launch, remarks, blocks):
-    """That a chain with bias moves what the planner predicts."""
+    """That a chain with bias, or attention, moves what the planner predicts."""
     predicted = int(re.search(r"SMEM: (\d+) bytes", remarks)[1])
+    if isinstance(case, Attention):
+        moved = sum(launch.copied) + sum(launch.stored)
+        print("predicted", predicted, end=" ")
+        return [] if moved == predicted else ["moves other bytes than predicted"]
     # Tiles of one element per row go through registers. What an elementwise
     # operation reads, each thread reads for itself: the model counts the tile.
     tiles = sum(launch.copied) + sum(launch.loaded[i] for i in (0, 1, 3))
@@ -290,9 +311,9 @@ def check_bytes(case, launch, remarks, blocks):
 def main():
     action, target = sys.argv[1:]
     wrong = False
-    cases = {"compile": COMPILED, "planned": PLANNED, "run": RUN,
+    cases = {"compile": COMPILED, "planned": PLANNED, "attend": ATTEND, "run": RUN,
              "attention": ATTENTION}[action]
-    work = compile_case if action in ("compile", "planned") else run_case
+    work = run_case if action in ("run", "attention") else compile_case
     for case in cases:
         for problem in work(case, target):
             print("WRONG:", problem)

@@ -223,6 +223,8 @@ class Warp:
                 self.branch(pc, active, mask, self.launch.kernel.labels[operands[0]])
             elif name == "ret":
                 self.branch(pc, active, mask, len(code))
+            elif opcode.startswith("bar.warp"):
+                self.expect_all(mask)
             elif name in ("bar", "barrier"):
                 self.expect_all(mask)
                 return
