@@ -162,13 +162,11 @@ static void printList(AsmPrinter &printer, StringRef name,
 }
 
 /// `, matrix = [...], launch = 2000, cpu = "sm_80"`: any of them, once each.
-static ParseResult parseTargetDetails(AsmParser &parser,
-                                      SmallVector<DotProductAttr> &dots,
-                                      SmallVector<MatrixUnitAttr> &matrix,
-                                      SmallVector<BufferAttr> &buffers,
-                                      SmallVector<RouteAttr> &routes,
-                                      int64_t &launch, StringAttr &triple,
-                                      StringAttr &cpu, StringAttr &features) {
+static ParseResult parseTargetDetails(
+    AsmParser &parser, SmallVector<DotProductAttr> &dots,
+    SmallVector<MatrixUnitAttr> &matrix, SmallVector<BufferAttr> &buffers,
+    SmallVector<RouteAttr> &routes, ThreadGroupsAttr &groups, int64_t &launch,
+    StringAttr &triple, StringAttr &cpu, StringAttr &features) {
   llvm::StringSet<> seen;
   while (succeeded(parser.parseOptionalComma())) {
     SMLoc loc = parser.getCurrentLocation();
@@ -181,11 +179,12 @@ static ParseResult parseTargetDetails(AsmParser &parser,
                            .Case("features", &features)
                            .Default(nullptr);
     bool isKnown = text || key == "dots" || key == "matrix" ||
-                   key == "buffers" || key == "routes" || key == "launch";
+                   key == "buffers" || key == "routes" || key == "groups" ||
+                   key == "launch";
     if (!isKnown || !seen.insert(key).second)
       return parser.emitError(
-          loc, "expected 'dots', 'matrix', 'buffers', 'routes', 'launch', "
-               "'triple', 'cpu' or 'features', each once");
+          loc, "expected 'dots', 'matrix', 'buffers', 'routes', 'groups', "
+               "'launch', 'triple', 'cpu' or 'features', each once");
     if (parser.parseEqual())
       return failure();
     ParseResult result = text               ? parser.parseAttribute(*text)
@@ -193,24 +192,29 @@ static ParseResult parseTargetDetails(AsmParser &parser,
                          : key == "matrix"  ? parseList(parser, matrix)
                          : key == "buffers" ? parseList(parser, buffers)
                          : key == "routes"  ? parseList(parser, routes)
-                                            : parser.parseInteger(launch);
+                         : key == "groups"
+                             ? parser.parseCustomAttributeWithFallback(groups)
+                             : parser.parseInteger(launch);
     if (result)
       return failure();
   }
   return success();
 }
 
-static void printTargetDetails(AsmPrinter &printer,
-                               ArrayRef<DotProductAttr> dots,
-                               ArrayRef<MatrixUnitAttr> matrix,
-                               ArrayRef<BufferAttr> buffers,
-                               ArrayRef<RouteAttr> routes, int64_t launch,
-                               StringAttr triple, StringAttr cpu,
-                               StringAttr features) {
+static void
+printTargetDetails(AsmPrinter &printer, ArrayRef<DotProductAttr> dots,
+                   ArrayRef<MatrixUnitAttr> matrix,
+                   ArrayRef<BufferAttr> buffers, ArrayRef<RouteAttr> routes,
+                   ThreadGroupsAttr groups, int64_t launch, StringAttr triple,
+                   StringAttr cpu, StringAttr features) {
   printList(printer, "dots", dots);
   printList(printer, "matrix", matrix);
   printList(printer, "buffers", buffers);
   printList(printer, "routes", routes);
+  if (groups) {
+    printer << ", groups = ";
+    printer.printStrippedAttrOrType(groups);
+  }
   if (launch != 0)
     printer << ", launch = " << launch;
   for (auto [name, text] :
@@ -429,6 +433,26 @@ LogicalResult RouteAttr::verify(EmitError emitError, StringRef source,
   return verifyPositive(emitError, {{"bandwidth", bandwidth}});
 }
 
+LogicalResult ThreadGroupsAttr::verify(EmitError emitError, int64_t threads,
+                                       int64_t most, int64_t units,
+                                       int64_t rate, int64_t registers,
+                                       int64_t file, int64_t reserved) {
+  if (failed(verifyPositive(emitError, {{"threads", threads},
+                                        {"most", most},
+                                        {"units", units},
+                                        {"rate", rate},
+                                        {"registers", registers},
+                                        {"file", file},
+                                        {"reserved", reserved}})))
+    return failure();
+  if (rate > 100)
+    return emitError() << "'rate' is a percentage, got " << rate;
+  if (reserved >= registers)
+    return emitError() << "'reserved' leaves none of " << registers
+                       << " registers";
+  return success();
+}
+
 /// Fails if two of the units are for the same element type.
 template <typename AttrT>
 static LogicalResult verifyOnePerType(EmitError emitError, StringRef kind,
@@ -441,14 +465,12 @@ static LogicalResult verifyOnePerType(EmitError emitError, StringRef kind,
   return success();
 }
 
-LogicalResult TargetAttr::verify(EmitError emitError, StringRef name,
-                                 int64_t cores, VectorUnitAttr,
-                                 ArrayRef<MemoryLevelAttr> levels,
-                                 ArrayRef<DotProductAttr> dots,
-                                 ArrayRef<MatrixUnitAttr> matrix,
-                                 ArrayRef<BufferAttr> buffers,
-                                 ArrayRef<RouteAttr> routes, int64_t launch,
-                                 StringAttr, StringAttr, StringAttr) {
+LogicalResult TargetAttr::verify(
+    EmitError emitError, StringRef name, int64_t cores, VectorUnitAttr,
+    ArrayRef<MemoryLevelAttr> levels, ArrayRef<DotProductAttr> dots,
+    ArrayRef<MatrixUnitAttr> matrix, ArrayRef<BufferAttr> buffers,
+    ArrayRef<RouteAttr> routes, ThreadGroupsAttr, int64_t launch, StringAttr,
+    StringAttr, StringAttr) {
   if (name.empty())
     return emitError() << "a target needs a name";
   if (cores < 1)
@@ -571,6 +593,18 @@ static model::Buffer getFigures(BufferAttr buffer) {
           buffer.getCapacity()};
 }
 
+static model::ThreadGroups getFigures(ThreadGroupsAttr groups) {
+  model::ThreadGroups figures;
+  figures.threads = groups.getThreads();
+  figures.most = groups.getMost();
+  figures.units = groups.getUnits();
+  figures.rate = groups.getRate() / 100.0;
+  figures.registersPerThread = groups.getRegisters();
+  figures.registersPerCore = groups.getFile();
+  figures.reserved = groups.getReserved();
+  return figures;
+}
+
 FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
   DotProductAttr dot = findUnit(getDots(), elementType);
   MatrixUnitAttr matrix = findUnit(getMatrix(), elementType);
@@ -583,8 +617,11 @@ FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
   machine.unit = getFigures(getUnit(), dot);
   if (matrix)
     machine.matrix = getFigures(matrix);
+  if (getGroups())
+    machine.groups = getFigures(getGroups());
   for (MemoryLevelAttr level : getLevels())
     machine.levels.push_back(getFigures(level));
+  machine.levels.back().holdsResults = !machine.matrix || !machine.groups;
   for (BufferAttr buffer : getBuffers())
     machine.buffers.push_back(getFigures(buffer));
   for (RouteAttr route : getRoutes())

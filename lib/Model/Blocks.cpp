@@ -122,9 +122,12 @@ bool BlockSearch::fits() const {
     return bytes;
   };
   return all_of(problem.operators, [&](const Operator &op) {
-    int64_t bytes = bytesOf(op.output);
+    bool holdsResults =
+        machine.levels.back().holdsResults || !problem.consistsOfProducts();
+    int64_t bytes = holdsResults ? bytesOf(op.output) : 0;
     for (const Access &input : op.inputs)
-      bytes += bytesOf(input);
+      if (holdsResults || problem.tensors[input].role == Role::Input)
+        bytes += bytesOf(input);
     return bytes <= capacityBytes;
   });
 }

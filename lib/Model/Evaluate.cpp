@@ -34,7 +34,7 @@ int64_t Evaluation::volumeBytes() const {
 Transfer chimera::model::transferInto(const MemoryLevel &level,
                                       int64_t threads) {
   return {level.burstBytes, level.buffers,
-          threads > std::max<int64_t>(1, level.sharers)};
+          threads > std::max<int64_t>(1, level.sharers), level.holdsResults};
 }
 
 static std::vector<Path> pathsOf(const ChainProblem &problem,
@@ -174,6 +174,11 @@ bool Evaluator::isAtHome(TensorId tensor) const {
          level <= schedule.homeOf(tensor);
 }
 
+/// True if what is produced is in the level while it is computed.
+bool Evaluator::holdsResults() const {
+  return transfer.holdsResults || split || !problem.consistsOfProducts();
+}
+
 /// True for what each part of a split loop has of its own.
 bool Evaluator::isAccumulated(TensorId tensor) const {
   const Operator &last = problem.operators.back();
@@ -228,8 +233,10 @@ void Evaluator::countProduced(const Access &access, unsigned op,
   bool isPartial = split && isAccumulated(access);
   if (isPartial)
     fresh.split = Extent::Always;
-  sink({access, op, visits}, 1, 1);
-  sink({access, op, fresh}, -1, -1);
+  if (holdsResults()) {
+    sink({access, op, visits}, 1, 1);
+    sink({access, op, fresh}, -1, -1);
+  }
   if (isPartial) {
     sink({access, op, fresh}, 0, 1);
     return countCombined(access, sink);
@@ -288,7 +295,7 @@ void Evaluator::countEpilogue(unsigned op, TrafficSink sink) const {
   bool isCombined = split && op == problem.operators.size() - 1;
   unsigned depth = isCombined ? parallelDepth() : epilogueDepth(op);
   // Is the finished part more than one buffer, it passes once more.
-  if (!isCombined && !isAtHome(info.output) &&
+  if (!isCombined && !isAtHome(info.output) && holdsResults() &&
       bodyDepthOf(info.output, op) > depth)
     sink({info.output, op, partsAt(depth, elementBytesOf(info.output))}, 1, 1);
   for (const Access &operand : info.epilogue) {
@@ -406,6 +413,8 @@ void Evaluator::countLive(LiveSink sink) const {
           !isFilledBefore(input, index, bodyDepthOf(input, index)))
         addTile(input, index, sharersOf(input, index), sink);
     }
+    if (!holdsResults())
+      continue;
     if (isAtHome(op.output))
       addIntermediate(index, sink);
     else

@@ -101,6 +101,7 @@ private:
     return std::min<unsigned>(schedule.numParallel, here.nest.loops.size());
   }
   unsigned bodyDepthOf(const Access &access, unsigned op) const;
+  bool holdsResults() const;
   bool isAccumulated(TensorId tensor) const;
   bool areTogether(unsigned op, unsigned other, unsigned depth) const;
   bool isFilledBefore(const Access &access, unsigned op, unsigned depth) const;

@@ -332,6 +332,7 @@ double Pricer::arithmeticCycles(ArrayRef<Work> works,
 double Pricer::matrixCycles(const Operator &op, ArrayRef<ArrayRef<Parts>> parts,
                             const RegisterTile &tile) const {
   const MatrixUnit &unit = *machine.matrix;
+  int64_t vectors = tile.vectors;
   double repeats = 1, depth = 0, rows = 0, columns = 0, blocks = 1;
   auto roundedUp = [&](LoopId loop, int64_t size) {
     double total = 0;
@@ -353,20 +354,33 @@ double Pricer::matrixCycles(const Operator &op, ArrayRef<ArrayRef<Parts>> parts,
   columns = roundedUp(op.vectorLoop, unit.columns);
   rows = op.rowLoop == op.vectorLoop ? unit.rows
                                      : roundedUp(op.rowLoop, unit.rows);
-  double cycles = rows * columns * depth / unit.multiplyAddsPerCycle;
+  double speed = unit.multiplyAddsPerCycle, sideBySide = 1;
+  if (machine.groups) {
+    // Each group has rows of its own and all columns of the block; fewer than
+    // there are units leave some idle.
+    vectors =
+        std::min(vectors, divideCeilSigned(parts[op.vectorLoop].front().size,
+                                           unit.columns));
+    int64_t most = divideCeilSigned(parts[op.rowLoop].front().size, unit.rows);
+    sideBySide = std::min(machine.groups->units, most);
+    speed *= machine.groups->rate * sideBySide / machine.groups->units;
+  }
+  double cycles = rows * columns * depth / speed;
   // Every column of register tiles loads all rows, and the other way round.
   int64_t elementBytes = problem.tensors[op.inputs.front()].elementBytes;
-  double loaded = rows * depth * columns / (tile.vectors * unit.columns) +
+  double loaded = rows * depth * columns / (vectors * unit.columns) +
                   columns * depth * rows / (tile.rows * unit.rows);
   double loading = loaded * elementBytes / unit.loadBytesPerCycle;
-  double stored =
-      rows * columns * blocks * problem.tensors[op.output].heldBytes();
+  // Sums in registers stay there from block to block.
+  double stored = machine.groups ? 0
+                                 : rows * columns * blocks *
+                                       problem.tensors[op.output].heldBytes();
   double storing = stored / unit.storeBytesPerCycle;
   // Loads and stores run beside the arithmetic.
   double tiles = rows * columns /
-                 (tile.rows * unit.rows * tile.vectors * unit.columns) * blocks;
-  return repeats *
-         (std::max({cycles, loading, storing}) + tiles * unit.latency);
+                 (tile.rows * unit.rows * vectors * unit.columns) * blocks;
+  return repeats * (std::max({cycles, loading, storing}) +
+                    tiles * unit.latency / sideBySide);
 }
 
 /// Cycles of all operators if every loop were a single part: more parts make

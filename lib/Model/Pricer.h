@@ -90,8 +90,7 @@ public:
          const SolveOptions &options)
       : structure(structure), problem(structure.getProblem()), machine(machine),
         threads(std::max<int64_t>(1, options.threads)),
-        registerTiles(machine.matrix ? maximalMatrixTiles(*machine.matrix)
-                                     : maximalRegisterTiles(machine.unit)) {}
+        registerTiles(tilesOf(machine)) {}
 
   /// The full price of `schedule`.
   Plan price(const Schedule &schedule) const;
@@ -219,6 +218,14 @@ public:
   double bandwidth(int64_t tasks, unsigned level) const;
 
 private:
+  static llvm::SmallVector<RegisterTile, 8> tilesOf(const Machine &machine) {
+    if (!machine.matrix)
+      return maximalRegisterTiles(machine.unit);
+    if (machine.groups)
+      return {groupTile(*machine.matrix, *machine.groups)};
+    return maximalMatrixTiles(*machine.matrix);
+  }
+
   /// What the path to an operator makes of its work.
   struct Work {
     llvm::SmallVector<PartList, 6> parts;

@@ -23,6 +23,18 @@ using namespace chimera::model;
 
 bool Operator::hasLoop(LoopId loop) const { return is_contained(loops, loop); }
 
+bool ChainProblem::consistsOfProducts() const {
+  auto isPlain = [](const Access &access) {
+    return !access.indices.empty() &&
+           all_of(access.indices,
+                  [](const Index &index) { return index.isLoop(); });
+  };
+  return all_of(operators, [&](const Operator &op) {
+    return op.inputs.size() == 2 && all_of(op.inputs, isPlain) &&
+           isPlain(op.output);
+  });
+}
+
 bool ChainProblem::isShared(LoopId loop) const {
   auto hasLoop = [&](const Operator &op) { return op.hasLoop(loop); };
   if (!all_of(operators, hasLoop))

@@ -166,3 +166,13 @@ chimera::model::maximalMatrixTiles(const MatrixUnit &unit) {
   }
   return tiles;
 }
+
+RegisterTile chimera::model::groupTile(const MatrixUnit &unit,
+                                       const ThreadGroups &groups) {
+  RegisterTile tile;
+  tile.rows = 1;
+  tile.vectors =
+      std::max<int64_t>(1, (groups.registersPerThread - groups.reserved) *
+                               groups.threads / (unit.rows * unit.columns));
+  return tile;
+}

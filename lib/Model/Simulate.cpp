@@ -170,6 +170,8 @@ private:
   /// The place of the split loop, and the part of it that runs.
   const std::optional<unsigned> split;
   Range splitPart;
+  /// What is produced is in the level while it is computed.
+  const bool holdsResults;
   /// Which buffers are open while an operator's blocks run.
   std::vector<std::vector<bool>> openAt;
   Evaluation result;
@@ -181,6 +183,8 @@ TrafficCounter::TrafficCounter(const ChainProblem &problem,
     : Walk(problem, schedule, level), transfer(transfer),
       epilogues(problem.operators.size()),
       split(findSplit(problem, schedule, tree)),
+      holdsResults(transfer.holdsResults || split ||
+                   !problem.consistsOfProducts()),
       openAt(problem.operators.size()) {
   result.traffic.resize(problem.tensors.size());
   result.liveAt.resize(problem.operators.size());
@@ -201,6 +205,8 @@ Evaluation TrafficCounter::run() {
         continue;
       const Tensor &tensor = problem.tensors[buffer.tensor];
       bool isInput = tensor.role == Role::Input;
+      if (!holdsResults && (buffer.isProduced || buffer.isAtHome))
+        continue;
       int64_t count =
           buffer.openings > 1 && !buffer.isAtHome ? transfer.buffers : 1;
       int64_t elements = buffer.isAtHome ? intermediateElements[buffer.tensor]
@@ -369,6 +375,13 @@ void TrafficCounter::open(Buffer &buffer) {
     key.push_back(splitPart);
   if (written[buffer.tensor].insert(key).second)
     return;
+  // It has not left the registers; only the last write is one.
+  if (!holdsResults) {
+    if (tensor.role != Role::State)
+      traffic.writeBytes -=
+          bytesOf(buffer.tensor, buffer.box, tensor.elementBytes);
+    return;
+  }
   int64_t held = bytesOf(buffer.tensor, buffer.box, tensor.heldBytes());
   traffic.readBytes += held;
   if (isPartial(buffer.tensor))
@@ -400,7 +413,7 @@ void TrafficCounter::runEpilogue(unsigned index) {
   bool isThere = any_of(buffers, [&](const Buffer &buffer) {
     return buffer.isOpen && is_contained(buffer.users, &output);
   });
-  if (!epilogues[index].exists || isThere || isAtHome(output))
+  if (!epilogues[index].exists || isThere || isAtHome(output) || !holdsResults)
     return;
   int64_t bytes =
       bytesOf(output, boxOf(output), problem.tensors[output].elementBytes);

@@ -73,7 +73,7 @@ bool Solver::isShared(LoopId loop) const {
 
 /// The loop that may be cut into tasks though an operator reduces over it: if
 /// the others leave threads idle, and nothing forbids it. Cores that move their
-/// data by themselves do not combine what others have.
+/// data by themselves, or hold it in registers, do not combine what others have.
 std::optional<LoopId> Solver::splittableLoop() const {
   std::optional<LoopId> loop = problem.operators.back().rescaledBy;
   if (!loop || inSteps || threads == 1 || !is_contained(tiledLoops, *loop) ||
@@ -157,7 +157,29 @@ SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
       prefixes.push_back(
           cutInto(divideCeilSigned(share * threads, tasks), batch, loops));
   }
+  if (inFragments)
+    addBlockShapes(prefixes, batch, tasks, loops);
   return prefixes;
+}
+
+/// Where each task has one block's worth of registers for its results, the
+/// shape of what a task computes is that of a block: one loop cut as the micro
+/// kernel likes it, the others into as many tasks as are missing.
+void Solver::addBlockShapes(SmallVectorImpl<Order> &prefixes,
+                            const Order &batch, int64_t tasks,
+                            const LoopList &loops) const {
+  for (LoopId first : loops) {
+    LoopList others = loops;
+    erase_if(others, [&](LoopId loop) { return loop == first; });
+    int64_t extent = problem.loops[first].extent;
+    SmallVector<int64_t, 16> tiles = kernelTiles(first, extent);
+    for (int64_t tile : ArrayRef(tiles).drop_front()) {
+      Order cut = batch;
+      cut.push_back({first, tile});
+      int64_t made = tasks * divideCeilSigned(extent, tile);
+      prefixes.push_back(cutInto(divideCeilSigned(threads, made), cut, others));
+    }
+  }
 }
 
 /// Adds loops to `batch` until they make `missing` tasks of each item.

@@ -14,6 +14,7 @@
 
 #include "Solver.h"
 
+#include "Chimera/Model/Fragments.h"
 #include "Chimera/Model/Routes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -37,7 +38,9 @@ int64_t Solver::tileUnit(LoopId loop) const {
     });
   };
   if (runsAlong(&Operator::vectorLoop))
-    return machine.unit.lanes;
+    return inFragments
+               ? std::lcm(machine.matrix->columns, machine.matrix->depth)
+               : machine.unit.lanes;
   if (runsAlong(&Operator::rowLoop))
     return inSteps ? machine.matrix->rows : 1;
   if (problem.isReduction(loop))
@@ -382,6 +385,9 @@ void Solver::pricePlan(Schedule &schedule) {
   if (!schedule.homes.empty())
     schedule.homes = findHomes(problem, machine, schedule,
                                pricer.capacitiesOf(schedule), threads);
+  if (inFragments &&
+      !planFragments(problem, machine, schedule).obstacle.empty())
+    return;
   pricer.choosePacking(schedule);
   Plan plan = pricer.price(schedule);
   // Halos read and computed again, or kept: whichever takes less.

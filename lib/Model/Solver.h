@@ -18,6 +18,7 @@
 #include "Blocks.h"
 #include "VolumeSearch.h"
 
+#include "Chimera/Model/Fragments.h"
 #include "Chimera/Model/Routes.h"
 
 namespace chimera::model {
@@ -52,6 +53,9 @@ private:
   void classifyLoops();
   void findOverlaps();
   llvm::SmallVector<Order, 8> parallelPrefixes() const;
+  void addBlockShapes(llvm::SmallVectorImpl<Order> &prefixes,
+                      const Order &batch, int64_t tasks,
+                      const LoopList &loops) const;
   Order cutInto(int64_t missing, const Order &batch,
                 llvm::ArrayRef<LoopId> loops) const;
   Schedule emptySchedule() const;
@@ -162,9 +166,11 @@ private:
   Pricer pricer;
   unsigned runnersUp;
   bool isExhaustive;
+  /// What blocks compute is in registers of threads.
+  bool inFragments = hasFragments(problem, machine);
   /// Memories that a program is in charge of hold whole steps of the matrix
   /// unit.
-  bool inSteps = hasRoutes(problem, machine);
+  bool inSteps = inFragments || hasRoutes(problem, machine);
   bool operandsArePrivate = pricer.operandsArePrivate();
   /// Strided operands are packed at least once each, by all threads together.
   double leastPacking = pricer.unavoidablePacking([&](TensorId tensor) {

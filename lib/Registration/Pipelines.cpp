@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Chimera/Transforms/Pipelines.h"
+#include "TargetPipeline.h"
 
 #include "Chimera/Conversion/Passes.h"
 
@@ -186,15 +186,11 @@ void chimera::registerPipelines() {
         buildFrontEndPipeline(pm);
         buildAscendPipeline(pm, options);
       });
-  PassPipelineRegistration<PipelineOptions>(
+  PassPipelineRegistration<CompileOptions>(
       "chimera-pipeline",
-      "From linalg on tensors to the LLVM dialect: form, plan, tile and lower "
-      "chains",
-      [](OpPassManager &pm, const PipelineOptions &options) {
-        buildFrontEndPipeline(pm);
-        buildPlanningPipeline(pm, options);
-        buildLoweringPipeline(pm, options);
-      });
+      "From linalg on tensors to what the target runs, the LLVM dialect on a "
+      "CPU: form, plan, tile and lower chains",
+      buildTargetPipeline);
   PassPipelineRegistration<NvidiaPipelineOptions>(
       "chimera-nvidia-pipeline",
       "From linalg on tensors to kernels for NVIDIA GPUs and the functions "

@@ -61,6 +61,7 @@ struct TargetFigures {
   llvm::SmallVector<MatrixUnitAttr, 4> matrix;
   llvm::SmallVector<BufferAttr, 4> buffers;
   llvm::SmallVector<RouteAttr, 8> routes;
+  ThreadGroupsAttr groups;
   int64_t launch;
   mlir::StringAttr triple, cpu, features;
 };

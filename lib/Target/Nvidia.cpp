@@ -24,9 +24,13 @@
 // thirds, are estimates. So is the cost of starting a kernel, between a node of
 // a graph (1 to 1.5 us) and a plain launch (4 to 6 us).
 //
+// Matrix units are described by the instruction that kernels are made of,
+// mma.sync of a warp, whose operands and sums are registers of its threads,
+// with the peak of the chip; how much of it the instruction reaches is a figure
+// of the groups. On Hopper only wgmma reaches all of it.
+//
 // Left out: the L1 cache beside the shared memory, clusters and distributed
-// shared memory, sparse products, and that registers are bound to threads, so
-// that the accumulators of a thread take at most 255.
+// shared memory, and sparse products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,6 +71,12 @@ static constexpr StringLiteral kA100 = R"(#chimera.target<"a100",
     <type = i8, rows = 16, columns = 8, depth = 32, macs = 2048, latency = 33,
      accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128,
      clock = 1410000000>],
+  // [CUDA]: 65536 registers of an SM, 255 of a thread. [A100]: an SM has four
+  // tensor cores, one for each quarter of its warps. More warps than 16 leave
+  // each thread fewer than 128 registers. The reserve holds addresses and
+  // operands on their way: ptxas 13.0 takes up to 88 where it can have them.
+  groups = <threads = 32, most = 16, units = 4, registers = 255, file = 65536,
+            reserved = 88>,
   launch = 2000, triple = "nvptx64-nvidia-cuda", cpu = "sm_80">)";
 
 // H100 SXM and H200 are the same chip with different memories.
@@ -89,26 +99,28 @@ static constexpr StringLiteral kHopperRest = R"(>,
      buffers = 2, burst = 32>],
   // [H100]: 2048 multiply-adds of f16 per cycle and SM, half of that for tf32,
   // twice for int8 and f8; 989.4 TFLOP/s in f16, which makes 1.83 GHz. [PTX]:
-  // wgmma m64nNkK with N a multiple of 8 up to 256. One follows the other on
-  // the same accumulators without a wait. The left operand may come from
-  // registers, an eighth of 256 KiB; the right one is read from shared memory,
-  // as much as an instruction of N = 256 takes.
+  // mma.sync.m16n8kK. Latency: as on the A100, 32 to 33 cycles (Luo et al.,
+  // Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024).
   matrix = [
-    <type = f16, rows = 64, columns = 8, depth = 16, macs = 2048,
-     accumulators = 131072, lhs = 32768, rhs = 8192, load = 128, store = 128,
+    <type = f16, rows = 16, columns = 8, depth = 16, macs = 2048, latency = 33,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128,
      clock = 1830000000>,
-    <type = bf16, rows = 64, columns = 8, depth = 16, macs = 2048,
-     accumulators = 131072, lhs = 32768, rhs = 8192, load = 128, store = 128,
+    <type = bf16, rows = 16, columns = 8, depth = 16, macs = 2048, latency = 33,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128,
      clock = 1830000000>,
-    <type = tf32, rows = 64, columns = 8, depth = 8, macs = 1024,
-     accumulators = 131072, lhs = 32768, rhs = 8192, load = 128, store = 128,
+    <type = tf32, rows = 16, columns = 8, depth = 8, macs = 1024, latency = 33,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128,
      clock = 1830000000>,
-    <type = f8E4M3FN, rows = 64, columns = 8, depth = 32, macs = 4096,
-     accumulators = 131072, lhs = 32768, rhs = 8192, load = 128, store = 128,
-     clock = 1830000000>,
-    <type = i8, rows = 64, columns = 8, depth = 32, macs = 4096,
-     accumulators = 131072, lhs = 32768, rhs = 8192, load = 128, store = 128,
+    <type = f8E4M3FN, rows = 16, columns = 8, depth = 32, macs = 4096,
+     latency = 33, accumulators = 131072, lhs = 32768, rhs = 32768, load = 128,
+     store = 128, clock = 1830000000>,
+    <type = i8, rows = 16, columns = 8, depth = 32, macs = 4096, latency = 33,
+     accumulators = 131072, lhs = 32768, rhs = 32768, load = 128, store = 128,
      clock = 1830000000>],
+  // As the A100; mma.sync reaches 63 per cent of the peak (Luo et al., the mean
+  // over types and shapes).
+  groups = <threads = 32, most = 16, units = 4, rate = 63, registers = 255,
+            file = 65536, reserved = 88>,
   launch = 2000, triple = "nvptx64-nvidia-cuda", cpu = "sm_90a">)";
 
 static TargetAttr makeHopper(MLIRContext *context, StringRef name,

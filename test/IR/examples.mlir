@@ -159,3 +159,7 @@ func.func @prepare(%panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
     %once = chimera.prepare %panels : tensor<24x64x32xf32>
   return %once : tensor<24x64x32xf32>
 }
+
+// -----
+
+#attr = #chimera.thread_groups<threads = 32, most = 16, units = 4, registers = 255, file = 65536, reserved = 64>

@@ -249,7 +249,7 @@
     levels = [
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
-    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'launch', 'triple', 'cpu' or 'features', each once}}
+    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'launch', 'triple', 'cpu' or 'features', each once}}
     vendor = "x">
 
 // -----
@@ -260,7 +260,7 @@
     levels = [
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
-    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'launch', 'triple', 'cpu' or 'features', each once}}
+    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'launch', 'triple', 'cpu' or 'features', each once}}
     cpu = "x", cpu = "y">
 
 // -----

@@ -192,7 +192,7 @@
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
     launch = 1,
-    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'launch', 'triple', 'cpu' or 'features', each once}}
+    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'launch', 'triple', 'cpu' or 'features', each once}}
     launch = 2>
 
 // -----
@@ -270,3 +270,18 @@
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
     routes = [<"memory", "UB", bandwidth = 1>]>
+
+// -----
+
+// expected-error @below {{'reserved' leaves none of 64 registers}}
+#attr = #chimera.thread_groups<threads = 32, most = 16, units = 4, registers = 64, file = 65536, reserved = 64>
+
+// -----
+
+// expected-error @below {{'rate' is a percentage, got 101}}
+#attr = #chimera.thread_groups<threads = 32, most = 16, units = 4, rate = 101, registers = 255, file = 65536, reserved = 64>
+
+// -----
+
+// expected-error @below {{'units' must be positive, got 0}}
+#attr = #chimera.thread_groups<threads = 32, most = 16, units = 0, registers = 255, file = 65536, reserved = 64>

@@ -98,7 +98,8 @@ TEST(Evaluate, EqualsSimulationOnRandomSchedules) {
     llvm::Error error = problem.check();
     ASSERT_FALSE(static_cast<bool>(error))
         << llvm::toString(std::move(error)) << reproducer(problem, schedule);
-    Transfer transfer{oneOf({1, 16, 64}), oneOf({1, 2}), oneOf({0, 1}) == 1};
+    Transfer transfer{oneOf({1, 16, 64}), oneOf({1, 2}), oneOf({0, 1}) == 1,
+                      oneOf({0, 1}) == 1};
     // As many parallel loops as may be, or fewer.
     int64_t wanted = oneOf({0, 1, 2, 3});
     parallelise(problem, schedule, wanted);
@@ -153,7 +154,8 @@ TEST(Evaluate, EqualsSimulationOnSplitReductions) {
     numSplit += findSplit(problem, schedule,
                           buildLoopTree(problem, schedule, levels - 1))
                     .has_value();
-    Transfer transfer{int64_t(1) << random() % 6, upTo(2), random() % 2 == 0};
+    Transfer transfer{int64_t(1) << random() % 6, upTo(2), random() % 2 == 0,
+                      random() % 2 == 0};
     for (unsigned level = 0; level < levels && !HasFatalFailure(); ++level)
       expectSimulated(problem, schedule, level, transfer);
     ASSERT_FALSE(HasFatalFailure()) << "in round " << round;

@@ -87,9 +87,10 @@ def WriteManifestPass
   let description = [{
     Every `gpu.launch_func` of constant extents becomes an entry of a list: the
     `entry` point and its `module`, `grid` and `block`, bytes of dynamic `shared`
-    memory, and the `arguments` in order, each with its `type`, its `shape` and,
-    if it is one, the `argument` of the `function` that it is. The text becomes the attribute `chimera.manifest` of the module, for
-    programs that launch the kernels themselves.
+    memory, and the `arguments` in order, each with its `type`, its `shape` and
+    the `argument` of the `function` that it is, or the number of the `buffer`, if
+    the function allocates it. The text becomes the attribute `chimera.manifest`
+    of the module, for programs that launch the kernels themselves.
 
     Example: see `test/Conversion/ChimeraToNVVM/manifest.mlir`.
   }];

@@ -287,6 +287,26 @@ def Chimera_RouteAttr : Chimera_Attr<"Route", "route"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_ThreadGroupsAttr : Chimera_Attr<"ThreadGroups", "thread_groups"> {
+  let summary = "The threads that hold what a matrix unit works on";
+  let description = [{
+    Where the operands and sums of matrix instructions are in registers of
+    threads, a group of `threads` issues an instruction and holds its rows. A
+    block runs on a core with up to `most` groups, which share its rows; `units`
+    of them keep the matrix unit busy, at `rate` per cent of its peak. A thread
+    has up to `registers` of 32 bits, all threads of a core together `file`;
+    programs need `reserved` registers of a thread beside what they compute.
+
+    Example: `#chimera.thread_groups<threads = 32, most = 16, units = 4, registers = 255, file = 65536, reserved = 64>`
+  }];
+  let parameters = (ins "int64_t":$threads, "int64_t":$most, "int64_t":$units,
+                        DefaultValuedParameter<"int64_t", "100">:$rate,
+                        "int64_t":$registers, "int64_t":$file,
+                        "int64_t":$reserved);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
     DeclareAttrInterfaceMethods<Chimera_TargetAttrInterface>,
     DeclareAttrInterfaceMethods<DLTIQueryInterface>]> {
@@ -299,6 +319,7 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
     - `matrix`, matrix units, one per element type;
     - `buffers`, memories beside the levels, and `routes`, the paths between
       memories, of machines whose programs move all data by themselves;
+    - `groups`, the threads of machines whose matrix units work on registers;
     - `launch`, nanoseconds that it costs to start a kernel (0);
     - `triple`, `cpu` and `features`, as LLVM spells them. Without a triple the
       code is for the kind of machine that compiles it.
@@ -331,6 +352,7 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
                         OptionalArrayRefParameter<"::chimera::MatrixUnitAttr">:$matrix,
                         OptionalArrayRefParameter<"::chimera::BufferAttr">:$buffers,
                         OptionalArrayRefParameter<"::chimera::RouteAttr">:$routes,
+                        OptionalParameter<"::chimera::ThreadGroupsAttr">:$groups,
                         DefaultValuedParameter<"int64_t", "0">:$launch,
                         OptionalParameter<"::mlir::StringAttr">:$tripleName,
                         OptionalParameter<"::mlir::StringAttr">:$cpuName,
@@ -338,8 +360,8 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
   let assemblyFormat = [{
     `<` $name `,` `cores` `=` $cores `,` `unit` `=` $unit `,`
         `levels` `=` `[` $levels `]`
-        `` custom<TargetDetails>($dots, $matrix, $buffers, $routes, $launch,
-                                 $tripleName, $cpuName, $featureString) `>`
+        `` custom<TargetDetails>($dots, $matrix, $buffers, $routes, $groups,
+                                 $launch, $tripleName, $cpuName, $featureString) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -51,6 +51,8 @@ struct Transfer {
   /// Each core has a memory of its own: a task of the parallel loops finds
   /// nothing that another one has left.
   bool isPrivate = false;
+  /// See MemoryLevel::holdsResults; counts for products of loops.
+  bool holdsResults = true;
 };
 /// What goes into `level` if `threads` run the parallel loops.
 Transfer transferInto(const MemoryLevel &level, int64_t threads = 1);
@@ -99,6 +101,10 @@ Transfer transferInto(const MemoryLevel &level, int64_t threads = 1);
 ///   heldBytes. Afterwards every iteration of the other parallel loops reads
 ///   its range of all parts, streams the operands of the epilogue, which runs
 ///   there, and writes its range of the output.
+/// - *Registers.* Where the level does not hold results, outputs, states and
+///   intermediates at home take no room in it, and a part of an output moves
+///   once, when it is finished, if the chain consists of products of two
+///   tensors that are indexed by loops alone, and nothing is split.
 /// - *Units.* Along its longest dimension with stride 1 (the last of equal
 ///   ones; of an intermediate, the last dimension) a part of a tensor takes all
 ///   the units it touches, if each row starts at the boundary of one. A tensor
@@ -150,6 +156,10 @@ llvm::SmallVector<RegisterTile, 8> maximalRegisterTiles(const VectorUnit &unit);
 /// The same for a matrix unit, in instructions: `rows` x `vectors` results that
 /// fit the accumulators, whose operands fit beside them.
 llvm::SmallVector<RegisterTile, 8> maximalMatrixTiles(const MatrixUnit &unit);
+
+/// The register tile of a group of threads: one instruction's rows, and all
+/// columns that its threads have room for.
+RegisterTile groupTile(const MatrixUnit &unit, const ThreadGroups &groups);
 
 /// Splits `extent` into as few parts of at most `part` as possible, as equal as
 /// possible: `large` parts of size `size`, then `small` parts of `size - 1`.

@@ -50,6 +50,9 @@ struct MemoryLevel {
   /// Units, in bytes, in which a plan is charged for what moves into the level.
   /// 1 charges the elements themselves.
   int64_t burstBytes = 1;
+  /// False if what operators produce is held elsewhere, in registers, until it
+  /// is finished: it takes no room here and comes and goes once.
+  bool holdsResults = true;
 
   int64_t usableBytes() const {
     return static_cast<int64_t>(capacityBytes * usableShare);
@@ -120,6 +123,27 @@ struct Route {
   bool converts = false;
 };
 
+/// The threads of a core whose registers hold what the matrix unit works on.
+struct ThreadGroups {
+  /// Threads that issue an instruction together and hold its operands and sums.
+  int64_t threads = 0;
+  /// Groups of one block, which share its rows; and as many as keep the matrix
+  /// unit busy.
+  int64_t most = 1, units = 1;
+  /// Share of the unit's peak that instructions of groups reach.
+  double rate = 1;
+  /// Registers of 32 bits: of a thread, of all threads of a core, and of a
+  /// thread beside what it computes.
+  int64_t registersPerThread = 0, registersPerCore = 0, reserved = 0;
+
+  /// Registers that each thread can have if a block has so many groups.
+  int64_t availableRegisters(int64_t groups) const {
+    // Threads get them in units of eight.
+    int64_t share = registersPerCore / (groups * threads) / 8 * 8;
+    return registersPerThread < share ? registersPerThread : share;
+  }
+};
+
 struct Machine {
   /// The name, in routes, of what lies outside all levels.
   static constexpr const char *mainMemory = "memory";
@@ -134,6 +158,8 @@ struct Machine {
   /// Of machines whose programs move all data by themselves; empty elsewhere.
   llvm::SmallVector<Buffer, 4> buffers;
   llvm::SmallVector<Route, 8> routes;
+  /// Of machines whose matrix units work on registers of threads.
+  std::optional<ThreadGroups> groups;
   int64_t cores = 1;
   /// Seconds it costs to start one kernel, whatever it does.
   double launchSeconds = 0;

@@ -207,6 +207,9 @@ struct ChainProblem {
   /// intermediate without producer or consumer, and so on.
   llvm::Error check() const;
 
+  /// True if every operator is the product of two tensors, and the indices of
+  /// these and of the result are single loops.
+  bool consistsOfProducts() const;
   /// True if `loop` belongs to every operator and indexes every intermediate.
   /// (A loop that belongs to all but reduces into an intermediate must end
   /// before the intermediate is read, so it cannot be on the shared path.)

@@ -150,6 +150,9 @@ gpu::GPUFuncOp ProgramConverter::createKernel(const Program &program) {
                   builder.getUnitAttr());
   kernel.setKnownBlockSizeAttr(inside.getDenseI32ArrayAttr(
       {static_cast<int32_t>(program.getLayout().threads()), 1, 1}));
+  // Rather one block on an SM than spilled registers.
+  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  inside.getI32IntegerAttr(1));
   kernel.setKnownGridSizeAttr(
       inside.getDenseI32ArrayAttr({static_cast<int32_t>(numBlocks), 1, 1}));
   return kernel;
@@ -250,8 +253,14 @@ struct ConvertChimeraToNVVMPass
           << target << "' is no GPU that CUDA runs on; try 'h200'";
       return failure();
     }
+    if (!machine->groups || machine->groups->threads != warpSize) {
+      module.emitError("target '")
+          << target << "' does not say what warps of " << warpSize
+          << " threads have of its registers ('groups')";
+      return failure();
+    }
     const model::MemoryLevel &shared = machine->levels.back();
-    limits = {shared.usableBytes(), shared.buffers};
+    limits = {shared.usableBytes(), shared.buffers, *machine->groups};
     chip = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
                                      found->getTriple(), found->getCpu(),
                                      found->getCpuFeatures());

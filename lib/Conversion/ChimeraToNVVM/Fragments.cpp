@@ -21,7 +21,8 @@ using namespace chimera;
 static constexpr int64_t maxUnrolledSteps = 8;
 
 int64_t Fragment::registers() const {
-  return parts.size() * 4 * elementType.getIntOrFloatBitWidth() / 32;
+  return parts.size() * partType().getNumElements() *
+         elementType.getIntOrFloatBitWidth() / 32;
 }
 
 static Value createZero(OpBuilder &builder, Location loc, Type type) {
@@ -37,21 +38,6 @@ void FragmentBuilder::complete(Fragment &fragment) {
       zero = createZero(kernel.builder, kernel.loc, fragment.partType());
     part = zero;
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Places of elements
-//===----------------------------------------------------------------------===//
-
-/// The row within the tile of element `element`, as getSumPosition says.
-Value FragmentBuilder::getRow(int64_t rowTile, int64_t element) {
-  Value row = kernel.add(kernel.warpRow, kernel.div(kernel.lane, 4));
-  return kernel.add(row, rowTile * mmaRows + 8 * (element / 2));
-}
-
-Value FragmentBuilder::getColumn(int64_t columnTile, int64_t element) {
-  Value column = kernel.mul(kernel.rem(kernel.lane, 4), 2);
-  return kernel.add(column, columnTile * mmaColumns + element % 2);
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,7 +67,8 @@ Value FragmentBuilder::maskColumns(Fragment &fragment, int64_t row,
   OpBuilder &builder = kernel.builder;
   SmallVector<Value> exists;
   for (int64_t element = 0; element < 4; ++element)
-    exists.push_back(kernel.isLess(getColumn(column, element), limit));
+    exists.push_back(
+        kernel.isLess(kernel.getColumn(column, element % 2), limit));
   auto type = VectorType::get({2, 2}, builder.getI1Type());
   Value mask =
       vector::FromElementsOp::create(builder, kernel.loc, type, exists);
@@ -226,144 +213,6 @@ void FragmentBuilder::multiply(Fragment &sums, Fragment &lhs,
 }
 
 //===----------------------------------------------------------------------===//
-// Elementwise operations
-//===----------------------------------------------------------------------===//
-
-/// The same number for all elements.
-Value FragmentBuilder::makeVector(Value value) {
-  if (isa<VectorType>(value.getType()))
-    return value;
-  auto type = VectorType::get({2, 2}, value.getType());
-  return vector::BroadcastOp::create(kernel.builder, kernel.loc, type, value);
-}
-
-/// Maps `value`, if it is a constant that is not mapped yet. False if it is
-/// neither.
-bool FragmentBuilder::mapConstant(Value value, IRMapping &mapping) {
-  if (mapping.contains(value))
-    return true;
-  Operation *def = value.getDefiningOp();
-  if (!def || !def->hasTrait<OpTrait::ConstantLike>())
-    return false;
-  mapping.map(value, makeVector(kernel.builder.clone(*def)->getResult(0)));
-  return true;
-}
-
-/// The rows or the columns of the elements of a part.
-Value FragmentBuilder::getIndices(bool isRow, int64_t row, int64_t column) {
-  SmallVector<Value> indices;
-  for (int64_t element = 0; element < 4; ++element)
-    indices.push_back(isRow ? getRow(row, element)
-                            : getColumn(column, element));
-  auto type = VectorType::get({2, 2}, kernel.builder.getIndexType());
-  return vector::FromElementsOp::create(kernel.builder, kernel.loc, type,
-                                        indices);
-}
-
-/// The elements of a tensor in global memory that belong to a part. What does
-/// not exist is replaced by a neighbour that does, and never stored.
-Value FragmentBuilder::loadPart(const ElementwiseOperand &operand, int64_t row,
-                                int64_t column, int64_t columnTiles) {
-  OpBuilder &builder = kernel.builder;
-  const GlobalTile &tile = *operand.tile;
-  unsigned rowDim = operand.map.getNumDims() - 2, columnDim = rowDim + 1;
-  llvm::SmallDenseMap<std::pair<int64_t, int64_t>, Value> loaded;
-  SmallVector<Value> elements;
-  for (int64_t element = 0; element < 4; ++element) {
-    std::pair<int64_t, int64_t> key = {
-        operand.map.isFunctionOfDim(rowDim) ? element / 2 : 0,
-        operand.map.isFunctionOfDim(columnDim) ? element % 2 : 0};
-    Value &value = loaded[key];
-    if (!value) {
-      SmallVector<Value> indices(tile.offsets);
-      for (unsigned i = 0; i < tile.rank(); ++i) {
-        unsigned dim = operand.map.getDimPosition(i);
-        if (dim != rowDim && dim != columnDim)
-          continue;
-        bool isRow = dim == rowDim;
-        Value own = isRow ? getRow(row, element) : getColumn(column, element);
-        int64_t covered =
-            isRow ? kernel.layout.rows() : columnTiles * mmaColumns;
-        if (getConstantIntValue(tile.sizes[i]) != covered)
-          own = kernel.min(own, kernel.add(tile.sizes[i], -1));
-        indices[i] = kernel.add(indices[i], own);
-      }
-      value = memref::LoadOp::create(builder, kernel.loc, tile.memref, indices);
-    }
-    elements.push_back(value);
-  }
-  auto type = VectorType::get({2, 2}, elements.front().getType());
-  return vector::FromElementsOp::create(builder, kernel.loc, type, elements);
-}
-
-FailureOr<Value> FragmentBuilder::mapPart(
-    linalg::GenericOp op, MutableArrayRef<ElementwiseOperand> operands,
-    int64_t row, int64_t column, int64_t columnTiles, std::string &reason) {
-  OpBuilder &builder = kernel.builder;
-  IRMapping mapping;
-  for (auto [operand, argument] :
-       llvm::zip_equal(operands, op.getBlock()->getArguments())) {
-    if (operand.fragment)
-      mapping.map(argument, operand.fragment->at(row, column));
-    else if (operand.tile && !argument.use_empty())
-      mapping.map(argument, loadPart(operand, row, column, columnTiles));
-    else if (operand.scalar)
-      mapping.map(argument, makeVector(operand.scalar));
-  }
-  for (Operation &nested : op.getBlock()->without_terminator()) {
-    if (auto index = dyn_cast<linalg::IndexOp>(nested)) {
-      unsigned rowDim = op.getNumLoops() - 2;
-      mapping.map(index.getResult(),
-                  index.getDim() < rowDim
-                      ? makeVector(kernel.constant(0))
-                      : getIndices(index.getDim() == rowDim, row, column));
-      continue;
-    }
-    if (nested.hasTrait<OpTrait::ConstantLike>())
-      continue;
-    bool isMapped = llvm::all_of(nested.getOperands(), [&](Value operand) {
-      return mapConstant(operand, mapping);
-    });
-    if (!isMapped || !OpTrait::hasElementwiseMappableTraits(&nested)) {
-      reason =
-          ("'" + nested.getName().getStringRef() + "' has no form for vectors")
-              .str();
-      return failure();
-    }
-    Operation *copy = builder.clone(nested, mapping);
-    for (auto [result, original] :
-         llvm::zip_equal(copy->getResults(), nested.getResults()))
-      result.setType(VectorType::get({2, 2}, original.getType()));
-  }
-  Value result = op.getBlock()->getTerminator()->getOperand(0);
-  if (!mapConstant(result, mapping)) {
-    reason = "a value is neither computed nor loaded";
-    return failure();
-  }
-  return mapping.lookup(result);
-}
-
-FailureOr<Fragment>
-FragmentBuilder::map(linalg::GenericOp op,
-                     MutableArrayRef<ElementwiseOperand> operands,
-                     int64_t columnTiles, std::string &reason) {
-  for (ElementwiseOperand &operand : operands)
-    if (operand.fragment)
-      complete(*operand.fragment);
-  Fragment result(getElementTypeOrSelf(op.getResult(0)), kernel.layout.rowTiles,
-                  columnTiles);
-  for (int64_t row = 0; row < result.rowTiles; ++row)
-    for (int64_t column = 0; column < columnTiles; ++column) {
-      FailureOr<Value> part =
-          mapPart(op, operands, row, column, columnTiles, reason);
-      if (failed(part))
-        return failure();
-      result.at(row, column) = *part;
-    }
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
 // Stores
 //===----------------------------------------------------------------------===//
 
@@ -390,7 +239,8 @@ void FragmentBuilder::storePair(Value part, int64_t half, const GlobalTile &to,
                                 Value row, int64_t columnTile) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
-  Value first = getColumn(columnTile, 0), second = getColumn(columnTile, 1);
+  Value first = kernel.getColumn(columnTile, 0),
+        second = kernel.getColumn(columnTile, 1);
   auto storeEach = [&] {
     for (int64_t place : {0, 1})
       storeElement(vector::ExtractOp::create(builder, loc, part,
@@ -425,7 +275,7 @@ void FragmentBuilder::store(Fragment &fragment, const GlobalTile &to) {
   bool hasAll = getConstantIntValue(rows) == kernel.layout.rows();
   for (int64_t rowTile = 0; rowTile < fragment.rowTiles; ++rowTile)
     for (int64_t half : {0, 1}) {
-      Value row = getRow(rowTile, 2 * half);
+      Value row = kernel.getRow(rowTile, half);
       Value exists = hasAll ? arith::ConstantIntOp::create(kernel.builder,
                                                            kernel.loc, 1, 1)
                             : kernel.isLess(row, rows);

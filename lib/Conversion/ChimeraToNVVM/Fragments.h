@@ -10,7 +10,8 @@
 // mma.sync leaves its sums: for each 16 rows and 8 columns, a vector of two by
 // two elements per thread. Elementwise operations work on these vectors, each
 // element knowing its row and column; narrowed, those of two neighbours are the
-// left operand of the next multiplication.
+// left operand of the next multiplication. Numbers of rows are held by all four
+// threads that have elements of a row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +20,6 @@
 
 #include "SharedMemory.h"
 
-#include "mlir/IR/IRMapping.h"
-
 namespace chimera {
 
 /// The threads' parts of a tile. Parts that nothing was written to are null.
@@ -28,27 +27,26 @@ struct Fragment {
   mlir::Type elementType;
   int64_t rowTiles = 0, columnTiles = 0;
   llvm::SmallVector<mlir::Value> parts;
+  /// True if there is one number for each row.
+  bool isRows = false;
 
   Fragment() = default;
   Fragment(mlir::Type elementType, int64_t rowTiles, int64_t columnTiles)
       : elementType(elementType), rowTiles(rowTiles), columnTiles(columnTiles),
         parts(rowTiles * columnTiles) {}
+  static Fragment ofRows(mlir::Type elementType, int64_t rowTiles) {
+    Fragment fragment(elementType, rowTiles, /*columnTiles=*/1);
+    fragment.isRows = true;
+    return fragment;
+  }
   mlir::Value &at(int64_t row, int64_t column) {
     return parts[row * columnTiles + column];
   }
   mlir::VectorType partType() const {
-    return mlir::VectorType::get({2, 2}, elementType);
+    return isRows ? mlir::VectorType::get({2}, elementType)
+                  : mlir::VectorType::get({2, 2}, elementType);
   }
   int64_t registers() const;
-};
-
-/// An operand of an elementwise operation: in registers, in global memory, or
-/// one number for all elements.
-struct ElementwiseOperand {
-  std::optional<Fragment> fragment;
-  std::optional<GlobalTile> tile;
-  mlir::Value scalar;
-  mlir::AffineMap map;
 };
 
 class FragmentBuilder {
@@ -67,14 +65,6 @@ public:
   void multiply(Fragment &sums, Fragment &lhs, const SharedTile &rhs,
                 const Contraction &contraction, mlir::Value depth);
 
-  /// What the body of `op` makes of `operands`, those of `op` in order, for a
-  /// tile of `columnTiles`. Fails, with a reason, on operations without a
-  /// vector form.
-  llvm::FailureOr<Fragment>
-  map(mlir::linalg::GenericOp op,
-      llvm::MutableArrayRef<ElementwiseOperand> operands, int64_t columnTiles,
-      std::string &reason);
-
   void store(Fragment &fragment, const GlobalTile &to);
 
 private:
@@ -89,17 +79,6 @@ private:
   void multiplyStep(Fragment &sums, llvm::ArrayRef<mlir::Value> lhs,
                     const SharedTile &rhs, bool isTransposed, mlir::Value step);
 
-  mlir::Value getRow(int64_t rowTile, int64_t element);
-  mlir::Value getColumn(int64_t columnTile, int64_t element);
-  mlir::Value loadPart(const ElementwiseOperand &operand, int64_t row,
-                       int64_t column, int64_t columnTiles);
-  mlir::Value getIndices(bool isRow, int64_t row, int64_t column);
-  llvm::FailureOr<mlir::Value>
-  mapPart(mlir::linalg::GenericOp op,
-          llvm::MutableArrayRef<ElementwiseOperand> operands, int64_t row,
-          int64_t column, int64_t columnTiles, std::string &reason);
-  mlir::Value makeVector(mlir::Value value);
-  bool mapConstant(mlir::Value value, mlir::IRMapping &mapping);
   void storePair(mlir::Value part, int64_t half, const GlobalTile &to,
                  mlir::Value row, int64_t columnTile);
   void storeElement(mlir::Value element, const GlobalTile &to, mlir::Value row,

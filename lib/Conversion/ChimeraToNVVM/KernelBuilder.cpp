@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
@@ -27,6 +28,14 @@ void KernelBuilder::createThread() {
   thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   lane = rem(thread, warpSize);
   warpRow = mul(div(thread, warpSize), layout.rowTiles * mmaRows);
+}
+
+Value KernelBuilder::getRow(int64_t rowTile, int64_t half) {
+  return add(add(warpRow, div(lane, 4)), rowTile * mmaRows + 8 * half);
+}
+
+Value KernelBuilder::getColumn(int64_t columnTile, int64_t place) {
+  return add(mul(rem(lane, 4), 2), columnTile * mmaColumns + place);
 }
 
 Value KernelBuilder::constant(int64_t value) {
@@ -87,6 +96,16 @@ void KernelBuilder::createIf(Value condition, llvm::function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   body();
+}
+
+void KernelBuilder::keepRolled(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
+      {});
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
+                                       context, {}, {}, {}, unroll, {}, {}, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {}));
 }
 
 //===----------------------------------------------------------------------===//

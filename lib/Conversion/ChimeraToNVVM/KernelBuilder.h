@@ -30,6 +30,12 @@ public:
   /// Generates what every thread needs to know of itself; at the start.
   void createThread();
 
+  /// The row, one of two of row tile `rowTile`, and the column, one of two of
+  /// column tile `columnTile`, that the thread has of a tile: getSumPosition,
+  /// in generated code.
+  mlir::Value getRow(int64_t rowTile, int64_t half);
+  mlir::Value getColumn(int64_t columnTile, int64_t place);
+
   mlir::Value constant(int64_t value);
   mlir::Value add(mlir::Value left, mlir::Value right);
   mlir::Value add(mlir::Value left, int64_t right) {
@@ -48,6 +54,9 @@ public:
 
   /// `body` where `condition` holds; no branch if that is known.
   void createIf(mlir::Value condition, llvm::function_ref<void()> body);
+
+  /// Tells LLVM and ptxas not to unroll `loop`.
+  static void keepRolled(mlir::scf::ForOp loop);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;

@@ -43,7 +43,10 @@ static std::optional<llvm::json::Array> readExtents(gpu::KernelDim3 values) {
   return extents;
 }
 
-static llvm::json::Object describeArgument(Value value) {
+/// Arguments of the function go by their number; memory that it allocates has
+/// one among `buffers`.
+static llvm::json::Object describeArgument(Value value,
+                                           SetVector<Value> &buffers) {
   llvm::json::Object argument;
   argument["type"] =
       llvm::formatv("{0}", getElementTypeOrSelf(value.getType())).str();
@@ -54,12 +57,17 @@ static llvm::json::Object describeArgument(Value value) {
     argument["shape"] = std::move(shape);
   }
   auto source = dyn_cast<BlockArgument>(value);
-  if (source && isa<FunctionOpInterface>(source.getOwner()->getParentOp()))
+  if (source && isa<FunctionOpInterface>(source.getOwner()->getParentOp())) {
     argument["argument"] = static_cast<int64_t>(source.getArgNumber());
+  } else if (isa<MemRefType>(value.getType())) {
+    buffers.insert(value);
+    argument["buffer"] = llvm::find(buffers, value) - buffers.begin();
+  }
   return argument;
 }
 
-static FailureOr<llvm::json::Object> describe(gpu::LaunchFuncOp launch) {
+static FailureOr<llvm::json::Object> describe(gpu::LaunchFuncOp launch,
+                                              SetVector<Value> &buffers) {
   auto grid = readExtents(launch.getGridSizeOperandValues());
   auto block = readExtents(launch.getBlockSizeOperandValues());
   APInt shared(32, 0);
@@ -69,7 +77,7 @@ static FailureOr<llvm::json::Object> describe(gpu::LaunchFuncOp launch) {
     return failure();
   llvm::json::Array arguments;
   for (Value operand : launch.getKernelOperands())
-    arguments.push_back(describeArgument(operand));
+    arguments.push_back(describeArgument(operand, buffers));
   llvm::json::Object entry{{"entry", launch.getKernelName().getValue()},
                            {"module", launch.getKernelModuleName().getValue()},
                            {"grid", std::move(*grid)},
@@ -88,8 +96,9 @@ struct WriteManifestPass
 
   void runOnOperation() override {
     llvm::json::Array kernels;
+    SetVector<Value> buffers;
     WalkResult result = getOperation()->walk([&](gpu::LaunchFuncOp launch) {
-      FailureOr<llvm::json::Object> entry = describe(launch);
+      FailureOr<llvm::json::Object> entry = describe(launch, buffers);
       if (failed(entry)) {
         launch.emitError("a manifest needs constant extents");
         return WalkResult::interrupt();

@@ -17,25 +17,8 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Warps that are enough to keep the tensor cores of an SM busy; with more rows
-/// each warp gets several tiles.
-static constexpr int64_t enoughWarps = 16;
 /// Alignment of tiles in shared memory: a row of all banks.
 static constexpr int64_t tileAlignment = 128;
-
-//===----------------------------------------------------------------------===//
-// Threads and registers
-//===----------------------------------------------------------------------===//
-
-int64_t ThreadLayout::registers(int64_t columns, int64_t bits) const {
-  int64_t tiles = rowTiles * llvm::divideCeil(columns, mmaColumns);
-  return tiles * mmaRows * mmaColumns / warpSize * bits / 32;
-}
-
-int64_t ThreadLayout::availableRegisters() const {
-  constexpr int64_t ofCore = 65536, ofThread = 255;
-  return std::min(ofThread, ofCore / threads());
-}
 
 //===----------------------------------------------------------------------===//
 // Values
@@ -64,6 +47,11 @@ std::optional<std::pair<int64_t, int64_t>> chimera::getExtents(BlockOp block,
   if (ShapedType::isDynamic(extent))
     return std::nullopt;
   return std::pair(extent, extent);
+}
+
+AffineMap chimera::getRowMap(unsigned numDims, MLIRContext *context) {
+  return AffineMap::getMultiDimIdentityMap(numDims, context)
+      .dropResult(numDims - 1);
 }
 
 bool chimera::isEmptyTensor(Operation *op) {
@@ -101,6 +89,26 @@ Value Program::findGlobal(Value tensor) const {
     else
       return {};
   }
+}
+
+bool Program::isCarried(Value tensor) const {
+  // A result takes the place of what it is written over.
+  while (Operation *def = tensor.getDefiningOp()) {
+    unsigned index = cast<OpResult>(tensor).getResultNumber();
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def))
+      tensor = slice.getSource();
+    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(def))
+      tensor = insert.getDest();
+    else if (auto block = dyn_cast<BlockOp>(def))
+      tensor = block.getOutputs()[index];
+    else if (auto loop = dyn_cast<scf::ForOp>(def))
+      tensor = loop.getInits()[index];
+    else
+      return false;
+  }
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  return argument && isLocal(tensor) &&
+         isa<scf::ForOp>(argument.getOwner()->getParentOp());
 }
 
 bool Program::dependsOn(Value index, scf::ForOp loop) const {
@@ -281,7 +289,7 @@ FailureOr<Contraction> ContractionReader::read() {
 FailureOr<Program> Program::read(scf::ForallOp forall,
                                  const BlockLimits &limits,
                                  std::string &reason) {
-  Program program(forall);
+  Program program(forall, limits);
   if (failed(program.readContractions(reason)) ||
       failed(program.chooseLayout(reason)))
     return failure();
@@ -292,14 +300,22 @@ FailureOr<Program> Program::read(scf::ForallOp forall,
                   limits.buffers);
     program.share(contraction.rhs, depth, columns, limits.buffers);
   }
-  if (failed(program.placeTiles(limits, reason)))
+  if (failed(program.placeTiles(reason)))
     return failure();
   return program;
 }
 
 LogicalResult Program::readContractions(std::string &reason) {
   WalkResult result = forall.walk([&](BlockOp block) {
-    if (block.getStructuredOp().getNumReductionLoops() == 0)
+    linalg::LinalgOp op = block.getStructuredOp();
+    // What reduces along rows has numbers of rows among its results.
+    bool reducesRows = isa<linalg::GenericOp>(op.getOperation()) &&
+                       !linalg::isaContractionOpInterface(op) &&
+                       llvm::any_of(block.getResultTypes(), [&](Type type) {
+                         return cast<RankedTensorType>(type).getRank() + 1 ==
+                                static_cast<int64_t>(op.getNumLoops());
+                       });
+    if (op.getNumReductionLoops() == 0 || reducesRows)
       return WalkResult::advance();
     FailureOr<Contraction> contraction =
         ContractionReader(block, reason).read();
@@ -314,6 +330,13 @@ LogicalResult Program::readContractions(std::string &reason) {
                    .str();
       return WalkResult::interrupt();
     }
+    int64_t own =
+        cast<RankedTensorType>(block.getResult(0).getType()).getRank();
+    if (rank != 0 && own != rank) {
+      reason = "contractions make tensors of different rank";
+      return WalkResult::interrupt();
+    }
+    rank = own;
     contractions[block] = *contraction;
     return WalkResult::advance();
   });
@@ -333,7 +356,7 @@ LogicalResult Program::chooseLayout(std::string &reason) {
       return failure();
     }
   int64_t tiles = llvm::divideCeil(rows, mmaRows);
-  layout.rowTiles = llvm::divideCeil(tiles, enoughWarps);
+  layout.rowTiles = llvm::divideCeil(tiles, limits.groups.most);
   layout.warps = llvm::divideCeil(tiles, layout.rowTiles);
   return success();
 }
@@ -354,8 +377,7 @@ void Program::share(const Factor &factor, int64_t rows, int64_t columns,
   tile.rowDim = factor.rowDim;
 }
 
-LogicalResult Program::placeTiles(const BlockLimits &limits,
-                                  std::string &reason) {
+LogicalResult Program::placeTiles(std::string &reason) {
   for (auto &[source, tile] : tiles) {
     tile.byteOffset = sharedBytes;
     sharedBytes += llvm::alignTo(tile.bytes(), tileAlignment);

@@ -20,6 +20,7 @@
 #include "FragmentMaps.h"
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/Model/Machine.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,10 +35,6 @@ struct ThreadLayout {
 
   int64_t threads() const { return warps * warpSize; }
   int64_t rows() const { return warps * rowTiles * mmaRows; }
-  /// 32-bit registers of each thread for a tile with so many columns.
-  int64_t registers(int64_t columns, int64_t bits) const;
-  /// Registers a thread may have: 65536 of an SM, at most 255.
-  int64_t availableRegisters() const;
 };
 
 /// An operand of a block that multiplies.
@@ -82,6 +79,8 @@ struct BlockLimits {
   int64_t sharedBytes = 0;
   /// Copies of a tile that streams through.
   int64_t buffers = 2;
+  /// Warps, and their registers.
+  model::ThreadGroups groups;
 };
 
 class Program {
@@ -93,8 +92,11 @@ public:
 
   mlir::scf::ForallOp getForall() const { return forall; }
   const ThreadLayout &getLayout() const { return layout; }
+  const BlockLimits &getLimits() const { return limits; }
   int64_t getSharedBytes() const { return sharedBytes; }
   llvm::MapVector<mlir::Value, SharedTile> &getTiles() { return tiles; }
+  /// Dimensions of what contractions make; numbers of rows have one less.
+  int64_t getRank() const { return rank; }
   /// The contraction of `block`; null if it is none.
   const Contraction *getContraction(BlockOp block) const;
 
@@ -102,28 +104,35 @@ public:
   /// that the program updates; null if it is computed inside.
   mlir::Value findGlobal(mlir::Value tensor) const;
   bool isLocal(mlir::Value tensor) const { return !findGlobal(tensor); }
+  /// True if `tensor` is a value in registers that a loop around carries, or a
+  /// part of one.
+  bool isCarried(mlir::Value tensor) const;
   /// True if an iteration of `loop` works on a part of its own of a value in
   /// registers, which have no index: the loop must be unrolled.
   bool mustUnroll(mlir::scf::ForOp loop) const;
 
 private:
-  explicit Program(mlir::scf::ForallOp forall) : forall(forall) {}
+  Program(mlir::scf::ForallOp forall, const BlockLimits &limits)
+      : forall(forall), limits(limits) {}
 
   llvm::LogicalResult readContractions(std::string &reason);
   llvm::LogicalResult chooseLayout(std::string &reason);
   void share(const Factor &factor, int64_t rows, int64_t columns,
              int64_t buffers);
-  llvm::LogicalResult placeTiles(const BlockLimits &limits,
-                                 std::string &reason);
+  llvm::LogicalResult placeTiles(std::string &reason);
   bool dependsOn(mlir::Value index, mlir::scf::ForOp loop) const;
   mlir::scf::ForOp findHome(mlir::Value tensor) const;
 
   mlir::scf::ForallOp forall;
+  BlockLimits limits;
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   llvm::MapVector<mlir::Value, SharedTile> tiles;
   ThreadLayout layout;
-  int64_t sharedBytes = 0;
+  int64_t sharedBytes = 0, rank = 0;
 };
+
+/// The map from a matrix, the last two of `numDims` dimensions, to its rows.
+mlir::AffineMap getRowMap(unsigned numDims, mlir::MLIRContext *context);
 
 /// True if `op` makes a tensor that nothing was written to.
 bool isEmptyTensor(mlir::Operation *op);

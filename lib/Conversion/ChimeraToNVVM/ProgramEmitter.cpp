@@ -19,9 +19,9 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Registers that code needs beside tiles: addresses, operands on their way,
-/// and four for the left operand of each row tile. Measured with ptxas 13.0.
-static constexpr int64_t otherRegisters = 64, lhsRegisters = 8;
+/// Registers of a thread for the left operand of each row tile: the one in use
+/// and the next.
+static constexpr int64_t lhsRegisters = 8;
 
 LogicalResult ProgramEmitter::fail(const Twine &reason) {
   if (why.empty())
@@ -116,8 +116,12 @@ FailureOr<Fragment> ProgramEmitter::getFragment(Value tensor) {
     return found->second;
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
   Operation *def = tensor.getDefiningOp();
-  if (!def || !isEmptyTensor(def) || !type || !type.hasStaticShape() ||
-      type.getRank() < 2)
+  if (!def || !isEmptyTensor(def) || !type)
+    return fail("a value that is neither computed nor loaded");
+  if (type.getRank() + 1 == program.getRank())
+    return Fragment::ofRows(type.getElementType(), kernel.layout.rowTiles);
+  if (type.getRank() != program.getRank() ||
+      ShapedType::isDynamic(type.getShape().back()))
     return fail("a value that is neither computed nor loaded");
   return Fragment(type.getElementType(), kernel.layout.rowTiles,
                   llvm::divideCeil(type.getShape().back(), mmaColumns));
@@ -145,12 +149,24 @@ ProgramEmitter::getColumnTiles(OffsetSizeAndStrideOpInterface op,
   return std::pair(*start / mmaColumns, std::min(tiles, left));
 }
 
+/// Fails unless `op` takes all of a number for each row.
+LogicalResult ProgramEmitter::checkRows(OffsetSizeAndStrideOpInterface op) {
+  for (OpFoldResult offset : op.getMixedOffsets())
+    if (!matchPattern(indices.get(kernel, offset), m_Zero()))
+      return fail("a value in registers is cut into rows");
+  return success();
+}
+
 LogicalResult ProgramEmitter::emitSlice(tensor::ExtractSliceOp op) {
   if (!program.isLocal(op.getSource()))
     return success();
   FailureOr<Fragment> whole = getFragment(op.getSource());
   if (failed(whole))
     return failure();
+  if (whole->isRows) {
+    values[op.getResult()] = *whole;
+    return checkRows(op);
+  }
   auto columns = getColumnTiles(op, *whole);
   if (failed(columns))
     return failure();
@@ -189,6 +205,10 @@ LogicalResult ProgramEmitter::emitInsert(tensor::InsertSliceOp op) {
   FailureOr<Fragment> whole = getFragment(op.getDest());
   if (failed(whole))
     return failure();
+  if (whole->isRows) {
+    values[op.getResult()] = *part;
+    return checkRows(op);
+  }
   auto columns = getColumnTiles(op, *whole);
   if (failed(columns))
     return failure();
@@ -265,13 +285,17 @@ LogicalResult ProgramEmitter::emitBlock(BlockOp block) {
 
 LogicalResult ProgramEmitter::emitFill(BlockOp block, linalg::FillOp fill) {
   auto type = cast<RankedTensorType>(block.getResult(0).getType());
+  bool isRows = type.getRank() + 1 == program.getRank();
   auto extents = getExtents(block, std::max<int64_t>(type.getRank() - 1, 0));
   TypedAttr number;
-  if (type.getRank() < 2 || !extents ||
+  if ((type.getRank() != program.getRank() && !isRows) || !extents ||
       !matchPattern(fill.getInputs()[0], m_Constant(&number)))
     return fail("a fill must be a matrix of a constant");
-  Fragment fragment(type.getElementType(), kernel.layout.rowTiles,
-                    llvm::divideCeil(extents->first, mmaColumns));
+  int64_t rowTiles = kernel.layout.rowTiles;
+  Fragment fragment =
+      isRows ? Fragment::ofRows(type.getElementType(), rowTiles)
+             : Fragment(type.getElementType(), rowTiles,
+                        llvm::divideCeil(extents->first, mmaColumns));
   Value part = arith::ConstantOp::create(
       kernel.builder, loc(),
       DenseElementsAttr::get(fragment.partType(), Attribute(number)));
@@ -282,9 +306,10 @@ LogicalResult ProgramEmitter::emitFill(BlockOp block, linalg::FillOp fill) {
 
 LogicalResult ProgramEmitter::checkRegisters(const Contraction &contraction,
                                              int64_t registers) {
-  int64_t needed = carriedRegisters + registers + otherRegisters +
+  const model::ThreadGroups &groups = program.getLimits().groups;
+  int64_t needed = carriedRegisters + registers + groups.reserved +
                    lhsRegisters * kernel.layout.rowTiles;
-  int64_t available = kernel.layout.availableRegisters();
+  int64_t available = groups.availableRegisters(kernel.layout.warps);
   if (needed <= available)
     return success();
   return fail(
@@ -301,7 +326,8 @@ LogicalResult ProgramEmitter::emitContraction(const Contraction &contraction) {
                 llvm::divideCeil(contraction.columns, mmaColumns));
   int64_t registers = 0;
   if (contraction.startsFromZero) {
-    registers += sums.registers();
+    if (!program.isCarried(block.getOutputs()[0]))
+      registers += sums.registers();
   } else {
     FailureOr<Fragment> before = getFragment(block.getOutputs()[0]);
     if (failed(before))
@@ -362,7 +388,10 @@ ProgramEmitter::readOperands(BlockOp block, linalg::GenericOp op,
       FailureOr<Fragment> fragment = getFragment(outside);
       if (failed(fragment))
         return failure();
-      if (!description.map.isIdentity())
+      bool isSpread =
+          fragment->isRows &&
+          description.map == getRowMap(op.getNumLoops(), op.getContext());
+      if (!description.map.isIdentity() && !isSpread)
         return fail("a value in registers is read in another order");
       description.fragment = *fragment;
     }
@@ -370,26 +399,84 @@ ProgramEmitter::readOperands(BlockOp block, linalg::GenericOp op,
   return success();
 }
 
-LogicalResult ProgramEmitter::emitElementwise(BlockOp block,
-                                              linalg::GenericOp op) {
-  if (op.getNumDpsInits() != 1 || op.getNumLoops() < 2 ||
-      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
-    return fail("an elementwise operation must make one matrix");
-  SmallVector<ElementwiseOperand, 2> operands;
-  if (failed(readOperands(block, op, operands)))
-    return failure();
+/// The extent that the last dimension of `tensor`, a value in registers, has
+/// here; nothing if that is not known.
+OpFoldResult ProgramEmitter::getColumns(Value tensor) {
+  while (true) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    if (!type.isDynamicDim(type.getRank() - 1))
+      return kernel.builder.getIndexAttr(type.getShape().back());
+    Operation *def = tensor.getDefiningOp();
+    if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop)
+        return {};
+      tensor = loop.getTiedLoopInit(argument)->get();
+    } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def)) {
+      return slice.getMixedSizes().back();
+    } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(def)) {
+      tensor = insert.getDest();
+    } else if (auto loop = dyn_cast<scf::ForOp>(def)) {
+      tensor = loop.getInits()[cast<OpResult>(tensor).getResultNumber()];
+    } else if (auto block = dyn_cast<BlockOp>(def)) {
+      tensor = block.getOutputs()[cast<OpResult>(tensor).getResultNumber()];
+    } else if (isEmptyTensor(def)) {
+      return def->getOperands().back();
+    } else {
+      return {};
+    }
+  }
+}
+
+/// The columns of the tile that `op` works on.
+FailureOr<ColumnRange>
+ProgramEmitter::readColumns(BlockOp block, linalg::GenericOp op,
+                            ArrayRef<ElementwiseOperand> operands) {
   auto extents = getExtents(block, op.getNumLoops() - 1);
   if (!extents)
     return fail("extents are not known");
-  int64_t columnTiles = llvm::divideCeil(extents->first, mmaColumns);
-  for (const ElementwiseOperand &operand : operands)
+  ColumnRange columns;
+  columns.tiles = llvm::divideCeil(extents->first, mmaColumns);
+  columns.least = extents->second;
+  for (auto [operand, inside] : llvm::zip_equal(operands, op->getOperands())) {
+    if (!operand.fragment || operand.fragment->isRows)
+      continue;
+    columns.tiles = std::min(columns.tiles, operand.fragment->columnTiles);
+    OpFoldResult present = getColumns(getOutside(block, inside));
+    if (present && !columns.present)
+      columns.present = indices.get(kernel, present);
+  }
+  bool isReduced = op.getNumReductionLoops() > 0;
+  if (isReduced && !columns.present &&
+      columns.least < columns.tiles * mmaColumns)
+    return fail("it is not known how many columns there are");
+  return columns;
+}
+
+LogicalResult ProgramEmitter::emitElementwise(BlockOp block,
+                                              linalg::GenericOp op) {
+  int64_t rank = program.getRank(), numLoops = op.getNumLoops();
+  bool isRows = numLoops + 1 == rank;
+  if (numLoops != rank && !isRows)
+    return fail("an elementwise operation must work on matrices");
+  SmallVector<ElementwiseOperand, 2> operands;
+  if (failed(readOperands(block, op, operands)))
+    return failure();
+  FailureOr<ColumnRange> columns = ColumnRange();
+  if (!isRows)
+    columns = readColumns(block, op, operands);
+  if (failed(columns))
+    return failure();
+  for (ElementwiseOperand &operand : operands)
     if (operand.fragment)
-      columnTiles = std::min(columnTiles, operand.fragment->columnTiles);
+      fragments.complete(*operand.fragment);
   std::string reason;
-  FailureOr<Fragment> result = fragments.map(op, operands, columnTiles, reason);
-  if (failed(result))
+  FailureOr<SmallVector<Fragment>> made =
+      ElementwiseBuilder(kernel, op, operands, isRows, *columns).run(reason);
+  if (failed(made))
     return fail(reason);
-  values[block.getResult(0)] = *result;
+  for (auto [result, fragment] : llvm::zip_equal(block.getResults(), *made))
+    values[result] = fragment;
   return success();
 }
 
@@ -493,7 +580,8 @@ LogicalResult ProgramEmitter::emitLoop(scf::ForOp op) {
     FailureOr<Fragment> fragment = getFragment(init);
     if (failed(fragment))
       return failure();
-    carriedRegisters += fragment->registers();
+    if (!program.isCarried(init))
+      carriedRegisters += fragment->registers();
   }
   startStreaming(loop);
   bool wasPending = isStaticPending;
@@ -584,6 +672,10 @@ LogicalResult ProgramEmitter::emitRolled(StreamingLoop &loop) {
   auto newLoop =
       scf::ForOp::create(kernel.builder, loc(), loop.lower, loop.upper,
                          kernel.constant(loop.step), inits);
+  // Tiles are as large as registers allow: two iterations at a time are too
+  // much.
+  if (!loop.tiles.empty())
+    KernelBuilder::keepRolled(newLoop);
   {
     OpBuilder::InsertionGuard guard(kernel.builder);
     kernel.builder.setInsertionPointToStart(newLoop.getBody());

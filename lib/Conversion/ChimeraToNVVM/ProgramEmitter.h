@@ -18,7 +18,7 @@
 #ifndef CHIMERA_LIB_CONVERSION_PROGRAMEMITTER_H
 #define CHIMERA_LIB_CONVERSION_PROGRAMEMITTER_H
 
-#include "Fragments.h"
+#include "Elementwise.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -54,6 +54,11 @@ private:
   llvm::LogicalResult emitFill(BlockOp block, mlir::linalg::FillOp fill);
   llvm::LogicalResult emitElementwise(BlockOp block,
                                       mlir::linalg::GenericOp op);
+  mlir::OpFoldResult getColumns(mlir::Value tensor);
+  llvm::FailureOr<ColumnRange>
+  readColumns(BlockOp block, mlir::linalg::GenericOp op,
+              llvm::ArrayRef<ElementwiseOperand> operands);
+  llvm::LogicalResult checkRows(mlir::OffsetSizeAndStrideOpInterface op);
   llvm::LogicalResult
   readOperands(BlockOp block, mlir::linalg::GenericOp op,
                llvm::SmallVectorImpl<ElementwiseOperand> &operands);

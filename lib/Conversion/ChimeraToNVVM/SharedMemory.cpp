@@ -83,17 +83,6 @@ void SharedMemory::synchronize() {
   gpu::BarrierOp::create(kernel.builder, kernel.loc);
 }
 
-/// Tells LLVM not to unroll `loop`.
-static void keepRolled(scf::ForOp loop) {
-  MLIRContext *context = loop.getContext();
-  auto unroll = LLVM::LoopUnrollAttr::get(
-      context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
-      {});
-  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
-                                       context, {}, {}, {}, unroll, {}, {}, {},
-                                       {}, {}, {}, {}, {}, {}, {}, {}));
-}
-
 void SharedMemory::fill(const SharedTile &tile, Value stage,
                         const GlobalTile &from) {
   int64_t width = from.alignedElements(chunkElements);
@@ -105,7 +94,7 @@ void SharedMemory::fill(const SharedTile &tile, Value stage,
     auto loop = scf::ForOp::create(builder, kernel.loc, kernel.constant(0),
                                    kernel.constant(rounds), kernel.constant(1));
     if (rounds > maxUnrolledRounds)
-      keepRolled(loop);
+      KernelBuilder::keepRolled(loop);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value first = kernel.mul(loop.getInductionVar(), threads);

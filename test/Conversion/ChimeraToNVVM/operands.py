@@ -7,7 +7,7 @@ import kernels
 import numpy as np
 import ptx
 
-text = kernels.read_ptx(open(sys.argv[1]).read())
+text, = kernels.read_ptx(open(sys.argv[1]).read()).values()
 kernel, = json.load(open(sys.argv[2]))["kernels"]
 random = np.random.default_rng(0)
 x, w, v, residual = (random.standard_normal(shape).astype(np.float16) / 3

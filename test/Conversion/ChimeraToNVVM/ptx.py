@@ -223,6 +223,8 @@ class Warp:
                 self.branch(pc, active, mask, self.launch.kernel.labels[operands[0]])
             elif name == "ret":
                 self.branch(pc, active, mask, len(code))
+            elif opcode.startswith("bar.warp"):
+                self.expect_all(mask)
             elif name in ("bar", "barrier"):
                 self.expect_all(mask)
                 return
@@ -309,6 +311,13 @@ class Warp:
         else:
             self.set(target, self.get(source, parts[1]), mask)
 
+    def do_shfl(self, parts, operands, mask):
+        self.expect_all(mask)
+        if parts[2] != "bfly":
+            raise NotImplementedError(parts[2])
+        distance = int(self.get(operands[2], "b32")[0])
+        self.set(operands[0], self.get(operands[1], "b32")[LANES ^ distance], mask)
+
     def do_cvta(self, parts, operands, mask):
         self.set(operands[0], self.get(operands[1], "b64"), mask)
 
@@ -344,15 +353,21 @@ class Warp:
                     self.launch.count(self.launch.stored, address, size)
 
     def do_setp(self, parts, operands, mask):
-        relation, kind = parts[1], parts[-1]
+        relation, kind, unordered = parts[1], parts[-1], False
         left, right = (self.get(operand, kind) for operand in operands[1:])
         if kind.startswith("f"):
             left, right = read_float(left, kind), read_float(right, kind)
+            # Relations that end in u hold for NaN as well.
+            unordered = len(relation) == 3 and (np.isnan(left) | np.isnan(right))
+            relation = relation[:2]
         elif kind.startswith("s"):
             left, right = signed(left, kind), signed(right, kind)
         result = {"eq": np.equal, "ne": np.not_equal, "lt": np.less,
                   "le": np.less_equal, "gt": np.greater,
                   "ge": np.greater_equal}[relation](left, right)
+        if relation == "ne" and kind.startswith("f"):
+            result &= ~(np.isnan(left) | np.isnan(right))
+        result |= unordered
         self.set(operands[0], result.astype(U64), mask)
 
     def do_selp(self, parts, operands, mask):

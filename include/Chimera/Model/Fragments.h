@@ -1,0 +1,59 @@
+//===- Fragments.h - Blocks in the registers of threads ---------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// On a machine whose matrix unit works on the registers of threads, what a
+// block computes is spread over them: each group of threads holds rows of all
+// its tiles. Nothing moves from one group to another, and registers have no
+// index, which says what schedules a program can follow; how many registers
+// there are says how large tiles can be.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_MODEL_FRAGMENTS_H
+#define CHIMERA_MODEL_FRAGMENTS_H
+
+#include "Chimera/Model/Schedule.h"
+
+namespace chimera::model {
+
+struct FragmentPlan {
+  /// Groups of threads of a block, and how many instructions' rows each holds.
+  int64_t groups = 0, rowTiles = 0;
+  /// Registers that each thread needs, where it needs most, and can have.
+  int64_t registers = 0, availableRegisters = 0;
+  /// Bytes of factors in the innermost level.
+  int64_t factorBytes = 0;
+  /// Why no program can follow the schedule, if so.
+  std::string obstacle;
+};
+
+/// True if the matrix unit of `machine` works on registers of threads, and
+/// `problem` consists of products of two tensors that are indexed by loops
+/// alone.
+bool hasFragments(const ChainProblem &problem, const Machine &machine);
+
+/// What the blocks of `schedule` take of a core of `machine`, if
+/// `hasFragments`. The rules:
+///
+/// - *Rows.* The rows of a result are its last dimension but one. All operators
+///   have the same, cut by loops around all of them; of dimensions before them
+///   sums are held for one element at a time.
+/// - *Registers.* Sums are held in full size from where the operator's
+///   outermost reduction loop starts; an intermediate's from where its producer
+///   and its readers part. While it is read it is narrow. States take one
+///   register for each row of a thread. Loops over parts of what is held become
+///   straight code, so that their bounds must be known.
+/// - *Factors* are in the innermost level with sides rounded up to the shape of
+///   the unit, as often as the level has buffers if a loop inside the parallel
+///   ones chooses the tile.
+FragmentPlan planFragments(const ChainProblem &problem, const Machine &machine,
+                           const Schedule &schedule);
+
+} // namespace chimera::model
+
+#endif // CHIMERA_MODEL_FRAGMENTS_H

@@ -1,0 +1,458 @@
+//===- Elementwise.cpp - Element by element, in registers -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elementwise.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace chimera;
+
+static constexpr double log2OfE = 1.4426950408889634;
+
+LogicalResult ElementwiseBuilder::fail(const Twine &reason) {
+  if (why.empty())
+    why = reason.str();
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// What is reduced along rows is combined, last of all, with what there was.
+LogicalResult ElementwiseBuilder::readCombiner(unsigned index, Output &output) {
+  BlockArgument before = op.getRegionOutputArgs()[index];
+  Value yielded = op.getBlock()->getTerminator()->getOperand(index);
+  Operation *combiner = yielded.getDefiningOp();
+  bool isPlain = combiner && combiner->getNumOperands() == 2 &&
+                 yielded.hasOneUse() && before.hasOneUse() &&
+                 llvm::is_contained(combiner->getOperands(), before);
+  double neutral = 0;
+  if (isPlain && isa<arith::MaximumFOp, arith::MaxNumFOp>(combiner))
+    neutral = -INFINITY;
+  else if (!isPlain || !isa<arith::AddFOp>(combiner))
+    return fail("a reduction along rows is no maximum and no sum");
+  output.combiner = combiner;
+  output.element = combiner->getOperand(combiner->getOperand(0) == before);
+  output.neutral = FloatAttr::get(yielded.getType(), neutral);
+  return success();
+}
+
+LogicalResult ElementwiseBuilder::readOutputs() {
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    unsigned index = outputs.size();
+    Output &output = outputs.emplace_back();
+    AffineMap map = op.getMatchingIndexingMap(&init);
+    if (map.isIdentity()) {
+      output.element = op.getBlock()->getTerminator()->getOperand(index);
+      continue;
+    }
+    if (isRows || map != getRowMap(op.getNumLoops(), op.getContext()))
+      return fail("a result is neither a tile nor a number for each row");
+    if (failed(readCombiner(index, output)))
+      return failure();
+  }
+  return success();
+}
+
+/// The part with columns that do not exist out of the way.
+Value ElementwiseBuilder::exclude(const Output &output, Value part,
+                                  int64_t column) {
+  if (!columns.present || (column + 1) * mmaColumns <= columns.least)
+    return part;
+  OpBuilder &builder = kernel.builder;
+  SmallVector<Value> exists;
+  for (int64_t element = 0; element < 4; ++element)
+    exists.push_back(
+        kernel.isLess(kernel.getColumn(column, element % 2), columns.present));
+  Value mask = vector::FromElementsOp::create(
+      builder, kernel.loc, typeOf(builder.getI1Type()), exists);
+  Value neutral = makeVector(
+      arith::ConstantOp::create(builder, kernel.loc, output.neutral));
+  return arith::SelectOp::create(builder, kernel.loc, mask, part, neutral);
+}
+
+Value ElementwiseBuilder::combine(const Output &output, Value left,
+                                  Value right) {
+  IRMapping mapping;
+  Operation *combiner = output.combiner;
+  mapping.map(combiner->getOperand(0), left);
+  mapping.map(combiner->getOperand(1), right);
+  Operation *copy = kernel.builder.clone(*combiner, mapping);
+  copy->getResult(0).setType(left.getType());
+  return copy->getResult(0);
+}
+
+Value ElementwiseBuilder::makeWord(int64_t value) {
+  OpBuilder &builder = kernel.builder;
+  return LLVM::ConstantOp::create(builder, kernel.loc, builder.getI32Type(),
+                                  builder.getI32IntegerAttr(value));
+}
+
+/// The combination of the columns of `part`, of all threads that have some.
+Value ElementwiseBuilder::reduceRows(const Output &output, Value part) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  SmallVector<Value> rows;
+  for (int64_t row : {0, 1}) {
+    auto at = [&](int64_t place) -> Value {
+      return vector::ExtractOp::create(builder, loc, part,
+                                       ArrayRef<int64_t>{row, place});
+    };
+    Value value = combine(output, at(0), at(1));
+    for (int64_t distance : {1, 2}) {
+      Value other = NVVM::ShflOp::create(
+          builder, loc, value.getType(), makeWord(-1), value,
+          makeWord(distance), makeWord(warpSize - 1), NVVM::ShflKind::bfly,
+          UnitAttr());
+      value = combine(output, value, other);
+    }
+    rows.push_back(value);
+  }
+  auto type = VectorType::get({2}, rows.front().getType());
+  return vector::FromElementsOp::create(builder, loc, type, rows);
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+VectorType ElementwiseBuilder::typeOf(Type element) const {
+  return isRows ? VectorType::get({2}, element)
+                : VectorType::get({2, 2}, element);
+}
+
+/// The same number for all elements.
+Value ElementwiseBuilder::makeVector(Value value) {
+  if (isa<VectorType>(value.getType()))
+    return value;
+  return vector::BroadcastOp::create(kernel.builder, kernel.loc,
+                                     typeOf(value.getType()), value);
+}
+
+/// The numbers of rows for their elements.
+Value ElementwiseBuilder::spreadRows(Value rows) {
+  OpBuilder &builder = kernel.builder;
+  SmallVector<Value> elements;
+  for (int64_t element = 0; element < 4; ++element)
+    elements.push_back(
+        vector::ExtractOp::create(builder, kernel.loc, rows, element / 2));
+  return vector::FromElementsOp::create(
+      builder, kernel.loc, typeOf(elements.front().getType()), elements);
+}
+
+/// Maps `value`, if it is a constant that is not mapped yet. False if it is
+/// neither.
+bool ElementwiseBuilder::mapConstant(Value value, IRMapping &mapping) {
+  if (mapping.contains(value))
+    return true;
+  Operation *def = value.getDefiningOp();
+  if (!def || !def->hasTrait<OpTrait::ConstantLike>())
+    return false;
+  mapping.map(value, makeVector(kernel.builder.clone(*def)->getResult(0)));
+  return true;
+}
+
+/// The places, along dimension `dim`, of the elements of a part.
+Value ElementwiseBuilder::getIndices(unsigned dim, int64_t row,
+                                     int64_t column) {
+  if (dim < rowDim())
+    return makeVector(kernel.constant(0));
+  SmallVector<Value> indices;
+  for (int64_t element = 0; element < (isRows ? 2 : 4); ++element)
+    indices.push_back(dim == rowDim()
+                          ? kernel.getRow(row, isRows ? element : element / 2)
+                          : kernel.getColumn(column, element % 2));
+  return vector::FromElementsOp::create(kernel.builder, kernel.loc,
+                                        typeOf(kernel.builder.getIndexType()),
+                                        indices);
+}
+
+/// The elements of a tensor in global memory that belong to a part. What does
+/// not exist is replaced by a neighbour that does, and never stored.
+Value ElementwiseBuilder::loadPart(const ElementwiseOperand &operand,
+                                   int64_t row, int64_t column) {
+  OpBuilder &builder = kernel.builder;
+  const GlobalTile &tile = *operand.tile;
+  llvm::SmallDenseMap<std::pair<int64_t, int64_t>, Value> loaded;
+  SmallVector<Value> elements;
+  for (int64_t element = 0; element < (isRows ? 2 : 4); ++element) {
+    int64_t half = isRows ? element : element / 2;
+    std::pair<int64_t, int64_t> key = {
+        operand.map.isFunctionOfDim(rowDim()) ? half : 0,
+        !isRows && operand.map.isFunctionOfDim(rowDim() + 1) ? element % 2 : 0};
+    Value &value = loaded[key];
+    if (!value) {
+      SmallVector<Value> indices(tile.offsets);
+      for (unsigned i = 0; i < tile.rank(); ++i) {
+        unsigned dim = operand.map.getDimPosition(i);
+        if (dim < rowDim())
+          continue;
+        bool isRow = dim == rowDim();
+        Value own = isRow ? kernel.getRow(row, half)
+                          : kernel.getColumn(column, element % 2);
+        int64_t covered =
+            isRow ? kernel.layout.rows() : columns.tiles * mmaColumns;
+        if (getConstantIntValue(tile.sizes[i]) != covered)
+          own = kernel.min(own, kernel.add(tile.sizes[i], -1));
+        indices[i] = kernel.add(indices[i], own);
+      }
+      value = memref::LoadOp::create(builder, kernel.loc, tile.memref, indices);
+    }
+    elements.push_back(value);
+  }
+  return vector::FromElementsOp::create(
+      builder, kernel.loc, typeOf(elements.front().getType()), elements);
+}
+
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
+/// Two to the power of each element; what is too small for a normal number
+/// becomes zero.
+Value ElementwiseBuilder::createExp2(Value exponent) {
+  OpBuilder &builder = kernel.builder;
+  auto type = cast<VectorType>(exponent.getType());
+  SmallVector<Value> elements;
+  for (int64_t element = 0; element < type.getNumElements(); ++element) {
+    SmallVector<int64_t, 2> place = {element};
+    if (type.getRank() == 2)
+      place = {element / 2, element % 2};
+    Value own = vector::ExtractOp::create(builder, kernel.loc, exponent, place);
+    elements.push_back(
+        LLVM::CallIntrinsicOp::create(
+            builder, kernel.loc, own.getType(),
+            builder.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), own)
+            .getResult(0));
+  }
+  return vector::FromElementsOp::create(builder, kernel.loc, type, elements);
+}
+
+Value ElementwiseBuilder::makeNumber(double number) {
+  return makeVector(arith::ConstantOp::create(
+      kernel.builder, kernel.loc, kernel.builder.getF32FloatAttr(number)));
+}
+
+Value ElementwiseBuilder::divide(Value left, Value right) {
+  return arith::DivFOp::create(kernel.builder, kernel.loc, left, right,
+                               arith::FastMathFlags::afn);
+}
+
+/// `magnitude` with the sign of `value`.
+Value ElementwiseBuilder::copySign(Value magnitude, Value value) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  Value isNegative = arith::CmpFOp::create(
+      builder, loc, arith::CmpFPredicate::OLT, value, makeNumber(0));
+  Value negative = arith::NegFOp::create(builder, loc, magnitude);
+  return arith::SelectOp::create(builder, loc, isNegative, negative, magnitude);
+}
+
+/// Abramowitz and Stegun, 7.1.26: off by no more than 2e-7, of 1.
+Value ElementwiseBuilder::createErf(Value value) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  Value size = copySign(value, value);
+  Value place =
+      divide(makeNumber(1),
+             vector::FMAOp::create(builder, loc, size, makeNumber(0.3275911),
+                                   makeNumber(1)));
+  Value sum = makeNumber(1.061405429);
+  for (double coefficient :
+       {-1.453152027, 1.421413741, -0.284496736, 0.254829592})
+    sum = vector::FMAOp::create(builder, loc, sum, place,
+                                makeNumber(coefficient));
+  Value square = arith::MulFOp::create(builder, loc, value, value);
+  Value power = createExp2(
+      arith::MulFOp::create(builder, loc, square, makeNumber(-log2OfE)));
+  Value rest = arith::MulFOp::create(
+      builder, loc, arith::MulFOp::create(builder, loc, sum, place), power);
+  return copySign(arith::SubFOp::create(builder, loc, makeNumber(1), rest),
+                  value);
+}
+
+/// 1 - 2 / (exp(2 |x|) + 1), with the sign of x: off by no more than 2e-7.
+Value ElementwiseBuilder::createTanh(Value value) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  Value size = copySign(value, value);
+  Value power = createExp2(
+      arith::MulFOp::create(builder, loc, size, makeNumber(2 * log2OfE)));
+  Value rest = divide(
+      makeNumber(2), arith::AddFOp::create(builder, loc, power, makeNumber(1)));
+  return copySign(arith::SubFOp::create(builder, loc, makeNumber(1), rest),
+                  value);
+}
+
+/// The hardware has powers of two. The factor goes into the subtraction of the
+/// maximum, if that is what there is.
+Value ElementwiseBuilder::mapExponential(math::ExpOp exponential,
+                                         IRMapping &mapping) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  Value factor = makeNumber(log2OfE);
+  auto shift = exponential.getOperand().getDefiningOp<arith::SubFOp>();
+  if (!shift)
+    return createExp2(arith::MulFOp::create(
+        builder, loc, mapping.lookup(exponential.getOperand()), factor));
+  Value shifted = arith::MulFOp::create(builder, loc,
+                                        mapping.lookup(shift.getRhs()), factor);
+  return createExp2(vector::FMAOp::create(
+      builder, loc, mapping.lookup(shift.getLhs()), factor,
+      arith::NegFOp::create(builder, loc, shifted)));
+}
+
+/// What has no instruction of its own, of those with some; null otherwise.
+Value ElementwiseBuilder::mapFunction(Operation &nested, IRMapping &mapping) {
+  if (auto exponential = dyn_cast<math::ExpOp>(nested))
+    return mapExponential(exponential, mapping);
+  if (isa<math::Exp2Op>(nested))
+    return createExp2(mapping.lookup(nested.getOperand(0)));
+  if (isa<math::ErfOp>(nested))
+    return createErf(mapping.lookup(nested.getOperand(0)));
+  if (isa<math::TanhOp>(nested))
+    return createTanh(mapping.lookup(nested.getOperand(0)));
+  return {};
+}
+
+LogicalResult ElementwiseBuilder::mapOperation(Operation &nested,
+                                               IRMapping &mapping) {
+  bool isMapped = llvm::all_of(nested.getOperands(), [&](Value operand) {
+    return mapConstant(operand, mapping);
+  });
+  if (!isMapped || !OpTrait::hasElementwiseMappableTraits(&nested))
+    return fail("'" + nested.getName().getStringRef() +
+                "' has no form for vectors");
+  if (nested.getNumResults() == 1 && nested.getResult(0).getType().isF32())
+    if (Value value = mapFunction(nested, mapping)) {
+      mapping.map(nested.getResult(0), value);
+      return success();
+    }
+  Operation *copy = kernel.builder.clone(nested, mapping);
+  for (auto [result, original] :
+       llvm::zip_equal(copy->getResults(), nested.getResults()))
+    result.setType(typeOf(original.getType()));
+  // Off by two units in the last place, instead of a subroutine.
+  if (auto division = dyn_cast<arith::DivFOp>(copy))
+    division.setFastmath(division.getFastmath() | arith::FastMathFlags::afn);
+  return success();
+}
+
+/// What the body makes of a part: the elements of all outputs.
+FailureOr<ElementwiseBuilder::Parts>
+ElementwiseBuilder::mapPart(int64_t row, int64_t column) {
+  IRMapping mapping;
+  for (auto [operand, argument] :
+       llvm::zip_equal(operands, op.getBlock()->getArguments())) {
+    if (operand.fragment && operand.fragment->isRows && !isRows)
+      mapping.map(argument, spreadRows(operand.fragment->at(row, 0)));
+    else if (operand.fragment)
+      mapping.map(argument, operand.fragment->at(row, column));
+    else if (operand.tile && !argument.use_empty())
+      mapping.map(argument, loadPart(operand, row, column));
+    else if (operand.scalar)
+      mapping.map(argument, makeVector(operand.scalar));
+  }
+  for (Operation &nested : op.getBlock()->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(nested)) {
+      mapping.map(index.getResult(), getIndices(index.getDim(), row, column));
+      continue;
+    }
+    bool isCombiner = llvm::any_of(outputs, [&](const Output &output) {
+      return output.combiner == &nested;
+    });
+    if (isCombiner || nested.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    if (failed(mapOperation(nested, mapping)))
+      return failure();
+  }
+  Parts parts;
+  for (const Output &output : outputs) {
+    if (!mapConstant(output.element, mapping))
+      return fail("a value is neither computed nor loaded");
+    parts.push_back(mapping.lookup(output.element));
+  }
+  return parts;
+}
+
+/// True if much is computed of elements that each tile loads. ptxas would load
+/// those of all tiles before it computes anything, and run out of registers.
+bool ElementwiseBuilder::keepsTilesApart() {
+  return llvm::any_of(*op.getBlock(),
+                      llvm::IsaPred<math::ErfOp, math::TanhOp>) &&
+         llvm::any_of(operands, [](const ElementwiseOperand &operand) {
+           return operand.tile.has_value();
+         });
+}
+
+/// Fills in row tile `row` of `results`.
+LogicalResult
+ElementwiseBuilder::mapRowTile(int64_t row, MutableArrayRef<Fragment> results) {
+  Parts reduced(outputs.size());
+  bool isApart = keepsTilesApart();
+  for (int64_t column = 0; column < columns.tiles; ++column) {
+    if (isApart)
+      NVVM::SyncWarpOp::create(kernel.builder, kernel.loc, makeWord(-1));
+    FailureOr<Parts> parts = mapPart(row, column);
+    if (failed(parts))
+      return failure();
+    for (auto [index, output] : llvm::enumerate(outputs)) {
+      Value part = (*parts)[index];
+      if (!output.combiner) {
+        results[index].at(row, column) = part;
+        continue;
+      }
+      part = exclude(output, part, column);
+      Value &before = reduced[index];
+      before = before ? combine(output, before, part) : part;
+    }
+  }
+  for (auto [index, output] : llvm::enumerate(outputs)) {
+    if (!output.combiner)
+      continue;
+    ElementwiseOperand &init = operands[op.getNumDpsInputs() + index];
+    if (!init.fragment || !init.fragment->isRows)
+      return fail("a reduction along rows starts from outside");
+    results[index].at(row, 0) = combine(output, init.fragment->at(row, 0),
+                                        reduceRows(output, reduced[index]));
+  }
+  return success();
+}
+
+LogicalResult ElementwiseBuilder::mapAll(SmallVectorImpl<Fragment> &results) {
+  if (failed(readOutputs()))
+    return failure();
+  int64_t rowTiles = kernel.layout.rowTiles;
+  for (auto [output, result] : llvm::zip_equal(outputs, op.getResults())) {
+    Type type = getElementTypeOrSelf(result);
+    results.push_back(isRows || output.combiner
+                          ? Fragment::ofRows(type, rowTiles)
+                          : Fragment(type, rowTiles, columns.tiles));
+  }
+  for (int64_t row = 0; row < rowTiles; ++row)
+    if (failed(mapRowTile(row, results)))
+      return failure();
+  return success();
+}
+
+FailureOr<SmallVector<Fragment>> ElementwiseBuilder::run(std::string &reason) {
+  SmallVector<Fragment> results;
+  if (succeeded(mapAll(results)))
+    return results;
+  reason = why;
+  return failure();
+}

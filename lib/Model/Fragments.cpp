@@ -1,0 +1,303 @@
+//===- Fragments.cpp - Blocks in the registers of threads -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Model/Fragments.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace llvm;
+using namespace chimera::model;
+
+namespace {
+
+/// Tiles in the innermost level start at multiples of this: a row of all banks.
+constexpr int64_t factorAlignment = 128;
+/// Left operands of an instruction that a thread holds: the one in use and the
+/// next.
+constexpr int64_t operandsHeld = 2;
+constexpr int64_t registerBytes = 4;
+
+class FragmentPlanner {
+public:
+  FragmentPlanner(const ChainProblem &problem, const Machine &machine,
+                  const Schedule &schedule)
+      : problem(problem), unit(*machine.matrix), threadGroups(*machine.groups),
+        level(machine.levels.back()), schedule(schedule),
+        tree(buildLoopTree(problem, schedule, schedule.levels.size() - 1)) {
+    for (unsigned op = 0; op < problem.operators.size(); ++op)
+      paths.push_back(pathOf(tree, op));
+  }
+
+  FragmentPlan run();
+
+private:
+  using PathLoops = SmallVector<NestLoop, 12>;
+  using Sizes = SmallVector<int64_t, 8>;
+
+  LoopId rowsOf(unsigned op) const {
+    return loopAt(problem.operators[op].output, 1);
+  }
+  LoopId columnsOf(unsigned op) const {
+    return loopAt(problem.operators[op].output, 0);
+  }
+  /// The loop of an access's last index, or of one before.
+  static LoopId loopAt(const Access &access, unsigned fromLast) {
+    return access.indices[access.indices.size() - 1 - fromLast]
+        .terms.front()
+        .loop;
+  }
+  bool isIntermediate(TensorId tensor) const {
+    return problem.tensors[tensor].role == Role::Intermediate;
+  }
+  LoopId reductionOf(unsigned op) const;
+  Sizes sizesAfter(unsigned op, size_t depth) const;
+  size_t commonDepth(unsigned op, unsigned other) const;
+  size_t startOfSums(unsigned op) const;
+  unsigned lastReader(unsigned op) const;
+
+  std::string findObstacle() const;
+  std::string findObstacle(unsigned op) const;
+  bool boundsAreKnown(unsigned op) const;
+  int64_t registersOf(unsigned op, size_t depth, int64_t bytes) const;
+  int64_t registersDuring(unsigned op) const;
+  int64_t factorBytes(unsigned op) const;
+  void shareRows();
+
+  const ChainProblem &problem;
+  const MatrixUnit &unit;
+  const ThreadGroups &threadGroups;
+  const MemoryLevel &level;
+  const Schedule &schedule;
+  LoopNest tree;
+  SmallVector<PathLoops, 3> paths;
+  FragmentPlan plan;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+LoopId FragmentPlanner::reductionOf(unsigned op) const {
+  const Operator &description = problem.operators[op];
+  return *find_if(description.loops,
+                  [&](LoopId loop) { return description.isReduction(loop); });
+}
+
+/// The largest tiles inside the first `depth` loops around `op`.
+FragmentPlanner::Sizes FragmentPlanner::sizesAfter(unsigned op,
+                                                   size_t depth) const {
+  Sizes sizes;
+  for (const Loop &loop : problem.loops)
+    sizes.push_back(loop.extent);
+  for (const NestLoop &loop : ArrayRef(paths[op]).take_front(depth))
+    sizes[loop.loop] = std::min(sizes[loop.loop], loop.tile);
+  return sizes;
+}
+
+/// Loops around both operators.
+size_t FragmentPlanner::commonDepth(unsigned op, unsigned other) const {
+  const LoopNest *nest = &tree;
+  size_t depth = nest->loops.size();
+  while (!nest->parts.empty() && &nest->partOf(op) == &nest->partOf(other)) {
+    nest = &nest->partOf(op);
+    depth += nest->loops.size();
+  }
+  return depth;
+}
+
+/// The last operator that reads the output of `op`.
+unsigned FragmentPlanner::lastReader(unsigned op) const {
+  TensorId output = problem.operators[op].output;
+  auto reads = [&](const Access &access) { return access == output; };
+  unsigned last = op;
+  for (auto [index, reader] : enumerate(problem.operators))
+    if (any_of(reader.inputs, reads) || any_of(reader.epilogue, reads))
+      last = index;
+  return last;
+}
+
+/// Loops around the place where the sums of `op` begin.
+size_t FragmentPlanner::startOfSums(unsigned op) const {
+  const Operator &description = problem.operators[op];
+  if (isIntermediate(description.output))
+    return commonDepth(op, lastReader(op));
+  return find_if(paths[op],
+                 [&](const NestLoop &loop) {
+                   return description.isReduction(loop.loop);
+                 }) -
+         paths[op].begin();
+}
+
+//===----------------------------------------------------------------------===//
+// What cannot be followed
+//===----------------------------------------------------------------------===//
+
+/// Loops over parts of what is held become straight code: each has to run over
+/// the whole of what the loops around all operators leave.
+bool FragmentPlanner::boundsAreKnown(unsigned op) const {
+  for (size_t depth = tree.loops.size(); depth < paths[op].size(); ++depth) {
+    const NestLoop &loop = paths[op][depth];
+    auto cuts = [&](const NestLoop &outer) {
+      return outer.loop == loop.loop &&
+             problem.loops[loop.loop].extent % outer.tile != 0;
+    };
+    if (any_of(ArrayRef(paths[op]).take_front(depth), cuts))
+      return false;
+  }
+  return true;
+}
+
+std::string FragmentPlanner::findObstacle(unsigned op) const {
+  const Operator &description = problem.operators[op];
+  if (description.output.indices.size() < 2)
+    return "a result has no rows and columns";
+  if (rowsOf(op) != rowsOf(0))
+    return "operators have different rows";
+  if (count_if(description.loops,
+               [&](LoopId loop) { return description.isReduction(loop); }) != 1)
+    return "an operator adds up over several loops";
+  for (const NestLoop &loop : ArrayRef(paths[op]).drop_front(tree.loops.size()))
+    if (loop.loop == rowsOf(op))
+      return "rows are cut inside loops around some operators only";
+  Sizes sizes = sizesAfter(op, startOfSums(op));
+  for (const Index &index : description.output.indices) {
+    LoopId loop = index.terms.front().loop;
+    if (loop != rowsOf(op) && loop != columnsOf(op) && sizes[loop] != 1)
+      return "sums of several matrices of a batch are held";
+  }
+  if (!boundsAreKnown(op))
+    return "parts of what registers hold differ from iteration to iteration";
+  for (const Access &input : description.inputs) {
+    if (!isIntermediate(input))
+      continue;
+    if (loopAt(input, 0) != reductionOf(op) || !input.hasLoop(rowsOf(op)))
+      return "registers can only hold a left operand";
+    if (schedule.homeOf(input) != schedule.levels.size() - 1)
+      return "an intermediate leaves the block";
+  }
+  return {};
+}
+
+std::string FragmentPlanner::findObstacle() const {
+  if (schedule.numParallel == 0)
+    return "no parallel loop makes blocks";
+  if (findSplit(problem, schedule, tree))
+    return "a reduction is split among blocks";
+  for (unsigned op = 0; op < problem.operators.size(); ++op)
+    if (std::string reason = findObstacle(op); !reason.empty())
+      return reason;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// What is needed
+//===----------------------------------------------------------------------===//
+
+void FragmentPlanner::shareRows() {
+  int64_t rows = sizesAfter(0, tree.loops.size())[rowsOf(0)];
+  int64_t tiles = divideCeilSigned(rows, unit.rows);
+  plan.rowTiles = divideCeilSigned(tiles, threadGroups.most);
+  plan.groups = divideCeilSigned(tiles, plan.rowTiles);
+  plan.availableRegisters = threadGroups.availableRegisters(plan.groups);
+}
+
+/// Of each thread, for the output of `op` inside `depth` loops, with elements
+/// of `bytes`.
+int64_t FragmentPlanner::registersOf(unsigned op, size_t depth,
+                                     int64_t bytes) const {
+  int64_t columns = sizesAfter(op, depth)[columnsOf(op)];
+  int64_t instructions =
+      plan.rowTiles * divideCeilSigned(columns, unit.columns);
+  return instructions * unit.rows * unit.columns / threadGroups.threads *
+         bytes / registerBytes;
+}
+
+/// Of each thread while blocks of `op` run.
+int64_t FragmentPlanner::registersDuring(unsigned op) const {
+  int64_t elementBytes =
+      problem.tensors[problem.operators[op].inputs.front()].elementBytes;
+  int64_t operand = unit.rows * unit.depth * elementBytes / registerBytes /
+                    threadGroups.threads;
+  // Threads hold pairs of columns.
+  int64_t rowsOfThread = unit.rows * (unit.columns / 2) / threadGroups.threads;
+  int64_t registers =
+      threadGroups.reserved + operandsHeld * operand * plan.rowTiles;
+  for (auto [index, other] : enumerate(problem.operators)) {
+    const Tensor &tensor = problem.tensors[other.output];
+    size_t start = startOfSums(index);
+    bool isWaiting = index != op && start < commonDepth(op, index);
+    if (index == op || isWaiting) {
+      registers += registersOf(index, start, tensor.heldBytes());
+      registers += other.states.size() * plan.rowTiles * rowsOfThread;
+    } else if (index < op && op <= lastReader(index)) {
+      registers += registersOf(index, start, tensor.elementBytes);
+    }
+  }
+  return registers;
+}
+
+/// Of the factors of `op` that come from outside.
+int64_t FragmentPlanner::factorBytes(unsigned op) const {
+  int64_t bytes = 0;
+  int64_t rows = plan.groups * plan.rowTiles * unit.rows;
+  int64_t side = std::lcm(unit.columns, unit.depth);
+  for (const Access &input : problem.operators[op].inputs) {
+    if (isIntermediate(input))
+      continue;
+    size_t depth = paths[op].size();
+    while (depth > static_cast<size_t>(schedule.numParallel) &&
+           !problem.indexes(input, paths[op][depth - 1].loop))
+      --depth;
+    bool isRefilled = depth > static_cast<size_t>(schedule.numParallel);
+    Sizes sizes = sizesAfter(op, paths[op].size());
+    int64_t tile =
+        problem.tensors[input].elementBytes *
+        alignTo(sizes[reductionOf(op)], side) *
+        (input.hasLoop(rowsOf(op)) ? rows
+                                   : alignTo(sizes[columnsOf(op)], side));
+    bytes += alignTo(tile * (isRefilled ? level.buffers : 1), factorAlignment);
+  }
+  return bytes;
+}
+
+FragmentPlan FragmentPlanner::run() {
+  plan.obstacle = findObstacle();
+  if (!plan.obstacle.empty())
+    return std::move(plan);
+  shareRows();
+  for (unsigned op = 0; op < problem.operators.size(); ++op) {
+    plan.registers = std::max(plan.registers, registersDuring(op));
+    plan.factorBytes += factorBytes(op);
+  }
+  if (plan.registers > plan.availableRegisters)
+    plan.obstacle = "tiles need " + std::to_string(plan.registers) +
+                    " registers of each thread, there are " +
+                    std::to_string(plan.availableRegisters);
+  else if (plan.factorBytes > level.usableBytes())
+    plan.obstacle = "tiles need " + std::to_string(plan.factorBytes) +
+                    " bytes of " + level.name + ", there are " +
+                    std::to_string(level.usableBytes());
+  return std::move(plan);
+}
+
+bool chimera::model::hasFragments(const ChainProblem &problem,
+                                  const Machine &machine) {
+  return machine.matrix && machine.groups && problem.consistsOfProducts();
+}
+
+FragmentPlan chimera::model::planFragments(const ChainProblem &problem,
+                                           const Machine &machine,
+                                           const Schedule &schedule) {
+  return FragmentPlanner(problem, machine, schedule).run();
+}

@@ -1,0 +1,173 @@
+"""Chains as linalg on tensors, for the tests of this directory."""
+
+from collections import namedtuple
+
+# (m x k) * (k x l), bias and activation unless that is "none", * (l x n), of
+# `batch` matrices each unless that is 0. Without tiles the planner chooses them.
+Chain = namedtuple("Chain", "type batch m k l n activation tiles",
+                   defaults=("relu", None))
+
+ACTIVATIONS = {
+    "relu": "%a = arith.maximumf %s, %zero : f32",
+    "gelu": """%g = arith.mulf %s, %root : f32
+    %e = math.erf %g : f32
+    %p = arith.addf %e, %one : f32
+    %t = arith.mulf %s, %half : f32
+    %a = arith.mulf %t, %p : f32""",
+}
+
+
+def write_chain(chain):
+    def shape(*extents, type=chain.type):
+        batch = (chain.batch,) if chain.batch else ()
+        return "x".join(str(extent) for extent in (*batch, *extents)) + "x" + type
+
+    matmul = "linalg.batch_matmul" if chain.batch else "linalg.matmul"
+    dims = "b, i, j" if chain.batch else "i, j"
+    parallel = ", ".join(['"parallel"'] * (3 if chain.batch else 2))
+    x, w = shape(chain.m, chain.k), shape(chain.k, chain.l)
+    v, r = shape(chain.l, chain.n), shape(chain.m, chain.n)
+    c, h = shape(chain.m, chain.l, type="f32"), shape(chain.m, chain.l)
+    e, kind = shape(chain.m, chain.n, type="f32"), chain.type
+    activation = ACTIVATIONS.get(chain.activation)
+    finished = "%a" if activation else "%in"
+    if activation:
+        activation = f"""%0 = arith.extf %bias : {kind} to f32
+    %s = arith.addf %in, %0 : f32
+    {activation}"""
+    return f"""
+#id = affine_map<({dims}) -> ({dims})>
+#column = affine_map<({dims}) -> (j)>
+func.func @mlp(%x: tensor<{x}>, %w: tensor<{w}>, %b: tensor<{chain.l}x{kind}>,
+               %v: tensor<{v}>) -> tensor<{r}> {{
+  %zero = arith.constant 0.0 : f32
+  %root = arith.constant 0.70710678 : f32
+  %one = arith.constant 1.0 : f32
+  %half = arith.constant 0.5 : f32
+  %c0 = tensor.empty() : tensor<{c}>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<{c}>) -> tensor<{c}>
+  %c = {matmul} ins(%x, %w : tensor<{x}>, tensor<{w}>)
+      outs(%c1 : tensor<{c}>) -> tensor<{c}>
+  %h0 = tensor.empty() : tensor<{h}>
+  %h = linalg.generic {{indexing_maps = [#id, #column, #id],
+                       iterator_types = [{parallel}]}}
+      ins(%c, %b : tensor<{c}>, tensor<{chain.l}x{kind}>)
+      outs(%h0 : tensor<{h}>) {{
+  ^bb0(%in: f32, %bias: {kind}, %out: {kind}):
+    {activation or ""}
+    %n = arith.truncf {finished} : f32 to {kind}
+    linalg.yield %n : {kind}
+  }} -> tensor<{h}>
+  %e0 = tensor.empty() : tensor<{e}>
+  %e1 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<{e}>) -> tensor<{e}>
+  %e = {matmul} ins(%h, %v : tensor<{h}>, tensor<{v}>)
+      outs(%e1 : tensor<{e}>) -> tensor<{e}>
+  %r0 = tensor.empty() : tensor<{r}>
+  %r = linalg.generic {{indexing_maps = [#id, #id], iterator_types = [{parallel}]}}
+      ins(%e : tensor<{e}>) outs(%r0 : tensor<{r}>) {{
+  ^bb0(%in: f32, %out: {kind}):
+    %0 = arith.truncf %in : f32 to {kind}
+    linalg.yield %0 : {kind}
+  }} -> tensor<{r}>
+  return %r : tensor<{r}>
+}}
+"""
+
+
+# softmax(q * k^T / sqrt(d) + mask) * v, with f32 in between: `heads` of keys and
+# values, each for `group` heads of queries (0: one, and no dimension for it). The
+# `mask` is "", "causal", "added" (m x l, from memory) or "none", which leaves some
+# rows nothing.
+Attention = namedtuple("Attention", "type heads group m l d mask tiles",
+                       defaults=("", None))
+
+MASKS = {
+    "": "%z = arith.addf %y, %zero : f32",
+    "added": "%u = arith.extf %mask : T to f32\n    %z = arith.addf %y, %u : f32",
+    "causal": """%i = linalg.index ROW : index
+    %j = linalg.index COLUMN : index
+    %c = arith.cmpi sle, %j, %i : index
+    %z = arith.select %c, %y, %infinity : f32""",
+    "none": """%i = linalg.index ROW : index
+    %j = linalg.index COLUMN : index
+    %c = arith.cmpi slt, %i, %j : index
+    %z = arith.select %c, %y, %infinity : f32""",
+}
+
+
+def write_attention(case):
+    kind, dims = case.type, "h, g, m, l, k" if case.group else "h, m, l, k"
+    own = (case.heads, case.group) if case.group else (case.heads,)
+    at = "h, g" if case.group else "h"
+
+    def shape(*extents, type=kind):
+        return "x".join(str(extent) for extent in extents) + "x" + type
+
+    q, o = shape(*own, case.m, case.d), shape(*own, case.m, case.d, type="f32")
+    k, s = (shape(case.heads, case.l, case.d),
+            shape(*own, case.m, case.l, type="f32"))
+    mask, p = shape(case.m, case.l), shape(*own, case.m, case.l)
+    rank = len(own) + 2
+    parallel = ", ".join(['"parallel"'] * rank)
+    body = MASKS[case.mask].replace("ROW", str(rank - 2)).replace(
+        "COLUMN", str(rank - 1)).replace("T", kind)
+    product = f'''iterator_types = [{parallel}, "reduction"]}}'''
+    multiply = f"""
+  ^bb0(%x: {kind}, %w: {kind}, %sum: f32):
+    %0 = arith.extf %x : {kind} to f32
+    %1 = arith.extf %w : {kind} to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %sum, %2 : f32
+    linalg.yield %3 : f32
+  }}"""
+    return f"""
+#id = affine_map<({at}, m, l) -> ({at}, m, l)>
+#mask = affine_map<({at}, m, l) -> (m, l)>
+func.func @attention(%q: tensor<{q}>, %k: tensor<{k}>, %v: tensor<{k}>,
+                     %m: tensor<{mask}>) -> tensor<{q}> {{
+  %zero = arith.constant 0.0 : f32
+  %infinity = arith.constant 0xFF800000 : f32
+  %scale = arith.constant {case.d ** -0.5} : f32
+  %s0 = tensor.empty() : tensor<{s}>
+  %s1 = linalg.fill ins(%zero : f32) outs(%s0 : tensor<{s}>) -> tensor<{s}>
+  %s2 = linalg.generic {{indexing_maps = [affine_map<({dims}) -> ({at}, m, k)>,
+      affine_map<({dims}) -> (h, l, k)>, affine_map<({dims}) -> ({at}, m, l)>],
+      {product} ins(%q, %k : tensor<{q}>, tensor<{k}>)
+      outs(%s1 : tensor<{s}>) {{{multiply} -> tensor<{s}>
+  %s3 = linalg.generic {{indexing_maps = [#id, #mask, #id],
+      iterator_types = [{parallel}]}} ins(%s2, %m : tensor<{s}>, tensor<{mask}>)
+      outs(%s0 : tensor<{s}>) {{
+  ^bb0(%x: f32, %mask: {kind}, %out: f32):
+    %y = arith.mulf %x, %scale : f32
+    {body}
+    linalg.yield %z : f32
+  }} -> tensor<{s}>
+  %p0 = linalg.softmax dimension({rank - 1}) ins(%s3 : tensor<{s}>)
+      outs(%s0 : tensor<{s}>) -> tensor<{s}>
+  %p1 = tensor.empty() : tensor<{p}>
+  %p = linalg.generic {{indexing_maps = [#id, #id], iterator_types = [{parallel}]}}
+      ins(%p0 : tensor<{s}>) outs(%p1 : tensor<{p}>) {{
+  ^bb0(%x: f32, %out: {kind}):
+    %y = arith.truncf %x : f32 to {kind}
+    linalg.yield %y : {kind}
+  }} -> tensor<{p}>
+  %o0 = tensor.empty() : tensor<{o}>
+  %o1 = linalg.fill ins(%zero : f32) outs(%o0 : tensor<{o}>) -> tensor<{o}>
+  %o = linalg.generic {{indexing_maps = [affine_map<({dims}) -> ({at}, m, k)>,
+      affine_map<({dims}) -> (h, k, l)>, affine_map<({dims}) -> ({at}, m, l)>],
+      {product} ins(%p, %v : tensor<{p}>, tensor<{k}>)
+      outs(%o1 : tensor<{o}>) {{{multiply} -> tensor<{o}>
+  %r0 = tensor.empty() : tensor<{q}>
+  %r = linalg.generic {{indexing_maps = [#id, #id], iterator_types = [{parallel}]}}
+      ins(%o : tensor<{o}>) outs(%r0 : tensor<{q}>) {{
+  ^bb0(%x: f32, %out: {kind}):
+    %y = arith.truncf %x : f32 to {kind}
+    linalg.yield %y : {kind}
+  }} -> tensor<{q}>
+  return %r : tensor<{q}>
+}}
+"""
+
+
+def write(case):
+    return write_chain(case) if isinstance(case, Chain) else write_attention(case)

@@ -1,0 +1,44 @@
+// One pipeline for all targets: which passes follow planning, the target's triple
+// says.
+//
+// RUN: chimera-opt %s --chimera-pipeline=target=zen5 | FileCheck %s --check-prefix=X86
+// RUN: chimera-opt %s --chimera-pipeline="target=h100 format=isa" | FileCheck %s --check-prefix=H100
+// RUN: chimera-opt %s --chimera-pipeline="target=a100 format=isa" | FileCheck %s --check-prefix=A100
+// RUN: chimera-opt %s --chimera-pipeline=target=ascend910 | FileCheck %s --check-prefix=ASCEND
+// RUN: chimera-opt %s --chimera-attach-target=target=h200 --chimera-pipeline=format=isa | FileCheck %s --check-prefix=H100
+// RUN: not chimera-opt %s --chimera-pipeline=target=%S/Inputs/arm.mlir 2>&1 | FileCheck %s --check-prefix=OTHER
+
+// X86:     llvm.func @chain
+// X86-NOT: gpu.
+// H100:    gpu.binary @chain_kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_90a">
+// A100:    gpu.binary @chain_kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_80">
+// ASCEND:  emitc
+// OTHER:   error: there is no back end for 'aarch64-linux-gnu', the triple of target '{{.*}}'; there are x86, nvptx and davinci
+func.func @chain(%x: tensor<256x64xf16>, %w: tensor<64x256xf16>, %v: tensor<256x64xf16>) -> tensor<256x64xf16> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = tensor.empty() : tensor<256x256xf32>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %c = linalg.matmul ins(%x, %w : tensor<256x64xf16>, tensor<64x256xf16>)
+      outs(%c1 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %h0 = tensor.empty() : tensor<256x256xf16>
+  %h = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%c : tensor<256x256xf32>) outs(%h0 : tensor<256x256xf16>) {
+  ^bb0(%in: f32, %out: f16):
+    %0 = arith.truncf %in : f32 to f16
+    linalg.yield %0 : f16
+  } -> tensor<256x256xf16>
+  %e0 = tensor.empty() : tensor<256x64xf32>
+  %e1 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<256x64xf32>) -> tensor<256x64xf32>
+  %e = linalg.matmul ins(%h, %v : tensor<256x256xf16>, tensor<256x64xf16>)
+      outs(%e1 : tensor<256x64xf32>) -> tensor<256x64xf32>
+  %r0 = tensor.empty() : tensor<256x64xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%e : tensor<256x64xf32>) outs(%r0 : tensor<256x64xf16>) {
+  ^bb0(%in: f32, %out: f16):
+    %0 = arith.truncf %in : f32 to f16
+    linalg.yield %0 : f16
+  } -> tensor<256x64xf16>
+  return %r : tensor<256x64xf16>
+}

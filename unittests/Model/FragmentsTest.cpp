@@ -1,0 +1,166 @@
+//===- FragmentsTest.cpp - Blocks in the registers of threads -------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Figures that can be followed by hand. That programs need no more registers,
+// and as much shared memory, is seen where they are compiled
+// (test/Conversion/ChimeraToNVVM).
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProblems.h"
+
+#include "Chimera/Model/Algorithms.h"
+#include "Chimera/Model/Fragments.h"
+
+#include "gtest/gtest.h"
+
+using namespace chimera::model;
+
+namespace {
+
+/// Warps of 32 threads that multiply 16 x 8 x 16 in registers.
+Machine makeMachine() {
+  Machine machine;
+  machine.levels.resize(1);
+  machine.levels[0].name = "SMEM";
+  machine.levels[0].capacityBytes = 200000;
+  machine.levels[0].usableShare = 1;
+  machine.levels[0].buffers = 2;
+  machine.levels[0].bytesPerSecondPerCore = 1e11;
+  machine.levels[0].bytesPerSecond = 1e13;
+  machine.unit.lanes = 32;
+  machine.unit.registers = 255;
+  machine.unit.cyclesPerSecond = 1e9;
+  MatrixUnit unit;
+  unit.rows = unit.depth = 16;
+  unit.columns = 8;
+  unit.multiplyAddsPerCycle = 1024;
+  unit.accumulatorBytes = 131072;
+  unit.loadBytesPerCycle = unit.storeBytesPerCycle = 128;
+  unit.cyclesPerSecond = 1e9;
+  machine.matrix = unit;
+  ThreadGroups groups;
+  groups.threads = 32;
+  groups.most = 16;
+  groups.units = 4;
+  groups.registersPerThread = 255;
+  groups.registersPerCore = 65536;
+  groups.reserved = 64;
+  machine.groups = groups;
+  machine.cores = 100;
+  return machine;
+}
+
+/// Two products of f16 with sums in f32.
+ChainProblem makeNarrowChain(const ChainSizes &sizes) {
+  ChainProblem problem = makeChain(sizes);
+  for (Tensor &tensor : problem.tensors) {
+    tensor.elementBytes = 2;
+    if (tensor.role != Role::Input)
+      tensor.accumulatorBytes = 4;
+  }
+  return problem;
+}
+
+Schedule makeSchedule(llvm::ArrayRef<TiledLoop> order, int64_t numParallel) {
+  Schedule schedule;
+  schedule.levels.resize(1);
+  schedule.levels[0].name = "SMEM";
+  schedule.levels[0].order.append(order.begin(), order.end());
+  schedule.numParallel = numParallel;
+  return schedule;
+}
+
+enum : LoopId { b, m, l, k, n };
+
+TEST(Fragments, FollowsTheFirstChainOfThePaper) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
+  ASSERT_TRUE(hasFragments(problem, makeMachine()));
+  FragmentPlan plan = planFragments(problem, makeMachine(),
+                                    makeSchedule({{m, 64}, {l, 128}}, 1));
+  EXPECT_EQ(plan.obstacle, "");
+  EXPECT_EQ(plan.groups, 4);
+  EXPECT_EQ(plan.rowTiles, 1);
+  // Beside the reserve, and two left operands of 4: 4 of each 8 columns of the
+  // 128 of C and the 64 of E.
+  EXPECT_EQ(plan.registers, 64 + 8 + 64 + 32);
+  EXPECT_EQ(plan.availableRegisters, 255);
+  // A once, B and D twice.
+  EXPECT_EQ(plan.factorBytes, (64 * 64 + 2 * (64 * 128 + 128 * 64)) * 2);
+}
+
+TEST(Fragments, SharesRegistersAmongThreads) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/1024, /*n=*/64, /*k=*/64, /*l=*/64});
+  FragmentPlan plan =
+      planFragments(problem, makeMachine(), makeSchedule({{m, 208}}, 1));
+  EXPECT_EQ(plan.groups, 13);
+  // 65536 / 416 = 157, in units of eight.
+  EXPECT_EQ(plan.availableRegisters, 152);
+  EXPECT_EQ(plan.obstacle, "");
+  // More rows than there are groups for: each has two tiles.
+  plan = planFragments(problem, makeMachine(), makeSchedule({{m, 512}}, 1));
+  EXPECT_EQ(plan.groups, 16);
+  EXPECT_EQ(plan.rowTiles, 2);
+  EXPECT_EQ(plan.obstacle,
+            "tiles need 176 registers of each thread, there are 128");
+}
+
+TEST(Fragments, RoundsUp) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/50, /*n=*/19, /*k=*/33, /*l=*/70});
+  FragmentPlan plan =
+      planFragments(problem, makeMachine(), makeSchedule({{m, 32}}, 1));
+  EXPECT_EQ(plan.obstacle, "");
+  // 9 and 3 times 8 columns; C is narrow while E is computed.
+  EXPECT_EQ(plan.registers, 64 + 8 + 9 * 4);
+  EXPECT_EQ(plan.factorBytes, (32 * 48 + 48 * 80 + 80 * 32) * 2);
+}
+
+TEST(Fragments, SaysWhatCannotBeFollowed) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/2, /*m=*/512, /*n=*/512, /*k=*/512, /*l=*/512});
+  auto obstacleOf = [&](llvm::ArrayRef<TiledLoop> order, int64_t numParallel) {
+    return planFragments(problem, makeMachine(),
+                         makeSchedule(order, numParallel))
+        .obstacle;
+  };
+  EXPECT_EQ(obstacleOf({{m, 16}}, 0), "no parallel loop makes blocks");
+  EXPECT_EQ(obstacleOf({{m, 16}}, 1),
+            "sums of several matrices of a batch are held");
+  EXPECT_EQ(obstacleOf({{b, 1}, {m, 16}, {l, 64}}, 2),
+            "tiles need 360 registers of each thread, there are 255");
+  EXPECT_EQ(obstacleOf({{b, 1}, {m, 64}, {l, 16}, {n, 64}}, 2),
+            "tiles need 336 registers of each thread, there are 255");
+  EXPECT_EQ(obstacleOf({{b, 1}, {l, 64}, {k, 64}, {m, 16}}, 1),
+            "rows are cut inside loops around some operators only");
+
+  Machine machine = makeMachine();
+  machine.groups.reset();
+  EXPECT_FALSE(hasFragments(problem, machine));
+}
+
+TEST(Fragments, PlansWhatPrograms) {
+  Machine machine = makeMachine();
+  for (int64_t m : {16, 50, 512})
+    for (int64_t inner : {48, 256}) {
+      ChainProblem problem = makeNarrowChain({/*b=*/4, m, 64, 80, inner});
+      SolveOptions options;
+      options.threads = machine.cores;
+      std::optional<Plan> plan = solve(problem, machine, options);
+      ASSERT_TRUE(plan);
+      EXPECT_EQ(planFragments(problem, machine, plan->schedule).obstacle, "");
+      for (const LevelSchedule &level : plan->schedule.levels)
+        for (const TiledLoop &loop : level.order)
+          if (loop.loop == 1)
+            EXPECT_EQ(loop.tile % 16, 0);
+    }
+}
+
+} // namespace
