@@ -64,6 +64,7 @@ private:
   size_t startOfSums(unsigned op) const;
   unsigned lastReader(unsigned op) const;
 
+  ArrayRef<NestLoop> loopsInside(unsigned op) const;
   std::string findObstacle() const;
   std::string findObstacle(unsigned op) const;
   bool boundsAreKnown(unsigned op) const;
@@ -143,17 +144,24 @@ size_t FragmentPlanner::startOfSums(unsigned op) const {
 // What cannot be followed
 //===----------------------------------------------------------------------===//
 
+/// Loops on the way to `op` inside which something is held.
+ArrayRef<NestLoop> FragmentPlanner::loopsInside(unsigned op) const {
+  return ArrayRef(paths[op]).drop_front(
+      std::min(startOfSums(op), tree.loops.size()));
+}
+
 /// Loops over parts of what is held become straight code: each has to run over
-/// the whole of what the loops around all operators leave.
+/// as much in every iteration of the loops around it.
 bool FragmentPlanner::boundsAreKnown(unsigned op) const {
-  for (size_t depth = tree.loops.size(); depth < paths[op].size(); ++depth) {
-    const NestLoop &loop = paths[op][depth];
-    auto cuts = [&](const NestLoop &outer) {
-      return outer.loop == loop.loop &&
-             problem.loops[loop.loop].extent % outer.tile != 0;
-    };
-    if (any_of(ArrayRef(paths[op]).take_front(depth), cuts))
-      return false;
+  for (const NestLoop &loop : loopsInside(op)) {
+    int64_t size = problem.loops[loop.loop].extent;
+    for (const NestLoop *outer = paths[op].begin(); outer != &loop; ++outer) {
+      if (outer->loop != loop.loop)
+        continue;
+      if (size % outer->tile != 0)
+        return false;
+      size = outer->tile;
+    }
   }
   return true;
 }
@@ -167,9 +175,9 @@ std::string FragmentPlanner::findObstacle(unsigned op) const {
   if (count_if(description.loops,
                [&](LoopId loop) { return description.isReduction(loop); }) != 1)
     return "an operator adds up over several loops";
-  for (const NestLoop &loop : ArrayRef(paths[op]).drop_front(tree.loops.size()))
+  for (const NestLoop &loop : loopsInside(op))
     if (loop.loop == rowsOf(op))
-      return "rows are cut inside loops around some operators only";
+      return "rows of what registers hold are cut";
   Sizes sizes = sizesAfter(op, startOfSums(op));
   for (const Index &index : description.output.indices) {
     LoopId loop = index.terms.front().loop;

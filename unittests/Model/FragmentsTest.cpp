@@ -139,7 +139,9 @@ TEST(Fragments, SaysWhatCannotBeFollowed) {
   EXPECT_EQ(obstacleOf({{b, 1}, {m, 64}, {l, 16}, {n, 64}}, 2),
             "tiles need 336 registers of each thread, there are 255");
   EXPECT_EQ(obstacleOf({{b, 1}, {l, 64}, {k, 64}, {m, 16}}, 1),
-            "rows are cut inside loops around some operators only");
+            "rows of what registers hold are cut");
+  EXPECT_EQ(obstacleOf({{b, 1}, {l, 64}, {m, 16}, {n, 64}}, 1),
+            "rows of what registers hold are cut");
 
   Machine machine = makeMachine();
   machine.groups.reset();
