@@ -73,7 +73,8 @@ bool Solver::isShared(LoopId loop) const {
 
 /// The loop that may be cut into tasks though an operator reduces over it: if
 /// the others leave threads idle, and nothing forbids it. Cores that move their
-/// data by themselves, or hold it in registers, do not combine what others have.
+/// data by themselves, or hold it in registers, do not combine what others
+/// have.
 std::optional<LoopId> Solver::splittableLoop() const {
   std::optional<LoopId> loop = problem.operators.back().rescaledBy;
   if (!loop || inSteps || threads == 1 || !is_contained(tiledLoops, *loop) ||
