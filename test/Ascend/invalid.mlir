@@ -53,3 +53,35 @@ func.func @f(%a: !ascend.ptr<ub, f32>, %n: index) {
   ascend.vector vexp %a sources %a repeat %n blocks [1, 1, 1] repeats [8, 8] : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
   return
 }
+
+// -----
+
+func.func @f(%a: !ascend.ptr<ub, f32>, %b: !ascend.ptr<l1, f32>, %n: index) {
+  // expected-error @below {{'ascend.reduce' op source must be in ub, got l1}}
+  ascend.reduce vcgmax %a, %b repeat %n blocks 1 repeats 8 : !ascend.ptr<ub, f32>, !ascend.ptr<l1, f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<l1, f32>, %b: !ascend.ptr<ub, f32>, %n: index) {
+  // expected-error @below {{'ascend.broadcast' op destination must be in ub, got l1}}
+  ascend.broadcast %a, %b repeat %n : !ascend.ptr<l1, f32>, !ascend.ptr<ub, f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<ub, f32>, %b: !ascend.ptr<l0c, f32>, %m: !ascend.ptr<ub, i8>, %n: index) {
+  // expected-error @below {{'ascend.compare' op source must be in ub, got l0c}}
+  ascend.compare vcmpv_lt %m, %a, %b repeat %n : !ascend.ptr<ub, i8>, !ascend.ptr<ub, f32>, !ascend.ptr<l0c, f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<ub, f32>, %m: !ascend.ptr<l1, i8>, %n: index) {
+  // expected-error @below {{'ascend.select' op source must be in ub, got l1}}
+  ascend.select %a, %a, %a where %m repeat %n : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<l1, i8>
+  return
+}

@@ -152,3 +152,39 @@ func.func @twice(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x80x
   }
   return
 }
+
+// -----
+
+// CHECK: no kernel for an Ascend core: an elementwise operation reads numbers that are neither f16 nor f32
+// LEFT: func.func @truth
+func.func @truth(%x: memref<64x48xf16>, %m: memref<64x48xi8>, %y: memref<64x48xf16>) {
+  chimera.micro_kernel elementwise ins(%x, %m : memref<64x48xf16>, memref<64x48xi8>) outs(%y : memref<64x48xf16>)
+      maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>]
+      iterators ["parallel", "parallel"] extents [[64], [48]] {
+  ^bb0(%a: f16, %b: i8, %c: f16):
+    %zero = arith.constant 0.0 : f16
+    %none = arith.constant 0 : i8
+    %is = arith.cmpi ne, %b, %none : i8
+    %0 = arith.select %is, %a, %zero : f16
+    chimera.yield %0 : f16
+  }
+  return
+}
+
+// -----
+
+// A comparison that is true of what is no number.
+// CHECK: no kernel for an Ascend core: the vector unit has no code for a comparison
+// LEFT: func.func @unordered
+func.func @unordered(%x: memref<64x48xf16>, %y: memref<64x48xf16>) {
+  chimera.micro_kernel elementwise ins(%x : memref<64x48xf16>) outs(%y : memref<64x48xf16>)
+      maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>]
+      iterators ["parallel", "parallel"] extents [[64], [48]] {
+  ^bb0(%a: f16, %b: f16):
+    %zero = arith.constant 0.0 : f16
+    %is = arith.cmpf ugt, %a, %zero : f16
+    %0 = arith.select %is, %a, %zero : f16
+    chimera.yield %0 : f16
+  }
+  return
+}
