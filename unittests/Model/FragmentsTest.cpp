@@ -160,8 +160,9 @@ TEST(Fragments, PlansWhatPrograms) {
       EXPECT_EQ(planFragments(problem, machine, plan->schedule).obstacle, "");
       for (const LevelSchedule &level : plan->schedule.levels)
         for (const TiledLoop &loop : level.order)
-          if (loop.loop == 1)
+          if (loop.loop == 1) {
             EXPECT_EQ(loop.tile % 16, 0);
+          }
     }
 }
 

@@ -110,6 +110,26 @@ static void wrapSerialParts(func::FuncOp function) {
       wrapInLoop(part);
 }
 
+/// Parts of memory that are the same for all tasks are taken inside.
+static void sinkSubviews(func::FuncOp function) {
+  Block &body = function.getBody().front();
+  SmallVector<memref::SubViewOp> subviews(body.getOps<memref::SubViewOp>());
+  for (memref::SubViewOp subview : llvm::reverse(subviews)) {
+    for (auto forall : body.getOps<scf::ForallOp>()) {
+      auto isInside = [&](OpOperand &use) {
+        return forall->isProperAncestor(use.getOwner());
+      };
+      if (llvm::none_of(subview->getUses(), isInside))
+        continue;
+      OpBuilder builder = OpBuilder::atBlockBegin(forall.getBody());
+      Value copy = builder.clone(*subview)->getResult(0);
+      subview.getResult().replaceUsesWithIf(copy, isInside);
+    }
+    if (subview.use_empty())
+      subview.erase();
+  }
+}
+
 /// The buffer or argument that `value` is under another shape.
 static Value getRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
@@ -387,8 +407,10 @@ struct ConvertChimeraToAscendPass
       std::string reason;
       // On a copy, so that a function that stays is what it was.
       auto copy = cast<func::FuncOp>(OpBuilder(function).clone(*function));
-      if (copy.getBody().hasOneBlock())
+      if (copy.getBody().hasOneBlock()) {
         wrapSerialParts(copy);
+        sinkSubviews(copy);
+      }
       if (succeeded(
               FunctionSplitter(copy, capacities, machine->cores).run(reason))) {
         function.erase();
