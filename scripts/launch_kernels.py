@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the kernels that `chimera-nvidia-pipeline` makes, on the GPU of this machine.
+"""Runs the kernels that `chimera-pipeline` makes for a GPU, on that of this machine.
 
     launch_kernels.py MODULE MANIFEST [--function NAME] [--inputs A.npy ...]
                       [--expect R.npy] [--tolerance 1e-3] [--repeat N]
 
-MODULE is what the pipeline prints with `format=bin`, MANIFEST the file it writes. The function's first arguments come from the inputs, the others are its
-results. Without inputs there are random ones. Arrays of bf16 are of type uint16.
+MODULE is what the pipeline prints with `format=bin`, MANIFEST the file it writes.
+The function's first arguments come from the inputs, the others are its results.
+Without inputs there are random ones. Arrays of bf16 are of type uint16.
 
 Needs numpy and the driver, libcuda.so.1, and nothing else of CUDA. Prints
 "skipped: no driver" and ends well where there is none.

@@ -560,10 +560,10 @@ bool chimera::model::hasRoutes(const ChainProblem &problem,
            all_of(access.indices,
                   [](const Index &index) { return index.isLoop(); });
   };
-  return all_of(problem.operators, [&](const Operator &op) {
-    return op.inputs.size() == 2 && all_of(op.inputs, isPlain) &&
-           all_of(op.epilogue, isPlain) && isPlain(op.output);
-  });
+  return problem.consistsOfProducts() &&
+         all_of(problem.operators, [&](const Operator &op) {
+           return all_of(op.epilogue, isPlain);
+         });
 }
 
 RoutePlan chimera::model::planRoutes(const ChainProblem &problem,

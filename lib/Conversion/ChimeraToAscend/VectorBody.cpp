@@ -68,6 +68,15 @@ static std::optional<double> getNumber(Value value) {
   return std::nullopt;
 }
 
+/// True if sums of `value`, a constant, and numbers of rows or columns need not
+/// be exact in f32.
+static bool isTooLarge(Value value) {
+  IntegerAttr integer;
+  constexpr int64_t most = 1 << 23;
+  return matchPattern(value, m_Constant(&integer)) &&
+         std::abs(integer.getInt()) > most;
+}
+
 /// A number as f32, which is exact for what counts rows and columns.
 Value VectorCode::asScalar(Value value) {
   if (std::optional<double> number = getNumber(value))
@@ -217,7 +226,7 @@ static std::optional<VectorKind> getBinaryKind(Operation &op) {
   return llvm::TypeSwitch<Operation *, std::optional<VectorKind>>(&op)
       .Case<arith::AddFOp, arith::AddIOp>([](auto) { return VectorKind::Add; })
       .Case<arith::SubFOp, arith::SubIOp>([](auto) { return VectorKind::Sub; })
-      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return VectorKind::Mul; })
+      .Case<arith::MulFOp>([](auto) { return VectorKind::Mul; })
       .Case<arith::DivFOp>([](auto) { return VectorKind::Div; })
       .Case<arith::MaximumFOp, arith::MaxNumFOp>(
           [](auto) { return VectorKind::Max; })
@@ -278,17 +287,16 @@ static std::optional<CompareKind> getCompareKind(Operation &op) {
     case arith::CmpIPredicate::ne:
       return CompareKind::Ne;
     case arith::CmpIPredicate::slt:
-    case arith::CmpIPredicate::ult:
       return CompareKind::Lt;
     case arith::CmpIPredicate::sle:
-    case arith::CmpIPredicate::ule:
       return CompareKind::Le;
     case arith::CmpIPredicate::sgt:
-    case arith::CmpIPredicate::ugt:
       return CompareKind::Gt;
     case arith::CmpIPredicate::sge:
-    case arith::CmpIPredicate::uge:
       return CompareKind::Ge;
+    default:
+      // Numbers here have signs.
+      return std::nullopt;
     }
   }
   switch (cast<arith::CmpFOp>(op).getPredicate()) {
@@ -402,9 +410,12 @@ FailureOr<VectorCode::Operand> VectorCode::emitOperation(Operation &op) {
   }
   if (auto index = dyn_cast<IndexOp>(op))
     return emitIndex(index);
+  if (llvm::any_of(op.getOperands(), isTooLarge)) {
+    lowering.reason = "a whole number is not exact in f32";
+    return failure();
+  }
   // Of numbers that count, which have one type here.
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp>(
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp, arith::SIToFPOp>(
           op) &&
       !op.getOperand(0).getType().isInteger(1) &&
       !op.getResult(0).getType().isInteger(1))

@@ -181,26 +181,19 @@ LogicalResult VectorCode::bringColumns(unsigned number, Access &access) {
   return success();
 }
 
-LogicalResult VectorCode::prepareInput(unsigned number, Access &access) {
+/// What comes from memory or is handed on has places for column groups.
+LogicalResult VectorCode::prepareMoved(unsigned number, Access &access) {
   Type type = access.matrix.tile.getRootType().getElementType();
+  bool isResult = isOutput(number);
+  if (isResult && !type.isF16())
+    return lowering.fail("the result of an elementwise operation is not f16");
   if (!type.isF16() && !type.isF32())
     return lowering.fail("an elementwise operation reads numbers that are "
                          "neither f16 nor f32");
-  access.kind = Access::Kind::Memory;
-  access.place = lowering.places.allocate(Memory::UB, type,
-                                          maxRows * fractal * getBytes(type),
-                                          groupPlaces(), Pipe::MTE2, Pipe::V);
-  return success();
-}
-
-LogicalResult VectorCode::prepareOutput(unsigned number, Access &access) {
-  Type type = access.matrix.tile.getRootType().getElementType();
-  if (!type.isF16())
-    return lowering.fail("the result of an elementwise operation is not f16");
-  access.kind = Access::Kind::Result;
-  access.place = lowering.places.allocate(Memory::UB, type,
-                                          maxRows * fractal * getBytes(type),
-                                          groupPlaces(), Pipe::V, Pipe::MTE3);
+  access.kind = isResult ? Access::Kind::Result : Access::Kind::Memory;
+  access.place = lowering.places.allocate(
+      Memory::UB, type, maxRows * fractal * getBytes(type), groupPlaces(),
+      isResult ? Pipe::V : Pipe::MTE2, isResult ? Pipe::MTE3 : Pipe::V);
   return success();
 }
 
@@ -249,10 +242,8 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
     access.address = lowering.getTileAddress(*matrix);
     return success();
   }
-  if (isOutput(number))
-    return prepareOutput(number, access);
-  if (!buffer)
-    return prepareInput(number, access);
+  if (isOutput(number) || !buffer)
+    return prepareMoved(number, access);
   if (buffer->kind != KernelLowering::BufferKind::Sums)
     return lowering.fail("an elementwise operation reads what another one "
                          "made");

@@ -83,8 +83,7 @@ private:
   mlir::LogicalResult prepare();
   mlir::LogicalResult findSides();
   mlir::LogicalResult prepareOperand(unsigned number);
-  mlir::LogicalResult prepareInput(unsigned number, Access &access);
-  mlir::LogicalResult prepareOutput(unsigned number, Access &access);
+  mlir::LogicalResult prepareMoved(unsigned number, Access &access);
   mlir::LogicalResult prepareReductions();
   mlir::LogicalResult bringColumns(unsigned number, Access &access);
   const KernelLowering::Buffer *getBuffer(mlir::Value operand);

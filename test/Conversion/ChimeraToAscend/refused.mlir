@@ -188,3 +188,25 @@ func.func @unordered(%x: memref<64x48xf16>, %y: memref<64x48xf16>) {
   }
   return
 }
+
+// -----
+
+// Numbers have signs on the vector unit.
+// CHECK: no kernel for an Ascend core: the vector unit has no code for a comparison
+// LEFT: func.func @unsigned
+func.func @unsigned(%x: memref<64x48xf16>, %y: memref<64x48xf16>) {
+  chimera.micro_kernel elementwise ins(%x : memref<64x48xf16>) outs(%y : memref<64x48xf16>)
+      maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>]
+      iterators ["parallel", "parallel"] extents [[64], [48]] {
+  ^bb0(%a: f16, %b: f16):
+    %zero = arith.constant 0.0 : f16
+    %width = arith.constant 8 : index
+    %i = chimera.index 0
+    %j = chimera.index 1
+    %distance = arith.subi %i, %j : index
+    %is = arith.cmpi ult, %distance, %width : index
+    %0 = arith.select %is, %a, %zero : f16
+    chimera.yield %0 : f16
+  }
+  return
+}
