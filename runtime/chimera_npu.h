@@ -19,9 +19,7 @@
 // Where the model departs from a core:
 //  - the program is one thread, and everything is done when it is issued. The
 //    pipes are modelled by what they would have to wait for;
-//  - instructions of one pipe complete in order: what `pipe_barrier` of a
-//  single
-//    pipe would be needed for is not checked;
+//  - `pipe_barrier` takes no time;
 //  - sums are formed along k, one after the other, in single precision; exp, ln
 //    and reciprocals are correctly rounded, or nearly so;
 //  - an operand may partly overlap the result of a vector instruction: each
@@ -63,6 +61,7 @@ inline void wait_flag(Pipe source, Pipe target, int event) {
   detail::machine().waitFlag(source, target, event);
 }
 
+/// What comes next in `pipe` starts when what came before is done.
 inline void pipe_barrier(Pipe pipe) { detail::machine().barrier(pipe); }
 
 inline int64_t block_idx() { return detail::machine().blockIdx(); }

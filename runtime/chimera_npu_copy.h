@@ -486,6 +486,12 @@ void copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows,
 
 namespace detail {
 
+/// The cube unit comes back to the first sum of a product of so many when the
+/// product before is done with it; smaller ones need a `pipe_barrier(PIPE_M)`
+/// between them where they have sums in common. The threshold is that of the
+/// vendor's public kernels.
+inline constexpr int64_t kOrderedSums = 10 * 256;
+
 /// What a product works on.
 struct Product {
   View lhs, rhs, sums;
@@ -499,6 +505,8 @@ inline Product openProduct(Machine &machine, L0C<float> c, L0A<half> a,
   machine.requireRange("m", m, 1, 4095);
   machine.requireRange("k", k, 1, 4095);
   machine.requireRange("n", n, 1, 4095);
+  if (layout::tileSize(m, n) >= kOrderedSums)
+    machine.keepOrder();
   requireAligned(machine, c);
   requireAligned(machine, a);
   requireAligned(machine, b);

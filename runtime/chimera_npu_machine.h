@@ -10,11 +10,12 @@
 // is known about who used which bytes last, flags, and counters.
 //
 // The program runs in order. A core does not: each pipe works through its own
-// instructions, and only flags and barriers order one pipe with another. Every
-// pipe therefore has a vector clock, the number of instructions of each pipe
-// known to be complete, and two accesses to the same bytes by different pipes
-// of which neither is known to the other are an error even though they happened
-// to run in an order that is right.
+// instructions, and only flags and barriers order them: one pipe with another
+// and, since a pipe starts an instruction before the one ahead of it is done, a
+// pipe with itself. Every pipe therefore has a vector clock, the number of
+// instructions of each pipe known to be complete, and two accesses to the same
+// bytes of which neither is known to the other are an error even though they
+// happened to run in an order that is right.
 //
 //===----------------------------------------------------------------------===//
 
@@ -411,6 +412,7 @@ public:
     }
     for (int pipe = 0; pipe < kNumPipes; ++pipe) {
       clocks[pipe] = Clock{};
+      issued[pipe] = 0;
       history[pipe].assign(1, Op::count);
     }
     flags = {};
@@ -450,14 +452,17 @@ public:
   void issue(Op op, Pipe pipe) {
     currentOp = op;
     currentPipe = pipe;
-    ++clocks[pipe][pipe];
+    ++issued[pipe];
+    keepsOrder = false;
     history[pipe].push_back(op);
     ++counters.instructions[static_cast<int>(op)];
   }
 
+  /// The instruction takes long enough for those before it in its pipe.
+  void keepOrder() { keepsOrder = true; }
+
   [[noreturn]] void fail(Reason reason, const std::string &message) const {
-    throw Error(reason, describe(currentOp, currentPipe,
-                                 clocks[currentPipe][currentPipe]) +
+    throw Error(reason, describe(currentOp, currentPipe, issued[currentPipe]) +
                             ", core " + std::to_string(currentCore) + ": " +
                             message);
   }
@@ -484,33 +489,31 @@ public:
 
   const uint8_t *read(Mem mem, int64_t offset, int64_t bytes) {
     Memory &memory = enter(mem, offset, bytes);
-    const Clock &clock = clocks[currentPipe];
     for (int64_t block = offset / kBlock; block * kBlock < offset + bytes;
          ++block) {
       Block &state = memory.shadow[block];
-      if (clock[state.writer] < state.writeTick)
+      if (!isDone(state.writer, state.writeTick))
         failHazard("reads what", state.writer, state.writeTick, "wrote",
                    name(mem), block * kBlock, kBlock);
-      state.readTick[currentPipe] = clock[currentPipe];
+      state.readTick[currentPipe] = issued[currentPipe];
     }
     return memory.bytes.data() + offset;
   }
 
   uint8_t *write(Mem mem, int64_t offset, int64_t bytes) {
     Memory &memory = enter(mem, offset, bytes);
-    const Clock &clock = clocks[currentPipe];
     for (int64_t block = offset / kBlock; block * kBlock < offset + bytes;
          ++block) {
       Block &state = memory.shadow[block];
-      if (clock[state.writer] < state.writeTick)
+      if (!isDone(state.writer, state.writeTick))
         failHazard("writes over what", state.writer, state.writeTick, "wrote",
                    name(mem), block * kBlock, kBlock);
       for (int pipe = 0; pipe < kNumPipes; ++pipe)
-        if (clock[pipe] < state.readTick[pipe])
+        if (!isDone(Pipe(pipe), state.readTick[pipe]))
           failHazard("writes over what", Pipe(pipe), state.readTick[pipe],
                      "reads", name(mem), block * kBlock, kBlock);
       state.writer = currentPipe;
-      state.writeTick = clock[currentPipe];
+      state.writeTick = issued[currentPipe];
     }
     return memory.bytes.data() + offset;
   }
@@ -523,7 +526,6 @@ public:
 
   void readGm(const uint8_t *address, int64_t bytes) {
     Region &region = findRegion(address, bytes);
-    const Clock &clock = clocks[currentPipe];
     auto core = static_cast<uint16_t>(currentCore + 1);
     int64_t offset = address - region.base;
     for (int64_t granule = offset / region.granule;
@@ -532,11 +534,11 @@ public:
       if (state.writerCore) {
         if (state.writerCore != core)
           failRace("reads what", state.writerCore, "writes", region, granule);
-        if (clock[state.writer] < state.writeTick)
+        if (!isDone(state.writer, state.writeTick))
           failHazard("reads what", state.writer, state.writeTick, "wrote", "GM",
                      granule * region.granule, region.granule);
       }
-      state.readTick = clock[currentPipe];
+      state.readTick = issued[currentPipe];
       state.reader = currentPipe;
       state.readerCore =
           state.readerCore == 0 || state.readerCore == core ? core : kManyCores;
@@ -545,7 +547,6 @@ public:
 
   void writeGm(const uint8_t *address, int64_t bytes) {
     Region &region = findRegion(address, bytes);
-    const Clock &clock = clocks[currentPipe];
     auto core = static_cast<uint16_t>(currentCore + 1);
     int64_t offset = address - region.base;
     for (int64_t granule = offset / region.granule;
@@ -554,19 +555,19 @@ public:
       if (state.writerCore) {
         if (state.writerCore != core)
           failRace("writes what", state.writerCore, "writes", region, granule);
-        if (clock[state.writer] < state.writeTick)
+        if (!isDone(state.writer, state.writeTick))
           failHazard("writes over what", state.writer, state.writeTick, "wrote",
                      "GM", granule * region.granule, region.granule);
       }
       if (state.readerCore) {
         if (state.readerCore != core)
           failRace("writes what", state.readerCore, "reads", region, granule);
-        if (clock[state.reader] < state.readTick)
+        if (!isDone(state.reader, state.readTick))
           failHazard("writes over what", state.reader, state.readTick, "reads",
                      "GM", granule * region.granule, region.granule);
       }
       state.writer = currentPipe;
-      state.writeTick = clock[currentPipe];
+      state.writeTick = issued[currentPipe];
       state.writerCore = core;
     }
   }
@@ -601,7 +602,7 @@ public:
                                     " is set twice, core " +
                                     std::to_string(currentCore));
     flag.isSet = true;
-    flag.clock = clocks[source];
+    flag.clock = getReached(source);
   }
 
   void waitFlag(Pipe source, Pipe target, int event) {
@@ -616,12 +617,10 @@ public:
 
   void barrier(Pipe pipe) {
     ++counters.instructions[static_cast<int>(Op::pipe_barrier)];
-    if (pipe != PIPE_ALL)
-      return;
-    Clock all = {};
-    for (const Clock &clock : clocks)
-      join(all, clock);
-    clocks.fill(all);
+    if (pipe == PIPE_ALL)
+      clocks.fill(issued);
+    else
+      clocks[pipe][pipe] = issued[pipe];
   }
 
   //===--- Vector mask ----------------------------------------------------===//
@@ -680,6 +679,21 @@ private:
     bool isSet = false;
     Clock clock = {};
   };
+
+  /// What is complete once all that `pipe` has begun is.
+  Clock getReached(Pipe pipe) const {
+    Clock clock = clocks[pipe];
+    clock[pipe] = issued[pipe];
+    return clock;
+  }
+
+  /// True if the current instruction comes after number `tick` of `pipe`, or is
+  /// that one.
+  bool isDone(Pipe pipe, uint32_t tick) const {
+    if (pipe == currentPipe && (keepsOrder || tick == issued[pipe]))
+      return true;
+    return tick <= clocks[currentPipe][pipe];
+  }
 
   static void join(Clock &clock, const Clock &other) {
     for (int pipe = 0; pipe < kNumPipes; ++pipe)
@@ -759,7 +773,10 @@ private:
   Report report;
   std::array<Memory, kNumMems> memories;
   std::vector<Region> regions;
+  /// What each pipe knows to be complete, of itself as of the others.
   std::array<Clock, kNumPipes> clocks = {};
+  Clock issued = {};
+  bool keepsOrder = false;
   /// By pipe and tick, to say in an error what ran then.
   std::array<std::vector<Op>, kNumPipes> history;
   std::array<std::array<std::array<Flag, kNumEvents>, kNumPipes>, kNumPipes>

@@ -58,6 +58,7 @@ void chimera::buildAscendPipeline(OpPassManager &pm,
   pm.addPass(createConvertChimeraToAscendPass(convert));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createInsertAscendBarriersPass());
   ConvertAscendToEmitCPassOptions emission;
   emission.emit = options.emit;
   pm.addPass(createConvertAscendToEmitCPass(emission));

@@ -77,6 +77,8 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   // CPP: wait_flag(PIPE_MTE2, PIPE_MTE1,
   ascend.set_flag mte2 to mte1, %event
   ascend.wait_flag mte2 to mte1, %event
+  // CPP: pipe_barrier(PIPE_V)
+  ascend.pipe_barrier v
   return
 }
 // CPP: CHIMERA_NPU_ENTRY(examples, half

@@ -140,6 +140,67 @@ TEST(ErrorsTest, Hazard) {
                copy_gm_to_ubuf(UB<half>(32), out, 1, 3, 0, 0));
 }
 
+TEST(ErrorsTest, OrderWithinAPipe) {
+  EXPECT_ERROR("Hazard: vabs (PIPE_V #2), core 0: reads what vector_dup "
+               "(PIPE_V #1) wrote with nothing to order them: UB bytes [0, 32)",
+               vector_dup(UB<half>(0), half(1), 1, 1, 8);
+               vabs(UB<half>(512), UB<half>(0), 1, 1, 1, 8, 8));
+  EXPECT_ERROR("Hazard: vector_dup (PIPE_V #2), core 0: writes over what vabs "
+               "(PIPE_V #1) reads",
+               vabs(UB<half>(512), UB<half>(0), 1, 1, 1, 8, 8);
+               vector_dup(UB<half>(0), half(1), 1, 1, 8));
+  EXPECT_ERROR("Hazard: vabs (PIPE_V #2), core 0: writes over what vector_dup "
+               "(PIPE_V #1) wrote",
+               vector_dup(UB<half>(512), half(1), 1, 1, 8);
+               vabs(UB<half>(512), UB<half>(0), 1, 1, 1, 8, 8));
+  EXPECT_FINE(vector_dup(UB<half>(0), half(1), 1, 1, 8); pipe_barrier(PIPE_V);
+              vabs(UB<half>(0), UB<half>(0), 1, 1, 1, 8, 8));
+  // A barrier of another pipe, or one that comes too early.
+  EXPECT_ERROR("Hazard", vector_dup(UB<half>(0), half(1), 1, 1, 8);
+               pipe_barrier(PIPE_M);
+               vabs(UB<half>(512), UB<half>(0), 1, 1, 1, 8, 8));
+  EXPECT_ERROR("Hazard", pipe_barrier(PIPE_V);
+               vector_dup(UB<half>(0), half(1), 1, 1, 8);
+               vabs(UB<half>(512), UB<half>(0), 1, 1, 1, 8, 8));
+  // A flag says that all is done to who waits for it, and to whom that is
+  // passed on.
+  EXPECT_ERROR("Hazard", vector_dup(UB<half>(0), half(1), 1, 1, 8);
+               set_flag(PIPE_V, PIPE_S, 0); wait_flag(PIPE_V, PIPE_S, 0);
+               vabs(UB<half>(512), UB<half>(0), 1, 1, 1, 8, 8));
+  EXPECT_FINE(vector_dup(UB<half>(0), half(1), 1, 1, 8);
+              set_flag(PIPE_V, PIPE_S, 0); wait_flag(PIPE_V, PIPE_S, 0);
+              set_flag(PIPE_S, PIPE_V, 0); wait_flag(PIPE_S, PIPE_V, 0);
+              vabs(UB<half>(512), UB<half>(0), 1, 1, 1, 8, 8));
+  EXPECT_ERROR("Hazard: copy_gm_to_ubuf (PIPE_MTE2 #2)",
+               copy_gm_to_ubuf(UB<half>(0), in, 1, 2, 0, 0);
+               copy_gm_to_ubuf(UB<half>(32), in, 1, 1, 0, 0));
+}
+
+/// Two products with the same sums, of 16 rows and `n` columns.
+static void addTwice(int64_t n, bool separated) {
+  L1<half> tile(0);
+  L0A<half> lhs(0);
+  L0B<half> rhs(0);
+  vector_dup(UB<half>(0), half(1), 2 * (n / 16), 1, 8);
+  pipe_barrier(PIPE_ALL);
+  copy_ubuf_to_cbuf(tile, UB<half>(0), 1, n, 0, 0);
+  pipe_barrier(PIPE_ALL);
+  load_cbuf_to_ca(lhs, tile, 0, 1, 1, false);
+  load_cbuf_to_cb(rhs, tile, 0, n / 16, 1, false);
+  pipe_barrier(PIPE_ALL);
+  mad(L0C<float>(0), lhs, rhs, 16, 16, n, true);
+  if (separated)
+    pipe_barrier(PIPE_M);
+  mad(L0C<float>(0), lhs, rhs, 16, 16, n, false);
+}
+
+// Ten fractals take the cube unit long enough to come back to the first.
+TEST(ErrorsTest, OrderOfProducts) {
+  EXPECT_ERROR("Hazard: mad (PIPE_M #2)", addTwice(144, false));
+  EXPECT_FINE(addTwice(144, true));
+  EXPECT_FINE(addTwice(160, false));
+}
+
 TEST(ErrorsTest, Flag) {
   EXPECT_ERROR("Flag: waits for flag PIPE_V to PIPE_MTE3 EVENT_ID3",
                wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID3));

@@ -154,6 +154,7 @@ TEST(GemmTest, NothingBeyondTheSum) {
     loadRhs(L0B<half>(0), L1<half>(512), 16, 16);
     pipe_barrier(PIPE_ALL);
     mad(L0C<float>(0), L0A<half>(0), L0B<half>(0), 16, 16, 16, true);
+    pipe_barrier(PIPE_M);
     mad(L0C<float>(0), L0A<half>(0), L0B<half>(0), 16, 16, n, true);
     pipe_barrier(PIPE_ALL);
     copy_matrix_cc_to_ubuf(UB<half>(0), L0C<float>(0), 1, 1, 0, 0,
@@ -294,6 +295,8 @@ static void pipelined(Gm<half> a, Gm<half> b, Gm<half> c) {
     wait(PIPE_MTE1, PIPE_M, buffer);
     if (depth == 0 && step > 0)
       wait(PIPE_V, PIPE_M);
+    if (depth > 0)
+      pipe_barrier(PIPE_M);
     mad(L0C<float>(0), aL0, bL0, kTile, kTile, kTile, depth == 0);
     if (isReused)
       set(PIPE_M, PIPE_MTE1, buffer);

@@ -58,6 +58,7 @@ TEST(VectorTest, StridesGatherAndScatter) {
   // Every second block of the source to every third of the destination.
   std::vector<half> out = runVector<half>(counting(512), 768, [] {
     vector_dup(UB<half>(kResult), half(-1), 6, 1, 8);
+    pipe_barrier(PIPE_V);
     vadds(UB<half>(kResult), UB<half>(0), half(1), 2, 3, 2, 24, 16);
   });
   for (int i = 0; i < 768; ++i) {
@@ -72,6 +73,7 @@ TEST(VectorTest, Arithmetic) {
   std::vector<half> out = runVector<half>(counting(128), 640, [] {
     UB<half> x(0), y(256), d(kResult);
     vadds(y, x, half(1), 1, 1, 1, 8, 8);
+    pipe_barrier(PIPE_V);
     vsub(d, x, y, 1, 1, 1, 1, 8, 8, 8);
     vmul(d + 128, x, y, 1, 1, 1, 1, 8, 8, 8);
     vdiv(d + 256, x, y, 1, 1, 1, 1, 8, 8, 8);
@@ -95,6 +97,7 @@ TEST(VectorTest, Functions) {
   std::vector<float> out = runVector<float>(in, 640, [] {
     UB<float> x(0), d(kResult);
     vexp(d, x, 1, 1, 1, 8, 8);
+    pipe_barrier(PIPE_V);
     vln(d + 64, d, 1, 1, 1, 8, 8);
     vrec(d + 128, d, 1, 1, 1, 8, 8);
     vsqrt(d + 192, d, 1, 1, 1, 8, 8);
@@ -123,8 +126,11 @@ TEST(VectorTest, Functions) {
 TEST(VectorTest, Conversions) {
   std::vector<float> out = runVector<float>(counting(128), 128, [] {
     vconv_f162f32(UB<float>(1024), UB<half>(0), 2, 1, 1, 8, 4);
+    pipe_barrier(PIPE_V);
     vmuls(UB<float>(1024), UB<float>(1024), 1.0f / 3, 2, 1, 1, 8, 8);
+    pipe_barrier(PIPE_V);
     vconv_f322f16(UB<half>(2048), UB<float>(1024), 2, 1, 1, 4, 8);
+    pipe_barrier(PIPE_V);
     vconv_f162f32(UB<float>(kResult), UB<half>(2048), 2, 1, 1, 8, 4);
   });
   for (int i = 0; i < 128; ++i)
@@ -166,6 +172,7 @@ TEST(VectorTest, Reductions) {
     vcgadd(d + 16, x, 2, 1, 1, 8);
     vcmax(d + 32, x, 2, 1, 1, 8);
     set_vector_mask(0, 0xff);
+    pipe_barrier(PIPE_V);
     vcadd(d + 34, x, 2, 1, 1, 8);
     set_vector_mask(~uint64_t(0), ~uint64_t(0));
   };
@@ -183,7 +190,9 @@ TEST(VectorTest, Reductions) {
 TEST(VectorTest, PoisonIsNotLostInMaxima) {
   std::vector<half> out = runVector<half>(counting(16), 16, [] {
     vmax(UB<half>(4096), UB<half>(0), UB<half>(2048), 1, 1, 0, 1, 8, 8, 8);
+    pipe_barrier(PIPE_V);
     vcgmax(UB<half>(kResult), UB<half>(4096), 1, 1, 1, 8);
+    pipe_barrier(PIPE_V);
     vcgmax(UB<half>(kResult) + 8, UB<half>(4096), 1, 1, 1, 8);
   });
   EXPECT_TRUE(std::isnan(static_cast<float>(out[0])));
@@ -193,6 +202,7 @@ TEST(VectorTest, Masks) {
   // Lanes 3 to 66.
   std::vector<half> out = runVector<half>(counting(128), 128, [] {
     vector_dup(UB<half>(kResult), half(-1), 1, 1, 8);
+    pipe_barrier(PIPE_V);
     set_vector_mask(0x7, ~uint64_t(0x7));
     vmuls(UB<half>(kResult), UB<half>(0), half(2), 1, 1, 1, 8, 8);
     set_vector_mask(~uint64_t(0), ~uint64_t(0));
@@ -208,17 +218,29 @@ TEST(VectorTest, CompareAndSelect) {
     UB<uint8_t> mask(4096);
     vector_dup(limit, half(64), 1, 1, 8);
     vector_dup(other, half(-1), 1, 1, 8);
+    pipe_barrier(PIPE_V);
     vcmpv_lt(mask, x, limit, 1, 1, 1, 8, 8);
+    pipe_barrier(PIPE_V);
     vsel(d, x, other, mask, 1, 1, 1, 1, 8, 8, 8);
+    pipe_barrier(PIPE_V);
     vcmpv_le(mask, x, limit, 1, 1, 1, 8, 8);
+    pipe_barrier(PIPE_V);
     vsel(d + 128, x, other, mask, 1, 1, 1, 1, 8, 8, 8);
+    pipe_barrier(PIPE_V);
     vcmpv_gt(mask, x, limit, 1, 1, 0, 8, 0);
+    pipe_barrier(PIPE_V);
     vsel(d + 256, x, other, mask, 1, 1, 1, 1, 8, 8, 8);
+    pipe_barrier(PIPE_V);
     vcmpv_ge(mask, x, limit, 1, 1, 1, 8, 8);
+    pipe_barrier(PIPE_V);
     vsel(d + 384, x, other, mask, 1, 1, 1, 1, 8, 8, 8);
+    pipe_barrier(PIPE_V);
     vcmpv_eq(mask, x, limit, 1, 1, 1, 8, 8);
+    pipe_barrier(PIPE_V);
     vsel(d + 512, x, other, mask, 1, 1, 1, 1, 8, 8, 8);
+    pipe_barrier(PIPE_V);
     vcmpv_ne(mask, x, limit, 1, 1, 1, 8, 8);
+    pipe_barrier(PIPE_V);
     vsel(d + 640, x, other, mask, 1, 1, 1, 1, 8, 8, 8);
   });
   for (int i = 0; i < 128; ++i) {
@@ -237,7 +259,9 @@ TEST(VectorTest, SelectInManyRepeats) {
     in[i] = static_cast<float>(i * 37 % 101);
   std::vector<float> out = runVector<float>(in, 128, [] {
     vector_dup(UB<float>(1024), 50.0f, 1, 1, 8);
+    pipe_barrier(PIPE_V);
     vcmpv_lt(UB<uint8_t>(2048), UB<float>(0), UB<float>(1024), 2, 1, 1, 8, 0);
+    pipe_barrier(PIPE_V);
     vsel(UB<float>(kResult), UB<float>(0), UB<float>(1024), UB<uint8_t>(2048),
          2, 1, 1, 1, 8, 8, 0);
   });
@@ -268,18 +292,30 @@ TEST(VectorTest, Softmax) {
         UB<half> x(0), d(kResult), columns(8192), rows(12288), wide(16384);
         // Column block 0 against the others, row by row.
         vmax(columns, x, x + 256, 2, 1, 1, 1, 8, 8, 8);
+        pipe_barrier(PIPE_V);
         vmax(columns, columns, x + 512, 2, 1, 1, 1, 8, 8, 8);
+        pipe_barrier(PIPE_V);
         vmax(columns, columns, x + 768, 2, 1, 1, 1, 8, 8, 8);
+        pipe_barrier(PIPE_V);
         vcgmax(rows, columns, 2, 1, 1, 8);
+        pipe_barrier(PIPE_V);
         vbrcb(wide, rows, 2);
+        pipe_barrier(PIPE_V);
         for (int64_t n1 = 0; n1 < 4; ++n1)
           vsub(d + n1 * 256, x + n1 * 256, wide, 2, 1, 1, 1, 8, 8, 8);
+        pipe_barrier(PIPE_V);
         vexp(d, d, 8, 1, 1, 8, 8);
+        pipe_barrier(PIPE_V);
         vadd(columns, d, d + 256, 2, 1, 1, 1, 8, 8, 8);
+        pipe_barrier(PIPE_V);
         vadd(columns, columns, d + 512, 2, 1, 1, 1, 8, 8, 8);
+        pipe_barrier(PIPE_V);
         vadd(columns, columns, d + 768, 2, 1, 1, 1, 8, 8, 8);
+        pipe_barrier(PIPE_V);
         vcgadd(rows, columns, 2, 1, 1, 8);
+        pipe_barrier(PIPE_V);
         vbrcb(wide, rows, 2);
+        pipe_barrier(PIPE_V);
         for (int64_t n1 = 0; n1 < 4; ++n1)
           vdiv(d + n1 * 256, d + n1 * 256, wide, 2, 1, 1, 1, 8, 8, 8);
       },

@@ -294,4 +294,13 @@ def Ascend_WaitFlagOp : Ascend_Op<"wait_flag"> {
   let assemblyFormat = "$from `to` $to `,` $event attr-dict";
 }
 
+def Ascend_PipeBarrierOp : Ascend_Op<"pipe_barrier"> {
+  let summary = "holds a pipe until all it has begun is done";
+  let description = [{
+    Example: `ascend.pipe_barrier v`
+  }];
+  let arguments = (ins Ascend_PipeAttr:$pipe);
+  let assemblyFormat = "$pipe attr-dict";
+}
+
 #endif // CHIMERA_ASCEND_ASCENDOPS

@@ -142,6 +142,21 @@ def ConvertChimeraToAscendPass
                            "::mlir::scf::SCFDialect"];
 }
 
+def InsertAscendBarriersPass
+    : Pass<"insert-ascend-barriers", "::mlir::func::FuncOp"> {
+  let summary = "Order what the units of an Ascend core compute";
+  let description = [{
+    A unit starts an instruction before the one ahead of it is done. In functions
+    marked `ascend.kernel`, an instruction of the vector or the cube unit that
+    reads or writes what an earlier one of the same unit writes, or writes what
+    one reads, comes after an `ascend.pipe_barrier`. Two accesses are to the same
+    bytes if they are to the same place, of which addresses say the first byte.
+    Large products need no barrier between them.
+
+    Example: see `test/Conversion/ChimeraToAscend/barriers.mlir`.
+  }];
+  let dependentDialects = ["::chimera::ascend::AscendDialect"];
+}
 def ConvertAscendToEmitCPass
     : Pass<"convert-ascend-to-emitc", "::mlir::ModuleOp"> {
   let summary = "Spell kernels for Ascend cores in C++";

@@ -330,6 +330,15 @@ void Pattern<WaitFlagOp>::convert(WaitFlagOp op, Adaptor adaptor,
   rewriter.eraseOp(op);
 }
 
+template <>
+void Pattern<PipeBarrierOp>::convert(
+    PipeBarrierOp op, Adaptor, ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .withLiteral(spellPipe(op.getPipe()))
+      .emit("pipe_barrier");
+  rewriter.eraseOp(op);
+}
+
 /// Operations with a result that are calls without an effect.
 template <typename OpTy>
 struct ValuePattern : OpConversionPattern<OpTy> {
@@ -531,12 +540,13 @@ struct ConvertAscendToEmitCPass
     populateArithToEmitCPatterns(converter, patterns);
     populateSCFToEmitCConversionPatterns(patterns, converter);
     populateFuncToEmitCPatterns(converter, patterns);
-    patterns.add<Pattern<CopyOp>, Pattern<LoadOp>, Pattern<VectorOp>,
-                 Pattern<ReduceOp>, Pattern<BroadcastOp>, Pattern<CompareOp>,
-                 Pattern<SelectOp>, Pattern<SetVectorMaskOp>,
-                 Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
-                 ValuePattern<AddressOp>, OffsetPattern, MinimumPattern>(
-        converter, &context);
+    patterns
+        .add<Pattern<CopyOp>, Pattern<LoadOp>, Pattern<VectorOp>,
+             Pattern<ReduceOp>, Pattern<BroadcastOp>, Pattern<CompareOp>,
+             Pattern<SelectOp>, Pattern<SetVectorMaskOp>, Pattern<SetFlagOp>,
+             Pattern<WaitFlagOp>, Pattern<PipeBarrierOp>,
+             ValuePattern<AddressOp>, OffsetPattern, MinimumPattern>(converter,
+                                                                     &context);
     if (emit == AscendEmission::Nest)
       patterns.add<MadNestPattern>(converter, &context);
     else

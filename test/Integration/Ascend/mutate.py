@@ -1,7 +1,7 @@
 """Breaks emitted kernels and checks that the functional model notices.
 
 Each mutation takes one line of a kernel: it removes a flag that is raised or
-waited for, makes a memory smaller by a block than what the kernel takes, or
+waited for or a barrier, makes a memory smaller by a block than what the kernel takes, or
 swaps a layout (loads a fractal transposed that is not, or the other way round,
 exchanges the steps between fractals, the sides of a product, or the row and
 column distances of a copy). Noticed means: it does not compile, the model
@@ -41,9 +41,9 @@ TOLERANCE = 2e-3
 TOGETHER = 25
 
 
-def remove_flag(lines: list, generator: random.Random):
+def remove_order(lines: list, generator: random.Random):
     places = [i for i, line in enumerate(lines)
-              if re.match(r"\s*(set|wait)_flag\(", line)]
+              if re.match(r"\s*((set|wait)_flag|pipe_barrier)\(", line)]
     place = generator.choice(places)
     return lines[:place] + lines[place + 1:], [], f"without {lines[place].strip()}"
 
@@ -94,7 +94,7 @@ class Mutation:
                  generator: random.Random):
         self.index = index
         self.function = f"broken{number}"
-        mutate = generator.choice([remove_flag, remove_flag, shrink_memory,
+        mutate = generator.choice([remove_order, remove_order, shrink_memory,
                                    swap_layout, swap_layout])
         lines, self.flags, self.what = mutate(whole.text.splitlines(),
                                               generator)

@@ -1,0 +1,137 @@
+// Where a unit uses what it has computed, a barrier holds it back.
+//
+// RUN: chimera-opt %s --pass-pipeline="builtin.module(func.func(insert-ascend-barriers))" | FileCheck %s
+
+!sums = !ascend.ptr<l0c, f32>
+!lhs = !ascend.ptr<l0a, f16>
+!rhs = !ascend.ptr<l0b, f16>
+!wide = !ascend.ptr<ub, f32>
+
+// CHECK-LABEL: func @dependent
+func.func @dependent() attributes {ascend.kernel = []} {
+  %b0 = arith.constant 0 : index
+  %b1 = arith.constant 1024 : index
+  %one = arith.constant 1 : index
+  %x = ascend.address %b0 : !wide
+  %y = ascend.address %b1 : !wide
+  // Nothing to wait for, written and then read, read and then written.
+  // CHECK-NOT: barrier
+  // CHECK: vector vexp
+  // CHECK-NEXT: pipe_barrier v
+  // CHECK-NEXT: vector vabs
+  // CHECK-NEXT: pipe_barrier v
+  // CHECK-NEXT: vector vsqrt
+  ascend.vector vexp %x sources %x repeat %one blocks [1, 1] repeats [8, 8] : !wide, !wide
+  ascend.vector vabs %y sources %x repeat %one blocks [1, 1] repeats [8, 8] : !wide, !wide
+  ascend.vector vsqrt %x sources %y repeat %one blocks [1, 1] repeats [8, 8] : !wide, !wide
+  // CHECK-NEXT: return
+  return
+}
+
+// CHECK-LABEL: func @halves
+func.func @halves() attributes {ascend.kernel = []} {
+  %b0 = arith.constant 0 : index
+  %b1 = arith.constant 4096 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %x = ascend.address %b0 : !wide
+  %y = ascend.address %b1 : !wide
+  %x1 = ascend.offset %x, %c8 : !wide
+  %y1 = ascend.offset %y, %c8 : !wide
+  // Even blocks and odd blocks.
+  // CHECK: vector vexp
+  // CHECK-NEXT: vector vexp
+  // CHECK-NEXT: pipe_barrier v
+  // CHECK-NEXT: vector vabs
+  ascend.vector vexp %x sources %y repeat %c1 blocks [2, 2] repeats [16, 16] : !wide, !wide
+  ascend.vector vexp %x1 sources %y1 repeat %c1 blocks [2, 2] repeats [16, 16] : !wide, !wide
+  ascend.vector vabs %y sources %x repeat %c4 blocks [1, 1] repeats [8, 8] : !wide, !wide
+  // Only the sources are the same.
+  // CHECK-NOT: barrier
+  // CHECK: ascend.reduce
+  // CHECK-NEXT: return
+  %b2 = arith.constant 8192 : index
+  %z = ascend.address %b2 : !wide
+  ascend.reduce vcgmax %z, %x repeat %c1 blocks 1 repeats 8 : !wide, !wide
+  return
+}
+
+// CHECK-LABEL: func @loop
+func.func @loop(%n: index, %from: index) attributes {ascend.kernel = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b1 = arith.constant 1024 : index
+  %b2 = arith.constant 2048 : index
+  %x = ascend.address %c0 : !wide
+  %y = ascend.address %b1 : !wide
+  %z = ascend.address %b2 : !wide
+  // Reads what the iteration before has written, the first time what is
+  // written before the loop; after it, which may not have run, both.
+  // CHECK: vector_dup
+  // CHECK: scf.for
+  // CHECK: ascend.address
+  // CHECK-NEXT: pipe_barrier v
+  // CHECK-NEXT: vector vadd
+  // CHECK-NEXT: vector vabs
+  // CHECK-NEXT: }
+  // CHECK-NEXT: pipe_barrier v
+  // CHECK-NEXT: ascend.broadcast
+  %zero = arith.constant 0.0 : f32
+  ascend.vector vector_dup %x scalar %zero repeat %c1 blocks [1] repeats [8] : !wide
+  scf.for %i = %c0 to %n step %c1 {
+    %bytes = arith.addi %i, %b2 : index
+    %moving = ascend.address %bytes : !wide
+    ascend.vector vadd %x sources %x, %y repeat %c1 blocks [1, 1, 1] repeats [8, 8, 8] : !wide, !wide, !wide
+    ascend.vector vabs %moving sources %y repeat %c1 blocks [1, 1] repeats [8, 8] : !wide, !wide
+  }
+  ascend.broadcast %y, %z repeat %c1 : !wide, !wide
+  return
+}
+
+// CHECK-LABEL: func @products
+func.func @products(%n: index) attributes {ascend.kernel = []} {
+  %c0 = arith.constant 0 : index
+  %b1 = arith.constant 65536 : index
+  %c16 = arith.constant 16 : index
+  %c144 = arith.constant 144 : index
+  %c160 = arith.constant 160 : index
+  %true = arith.constant true
+  %false = arith.constant false
+  %c = ascend.address %c0 : !sums
+  %d = ascend.address %b1 : !sums
+  %a = ascend.address %c0 : !lhs
+  %b = ascend.address %c0 : !rhs
+  // CHECK: ascend.mad
+  // CHECK-NEXT: ascend.mad
+  // CHECK-NEXT: pipe_barrier m
+  // CHECK-NEXT: ascend.mad
+  // CHECK-NEXT: ascend.mad
+  // CHECK-NEXT: pipe_barrier m
+  // CHECK-NEXT: ascend.mad
+  // CHECK-NEXT: pipe_barrier m
+  // CHECK-NEXT: ascend.mad
+  ascend.mad %c, %a, %b m %c16 k %c16 n %c144 init %true : !sums, !lhs, !rhs
+  ascend.mad %d, %a, %b m %c16 k %c16 n %c160 init %true : !sums, !lhs, !rhs
+  ascend.mad %c, %a, %b m %c16 k %c16 n %c144 init %false : !sums, !lhs, !rhs
+  // Ten fractals take long enough; of how many there are is not known.
+  ascend.mad %d, %a, %b m %c16 k %c16 n %c160 init %false : !sums, !lhs, !rhs
+  ascend.mad %d, %a, %b m %n k %c16 n %c16 init %false : !sums, !lhs, !rhs
+  ascend.mad %d, %a, %b m %n k %c16 n %c16 init %false : !sums, !lhs, !rhs
+  // The vector unit is another pipe.
+  // CHECK-NOT: barrier
+  // CHECK: ascend.copy
+  // CHECK-NEXT: return
+  %tile = ascend.address %c0 : !wide
+  ascend.copy copy_matrix_cc_to_ubuf %tile, %c bursts %c16 of %c16 every %c0, %c0 : !wide, !sums
+  return
+}
+
+// CHECK-LABEL: func @no_kernel
+// CHECK-NOT: barrier
+func.func @no_kernel(%x: !wide) {
+  %one = arith.constant 1 : index
+  ascend.vector vexp %x sources %x repeat %one blocks [1, 1] repeats [8, 8] : !wide, !wide
+  ascend.vector vexp %x sources %x repeat %one blocks [1, 1] repeats [8, 8] : !wide, !wide
+  return
+}
