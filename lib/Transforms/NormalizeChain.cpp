@@ -156,9 +156,37 @@ LogicalResult BodyNormalizer::generalize() {
   return success();
 }
 
+namespace {
+/// Where a unit dimension merged with another, an index is still divided by the
+/// extent of the other, which it is below.
+template <typename OpTy, bool isRemainder>
+struct FoldShortIndex : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    auto index = op.getLhs().template getDefiningOp<linalg::IndexOp>();
+    APInt divisor;
+    if (!index || !matchPattern(op.getRhs(), m_ConstantInt(&divisor)))
+      return failure();
+    auto loops = cast<linalg::LinalgOp>(index->getParentOp());
+    int64_t extent = loops.getStaticLoopRanges()[index.getDim()];
+    if (ShapedType::isDynamic(extent) || extent > divisor.getSExtValue())
+      return failure();
+    if (isRemainder)
+      rewriter.replaceOp(op, index);
+    else
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
+    return success();
+  }
+};
+} // namespace
+
 /// Patterns that drop unit dimensions, and those that simplify the reshapes
-/// they leave behind.
+/// and indices they leave behind.
 static void populateUnitDimPatterns(RewritePatternSet &patterns) {
+  patterns.add<FoldShortIndex<arith::RemSIOp, true>,
+               FoldShortIndex<arith::DivSIOp, false>>(patterns.getContext());
   linalg::ControlDropUnitDims control;
   linalg::populateFoldUnitExtentDimsPatterns(patterns, control);
   linalg::populateFoldUnitExtentDimsCanonicalizationPatterns(patterns, control);

@@ -131,6 +131,40 @@ func.func @causal(%q: tensor<48x32xf32>, %kt: tensor<32x48xf32>, %v: tensor<48x1
 
 // -----
 
+// One head: where its dimension has gone, rows are numbered as before.
+
+#id = affine_map<(b, i, j) -> (b, i, j)>
+// CHECK-LABEL: func @one_head
+// CHECK:         chimera.chain
+// CHECK-NOT:         arith.remsi
+// CHECK-NOT:         arith.divsi
+// CHECK:             %[[J:.*]] = linalg.index 1
+// CHECK:             %[[I:.*]] = linalg.index 0
+// CHECK:             arith.cmpi sle
+func.func @one_head(%q: tensor<1x48x32xf32>, %kt: tensor<1x32x48xf32>, %v: tensor<1x48x16xf32>) -> tensor<1x48x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %s_init = tensor.empty() : tensor<1x48x48xf32>
+  %s_zero = linalg.fill ins(%zero : f32) outs(%s_init : tensor<1x48x48xf32>) -> tensor<1x48x48xf32>
+  %s = linalg.batch_matmul ins(%q, %kt : tensor<1x48x32xf32>, tensor<1x32x48xf32>) outs(%s_zero : tensor<1x48x48xf32>) -> tensor<1x48x48xf32>
+  %masked = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s : tensor<1x48x48xf32>) outs(%s_init : tensor<1x48x48xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %keep = arith.cmpi sle, %j, %i : index
+    %y = arith.select %keep, %x, %low : f32
+    linalg.yield %y : f32
+  } -> tensor<1x48x48xf32>
+  %p = linalg.softmax dimension(2) ins(%masked : tensor<1x48x48xf32>) outs(%s_init : tensor<1x48x48xf32>) -> tensor<1x48x48xf32>
+  %o_init = tensor.empty() : tensor<1x48x16xf32>
+  %o_zero = linalg.fill ins(%zero : f32) outs(%o_init : tensor<1x48x16xf32>) -> tensor<1x48x16xf32>
+  %o = linalg.batch_matmul ins(%p, %v : tensor<1x48x48xf32>, tensor<1x48x16xf32>) outs(%o_zero : tensor<1x48x16xf32>) -> tensor<1x48x16xf32>
+  return %o : tensor<1x48x16xf32>
+}
+
+// -----
+
 // A factor that differs along rows, beside the exponential, is no softmax.
 
 #id = affine_map<(i, j) -> (i, j)>
