@@ -372,56 +372,34 @@ void RoutePlanner::planUnit(unsigned op) {
   const Access *lhs = &description.inputs[0], *rhs = &description.inputs[1];
   if (!lhs->hasLoop(result.rows))
     std::swap(lhs, rhs);
-  int64_t lhsBytes = problem.tensors[*lhs].elementBytes,
-          rhsBytes = problem.tensors[*rhs].elementBytes;
-
-  // Panels of as many columns as the right operand has room for, one fractal
-  // deep; then as deep as both have room for.
-  int64_t rows = alignTo(sizes[result.rows].front().size, unit.rows);
-  int64_t mostColumns =
-      alignTo(sizes[result.columns].front().size, unit.columns);
-  int64_t columns = std::min(
-      mostColumns, static_cast<int64_t>(alignDown(
-                       unit.rhsBytes / rhsBytes / unit.depth, unit.columns)));
-  int64_t depth = 1, mostDepth = 1;
+  int64_t elementBytes = problem.tensors[*lhs].elementBytes;
+  int64_t depth = 1;
   for (LoopId loop : description.loops)
     if (description.isReduction(loop))
-      mostDepth = std::max(mostDepth, sizes[loop].front().size);
-  depth = std::min<int64_t>(
-      {static_cast<int64_t>(alignTo(mostDepth, unit.depth)),
-       static_cast<int64_t>(
-           alignDown(unit.lhsBytes / lhsBytes / rows, unit.depth)),
-       static_cast<int64_t>(
-           alignDown(unit.rhsBytes / rhsBytes / columns, unit.depth))});
-  if (depth == 0) {
+      depth = std::max(depth, sizes[loop].front().size);
+  std::optional<UnitSteps> steps =
+      chooseUnitSteps(unit, sizes[result.rows].front().size,
+                      sizes[result.columns].front().size, depth, elementBytes);
+  if (!steps) {
     plan.obstacle = "a tile has more rows than the unit has room for";
     return;
   }
   Sides left = sidesOf(*lhs, sizes);
   // The left operand once for each panel of the block's columns.
   move(level(), nameOf(Buffer::Role::Lhs),
-       lhsBytes * sumOver(op, path, path.size(),
-                          [&](LoopId loop, int64_t size) -> int64_t {
-                            if (lhs->hasLoop(loop))
-                              return pad(left, loop, size);
-                            return loop == result.columns
-                                       ? divideCeilSigned(size, columns)
-                                       : 1;
-                          }));
+       elementBytes * sumOver(op, path, path.size(),
+                              [&](LoopId loop, int64_t size) -> int64_t {
+                                if (lhs->hasLoop(loop))
+                                  return pad(left, loop, size);
+                                return loop == result.columns
+                                           ? divideCeilSigned(size,
+                                                              steps->columns)
+                                           : 1;
+                              }));
   move(level(), nameOf(Buffer::Role::Rhs),
-       padded(op, *rhs, path, path.size()) * rhsBytes);
-  auto useHalves = [&](Buffer::Role role, int64_t half, int64_t side,
-                       int64_t bytes) {
-    int64_t second = std::min(depth, mostDepth - depth);
-    use(nameOf(role),
-        second > 0
-            ? half + side * static_cast<int64_t>(alignTo(second, unit.depth)) *
-                         bytes
-            : side * depth * bytes,
-        /*isShared=*/true);
-  };
-  useHalves(Buffer::Role::Lhs, unit.lhsBytes, rows, lhsBytes);
-  useHalves(Buffer::Role::Rhs, unit.rhsBytes, columns, rhsBytes);
+       padded(op, *rhs, path, path.size()) * elementBytes);
+  use(nameOf(Buffer::Role::Lhs), steps->lhsBytes, /*isShared=*/true);
+  use(nameOf(Buffer::Role::Rhs), steps->rhsBytes, /*isShared=*/true);
 }
 
 /// True if the sums of `op` are worked on in more than one place: scores before
@@ -543,6 +521,38 @@ RoutePlan RoutePlanner::run() {
                       " bytes of " + memory.name + ", there are " +
                       std::to_string(memory.capacityBytes);
   return std::move(plan);
+}
+
+std::optional<UnitSteps> chimera::model::chooseUnitSteps(const MatrixUnit &unit,
+                                                         int64_t rows,
+                                                         int64_t columns,
+                                                         int64_t depth,
+                                                         int64_t elementBytes) {
+  auto up = [](int64_t size, int64_t side) -> int64_t {
+    return alignTo(size, side);
+  };
+  auto down = [](int64_t size, int64_t side) -> int64_t {
+    return alignDown(size, side);
+  };
+  rows = up(rows, unit.rows);
+  int64_t lhsElements = unit.lhsBytes / elementBytes,
+          rhsElements = unit.rhsBytes / elementBytes;
+  UnitSteps steps;
+  steps.columns = std::min(up(columns, unit.columns),
+                           down(rhsElements / unit.depth, unit.columns));
+  steps.depth =
+      std::min({up(depth, unit.depth), down(lhsElements / rows, unit.depth),
+                down(rhsElements / steps.columns, unit.depth)});
+  if (steps.depth == 0)
+    return std::nullopt;
+  int64_t second = std::min(steps.depth, up(depth, unit.depth) - steps.depth);
+  auto bytes = [&](int64_t half, int64_t side) {
+    return second > 0 ? half + side * second * elementBytes
+                      : side * steps.depth * elementBytes;
+  };
+  steps.lhsBytes = bytes(unit.lhsBytes, rows);
+  steps.rhsBytes = bytes(unit.rhsBytes, steps.columns);
+  return steps;
 }
 
 bool chimera::model::hasRoutes(const ChainProblem &problem,

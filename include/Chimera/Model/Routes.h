@@ -20,6 +20,8 @@
 
 #include "Chimera/Model/Schedule.h"
 
+#include <optional>
+
 namespace chimera::model {
 
 /// What moves along one route in all.
@@ -46,6 +48,23 @@ struct RoutePlan {
 /// Column groups of sums that an epilogue has room for besides its operands and
 /// its result: more than any of those that occur in networks needs.
 inline constexpr int64_t vectorGroups = 10;
+
+/// The steps in which the matrix unit takes a block: panels of `columns`, and
+/// in each the reduction, `depth` at a time. Half of an operand's memory takes
+/// a step while the other half is in use.
+struct UnitSteps {
+  int64_t columns = 0, depth = 0;
+  /// Of the operands' memories, what both halves use.
+  int64_t lhsBytes = 0, rhsBytes = 0;
+};
+
+/// The steps for blocks of up to so many rows, columns and elements to reduce,
+/// with factors of `elementBytes`: panels of as many columns as the right
+/// operand has room for, one instruction deep; then as deep as both have room
+/// for. None if there are too many rows.
+std::optional<UnitSteps> chooseUnitSteps(const MatrixUnit &unit, int64_t rows,
+                                         int64_t columns, int64_t depth,
+                                         int64_t elementBytes);
 
 /// True if `machine` says how operands reach its matrix unit and sums leave it,
 /// and `problem` consists of products of two tensors that are indexed by loops

@@ -38,10 +38,8 @@ namespace {
 /// Makes the kernels of one function.
 class FunctionSplitter {
 public:
-  FunctionSplitter(func::FuncOp function, const Capacities &capacities,
-                   int64_t maxCores)
-      : builder(function), function(function), capacities(capacities),
-        maxCores(maxCores) {}
+  FunctionSplitter(func::FuncOp function, const Cores &machine)
+      : builder(function), function(function), machine(machine) {}
 
   /// Fails, with a reason, if some of the function cannot be lowered; then
   /// nothing has changed.
@@ -56,8 +54,7 @@ private:
 
   OpBuilder builder;
   func::FuncOp function;
-  Capacities capacities;
-  int64_t maxCores;
+  Cores machine;
   SmallVector<scf::ForallOp> foralls;
   /// Buffers that are arguments.
   llvm::SmallDenseMap<Value, Value> renamed;
@@ -322,7 +319,7 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
   }
   for (Operation &op : forall.getBody()->without_terminator())
     builder.clone(op, mapping);
-  KernelLowering lowering(tasks, cores, numTasks, maxCores, capacities);
+  KernelLowering lowering(tasks, cores, numTasks, machine);
   if (failed(lowering.run(reason))) {
     kernel.erase();
     return failure();
@@ -357,6 +354,32 @@ LogicalResult FunctionSplitter::run(std::string &reason) {
   return success();
 }
 
+static Cores getCores(const model::Machine &machine) {
+  Cores cores;
+  cores.count = machine.cores;
+  cores.unit = *machine.matrix;
+  auto set = [&](Memory memory, int64_t bytes) {
+    cores.capacities[static_cast<unsigned>(memory)] = bytes;
+  };
+  set(Memory::L1, machine.levels.back().usableBytes());
+  for (const model::Buffer &buffer : machine.buffers)
+    switch (buffer.role) {
+    case model::Buffer::Role::Lhs:
+      set(Memory::L0A, buffer.capacityBytes);
+      break;
+    case model::Buffer::Role::Rhs:
+      set(Memory::L0B, buffer.capacityBytes);
+      break;
+    case model::Buffer::Role::Sums:
+      set(Memory::L0C, buffer.capacityBytes);
+      break;
+    case model::Buffer::Role::Vectors:
+      set(Memory::UB, buffer.capacityBytes);
+      break;
+    }
+  return cores;
+}
+
 namespace {
 struct ConvertChimeraToAscendPass
     : chimera::impl::ConvertChimeraToAscendPassBase<
@@ -370,32 +393,13 @@ struct ConvertChimeraToAscendPass
       return signalPassFailure();
     FailureOr<model::Machine> machine =
         targetAttr->getMachine(Float16Type::get(&getContext()));
-    if (failed(machine) || machine->buffers.empty()) {
+    if (failed(machine) || machine->buffers.empty() || !machine->matrix) {
       getOperation()->emitError("target '")
           << target << "' has no memories beside its levels: it is no machine "
           << "whose programs move their data by themselves";
       return signalPassFailure();
     }
-    Capacities capacities = {};
-    auto set = [&](Memory memory, int64_t bytes) {
-      capacities[static_cast<unsigned>(memory)] = bytes;
-    };
-    set(Memory::L1, machine->levels.back().usableBytes());
-    for (const model::Buffer &buffer : machine->buffers)
-      switch (buffer.role) {
-      case model::Buffer::Role::Lhs:
-        set(Memory::L0A, buffer.capacityBytes);
-        break;
-      case model::Buffer::Role::Rhs:
-        set(Memory::L0B, buffer.capacityBytes);
-        break;
-      case model::Buffer::Role::Sums:
-        set(Memory::L0C, buffer.capacityBytes);
-        break;
-      case model::Buffer::Role::Vectors:
-        set(Memory::UB, buffer.capacityBytes);
-        break;
-      }
+    Cores cores = getCores(*machine);
     SmallVector<func::FuncOp> functions;
     getOperation()->walk([&](func::FuncOp function) {
       WalkResult found =
@@ -411,8 +415,7 @@ struct ConvertChimeraToAscendPass
         wrapSerialParts(copy);
         sinkSubviews(copy);
       }
-      if (succeeded(
-              FunctionSplitter(copy, capacities, machine->cores).run(reason))) {
+      if (succeeded(FunctionSplitter(copy, cores).run(reason))) {
         function.erase();
         continue;
       }

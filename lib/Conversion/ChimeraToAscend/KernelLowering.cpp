@@ -595,32 +595,22 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
         "an operand of a contraction is no matrix with its columns next "
         "to each other");
 
-  // As deep as half of what there is for each operand allows, and as many
-  // columns as fit at that.
   const int64_t bytes = 2;
-  int64_t maxDepth =
-      left->rowsAreDepth ? left->matrix.maxRows : left->matrix.maxColumns;
-  int64_t lhsHalf = capacities[static_cast<unsigned>(Memory::L0A)] / 2,
-          rhsHalf = capacities[static_cast<unsigned>(Memory::L0B)] / 2;
-  int64_t columns =
-      std::min(sums->maxColumns, rhsHalf / bytes / fractal / fractal * fractal);
-  int64_t depth =
-      std::min({maxDepth, lhsHalf / bytes / sums->maxRows / fractal * fractal,
-                rhsHalf / bytes / columns / fractal * fractal});
-  if (depth == 0)
+  std::optional<model::UnitSteps> steps = model::chooseUnitSteps(
+      unit, sums->maxRows, sums->maxColumns,
+      left->rowsAreDepth ? left->matrix.maxRows : left->matrix.maxColumns,
+      bytes);
+  if (!steps)
     return fail("a tile has more rows than L0A takes");
-  // The second half is in use if the depth goes on.
-  auto getRoomOf = [&](int64_t half, int64_t side) {
-    int64_t second = std::min(depth, maxDepth - depth);
-    return second > 0 ? half + side * second * bytes : side * depth * bytes;
-  };
-  lhsBytes = std::max(lhsBytes, getRoomOf(lhsHalf, sums->maxRows));
-  rhsBytes = std::max(rhsBytes, getRoomOf(rhsHalf, columns));
+  lhsBytes = std::max(lhsBytes, steps->lhsBytes);
+  rhsBytes = std::max(rhsBytes, steps->rhsBytes);
+  int64_t columns = steps->columns, depth = steps->depth;
   auto operandAt = [&](const Place &place, Value slot) {
     return code.address(
         place.memory,
         cast<MemRefType>(kernel.getInputs()[0].getType()).getElementType(),
-        code.mul(slot, capacities[static_cast<unsigned>(place.memory)] / 2));
+        code.mul(slot,
+                 place.memory == Memory::L0A ? unit.lhsBytes : unit.rhsBytes));
   };
 
   builder.setInsertionPoint(kernel);

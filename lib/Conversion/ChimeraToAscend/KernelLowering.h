@@ -31,6 +31,7 @@
 #include "Tile.h"
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/Model/Machine.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -54,15 +55,22 @@ struct Matrix {
   }
 };
 
+/// What a kernel runs on.
+struct Cores {
+  int64_t count = 1;
+  Capacities capacities = {};
+  model::MatrixUnit unit;
+};
+
 class KernelLowering {
 public:
-  /// `tasks` is the loop over tasks of a kernel, in steps of `cores`, from
-  /// `core` on; `numTasks` of them on `maxCores` cores.
+  /// `tasks` is the loop over the `numTasks` tasks of a kernel, in steps of
+  /// `cores`, the number of those that run it; `machine` has more or fewer.
   KernelLowering(mlir::scf::ForOp tasks, mlir::Value cores, int64_t numTasks,
-                 int64_t maxCores, const Capacities &capacities)
+                 const Cores &machine)
       : builder(tasks), code(builder, tasks.getLoc()), tasks(tasks),
-        cores(cores), isRepeated(numTasks > maxCores), places(capacities),
-        capacities(capacities) {}
+        cores(cores), isRepeated(numTasks > machine.count),
+        places(machine.capacities), unit(machine.unit) {}
 
   /// Replaces the micro kernels. Fails if some are not covered; the reason says
   /// which and why, and the body is of no use any more.
@@ -148,7 +156,7 @@ private:
   /// True if a core has several tasks.
   bool isRepeated;
   Places places;
-  Capacities capacities;
+  model::MatrixUnit unit;
   llvm::MapVector<mlir::Value, Buffer> buffers;
   llvm::SmallVector<MicroKernelOp> kernels;
   llvm::SmallVector<Scratch> scratch;
