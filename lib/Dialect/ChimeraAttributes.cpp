@@ -349,7 +349,8 @@ LogicalResult MemoryLevelAttr::verify(EmitError emitError, StringRef name,
 LogicalResult VectorUnitAttr::verify(EmitError emitError, int64_t bits,
                                      int64_t registers, int64_t fma,
                                      int64_t load, int64_t store,
-                                     int64_t latency, int64_t clock) {
+                                     int64_t latency, int64_t clock,
+                                     int64_t exponential) {
   if (bits % 32 != 0)
     return emitError() << "'bits' must be a multiple of 32, got " << bits;
   return verifyPositive(emitError, {{"bits", bits},
@@ -358,7 +359,8 @@ LogicalResult VectorUnitAttr::verify(EmitError emitError, int64_t bits,
                                     {"load", load},
                                     {"store", store},
                                     {"latency", latency},
-                                    {"clock", clock}});
+                                    {"clock", clock},
+                                    {"exponential", exponential}});
 }
 
 static LogicalResult verifyElementType(EmitError emitError, Type type) {
@@ -551,6 +553,7 @@ static model::VectorUnit getFigures(VectorUnitAttr unit, DotProductAttr dot) {
   figures.storesPerCycle = unit.getStore();
   figures.fmaLatency = unit.getLatency();
   figures.cyclesPerSecond = unit.getClock();
+  figures.exponentialCost = unit.getExponential();
   if (dot) {
     figures.depth = dot.getDepth();
     figures.fmaPerCycle = dot.getFma();

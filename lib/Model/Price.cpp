@@ -288,7 +288,9 @@ double Pricer::epilogueCycles(const Operator &op) const {
   const VectorUnit &unit = machine.unit;
   double vectors = static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
   double loads = 1 + op.epilogue.size();
-  return vectors * (op.epilogueCost / unit.fmaPerCycle +
+  double instructions =
+      op.epilogueCost + op.epilogueExponentials * unit.exponentialCost;
+  return vectors * (instructions / unit.fmaPerCycle +
                     loads / unit.loadsPerCycle + 1 / unit.storesPerCycle);
 }
 

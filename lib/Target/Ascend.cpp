@@ -38,10 +38,11 @@ using namespace mlir;
 using namespace chimera;
 
 static constexpr StringLiteral kAscend910 = R"(#chimera.target<"ascend910",
-  // [HC31]: 32 cores at 1 GHz, vectors of 256 bytes per cycle.
+  // [HC31]: 32 cores at 1 GHz, vectors of 256 bytes per cycle, of which vexp is
+  // one instruction.
   cores = 32,
   unit = <bits = 2048, registers = 256, fma = 1, load = 1, store = 1,
-          latency = 1, clock = 1000000000>,
+          latency = 1, clock = 1000000000, exponential = 1>,
   levels = [
     // [HC31]: 32 MB; 1.2 TB/s from four stacks of HBM2, of which nine tenths
     // are charged; 128 bytes per cycle and core through the mesh.
@@ -85,7 +86,7 @@ static constexpr StringLiteral kAscend910B = R"(#chimera.target<"ascend910b",
   // bytes per cycle each.
   cores = 24,
   unit = <bits = 2048, registers = 256, fma = 1, load = 1, store = 1,
-          latency = 1, clock = 1800000000>,
+          latency = 1, clock = 1800000000, exponential = 1>,
   levels = [
     // [CANN]: 192 MB; 32 bytes per cycle and core from memory.
     <"L2", capacity = 201326592, usable = 80, core_bandwidth = 57600000000,

@@ -112,7 +112,8 @@ LogicalResult SpecReader::setVectorBits(int64_t bits) {
   VectorUnitAttr unit = figures.unit;
   figures.unit = VectorUnitAttr::getChecked(
       emitError, figures.context, bits, unit.getRegisters(), unit.getFma(),
-      unit.getLoad(), unit.getStore(), unit.getLatency(), unit.getClock());
+      unit.getLoad(), unit.getStore(), unit.getLatency(), unit.getClock(),
+      unit.getExponential());
   return success(figures.unit != nullptr);
 }
 

@@ -504,7 +504,7 @@ LogicalResult ChainReader::describeOperators() {
           use(contraction.getMatchingIndexingMap(input), input->get()));
     if (op.epilogue) {
       description.hasEpilogue = true;
-      description.epilogueCost = countInstructions(op.epilogue);
+      addInstructions(op.epilogue, description);
       for (OpOperand *input : op.epilogue.getDpsInputOperands())
         if (input->get() != contraction->getResult(0) &&
             !isPartOfSoftmax(input->get().getDefiningOp()) &&
@@ -517,8 +517,8 @@ LogicalResult ChainReader::describeOperators() {
       addBands(op);
     if (op.exponential) {
       description.hasEpilogue = true;
-      description.epilogueCost +=
-          countInstructions(op.exponential) + softmaxReductions;
+      addInstructions(op.exponential, description);
+      description.epilogueCost += softmaxReductions;
     }
     description.output = {addTensor(index, op.result),
                           indicesOf(index, outputMap)};
@@ -583,15 +583,16 @@ void chimera::chooseKernelLoops(const model::ChainProblem &problem,
   }
 }
 
-int64_t chimera::countInstructions(linalg::LinalgOp op) {
+void chimera::addInstructions(linalg::LinalgOp op, model::Operator &to) {
   constexpr int64_t functionCost = 20;
-  int64_t count = 0;
   for (Operation &nested : op.getBlock()->without_terminator()) {
     bool isFunction = isa<math::MathDialect>(nested.getDialect()) &&
                       !isa<math::AbsFOp, math::FmaOp>(nested);
-    count += isFunction ? functionCost : 1;
+    if (isa<math::ExpOp, math::Exp2Op>(nested))
+      ++to.epilogueExponentials;
+    else
+      to.epilogueCost += isFunction ? functionCost : 1;
   }
-  return count;
 }
 
 /// Reads `chain` in the one way or the other.

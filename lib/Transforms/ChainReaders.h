@@ -37,9 +37,10 @@ llvm::FailureOr<ChainAnalysis> readGeneralChain(ChainOp chain,
 /// not have.
 void chooseKernelLoops(const model::ChainProblem &problem, model::Operator &op);
 
-/// Vector instructions per vector of results that `op` takes: one per
-/// arithmetic operation, and the length of the usual polynomial for a function.
-int64_t countInstructions(mlir::linalg::LinalgOp op);
+/// Adds to the epilogue of `to` the vector instructions per vector of results
+/// that `op` takes: one per arithmetic operation, and the length of the usual
+/// polynomial for a function. Exponentials are counted by themselves.
+void addInstructions(mlir::linalg::LinalgOp op, model::Operator &to);
 
 /// The distance in elements between neighbours along each dimension of a
 /// tensor that lies in memory row by row.

@@ -324,7 +324,7 @@ LogicalResult GeneralReader::addEpilogueStep(const Step &step,
                                "does not write");
   // Operations on one element per row cost next to nothing.
   if (own.size() == op.output.indices.size())
-    op.epilogueCost += countInstructions(step.op);
+    addInstructions(step.op, op);
   op.hasEpilogue = true;
   return success();
 }

@@ -108,6 +108,8 @@ void ProblemPrinter::print(const Operator &op) {
     os << ", rows along " << nameOf(op.rowLoop);
   if (op.hasEpilogue) {
     os << "\n    then " << op.epilogueCost << " instructions";
+    if (op.epilogueExponentials)
+      os << " and exponentials: " << op.epilogueExponentials;
     printList("reading", op.epilogue);
   }
   for (LoopId loop : op.completes)

@@ -367,8 +367,9 @@ static bool areAlike(const model::ChainProblem &left,
   auto sameOperators = [&](const model::Operator &left,
                            const model::Operator &right) {
     auto key = [](const model::Operator &op) {
-      return std::tie(op.loops, op.hasEpilogue, op.epilogueCost, op.completes,
-                      op.rescaledBy, op.vectorLoop, op.rowLoop);
+      return std::tie(op.loops, op.hasEpilogue, op.epilogueCost,
+                      op.epilogueExponentials, op.completes, op.rescaledBy,
+                      op.vectorLoop, op.rowLoop);
     };
     return key(left) == key(right) && sameAccesses(left.inputs, right.inputs) &&
            sameAccesses(left.epilogue, right.epilogue) &&

@@ -42,6 +42,10 @@
 
 // -----
 
+#attr = #chimera.vector_unit<bits = 2048, registers = 256, fma = 1, load = 1, store = 1, latency = 1, clock = 1000000000, exponential = 1>
+
+// -----
+
 #attr = #chimera.dot_product<type = bf16, depth = 2, fma = 2, latency = 6>
 
 // -----

@@ -163,6 +163,12 @@
 
 // -----
 
+// expected-error @below {{'exponential' must be positive, got 0}}
+#attr = #chimera.vector_unit<bits = 256, registers = 16, fma = 2, load = 2,
+    store = 1, latency = 4, clock = 3, exponential = 0>
+
+// -----
+
 // expected-error @below {{'registers' must be positive, got 0}}
 #attr = #chimera.vector_unit<bits = 256, registers = 0, fma = 2, load = 2,
     store = 1, latency = 4, clock = 3>

@@ -230,7 +230,7 @@ func.func @softmax(%q: tensor<4x16x32xf32>, %k: tensor<4x32x64xf32>, %v: tensor<
 // CHECK-NEXT:   state state2 [4 x 16] of 1 bytes
 // CHECK-NEXT:   gemm0: mid0[b, m, l] += in0[b, m, k] * in1[b, k, l]
 // CHECK-NEXT:     vectors along l, rows along m
-// CHECK-NEXT:     then 28 instructions
+// CHECK-NEXT:     then 8 instructions and exponentials: 1
 // CHECK-NEXT:     reading in2[m, l]
 // CHECK-NEXT:   gemm1: out[b, m, n] += mid0[b, m, l] * in3[b, l, n]
 // CHECK-NEXT:     vectors along n, rows along m

@@ -203,12 +203,16 @@ def Chimera_VectorUnitAttr : Chimera_Attr<"VectorUnit", "vector_unit"> {
   let description = [{
     `bits` per register, number of `registers`, instructions started per cycle
     (`fma`, `load`, `store`), `latency` of an FMA in cycles, `clock` in Hz.
+    `exponential` is how many of its instructions the exponentials of one
+    register take: 20, as a polynomial does, if it is not given.
 
-    Example: `#chimera.vector_unit<bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 4100000000>`
+    Example: `#chimera.vector_unit<bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 4100000000>`,
+    `#chimera.vector_unit<bits = 2048, registers = 256, fma = 1, load = 1, store = 1, latency = 1, clock = 1000000000, exponential = 1>`
   }];
   let parameters = (ins "int64_t":$bits, "int64_t":$registers, "int64_t":$fma,
                         "int64_t":$load, "int64_t":$store, "int64_t":$latency,
-                        "int64_t":$clock);
+                        "int64_t":$clock,
+                        DefaultValuedParameter<"int64_t", "20">:$exponential);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -74,6 +74,9 @@ struct VectorUnit {
   double storesPerCycle = 1;
   /// Cycles from the start of an FMA to its result.
   int64_t fmaLatency = 4;
+  /// Vector instructions that the exponentials of one vector take: the length
+  /// of a polynomial, or less where there is hardware for them.
+  int64_t exponentialCost = 20;
   double cyclesPerSecond = 0;
 
   double peakFlops() const {

@@ -153,8 +153,9 @@ struct Operator {
   llvm::SmallVector<Access, 2> epilogue;
   /// True if elementwise operators follow, even those without other operands.
   bool hasEpilogue = false;
-  /// Vector instructions per vector of output spent in the epilogue.
-  int64_t epilogueCost = 0;
+  /// Vector instructions per vector of output spent in the epilogue, and the
+  /// exponentials beside them, which take as many as the machine says.
+  int64_t epilogueCost = 0, epilogueExponentials = 0;
   /// Loops that the epilogue reduces over, in a way that whoever reads the
   /// result has to wait for the whole reduction (LayerNorm, and a softmax that
   /// the consumer cannot correct afterwards).
