@@ -8,11 +8,10 @@
 
 #include "Chimera/InitAll.h"
 
-#include "Chimera/Ascend/Ascend.h"
 #include "Chimera/Conversion/Passes.h"
+#include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/Target/Passes.h"
 #include "Chimera/Transforms/Passes.h"
-#include "Chimera/Transforms/Pipelines.h"
 
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
 #include "mlir/InitAllDialects.h"
@@ -24,11 +23,9 @@ using namespace mlir;
 void chimera::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<ascend::AscendDialect, ChimeraDialect>();
-  // Kernels become LLVM IR, and code, within a pipeline.
-  registerAllGPUToLLVMIRTranslations(registry);
+  registry.insert<ChimeraDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
-  registerX86VectorMicroKernels(registry);
+  registerBackEndDialects(registry);
 }
 
 void chimera::registerAllPasses() {

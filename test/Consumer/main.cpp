@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/InitAll.h"
-#include "Chimera/Transforms/Pipelines.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"

@@ -13,7 +13,7 @@
 // H100:    gpu.binary @chain_kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_90a">
 // A100:    gpu.binary @chain_kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_80">
 // ASCEND:  emitc
-// OTHER:   error: there is no back end for 'aarch64-linux-gnu', the triple of target '{{.*}}'; there are x86, nvptx and davinci
+// OTHER:   error: there is no back end for 'aarch64-linux-gnu', the triple of target '{{.*}}'; there are x86, nvptx, davinci
 func.func @chain(%x: tensor<256x64xf16>, %w: tensor<64x256xf16>, %v: tensor<256x64xf16>) -> tensor<256x64xf16> {
   %zero = arith.constant 0.0 : f32
   %c0 = tensor.empty() : tensor<256x256xf32>

@@ -20,9 +20,9 @@
 #ifndef CHIMERA_RUNNER_COMPILER_H
 #define CHIMERA_RUNNER_COMPILER_H
 
+#include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/Runner/Tensor.h"
 #include "Chimera/Target/Target.h"
-#include "Chimera/Transforms/Pipelines.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - The stages put together ----------------------------===//
+//===- X86Pipeline.cpp - From scheduled chains to the LLVM dialect --------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,22 +6,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TargetPipeline.h"
+#include "BackEnd.h"
+#include "Stages.h"
 
-#include "Chimera/Conversion/Passes.h"
+#include "Chimera/Conversion/Pipelines.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
-#include "mlir/Dialect/Tosa/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -29,29 +28,6 @@
 
 using namespace mlir;
 using namespace chimera;
-
-void chimera::buildFrontEndPipeline(OpPassManager &pm) {
-  OpPassManager &func = pm.nest<func::FuncOp>();
-  func.addPass(tosa::createTosaToLinalgNamed());
-  func.addPass(tosa::createTosaToLinalg());
-  func.addPass(createTosaToArithPass());
-  func.addPass(createTosaToTensorPass());
-  func.addPass(createCanonicalizerPass());
-}
-
-void chimera::buildPlanningPipeline(OpPassManager &pm,
-                                    const PipelineOptions &options) {
-  OpPassManager &func = pm.nest<func::FuncOp>();
-  FormChainsPassOptions form;
-  form.kinds = options.kinds;
-  func.addPass(createFormChainsPass(form));
-  func.addPass(createOrientConstantsPass());
-  SchedulePassOptions schedule;
-  schedule.target = options.target;
-  schedule.threads = options.threads;
-  schedule.fuse = options.fuse;
-  func.addPass(createSchedulePass(schedule));
-}
 
 /// Loops and blocks for what lies outside chains. What is the same twice is
 /// made once between the steps.
@@ -90,25 +66,9 @@ static bool belongsOnStack(Value buffer) {
   return isUsedByMicroKernel(buffer);
 }
 
-/// Tensors to memrefs, on-chip buffers on the stack of the thread that uses
-/// them, the others with rows in different sets of the cache, results through
-/// pointers if asked for.
-static void addBufferization(OpPassManager &pm, bool outParams) {
-  if (outParams)
-    pm.addNestedPass<func::FuncOp>(createSeparateResultsPass());
-  bufferization::OneShotBufferizePassOptions bufferize;
-  bufferize.bufferizeFunctionBoundaries = true;
-  bufferize.functionBoundaryTypeConversion =
-      bufferization::LayoutMapOption::IdentityLayoutMap;
-  bufferize.bufferAlignment = 64;
-  bufferize.allowReturnAllocsFromLoops = true;
-  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  if (outParams) {
-    bufferization::BufferResultsToOutParamsPassOptions results;
-    results.hoistStaticAllocs = true;
-    results.modifyPublicFunctions = true;
-    pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
-  }
+/// On-chip buffers on the stack of the thread that uses them, the others with
+/// rows in different sets of the cache.
+static void placeBuffers(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(
       bufferization::createPromoteBuffersToStackPass(belongsOnStack));
   bufferization::BufferDeallocationPipelineOptions deallocation;
@@ -161,40 +121,28 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
   pm.addPass(createCanonicalizerPass());
   addBufferization(pm, options.outParams);
+  placeBuffers(pm);
   pm.addPass(createConvertChimeraToX86VectorPass());
   addLLVMLowering(pm);
 }
 
-void chimera::registerPipelines() {
-  PassPipelineRegistration<PipelineOptions>(
-      "chimera-planning-pipeline",
-      "Form chains and decide how each runs; everything stays on tensors",
-      [](OpPassManager &pm, const PipelineOptions &options) {
-        buildFrontEndPipeline(pm);
-        buildPlanningPipeline(pm, options);
-      });
+static void build(OpPassManager &pm, const TargetPipelineOptions &options) {
+  buildFrontEndPipeline(pm);
+  buildPlanningPipeline(pm, options);
+  buildLoweringPipeline(pm, options);
+}
+
+static void registerPipeline() {
   PassPipelineRegistration<PipelineOptions>(
       "chimera-lowering-pipeline",
       "From scheduled chains to the LLVM dialect; schedules are taken as they "
       "are",
       buildLoweringPipeline);
-  PassPipelineRegistration<AscendPipelineOptions>(
-      "chimera-ascend-pipeline",
-      "From linalg on tensors to C++ for Ascend cores: form, plan, tile and "
-      "lower chains",
-      [](OpPassManager &pm, const AscendPipelineOptions &options) {
-        buildFrontEndPipeline(pm);
-        buildAscendPipeline(pm, options);
-      });
-  PassPipelineRegistration<CompileOptions>(
-      "chimera-pipeline",
-      "From linalg on tensors to what the target runs, the LLVM dialect on a "
-      "CPU: form, plan, tile and lower chains",
-      buildTargetPipeline);
-  PassPipelineRegistration<NvidiaPipelineOptions>(
-      "chimera-nvidia-pipeline",
-      "From linalg on tensors to kernels for NVIDIA GPUs and the functions "
-      "that "
-      "launch them",
-      buildNvidiaPipeline);
 }
+
+const BackEnd chimera::x86BackEnd = {
+    "x86",
+    [](const llvm::Triple &triple) {
+      return triple.str().empty() || triple.isX86();
+    },
+    build, registerPipeline, registerX86VectorMicroKernels};

@@ -6,15 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NarrowChains.h"
+#include "BackEnd.h"
+#include "Stages.h"
 
-#include "Chimera/Transforms/Pipelines.h"
-
-#include "Chimera/Conversion/Passes.h"
+#include "Chimera/Ascend/Ascend.h"
 
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/EmitC/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -24,35 +21,21 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Tensors to memrefs, with results in memory that the caller provides.
-static void addBufferization(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(createSeparateResultsPass());
-  bufferization::OneShotBufferizePassOptions bufferize;
-  bufferize.bufferizeFunctionBoundaries = true;
-  bufferize.functionBoundaryTypeConversion =
-      bufferization::LayoutMapOption::IdentityLayoutMap;
-  bufferize.allowReturnAllocsFromLoops = true;
-  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  bufferization::BufferResultsToOutParamsPassOptions results;
-  results.hoistStaticAllocs = true;
-  results.modifyPublicFunctions = true;
-  pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
+void chimera::buildAscendPipeline(OpPassManager &pm,
+                                  const AscendPipelineOptions &options) {
+  buildFrontEndPipeline(pm);
+  addNarrowTiling(pm, options.target, options.threads, options.fuse);
+  MapMicroKernelsPassOptions map;
+  map.target = options.target;
+  pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
+  pm.addPass(createCanonicalizerPass());
+  addBufferization(pm, /*outParams=*/true);
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createCSEPass());
-}
-
-void chimera::buildAscendPipeline(OpPassManager &pm,
-                                  const AscendPipelineOptions &options) {
-  addNarrowTiling(pm, options.target, options.threads, options.fuse);
-  MapMicroKernelsPassOptions map;
-  map.target = options.target;
-  pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
-  pm.addPass(createCanonicalizerPass());
-  addBufferization(pm);
   ConvertChimeraToAscendPassOptions convert;
   convert.target = options.target;
   pm.addPass(createConvertChimeraToAscendPass(convert));
@@ -64,3 +47,30 @@ void chimera::buildAscendPipeline(OpPassManager &pm,
   pm.addPass(createConvertAscendToEmitCPass(emission));
   pm.addPass(emitc::createFormExpressionsPass());
 }
+
+static void build(OpPassManager &pm, const TargetPipelineOptions &options) {
+  AscendPipelineOptions own;
+  own.target = options.target;
+  own.threads = options.threads;
+  own.fuse = options.fuse;
+  buildAscendPipeline(pm, own);
+}
+
+static void registerPipeline() {
+  PassPipelineRegistration<AscendPipelineOptions>(
+      "chimera-ascend-pipeline",
+      "From linalg on tensors to C++ for Ascend cores: form, plan, tile and "
+      "lower chains",
+      buildAscendPipeline);
+}
+
+static void registerDialects(DialectRegistry &registry) {
+  registry.insert<ascend::AscendDialect>();
+}
+
+const BackEnd chimera::ascendBackEnd = {
+    "davinci",
+    [](const llvm::Triple &triple) {
+      return triple.getArchName() == "davinci";
+    },
+    build, registerPipeline, registerDialects};

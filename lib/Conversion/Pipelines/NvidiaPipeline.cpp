@@ -12,20 +12,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NarrowChains.h"
-
-#include "Chimera/Conversion/Passes.h"
-#include "Chimera/Transforms/Passes.h"
-#include "Chimera/Transforms/Pipelines.h"
+#include "BackEnd.h"
+#include "Stages.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -33,15 +31,7 @@ using namespace chimera;
 
 /// What is left of the functions: launches, on memrefs.
 static void addHost(OpPassManager &pm) {
-  bufferization::OneShotBufferizePassOptions bufferize;
-  bufferize.bufferizeFunctionBoundaries = true;
-  bufferize.functionBoundaryTypeConversion =
-      bufferization::LayoutMapOption::IdentityLayoutMap;
-  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  bufferization::BufferResultsToOutParamsPassOptions results;
-  results.hoistStaticAllocs = true;
-  results.modifyPublicFunctions = true;
-  pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
+  addBufferization(pm, /*outParams=*/true);
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -88,3 +78,26 @@ void chimera::buildNvidiaPipeline(OpPassManager &pm,
   binary.compilationTarget = options.format;
   pm.addPass(createGpuModuleToBinaryPass(binary));
 }
+
+static void build(OpPassManager &pm, const TargetPipelineOptions &options) {
+  NvidiaPipelineOptions own;
+  own.target = options.target;
+  own.fuse = options.fuse;
+  own.format = options.format;
+  own.manifest = options.manifest;
+  buildNvidiaPipeline(pm, own);
+}
+
+static void registerPipeline() {
+  PassPipelineRegistration<NvidiaPipelineOptions>(
+      "chimera-nvidia-pipeline",
+      "From linalg on tensors to kernels for NVIDIA GPUs and the functions "
+      "that launch them",
+      buildNvidiaPipeline);
+}
+
+const BackEnd chimera::nvidiaBackEnd = {
+    "nvptx", [](const llvm::Triple &triple) { return triple.isNVPTX(); }, build,
+    registerPipeline,
+    // Kernels become LLVM IR, and code, within the pipeline.
+    registerAllGPUToLLVMIRTranslations};

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/Transforms/Passes.h"
-#include "Chimera/Transforms/Pipelines.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"

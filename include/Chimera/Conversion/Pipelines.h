@@ -6,13 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `chimera-pipeline` takes linalg on tensors down to the LLVM dialect. Programs
-// that embed Chimera call the two halves: what decides, and what lowers.
+// `chimera-pipeline` takes linalg on tensors down to what the target runs, on a
+// CPU the LLVM dialect. Programs that embed Chimera for a CPU may call the two
+// halves: what decides, and what lowers.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CHIMERA_TRANSFORMS_PIPELINES_H
-#define CHIMERA_TRANSFORMS_PIPELINES_H
+#ifndef CHIMERA_CONVERSION_PIPELINES_H
+#define CHIMERA_CONVERSION_PIPELINES_H
 
 #include "Chimera/Conversion/Passes.h"
 #include "Chimera/Transforms/Passes.h"
@@ -77,6 +78,24 @@ struct NvidiaPipelineOptions
       llvm::cl::init("")};
 };
 
+/// What all back ends have options for, and what one has.
+struct TargetPipelineOptions : PipelineOptions {
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc("What the binary of a GPU holds: isa (PTX), bin or "
+                     "fatbin, for which ptxas is needed"),
+      llvm::cl::init("bin")};
+  Option<std::string> manifest{
+      *this, "manifest",
+      llvm::cl::desc("File that says in JSON how the kernels of a GPU are "
+                     "launched"),
+      llvm::cl::init("")};
+};
+
+/// From linalg on tensors to what the target runs, as its triple says.
+void buildTargetPipeline(mlir::OpPassManager &pm,
+                         const TargetPipelineOptions &options);
+
 /// TOSA and named operations to linalg; a no-op on linalg.
 void buildFrontEndPipeline(mlir::OpPassManager &pm);
 
@@ -110,6 +129,9 @@ void buildAscendPipeline(mlir::OpPassManager &pm,
 void buildNvidiaPipeline(mlir::OpPassManager &pm,
                          const NvidiaPipelineOptions &options);
 
+/// What the pipelines need beside upstream's dialects and Chimera's own.
+void registerBackEndDialects(mlir::DialectRegistry &registry);
+
 /// Registers `chimera-pipeline` and its two halves, `chimera-planning-pipeline`
 /// and `chimera-lowering-pipeline`, `chimera-ascend-pipeline` and
 /// `chimera-nvidia-pipeline`.
@@ -117,4 +139,4 @@ void registerPipelines();
 
 } // namespace chimera
 
-#endif // CHIMERA_TRANSFORMS_PIPELINES_H
+#endif // CHIMERA_CONVERSION_PIPELINES_H

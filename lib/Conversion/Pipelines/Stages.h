@@ -1,17 +1,13 @@
-//===- NarrowChains.h - Chains for matrix units -----------------*- C++ -*-===//
+//===- Stages.h - What the pipelines of back ends share ---------*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// What the pipelines of machines with matrix units start with.
-//
-//===----------------------------------------------------------------------===//
 
-#ifndef CHIMERA_LIB_REGISTRATION_NARROWCHAINS_H
-#define CHIMERA_LIB_REGISTRATION_NARROWCHAINS_H
+#ifndef CHIMERA_LIB_CONVERSION_PIPELINES_STAGES_H
+#define CHIMERA_LIB_CONVERSION_PIPELINES_STAGES_H
 
 #include "Chimera/Transforms/Passes.h"
 
@@ -22,6 +18,10 @@ namespace chimera {
 void addNarrowTiling(mlir::OpPassManager &pm, llvm::StringRef target,
                      int64_t threads, FuseMode fuse);
 
+/// Tensors to memrefs, with `outParams` results in memory that the caller
+/// provides.
+void addBufferization(mlir::OpPassManager &pm, bool outParams);
+
 } // namespace chimera
 
-#endif // CHIMERA_LIB_REGISTRATION_NARROWCHAINS_H
+#endif // CHIMERA_LIB_CONVERSION_PIPELINES_STAGES_H

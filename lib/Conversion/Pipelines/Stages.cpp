@@ -1,0 +1,81 @@
+//===- Stages.cpp - What the pipelines of back ends share -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stages.h"
+
+#include "Chimera/Conversion/Pipelines.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Tosa/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace chimera;
+
+void chimera::buildFrontEndPipeline(OpPassManager &pm) {
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(tosa::createTosaToLinalgNamed());
+  func.addPass(tosa::createTosaToLinalg());
+  func.addPass(createTosaToArithPass());
+  func.addPass(createTosaToTensorPass());
+  func.addPass(createCanonicalizerPass());
+}
+
+void chimera::buildPlanningPipeline(OpPassManager &pm,
+                                    const PipelineOptions &options) {
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  FormChainsPassOptions form;
+  form.kinds = options.kinds;
+  func.addPass(createFormChainsPass(form));
+  func.addPass(createOrientConstantsPass());
+  SchedulePassOptions schedule;
+  schedule.target = options.target;
+  schedule.threads = options.threads;
+  schedule.fuse = options.fuse;
+  func.addPass(createSchedulePass(schedule));
+}
+
+void chimera::addNarrowTiling(OpPassManager &pm, StringRef target,
+                              int64_t threads, FuseMode fuse) {
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  FormChainsPassOptions form;
+  form.narrow = true;
+  func.addPass(createFormChainsPass(form));
+  SchedulePassOptions schedule;
+  schedule.target = target.str();
+  schedule.threads = threads;
+  schedule.fuse = fuse;
+  func.addPass(createSchedulePass(schedule));
+  TilePassOptions tile;
+  tile.padRows = false;
+  func.addPass(createTilePass(tile));
+  func.addPass(createCanonicalizerPass());
+  func.addPass(createCSEPass());
+}
+
+void chimera::addBufferization(OpPassManager &pm, bool outParams) {
+  if (outParams)
+    pm.addNestedPass<func::FuncOp>(createSeparateResultsPass());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  bufferize.bufferAlignment = 64;
+  bufferize.allowReturnAllocsFromLoops = true;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  if (!outParams)
+    return;
+  bufferization::BufferResultsToOutParamsPassOptions results;
+  results.hoistStaticAllocs = true;
+  results.modifyPublicFunctions = true;
+  pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
+}
