@@ -17,10 +17,10 @@
 
 namespace chimera {
 
-/// Forms chains of narrow operands, plans and tiles them, with a buffer of its
-/// own for every tensor. Options are those of `chimera-schedule`.
-void addNarrowTiling(mlir::OpPassManager &pm, llvm::StringRef target,
-                     int64_t threads, FuseMode fuse);
+/// Forms chains, of narrow operands too, plans and tiles them, with a buffer of
+/// its own for every tensor.
+void addNarrowTiling(mlir::OpPassManager &pm,
+                     const SchedulePassOptions &schedule);
 
 } // namespace chimera
 

@@ -36,6 +36,7 @@ static void buildGraphicsPipeline(OpPassManager &pm,
   NvidiaPipelineOptions own;
   own.target = options.target;
   own.fuse = options.fuse;
+  own.tf32 = options.tf32;
   own.format = options.format;
   own.manifest = options.manifest;
   buildNvidiaPipeline(pm, own);

@@ -15,6 +15,11 @@ namespace chimera {
 
 /// What all back ends have options for, and what one has.
 struct CompileOptions : PipelineOptions {
+  Option<bool> tf32{
+      *this, "tf32",
+      llvm::cl::desc(
+          "Let GPUs multiply f32 as tf32, which keeps 10 of 23 bits"),
+      llvm::cl::init(false)};
   Option<std::string> format{
       *this, "format",
       llvm::cl::desc("What the binary of a GPU holds: isa (PTX), bin or "
