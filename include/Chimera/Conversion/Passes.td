@@ -43,13 +43,14 @@ def ConvertChimeraToNVVMPass
 
     Runs on tensors, after `chimera-tile=pad-rows=false`. Products are of f16 or
     bf16 with sums in f32; with `tf32` also of f32, whose factors are rounded to
-    tf32 on their way into `mma.sync`, if the target has that. A chain that is not covered, or whose tiles need more
-    registers or shared memory than there are, stays as it is, with a missed
-    remark.
+    tf32 on their way into `mma.sync`, if the target has that. A chain that is not
+    covered, or whose tiles need more registers or shared memory than there are,
+    stays as it is, with a missed remark.
 
     Tensors have to start at multiples of 16 bytes.
 
-    Example: see `test/Conversion/ChimeraToNVVM/chain.mlir`.
+    Example: see `test/Conversion/ChimeraToNVVM/chain.mlir`; for `tf32`,
+    `test/Conversion/ChimeraToNVVM/tf32.mlir`.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"h200\"",

@@ -101,7 +101,8 @@ def SchedulePass : Pass<"chimera-schedule"> {
     `chimera-opt --chimera-report` does (docs/report.md).
 
     Example: `chimera-opt --chimera-form-chains --chimera-schedule=target=zen5`,
-    see `test/Transforms/schedule.mlir`.
+    see `test/Transforms/schedule.mlir`; for `tf32`,
+    `test/Transforms/schedule-tf32.mlir`.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"host\"",

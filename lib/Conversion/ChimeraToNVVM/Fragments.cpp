@@ -45,7 +45,7 @@ void FragmentBuilder::complete(Fragment &fragment) {
 //===----------------------------------------------------------------------===//
 
 /// A word rounded to tf32, to nearest, ties away from zero: tensor cores leave
-/// out the lower bits, which would make every factor too small.
+/// out the lower bits, which would bring every factor nearer to zero.
 Value FragmentBuilder::round(Value word) {
   OpBuilder &builder = kernel.builder;
   auto mode = NVVM::FPRoundingModeAttr::get(builder.getContext(),
