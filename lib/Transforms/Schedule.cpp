@@ -49,8 +49,9 @@ struct SchedulePass : chimera::impl::SchedulePassBase<SchedulePass> {
 /// Decides for one chain.
 class ChainScheduler {
 public:
-  ChainScheduler(ChainOp chain, FuseMode fuse)
-      : chain(chain), context(chain.getContext()), fuse(fuse) {}
+  ChainScheduler(ChainOp chain, FuseMode fuse, bool allowsTF32)
+      : chain(chain), context(chain.getContext()), fuse(fuse),
+        allowsTF32(allowsTF32) {}
 
   /// `wanted` threads; 0 means one per core of the target.
   LogicalResult run(TargetAttrInterface target, model::SolveOptions wanted);
@@ -91,6 +92,7 @@ private:
   ChainOp chain;
   MLIRContext *context;
   FuseMode fuse;
+  bool allowsTF32;
   ChainAnalysis analysis;
   model::Machine machine;
   model::SolveOptions options;
@@ -504,6 +506,10 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
     return failure();
   analysis = std::move(*read);
   Type type = getElementType(analysis);
+  // A target without has the unit for f32 that it has.
+  Type rounded = FloatTF32Type::get(context);
+  if (allowsTF32 && type.isF32() && succeeded(target.getMachine(rounded)))
+    type = rounded;
   summary.elementType = llvm::formatv("{0}", type).str();
   FailureOr<model::Machine> figures = target.getMachine(type);
   if (failed(figures)) {
@@ -544,7 +550,7 @@ void SchedulePass::runOnOperation() {
   for (ChainOp chain : chains) {
     FailureOr<TargetAttrInterface> found = resolveTarget(chain, target);
     if (failed(found) ||
-        failed(ChainScheduler(chain, fuse).run(*found, wanted)))
+        failed(ChainScheduler(chain, fuse, tf32).run(*found, wanted)))
       return signalPassFailure();
   }
 }

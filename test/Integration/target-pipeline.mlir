@@ -2,6 +2,7 @@
 // says.
 //
 // RUN: chimera-opt %s --chimera-pipeline=target=zen5 | FileCheck %s --check-prefix=X86
+// RUN: chimera-opt %s --chimera-pipeline="target=zen5 tf32" | FileCheck %s --check-prefix=X86
 // RUN: chimera-opt %s --chimera-pipeline="target=h100 format=isa" | FileCheck %s --check-prefix=H100
 // RUN: chimera-opt %s --chimera-pipeline="target=a100 format=isa" | FileCheck %s --check-prefix=A100
 // RUN: chimera-opt %s --chimera-pipeline=target=ascend910 | FileCheck %s --check-prefix=ASCEND

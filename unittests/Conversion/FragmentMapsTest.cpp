@@ -47,6 +47,23 @@ TEST(FragmentMaps, AgreesWithTheTables) {
   }
 }
 
+TEST(FragmentMaps, AgreesWithTheTablesOfWords) {
+  // Matrix Fragments for mma.m16n8k8 with .tf32.
+  for (int64_t lane = 0; lane < warpSize; ++lane) {
+    int64_t groupID = lane >> 2, threadID = lane % 4;
+    for (int64_t i = 0; i < 4; ++i) {
+      MatrixPosition lhs = getLhsWordPosition(lane, i);
+      EXPECT_EQ(lhs.row, i == 0 || i == 2 ? groupID : groupID + 8);
+      EXPECT_EQ(lhs.column, i < 2 ? threadID : threadID + 4);
+    }
+    for (int64_t i = 0; i < 2; ++i) {
+      MatrixPosition rhs = getRhsWordPosition(lane, i);
+      EXPECT_EQ(rhs.row, i == 0 ? threadID : threadID + 4);
+      EXPECT_EQ(rhs.column, groupID);
+    }
+  }
+}
+
 /// Expects that a warp holds each of `count` elements of the matrix once.
 void expectCovers(int64_t rows, int64_t columns, int64_t count,
                   llvm::function_ref<MatrixPosition(int64_t, int64_t)> map) {
@@ -62,8 +79,10 @@ void expectCovers(int64_t rows, int64_t columns, int64_t count,
 }
 
 TEST(FragmentMaps, CoversEachMatrixOnce) {
-  expectCovers(mmaRows, mmaDepth, 8, getLhsPosition);
-  expectCovers(mmaDepth, mmaColumns, 4, getRhsPosition);
+  expectCovers(mmaRows, getMmaDepth(2), 8, getLhsPosition);
+  expectCovers(getMmaDepth(2), mmaColumns, 4, getRhsPosition);
+  expectCovers(mmaRows, getMmaDepth(4), 4, getLhsWordPosition);
+  expectCovers(getMmaDepth(4), mmaColumns, 2, getRhsWordPosition);
   expectCovers(mmaRows, mmaColumns, 4, getSumPosition);
 }
 
@@ -77,6 +96,28 @@ TEST(FragmentMaps, SumsOfTwoTilesAreALeftOperand) {
     }
 }
 
+TEST(FragmentMaps, SumsOfATileAreALeftOperandOfWords) {
+  for (int64_t lane = 0; lane < warpSize; ++lane)
+    for (int64_t element = 0; element < 4; ++element) {
+      // Column by column.
+      MatrixPosition sum =
+          getSumPosition(lane, 2 * (element % 2) + element / 2);
+      MatrixPosition lhs = getLhsWordPosition(lane, element);
+      EXPECT_EQ(sum.row, lhs.row);
+      EXPECT_EQ(sum.column, getSlotColumn(lhs.column));
+    }
+}
+
+TEST(FragmentMaps, SlotsAreColumnsInAnotherOrder) {
+  for (int64_t slot = 0; slot < getMmaDepth(4); ++slot)
+    EXPECT_EQ(getColumnSlot(getSlotColumn(slot)), slot);
+  // A thread's two of the right operand are neighbours.
+  for (int64_t lane = 0; lane < warpSize; ++lane)
+    for (int64_t element : {0, 1})
+      EXPECT_EQ(getSlotColumn(getRhsWordPosition(lane, element).row),
+                2 * (lane % 4) + element);
+}
+
 /// What `lane` has in element `element` of the result of an ldmatrix.x4, as row
 /// and column of the square in shared memory.
 Place load(int64_t lane, int64_t element, MatrixOrder order,
@@ -84,7 +125,14 @@ Place load(int64_t lane, int64_t element, MatrixOrder order,
   int64_t matrix = element / 2;
   MatrixPosition within = getLoadedPosition(lane, element % 2, isTransposed);
   ChunkPosition line = getLdmatrixAddress(8 * matrix + within.row, order);
-  return {line.row, line.chunk * chunkElements + within.column};
+  return {line.row, line.chunk * getChunkElements(2) + within.column};
+}
+
+/// The same of words: both halves of one.
+Place loadWord(int64_t lane, int64_t element, MatrixOrder order) {
+  auto [row, column] = load(lane, 2 * element, order, /*isTransposed=*/false);
+  EXPECT_EQ(load(lane, 2 * element + 1, order, false), Place(row, column + 1));
+  return {row, column / 2};
 }
 
 TEST(FragmentMaps, LdmatrixGivesLeftOperands) {
@@ -110,17 +158,30 @@ TEST(FragmentMaps, LdmatrixGivesTwoRightOperands) {
     }
 }
 
-TEST(Swizzle, KeepsChunksInTheirRow) {
-  for (int64_t chunks = 1; chunks <= 64; ++chunks)
-    for (int64_t row = 0; row < 16; ++row) {
-      std::set<int64_t> seen;
-      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        int64_t swizzled = Swizzle(chunks).apply(row, chunk);
-        EXPECT_GE(swizzled, 0);
-        EXPECT_LT(swizzled, chunks);
-        EXPECT_TRUE(seen.insert(swizzled).second);
-      }
+TEST(FragmentMaps, LdmatrixGivesOperandsOfWordsAlongRows) {
+  for (int64_t lane = 0; lane < warpSize; ++lane)
+    for (int64_t element = 0; element < 4; ++element) {
+      auto [row, column] = pair(getLhsWordPosition(lane, element));
+      EXPECT_EQ(loadWord(lane, element, MatrixOrder::ByRows),
+                Place(row, column));
+      auto [slot, own] = pair(getRhsWordPosition(lane, element % 2));
+      EXPECT_EQ(loadWord(lane, element, MatrixOrder::ByChunks),
+                Place(own + mmaColumns * (element / 2), slot));
     }
+}
+
+TEST(Swizzle, KeepsChunksInTheirRow) {
+  for (int64_t width : {1, 2})
+    for (int64_t chunks = width; chunks <= 64; chunks += width)
+      for (int64_t row = 0; row < 16; ++row) {
+        std::set<int64_t> seen;
+        for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+          int64_t swizzled = Swizzle(chunks, width).apply(row, chunk);
+          EXPECT_GE(swizzled, 0);
+          EXPECT_LT(swizzled, chunks);
+          EXPECT_TRUE(seen.insert(swizzled).second);
+        }
+      }
 }
 
 TEST(Swizzle, SpreadsTheRowsOfAMatrixOverTheBanks) {
@@ -129,16 +190,32 @@ TEST(Swizzle, SpreadsTheRowsOfAMatrixOverTheBanks) {
       for (int64_t chunk = 0; chunk < chunks; ++chunk) {
         std::set<int64_t> groups;
         for (int64_t row = first; row < first + 8; ++row)
-          groups.insert((row * chunks + Swizzle(chunks).apply(row, chunk)) %
+          groups.insert((row * chunks + Swizzle(chunks, 1).apply(row, chunk)) %
                         bankGroups);
         EXPECT_EQ(groups.size(), 8u) << chunks << " chunks, chunk " << chunk;
       }
 }
 
-TEST(Swizzle, KnowsARowByItsPlaceAmongEight) {
-  for (int64_t chunks = 1; chunks <= 64; ++chunks)
-    for (int64_t row = 0; row < 64; ++row)
-      EXPECT_EQ(Swizzle(chunks).key(row), Swizzle(chunks).key(row % 8));
+TEST(Swizzle, SpreadsTwoChunksOfFourRowsOverTheBanks) {
+  for (int64_t chunks = 2; chunks <= 64; chunks += 2)
+    for (int64_t first = 0; first < 32; first += 4)
+      for (int64_t chunk = 0; chunk < chunks; chunk += 2) {
+        std::set<int64_t> groups;
+        for (int64_t row = first; row < first + 4; ++row)
+          for (int64_t own : {chunk, chunk + 1})
+            groups.insert((row * chunks + Swizzle(chunks, 2).apply(row, own)) %
+                          bankGroups);
+        EXPECT_EQ(groups.size(), 8u) << chunks << " chunks, chunk " << chunk;
+      }
+}
+
+TEST(Swizzle, KnowsARowByItsPlaceAmongThoseReadTogether) {
+  for (int64_t width : {1, 2})
+    for (int64_t chunks = width; chunks <= 64; chunks += width)
+      for (int64_t row = 0; row < 64; ++row) {
+        Swizzle swizzle(chunks, width);
+        EXPECT_EQ(swizzle.key(row), swizzle.key(row % (8 / width)));
+      }
 }
 
 } // namespace

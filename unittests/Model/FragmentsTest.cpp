@@ -123,6 +123,19 @@ TEST(Fragments, RoundsUp) {
   EXPECT_EQ(plan.factorBytes, (32 * 48 + 48 * 80 + 80 * 32) * 2);
 }
 
+TEST(Fragments, KeepsAnIntermediateOfWordsAsItIs) {
+  ChainProblem problem =
+      makeChain({/*b=*/1, /*m=*/50, /*n=*/19, /*k=*/33, /*l=*/70});
+  Machine machine = makeMachine();
+  machine.matrix->depth = 8;
+  FragmentPlan plan =
+      planFragments(problem, machine, makeSchedule({{m, 32}}, 1));
+  EXPECT_EQ(plan.obstacle, "");
+  // 9 and 3 times 8 columns of 4; left operands have 4 as well.
+  EXPECT_EQ(plan.registers, 64 + 8 + 9 * 4 + 3 * 4);
+  EXPECT_EQ(plan.factorBytes, (32 * 40 + 40 * 72 + 72 * 24) * 4);
+}
+
 TEST(Fragments, SaysWhatCannotBeFollowed) {
   ChainProblem problem =
       makeNarrowChain({/*b=*/2, /*m=*/512, /*n=*/512, /*k=*/512, /*l=*/512});

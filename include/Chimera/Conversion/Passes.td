@@ -42,17 +42,21 @@ def ConvertChimeraToNVVMPass
     any size: what does not exist is zero on the chip, and not stored.
 
     Runs on tensors, after `chimera-tile=pad-rows=false`. Products are of f16 or
-    bf16 with sums in f32. A chain that is not covered, or whose tiles need more
-    registers or shared memory than there are, stays as it is, with a missed
-    remark.
+    bf16 with sums in f32; with `tf32` also of f32, whose factors are rounded to
+    tf32 on their way into `mma.sync`, if the target has that. A chain that is not
+    covered, or whose tiles need more registers or shared memory than there are,
+    stays as it is, with a missed remark.
 
     Tensors have to start at multiples of 16 bytes.
 
-    Example: see `test/Conversion/ChimeraToNVVM/chain.mlir`.
+    Example: see `test/Conversion/ChimeraToNVVM/chain.mlir`; for `tf32`,
+    `test/Conversion/ChimeraToNVVM/tf32.mlir`.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"h200\"",
            "Machine to compile for, see chimera-attach-target">,
+    Option<"tf32", "tf32", "bool", "false",
+           "Multiply f32 as tf32, which keeps 10 of 23 bits, if the target can">,
     Option<"required", "required", "bool", "false",
            "Fail where no kernel can be made">
   ];

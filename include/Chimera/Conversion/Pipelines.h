@@ -67,6 +67,11 @@ struct NvidiaPipelineOptions
           clEnumValN(FuseMode::Never, "never", "operators run one by one"),
           clEnumValN(FuseMode::Always, "always",
                      "every chain that fits the target"))};
+  Option<bool> tf32{
+      *this, "tf32",
+      llvm::cl::desc("Multiply f32 as tf32, which keeps 10 of 23 bits, where "
+                     "the GPU can; otherwise f32 has no kernels"),
+      llvm::cl::init(false)};
   Option<std::string> format{
       *this, "format",
       llvm::cl::desc("What the binary holds: isa (PTX), bin or fatbin, for "
@@ -80,6 +85,11 @@ struct NvidiaPipelineOptions
 
 /// What all back ends have options for, and what one has.
 struct TargetPipelineOptions : PipelineOptions {
+  Option<bool> tf32{
+      *this, "tf32",
+      llvm::cl::desc(
+          "Let GPUs multiply f32 as tf32, which keeps 10 of 23 bits"),
+      llvm::cl::init(false)};
   Option<std::string> format{
       *this, "format",
       llvm::cl::desc("What the binary of a GPU holds: isa (PTX), bin or "

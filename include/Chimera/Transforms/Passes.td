@@ -89,6 +89,10 @@ def SchedulePass : Pass<"chimera-schedule"> {
     A chain that already has a schedule keeps it, if it verifies on the target;
     otherwise the pass fails with the reason.
 
+    A unit is chosen by the type of the widest factor. With `tf32` the unit for
+    tf32 does products of f32, where the target has one; what moves and is kept
+    has the 4 bytes of f32 still.
+
     Every decision is reported as remarks of category `chimera`: passed `fused`,
     `single` and `given`, missed `split` and `unfused` with the reason and its
     figures, analysis `bound` for what moves at each level against the I/O lower
@@ -97,7 +101,8 @@ def SchedulePass : Pass<"chimera-schedule"> {
     `chimera-opt --chimera-report` does (docs/report.md).
 
     Example: `chimera-opt --chimera-form-chains --chimera-schedule=target=zen5`,
-    see `test/Transforms/schedule.mlir`.
+    see `test/Transforms/schedule.mlir`; for `tf32`,
+    `test/Transforms/schedule-tf32.mlir`.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"host\"",
@@ -118,7 +123,10 @@ def SchedulePass : Pass<"chimera-schedule"> {
              clEnumValN(::chimera::FuseMode::Never, "never",
                         "no chain; operators run one by one"),
              clEnumValN(::chimera::FuseMode::Always, "always",
-                        "every chain that fits the target"))}]>
+                        "every chain that fits the target"))}]>,
+    Option<"tf32", "tf32", "bool", "false",
+           "Plan products of f32 for the unit that the target has for tf32, if "
+           "it has one">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect"];
 }

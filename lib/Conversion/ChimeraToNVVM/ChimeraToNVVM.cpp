@@ -260,7 +260,10 @@ struct ConvertChimeraToNVVMPass
       return failure();
     }
     const model::MemoryLevel &shared = machine->levels.back();
-    limits = {shared.usableBytes(), shared.buffers, *machine->groups};
+    bool hasTF32 =
+        succeeded(found->getMachine(FloatTF32Type::get(&getContext())));
+    limits = {shared.usableBytes(), shared.buffers, tf32 && hasTF32,
+              *machine->groups};
     chip = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
                                      found->getTriple(), found->getCpu(),
                                      found->getCpuFeatures());

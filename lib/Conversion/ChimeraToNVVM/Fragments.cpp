@@ -41,24 +41,95 @@ void FragmentBuilder::complete(Fragment &fragment) {
 }
 
 //===----------------------------------------------------------------------===//
-// Multiplication
+// Registers
 //===----------------------------------------------------------------------===//
 
-/// The left operands of all row tiles for `step`, 16 elements along the
-/// reduction.
-FragmentBuilder::Parts FragmentBuilder::loadLhs(const SharedTile &tile,
-                                                bool isTransposed, Value step) {
-  Parts parts;
+/// A word rounded to tf32, to nearest, ties away from zero: tensor cores leave
+/// out the lower bits, which would bring every factor nearer to zero.
+Value FragmentBuilder::round(Value word) {
+  OpBuilder &builder = kernel.builder;
+  auto mode = NVVM::FPRoundingModeAttr::get(builder.getContext(),
+                                            NVVM::FPRoundingMode::RNA);
+  return NVVM::ConvertFloatToTF32Op::create(builder, kernel.loc,
+                                            builder.getI32Type(), word, mode);
+}
+
+/// A part of a factor as mma.sync takes it: its rows, if they are of pairs;
+/// words one column after the other, those of sums by getSlotColumn.
+FragmentBuilder::Operand FragmentBuilder::getRegisters(Value part) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  auto type = cast<VectorType>(part.getType());
+  Operand registers;
+  if (type.getElementType().isF32()) {
+    for (int64_t place = 0; place < type.getDimSize(1); ++place)
+      for (int64_t row = 0; row < type.getDimSize(0); ++row)
+        registers.push_back(round(vector::ExtractOp::create(
+            builder, loc, part, ArrayRef<int64_t>{row, place})));
+    return registers;
+  }
+  for (int64_t row = 0; row < type.getDimSize(0); ++row) {
+    Value pair = vector::ExtractOp::create(builder, loc, part, row);
+    if (type.getElementType().isBF16()) {
+      auto word = VectorType::get({1}, builder.getI32Type());
+      Value words = vector::BitCastOp::create(builder, loc, word, pair);
+      pair = vector::ExtractOp::create(builder, loc, words, 0);
+    }
+    registers.push_back(pair);
+  }
+  return registers;
+}
+
+/// A part of the sums as mma.sync takes it.
+FragmentBuilder::Operand FragmentBuilder::getSums(Value part) {
+  Operand registers;
+  for (int64_t row : {0, 1})
+    for (int64_t place : {0, 1})
+      registers.push_back(vector::ExtractOp::create(
+          kernel.builder, kernel.loc, part, ArrayRef<int64_t>{row, place}));
+  return registers;
+}
+
+//===----------------------------------------------------------------------===//
+// Left operands
+//===----------------------------------------------------------------------===//
+
+/// One for each row tile, for `step`: what one instruction adds up over.
+FragmentBuilder::Operands
+FragmentBuilder::loadLhs(const Contraction &contraction, Value step,
+                         const SharedTile &tile) {
+  bool isTransposed = contraction.lhs.isTransposed;
+  Value along = kernel.mul(step, contraction.stepDepth());
+  Operands operands;
   for (int64_t rowTile = 0; rowTile < kernel.layout.rowTiles; ++rowTile) {
     Value first = kernel.add(kernel.warpRow, rowTile * mmaRows);
-    Value row = isTransposed ? kernel.mul(step, mmaDepth) : first;
-    Value chunk = isTransposed ? kernel.div(first, chunkElements)
-                               : kernel.mul(step, mmaDepth / chunkElements);
+    if (tile.layout == TileLayout::Words) {
+      operands.push_back(loadLhsWords(tile, along, first));
+      continue;
+    }
+    Value row = isTransposed ? along : first;
+    Value column = isTransposed ? first : along;
     MatrixOrder order =
         isTransposed ? MatrixOrder::ByChunks : MatrixOrder::ByRows;
-    parts.push_back(shared.load(tile, row, chunk, order, isTransposed));
+    operands.push_back(getRegisters(
+        shared.load(tile, row, kernel.div(column, tile.chunkElements()), order,
+                    isTransposed, /*count=*/4)));
   }
-  return parts;
+  return operands;
+}
+
+/// getLhsWordPosition, in generated code, of a tile whose rows are columns of
+/// the operand.
+FragmentBuilder::Operand
+FragmentBuilder::loadLhsWords(const SharedTile &tile, Value row, Value column) {
+  Operand registers;
+  for (int64_t element = 0; element < 4; ++element) {
+    Value within = kernel.add(kernel.placeInGroup(), 4 * (element / 2));
+    registers.push_back(
+        round(shared.loadWords(tile, row, kernel.add(column, 8 * (element % 2)),
+                               within, kernel.groupInWarp(), /*count=*/1)));
+  }
+  return registers;
 }
 
 /// The part with zeros in columns from `limit` on.
@@ -78,68 +149,106 @@ Value FragmentBuilder::maskColumns(Fragment &fragment, int64_t row,
 }
 
 /// The same from a tile in registers.
-FragmentBuilder::Parts FragmentBuilder::takeLhs(Fragment &lhs, int64_t step,
-                                                int64_t leastDepth,
-                                                Value depth) {
-  OpBuilder &builder = kernel.builder;
-  auto type = VectorType::get({4, 2}, lhs.elementType);
-  Parts parts;
-  for (int64_t rowTile = 0; rowTile < lhs.rowTiles; ++rowTile) {
-    Value whole = createZero(builder, kernel.loc, type);
-    for (int64_t half : {0, 1}) {
-      int64_t column = 2 * step + half;
-      if (column >= lhs.columnTiles)
-        continue;
+FragmentBuilder::Operands
+FragmentBuilder::takeLhs(const Contraction &contraction, Fragment &lhs,
+                         int64_t step, Value depth) {
+  int64_t tilesPerStep = contraction.stepDepth() / mmaColumns;
+  Operands operands(lhs.rowTiles);
+  for (auto [rowTile, operand] : llvm::enumerate(operands))
+    for (int64_t tile = 0; tile < tilesPerStep; ++tile) {
+      int64_t column = tilesPerStep * step + tile;
       // What does not exist must be zero: it is multiplied by zeros, and may be
       // anything, infinity included.
-      bool isWhole = (column + 1) * mmaColumns <= leastDepth;
-      Value part = isWhole ? lhs.at(rowTile, column)
-                           : maskColumns(lhs, rowTile, column, depth);
-      whole = vector::InsertStridedSliceOp::create(
-          builder, kernel.loc, part, whole, ArrayRef<int64_t>{2 * half, 0},
-          ArrayRef<int64_t>{1, 1});
+      bool isWhole = (column + 1) * mmaColumns <= contraction.leastDepth;
+      Value part = column >= lhs.columnTiles
+                       ? createZero(kernel.builder, kernel.loc, lhs.partType())
+                   : isWhole ? lhs.at(rowTile, column)
+                             : maskColumns(lhs, rowTile, column, depth);
+      llvm::append_range(operand, getRegisters(part));
     }
-    parts.push_back(whole);
-  }
-  return parts;
+  return operands;
 }
 
-/// The rows of a part in registers, as mma.sync takes them.
-SmallVector<Value> FragmentBuilder::getRegisters(Value part) {
-  OpBuilder &builder = kernel.builder;
-  Location loc = kernel.loc;
-  auto type = cast<VectorType>(part.getType());
-  SmallVector<Value> registers;
-  for (int64_t row = 0; row < type.getDimSize(0); ++row) {
-    Value pair = vector::ExtractOp::create(builder, loc, part, row);
-    if (type.getElementType().isF16()) {
-      registers.push_back(pair);
-    } else if (type.getElementType().isBF16()) {
-      auto word = VectorType::get({1}, builder.getI32Type());
-      Value words = vector::BitCastOp::create(builder, loc, word, pair);
-      registers.push_back(vector::ExtractOp::create(builder, loc, words, 0));
-    } else {
-      for (int64_t place : {0, 1})
-        registers.push_back(
-            vector::ExtractOp::create(builder, loc, pair, place));
-    }
+//===----------------------------------------------------------------------===//
+// Right operands
+//===----------------------------------------------------------------------===//
+
+/// Those of `count` column tiles, one or two, from `column` on.
+FragmentBuilder::Operands
+FragmentBuilder::loadRhs(const Contraction &contraction, Value step,
+                         const SharedTile &tile, int64_t column,
+                         int64_t count) {
+  Operands operands;
+  if (tile.layout != TileLayout::Matrices) {
+    for (int64_t own = column; own < column + count; ++own)
+      operands.push_back(loadRhsWords(contraction, step, tile, own));
+    return operands;
+  }
+  bool isTransposed = contraction.rhs.isTransposed;
+  Value first = kernel.constant(column * mmaColumns);
+  Value along = kernel.mul(step, contraction.stepDepth());
+  MatrixOrder order =
+      isTransposed ? MatrixOrder::ByChunks : MatrixOrder::ByRows;
+  Operand registers = getRegisters(shared.load(
+      tile, isTransposed ? first : along,
+      kernel.div(isTransposed ? along : first, tile.chunkElements()), order,
+      !isTransposed, 2 * count));
+  for (int64_t own = 0; own < count; ++own)
+    operands.emplace_back(ArrayRef(registers).slice(2 * own, 2));
+  return operands;
+}
+
+/// getRhsWordPosition, in generated code; by getSlotColumn, if the left operand
+/// is made of sums. The two are neighbours then if rows run along the
+/// reduction.
+FragmentBuilder::Operand
+FragmentBuilder::loadRhsWords(const Contraction &contraction, Value step,
+                              const SharedTile &tile, int64_t column) {
+  Value along = kernel.mul(step, contraction.stepDepth());
+  Value first = kernel.constant(column * mmaColumns);
+  if (contraction.rhs.isTransposed) {
+    Value pair =
+        shared.loadWords(tile, first, along, kernel.groupInWarp(),
+                         kernel.mul(kernel.placeInGroup(), 2), /*count=*/2);
+    auto type = VectorType::get({2, 1}, kernel.builder.getF32Type());
+    return getRegisters(
+        vector::ShapeCastOp::create(kernel.builder, kernel.loc, type, pair));
+  }
+  Operand registers;
+  for (int64_t element : {0, 1}) {
+    Value row = tile.layout == TileLayout::Slots
+                    ? kernel.add(kernel.mul(kernel.placeInGroup(), 2), element)
+                    : kernel.add(kernel.placeInGroup(), 4 * element);
+    registers.push_back(round(shared.loadWords(
+        tile, along, first, row, kernel.groupInWarp(), /*count=*/1)));
   }
   return registers;
 }
 
+//===----------------------------------------------------------------------===//
+// Multiplication
+//===----------------------------------------------------------------------===//
+
+static NVVM::MMATypes getFactorType(Value factor) {
+  Type type = getElementTypeOrSelf(factor);
+  if (type.isF32())
+    return NVVM::MMATypes::tf32;
+  return type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+}
+
 /// One mma.sync; nvgpu.mma.sync has none for bf16.
-Value FragmentBuilder::multiplyAdd(Value left, Value right, Value sum) {
+Value FragmentBuilder::multiplyAdd(const Contraction &contraction,
+                                   ArrayRef<Value> left, ArrayRef<Value> right,
+                                   Value sum) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
   Type f32 = builder.getF32Type();
   auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
                                                {f32, f32, f32, f32});
-  NVVM::MMATypes factor = getElementTypeOrSelf(left).isF16()
-                              ? NVVM::MMATypes::f16
-                              : NVVM::MMATypes::bf16;
+  NVVM::MMATypes factor = getFactorType(contraction.rhs.value);
   Value result = NVVM::MmaOp::create(
-      builder, loc, type, getRegisters(left), getRegisters(right),
-      getRegisters(sum), ArrayRef<int64_t>{mmaRows, mmaColumns, mmaDepth},
+      builder, loc, type, left, right, getSums(sum),
+      ArrayRef<int64_t>{mmaRows, mmaColumns, contraction.stepDepth()},
       /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
       std::array<NVVM::MMATypes, 2>{factor, factor},
       std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
@@ -152,36 +261,27 @@ Value FragmentBuilder::multiplyAdd(Value left, Value right, Value sum) {
 }
 
 /// One step along the reduction for all tiles of the result.
-void FragmentBuilder::multiplyStep(Fragment &sums, ArrayRef<Value> lhs,
-                                   const SharedTile &rhs, bool isTransposed,
-                                   Value step) {
-  OpBuilder &builder = kernel.builder;
+void FragmentBuilder::multiplyStep(Fragment &sums,
+                                   const Contraction &contraction, Value step,
+                                   ArrayRef<Operand> lhs,
+                                   const SharedTile &rhs) {
   for (int64_t column = 0; column < sums.columnTiles; column += 2) {
-    Value first = kernel.constant(column * mmaColumns);
-    Value row = isTransposed ? first : kernel.mul(step, mmaDepth);
-    Value chunk = isTransposed ? kernel.mul(step, mmaDepth / chunkElements)
-                               : kernel.div(first, chunkElements);
-    MatrixOrder order =
-        isTransposed ? MatrixOrder::ByChunks : MatrixOrder::ByRows;
-    Value both = shared.load(rhs, row, chunk, order, !isTransposed);
-    for (int64_t own = column; own < std::min(column + 2, sums.columnTiles);
-         ++own) {
-      Value right = vector::ExtractStridedSliceOp::create(
-          builder, kernel.loc, both, ArrayRef<int64_t>{2 * (own - column), 0},
-          ArrayRef<int64_t>{2, 2}, ArrayRef<int64_t>{1, 1});
-      for (auto [rowTile, left] : llvm::enumerate(lhs))
-        sums.at(rowTile, own) = multiplyAdd(left, right, sums.at(rowTile, own));
-    }
+    int64_t count = std::min<int64_t>(2, sums.columnTiles - column);
+    Operands right = loadRhs(contraction, step, rhs, column, count);
+    for (int64_t own = 0; own < count; ++own)
+      for (auto [rowTile, left] : llvm::enumerate(lhs)) {
+        Value &sum = sums.at(rowTile, column + own);
+        sum = multiplyAdd(contraction, left, right[own], sum);
+      }
   }
 }
 
 void FragmentBuilder::multiply(Fragment &sums, const SharedTile &lhs,
                                const SharedTile &rhs,
                                const Contraction &contraction) {
-  int64_t steps = llvm::divideCeil(contraction.depth, mmaDepth);
+  int64_t steps = llvm::divideCeil(contraction.depth, contraction.stepDepth());
   auto multiplyAt = [&](Value step) {
-    multiplyStep(sums, loadLhs(lhs, contraction.lhs.isTransposed, step), rhs,
-                 contraction.rhs.isTransposed, step);
+    multiplyStep(sums, contraction, step, loadLhs(contraction, step, lhs), rhs);
   };
   if (steps <= maxUnrolledSteps) {
     for (int64_t step = 0; step < steps; ++step)
@@ -206,10 +306,10 @@ void FragmentBuilder::multiply(Fragment &sums, Fragment &lhs,
                                const SharedTile &rhs,
                                const Contraction &contraction, Value depth) {
   complete(lhs);
-  int64_t steps = llvm::divideCeil(contraction.depth, mmaDepth);
+  int64_t steps = llvm::divideCeil(contraction.depth, contraction.stepDepth());
   for (int64_t step = 0; step < steps; ++step)
-    multiplyStep(sums, takeLhs(lhs, step, contraction.leastDepth, depth), rhs,
-                 contraction.rhs.isTransposed, kernel.constant(step));
+    multiplyStep(sums, contraction, kernel.constant(step),
+                 takeLhs(contraction, lhs, step, depth), rhs);
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,9 +9,9 @@
 // A tile that a block computes is spread over the registers of the threads as
 // mma.sync leaves its sums: for each 16 rows and 8 columns, a vector of two by
 // two elements per thread. Elementwise operations work on these vectors, each
-// element knowing its row and column; narrowed, those of two neighbours are the
-// left operand of the next multiplication. Numbers of rows are held by all four
-// threads that have elements of a row.
+// element knowing its row and column. Narrowed, those of two neighbours are the
+// left operand of the next multiplication; rounded to tf32, each is one.
+// Numbers of rows are held by all four threads that have elements of a row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,16 +68,32 @@ public:
   void store(Fragment &fragment, const GlobalTile &to);
 
 private:
-  using Parts = llvm::SmallVector<mlir::Value>;
-  Parts loadLhs(const SharedTile &tile, bool isTransposed, mlir::Value step);
-  Parts takeLhs(Fragment &lhs, int64_t step, int64_t leastDepth,
-                mlir::Value depth);
+  /// Registers that a thread gives to an mma.sync for one operand.
+  using Operand = llvm::SmallVector<mlir::Value, 4>;
+  using Operands = llvm::SmallVector<Operand, 4>;
+
+  Operands loadLhs(const Contraction &contraction, mlir::Value step,
+                   const SharedTile &tile);
+  Operand loadLhsWords(const SharedTile &tile, mlir::Value row,
+                       mlir::Value column);
+  Operands takeLhs(const Contraction &contraction, Fragment &lhs, int64_t step,
+                   mlir::Value depth);
   mlir::Value maskColumns(Fragment &fragment, int64_t row, int64_t column,
                           mlir::Value limit);
-  llvm::SmallVector<mlir::Value> getRegisters(mlir::Value part);
-  mlir::Value multiplyAdd(mlir::Value left, mlir::Value right, mlir::Value sum);
-  void multiplyStep(Fragment &sums, llvm::ArrayRef<mlir::Value> lhs,
-                    const SharedTile &rhs, bool isTransposed, mlir::Value step);
+  Operands loadRhs(const Contraction &contraction, mlir::Value step,
+                   const SharedTile &tile, int64_t column, int64_t count);
+  Operand loadRhsWords(const Contraction &contraction, mlir::Value step,
+                       const SharedTile &tile, int64_t column);
+
+  Operand getRegisters(mlir::Value part);
+  Operand getSums(mlir::Value part);
+  mlir::Value round(mlir::Value word);
+  mlir::Value multiplyAdd(const Contraction &contraction,
+                          llvm::ArrayRef<mlir::Value> left,
+                          llvm::ArrayRef<mlir::Value> right, mlir::Value sum);
+  void multiplyStep(Fragment &sums, const Contraction &contraction,
+                    mlir::Value step, llvm::ArrayRef<Operand> lhs,
+                    const SharedTile &rhs);
 
   void storePair(mlir::Value part, int64_t half, const GlobalTile &to,
                  mlir::Value row, int64_t columnTile);

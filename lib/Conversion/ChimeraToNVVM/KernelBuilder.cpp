@@ -31,11 +31,11 @@ void KernelBuilder::createThread() {
 }
 
 Value KernelBuilder::getRow(int64_t rowTile, int64_t half) {
-  return add(add(warpRow, div(lane, 4)), rowTile * mmaRows + 8 * half);
+  return add(add(warpRow, groupInWarp()), rowTile * mmaRows + 8 * half);
 }
 
 Value KernelBuilder::getColumn(int64_t columnTile, int64_t place) {
-  return add(mul(rem(lane, 4), 2), columnTile * mmaColumns + place);
+  return add(mul(placeInGroup(), 2), columnTile * mmaColumns + place);
 }
 
 Value KernelBuilder::constant(int64_t value) {

@@ -36,6 +36,10 @@ public:
   mlir::Value getRow(int64_t rowTile, int64_t half);
   mlir::Value getColumn(int64_t columnTile, int64_t place);
 
+  /// The group of four threads in the warp, and the thread in its group.
+  mlir::Value groupInWarp() { return div(lane, 4); }
+  mlir::Value placeInGroup() { return rem(lane, 4); }
+
   mlir::Value constant(int64_t value);
   mlir::Value add(mlir::Value left, mlir::Value right);
   mlir::Value add(mlir::Value left, int64_t right) {

@@ -14,6 +14,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace chimera;
 
@@ -170,8 +172,9 @@ namespace {
 /// Reads one block.
 class ContractionReader {
 public:
-  ContractionReader(BlockOp block, std::string &reason)
-      : block(block), op(block.getStructuredOp()), reason(reason) {}
+  ContractionReader(BlockOp block, bool allowsTF32, std::string &reason)
+      : block(block), op(block.getStructuredOp()), allowsTF32(allowsTF32),
+        reason(reason) {}
 
   FailureOr<Contraction> read();
 
@@ -187,6 +190,7 @@ private:
 
   BlockOp block;
   linalg::LinalgOp op;
+  bool allowsTF32;
   std::string &reason;
   Contraction contraction;
   /// Dimensions of the operation: rows, columns and what is added up.
@@ -200,8 +204,12 @@ LogicalResult ContractionReader::readTypes() {
   bool same = llvm::all_of(op.getDpsInputs(), [&](Value input) {
     return getElementTypeOrSelf(input) == type;
   });
-  if (!same || !(type.isF16() || type.isBF16()))
-    return fail("tensor cores multiply f16 or bf16");
+  if (same && type.isF32() && !allowsTF32)
+    return fail("tensor cores multiply f32 as tf32 only, which the option tf32 "
+                "allows where the target has it");
+  if (!same || !(type.isF16() || type.isBF16() || type.isF32()))
+    return fail("tensor cores multiply f16, bf16, or f32 as tf32");
+  contraction.elementBytes = type.getIntOrFloatBitWidth() / 8;
   if (!getElementTypeOrSelf(op->getResult(0)).isF32())
     return fail("sums must be f32");
   return success();
@@ -294,11 +302,12 @@ FailureOr<Program> Program::read(scf::ForallOp forall,
       failed(program.chooseLayout(reason)))
     return failure();
   for (auto &[block, contraction] : program.contractions) {
-    int64_t depth = llvm::alignTo(contraction.depth, mmaDepth);
-    int64_t columns = llvm::alignTo(contraction.columns, 2 * mmaColumns);
-    program.share(contraction.lhs, program.layout.rows(), depth,
-                  limits.buffers);
-    program.share(contraction.rhs, depth, columns, limits.buffers);
+    program.chooseTileLayouts(contraction);
+    int64_t side = std::lcm(mmaColumns, contraction.stepDepth());
+    int64_t depth = llvm::alignTo(contraction.depth, side);
+    int64_t columns = llvm::alignTo(contraction.columns, side);
+    program.share(contraction.lhs, contraction, program.layout.rows(), depth);
+    program.share(contraction.rhs, contraction, depth, columns);
   }
   if (failed(program.placeTiles(reason)))
     return failure();
@@ -318,7 +327,7 @@ LogicalResult Program::readContractions(std::string &reason) {
     if (op.getNumReductionLoops() == 0 || reducesRows)
       return WalkResult::advance();
     FailureOr<Contraction> contraction =
-        ContractionReader(block, reason).read();
+        ContractionReader(block, limits.allowsTF32, reason).read();
     if (failed(contraction))
       return WalkResult::interrupt();
     const Factor &lhs = contraction->lhs;
@@ -361,24 +370,41 @@ LogicalResult Program::chooseLayout(std::string &reason) {
   return success();
 }
 
+/// Words are only loaded as matrices where rows run along the reduction: there
+/// is no transposing ldmatrix for them. Nor where the left operand is made of
+/// sums, since these have slots in another order.
+void Program::chooseTileLayouts(Contraction &contraction) const {
+  if (contraction.elementBytes < 4)
+    return;
+  Factor &lhs = contraction.lhs, &rhs = contraction.rhs;
+  if (lhs.isTransposed)
+    lhs.layout = TileLayout::Words;
+  if (isLocal(lhs.value))
+    rhs.layout = rhs.isTransposed ? TileLayout::Words : TileLayout::Slots;
+  else if (!rhs.isTransposed)
+    rhs.layout = TileLayout::Words;
+}
+
 /// Makes room in shared memory for an operand that comes from outside.
-void Program::share(const Factor &factor, int64_t rows, int64_t columns,
-                    int64_t buffers) {
+void Program::share(const Factor &factor, const Contraction &contraction,
+                    int64_t rows, int64_t columns) {
   if (isLocal(factor.value))
     return;
   if (factor.isTransposed)
     std::swap(rows, columns);
-  SharedTile &tile = tiles[factor.value];
+  SharedTile &tile = tiles[keyOf(factor)];
   tile.source = factor.value;
+  tile.layout = factor.layout;
+  tile.elementBytes = contraction.elementBytes;
   tile.home = findHome(factor.value);
-  tile.stages = tile.home ? buffers : 1;
+  tile.stages = tile.home ? limits.buffers : 1;
   tile.rows = std::max(tile.rows, rows);
   tile.columns = std::max(tile.columns, columns);
   tile.rowDim = factor.rowDim;
 }
 
 LogicalResult Program::placeTiles(std::string &reason) {
-  for (auto &[source, tile] : tiles) {
+  for (auto &[key, tile] : tiles) {
     tile.byteOffset = sharedBytes;
     sharedBytes += llvm::alignTo(tile.bytes(), tileAlignment);
   }

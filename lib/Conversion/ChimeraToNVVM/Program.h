@@ -44,6 +44,8 @@ struct Factor {
   bool isTransposed = false;
   /// The dimension of the tensor, beside the last one, that makes the matrix.
   unsigned rowDim = 0;
+  /// How it lies in shared memory, if it comes from outside.
+  TileLayout layout = TileLayout::Matrices;
 };
 
 /// A block that multiplies, with its dimensions by their meaning.
@@ -53,6 +55,11 @@ struct Contraction {
   /// The largest extents, and the smallest of the reduction.
   int64_t rows = 0, columns = 0, depth = 0, leastDepth = 0;
   bool startsFromZero = false;
+  /// Of the factors.
+  int64_t elementBytes = 0;
+
+  /// What one instruction adds up over.
+  int64_t stepDepth() const { return getMmaDepth(elementBytes); }
 };
 
 /// A tile of a tensor from outside that is kept in shared memory, row after
@@ -62,7 +69,9 @@ struct SharedTile {
   /// The innermost loop that chooses the tile; null if it is the same for the
   /// whole program.
   mlir::scf::ForOp home;
-  /// Extents in shared memory, multiples of 16.
+  TileLayout layout = TileLayout::Matrices;
+  int64_t elementBytes = 0;
+  /// Extents in shared memory, multiples of those of an instruction.
   int64_t rows = 0, columns = 0;
   /// The dimension of the tensor that `rows` belongs to.
   unsigned rowDim = 0;
@@ -70,15 +79,24 @@ struct SharedTile {
   int64_t stages = 1;
   int64_t byteOffset = 0;
 
-  int64_t chunksPerRow() const { return columns / chunkElements; }
-  int64_t bytes() const { return stages * rows * columns * 2; }
+  int64_t chunkElements() const { return getChunkElements(elementBytes); }
+  Swizzle swizzle() const {
+    return Swizzle(columns / chunkElements(),
+                   layout == TileLayout::Matrices ? 1 : 2);
+  }
+  int64_t bytes() const { return stages * rows * columns * elementBytes; }
 };
+
+/// What is read in different ways is there as often.
+using TileKey = std::pair<mlir::Value, unsigned>;
 
 /// The limits of the machine.
 struct BlockLimits {
   int64_t sharedBytes = 0;
   /// Copies of a tile that streams through.
   int64_t buffers = 2;
+  /// True if there are products of tf32, and f32 may be multiplied in it.
+  bool allowsTF32 = false;
   /// Warps, and their registers.
   model::ThreadGroups groups;
 };
@@ -94,7 +112,10 @@ public:
   const ThreadLayout &getLayout() const { return layout; }
   const BlockLimits &getLimits() const { return limits; }
   int64_t getSharedBytes() const { return sharedBytes; }
-  llvm::MapVector<mlir::Value, SharedTile> &getTiles() { return tiles; }
+  llvm::MapVector<TileKey, SharedTile> &getTiles() { return tiles; }
+  const SharedTile &getTile(const Factor &factor) const {
+    return tiles.find(keyOf(factor))->second;
+  }
   /// Dimensions of what contractions make; numbers of rows have one less.
   int64_t getRank() const { return rank; }
   /// The contraction of `block`; null if it is none.
@@ -117,8 +138,12 @@ private:
 
   llvm::LogicalResult readContractions(std::string &reason);
   llvm::LogicalResult chooseLayout(std::string &reason);
-  void share(const Factor &factor, int64_t rows, int64_t columns,
-             int64_t buffers);
+  void chooseTileLayouts(Contraction &contraction) const;
+  static TileKey keyOf(const Factor &factor) {
+    return {factor.value, static_cast<unsigned>(factor.layout)};
+  }
+  void share(const Factor &factor, const Contraction &contraction, int64_t rows,
+             int64_t columns);
   llvm::LogicalResult placeTiles(std::string &reason);
   bool dependsOn(mlir::Value index, mlir::scf::ForOp loop) const;
   mlir::scf::ForOp findHome(mlir::Value tensor) const;
@@ -126,7 +151,7 @@ private:
   mlir::scf::ForallOp forall;
   BlockLimits limits;
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
-  llvm::MapVector<mlir::Value, SharedTile> tiles;
+  llvm::MapVector<TileKey, SharedTile> tiles;
   ThreadLayout layout;
   int64_t sharedBytes = 0, rank = 0;
 };

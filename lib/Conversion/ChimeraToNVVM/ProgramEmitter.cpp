@@ -338,12 +338,10 @@ LogicalResult ProgramEmitter::emitContraction(const Contraction &contraction) {
     sums = *before;
   }
   fragments.complete(sums);
-  const SharedTile &rhs =
-      program.getTiles().find(contraction.rhs.value)->second;
+  const SharedTile &rhs = program.getTile(contraction.rhs);
   ensureFilled(rhs);
   if (!program.isLocal(contraction.lhs.value)) {
-    const SharedTile &lhs =
-        program.getTiles().find(contraction.lhs.value)->second;
+    const SharedTile &lhs = program.getTile(contraction.lhs);
     ensureFilled(lhs);
     fragments.multiply(sums, lhs, rhs, contraction);
   } else {
@@ -486,10 +484,10 @@ LogicalResult ProgramEmitter::emitElementwise(BlockOp block,
 
 /// Starts the copies of tiles that are the same for the whole program.
 void ProgramEmitter::fillStatic() {
-  for (auto &[source, tile] : program.getTiles()) {
+  for (auto &[key, tile] : program.getTiles()) {
     if (tile.home)
       continue;
-    FailureOr<GlobalTile> from = locate(source, indices);
+    FailureOr<GlobalTile> from = locate(tile.source, indices);
     if (failed(from))
       continue;
     shared.fill(tile, kernel.constant(0), *from);
@@ -567,7 +565,7 @@ LogicalResult ProgramEmitter::emitLoop(scf::ForOp op) {
   loop.step = *step;
   loop.lower = indices.get(kernel, op.getLowerBound());
   loop.upper = indices.get(kernel, op.getUpperBound());
-  for (auto &[source, tile] : program.getTiles())
+  for (auto &[key, tile] : program.getTiles())
     if (tile.home == op) {
       loop.tiles.push_back(&tile);
       loop.stages = tile.stages;

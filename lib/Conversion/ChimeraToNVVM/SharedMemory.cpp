@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <numeric>
 
@@ -42,11 +43,11 @@ void SharedMemory::create() {
   auto bytes = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type(),
                                MemRefLayoutAttrInterface(), space);
   Value whole = gpu::DynamicSharedMemoryOp::create(builder, kernel.loc, bytes);
-  for (auto &[source, tile] : program.getTiles()) {
+  for (auto &[key, tile] : program.getTiles()) {
     auto type = MemRefType::get({tile.stages, tile.rows, tile.columns},
-                                getElementTypeOrSelf(source.getType()),
+                                getElementTypeOrSelf(tile.source.getType()),
                                 MemRefLayoutAttrInterface(), space);
-    Place &place = places[source];
+    Place &place = places[&tile];
     place.memref =
         memref::ViewOp::create(builder, kernel.loc, type, whole,
                                kernel.constant(tile.byteOffset), ValueRange())
@@ -55,13 +56,32 @@ void SharedMemory::create() {
   }
 }
 
-/// Where chunk `chunk` of row `row` lies, as a chunk of that row.
-Value SharedMemory::swizzle(const SharedTile &tile, Value row, Value chunk) {
-  Swizzle swizzle(tile.chunksPerRow());
+/// The row of shared memory that row `row` of `tile` is: getColumnSlot, in
+/// generated code, for each eight of a tile by slots.
+Value SharedMemory::placeRow(const SharedTile &tile, Value row) {
+  if (tile.layout != TileLayout::Slots)
+    return row;
+  Value within = kernel.rem(row, 8);
+  Value slot =
+      kernel.add(kernel.div(within, 2), kernel.mul(kernel.rem(within, 2), 4));
+  return kernel.add(kernel.sub(row, within), slot);
+}
+
+/// The key of row `row` of shared memory.
+Value SharedMemory::getKey(const SharedTile &tile, Value row) {
+  Swizzle swizzle = tile.swizzle();
   if (swizzle.mask == 0)
+    return kernel.constant(0);
+  Value within = kernel.rem(row, bankGroups / swizzle.width);
+  return kernel.mul(kernel.div(within, 1 << swizzle.shift), swizzle.width);
+}
+
+/// Where chunk `chunk` of row `row` of shared memory lies, as a chunk of that
+/// row.
+Value SharedMemory::swizzle(const SharedTile &tile, Value row, Value chunk) {
+  if (tile.swizzle().mask == 0)
     return chunk;
-  Value key = kernel.div(kernel.rem(row, bankGroups), 1 << swizzle.shift);
-  return kernel.exclusiveOr(chunk, key);
+  return kernel.exclusiveOr(chunk, getKey(tile, row));
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,7 +105,7 @@ void SharedMemory::synchronize() {
 
 void SharedMemory::fill(const SharedTile &tile, Value stage,
                         const GlobalTile &from) {
-  int64_t width = from.alignedElements(chunkElements);
+  int64_t width = from.alignedElements(tile.chunkElements());
   int64_t units = tile.rows * tile.columns / width;
   int64_t threads = kernel.layout.threads();
   int64_t rounds = units / threads;
@@ -131,19 +151,22 @@ Value SharedMemory::countValid(const SharedTile &tile, const GlobalTile &from,
 void SharedMemory::copyUnit(const SharedTile &tile, Value stage,
                             const GlobalTile &from, Value unit, int64_t width) {
   OpBuilder &builder = kernel.builder;
-  Place &place = places[tile.source];
+  Place &place = places[&tile];
+  int64_t chunkElements = tile.chunkElements();
   int64_t unitsPerRow = tile.columns / width;
   Value row = kernel.div(unit, unitsPerRow);
   Value column = kernel.mul(kernel.rem(unit, unitsPerRow), width);
   SmallVector<Value> source(from.offsets);
   source[tile.rowDim] = kernel.add(source[tile.rowDim], row);
   source.back() = kernel.add(source.back(), column);
-  Value chunk = swizzle(tile, row, kernel.div(column, chunkElements));
+  Value ownRow = placeRow(tile, row);
+  Value chunk = swizzle(tile, ownRow, kernel.div(column, chunkElements));
   Value within = kernel.rem(column, chunkElements);
   SmallVector<Value> destination = {
-      stage, row, kernel.add(kernel.mul(chunk, chunkElements), within)};
+      stage, ownRow, kernel.add(kernel.mul(chunk, chunkElements), within)};
   Value valid = countValid(tile, from, row, column, width);
-  if (width == 1)
+  // Asynchronous copies have at least four bytes.
+  if (width * tile.elementBytes < 4)
     return copyElement(valid, from, source, place.memref, destination);
   UnitAttr bypass = width == chunkElements ? builder.getUnitAttr() : UnitAttr();
   auto token = nvgpu::DeviceAsyncTokenType::get(builder.getContext());
@@ -152,7 +175,6 @@ void SharedMemory::copyUnit(const SharedTile &tile, Value stage,
                                    builder.getIndexAttr(width), valid, bypass);
 }
 
-/// Asynchronous copies have at least four bytes.
 void SharedMemory::copyElement(Value valid, const GlobalTile &from,
                                ValueRange source, Value to,
                                ValueRange destination) {
@@ -186,7 +208,7 @@ void SharedMemory::copyElement(Value valid, const GlobalTile &from,
 //===----------------------------------------------------------------------===//
 
 Value SharedMemory::load(const SharedTile &tile, Value row, Value chunk,
-                         MatrixOrder order, bool isTransposed) {
+                         MatrixOrder order, bool isTransposed, int64_t count) {
   OpBuilder &builder = kernel.builder;
   // getLdmatrixAddress, in generated code.
   Value second = kernel.rem(kernel.div(kernel.lane, 8), 2);
@@ -197,12 +219,36 @@ Value SharedMemory::load(const SharedTile &tile, Value row, Value chunk,
       kernel.add(kernel.rem(kernel.lane, 8), kernel.mul(second, 8));
   // Before an even chunk is added: the one bit it leaves, and the key.
   Value chunkInSquare = swizzle(tile, rowInSquare, third);
-  Value column =
-      kernel.mul(kernel.exclusiveOr(chunk, chunkInSquare), chunkElements);
-  auto type = VectorType::get({4, 2}, getElementTypeOrSelf(tile.source));
-  Place &place = places[tile.source];
+  Value column = kernel.mul(kernel.exclusiveOr(chunk, chunkInSquare),
+                            tile.chunkElements());
+  auto type = VectorType::get({count, 4 / tile.elementBytes},
+                              getElementTypeOrSelf(tile.source));
+  Place &place = places[&tile];
   return nvgpu::LdMatrixOp::create(
       builder, kernel.loc, type, place.memref,
       ValueRange{place.stage, kernel.add(row, rowInSquare), column},
-      isTransposed, /*numTiles=*/4);
+      isTransposed, count);
+}
+
+Value SharedMemory::loadWords(const SharedTile &tile, Value row, Value column,
+                              Value rowWithin, Value columnWithin,
+                              int64_t count) {
+  OpBuilder &builder = kernel.builder;
+  Value ownRow = placeRow(tile, rowWithin);
+  // The key changes the lowest of the squares' numbers: what is above them is
+  // added to addresses that few squares have.
+  Value key = kernel.mul(getKey(tile, ownRow), tile.chunkElements());
+  Value low = kernel.rem(column, (tile.swizzle().mask + 1) * 8);
+  Value ownColumn =
+      kernel.add(kernel.add(kernel.exclusiveOr(low, key), columnWithin),
+                 kernel.sub(column, low));
+  Place &place = places[&tile];
+  SmallVector<Value> at = {place.stage, kernel.add(row, ownRow), ownColumn};
+  if (count == 1)
+    return memref::LoadOp::create(builder, kernel.loc, place.memref, at);
+  auto type = VectorType::get({count}, place.memref.getType().getElementType());
+  auto load =
+      vector::LoadOp::create(builder, kernel.loc, type, place.memref, at);
+  load.setAlignment(count * tile.elementBytes);
+  return load;
 }

@@ -49,12 +49,19 @@ public:
 
   /// The place that matrices are read from.
   void use(const SharedTile &tile, mlir::Value stage) {
-    places[tile.source].stage = stage;
+    places[&tile].stage = stage;
   }
-  /// The operand of an mma.sync, or two right ones, from the square of 16 rows
-  /// and two chunks that starts at `row` and `chunk`, which is even.
+  /// `count` matrices, four or the first two, of the square of 16 rows and two
+  /// chunks that starts at `row` and `chunk`, which is even: the operand of an
+  /// mma.sync, or two right ones.
   mlir::Value load(const SharedTile &tile, mlir::Value row, mlir::Value chunk,
-                   MatrixOrder order, bool isTransposed);
+                   MatrixOrder order, bool isTransposed, int64_t count);
+  /// `count` neighbours, one or two, of a tile of words: in the square of eight
+  /// rows and columns that starts at `row` and `column`, from `rowWithin` and
+  /// `columnWithin` on.
+  mlir::Value loadWords(const SharedTile &tile, mlir::Value row,
+                        mlir::Value column, mlir::Value rowWithin,
+                        mlir::Value columnWithin, int64_t count);
 
 private:
   struct Place {
@@ -68,12 +75,14 @@ private:
   void copyElement(mlir::Value valid, const GlobalTile &from,
                    mlir::ValueRange source, mlir::Value to,
                    mlir::ValueRange destination);
+  mlir::Value placeRow(const SharedTile &tile, mlir::Value row);
+  mlir::Value getKey(const SharedTile &tile, mlir::Value row);
   mlir::Value swizzle(const SharedTile &tile, mlir::Value row,
                       mlir::Value chunk);
 
   KernelBuilder &kernel;
   Program &program;
-  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::DenseMap<const SharedTile *, Place> places;
 };
 
 } // namespace chimera

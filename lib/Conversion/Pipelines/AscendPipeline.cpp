@@ -24,7 +24,11 @@ using namespace chimera;
 void chimera::buildAscendPipeline(OpPassManager &pm,
                                   const AscendPipelineOptions &options) {
   buildFrontEndPipeline(pm);
-  addNarrowTiling(pm, options.target, options.threads, options.fuse);
+  SchedulePassOptions schedule;
+  schedule.target = options.target;
+  schedule.threads = options.threads;
+  schedule.fuse = options.fuse;
+  addNarrowTiling(pm, schedule);
   MapMicroKernelsPassOptions map;
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Chains are formed, planned and tiled as for any target, with operands of 16
-// bits. From the tiles on the way is another one: kernels straight from
-// tensors, by upstream passes to PTX, by ptxas to machine code.
+// bits, or of tf32 if that may be. From the tiles on the way is another one:
+// kernels straight from tensors, by upstream passes to PTX, by ptxas to machine
+// code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,9 +64,14 @@ static void addKernels(OpPassManager &pm) {
 void chimera::buildNvidiaPipeline(OpPassManager &pm,
                                   const NvidiaPipelineOptions &options) {
   buildFrontEndPipeline(pm);
-  addNarrowTiling(pm, options.target, /*threads=*/0, options.fuse);
+  SchedulePassOptions schedule;
+  schedule.target = options.target;
+  schedule.fuse = options.fuse;
+  schedule.tf32 = options.tf32;
+  addNarrowTiling(pm, schedule);
   ConvertChimeraToNVVMPassOptions convert;
   convert.target = options.target;
+  convert.tf32 = options.tf32;
   // There is nothing else that could run on the GPU.
   convert.required = true;
   pm.addPass(createConvertChimeraToNVVMPass(convert));
@@ -83,6 +89,7 @@ static void build(OpPassManager &pm, const TargetPipelineOptions &options) {
   NvidiaPipelineOptions own;
   own.target = options.target;
   own.fuse = options.fuse;
+  own.tf32 = options.tf32;
   own.format = options.format;
   own.manifest = options.manifest;
   buildNvidiaPipeline(pm, own);

@@ -44,16 +44,12 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   func.addPass(createSchedulePass(schedule));
 }
 
-void chimera::addNarrowTiling(OpPassManager &pm, StringRef target,
-                              int64_t threads, FuseMode fuse) {
+void chimera::addNarrowTiling(OpPassManager &pm,
+                              const SchedulePassOptions &schedule) {
   OpPassManager &func = pm.nest<func::FuncOp>();
   FormChainsPassOptions form;
   form.narrow = true;
   func.addPass(createFormChainsPass(form));
-  SchedulePassOptions schedule;
-  schedule.target = target.str();
-  schedule.threads = threads;
-  schedule.fuse = fuse;
   func.addPass(createSchedulePass(schedule));
   TilePassOptions tile;
   tile.padRows = false;

@@ -13,10 +13,10 @@
 
 namespace chimera {
 
-/// Forms chains of narrow operands, plans and tiles them, with a buffer of its
-/// own for every tensor. Options are those of `chimera-schedule`.
-void addNarrowTiling(mlir::OpPassManager &pm, llvm::StringRef target,
-                     int64_t threads, FuseMode fuse);
+/// Forms chains, of narrow operands too, plans and tiles them, with a buffer of
+/// its own for every tensor.
+void addNarrowTiling(mlir::OpPassManager &pm,
+                     const SchedulePassOptions &schedule);
 
 /// Tensors to memrefs, with `outParams` results in memory that the caller
 /// provides.

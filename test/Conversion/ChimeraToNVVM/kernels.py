@@ -8,6 +8,9 @@
     kernels.py run TARGET       on the CPU, by ptx.py, against an f64 reference; the
                                 bytes moved are those that the model predicts
     kernels.py attention TARGET the same for attention, without the bytes
+    kernels.py compile-tf32 TARGET, planned-tf32, run-tf32, attention-tf32
+                                the same of f32, multiplied as tf32; what is planned
+                                is chains and attention
 
 All print a line per kernel and end with an error if something is wrong.
 """
@@ -63,6 +66,24 @@ RUN = [
     Chain("bf16", 0, 45, 33, 37, 25, tiles="m = 32, l = 16"),
     Chain("f16", 0, 45, 34, 38, 26, tiles="m = 16, l = 24"),
     Chain("f16", 0, 32, 32, 48, 24, "gelu", "m = 16, l = 16"),
+    Chain("f16", 0, 32, 48, 32, 24, tiles="m = 16, l = 16", transposed="xwv"),
+]
+# In tf32: as above, with any order of the factors, and extents of which rows have
+# an odd number of 8, of 4 and of 2 words, or are odd.
+RUN_TF32 = [
+    Chain("f32", 0, 64, 64, 64, 64, tiles="m = 32, l = 32"),
+    Chain("f32", 0, 64, 64, 64, 64, tiles="m = 32, l = 32", transposed="w"),
+    Chain("f32", 0, 64, 64, 64, 48, tiles="m = 32, l = 32", transposed="v"),
+    Chain("f32", 0, 32, 48, 64, 40, tiles="m = 16, l = 16", transposed="xwv"),
+    Chain("f32", 0, 64, 32, 64, 32, tiles="m = 32, l = 64", transposed="x"),
+    Chain("f32", 0, 64, 160, 64, 32, tiles="m = 32, l = 32, k = 32"),
+    Chain("f32", 0, 32, 160, 32, 32, tiles="m = 16"),
+    Chain("f32", 0, 32, 40, 56, 24, tiles="m = 16, l = 24"),
+    Chain("f32", 0, 50, 88, 64, 56, tiles="m = 32, n = 24, k = 40"),
+    Chain("f32", 0, 45, 33, 37, 25, tiles="m = 32, l = 16"),
+    Chain("f32", 0, 45, 33, 37, 25, tiles="m = 32, l = 16", transposed="xwv"),
+    Chain("f32", 0, 45, 34, 38, 26, "tanh", "m = 16, l = 24"),
+    Chain("f32", 0, 32, 32, 48, 24, "gelu", "m = 16, l = 16"),
 ]
 
 # Attention as the planner has it, of eight to sixteen heads; the last is grouped.
@@ -84,11 +105,53 @@ ATTENTION = [
     Attention("f16", 2, 0, 64, 96, 64, "", None),
 ]
 
+# A product of so many columns and terms is columns / 8 * terms / 8 HMMA: of the first
+# case, 64 for each. One LDSM is a left operand, or two right ones if these are stored
+# by columns; the others come word by word.
+COMPILED_TF32 = [
+    Chain("f32", 0, 512, 64, 512, 64, tiles="m = 64, l = 64"),
+    Chain("f32", 0, 512, 64, 512, 64, tiles="m = 64, l = 32", transposed="wv"),
+    Chain("f32", 0, 512, 64, 256, 64, tiles="m = 128, l = 32"),
+    Chain("f32", 0, 512, 128, 512, 128, tiles="m = 64, l = 32"),
+    Chain("f32", 0, 512, 512, 256, 64, tiles="m = 64, l = 64, k = 32"),
+    Chain("f32", 0, 208, 80, 208, 80, tiles="m = 16, l = 48"),
+    Chain("f32", 0, 100, 33, 77, 50, tiles="m = 32, l = 32"),
+    Chain("f32", 0, 100, 34, 78, 50, tiles="m = 32, l = 24", transposed="w"),
+]
+PLANNED_TF32 = [
+    Chain("f32", 16, 256, 80, 256, 80, "none"),
+    Chain("f32", 0, 512, 64, 512, 64, "none"),
+    Chain("f32", 0, 128, 768, 3072, 768, "gelu"),
+    Chain("f32", 0, 512, 512, 2048, 512, "gelu"),
+    Chain("f32", 0, 32, 768, 3072, 768, "gelu"),
+    Attention("f32", 16, 0, 1024, 1024, 64, ""),
+    Attention("f32", 16, 0, 1024, 1024, 64, "causal"),
+    Attention("f32", 16, 0, 1024, 1024, 80, "causal"),
+    Attention("f32", 16, 0, 1024, 1024, 128, ""),
+    Attention("f32", 16, 0, 1024, 1024, 128, "causal"),
+    Attention("f32", 4, 4, 1024, 1024, 128, "causal"),
+]
+ATTENTION_TF32 = [
+    Attention("f32", 2, 0, 32, 64, 64, "", "b = 1, m = 16, l = 32"),
+    Attention("f32", 2, 0, 48, 80, 80, "causal", "b = 1, m = 16, l = 32"),
+    Attention("f32", 2, 0, 33, 50, 80, "", "b = 1, m = 16, l = 32"),
+    Attention("f32", 2, 0, 32, 48, 128, "added", "b = 1, m = 16, l = 16"),
+    Attention("f32", 2, 0, 40, 40, 72, "causal", "b = 1, m = 16, l = 24"),
+    Attention("f32", 2, 0, 32, 32, 64, "none", "b = 1, m = 16, l = 16"),
+    Attention("f32", 2, 2, 32, 48, 64, "causal", "b = 1, m = 1, m1 = 16, l = 16"),
+    Attention("f32", 2, 0, 64, 96, 64, "", None),
+]
+
+ELEMENT_BYTES = {"f16": 2, "bf16": 2, "f32": 4}
+# Of the largest result: f16 and tf32 have 11 bits, bf16 has 8.
+TOLERANCE = {"f16": 1e-3, "bf16": 8e-3, "f32": 1e-3}
+
 # By the low 12 bits of an instruction.
 OPCODES = {0x23C: "HMMA", 0x83B: "LDSM", 0xFAE: "LDGSTS", 0x308: "MUFU",
            0xF89: "SHFL", 0x983: "LDL", 0x387: "STL"}
-# Seconds of a processor from linalg to machine code.
-MOST_SECONDS = 2
+# Seconds of a processor from linalg to machine code. Words are twice the
+# instructions.
+MOST_SECONDS = {"f16": 2, "bf16": 2, "f32": 4}
 
 
 def run(command, text=None):
@@ -128,8 +191,9 @@ def make(case, target, burst=None):
             Path(target).write_text(re.sub(r"burst = \d+", f"burst = {burst}",
                                            machine))
         manifest = Path(folder, "manifest.json")
+        tf32 = " tf32" if case.type == "f32" else ""
         pipeline = (f"--chimera-nvidia-pipeline=target={target} format=isa"
-                    f" manifest={manifest}")
+                    f" manifest={manifest}{tf32}")
         result = run(["chimera-opt", pipeline, "--remarks-filter=chimera"], text)
         kernels = json.loads(manifest.read_text())["kernels"]
     ptx = read_ptx(result.stdout)
@@ -192,7 +256,7 @@ def compile_case(case, target):
             if not opcodes[name]:
                 problems.append(f"no {name}")
     print(f"  in {seconds:.2f} s")
-    if seconds > MOST_SECONDS:
+    if seconds > MOST_SECONDS[case.type]:
         problems.append(f"takes {seconds:.2f} s")
     return problems
 
@@ -208,10 +272,14 @@ class Numbers:
 
     def narrow(self, values):
         values = self.np.asarray(values, self.np.float32)
+        if self.kind == "f32":
+            return values
         return (values.astype(self.np.float16) if self.kind == "f16"
                 else self.ptx.to_bf16(values))
 
     def widen(self, values):
+        if self.kind == "f32":
+            return values.astype(self.np.float64)
         return self.ptx.read_float(values.view(self.np.uint16),
                                    self.kind).astype(self.np.float64)
 
@@ -226,15 +294,21 @@ def chain_data(case, numbers):
     x, w, b, v = (numbers.normal(*shape) for shape in (
         (*batch, case.m, case.k), (*batch, case.k, case.l), (case.l,),
         (*batch, case.l, case.n)))
+    inputs = [x, w, b, v]
+    for index, name in ((0, "x"), (1, "w"), (3, "v")):
+        if name in case.transposed:
+            inputs[index] = np.ascontiguousarray(inputs[index].swapaxes(-1, -2))
     hidden = numbers.widen(x) @ numbers.widen(w)
     if case.activation != "none":
         hidden += numbers.widen(b)
     if case.activation == "relu":
         hidden = np.maximum(hidden, 0)
+    if case.activation == "tanh":
+        hidden = np.tanh(hidden)
     if case.activation == "gelu":
         hidden *= 0.5 * (1 + np.vectorize(math.erf)(hidden * 0.5 ** 0.5))
     hidden = numbers.widen(numbers.narrow(hidden))
-    return [x, w, b, v], hidden @ numbers.widen(v)
+    return inputs, hidden @ numbers.widen(v)
 
 
 def attention_data(case, numbers):
@@ -278,8 +352,7 @@ def run_case(case, target):
         found = numbers.widen(result)
         isSame = (np.isnan(found) == np.isnan(expected)).all()
         error = np.nanmax(np.abs(found - expected)) / np.nanmax(np.abs(expected))
-        if len(kernels) != 1 or not isSame or not error < (
-                1e-3 if case.type == "f16" else 8e-3):
+        if len(kernels) != 1 or not isSame or not error < TOLERANCE[case.type]:
             problems.append("wrong result")
         moved, stored = sum(launch.copied), sum(launch.stored)
         print(*case, f"error {error:.1e}", "copied", moved, "stored", stored, end=" ")
@@ -288,6 +361,8 @@ def run_case(case, target):
         print("conflicts", launch.conflicts)
         if launch.conflicts:
             problems.append("banks are in conflict")
+        if launch.cut:
+            problems.append(f"{launch.cut} factors are not rounded")
     return problems
 
 
@@ -303,7 +378,7 @@ def check_bytes(case, launch, remarks, blocks):
     tiles = sum(launch.copied) + sum(launch.loaded[i] for i in (0, 1, 3))
     bias = predicted - tiles - sum(launch.stored)
     print("predicted", predicted, "bias", bias, end=" ")
-    if bias != blocks * 2 * case.l:
+    if bias != blocks * ELEMENT_BYTES[case.type] * case.l:
         return ["the bytes moved are not those predicted"]
     return []
 
@@ -312,8 +387,10 @@ def main():
     action, target = sys.argv[1:]
     wrong = False
     cases = {"compile": COMPILED, "planned": PLANNED, "attend": ATTEND, "run": RUN,
-             "attention": ATTENTION}[action]
-    work = run_case if action in ("run", "attention") else compile_case
+             "attention": ATTENTION, "compile-tf32": COMPILED_TF32,
+             "planned-tf32": PLANNED_TF32, "run-tf32": RUN_TF32,
+             "attention-tf32": ATTENTION_TF32}[action]
+    work = run_case if action.startswith(("run", "attention")) else compile_case
     for case in cases:
         for problem in work(case, target):
             print("WRONG:", problem)

@@ -4,11 +4,13 @@ from collections import namedtuple
 
 # (m x k) * (k x l), bias and activation unless that is "none", * (l x n), of
 # `batch` matrices each unless that is 0. Without tiles the planner chooses them.
-Chain = namedtuple("Chain", "type batch m k l n activation tiles",
-                   defaults=("relu", None))
+# Factors `x`, `w` and `v` in `transposed` have their columns first.
+Chain = namedtuple("Chain", "type batch m k l n activation tiles transposed",
+                   defaults=("relu", None, ""))
 
 ACTIVATIONS = {
     "relu": "%a = arith.maximumf %s, %zero : f32",
+    "tanh": "%a = math.tanh %s : f32",
     "gelu": """%g = arith.mulf %s, %root : f32
     %e = math.erf %g : f32
     %p = arith.addf %e, %one : f32
@@ -17,24 +19,52 @@ ACTIVATIONS = {
 }
 
 
+def widen(name, value, kind):
+    """A line that makes `name` of `value`, and what then is its value in f32."""
+    if kind == "f32":
+        return "", value
+    return f"{name} = arith.extf {value} : {kind} to f32", name
+
+
+def narrow(name, value, kind):
+    if kind == "f32":
+        return "", value
+    return f"{name} = arith.truncf {value} : f32 to {kind}", name
+
+
 def write_chain(chain):
-    def shape(*extents, type=chain.type):
+    def shape(*extents, type=chain.type, of=""):
         batch = (chain.batch,) if chain.batch else ()
+        if of and of in chain.transposed:
+            extents = reversed(extents)
         return "x".join(str(extent) for extent in (*batch, *extents)) + "x" + type
 
-    matmul = "linalg.batch_matmul" if chain.batch else "linalg.matmul"
+    def multiply(left, right):
+        """How an operation begins that multiplies matrices of these names."""
+        if not set(chain.transposed) & {left, right}:
+            return "linalg.batch_matmul" if chain.batch else "linalg.matmul"
+        batch = "b, " if chain.batch else ""
+        maps = ", ".join(
+            f"affine_map<({batch}m, n, k) -> ({batch}{result})>" for result in (
+                "k, m" if left in chain.transposed else "m, k",
+                "n, k" if right in chain.transposed else "k, n", "m, n"))
+        return f"linalg.contract indexing_maps = [{maps}]"
+
     dims = "b, i, j" if chain.batch else "i, j"
     parallel = ", ".join(['"parallel"'] * (3 if chain.batch else 2))
-    x, w = shape(chain.m, chain.k), shape(chain.k, chain.l)
-    v, r = shape(chain.l, chain.n), shape(chain.m, chain.n)
+    x = shape(chain.m, chain.k, of="x")
+    w = shape(chain.k, chain.l, of="w")
+    v, r = shape(chain.l, chain.n, of="v"), shape(chain.m, chain.n)
     c, h = shape(chain.m, chain.l, type="f32"), shape(chain.m, chain.l)
     e, kind = shape(chain.m, chain.n, type="f32"), chain.type
-    activation = ACTIVATIONS.get(chain.activation)
-    finished = "%a" if activation else "%in"
-    if activation:
-        activation = f"""%0 = arith.extf %bias : {kind} to f32
-    %s = arith.addf %in, %0 : f32
-    {activation}"""
+    activation, finished = "", "%in"
+    if chain.activation != "none":
+        widened, bias = widen("%0", "%bias", kind)
+        activation, finished = f"""{widened}
+    %s = arith.addf %in, {bias} : f32
+    {ACTIVATIONS[chain.activation]}""", "%a"
+    made, hidden = narrow("%n", finished, kind)
+    stored, result = narrow("%0", "%in", kind)
     return f"""
 #id = affine_map<({dims}) -> ({dims})>
 #column = affine_map<({dims}) -> (j)>
@@ -46,7 +76,7 @@ func.func @mlp(%x: tensor<{x}>, %w: tensor<{w}>, %b: tensor<{chain.l}x{kind}>,
   %half = arith.constant 0.5 : f32
   %c0 = tensor.empty() : tensor<{c}>
   %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<{c}>) -> tensor<{c}>
-  %c = {matmul} ins(%x, %w : tensor<{x}>, tensor<{w}>)
+  %c = {multiply("x", "w")} ins(%x, %w : tensor<{x}>, tensor<{w}>)
       outs(%c1 : tensor<{c}>) -> tensor<{c}>
   %h0 = tensor.empty() : tensor<{h}>
   %h = linalg.generic {{indexing_maps = [#id, #column, #id],
@@ -54,20 +84,20 @@ func.func @mlp(%x: tensor<{x}>, %w: tensor<{w}>, %b: tensor<{chain.l}x{kind}>,
       ins(%c, %b : tensor<{c}>, tensor<{chain.l}x{kind}>)
       outs(%h0 : tensor<{h}>) {{
   ^bb0(%in: f32, %bias: {kind}, %out: {kind}):
-    {activation or ""}
-    %n = arith.truncf {finished} : f32 to {kind}
-    linalg.yield %n : {kind}
+    {activation}
+    {made}
+    linalg.yield {hidden} : {kind}
   }} -> tensor<{h}>
   %e0 = tensor.empty() : tensor<{e}>
   %e1 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<{e}>) -> tensor<{e}>
-  %e = {matmul} ins(%h, %v : tensor<{h}>, tensor<{v}>)
+  %e = {multiply("h", "v")} ins(%h, %v : tensor<{h}>, tensor<{v}>)
       outs(%e1 : tensor<{e}>) -> tensor<{e}>
   %r0 = tensor.empty() : tensor<{r}>
   %r = linalg.generic {{indexing_maps = [#id, #id], iterator_types = [{parallel}]}}
       ins(%e : tensor<{e}>) outs(%r0 : tensor<{r}>) {{
   ^bb0(%in: f32, %out: {kind}):
-    %0 = arith.truncf %in : f32 to {kind}
-    linalg.yield %0 : {kind}
+    {stored}
+    linalg.yield {result} : {kind}
   }} -> tensor<{r}>
   return %r : tensor<{r}>
 }}
@@ -83,7 +113,7 @@ Attention = namedtuple("Attention", "type heads group m l d mask tiles",
 
 MASKS = {
     "": "%z = arith.addf %y, %zero : f32",
-    "added": "%u = arith.extf %mask : T to f32\n    %z = arith.addf %y, %u : f32",
+    "added": "%z = arith.addf %y, MASK : f32",
     "causal": """%i = linalg.index ROW : index
     %j = linalg.index COLUMN : index
     %c = arith.cmpi sle, %j, %i : index
@@ -109,14 +139,18 @@ def write_attention(case):
     mask, p = shape(case.m, case.l), shape(*own, case.m, case.l)
     rank = len(own) + 2
     parallel = ", ".join(['"parallel"'] * rank)
+    mask_line, mask_value = widen("%u", "%mask", kind)
+    left_line, left = widen("%0", "%x", kind)
+    right_line, right = widen("%1", "%w", kind)
+    made, stored = narrow("%y", "%x", kind)
     body = MASKS[case.mask].replace("ROW", str(rank - 2)).replace(
-        "COLUMN", str(rank - 1)).replace("T", kind)
+        "COLUMN", str(rank - 1)).replace("MASK", mask_value)
     product = f'''iterator_types = [{parallel}, "reduction"]}}'''
     multiply = f"""
   ^bb0(%x: {kind}, %w: {kind}, %sum: f32):
-    %0 = arith.extf %x : {kind} to f32
-    %1 = arith.extf %w : {kind} to f32
-    %2 = arith.mulf %0, %1 : f32
+    {left_line}
+    {right_line}
+    %2 = arith.mulf {left}, {right} : f32
     %3 = arith.addf %sum, %2 : f32
     linalg.yield %3 : f32
   }}"""
@@ -139,6 +173,7 @@ func.func @attention(%q: tensor<{q}>, %k: tensor<{k}>, %v: tensor<{k}>,
       outs(%s0 : tensor<{s}>) {{
   ^bb0(%x: f32, %mask: {kind}, %out: f32):
     %y = arith.mulf %x, %scale : f32
+    {mask_line}
     {body}
     linalg.yield %z : f32
   }} -> tensor<{s}>
@@ -148,8 +183,8 @@ func.func @attention(%q: tensor<{q}>, %k: tensor<{k}>, %v: tensor<{k}>,
   %p = linalg.generic {{indexing_maps = [#id, #id], iterator_types = [{parallel}]}}
       ins(%p0 : tensor<{s}>) outs(%p1 : tensor<{p}>) {{
   ^bb0(%x: f32, %out: {kind}):
-    %y = arith.truncf %x : f32 to {kind}
-    linalg.yield %y : {kind}
+    {made}
+    linalg.yield {stored} : {kind}
   }} -> tensor<{p}>
   %o0 = tensor.empty() : tensor<{o}>
   %o1 = linalg.fill ins(%zero : f32) outs(%o0 : tensor<{o}>) -> tensor<{o}>
@@ -161,8 +196,8 @@ func.func @attention(%q: tensor<{q}>, %k: tensor<{k}>, %v: tensor<{k}>,
   %r = linalg.generic {{indexing_maps = [#id, #id], iterator_types = [{parallel}]}}
       ins(%o : tensor<{o}>) outs(%r0 : tensor<{q}>) {{
   ^bb0(%x: f32, %out: {kind}):
-    %y = arith.truncf %x : f32 to {kind}
-    linalg.yield %y : {kind}
+    {made}
+    linalg.yield {stored} : {kind}
   }} -> tensor<{q}>
   return %r : tensor<{q}>
 }}

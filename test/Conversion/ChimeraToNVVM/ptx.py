@@ -10,6 +10,7 @@ memory starts as NaN; accesses outside of tensors or not aligned are errors.
 """
 
 import re
+from collections import Counter
 
 import numpy as np
 
@@ -27,8 +28,18 @@ def from_bf16(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
+def to_tf32(values):
+    """To nearest, ties away from zero, in the bits of an f32."""
+    bits = values.astype(np.float32).view(np.uint32)
+    rounded = (bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
+    return np.where(np.isnan(values), 0x7FFFFFFF,
+                    np.where(np.isinf(values), bits, rounded)).astype(np.uint32)
+
+
 def read_float(bits, kind):
-    if kind == "f32":
+    if kind == "tf32":  # What was not rounded is cut off.
+        bits = bits.astype(np.uint32) & np.uint32(0xFFFFE000)
+    if kind in ("f32", "tf32"):
         return bits.astype(np.uint32).view(np.float32)
     if kind == "f16":
         return bits.astype(np.uint16).view(np.float16)
@@ -38,13 +49,15 @@ def read_float(bits, kind):
 def write_float(values, kind):
     if kind == "f32":
         return values.astype(np.float32).view(np.uint32).astype(U64)
+    if kind == "tf32":
+        return to_tf32(values).astype(U64)
     if kind == "f16":
         return values.astype(np.float16).view(np.uint16).astype(U64)
     return to_bf16(values).astype(U64)
 
 
 def width(kind):
-    return 1 if kind == "pred" else int(kind[1:]) if kind != "bf16" else 16
+    return 1 if kind == "pred" else int(kind.lstrip("bfstu"))
 
 
 def cut(bits, kind):
@@ -151,7 +164,8 @@ class Launch:
                  late=True, reverse=False):
         self.kernel, self.late, self.reverse = kernel, late, reverse
         self.shared_bytes, self.threads = shared_bytes, threads
-        self.conflicts = 0
+        # Accesses of a bank in vain, and numbers that were not rounded to tf32.
+        self.conflicts, self.cut = 0, 0
         gap = 4096
         self.places, end = [], gap
         for array in arguments:
@@ -330,6 +344,8 @@ class Warp:
         targets = operands[0] if isinstance(operands[0], list) else [operands[0]]
         memory = self.launch.shared if parts[1] == "shared" else self.launch.memory
         addresses = self.address(operands[1])
+        if parts[1] == "shared":
+            self.count_conflicts(addresses, size * len(targets), mask)
         for index, target in enumerate(targets):
             value = np.zeros(32, U64)
             for lane in np.flatnonzero(mask):
@@ -338,6 +354,17 @@ class Warp:
                 if parts[1] == "global":
                     self.launch.count(self.launch.loaded, address, size)
             self.set(target, value, mask)
+
+    def count_conflicts(self, addresses, size, mask):
+        """As many lanes at a time as make a row of all banks; those of a bank
+        should want the same word of it."""
+        together = min(32, 128 // size)
+        for first in range(0, 32, together):
+            words = {int(addresses[lane]) // 4 + word
+                     for lane in range(first, first + together) if mask[lane]
+                     for word in range(max(1, size // 4))}
+            most = max(Counter(word % 32 for word in words).values(), default=1)
+            self.launch.conflicts += most - 1
 
     def do_st(self, parts, operands, mask):
         size = width(parts[-1]) // 8
@@ -455,15 +482,29 @@ class Warp:
 
         def unpack(registers):
             words = [self.get(register, "b32") for register in registers]
+            if kind == "tf32":
+                self.launch.cut += sum((word & U64(0x1FFF)).astype(bool).sum()
+                                       for word in words)
+                return [read_float(word, kind) for word in words]
             return [read_float(word >> U64(16 * half) & U64(0xFFFF), kind)
                     for word in words for half in (0, 1)]
 
-        left, right = np.zeros((16, 16)), np.zeros((16, 8))
-        for i, value in enumerate(unpack(operands[1])):
-            row = group + (8 if i in (2, 3, 6, 7) else 0)
-            left[row, 2 * place + i % 2 + (8 if i >= 4 else 0)] = value
-        for i, value in enumerate(unpack(operands[2])):
-            right[2 * place + i % 2 + (8 if i >= 2 else 0), group] = value
+        depth = 8 if kind == "tf32" else 16
+        if parts[3] != f"m16n8k{depth}":
+            raise NotImplementedError(parts[3])
+        left, right = np.zeros((16, depth)), np.zeros((depth, 8))
+        if kind == "tf32":
+            for i, value in enumerate(unpack(operands[1])):
+                left[group + (8 if i in (1, 3) else 0),
+                     place + (4 if i >= 2 else 0)] = value
+            for i, value in enumerate(unpack(operands[2])):
+                right[place + (4 if i == 1 else 0), group] = value
+        else:
+            for i, value in enumerate(unpack(operands[1])):
+                row = group + (8 if i in (2, 3, 6, 7) else 0)
+                left[row, 2 * place + i % 2 + (8 if i >= 4 else 0)] = value
+            for i, value in enumerate(unpack(operands[2])):
+                right[2 * place + i % 2 + (8 if i >= 2 else 0), group] = value
         with np.errstate(all="ignore"):
             product = left @ right
             for i, register in enumerate(operands[3]):

@@ -6,10 +6,10 @@
 // RUN: not chimera-opt %s --convert-chimera-to-nvvm=required --split-input-file 2>&1 | FileCheck %s --check-prefix=ERROR
 // RUN: not chimera-opt %s --convert-chimera-to-nvvm=target=zen5 --split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
 
-// ERROR: error: no kernel for this chain: gemm0: tensor cores multiply f16 or bf16
+// ERROR: error: no kernel for this chain: gemm0: tensor cores multiply f32 as tf32 only, which the option tf32 allows where the target has it
 // TARGET: error: target 'zen5' is no GPU that CUDA runs on
 
-// REMARK: no kernel for this chain: gemm0: tensor cores multiply f16 or bf16
+// REMARK: no kernel for this chain: gemm0: tensor cores multiply f32 as tf32 only, which the option tf32 allows where the target has it
 // CHECK: func @wide
 // CHECK: chimera.block
 func.func @wide(%x: tensor<64x16xf32>, %w: tensor<16x16xf32>) -> tensor<64x16xf32> {
