@@ -1,8 +1,8 @@
 """Makes kernels of chains, for the tests of this directory.
 
     kernels.py compile TARGET   with ptxas: no spills, no warnings, registers within
-                                what threads have, the instructions that must be
-                                there, and in what time
+                                what the model says threads have, shared memory and
+                                instructions exactly as planned, and in what time
     kernels.py planned TARGET   the same, for plans of the planner
     kernels.py attend TARGET    and for attention
     kernels.py run TARGET       on the CPU, by ptx.py, against an f64 reference; the
@@ -23,6 +23,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from expected import compare, expect
 from programs import Attention, Chain, write
 
 COMPILED = [
@@ -127,13 +128,9 @@ def make(case, target, burst=None):
                       text)
     with tempfile.TemporaryDirectory() as folder:
         if burst:
-            attached = run(["chimera-opt", f"--chimera-attach-target=target={target}"],
-                           "module {}").stdout
-            machine = re.search(r"chimera\.target = (#chimera\.target<.*>)\}",
-                                attached)[1]
+            machine = re.sub(r"burst = \d+", f"burst = {burst}", machine_of(target))
             target = f"{folder}/machine.mlir"
-            Path(target).write_text(re.sub(r"burst = \d+", f"burst = {burst}",
-                                           machine))
+            Path(target).write_text(machine)
         manifest = Path(folder, "manifest.json")
         pipeline = (f"--chimera-nvidia-pipeline=target={target} format=isa"
                     f" manifest={manifest}")
@@ -174,6 +171,19 @@ def assemble(ptx):
         return chip, report, count_opcodes(cubin.read_bytes())
 
 
+def machine_of(target):
+    """What the target says, as an attribute."""
+    attached = run(["chimera-opt", f"--chimera-attach-target=target={target}"],
+                   "module {}").stdout
+    return re.search(r"chimera\.target = (#chimera\.target<.*>)\}", attached)[1]
+
+
+def buffers_of(target):
+    """Copies of a tile that the innermost memory has room for."""
+    memory = re.search(r'<"SMEM", [^>]*>', machine_of(target))[0]
+    return int(re.search(r"buffers = (\d+)", memory)[1])
+
+
 def spent():
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
@@ -185,23 +195,27 @@ def compile_case(case, target):
     assembled = [assemble(ptx) for ptx, _, _ in kernels]
     seconds = spent() - before
     problems = []
-    for (_, kernel, _), (chip, report, opcodes) in zip(kernels, assembled):
-        threads = kernel["block"][0]
+    buffers = buffers_of(target)
+    by_columns = [isinstance(case, Attention), False]
+    for (ptx, kernel, plan), (chip, report, opcodes) in zip(kernels, assembled):
+        threads, fragments = kernel["block"][0], plan["fragments"]
         registers = int(re.search(r"Used (\d+) registers", report)[1])
         print(*case, chip, "registers", registers, "threads", threads, "grid",
               kernel["grid"][0], "shared", kernel["shared"],
               *(f"{name} {opcodes[name]}" for name in OPCODES.values()))
-        if registers > min(255, 65536 // threads // 8 * 8):
+        if (threads != 32 * fragments["groups"]
+                or registers > fragments["available_registers"]):
             problems.append(f"{registers} registers are more than threads have")
+        if kernel["shared"] != fragments["factor_bytes"]:
+            problems.append("shared memory is not what was planned")
         if "warning" in report or not re.search(
                 r" 0 bytes spill stores, 0 bytes spill loads", report):
             problems.append(report)
         if opcodes["LDL"] or opcodes["STL"]:
             problems.append("local memory is used")
-        softmax = () if isinstance(case, Chain) else ("MUFU", "SHFL")
-        for name in ("HMMA", "LDSM", "LDGSTS", *softmax):
-            if not opcodes[name]:
-                problems.append(f"no {name}")
+        problems += compare(expect(plan, threads, buffers, by_columns), ptx, opcodes)
+        if isinstance(case, Attention) and not (opcodes["MUFU"] and opcodes["SHFL"]):
+            problems.append("no exponentials, or no exchange between threads")
     print(f"  in {seconds:.2f} s")
     if seconds > MOST_SECONDS:
         problems.append(f"takes {seconds:.2f} s")
