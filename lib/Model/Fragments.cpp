@@ -21,8 +21,6 @@ using namespace chimera::model;
 
 namespace {
 
-/// Tiles in the innermost level start at multiples of this: a row of all banks.
-constexpr int64_t factorAlignment = 128;
 /// Left operands of an instruction that a thread holds: the one in use and the
 /// next.
 constexpr int64_t operandsHeld = 2;
@@ -188,9 +186,9 @@ std::string FragmentPlanner::findObstacle() const {
 
 void FragmentPlanner::shareRows() {
   int64_t rows = sizesAfter(0, tiles.getTree().loops.size())[rowsOf(0)];
-  int64_t tiles = divideCeilSigned(rows, unit.rows);
-  plan.rowTiles = divideCeilSigned(tiles, threadGroups.most);
-  plan.groups = divideCeilSigned(tiles, plan.rowTiles);
+  RowShares shares = chimera::model::shareRows(rows, unit.rows, threadGroups);
+  plan.rowTiles = shares.rowTiles;
+  plan.groups = shares.groups;
   plan.availableRegisters = threadGroups.availableRegisters(plan.groups);
 }
 
@@ -214,7 +212,7 @@ int64_t FragmentPlanner::registersDuring(unsigned op) const {
   // Threads hold pairs of columns.
   int64_t rowsOfThread = unit.rows * (unit.columns / 2) / threadGroups.threads;
   int64_t registers =
-      threadGroups.reserved + operandsHeld * operand * plan.rowTiles;
+      registersBesideTiles(threadGroups, plan.rowTiles, operand);
   for (auto [index, other] : enumerate(problem.operators)) {
     const Tensor &tensor = problem.tensors[other.output];
     size_t start = tiles.depthOfSums(index);
@@ -270,6 +268,21 @@ FragmentPlan FragmentPlanner::run() {
                     " bytes of " + level.name + ", there are " +
                     std::to_string(level.usableBytes());
   return std::move(plan);
+}
+
+RowShares chimera::model::shareRows(int64_t rows, int64_t unitRows,
+                                    const ThreadGroups &groups) {
+  RowShares shares;
+  int64_t tiles = divideCeilSigned(rows, unitRows);
+  shares.rowTiles = divideCeilSigned(tiles, groups.most);
+  shares.groups = divideCeilSigned(tiles, shares.rowTiles);
+  return shares;
+}
+
+int64_t chimera::model::registersBesideTiles(const ThreadGroups &groups,
+                                             int64_t rowTiles,
+                                             int64_t operandRegisters) {
+  return groups.reserved + operandsHeld * operandRegisters * rowTiles;
 }
 
 bool chimera::model::hasFragments(const ChainProblem &problem,

@@ -17,9 +17,6 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Alignment of tiles in shared memory: a row of all banks.
-static constexpr int64_t tileAlignment = 128;
-
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
@@ -355,9 +352,9 @@ LogicalResult Program::chooseLayout(std::string &reason) {
       reason = "contractions have tiles of different numbers of rows";
       return failure();
     }
-  int64_t tiles = llvm::divideCeil(rows, mmaRows);
-  layout.rowTiles = llvm::divideCeil(tiles, limits.groups.most);
-  layout.warps = llvm::divideCeil(tiles, layout.rowTiles);
+  model::RowShares shares = model::shareRows(rows, mmaRows, limits.groups);
+  layout.rowTiles = shares.rowTiles;
+  layout.warps = shares.groups;
   return success();
 }
 
@@ -380,7 +377,7 @@ void Program::share(const Factor &factor, int64_t rows, int64_t columns,
 LogicalResult Program::placeTiles(std::string &reason) {
   for (auto &[source, tile] : tiles) {
     tile.byteOffset = sharedBytes;
-    sharedBytes += llvm::alignTo(tile.bytes(), tileAlignment);
+    sharedBytes += llvm::alignTo(tile.bytes(), model::factorAlignment);
   }
   if (sharedBytes <= limits.sharedBytes)
     return success();

@@ -20,7 +20,7 @@
 #include "FragmentMaps.h"
 
 #include "Chimera/IR/Chimera.h"
-#include "Chimera/Model/Machine.h"
+#include "Chimera/Model/Fragments.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -19,9 +19,8 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Registers of a thread for the left operand of each row tile: the one in use
-/// and the next.
-static constexpr int64_t lhsRegisters = 8;
+/// Registers of a thread for the left operand of one mma.sync.
+static constexpr int64_t lhsRegisters = 4;
 
 LogicalResult ProgramEmitter::fail(const Twine &reason) {
   if (why.empty())
@@ -307,8 +306,9 @@ LogicalResult ProgramEmitter::emitFill(BlockOp block, linalg::FillOp fill) {
 LogicalResult ProgramEmitter::checkRegisters(const Contraction &contraction,
                                              int64_t registers) {
   const model::ThreadGroups &groups = program.getLimits().groups;
-  int64_t needed = carriedRegisters + registers + groups.reserved +
-                   lhsRegisters * kernel.layout.rowTiles;
+  int64_t needed =
+      carriedRegisters + registers +
+      model::registersBesideTiles(groups, kernel.layout.rowTiles, lhsRegisters);
   int64_t available = groups.availableRegisters(kernel.layout.warps);
   if (needed <= available)
     return success();
