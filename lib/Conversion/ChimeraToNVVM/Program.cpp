@@ -17,6 +17,14 @@
 using namespace mlir;
 using namespace chimera;
 
+LogicalResult Refusal::set(Operation *where, const Twine &why) {
+  if (reason.empty()) {
+    reason = why.str();
+    op = where;
+  }
+  return failure();
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
@@ -167,15 +175,14 @@ namespace {
 /// Reads one block.
 class ContractionReader {
 public:
-  ContractionReader(BlockOp block, std::string &reason)
-      : block(block), op(block.getStructuredOp()), reason(reason) {}
+  ContractionReader(BlockOp block, Refusal &refusal)
+      : block(block), op(block.getStructuredOp()), refusal(refusal) {}
 
   FailureOr<Contraction> read();
 
 private:
   LogicalResult fail(const Twine &why) {
-    reason = (block.getOperatorName() + ": " + why).str();
-    return failure();
+    return refusal.set(op, block.getOperatorName() + ": " + why);
   }
   LogicalResult readTypes();
   LogicalResult readDims();
@@ -184,7 +191,7 @@ private:
 
   BlockOp block;
   linalg::LinalgOp op;
-  std::string &reason;
+  Refusal &refusal;
   Contraction contraction;
   /// Dimensions of the operation: rows, columns and what is added up.
   unsigned row = 0, column = 0, reduced = 0;
@@ -198,9 +205,9 @@ LogicalResult ContractionReader::readTypes() {
     return getElementTypeOrSelf(input) == type;
   });
   if (!same || !(type.isF16() || type.isBF16()))
-    return fail("tensor cores multiply f16 or bf16");
+    return fail("tensor cores multiply f16 or bf16; convert the operands");
   if (!getElementTypeOrSelf(op->getResult(0)).isF32())
-    return fail("sums must be f32");
+    return fail("sums must be f32; narrow them after the reduction");
   return success();
 }
 
@@ -223,7 +230,7 @@ LogicalResult ContractionReader::readExtents() {
   for (unsigned dim = 0; dim < op.getNumLoops(); ++dim) {
     auto extents = getExtents(block, dim);
     if (!extents)
-      return fail("extents are not known");
+      return fail("extents are not known; give tensors static shapes");
     auto [largest, smallest] = *extents;
     if (dim == row) {
       contraction.rows = largest;
@@ -233,7 +240,9 @@ LogicalResult ContractionReader::readExtents() {
       contraction.depth = largest;
       contraction.leastDepth = smallest;
     } else if (largest != 1) {
-      return fail("a block must have one matrix of a batch");
+      return fail(
+          "a block has several matrices of a batch; cut the loops of the "
+          "batch to one");
     }
   }
   return success();
@@ -284,11 +293,10 @@ FailureOr<Contraction> ContractionReader::read() {
 //===----------------------------------------------------------------------===//
 
 FailureOr<Program> Program::read(scf::ForallOp forall,
-                                 const BlockLimits &limits,
-                                 std::string &reason) {
+                                 const BlockLimits &limits, Refusal &refusal) {
   Program program(forall, limits);
-  if (failed(program.readContractions(reason)) ||
-      failed(program.chooseLayout(reason)))
+  if (failed(program.readContractions(refusal)) ||
+      failed(program.chooseLayout(refusal)))
     return failure();
   for (auto &[block, contraction] : program.contractions) {
     int64_t depth = llvm::alignTo(contraction.depth, mmaDepth);
@@ -297,12 +305,12 @@ FailureOr<Program> Program::read(scf::ForallOp forall,
                   limits.buffers);
     program.share(contraction.rhs, depth, columns, limits.buffers);
   }
-  if (failed(program.placeTiles(reason)))
+  if (failed(program.placeTiles(refusal)))
     return failure();
   return program;
 }
 
-LogicalResult Program::readContractions(std::string &reason) {
+LogicalResult Program::readContractions(Refusal &refusal) {
   WalkResult result = forall.walk([&](BlockOp block) {
     linalg::LinalgOp op = block.getStructuredOp();
     // What reduces along rows has numbers of rows among its results.
@@ -315,23 +323,23 @@ LogicalResult Program::readContractions(std::string &reason) {
     if (op.getNumReductionLoops() == 0 || reducesRows)
       return WalkResult::advance();
     FailureOr<Contraction> contraction =
-        ContractionReader(block, reason).read();
+        ContractionReader(block, refusal).read();
     if (failed(contraction))
       return WalkResult::interrupt();
     const Factor &lhs = contraction->lhs;
     if (isLocal(contraction->rhs.value) ||
         (isLocal(lhs.value) && lhs.isTransposed)) {
-      reason = (block.getOperatorName() +
-                ": a value in registers can only be the left operand of a "
-                "product, its columns added up")
-                   .str();
-      return WalkResult::interrupt();
+      return WalkResult(refusal.set(
+          op, block.getOperatorName() +
+                  ": a value in registers can only be the left operand of a "
+                  "product, its columns added up"));
     }
     int64_t own =
         cast<RankedTensorType>(block.getResult(0).getType()).getRank();
     if (rank != 0 && own != rank) {
-      reason = "contractions make tensors of different rank";
-      return WalkResult::interrupt();
+      return WalkResult(
+          refusal.set(op, block.getOperatorName() +
+                              ": contractions make tensors of different rank"));
     }
     rank = own;
     contractions[block] = *contraction;
@@ -341,17 +349,18 @@ LogicalResult Program::readContractions(std::string &reason) {
     return failure();
   if (!contractions.empty())
     return success();
-  reason = "has no contraction";
-  return failure();
+  return refusal.set(forall, "has no contraction");
 }
 
-LogicalResult Program::chooseLayout(std::string &reason) {
+LogicalResult Program::chooseLayout(Refusal &refusal) {
   int64_t rows = contractions.front().second.rows;
-  for (auto &[block, contraction] : contractions)
-    if (contraction.rows != rows) {
-      reason = "contractions have tiles of different numbers of rows";
-      return failure();
-    }
+  for (auto &[op, contraction] : contractions)
+    if (contraction.rows != rows)
+      return refusal.set(
+          BlockOp(contraction.block).getStructuredOp(),
+          BlockOp(contraction.block).getOperatorName() +
+              ": tiles have other rows than those of the operator before; cut "
+              "them by a loop around all operators");
   model::RowShares shares = model::shareRows(rows, mmaRows, limits.groups);
   layout.rowTiles = shares.rowTiles;
   layout.warps = shares.groups;
@@ -374,15 +383,17 @@ void Program::share(const Factor &factor, int64_t rows, int64_t columns,
   tile.rowDim = factor.rowDim;
 }
 
-LogicalResult Program::placeTiles(std::string &reason) {
+LogicalResult Program::placeTiles(Refusal &refusal) {
   for (auto &[source, tile] : tiles) {
     tile.byteOffset = sharedBytes;
     sharedBytes += llvm::alignTo(tile.bytes(), model::factorAlignment);
   }
   if (sharedBytes <= limits.sharedBytes)
     return success();
-  reason = llvm::formatv("tiles take {0} bytes of shared memory, of which a "
-                         "thread block has {1}",
-                         sharedBytes, limits.sharedBytes);
-  return failure();
+  return refusal.set(
+      forall, llvm::formatv(
+                  "tiles take {0} bytes of shared memory, of which a thread "
+                  "block has {1}; cut the loops of operands into smaller ones",
+                  sharedBytes, limits.sharedBytes)
+                  .str());
 }

@@ -28,6 +28,15 @@
 
 namespace chimera {
 
+/// Why there is no kernel, and the operation that none can have, if it is one.
+struct Refusal {
+  std::string reason;
+  mlir::Operation *op = nullptr;
+
+  /// Takes the first reason; those that follow from it say less.
+  mlir::LogicalResult set(mlir::Operation *where, const llvm::Twine &why);
+};
+
 /// How the rows of a tile are shared out: to each warp `rowTiles` times 16
 /// rows, one below the other.
 struct ThreadLayout {
@@ -86,9 +95,8 @@ struct BlockLimits {
 class Program {
 public:
   /// Reads `forall`. Fails with a reason if it is not covered.
-  static llvm::FailureOr<Program> read(mlir::scf::ForallOp forall,
-                                       const BlockLimits &limits,
-                                       std::string &reason);
+  static llvm::FailureOr<Program>
+  read(mlir::scf::ForallOp forall, const BlockLimits &limits, Refusal &refusal);
 
   mlir::scf::ForallOp getForall() const { return forall; }
   const ThreadLayout &getLayout() const { return layout; }
@@ -115,11 +123,11 @@ private:
   Program(mlir::scf::ForallOp forall, const BlockLimits &limits)
       : forall(forall), limits(limits) {}
 
-  llvm::LogicalResult readContractions(std::string &reason);
-  llvm::LogicalResult chooseLayout(std::string &reason);
+  llvm::LogicalResult readContractions(Refusal &refusal);
+  llvm::LogicalResult chooseLayout(Refusal &refusal);
   void share(const Factor &factor, int64_t rows, int64_t columns,
              int64_t buffers);
-  llvm::LogicalResult placeTiles(std::string &reason);
+  llvm::LogicalResult placeTiles(Refusal &refusal);
   bool dependsOn(mlir::Value index, mlir::scf::ForOp loop) const;
   mlir::scf::ForOp findHome(mlir::Value tensor) const;
 
