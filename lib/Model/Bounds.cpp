@@ -26,6 +26,7 @@
 
 #include "Chimera/Model/Algorithms.h"
 #include "Demand.h"
+#include "VisitedTiles.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
@@ -101,6 +102,8 @@ public:
               const BoundOptions &options);
 
   Bound run();
+  /// The bound that rests on the sizes of tensors alone.
+  Bound findCompulsory() const;
 
 private:
   void weighOperators();
@@ -526,6 +529,17 @@ static double loosenessOf(BoundKind structure) {
   return 0;
 }
 
+/// Leaves room for rounding, relative and absolute.
+static int64_t roundUp(double bytes) {
+  return static_cast<int64_t>(std::ceil(bytes * (1 - 1e-12) - 1e-6));
+}
+
+Bound BoundFinder::findCompulsory() const {
+  Bound bound;
+  bound.bytes = roundUp(compulsoryBytes());
+  return bound;
+}
+
 Bound BoundFinder::run() {
   visitPaths();
   visitGates();
@@ -533,9 +547,7 @@ Bound BoundFinder::run() {
   bound.kind = best.kind;
   bound.term = best.term;
   bound.looseness = loosenessOf(structure());
-  // Leave room for rounding, relative and absolute.
-  double bytes = compulsoryBytes() + best.bytes;
-  bound.bytes = static_cast<int64_t>(std::ceil(bytes * (1 - 1e-12) - 1e-6));
+  bound.bytes = roundUp(compulsoryBytes() + best.bytes);
   return bound;
 }
 
@@ -576,6 +588,42 @@ static int64_t bytesInCore(const ChainProblem &problem,
   return bytes;
 }
 
+/// What all masks of `problem` leave together, if they are along the same two
+/// loops.
+static std::optional<Band> intersectBands(const ChainProblem &problem) {
+  Band all = problem.bands.front();
+  for (const Band &band : problem.bands) {
+    if (band.row != all.row || band.column != all.column)
+      return std::nullopt;
+    if (band.least)
+      all.least = std::max(all.least.value_or(*band.least), *band.least);
+    if (band.most)
+      all.most = std::min(all.most.value_or(*band.most), *band.most);
+  }
+  return all;
+}
+
+/// The problem of no more rows and columns than masks leave something of.
+static ChainProblem withoutMasked(ChainProblem problem) {
+  std::optional<Band> band = intersectBands(problem);
+  if (!band) {
+    for (const Band &other : problem.bands)
+      problem.loops[other.row].extent = problem.loops[other.column].extent = 1;
+    return problem;
+  }
+  int64_t &rows = problem.loops[band->row].extent;
+  int64_t &columns = problem.loops[band->column].extent;
+  int64_t firstRow = band->most ? std::max<int64_t>(0, 1 - *band->most) : 0;
+  int64_t endRow = band->least ? std::min(rows, columns - *band->least) : rows;
+  int64_t first =
+      band->least ? std::max<int64_t>(0, firstRow + *band->least) : 0;
+  int64_t end =
+      band->most ? std::min(columns, endRow - 1 + *band->most) : columns;
+  rows = std::max<int64_t>(1, endRow - firstRow);
+  columns = std::max<int64_t>(1, end - first);
+  return problem;
+}
+
 SmallVector<Bound, 3> chimera::model::findBounds(const ChainProblem &problem,
                                                  const Machine &machine,
                                                  const SolveOptions &options,
@@ -591,7 +639,13 @@ SmallVector<Bound, 3> chimera::model::findBounds(const ChainProblem &problem,
     BoundOptions own;
     own.recomputation = recomputation;
     own.memories = divideCeilSigned(options.threads, sharers);
-    bounds.push_back(findBound(problem, bytes, own));
+    // What is proved of the work holds for all of it, masked or not.
+    bool isPart =
+        level + 1 == machine.levels.size() && leavesTilesOut(problem, machine);
+    bounds.push_back(
+        isPart
+            ? BoundFinder(withoutMasked(problem), bytes, own).findCompulsory()
+            : findBound(problem, bytes, own));
   }
   return bounds;
 }

@@ -133,6 +133,14 @@ private:
   std::optional<unsigned> split;
 };
 
+/// What `schedule` moves into level number `level` of `machine`, where
+/// `threads` run it, and keeps there. Exact for the innermost level under a
+/// mask, too, where a program on registers of threads follows the schedule:
+/// that moves nothing for tiles it leaves out.
+Evaluation evaluateOn(const ChainStructure &structure, const Machine &machine,
+                      const Schedule &schedule, unsigned level,
+                      int64_t threads);
+
 } // namespace chimera::model
 
 #endif // CHIMERA_LIB_MODEL_EVALUATOR_H

@@ -8,6 +8,8 @@
 
 #include "Chimera/Model/Fragments.h"
 
+#include "VisitedTiles.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -19,8 +21,6 @@ using namespace chimera::model;
 
 namespace {
 
-/// Tiles in the innermost level start at multiples of this: a row of all banks.
-constexpr int64_t factorAlignment = 128;
 /// Left operands of an instruction that a thread holds: the one in use and the
 /// next.
 constexpr int64_t operandsHeld = 2;
@@ -32,15 +32,11 @@ public:
                   const Schedule &schedule)
       : problem(problem), unit(*machine.matrix), threadGroups(*machine.groups),
         level(machine.levels.back()), schedule(schedule),
-        tree(buildLoopTree(problem, schedule, schedule.levels.size() - 1)) {
-    for (unsigned op = 0; op < problem.operators.size(); ++op)
-      paths.push_back(pathOf(tree, op));
-  }
+        tiles(problem, schedule) {}
 
   FragmentPlan run();
 
 private:
-  using PathLoops = SmallVector<NestLoop, 12>;
   using Sizes = SmallVector<int64_t, 8>;
 
   LoopId rowsOf(unsigned op) const {
@@ -60,8 +56,6 @@ private:
   }
   LoopId reductionOf(unsigned op) const;
   Sizes sizesAfter(unsigned op, size_t depth) const;
-  size_t commonDepth(unsigned op, unsigned other) const;
-  size_t startOfSums(unsigned op) const;
   unsigned lastReader(unsigned op) const;
 
   ArrayRef<NestLoop> loopsInside(unsigned op) const;
@@ -78,8 +72,7 @@ private:
   const ThreadGroups &threadGroups;
   const MemoryLevel &level;
   const Schedule &schedule;
-  LoopNest tree;
-  SmallVector<PathLoops, 3> paths;
+  VisitedTiles tiles;
   FragmentPlan plan;
 };
 
@@ -101,20 +94,9 @@ FragmentPlanner::Sizes FragmentPlanner::sizesAfter(unsigned op,
   Sizes sizes;
   for (const Loop &loop : problem.loops)
     sizes.push_back(loop.extent);
-  for (const NestLoop &loop : ArrayRef(paths[op]).take_front(depth))
+  for (const NestLoop &loop : ArrayRef(tiles.pathOf(op)).take_front(depth))
     sizes[loop.loop] = std::min(sizes[loop.loop], loop.tile);
   return sizes;
-}
-
-/// Loops around both operators.
-size_t FragmentPlanner::commonDepth(unsigned op, unsigned other) const {
-  const LoopNest *nest = &tree;
-  size_t depth = nest->loops.size();
-  while (!nest->parts.empty() && &nest->partOf(op) == &nest->partOf(other)) {
-    nest = &nest->partOf(op);
-    depth += nest->loops.size();
-  }
-  return depth;
 }
 
 /// The last operator that reads the output of `op`.
@@ -128,26 +110,15 @@ unsigned FragmentPlanner::lastReader(unsigned op) const {
   return last;
 }
 
-/// Loops around the place where the sums of `op` begin.
-size_t FragmentPlanner::startOfSums(unsigned op) const {
-  const Operator &description = problem.operators[op];
-  if (isIntermediate(description.output))
-    return commonDepth(op, lastReader(op));
-  return find_if(paths[op],
-                 [&](const NestLoop &loop) {
-                   return description.isReduction(loop.loop);
-                 }) -
-         paths[op].begin();
-}
-
 //===----------------------------------------------------------------------===//
 // What cannot be followed
 //===----------------------------------------------------------------------===//
 
 /// Loops on the way to `op` inside which something is held.
 ArrayRef<NestLoop> FragmentPlanner::loopsInside(unsigned op) const {
-  return ArrayRef(paths[op]).drop_front(
-      std::min(startOfSums(op), tree.loops.size()));
+  return ArrayRef(tiles.pathOf(op))
+      .drop_front(
+          std::min(tiles.depthOfSums(op), tiles.getTree().loops.size()));
 }
 
 /// Loops over parts of what is held become straight code: each has to run over
@@ -155,7 +126,8 @@ ArrayRef<NestLoop> FragmentPlanner::loopsInside(unsigned op) const {
 bool FragmentPlanner::boundsAreKnown(unsigned op) const {
   for (const NestLoop &loop : loopsInside(op)) {
     int64_t size = problem.loops[loop.loop].extent;
-    for (const NestLoop *outer = paths[op].begin(); outer != &loop; ++outer) {
+    for (const NestLoop *outer = tiles.pathOf(op).begin(); outer != &loop;
+         ++outer) {
       if (outer->loop != loop.loop)
         continue;
       if (size % outer->tile != 0)
@@ -178,7 +150,7 @@ std::string FragmentPlanner::findObstacle(unsigned op) const {
   for (const NestLoop &loop : loopsInside(op))
     if (loop.loop == rowsOf(op))
       return "rows of what registers hold are cut";
-  Sizes sizes = sizesAfter(op, startOfSums(op));
+  Sizes sizes = sizesAfter(op, tiles.depthOfSums(op));
   for (const Index &index : description.output.indices) {
     LoopId loop = index.terms.front().loop;
     if (loop != rowsOf(op) && loop != columnsOf(op) && sizes[loop] != 1)
@@ -200,7 +172,7 @@ std::string FragmentPlanner::findObstacle(unsigned op) const {
 std::string FragmentPlanner::findObstacle() const {
   if (schedule.numParallel == 0)
     return "no parallel loop makes blocks";
-  if (findSplit(problem, schedule, tree))
+  if (findSplit(problem, schedule, tiles.getTree()))
     return "a reduction is split among blocks";
   for (unsigned op = 0; op < problem.operators.size(); ++op)
     if (std::string reason = findObstacle(op); !reason.empty())
@@ -213,10 +185,10 @@ std::string FragmentPlanner::findObstacle() const {
 //===----------------------------------------------------------------------===//
 
 void FragmentPlanner::shareRows() {
-  int64_t rows = sizesAfter(0, tree.loops.size())[rowsOf(0)];
-  int64_t tiles = divideCeilSigned(rows, unit.rows);
-  plan.rowTiles = divideCeilSigned(tiles, threadGroups.most);
-  plan.groups = divideCeilSigned(tiles, plan.rowTiles);
+  int64_t rows = sizesAfter(0, tiles.getTree().loops.size())[rowsOf(0)];
+  RowShares shares = chimera::model::shareRows(rows, unit.rows, threadGroups);
+  plan.rowTiles = shares.rowTiles;
+  plan.groups = shares.groups;
   plan.availableRegisters = threadGroups.availableRegisters(plan.groups);
 }
 
@@ -240,11 +212,12 @@ int64_t FragmentPlanner::registersDuring(unsigned op) const {
   // Threads hold pairs of columns.
   int64_t rowsOfThread = unit.rows * (unit.columns / 2) / threadGroups.threads;
   int64_t registers =
-      threadGroups.reserved + operandsHeld * operand * plan.rowTiles;
+      registersBesideTiles(threadGroups, plan.rowTiles, operand);
   for (auto [index, other] : enumerate(problem.operators)) {
     const Tensor &tensor = problem.tensors[other.output];
-    size_t start = startOfSums(index);
-    bool isWaiting = index != op && start < commonDepth(op, index);
+    size_t start = tiles.depthOfSums(index);
+    bool isWaiting =
+        index != op && start < commonDepth(tiles.getTree(), op, index);
     if (index == op || isWaiting) {
       registers += registersOf(index, start, tensor.heldBytes());
       registers += other.states.size() * plan.rowTiles * rowsOfThread;
@@ -263,12 +236,10 @@ int64_t FragmentPlanner::factorBytes(unsigned op) const {
   for (const Access &input : problem.operators[op].inputs) {
     if (isIntermediate(input))
       continue;
-    size_t depth = paths[op].size();
-    while (depth > static_cast<size_t>(schedule.numParallel) &&
-           !problem.indexes(input, paths[op][depth - 1].loop))
-      --depth;
-    bool isRefilled = depth > static_cast<size_t>(schedule.numParallel);
-    Sizes sizes = sizesAfter(op, paths[op].size());
+    size_t innermost = tiles.pathOf(op).size();
+    bool isRefilled = tiles.depthOf(op, input, innermost) >
+                      static_cast<size_t>(schedule.numParallel);
+    Sizes sizes = sizesAfter(op, innermost);
     int64_t tile =
         problem.tensors[input].elementBytes *
         alignTo(sizes[reductionOf(op)], side) *
@@ -297,6 +268,21 @@ FragmentPlan FragmentPlanner::run() {
                     " bytes of " + level.name + ", there are " +
                     std::to_string(level.usableBytes());
   return std::move(plan);
+}
+
+RowShares chimera::model::shareRows(int64_t rows, int64_t unitRows,
+                                    const ThreadGroups &groups) {
+  RowShares shares;
+  int64_t tiles = divideCeilSigned(rows, unitRows);
+  shares.rowTiles = divideCeilSigned(tiles, groups.most);
+  shares.groups = divideCeilSigned(tiles, shares.rowTiles);
+  return shares;
+}
+
+int64_t chimera::model::registersBesideTiles(const ThreadGroups &groups,
+                                             int64_t rowTiles,
+                                             int64_t operandRegisters) {
+  return groups.reserved + operandsHeld * operandRegisters * rowTiles;
 }
 
 bool chimera::model::hasFragments(const ChainProblem &problem,

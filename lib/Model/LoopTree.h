@@ -21,6 +21,9 @@ inline constexpr int64_t openTile = 0;
 LoopNest buildLoopTree(const ChainStructure &structure,
                        const Schedule &schedule, unsigned level);
 
+/// The number of loops around both operators.
+size_t commonDepth(const LoopNest &tree, unsigned op, unsigned other);
+
 } // namespace chimera::model
 
 #endif // CHIMERA_LIB_MODEL_LOOPTREE_H

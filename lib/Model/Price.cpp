@@ -507,8 +507,7 @@ Plan Pricer::price(const Schedule &schedule) const {
     }
   for (const auto &[index, level] : enumerate(machine.levels)) {
     Evaluation evaluation =
-        Evaluator(structure, schedule, index, transferInto(level, threads))
-            .run();
+        evaluateOn(structure, machine, schedule, index, threads);
     LevelCost cost;
     cost.name = level.name;
     cost.bytes = evaluation.volumeBytes();

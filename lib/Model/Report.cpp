@@ -49,13 +49,13 @@ KernelReport chimera::model::describeKernel(const ChainProblem &problem,
   SmallVector<Bound, 3> bounds =
       findBounds(report.problem, machine, options,
                  recomputes(report.problem, report.plan));
-  for (unsigned level = 0; level < machine.levels.size(); ++level) {
-    Transfer transfer = transferInto(machine.levels[level], options.threads);
+  ChainStructure structure(report.problem);
+  for (unsigned level = 0; level < machine.levels.size(); ++level)
     report.levels.push_back(
-        {evaluate(report.problem, schedule, level, transfer),
-         listBuffers(report.problem, schedule, level, transfer),
+        {evaluateOn(structure, machine, schedule, level, options.threads),
+         listBuffers(report.problem, schedule, level,
+                     transferInto(machine.levels[level], options.threads)),
          bounds[level]});
-  }
   return report;
 }
 

@@ -8,14 +8,13 @@
 
 #include "Chimera/Model/Routes.h"
 
-#include "Pricer.h"
+#include "VisitedTiles.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 
 using namespace llvm;
 using namespace chimera::model;
@@ -26,17 +25,16 @@ namespace {
 /// of its blocks.
 constexpr int64_t sumBytes = 4, repeatSums = 64, unitBlock = 32;
 
-/// The sizes that each loop has at some place of a path.
-using Sizes = SmallVector<PartList, 6>;
+using Sizes = VisitedTiles::Sizes;
 
 class RoutePlanner {
 public:
   RoutePlanner(const ChainProblem &problem, const Machine &machine,
                const Schedule &schedule, int64_t threads)
       : problem(problem), machine(machine), schedule(schedule),
-        tree(buildLoopTree(problem, schedule, schedule.levels.size() - 1)) {
+        tiles(problem, schedule) {
     for (const NestLoop &loop :
-         ArrayRef(tree.loops).take_front(schedule.numParallel))
+         ArrayRef(tiles.getTree().loops).take_front(schedule.numParallel))
       tasks *= divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
     isRepeated = tasks > threads;
   }
@@ -44,28 +42,16 @@ public:
   RoutePlan run();
 
 private:
-  using PathLoops = SmallVector<NestLoop, 12>;
+  using PathLoops = VisitedTiles::PathLoops;
 
   const std::string &nameOf(Buffer::Role role) const;
   const std::string &level() const { return machine.levels.back().name; }
 
-  Sizes sizesAfter(const PathLoops &path, size_t depth) const;
-  size_t depthOf(const PathLoops &path, TensorId tensor, size_t most) const;
-  size_t sharedDepth(unsigned op, unsigned other) const;
-  size_t depthOfEpilogue(unsigned op) const;
   struct Sides {
     LoopId rows, columns;
   };
   Sides sidesOf(const Access &access, const Sizes &sizes) const;
-  /// How often tiles of a mask's two loops have which sizes.
-  using Pairs = std::map<std::pair<int64_t, int64_t>, int64_t>;
-  Pairs pairsOf(unsigned op, const PathLoops &path, size_t depth) const;
-  int64_t sumOver(unsigned op, const PathLoops &path, size_t depth,
-                  function_ref<int64_t(LoopId, int64_t)> factor) const;
-  int64_t exact(unsigned op, const Access &access, const PathLoops &path,
-                size_t depth) const;
-  int64_t padded(unsigned op, const Access &access, const PathLoops &path,
-                 size_t depth) const;
+  int64_t padded(unsigned op, const Access &access, size_t depth) const;
   int64_t pad(Sides sides, LoopId loop, int64_t size) const;
   int64_t room(const Access &access, const Sizes &sizes) const;
 
@@ -77,12 +63,12 @@ private:
   void planFactors(unsigned op);
   void planUnit(unsigned op);
   void planResult(unsigned op);
-  void planVectors(unsigned op, const PathLoops &path, size_t depth);
+  void planVectors(unsigned op, size_t depth);
 
   const ChainProblem &problem;
   const Machine &machine;
   const Schedule &schedule;
-  LoopNest tree;
+  VisitedTiles tiles;
   int64_t tasks = 1;
   /// True if a core has several tasks.
   bool isRepeated = false;
@@ -96,61 +82,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Sizes
 //===----------------------------------------------------------------------===//
-
-Sizes RoutePlanner::sizesAfter(const PathLoops &path, size_t depth) const {
-  Sizes sizes;
-  for (const Loop &loop : problem.loops)
-    sizes.push_back({{loop.extent, 1}});
-  for (const NestLoop &loop : ArrayRef(path).take_front(depth))
-    sizes[loop.loop] = cutParts(sizes[loop.loop], loop.tile);
-  return sizes;
-}
-
-/// Loops on `path`, of the first `most`, up to the innermost one that affects
-/// `tensor`; the parallel loops are around everything.
-size_t RoutePlanner::depthOf(const PathLoops &path, TensorId tensor,
-                             size_t most) const {
-  size_t depth = most;
-  size_t least = schedule.numParallel;
-  while (depth > least && !problem.indexes(tensor, path[depth - 1].loop))
-    --depth;
-  return depth;
-}
-
-/// Loops around both operators.
-size_t RoutePlanner::sharedDepth(unsigned op, unsigned other) const {
-  size_t depth = 0;
-  const LoopNest *nest = &tree;
-  while (nest) {
-    depth += nest->loops.size();
-    auto part = find_if(nest->parts, [&](const LoopNest &inner) {
-      return inner.has(op) && inner.has(other);
-    });
-    nest = part == nest->parts.end() ? nullptr : &*part;
-  }
-  return depth;
-}
-
-/// Loops around the place where the sums of `op` begin and end.
-size_t RoutePlanner::depthOfEpilogue(unsigned op) const {
-  PathLoops path = pathOf(tree, op);
-  const Operator &description = problem.operators[op];
-  TensorId output = description.output;
-  if (problem.tensors[output].role == Role::Intermediate) {
-    size_t common = path.size();
-    for (auto [index, reader] : enumerate(problem.operators)) {
-      auto reads = [&](const Access &access) { return access == output; };
-      if (none_of(reader.inputs, reads) && none_of(reader.epilogue, reads))
-        continue;
-      common = std::min(common, sharedDepth(op, index));
-    }
-    return common;
-  }
-  const auto *reduction = find_if(path, [&](const NestLoop &loop) {
-    return description.isReduction(loop.loop);
-  });
-  return reduction - path.begin();
-}
 
 RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
                                           const Sizes &sizes) const {
@@ -168,91 +99,12 @@ RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
   return sides;
 }
 
-/// Tiles of a mask's two loops that are not left out, by their sizes, after
-/// `depth` loops of the path of `op`.
-RoutePlanner::Pairs RoutePlanner::pairsOf(unsigned op, const PathLoops &path,
-                                          size_t depth) const {
-  Pairs pairs;
-  const Band &band = problem.bands.front();
-  size_t shared = 0;
-  for (unsigned other = 0; other < problem.operators.size(); ++other)
-    if (other != op)
-      shared = sharedDepth(op, other);
-  struct Tile {
-    int64_t offset, size;
-  };
-  std::function<void(size_t, Tile, Tile)> visit = [&](size_t index, Tile row,
-                                                      Tile column) {
-    while (index < depth && path[index].loop != band.row &&
-           path[index].loop != band.column)
-      ++index;
-    if (index == depth) {
-      ++pairs[{row.size, column.size}];
-      return;
-    }
-    const NestLoop &loop = path[index];
-    bool isRow = loop.loop == band.row;
-    Tile &whole = isRow ? row : column;
-    int64_t lower = 0, upper = whole.size;
-    if (!isRow && index < shared) {
-      int64_t first = row.offset - column.offset;
-      if (band.most)
-        upper = std::min(upper, first + row.size - 1 + *band.most);
-      if (band.least)
-        lower = std::max(
-            lower, static_cast<int64_t>(alignDown(
-                       std::max<int64_t>(0, first + *band.least), loop.tile)));
-    }
-    for (int64_t offset = lower; offset < upper; offset += loop.tile) {
-      Tile part = {whole.offset + offset,
-                   std::min(loop.tile, whole.size - offset)};
-      visit(index + 1, isRow ? part : row, isRow ? column : part);
-    }
-  };
-  visit(0, {0, problem.loops[band.row].extent},
-        {0, problem.loops[band.column].extent});
-  return pairs;
-}
-
-/// The sum over all tiles at `depth` of the product of `factor`, of a loop and
-/// the size that a tile has along it.
-int64_t
-RoutePlanner::sumOver(unsigned op, const PathLoops &path, size_t depth,
-                      function_ref<int64_t(LoopId, int64_t)> factor) const {
-  Sizes sizes = sizesAfter(path, depth);
-  bool hasBand = !problem.bands.empty();
-  int64_t product = 1;
-  for (LoopId loop = 0; loop < sizes.size(); ++loop) {
-    if (hasBand && (loop == problem.bands.front().row ||
-                    loop == problem.bands.front().column))
-      continue;
-    int64_t sum = 0;
-    for (Parts parts : sizes[loop])
-      sum += parts.count * factor(loop, parts.size);
-    product *= sum;
-  }
-  if (!hasBand)
-    return product;
-  int64_t sum = 0;
-  for (const auto &[pair, count] : pairsOf(op, path, depth))
-    sum += count * factor(problem.bands.front().row, pair.first) *
-           factor(problem.bands.front().column, pair.second);
-  return product * sum;
-}
-
-/// Elements of all tiles of `access` at `depth` together, as they are.
-int64_t RoutePlanner::exact(unsigned op, const Access &access,
-                            const PathLoops &path, size_t depth) const {
-  return sumOver(op, path, depth, [&](LoopId loop, int64_t size) {
-    return access.hasLoop(loop) ? size : 1;
-  });
-}
-
-/// The same with the sides of each tile rounded up to fractals.
+/// Elements of all tiles of `access` at `depth` together, with the sides of
+/// each rounded up to fractals.
 int64_t RoutePlanner::padded(unsigned op, const Access &access,
-                             const PathLoops &path, size_t depth) const {
-  Sides sides = sidesOf(access, sizesAfter(path, depth));
-  return sumOver(op, path, depth, [&](LoopId loop, int64_t size) {
+                             size_t depth) const {
+  Sides sides = sidesOf(access, tiles.sizesAfter(op, depth));
+  return tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) {
     return access.hasLoop(loop) ? pad(sides, loop, size) : 1;
   });
 }
@@ -343,20 +195,20 @@ void RoutePlanner::use(StringRef memory, int64_t bytes, bool isShared) {
 //===----------------------------------------------------------------------===//
 
 void RoutePlanner::planFactors(unsigned op) {
-  PathLoops path = pathOf(tree, op);
+  const PathLoops &path = tiles.pathOf(op);
   for (const Access &input : problem.operators[op].inputs) {
     const Tensor &tensor = problem.tensors[input];
     if (tensor.role == Role::Intermediate)
       continue;
-    size_t depth = depthOf(path, input, path.size());
-    Sizes sizes = sizesAfter(path, depth);
+    size_t depth = tiles.depthOf(op, input, path.size());
+    Sizes sizes = tiles.sizesAfter(op, depth);
     if (!isMatrix(input, sizes))
       plan.obstacle = "a tile of an operand is more than one matrix";
     bool isRefilled = isRepeated;
     for (size_t index = schedule.numParallel; index < depth; ++index)
       isRefilled |= !runsOnce(path, index);
     move(Machine::mainMemory, level(),
-         exact(op, input, path, depth) * tensor.elementBytes);
+         tiles.elementsOf(op, input, depth) * tensor.elementBytes);
     use(level(), room(input, sizes) * tensor.elementBytes *
                      (isRefilled ? machine.levels.back().buffers : 1));
   }
@@ -366,8 +218,8 @@ void RoutePlanner::planFactors(unsigned op) {
 void RoutePlanner::planUnit(unsigned op) {
   const Operator &description = problem.operators[op];
   const MatrixUnit &unit = *machine.matrix;
-  PathLoops path = pathOf(tree, op);
-  Sizes sizes = sizesAfter(path, path.size());
+  size_t innermost = tiles.pathOf(op).size();
+  Sizes sizes = tiles.sizesAfter(op, innermost);
   Sides result = sidesOf(description.output, sizes);
   const Access *lhs = &description.inputs[0], *rhs = &description.inputs[1];
   if (!lhs->hasLoop(result.rows))
@@ -387,17 +239,17 @@ void RoutePlanner::planUnit(unsigned op) {
   Sides left = sidesOf(*lhs, sizes);
   // The left operand once for each panel of the block's columns.
   move(level(), nameOf(Buffer::Role::Lhs),
-       elementBytes * sumOver(op, path, path.size(),
-                              [&](LoopId loop, int64_t size) -> int64_t {
-                                if (lhs->hasLoop(loop))
-                                  return pad(left, loop, size);
-                                return loop == result.columns
-                                           ? divideCeilSigned(size,
-                                                              steps->columns)
-                                           : 1;
-                              }));
+       elementBytes *
+           tiles.sumOver(op, innermost,
+                         [&](LoopId loop, int64_t size) -> int64_t {
+                           if (lhs->hasLoop(loop))
+                             return pad(left, loop, size);
+                           return loop == result.columns
+                                      ? divideCeilSigned(size, steps->columns)
+                                      : 1;
+                         }));
   move(level(), nameOf(Buffer::Role::Rhs),
-       padded(op, *rhs, path, path.size()) * elementBytes);
+       padded(op, *rhs, innermost) * elementBytes);
   use(nameOf(Buffer::Role::Lhs), steps->lhsBytes, /*isShared=*/true);
   use(nameOf(Buffer::Role::Rhs), steps->rhsBytes, /*isShared=*/true);
 }
@@ -416,8 +268,8 @@ bool RoutePlanner::leavesByBlocks(unsigned op) const {
       return true;
     if (description.states.empty() || !reads(description, other.output))
       continue;
-    PathLoops path = pathOf(tree, op);
-    if (any_of(ArrayRef(path).take_front(sharedDepth(op, index)),
+    if (any_of(ArrayRef(tiles.pathOf(op))
+                   .take_front(commonDepth(tiles.getTree(), op, index)),
                [&](const NestLoop &loop) {
                  return loop.loop == description.rescaledBy;
                }))
@@ -427,13 +279,12 @@ bool RoutePlanner::leavesByBlocks(unsigned op) const {
 }
 
 /// The room of the vector unit for what `op` makes, at `depth` on its path.
-void RoutePlanner::planVectors(unsigned op, const PathLoops &path,
-                               size_t depth) {
+void RoutePlanner::planVectors(unsigned op, size_t depth) {
   const Operator &description = problem.operators[op];
   const Access &output = description.output;
   const Tensor &tensor = problem.tensors[output];
   const MatrixUnit &unit = *machine.matrix;
-  Sizes sizes = sizesAfter(path, depth);
+  Sizes sizes = tiles.sizesAfter(op, depth);
   Sides sides = sidesOf(output, sizes);
   int64_t rows = alignTo(sizes[sides.rows].front().size, unit.rows);
   int64_t groupElements = rows * unit.columns;
@@ -462,24 +313,22 @@ void RoutePlanner::planResult(unsigned op) {
   const Operator &description = problem.operators[op];
   const Access &output = description.output;
   const Tensor &tensor = problem.tensors[output];
-  PathLoops path = pathOf(tree, op);
-  size_t depth = depthOfEpilogue(op);
-  Sizes sizes = sizesAfter(path, depth);
+  size_t depth = tiles.depthOfSums(op);
+  Sizes sizes = tiles.sizesAfter(op, depth);
   bool isIntermediate = tensor.role == Role::Intermediate;
   const std::string &sums = nameOf(Buffer::Role::Sums);
   const std::string &vectors = nameOf(Buffer::Role::Vectors);
   if (!isMatrix(output, sizes))
     plan.obstacle = "a tile of a result is more than one matrix";
-  planVectors(op, path, depth);
-  size_t sumDepth = leavesByBlocks(op) ? path.size() : depth;
-  Sizes sumSizes = sizesAfter(path, sumDepth);
+  planVectors(op, depth);
+  size_t sumDepth = leavesByBlocks(op) ? tiles.pathOf(op).size() : depth;
+  Sizes sumSizes = tiles.sizesAfter(op, sumDepth);
   use(sums, room(output, sumSizes) * tensor.heldBytes());
-  int64_t elements = padded(op, output, path, depth);
+  int64_t elements = padded(op, output, depth);
   std::string from = sums;
   if (description.hasEpilogue || !description.epilogue.empty() ||
       leavesByBlocks(op)) {
-    move(sums, vectors,
-         padded(op, output, path, sumDepth) * tensor.heldBytes());
+    move(sums, vectors, padded(op, output, sumDepth) * tensor.heldBytes());
     from = vectors;
   }
   if (isIntermediate) {
@@ -487,13 +336,13 @@ void RoutePlanner::planResult(unsigned op) {
     use(level(), room(output, sizes) * tensor.elementBytes);
   } else {
     move(from, Machine::mainMemory,
-         exact(op, output, path, depth) * tensor.elementBytes);
+         tiles.elementsOf(op, output, depth) * tensor.elementBytes);
   }
   for (const Access &operand : description.epilogue) {
     if (problem.tensors[operand].role == Role::Intermediate)
       continue;
     move(Machine::mainMemory, vectors,
-         exact(op, operand, path, depthOf(path, operand, depth)) *
+         tiles.elementsOf(op, operand, tiles.depthOf(op, operand, depth)) *
              problem.tensors[operand].elementBytes);
   }
 }
@@ -511,7 +360,7 @@ RoutePlan RoutePlanner::run() {
   }
   use(nameOf(Buffer::Role::Vectors),
       vectorGroups * mostGroupElements * sumBytes);
-  if (plan.obstacle.empty() && findSplit(problem, schedule, tree))
+  if (plan.obstacle.empty() && findSplit(problem, schedule, tiles.getTree()))
     plan.obstacle = "no core combines the parts of a row that others have";
   for (auto [traffic, route] : zip(plan.routes, machine.routes))
     traffic.seconds = traffic.bytes / route.bytesPerSecond;

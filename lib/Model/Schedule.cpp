@@ -239,6 +239,17 @@ SmallVector<NestLoop, 12> chimera::model::pathOf(const LoopNest &tree,
   }
 }
 
+size_t chimera::model::commonDepth(const LoopNest &tree, unsigned op,
+                                   unsigned other) {
+  const LoopNest *nest = &tree;
+  size_t depth = nest->loops.size();
+  while (!nest->parts.empty() && nest->partOf(op).has(other)) {
+    nest = &nest->partOf(op);
+    depth += nest->loops.size();
+  }
+  return depth;
+}
+
 SmallVector<int64_t, 8> chimera::model::tilesAt(const ChainProblem &problem,
                                                 const Schedule &schedule,
                                                 unsigned level, unsigned op) {

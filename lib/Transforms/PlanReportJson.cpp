@@ -13,6 +13,7 @@
 
 #include "PlanReportText.h"
 
+#include "Chimera/Model/Fragments.h"
 #include "Chimera/Model/Routes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -58,6 +59,7 @@ private:
                   ArrayRef<model::KernelReport> kernels);
   void writeKernel(const ChainPlan &plan, const model::KernelReport &kernel);
   void writeRoutes(const ChainPlan &plan, const model::KernelReport &kernel);
+  void writeFragments(const ChainPlan &plan, const model::KernelReport &kernel);
   void writeTree(const model::KernelReport &kernel);
   void writeLevel(const model::KernelReport &kernel, unsigned index);
   void writePlan(const model::ChainProblem &problem, const model::Plan &plan);
@@ -251,6 +253,19 @@ void JsonWriter::writeRoutes(const ChainPlan &plan,
   });
 }
 
+void JsonWriter::writeFragments(const ChainPlan &plan,
+                                const model::KernelReport &kernel) {
+  model::FragmentPlan fragments =
+      model::planFragments(kernel.problem, plan.machine, kernel.plan.schedule);
+  json.attributeObject("fragments", [&] {
+    json.attribute("groups", fragments.groups);
+    json.attribute("row_tiles", fragments.rowTiles);
+    json.attribute("registers", fragments.registers);
+    json.attribute("available_registers", fragments.availableRegisters);
+    json.attribute("factor_bytes", fragments.factorBytes);
+  });
+}
+
 void JsonWriter::writeKernel(const ChainPlan &plan,
                              const model::KernelReport &kernel) {
   const model::RegisterTile &tile = kernel.plan.schedule.registerTile;
@@ -272,6 +287,8 @@ void JsonWriter::writeKernel(const ChainPlan &plan,
   });
   if (model::hasRoutes(kernel.problem, plan.machine))
     writeRoutes(plan, kernel);
+  if (model::hasFragments(kernel.problem, plan.machine))
+    writeFragments(plan, kernel);
 }
 
 void JsonWriter::writeChain(const ChainPlan &plan) {

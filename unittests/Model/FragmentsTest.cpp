@@ -19,6 +19,9 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <random>
+
 using namespace chimera::model;
 
 namespace {
@@ -31,6 +34,7 @@ Machine makeMachine() {
   machine.levels[0].capacityBytes = 200000;
   machine.levels[0].usableShare = 1;
   machine.levels[0].buffers = 2;
+  machine.levels[0].holdsResults = false;
   machine.levels[0].bytesPerSecondPerCore = 1e11;
   machine.levels[0].bytesPerSecond = 1e13;
   machine.unit.lanes = 32;
@@ -159,6 +163,96 @@ TEST(Fragments, SaysWhatCannotBeFollowed) {
   Machine machine = makeMachine();
   machine.groups.reset();
   EXPECT_FALSE(hasFragments(problem, machine));
+}
+
+/// Attention of one head with f16 operands and, if there is one, a mask.
+ChainProblem makeNarrowAttention(int64_t rows, int64_t keys,
+                                 std::optional<Band> band) {
+  AttentionSizes sizes;
+  sizes.m = rows;
+  sizes.l = keys;
+  sizes.k = sizes.n = 32;
+  ChainProblem problem = makeAttention(sizes);
+  for (Tensor &tensor : problem.tensors) {
+    tensor.elementBytes = tensor.role == Role::State ? 4 : 2;
+    if (tensor.role == Role::Intermediate || tensor.role == Role::Output)
+      tensor.accumulatorBytes = 4;
+  }
+  if (band) {
+    band->row = loopNamed(problem, "m");
+    band->column = loopNamed(problem, "l");
+    problem.bands = {*band};
+  }
+  return problem;
+}
+
+Band makeBand(std::optional<int64_t> least, std::optional<int64_t> most) {
+  Band band;
+  band.least = least;
+  band.most = most;
+  return band;
+}
+
+int64_t bytesOf(const ChainProblem &problem, const Schedule &schedule) {
+  EXPECT_EQ(planFragments(problem, makeMachine(), schedule).obstacle, "");
+  SolveOptions options;
+  options.threads = makeMachine().cores;
+  return price(problem, makeMachine(), schedule, options).levels.back().bytes;
+}
+
+TEST(Fragments, MovesNothingForTilesOutsideAMask) {
+  ChainProblem problem = makeNarrowAttention(64, 96, std::nullopt);
+  LoopId rows = loopNamed(problem, "m"), keys = loopNamed(problem, "l");
+  Schedule schedule = makeSchedule({{rows, 16}, {keys, 32}}, 1);
+  // Queries and results once, keys and values of tiles of 32 for each of four
+  // blocks.
+  auto bytes = [](int64_t tiles) {
+    return (2 * 64 * 32 + tiles * 2 * 32 * 32) * 2;
+  };
+  auto bytesIn = [&](std::optional<int64_t> least,
+                     std::optional<int64_t> most) {
+    return bytesOf(makeNarrowAttention(64, 96, makeBand(least, most)),
+                   schedule);
+  };
+  EXPECT_EQ(bytesOf(problem, schedule), bytes(4 * 3));
+  EXPECT_EQ(bytesIn({}, 96), bytes(4 * 3));
+  // Blocks end at 16, 32, 48 and 64.
+  EXPECT_EQ(bytesIn({}, 1), bytes(1 + 1 + 2 + 2));
+  EXPECT_EQ(bytesIn({}, 2), bytes(1 + 2 + 2 + 3));
+  EXPECT_EQ(bytesIn({}, -31), bytes(0 + 0 + 1 + 1));
+  // A window before each row: the last block needs key 32, then 31.
+  EXPECT_EQ(bytesIn(-16, 1), bytes(1 + 1 + 2 + 1));
+  EXPECT_EQ(bytesIn(-17, 1), bytes(1 + 1 + 2 + 2));
+  // Blocks of rows 0 to 47 and 48 to 63.
+  schedule = makeSchedule({{rows, 48}, {keys, 32}}, 1);
+  EXPECT_EQ(bytesIn({}, 1), bytes(2 + 2));
+}
+
+TEST(Fragments, MovesWhatTheLevelsDoWhereAMaskLeavesAll) {
+  std::mt19937 random(7);
+  int compared = 0;
+  for (int round = 0; round < 400; ++round) {
+    int64_t rows = 1 + random() % 100, keys = 1 + random() % 100;
+    ChainProblem plain = makeNarrowAttention(rows, keys, std::nullopt);
+    ChainProblem masked = makeNarrowAttention(rows, keys, makeBand({}, keys));
+    Schedule schedule = makeSchedule({}, 1 + random() % 2);
+    LevelSchedule &level = schedule.levels[0];
+    for (llvm::StringRef name : {"m", "l", "k", "n"}) {
+      LoopId loop = loopNamed(plain, name);
+      int64_t extent = plain.loops[loop].extent;
+      int64_t tile = std::min<int64_t>(extent, 8 * (1 + random() % 12));
+      if (name == "m" || random() % 2)
+        level.order.push_back({loop, tile});
+    }
+    std::shuffle(level.order.begin() + 1, level.order.end(), random);
+    if (verifyParallel(plain, schedule) ||
+        !planFragments(plain, makeMachine(), schedule).obstacle.empty())
+      continue;
+    ++compared;
+    EXPECT_EQ(bytesOf(masked, schedule), bytesOf(plain, schedule))
+        << reproducer(plain, schedule);
+  }
+  EXPECT_GT(compared, 50);
 }
 
 TEST(Fragments, PlansWhatPrograms) {

@@ -21,6 +21,25 @@
 
 namespace chimera::model {
 
+/// Tiles of factors in the innermost level start at multiples of this: a row of
+/// all banks.
+inline constexpr int64_t factorAlignment = 128;
+
+/// How the rows of a block are shared out.
+struct RowShares {
+  /// Groups of threads, and how many instructions' rows each holds.
+  int64_t groups = 0, rowTiles = 0;
+};
+/// The shares of `rows` rows, `unitRows` in an instruction: no more for each
+/// group than there have to be.
+RowShares shareRows(int64_t rows, int64_t unitRows, const ThreadGroups &groups);
+
+/// Registers of a thread for anything but tiles: the reserve, and left operands
+/// of an instruction, the one in use and the next for each tile of rows, of
+/// `operandRegisters` each.
+int64_t registersBesideTiles(const ThreadGroups &groups, int64_t rowTiles,
+                             int64_t operandRegisters);
+
 struct FragmentPlan {
   /// Groups of threads of a block, and how many instructions' rows each holds.
   int64_t groups = 0, rowTiles = 0;
@@ -51,6 +70,8 @@ bool hasFragments(const ChainProblem &problem, const Machine &machine);
 /// - *Factors* are in the innermost level with sides rounded up to the shape of
 ///   the unit, as often as the level has buffers if a loop inside the parallel
 ///   ones chooses the tile.
+/// - *Traffic* of the innermost level is, under a mask, that of the tiles that
+///   loops visit.
 FragmentPlan planFragments(const ChainProblem &problem, const Machine &machine,
                            const Schedule &schedule);
 

@@ -199,8 +199,8 @@ struct ChainProblem {
   llvm::SmallVector<Tensor, 6> tensors;
   /// Producers before consumers.
   llvm::SmallVector<Operator, 2> operators;
-  /// Masks; what they leave out is neither computed nor, as long as the model
-  /// counts bytes, known of: traffic is that of the whole.
+  /// Masks; what they leave out is not computed. Traffic is that of the whole,
+  /// but where programs move tiles by themselves (planFragments, planRoutes).
   llvm::SmallVector<Band, 1> bands;
 
   /// Says what is wrong with the problem, if anything: extents below one, ids

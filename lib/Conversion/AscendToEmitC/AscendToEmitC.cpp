@@ -376,19 +376,26 @@ struct OffsetPattern : OpConversionPattern<OffsetOp> {
   }
 };
 
-/// Upstream leaves minima of indices.
-struct MinimumPattern : OpConversionPattern<arith::MinSIOp> {
-  using OpConversionPattern::OpConversionPattern;
+/// Upstream leaves minima and maxima of indices.
+template <typename OpTy, emitc::CmpPredicate isLeft>
+struct ExtremumPattern : OpConversionPattern<OpTy> {
+  using OpConversionPattern<OpTy>::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(arith::MinSIOp op, OpAdaptor adaptor,
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    Value isLess = emitc::CmpOp::create(rewriter, loc, rewriter.getI1Type(),
-                                        emitc::CmpPredicate::lt,
-                                        adaptor.getLhs(), adaptor.getRhs());
+    // Indices have signs, what they become has none.
+    auto asSigned = [&](Value value) -> Value {
+      if (!op.getType().isIndex())
+        return value;
+      auto type = emitc::PtrDiffTType::get(rewriter.getContext());
+      return emitc::CastOp::create(rewriter, op.getLoc(), type, value);
+    };
+    Value takesLeft = emitc::CmpOp::create(
+        rewriter, op.getLoc(), rewriter.getI1Type(), isLeft,
+        asSigned(adaptor.getLhs()), asSigned(adaptor.getRhs()));
     rewriter.replaceOpWithNewOp<emitc::ConditionalOp>(
-        op, adaptor.getLhs().getType(), isLess, adaptor.getLhs(),
+        op, adaptor.getLhs().getType(), takesLeft, adaptor.getLhs(),
         adaptor.getRhs());
     return success();
   }
@@ -540,13 +547,14 @@ struct ConvertAscendToEmitCPass
     populateArithToEmitCPatterns(converter, patterns);
     populateSCFToEmitCConversionPatterns(patterns, converter);
     populateFuncToEmitCPatterns(converter, patterns);
-    patterns
-        .add<Pattern<CopyOp>, Pattern<LoadOp>, Pattern<VectorOp>,
-             Pattern<ReduceOp>, Pattern<BroadcastOp>, Pattern<CompareOp>,
-             Pattern<SelectOp>, Pattern<SetVectorMaskOp>, Pattern<SetFlagOp>,
-             Pattern<WaitFlagOp>, Pattern<PipeBarrierOp>,
-             ValuePattern<AddressOp>, OffsetPattern, MinimumPattern>(converter,
-                                                                     &context);
+    patterns.add<Pattern<CopyOp>, Pattern<LoadOp>, Pattern<VectorOp>,
+                 Pattern<ReduceOp>, Pattern<BroadcastOp>, Pattern<CompareOp>,
+                 Pattern<SelectOp>, Pattern<SetVectorMaskOp>,
+                 Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
+                 Pattern<PipeBarrierOp>, ValuePattern<AddressOp>, OffsetPattern,
+                 ExtremumPattern<arith::MinSIOp, emitc::CmpPredicate::lt>,
+                 ExtremumPattern<arith::MaxSIOp, emitc::CmpPredicate::gt>>(
+        converter, &context);
     if (emit == AscendEmission::Nest)
       patterns.add<MadNestPattern>(converter, &context);
     else

@@ -363,6 +363,29 @@ VectorCode::Operand VectorCode::emitSelect(Operand condition, Operand a,
   return {shape, to};
 }
 
+/// Zeros and ones: of two masks, one after the other decides for zero or one.
+void VectorCode::emitLogical(bool isAnd, Operand to, Operand a, Operand b) {
+  auto isOwn = [&](Operand mask) {
+    return mask.isMask && mask.shape == to.shape;
+  };
+  if (isOwn(a) && isOwn(b)) {
+    Value decided = temporary();
+    dup(to.value, isAnd ? 1 : 0, to.shape);
+    dup(decided, isAnd ? 0 : 1, to.shape);
+    for (Operand mask : {a, b})
+      SelectOp::create(builder, code.loc, to.value, isAnd ? to.value : decided,
+                       isAnd ? decided : to.value, mask.value,
+                       repeats(to.shape));
+    release(decided);
+    return;
+  }
+  Operand left = asShape(a, to.shape), right = asShape(b, to.shape);
+  emitPlain(isAnd ? VectorKind::Mul : VectorKind::Max, to.value, left.value,
+            right.value, to.shape);
+  drop(left, a);
+  drop(right, b);
+}
+
 /// The number of each row or column of the tile.
 VectorCode::Operand VectorCode::emitIndex(IndexOp op) {
   if (op.getDim() == rowLoop)
@@ -444,12 +467,7 @@ FailureOr<VectorCode::Operand> VectorCode::emitOperation(Operation &op) {
                    op.getResult(0).getType().isInteger(1);
   Operand result{hasRowsOnly ? Shape::Rows : Shape::Group, getDestination(op)};
   if (isLogical) {
-    Operand left = asShape(sources[0], result.shape),
-            right = asShape(sources[1], result.shape);
-    emitPlain(isa<arith::AndIOp>(op) ? VectorKind::Mul : VectorKind::Max,
-              result.value, left.value, right.value, result.shape);
-    drop(left, sources[0]);
-    drop(right, sources[1]);
+    emitLogical(isa<arith::AndIOp>(op), result, sources[0], sources[1]);
     return result;
   }
   if (std::optional<VectorKind> kind = getBinaryKind(op)) {

@@ -108,6 +108,7 @@ private:
   Operand emitIndex(IndexOp op);
   mlir::FailureOr<Operand> emitCompare(mlir::Operation &op, Operand a,
                                        Operand b);
+  void emitLogical(bool isAnd, Operand to, Operand a, Operand b);
   Operand emitSelect(Operand condition, Operand a, Operand b, mlir::Value to);
   /// Gives back what `operand` was brought to, if that is another place.
   void drop(Operand brought, Operand operand) {

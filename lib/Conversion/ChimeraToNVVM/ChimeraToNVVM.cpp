@@ -57,14 +57,14 @@ public:
 
   /// Replaces the loop. Fails, with a reason and without changing anything, if
   /// it is not covered.
-  LogicalResult run(SymbolTable &symbols, std::string &reason);
+  LogicalResult run(SymbolTable &symbols, Refusal &refusal);
 
 private:
-  LogicalResult readGrid(std::string &reason);
-  LogicalResult readCaptures(std::string &reason);
+  LogicalResult readGrid(Refusal &refusal);
+  LogicalResult readCaptures(Refusal &refusal);
   gpu::GPUFuncOp createKernel(const Program &program);
   LogicalResult emitKernel(Program &program, gpu::GPUFuncOp kernel,
-                           std::string &reason);
+                           Refusal &refusal);
   void launch(const Program &program, gpu::GPUFuncOp kernel);
   static MemRefType getBufferType(Value tensor);
 
@@ -86,27 +86,26 @@ MemRefType ProgramConverter::getBufferType(Value tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-LogicalResult ProgramConverter::readGrid(std::string &reason) {
+LogicalResult ProgramConverter::readGrid(Refusal &refusal) {
   for (auto [lower, upper, step] :
        llvm::zip_equal(forall.getMixedLowerBound(), forall.getMixedUpperBound(),
                        forall.getMixedStep())) {
     auto first = getConstantIntValue(lower), last = getConstantIntValue(upper),
          stride = getConstantIntValue(step);
     if (!first || !last || !stride) {
-      reason = "the number of thread blocks is not known";
-      return failure();
+      return refusal.set(forall, "the number of thread blocks is not known; "
+                                 "give tensors static shapes");
     }
     numBlocks *= llvm::divideCeil(*last - *first, *stride);
   }
   return success();
 }
 
-LogicalResult ProgramConverter::readCaptures(std::string &reason) {
+LogicalResult ProgramConverter::readCaptures(Refusal &refusal) {
   for (Value output : forall.getOutputs())
-    if (Operation *def = output.getDefiningOp(); !def || !isEmptyTensor(def)) {
-      reason = "the result is written over a value";
-      return failure();
-    }
+    if (Operation *def = output.getDefiningOp(); !def || !isEmptyTensor(def))
+      return refusal.set(forall, "the result is written over a value; write it "
+                                 "to an empty tensor");
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(forall.getRegion(), captured);
   for (Value value : captured) {
@@ -119,10 +118,9 @@ LogicalResult ProgramConverter::readCaptures(std::string &reason) {
       continue;
     bool isStatic = tensor && tensor.hasStaticShape() && tensor.getRank() > 0 &&
                     tensor.getElementType().isIntOrIndexOrFloat();
-    if (!isStatic && !value.getType().isIntOrIndexOrFloat()) {
-      reason = "a value from outside has no static shape";
-      return failure();
-    }
+    if (!isStatic && !value.getType().isIntOrIndexOrFloat())
+      return refusal.set(value.getDefiningOp() ? value.getDefiningOp() : forall,
+                         "a value from outside has no static shape");
     arguments.push_back(value);
   }
   return success();
@@ -160,7 +158,7 @@ gpu::GPUFuncOp ProgramConverter::createKernel(const Program &program) {
 
 LogicalResult ProgramConverter::emitKernel(Program &program,
                                            gpu::GPUFuncOp kernel,
-                                           std::string &reason) {
+                                           Refusal &refusal) {
   OpBuilder inside = OpBuilder::atBlockBegin(&kernel.getBody().front());
   KernelBuilder kernelBuilder(inside, loc, program.getLayout());
   llvm::DenseMap<Value, Value> memrefs;
@@ -179,7 +177,7 @@ LogicalResult ProgramConverter::emitKernel(Program &program,
     indices.set(constant,
                 inside.clone(*constant.getDefiningOp())->getResult(0));
   if (failed(ProgramEmitter(kernelBuilder, program, memrefs, indices)
-                 .emit(reason)))
+                 .emit(refusal)))
     return failure();
   gpu::ReturnOp::create(inside, loc);
   return success();
@@ -216,14 +214,14 @@ void ProgramConverter::launch(const Program &program, gpu::GPUFuncOp kernel) {
   forall.erase();
 }
 
-LogicalResult ProgramConverter::run(SymbolTable &symbols, std::string &reason) {
-  FailureOr<Program> program = Program::read(forall, limits, reason);
-  if (failed(program) || failed(readGrid(reason)) ||
-      failed(readCaptures(reason)))
+LogicalResult ProgramConverter::run(SymbolTable &symbols, Refusal &refusal) {
+  FailureOr<Program> program = Program::read(forall, limits, refusal);
+  if (failed(program) || failed(readGrid(refusal)) ||
+      failed(readCaptures(refusal)))
     return failure();
   gpu::GPUFuncOp kernel = createKernel(*program);
   auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
-  if (failed(emitKernel(*program, kernel, reason))) {
+  if (failed(emitKernel(*program, kernel, refusal))) {
     module.erase();
     return failure();
   }
@@ -281,7 +279,7 @@ struct ConvertChimeraToNVVMPass
         programs.insert(outermost);
         return WalkResult::advance();
       }
-      return WalkResult(refuse(block.getLoc(),
+      return WalkResult(refuse(block.getStructuredOp()->getLoc(),
                                "its schedule has no parallel "
                                "loop to make thread blocks of"));
     });
@@ -307,10 +305,13 @@ struct ConvertChimeraToNVVMPass
       return signalPassFailure();
     SymbolTable symbols(getOperation());
     for (scf::ForallOp forall : programs) {
-      std::string reason;
+      Refusal refusal;
       Location loc = forall.getLoc();
-      if (failed(ProgramConverter(forall, limits, chip).run(symbols, reason)) &&
-          failed(refuse(loc, reason)))
+      LogicalResult converted =
+          ProgramConverter(forall, limits, chip).run(symbols, refusal);
+      if (refusal.op)
+        loc = refusal.op->getLoc();
+      if (failed(converted) && failed(refuse(loc, refusal.reason)))
         return signalPassFailure();
     }
     if (!programs.empty())

@@ -22,12 +22,6 @@ using namespace chimera;
 
 static constexpr double log2OfE = 1.4426950408889634;
 
-LogicalResult ElementwiseBuilder::fail(const Twine &reason) {
-  if (why.empty())
-    why = reason.str();
-  return failure();
-}
-
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
@@ -335,8 +329,8 @@ LogicalResult ElementwiseBuilder::mapOperation(Operation &nested,
     return mapConstant(operand, mapping);
   });
   if (!isMapped || !OpTrait::hasElementwiseMappableTraits(&nested))
-    return fail("'" + nested.getName().getStringRef() +
-                "' has no form for vectors");
+    return refused.set(&nested, "'" + nested.getName().getStringRef() +
+                                    "' has no form for vectors");
   if (nested.getNumResults() == 1 && nested.getResult(0).getType().isF32())
     if (Value value = mapFunction(nested, mapping)) {
       mapping.map(nested.getResult(0), value);
@@ -449,10 +443,9 @@ LogicalResult ElementwiseBuilder::mapAll(SmallVectorImpl<Fragment> &results) {
   return success();
 }
 
-FailureOr<SmallVector<Fragment>> ElementwiseBuilder::run(std::string &reason) {
+FailureOr<SmallVector<Fragment>> ElementwiseBuilder::run(Refusal &refusal) {
   SmallVector<Fragment> results;
   if (succeeded(mapAll(results)))
     return results;
-  reason = why;
-  return failure();
+  return refusal.set(refused.op, refused.reason);
 }

@@ -50,7 +50,7 @@ public:
 
   /// The results, in order. Fails, with a reason, on operations without a
   /// vector form.
-  llvm::FailureOr<llvm::SmallVector<Fragment>> run(std::string &reason);
+  llvm::FailureOr<llvm::SmallVector<Fragment>> run(Refusal &refusal);
 
 private:
   /// A result: what the body yields or, if it is reduced along rows, the
@@ -62,7 +62,9 @@ private:
   };
   using Parts = llvm::SmallVector<mlir::Value>;
 
-  llvm::LogicalResult fail(const llvm::Twine &why);
+  llvm::LogicalResult fail(const llvm::Twine &why) {
+    return refused.set(op, why);
+  }
   llvm::LogicalResult readOutputs();
   llvm::LogicalResult readCombiner(unsigned index, Output &output);
 
@@ -103,7 +105,7 @@ private:
   bool isRows;
   ColumnRange columns;
   llvm::SmallVector<Output, 2> outputs;
-  std::string why;
+  Refusal refused;
 };
 
 } // namespace chimera

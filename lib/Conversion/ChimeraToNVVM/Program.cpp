@@ -19,8 +19,13 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Alignment of tiles in shared memory: a row of all banks.
-static constexpr int64_t tileAlignment = 128;
+LogicalResult Refusal::set(Operation *where, const Twine &why) {
+  if (reason.empty()) {
+    reason = why.str();
+    op = where;
+  }
+  return failure();
+}
 
 //===----------------------------------------------------------------------===//
 // Values
@@ -172,16 +177,15 @@ namespace {
 /// Reads one block.
 class ContractionReader {
 public:
-  ContractionReader(BlockOp block, bool allowsTF32, std::string &reason)
+  ContractionReader(BlockOp block, bool allowsTF32, Refusal &refusal)
       : block(block), op(block.getStructuredOp()), allowsTF32(allowsTF32),
-        reason(reason) {}
+        refusal(refusal) {}
 
   FailureOr<Contraction> read();
 
 private:
   LogicalResult fail(const Twine &why) {
-    reason = (block.getOperatorName() + ": " + why).str();
-    return failure();
+    return refusal.set(op, block.getOperatorName() + ": " + why);
   }
   LogicalResult readTypes();
   LogicalResult readDims();
@@ -191,7 +195,7 @@ private:
   BlockOp block;
   linalg::LinalgOp op;
   bool allowsTF32;
-  std::string &reason;
+  Refusal &refusal;
   Contraction contraction;
   /// Dimensions of the operation: rows, columns and what is added up.
   unsigned row = 0, column = 0, reduced = 0;
@@ -208,10 +212,11 @@ LogicalResult ContractionReader::readTypes() {
     return fail("tensor cores multiply f32 as tf32 only, which the option tf32 "
                 "allows where the target has it");
   if (!same || !(type.isF16() || type.isBF16() || type.isF32()))
-    return fail("tensor cores multiply f16, bf16, or f32 as tf32");
+    return fail("tensor cores multiply f16, bf16, or f32 as tf32; convert the "
+                "operands");
   contraction.elementBytes = type.getIntOrFloatBitWidth() / 8;
   if (!getElementTypeOrSelf(op->getResult(0)).isF32())
-    return fail("sums must be f32");
+    return fail("sums must be f32; narrow them after the reduction");
   return success();
 }
 
@@ -234,7 +239,7 @@ LogicalResult ContractionReader::readExtents() {
   for (unsigned dim = 0; dim < op.getNumLoops(); ++dim) {
     auto extents = getExtents(block, dim);
     if (!extents)
-      return fail("extents are not known");
+      return fail("extents are not known; give tensors static shapes");
     auto [largest, smallest] = *extents;
     if (dim == row) {
       contraction.rows = largest;
@@ -244,7 +249,9 @@ LogicalResult ContractionReader::readExtents() {
       contraction.depth = largest;
       contraction.leastDepth = smallest;
     } else if (largest != 1) {
-      return fail("a block must have one matrix of a batch");
+      return fail(
+          "a block has several matrices of a batch; cut the loops of the "
+          "batch to one");
     }
   }
   return success();
@@ -295,11 +302,10 @@ FailureOr<Contraction> ContractionReader::read() {
 //===----------------------------------------------------------------------===//
 
 FailureOr<Program> Program::read(scf::ForallOp forall,
-                                 const BlockLimits &limits,
-                                 std::string &reason) {
+                                 const BlockLimits &limits, Refusal &refusal) {
   Program program(forall, limits);
-  if (failed(program.readContractions(reason)) ||
-      failed(program.chooseLayout(reason)))
+  if (failed(program.readContractions(refusal)) ||
+      failed(program.chooseLayout(refusal)))
     return failure();
   for (auto &[block, contraction] : program.contractions) {
     program.chooseTileLayouts(contraction);
@@ -309,12 +315,12 @@ FailureOr<Program> Program::read(scf::ForallOp forall,
     program.share(contraction.lhs, contraction, program.layout.rows(), depth);
     program.share(contraction.rhs, contraction, depth, columns);
   }
-  if (failed(program.placeTiles(reason)))
+  if (failed(program.placeTiles(refusal)))
     return failure();
   return program;
 }
 
-LogicalResult Program::readContractions(std::string &reason) {
+LogicalResult Program::readContractions(Refusal &refusal) {
   WalkResult result = forall.walk([&](BlockOp block) {
     linalg::LinalgOp op = block.getStructuredOp();
     // What reduces along rows has numbers of rows among its results.
@@ -327,23 +333,23 @@ LogicalResult Program::readContractions(std::string &reason) {
     if (op.getNumReductionLoops() == 0 || reducesRows)
       return WalkResult::advance();
     FailureOr<Contraction> contraction =
-        ContractionReader(block, limits.allowsTF32, reason).read();
+        ContractionReader(block, limits.allowsTF32, refusal).read();
     if (failed(contraction))
       return WalkResult::interrupt();
     const Factor &lhs = contraction->lhs;
     if (isLocal(contraction->rhs.value) ||
         (isLocal(lhs.value) && lhs.isTransposed)) {
-      reason = (block.getOperatorName() +
-                ": a value in registers can only be the left operand of a "
-                "product, its columns added up")
-                   .str();
-      return WalkResult::interrupt();
+      return WalkResult(refusal.set(
+          op, block.getOperatorName() +
+                  ": a value in registers can only be the left operand of a "
+                  "product, its columns added up"));
     }
     int64_t own =
         cast<RankedTensorType>(block.getResult(0).getType()).getRank();
     if (rank != 0 && own != rank) {
-      reason = "contractions make tensors of different rank";
-      return WalkResult::interrupt();
+      return WalkResult(
+          refusal.set(op, block.getOperatorName() +
+                              ": contractions make tensors of different rank"));
     }
     rank = own;
     contractions[block] = *contraction;
@@ -353,20 +359,21 @@ LogicalResult Program::readContractions(std::string &reason) {
     return failure();
   if (!contractions.empty())
     return success();
-  reason = "has no contraction";
-  return failure();
+  return refusal.set(forall, "has no contraction");
 }
 
-LogicalResult Program::chooseLayout(std::string &reason) {
+LogicalResult Program::chooseLayout(Refusal &refusal) {
   int64_t rows = contractions.front().second.rows;
-  for (auto &[block, contraction] : contractions)
-    if (contraction.rows != rows) {
-      reason = "contractions have tiles of different numbers of rows";
-      return failure();
-    }
-  int64_t tiles = llvm::divideCeil(rows, mmaRows);
-  layout.rowTiles = llvm::divideCeil(tiles, limits.groups.most);
-  layout.warps = llvm::divideCeil(tiles, layout.rowTiles);
+  for (auto &[op, contraction] : contractions)
+    if (contraction.rows != rows)
+      return refusal.set(
+          BlockOp(contraction.block).getStructuredOp(),
+          BlockOp(contraction.block).getOperatorName() +
+              ": tiles have other rows than those of the operator before; cut "
+              "them by a loop around all operators");
+  model::RowShares shares = model::shareRows(rows, mmaRows, limits.groups);
+  layout.rowTiles = shares.rowTiles;
+  layout.warps = shares.groups;
   return success();
 }
 
@@ -403,15 +410,17 @@ void Program::share(const Factor &factor, const Contraction &contraction,
   tile.rowDim = factor.rowDim;
 }
 
-LogicalResult Program::placeTiles(std::string &reason) {
+LogicalResult Program::placeTiles(Refusal &refusal) {
   for (auto &[key, tile] : tiles) {
     tile.byteOffset = sharedBytes;
-    sharedBytes += llvm::alignTo(tile.bytes(), tileAlignment);
+    sharedBytes += llvm::alignTo(tile.bytes(), model::factorAlignment);
   }
   if (sharedBytes <= limits.sharedBytes)
     return success();
-  reason = llvm::formatv("tiles take {0} bytes of shared memory, of which a "
-                         "thread block has {1}",
-                         sharedBytes, limits.sharedBytes);
-  return failure();
+  return refusal.set(
+      forall, llvm::formatv(
+                  "tiles take {0} bytes of shared memory, of which a thread "
+                  "block has {1}; cut the loops of operands into smaller ones",
+                  sharedBytes, limits.sharedBytes)
+                  .str());
 }

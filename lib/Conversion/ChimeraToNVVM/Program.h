@@ -20,13 +20,22 @@
 #include "FragmentMaps.h"
 
 #include "Chimera/IR/Chimera.h"
-#include "Chimera/Model/Machine.h"
+#include "Chimera/Model/Fragments.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace chimera {
+
+/// Why there is no kernel, and the operation that none can have, if it is one.
+struct Refusal {
+  std::string reason;
+  mlir::Operation *op = nullptr;
+
+  /// Takes the first reason; those that follow from it say less.
+  mlir::LogicalResult set(mlir::Operation *where, const llvm::Twine &why);
+};
 
 /// How the rows of a tile are shared out: to each warp `rowTiles` times 16
 /// rows, one below the other.
@@ -104,9 +113,8 @@ struct BlockLimits {
 class Program {
 public:
   /// Reads `forall`. Fails with a reason if it is not covered.
-  static llvm::FailureOr<Program> read(mlir::scf::ForallOp forall,
-                                       const BlockLimits &limits,
-                                       std::string &reason);
+  static llvm::FailureOr<Program>
+  read(mlir::scf::ForallOp forall, const BlockLimits &limits, Refusal &refusal);
 
   mlir::scf::ForallOp getForall() const { return forall; }
   const ThreadLayout &getLayout() const { return layout; }
@@ -136,15 +144,15 @@ private:
   Program(mlir::scf::ForallOp forall, const BlockLimits &limits)
       : forall(forall), limits(limits) {}
 
-  llvm::LogicalResult readContractions(std::string &reason);
-  llvm::LogicalResult chooseLayout(std::string &reason);
+  llvm::LogicalResult readContractions(Refusal &refusal);
+  llvm::LogicalResult chooseLayout(Refusal &refusal);
   void chooseTileLayouts(Contraction &contraction) const;
   static TileKey keyOf(const Factor &factor) {
     return {factor.value, static_cast<unsigned>(factor.layout)};
   }
   void share(const Factor &factor, const Contraction &contraction, int64_t rows,
              int64_t columns);
-  llvm::LogicalResult placeTiles(std::string &reason);
+  llvm::LogicalResult placeTiles(Refusal &refusal);
   bool dependsOn(mlir::Value index, mlir::scf::ForOp loop) const;
   mlir::scf::ForOp findHome(mlir::Value tensor) const;
 

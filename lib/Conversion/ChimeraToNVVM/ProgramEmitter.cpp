@@ -13,23 +13,25 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <numeric>
 
 using namespace mlir;
 using namespace chimera;
 
-/// Registers of a thread for the left operand of each row tile: the one in use
-/// and the next.
-static constexpr int64_t lhsRegisters = 8;
+/// Registers of a thread for the left operand of one mma.sync.
+static constexpr int64_t lhsRegisters = 4;
 
 LogicalResult ProgramEmitter::fail(const Twine &reason) {
-  if (why.empty())
-    why = reason.str();
-  return failure();
+  if (auto block = dyn_cast<BlockOp>(current))
+    return refused.set(block.getStructuredOp(),
+                       block.getOperatorName() + ": " + reason);
+  return refused.set(current, reason);
 }
 
-LogicalResult ProgramEmitter::emit(std::string &reason) {
+LogicalResult ProgramEmitter::emit(Refusal &refusal) {
+  current = program.getForall();
   kernel.createThread();
   chooseTile();
   shared.create();
@@ -40,10 +42,10 @@ LogicalResult ProgramEmitter::emit(std::string &reason) {
     if (auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op);
         insert && succeeded(emitted))
       emitted = emitResult(insert);
-  if (why.empty())
-    why = kernel.problem;
-  reason = why;
-  return success(succeeded(emitted) && why.empty());
+  if (!kernel.problem.empty())
+    emitted = fail(kernel.problem);
+  refusal = refused;
+  return success(succeeded(emitted) && refused.reason.empty());
 }
 
 /// The iteration of the parallel loops that this thread block runs: the last
@@ -253,6 +255,7 @@ LogicalResult ProgramEmitter::emitBody(Block &body) {
 }
 
 LogicalResult ProgramEmitter::emitOperation(Operation &op) {
+  llvm::SaveAndRestore<Operation *> inside(current, &op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](BlockOp block) { return emitBlock(block); })
       .Case([&](scf::ForOp loop) { return emitLoop(loop); })
@@ -304,19 +307,18 @@ LogicalResult ProgramEmitter::emitFill(BlockOp block, linalg::FillOp fill) {
   return success();
 }
 
-LogicalResult ProgramEmitter::checkRegisters(const Contraction &contraction,
-                                             int64_t registers) {
+LogicalResult ProgramEmitter::checkRegisters(int64_t registers) {
   const model::ThreadGroups &groups = program.getLimits().groups;
-  int64_t needed = carriedRegisters + registers + groups.reserved +
-                   lhsRegisters * kernel.layout.rowTiles;
+  int64_t needed =
+      carriedRegisters + registers +
+      model::registersBesideTiles(groups, kernel.layout.rowTiles, lhsRegisters);
   int64_t available = groups.availableRegisters(kernel.layout.warps);
   if (needed <= available)
     return success();
   return fail(
-      llvm::formatv("{0}: tiles take about {1} registers of each of {2} "
-                    "threads, which have {3}",
-                    BlockOp(contraction.block).getOperatorName(), needed,
-                    kernel.layout.threads(), available)
+      llvm::formatv("tiles take about {0} registers of each of {1} threads, "
+                    "which have {2}; cut columns into smaller ones",
+                    needed, kernel.layout.threads(), available)
           .str());
 }
 
@@ -356,7 +358,7 @@ LogicalResult ProgramEmitter::emitContraction(const Contraction &contraction) {
     fragments.multiply(sums, *lhs, rhs, contraction, depth);
   }
   values[block.getResult(0)] = sums;
-  return checkRegisters(contraction, registers);
+  return checkRegisters(registers);
 }
 
 LogicalResult
@@ -468,11 +470,10 @@ LogicalResult ProgramEmitter::emitElementwise(BlockOp block,
   for (ElementwiseOperand &operand : operands)
     if (operand.fragment)
       fragments.complete(*operand.fragment);
-  std::string reason;
   FailureOr<SmallVector<Fragment>> made =
-      ElementwiseBuilder(kernel, op, operands, isRows, *columns).run(reason);
+      ElementwiseBuilder(kernel, op, operands, isRows, *columns).run(refused);
   if (failed(made))
-    return fail(reason);
+    return failure();
   for (auto [result, fragment] : llvm::zip_equal(block.getResults(), *made))
     values[result] = fragment;
   return success();

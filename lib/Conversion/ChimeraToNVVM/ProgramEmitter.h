@@ -37,7 +37,7 @@ public:
 
   /// Generates code where the builder is. Fails with a reason if the program is
   /// not covered; what was generated then has to be thrown away.
-  llvm::LogicalResult emit(std::string &reason);
+  llvm::LogicalResult emit(Refusal &refusal);
 
 private:
   llvm::LogicalResult fail(const llvm::Twine &why);
@@ -89,8 +89,7 @@ private:
   llvm::FailureOr<std::pair<int64_t, int64_t>>
   getColumnTiles(mlir::OffsetSizeAndStrideOpInterface op,
                  const Fragment &whole);
-  llvm::LogicalResult checkRegisters(const Contraction &contraction,
-                                     int64_t registers);
+  llvm::LogicalResult checkRegisters(int64_t registers);
 
   KernelBuilder &kernel;
   Program &program;
@@ -105,7 +104,9 @@ private:
   /// True if copies were started that are the same for the whole program and
   /// nothing has waited for them.
   bool isStaticPending = false;
-  std::string why;
+  /// What is being generated, where a reason belongs to.
+  mlir::Operation *current = nullptr;
+  Refusal refused;
 };
 
 } // namespace chimera

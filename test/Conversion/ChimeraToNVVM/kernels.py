@@ -1,13 +1,13 @@
 """Makes kernels of chains, for the tests of this directory.
 
     kernels.py compile TARGET   with ptxas: no spills, no warnings, registers within
-                                what threads have, the instructions that must be
-                                there, and in what time
+                                what the model says threads have, shared memory and
+                                instructions exactly as planned, and in what time
     kernels.py planned TARGET   the same, for plans of the planner
     kernels.py attend TARGET    and for attention
     kernels.py run TARGET       on the CPU, by ptx.py, against an f64 reference; the
                                 bytes moved are those that the model predicts
-    kernels.py attention TARGET the same for attention, without the bytes
+    kernels.py attention TARGET the same for attention
     kernels.py compile-tf32 TARGET, planned-tf32, run-tf32, attention-tf32
                                 the same of f32, multiplied as tf32; what is planned
                                 is chains and attention
@@ -26,6 +26,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from expected import compare, expect
 from programs import Attention, Chain, write
 
 COMPILED = [
@@ -102,12 +103,17 @@ ATTENTION = [
     Attention("f16", 2, 0, 40, 40, 128, "causal", "b = 1, m = 16, l = 24"),
     Attention("f16", 2, 0, 32, 32, 64, "none", "b = 1, m = 16, l = 16"),
     Attention("f16", 2, 2, 32, 48, 64, "causal", "b = 1, m = 1, m1 = 16, l = 16"),
+    # Edges in both directions, more keys than rows and fewer, tiles within tiles.
+    Attention("f16", 2, 0, 37, 53, 64, "causal", "b = 1, m = 16, l = 16"),
+    Attention("bf16", 2, 0, 70, 41, 64, "causal", "b = 1, m = 32, l = 8"),
+    Attention("f16", 2, 0, 33, 75, 64, "last", "b = 1, m = 16, l = 24"),
+    Attention("f16", 2, 3, 20, 45, 64, "last", "b = 1, m = 1, m1 = 16, l = 16"),
+    Attention("f16", 2, 0, 64, 64, 64, "window", "b = 1, m = 16, l = 8"),
+    Attention("f16", 2, 0, 48, 64, 64, "causal", "b = 1, m = 16, l = 32, k = 32"),
+    Attention("f16", 2, 0, 48, 64, 64, "causal", "b = 1, m = 16, l = 32, n = 32"),
     Attention("f16", 2, 0, 64, 96, 64, "", None),
 ]
 
-# A product of so many columns and terms is columns / 8 * terms / 8 HMMA: of the first
-# case, 64 for each. One LDSM is a left operand, or two right ones if these are stored
-# by columns; the others come word by word.
 COMPILED_TF32 = [
     Chain("f32", 0, 512, 64, 512, 64, tiles="m = 64, l = 64"),
     Chain("f32", 0, 512, 64, 512, 64, tiles="m = 64, l = 32", transposed="wv"),
@@ -131,6 +137,9 @@ PLANNED_TF32 = [
     Attention("f32", 16, 0, 1024, 1024, 128, "causal"),
     Attention("f32", 4, 4, 1024, 1024, 128, "causal"),
 ]
+# Of this, a plan has a loop over parts of what registers hold: what it becomes is
+# not derived.
+STRAIGHT = [Attention("f32", 16, 0, 1024, 1024, 128, "causal")]
 ATTENTION_TF32 = [
     Attention("f32", 2, 0, 32, 64, 64, "", "b = 1, m = 16, l = 32"),
     Attention("f32", 2, 0, 48, 80, 80, "causal", "b = 1, m = 16, l = 32"),
@@ -170,8 +179,7 @@ def read_ptx(module):
 
 
 def make(case, target, burst=None):
-    """The PTX of the case's kernels with their manifests, and what the planner
-    says."""
+    """The case's kernels: PTX, manifest and what the planner's report says."""
     text = write(case)
     if case.tiles:
         text = run(["chimera-opt", "--chimera-form-chains=narrow"], text).stdout
@@ -183,21 +191,21 @@ def make(case, target, burst=None):
                       text)
     with tempfile.TemporaryDirectory() as folder:
         if burst:
-            attached = run(["chimera-opt", f"--chimera-attach-target=target={target}"],
-                           "module {}").stdout
-            machine = re.search(r"chimera\.target = (#chimera\.target<.*>)\}",
-                                attached)[1]
+            machine = re.sub(r"burst = \d+", f"burst = {burst}", machine_of(target))
             target = f"{folder}/machine.mlir"
-            Path(target).write_text(re.sub(r"burst = \d+", f"burst = {burst}",
-                                           machine))
+            Path(target).write_text(machine)
         manifest = Path(folder, "manifest.json")
         tf32 = " tf32" if case.type == "f32" else ""
         pipeline = (f"--chimera-nvidia-pipeline=target={target} format=isa"
                     f" manifest={manifest}{tf32}")
-        result = run(["chimera-opt", pipeline, "--remarks-filter=chimera"], text)
+        report = Path(folder, "report.json")
+        result = run(["chimera-opt", pipeline, f"--chimera-report={report}"], text)
         kernels = json.loads(manifest.read_text())["kernels"]
+        chain, = json.loads(report.read_text())["chains"]
     ptx = read_ptx(result.stdout)
-    return [(ptx[kernel["module"]], kernel) for kernel in kernels], result.stderr
+    assert len(kernels) == len(chain["kernels"])
+    return [(ptx[kernel["module"]], kernel, plan)
+            for kernel, plan in zip(kernels, chain["kernels"])]
 
 
 def count_opcodes(cubin):
@@ -227,6 +235,19 @@ def assemble(ptx):
         return chip, report, count_opcodes(cubin.read_bytes())
 
 
+def machine_of(target):
+    """What the target says, as an attribute."""
+    attached = run(["chimera-opt", f"--chimera-attach-target=target={target}"],
+                   "module {}").stdout
+    return re.search(r"chimera\.target = (#chimera\.target<.*>)\}", attached)[1]
+
+
+def buffers_of(target):
+    """Copies of a tile that the innermost memory has room for."""
+    memory = re.search(r'<"SMEM", [^>]*>', machine_of(target))[0]
+    return int(re.search(r"buffers = (\d+)", memory)[1])
+
+
 def spent():
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
@@ -234,27 +255,38 @@ def spent():
 
 def compile_case(case, target):
     before = spent()
-    kernels, _ = make(case, target)
-    assembled = [assemble(ptx) for ptx, _ in kernels]
+    kernels = make(case, target)
+    assembled = [assemble(ptx) for ptx, _, _ in kernels]
     seconds = spent() - before
     problems = []
-    for (_, kernel), (chip, report, opcodes) in zip(kernels, assembled):
-        threads = kernel["block"][0]
+    buffers = buffers_of(target)
+    by_columns = [True, False]
+    if isinstance(case, Chain):
+        by_columns = [name in case.transposed for name in "wv"]
+    for (ptx, kernel, plan), (chip, report, opcodes) in zip(kernels, assembled):
+        threads, fragments = kernel["block"][0], plan["fragments"]
         registers = int(re.search(r"Used (\d+) registers", report)[1])
         print(*case, chip, "registers", registers, "threads", threads, "grid",
               kernel["grid"][0], "shared", kernel["shared"],
               *(f"{name} {opcodes[name]}" for name in OPCODES.values()))
-        if registers > min(255, 65536 // threads // 8 * 8):
+        if (threads != 32 * fragments["groups"]
+                or registers > fragments["available_registers"]):
             problems.append(f"{registers} registers are more than threads have")
+        if kernel["shared"] != fragments["factor_bytes"]:
+            problems.append("shared memory is not what was planned")
         if "warning" in report or not re.search(
                 r" 0 bytes spill stores, 0 bytes spill loads", report):
             problems.append(report)
         if opcodes["LDL"] or opcodes["STL"]:
             problems.append("local memory is used")
-        softmax = () if isinstance(case, Chain) else ("MUFU", "SHFL")
-        for name in ("HMMA", "LDSM", "LDGSTS", *softmax):
-            if not opcodes[name]:
-                problems.append(f"no {name}")
+        expected = expect(plan, threads, buffers, by_columns,
+                          ELEMENT_BYTES[case.type])
+        if expected:
+            problems += compare(expected, ptx, opcodes)
+        elif case not in STRAIGHT or not opcodes["HMMA"]:
+            problems.append("no instructions are expected")
+        if isinstance(case, Attention) and not (opcodes["MUFU"] and opcodes["SHFL"]):
+            problems.append("no exponentials, or no exchange between threads")
     print(f"  in {seconds:.2f} s")
     if seconds > MOST_SECONDS[case.type]:
         problems.append(f"takes {seconds:.2f} s")
@@ -325,8 +357,11 @@ def attention_data(case, numbers):
     if case.mask == "added":
         score += numbers.widen(mask)
     if case.mask:
-        score = np.where({"added": row >= 0, "causal": column <= row,
-                          "none": row < column}[case.mask], score, -np.inf)
+        score = np.where({
+            "added": row >= 0, "causal": column <= row, "none": row < column,
+            "last": column <= row + case.l - case.m,
+            "window": (column <= row) & (column > row - 12)}[case.mask],
+            score, -np.inf)
     most = score.max(-1, keepdims=True)
     power = np.exp(score - np.where(np.isinf(most), 0, most))
     with np.errstate(invalid="ignore"):
@@ -337,10 +372,10 @@ def attention_data(case, numbers):
 def run_case(case, target):
     numbers = Numbers(case.type)
     np, emulator = numbers.np, numbers.ptx
-    kernels, remarks = make(case, target, burst=1)
+    (text, manifest, plan), = make(case, target, burst=1)
     is_chain = isinstance(case, Chain)
     inputs, expected = (chain_data if is_chain else attention_data)(case, numbers)
-    (text, manifest), problems = kernels[0], []
+    problems = []
     arguments = [inputs[argument["argument"]]
                  for argument in manifest["arguments"][:-1]]
     kernel = emulator.Kernel(text)
@@ -352,12 +387,10 @@ def run_case(case, target):
         found = numbers.widen(result)
         isSame = (np.isnan(found) == np.isnan(expected)).all()
         error = np.nanmax(np.abs(found - expected)) / np.nanmax(np.abs(expected))
-        if len(kernels) != 1 or not isSame or not error < TOLERANCE[case.type]:
+        if not isSame or not error < TOLERANCE[case.type]:
             problems.append("wrong result")
-        moved, stored = sum(launch.copied), sum(launch.stored)
-        print(*case, f"error {error:.1e}", "copied", moved, "stored", stored, end=" ")
-        if is_chain or not case.mask:
-            problems += check_bytes(case, launch, remarks, manifest["grid"][0])
+        print(*case, f"error {error:.1e}", end=" ")
+        problems += check_bytes(case, launch, manifest, plan)
         print("conflicts", launch.conflicts)
         if launch.conflicts:
             problems.append("banks are in conflict")
@@ -366,21 +399,56 @@ def run_case(case, target):
     return problems
 
 
-def check_bytes(case, launch, remarks, blocks):
-    """That a chain with bias, or attention, moves what the planner predicts."""
-    predicted = int(re.search(r"SMEM: (\d+) bytes", remarks)[1])
-    if isinstance(case, Attention):
-        moved = sum(launch.copied) + sum(launch.stored)
-        print("predicted", predicted, end=" ")
-        return [] if moved == predicted else ["moves other bytes than predicted"]
-    # Tiles of one element per row go through registers. What an elementwise
-    # operation reads, each thread reads for itself: the model counts the tile.
-    tiles = sum(launch.copied) + sum(launch.loaded[i] for i in (0, 1, 3))
-    bias = predicted - tiles - sum(launch.stored)
-    print("predicted", predicted, "bias", bias, end=" ")
-    if bias != blocks * ELEMENT_BYTES[case.type] * case.l:
-        return ["the bytes moved are not those predicted"]
-    return []
+def check_bytes(case, launch, manifest, plan):
+    """That every tensor moves what the planner predicts. Tiles of factors go to
+    shared memory by copies, or, where rows have odd lengths, element by element
+    through registers. What elementwise operations read, each thread reads for
+    itself: that the planner counts once for each tile."""
+    level = plan["levels"][-1]
+    predicted = {tensor["name"]: tensor["read_bytes"] + tensor["written_bytes"]
+                 for tensor in level["tensors"]}
+    # Function arguments in the order in which the chain reads them.
+    order = ((0, 1, 2, 3) if isinstance(case, Chain)
+             else (0, 1, 3, 2) if case.mask == "added" else (0, 1, 2))
+    problems = []
+    for place, argument in enumerate(manifest["arguments"][:-1]):
+        function_argument = argument["argument"]
+        expected = predicted[f"in{order.index(function_argument)}"]
+        copied, loaded = launch.copied[place], launch.loaded[place]
+        if function_argument == (2 if isinstance(case, Chain) else 3):
+            tile, read = elementwise_bytes(case, manifest)
+            print("read", loaded, "of", expected, end=" ")
+            if copied or loaded != read or expected != tile:
+                problems.append(f"{read} of {tile} bytes are to be read")
+        else:
+            print("copied", copied + loaded, end=" ")
+            if copied + loaded != expected:
+                problems.append(f"{expected} bytes are to be copied")
+    stored = sum(launch.stored)
+    print("stored", stored, "predicted", level["bytes"], end=" ")
+    if stored != predicted["out"] or sum(launch.stored[:-1]):
+        problems.append(f"{predicted['out']} bytes are to be stored")
+    if level["bytes"] != sum(predicted.values()):
+        problems.append("tensors do not add up to what is predicted")
+    return problems
+
+
+def elementwise_bytes(case, manifest):
+    """What a bias, or a mask in memory, has in the tiles that are worked on, and
+    what threads read of it: of a bias each thread two of eight columns, of a mask
+    all rows of each warp; all columns that the accumulators have."""
+    tiles = dict(re.findall(r"(\w+) = (\d+)", case.tiles))
+    size = ELEMENT_BYTES[case.type]
+    # A loop around the reduction inside leaves all columns to the epilogue.
+    names = list(tiles)
+    isCut = "l" in names and "k" not in names[:names.index("l")]
+    width = min(case.l, int(tiles["l"])) if isCut else case.l
+    padded = -(-case.l // width) * (-(-width // 8) * 8)
+    warps, grid = manifest["block"][0] // 32, manifest["grid"][0]
+    if isinstance(case, Chain):
+        return size * grid * case.l, size * grid * warps * 32 * padded // 4
+    rows = case.heads * max(case.group, 1) * case.m
+    return size * rows * case.l, size * grid * warps * 16 * padded
 
 
 def main():

@@ -106,8 +106,9 @@ func.func @mlp(%x: tensor<{x}>, %w: tensor<{w}>, %b: tensor<{chain.l}x{kind}>,
 
 # softmax(q * k^T / sqrt(d) + mask) * v, with f32 in between: `heads` of keys and
 # values, each for `group` heads of queries (0: one, and no dimension for it). The
-# `mask` is "", "causal", "added" (m x l, from memory) or "none", which leaves some
-# rows nothing.
+# `mask` is "", "causal", "last" (causal, the last row of queries beside the last
+# key), "window" (causal, 12 keys wide), "added" (m x l, from memory) or "none", which
+# leaves some rows nothing.
 Attention = namedtuple("Attention", "type heads group m l d mask tiles",
                        defaults=("", None))
 
@@ -117,6 +118,20 @@ MASKS = {
     "causal": """%i = linalg.index ROW : index
     %j = linalg.index COLUMN : index
     %c = arith.cmpi sle, %j, %i : index
+    %z = arith.select %c, %y, %infinity : f32""",
+    "last": """%i = linalg.index ROW : index
+    %j = linalg.index COLUMN : index
+    %more = arith.constant MORE : index
+    %last = arith.addi %i, %more : index
+    %c = arith.cmpi sle, %j, %last : index
+    %z = arith.select %c, %y, %infinity : f32""",
+    "window": """%i = linalg.index ROW : index
+    %j = linalg.index COLUMN : index
+    %width = arith.constant 12 : index
+    %first = arith.subi %i, %width : index
+    %c0 = arith.cmpi sle, %j, %i : index
+    %c1 = arith.cmpi sgt, %j, %first : index
+    %c = arith.andi %c0, %c1 : i1
     %z = arith.select %c, %y, %infinity : f32""",
     "none": """%i = linalg.index ROW : index
     %j = linalg.index COLUMN : index
@@ -144,7 +159,8 @@ def write_attention(case):
     right_line, right = widen("%1", "%w", kind)
     made, stored = narrow("%y", "%x", kind)
     body = MASKS[case.mask].replace("ROW", str(rank - 2)).replace(
-        "COLUMN", str(rank - 1)).replace("MASK", mask_value)
+        "COLUMN", str(rank - 1)).replace("MORE", str(case.l - case.m)).replace(
+            "MASK", mask_value)
     product = f'''iterator_types = [{parallel}, "reduction"]}}'''
     multiply = f"""
   ^bb0(%x: {kind}, %w: {kind}, %sum: f32):

@@ -406,8 +406,10 @@ class Warp:
         to, source = parts[-2], parts[-1]
         if to in ("f16x2", "bf16x2"):
             kind = to[:-2]
-            high, low = (write_float(read_float(self.get(operand, source), source),
-                                     kind) for operand in operands[1:])
+            with np.errstate(over="ignore"):
+                high, low = (
+                    write_float(read_float(self.get(operand, source), source), kind)
+                    for operand in operands[1:])
             return self.set(operands[0], high << U64(16) | low, mask)
         value = self.get(operands[1], source)
         if source in ("f32", "f16", "bf16"):

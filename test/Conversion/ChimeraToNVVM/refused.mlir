@@ -9,7 +9,8 @@
 // ERROR: error: no kernel for this chain: gemm0: tensor cores multiply f32 as tf32 only, which the option tf32 allows where the target has it
 // TARGET: error: target 'zen5' is no GPU that CUDA runs on
 
-// REMARK: no kernel for this chain: gemm0: tensor cores multiply f32 as tf32 only, which the option tf32 allows where the target has it
+// REMARK: refused.mlir:[[@LINE+13]]:{{[0-9]+}}: remark: [Missed] no-kernel
+// REMARK-SAME: no kernel for this chain: gemm0: tensor cores multiply f32 as tf32 only, which the option tf32 allows where the target has it
 // CHECK: func @wide
 // CHECK: chimera.block
 func.func @wide(%x: tensor<64x16xf32>, %w: tensor<16x16xf32>) -> tensor<64x16xf32> {
@@ -33,7 +34,7 @@ func.func @wide(%x: tensor<64x16xf32>, %w: tensor<16x16xf32>) -> tensor<64x16xf3
 
 // -----
 
-// REMARK: no kernel for this chain: gemm0: tiles take about 352 registers of each of 32 threads, which have 255
+// REMARK: no kernel for this chain: gemm0: tiles take about 352 registers of each of 32 threads, which have 255; cut columns into smaller ones
 // CHECK: func @columns
 // CHECK: chimera.block
 func.func @columns(%x: tensor<64x16xf16>, %w: tensor<16x512xf16>) -> tensor<64x512xf32> {
@@ -57,7 +58,7 @@ func.func @columns(%x: tensor<64x16xf16>, %w: tensor<16x512xf16>) -> tensor<64x5
 
 // -----
 
-// REMARK: no kernel for this chain: tiles take 524288 bytes of shared memory, of which a thread block has 227799
+// REMARK: no kernel for this chain: tiles take 524288 bytes of shared memory, of which a thread block has 227799; cut the loops of operands into smaller ones
 // CHECK: func @depth
 // CHECK: chimera.block
 func.func @depth(%x: tensor<32x8192xf16>, %w: tensor<8192x16xf16>) -> tensor<32x16xf32> {
@@ -92,4 +93,39 @@ func.func @alone(%x: tensor<16x16xf16>, %w: tensor<16x16xf16>) -> tensor<16x16xf
     chimera.yield %2 : tensor<16x16xf32>
   } -> tensor<16x16xf32>
   return %1 : tensor<16x16xf32>
+}
+
+// -----
+
+// The operation that cannot be taken is named, not its function.
+// REMARK: refused.mlir:[[@LINE+18]]:{{[0-9]+}}: remark: [Missed] no-kernel
+// REMARK-SAME: no kernel for this chain: gemm0: a value in registers is read in another order
+// CHECK: func @turned
+// CHECK: chimera.block
+func.func @turned(%x: tensor<64x16xf16>, %w: tensor<16x16xf16>) -> tensor<64x16xf32> {
+  %0 = tensor.empty() : tensor<64x16xf32>
+  %1 = scf.forall (%i) = (0) to (64) step (16) shared_outs(%out = %0) -> (tensor<64x16xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [16, 16] [1, 1] : tensor<64x16xf16> to tensor<16x16xf16>
+    %e = tensor.empty() : tensor<16x16xf32>
+    %2 = chimera.block "gemm0" ins(%a, %w : tensor<16x16xf16>, tensor<16x16xf16>) outs(%e : tensor<16x16xf32>) {
+    ^bb0(%a0: tensor<16x16xf16>, %b0: tensor<16x16xf16>, %c0: tensor<16x16xf32>):
+      %zero = arith.constant 0.0 : f32
+      %3 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+      %4 = linalg.matmul ins(%a0, %b0 : tensor<16x16xf16>, tensor<16x16xf16>) outs(%3 : tensor<16x16xf32>) -> tensor<16x16xf32>
+      chimera.yield %4 : tensor<16x16xf32>
+    } -> tensor<16x16xf32>
+    %5 = chimera.block "gemm0" ins(%2 : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) {
+    ^bb0(%d0: tensor<16x16xf32>, %e0: tensor<16x16xf32>):
+      %6 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%d0 : tensor<16x16xf32>) outs(%e0 : tensor<16x16xf32>) {
+      ^bb0(%in: f32, %o: f32):
+        %n = arith.negf %in : f32
+        linalg.yield %n : f32
+      } -> tensor<16x16xf32>
+      chimera.yield %6 : tensor<16x16xf32>
+    } -> tensor<16x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %5 into %out[%i, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<64x16xf32>
+    }
+  }
+  return %1 : tensor<64x16xf32>
 }

@@ -12,7 +12,9 @@ from programs import shaped
 class Attention:
     """`heads` of `rows` queries each; `groups` of heads share keys and values,
     `columns` of them; `depth` numbers each, values `width`. `scale` of 0 means
-    none. A bias is added to the scores, for each head its own."""
+    none. A bias is added to the scores, for each head its own. With a `window`,
+    a causal mask leaves only so many columns before the diagonal, for which there
+    have to be as many columns as rows."""
     heads: int
     rows: int
     columns: int
@@ -24,6 +26,7 @@ class Attention:
     causal: bool = False
     transposed: bool = False
     sharpness: float = 1.0
+    window: int = 0
 
     def __post_init__(self):
         self.width = self.width or self.depth
@@ -33,6 +36,7 @@ class Attention:
                 f"{self.depth}x{self.width}" + "s" * self.scale +
                 "b" * self.bias + "c" * self.causal + "t" * self.transposed +
                 (f"g{self.group}" if self.group > 1 else "") +
+                (f"w{self.window}" if self.window else "") +
                 (f"x{self.sharpness:g}" if self.sharpness != 1 else ""))
 
     def lead(self) -> list:
@@ -82,8 +86,14 @@ class Attention:
         if self.causal:
             body += (f"%i = linalg.index {rank - 1} : index\n"
                      f"%j = linalg.index {rank} : index\n"
-                     "%seen = arith.cmpi sle, %j, %i : index\n"
-                     f"%masked = arith.select %seen, {value}, %lowest : f32\n")
+                     "%seen = arith.cmpi sle, %j, %i : index\n")
+            if self.window:
+                body += (f"%width = arith.constant {self.window} : index\n"
+                         "%first = arith.subi %i, %width : index\n"
+                         "%near = arith.cmpi sgt, %j, %first : index\n"
+                         "%both = arith.andi %seen, %near : i1\n")
+            seen = "%both" if self.window else "%seen"
+            body += (f"%masked = arith.select {seen}, {value}, %lowest : f32\n")
             value = "%masked"
         maps = ", ".join([identity] * (len(inputs) + 1))
         score = ""
@@ -147,6 +157,7 @@ return %r : tensor<{result}xf16>
             scores = scores + rest[0]
         if self.causal:
             i, j = np.indices(scores.shape[-2:])
-            scores = np.where(j <= i, scores, -np.inf)
+            near = j > i - self.window if self.window else True
+            scores = np.where((j <= i) & near, scores, -np.inf)
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return weights / weights.sum(axis=-1, keepdims=True) @ v

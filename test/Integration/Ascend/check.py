@@ -74,6 +74,7 @@ CASES = {
         # Tiles that a mask leaves out, and rows without a score in a tile.
         Attention(2, 256, 512, 64, causal=True),
         Attention(1, 70, 300, 40, causal=True),
+        Attention(2, 300, 300, 40, causal=True, window=37),
         Attention(4, 100, 77, 40, bias=True, group=2, causal=True),
     ],
 }
@@ -103,12 +104,16 @@ def make_random_attention(generator: random.Random) -> Attention:
                                  16 * generator.randint(1, most // 16)])
 
     group = generator.choice([1, 1, 2, 3])
-    return Attention(group * generator.randint(1, 3),
-                     size(150), size(700), size(128), size(128),
-                     generator.random() < 0.7, generator.random() < 0.3, group,
-                     causal=generator.random() < 0.3,
-                     transposed=generator.random() < 0.3,
-                     sharpness=generator.choice([1, 1, 30, 300]))
+    attention = Attention(group * generator.randint(1, 3),
+                          size(150), size(700), size(128), size(128),
+                          generator.random() < 0.7, generator.random() < 0.3,
+                          group, causal=generator.random() < 0.3,
+                          transposed=generator.random() < 0.3,
+                          sharpness=generator.choice([1, 1, 30, 300]))
+    if (attention.causal and not attention.bias
+            and attention.rows <= attention.columns):
+        attention.window = generator.choice([0, 1, generator.randint(2, 100)])
+    return attention
 
 
 RANDOM = {"chain": make_random, "attention": make_random_attention}

@@ -1,0 +1,123 @@
+"""How many instructions a kernel must have, from its schedule alone.
+
+A thread block runs the loops of its plan that are not parallel. Blocks of products
+are straight code, one instruction of each kind after the other: for each step of 32
+bytes along the reduction HMMA for 16 rows of a warp and 8 columns, LDSM for 16 rows
+of the left operand, if that is not in registers, and for 16 columns of the right one.
+Words come by LDSM only if rows run along the reduction, and not for a product with
+what is in registers. A left
+operand from shared memory that is deeper than 8 such steps is gone over in a loop,
+and ptxas may unroll that: all of its HMMA and LDSM are there several times, as
+often as one another. No other loop is: those that copy say so, others carry
+barriers. LDGSTS: each thread copies units of up to 16 bytes, in a loop if it has
+more than 8 units of a tile, and some of the threads one more. Tiles that a loop
+chooses are copied before it, and inside for a later iteration.
+"""
+
+import re
+from collections import namedtuple
+from math import gcd, lcm
+
+# What is there once, and what a loop over steps of the reduction has, of `trips`.
+Counts = namedtuple("Counts", "hmma ldsm ldgsts loop_hmma loop_ldsm trips")
+
+STRAIGHT = 8
+
+
+def up(value, unit):
+    return -(-value // unit) * unit
+
+
+def paths_of(plan):
+    """For each product, the loops around it and the sizes of its largest tile."""
+    around = []
+    for line in plan["tree"]:
+        del around[line["depth"]:]
+        if "loop" in line:
+            around.append(line)
+        else:
+            yield list(around), {name: int(size) for name, size in re.findall(
+                r"(\w+)=(\d+)", line["tiles"])}
+
+
+def copies_of(own, last, others, path, sizes, threads, buffers, bytes, side):
+    """LDGSTS for the tile of a factor of `others` times the size of loop `last`,
+    along which elements of so many bytes are neighbours, in whole multiples of
+    `side`; `own` are all loops that choose it."""
+    pitch, width = None, 16 // bytes
+    for line in path:
+        if line["loop"] == last:
+            pitch = pitch or line["extent"]
+            width = gcd(width, line["tile"])
+    width = gcd(width, pitch or sizes[last])
+    if width * bytes < 4:
+        return 0  # Element by element.
+    units = others * up(sizes[last], side) // width
+    rounds = units // threads
+    copies = (rounds if rounds <= STRAIGHT else 1) + (units % threads != 0)
+    isStreamed = any(line["loop"] in own and not line["parallel"] for line in path)
+    return copies * (buffers if isStreamed else 1)
+
+
+def expect(plan, threads, buffers, rhs_by_columns, bytes):
+    """The counts for a kernel of one or two products of factors of so many bytes,
+    each of which takes the one before as its left operand. `rhs_by_columns`: for
+    each product, whether its right operand has rows that belong to columns of the
+    result. None where loops become straight code."""
+    step = 32 // bytes
+    side = lcm(8, step)
+    hmma = ldsm = ldgsts = loop_hmma = loop_ldsm = 0
+    trips = 1
+    row_tiles = plan["fragments"]["row_tiles"]
+    products = list(paths_of(plan))
+    for index, (path, sizes) in enumerate(products):
+        *_, rows, columns, depth = sizes
+        # Loops over parts of what registers hold become straight code, which is
+        # not covered here: others are around all products, or add up.
+        if not all(line["parallel"] or (index == 0 and line["loop"] == depth)
+                   or all(line in path for path, _ in products) for line in path):
+            return None
+        steps = up(sizes[depth], step) // step
+        own_hmma = up(sizes[columns], 8) // 8 * row_tiles
+        own_ldsm = row_tiles if index == 0 else 0
+        if bytes == 2 or (rhs_by_columns[index] and index == 0):
+            own_ldsm += up(sizes[columns], 16) // 16
+        if index == 0 and steps > STRAIGHT:
+            loop_hmma, loop_ldsm, trips = own_hmma, own_ldsm, steps
+        else:
+            hmma, ldsm = hmma + steps * own_hmma, ldsm + steps * own_ldsm
+        batch = set(sizes) - {rows, columns, depth}
+        if index == 0:
+            ldgsts += copies_of({*batch, rows, depth}, depth,
+                                threads // 32 * 16 * row_tiles, path, sizes, threads,
+                                buffers, bytes, side)
+        last, other = ((depth, columns) if rhs_by_columns[index]
+                       else (columns, depth))
+        ldgsts += copies_of({*batch, columns, depth}, last, up(sizes[other], side),
+                            path, sizes, threads, buffers, bytes, side)
+    return Counts(hmma, ldsm, ldgsts, loop_hmma, loop_ldsm, trips)
+
+
+def compare(expected, ptx, opcodes):
+    """What is wrong with the instructions of a kernel: there have to be exactly
+    those expected, in PTX and in machine code."""
+    problems = []
+    written = {"HMMA": ("mma.sync.aligned", expected.hmma + expected.loop_hmma),
+               "LDSM": ("ldmatrix.sync.aligned", expected.ldsm + expected.loop_ldsm),
+               "LDGSTS": ("cp.async.c[ag].shared", expected.ldgsts)}
+    for name, (pattern, count) in written.items():
+        found = len(re.findall(pattern, ptx))
+        if found != count:
+            problems.append(f"{found} {pattern} instead of {count}")
+    times, rest = 1, 0
+    if expected.loop_hmma:
+        times, rest = divmod(opcodes["HMMA"] - expected.hmma, expected.loop_hmma)
+    if rest or times < 1 or expected.trips % times:
+        problems.append(f"{opcodes['HMMA']} HMMA are no multiple")
+    machine = {"HMMA": expected.hmma + times * expected.loop_hmma,
+               "LDSM": expected.ldsm + times * expected.loop_ldsm,
+               "LDGSTS": expected.ldgsts}
+    for name, count in machine.items():
+        if opcodes[name] != count:
+            problems.append(f"{opcodes[name]} {name} instead of {count}")
+    return problems
