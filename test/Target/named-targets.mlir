@@ -112,7 +112,7 @@
 // H200-SAME: cpu = "sm_90a">}
 
 // ASCEND910:      chimera.target = #chimera.target<"ascend910", cores = 32,
-// ASCEND910-SAME: unit = <bits = 2048, registers = 256, fma = 1, load = 1, store = 1, latency = 1, clock = 1000000000>,
+// ASCEND910-SAME: unit = <bits = 2048, registers = 256, fma = 1, load = 1, store = 1, latency = 1, clock = 1000000000, exponential = 1>,
 // ASCEND910-SAME: levels = [<"L2", capacity = 33554432, usable = 80, core_bandwidth = 125000000000, chip_bandwidth = 1080000000000, sharers = 32, line = 32, ways = 16, burst = 32>,
 // ASCEND910-SAME: <"L1", capacity = 1048576, usable = 100, core_bandwidth = 125000000000, chip_bandwidth = 4000000000000, sharers = 1, line = 32, ways = 0, buffers = 2, burst = 32>],
 // ASCEND910-SAME: matrix = [<type = f16, rows = 16, columns = 16, depth = 16, macs = 4096, accumulators = 262144, lhs = 32768, rhs = 32768, load = 512, store = 256, clock = 1000000000>,
@@ -121,7 +121,7 @@
 // ASCEND910-SAME: cpu = "Ascend910A">}
 
 // ASCEND910B:      chimera.target = #chimera.target<"ascend910b", cores = 24,
-// ASCEND910B-SAME: unit = <bits = 2048, registers = 256, fma = 1, load = 1, store = 1, latency = 1, clock = 1800000000>,
+// ASCEND910B-SAME: unit = <bits = 2048, registers = 256, fma = 1, load = 1, store = 1, latency = 1, clock = 1800000000, exponential = 1>,
 // ASCEND910B-SAME: levels = [<"L2", capacity = 201326592, usable = 80, core_bandwidth = 57600000000, chip_bandwidth = 1382400000000, sharers = 24, line = 32, ways = 16, burst = 32>,
 // ASCEND910B-SAME: <"L1", capacity = 524288, usable = 100, core_bandwidth = 198000000000, chip_bandwidth = 4752000000000, sharers = 1, line = 32, ways = 0, buffers = 2, burst = 32>],
 // ASCEND910B-SAME: matrix = [<type = f16, rows = 16, columns = 16, depth = 16, macs = 4096, accumulators = 131072, lhs = 32768, rhs = 32768, load = 512, store = 128, clock = 1800000000>,
