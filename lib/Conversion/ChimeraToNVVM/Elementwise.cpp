@@ -108,10 +108,7 @@ Value ElementwiseBuilder::reduceRows(const Output &output, Value part) {
     };
     Value value = combine(output, at(0), at(1));
     for (int64_t distance : {1, 2}) {
-      Value other = NVVM::ShflOp::create(
-          builder, loc, value.getType(), makeWord(-1), value,
-          makeWord(distance), makeWord(warpSize - 1), NVVM::ShflKind::bfly,
-          UnitAttr());
+      Value other = kernel.exchange(value, distance);
       value = combine(output, value, other);
     }
     rows.push_back(value);

@@ -369,6 +369,70 @@ void FragmentBuilder::storePair(Value part, int64_t half, const GlobalTile &to,
                  to, row, kernel.select(exist, to.sizes.back(), first));
 }
 
+/// How many column tiles, from `column` on, of the `count` that are left are
+/// stored together, so that threads write neighbours in whole sectors. More
+/// than one only if all their columns exist, elements are narrow and memory is
+/// aligned.
+int64_t FragmentBuilder::chooseSpan(const GlobalTile &to, int64_t column,
+                                    int64_t count) const {
+  std::optional<int64_t> columns = getConstantIntValue(to.sizes.back());
+  if (!columns || to.memref.getType().getElementTypeBitWidth() != 16)
+    return 1;
+  for (int64_t span : {4, 2})
+    if (span <= count && (column + span) * mmaColumns <= *columns &&
+        to.alignedElements(2 * span) == 2 * span)
+      return span;
+  return 1;
+}
+
+/// Row `half` of `span` column tiles, of which a thread has two elements each,
+/// dealt out anew among the four threads that have it: each then has 2 * span
+/// neighbours of one tile. All lanes take part.
+Value FragmentBuilder::gatherColumns(Fragment &fragment, int64_t rowTile,
+                                     int64_t column, int64_t span,
+                                     int64_t half) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  auto word = VectorType::get({1}, builder.getI32Type());
+  SmallVector<Value> words;
+  for (int64_t tile = 0; tile < span; ++tile) {
+    Value pair = vector::ExtractOp::create(
+        builder, loc, fragment.at(rowTile, column + tile), half);
+    words.push_back(vector::ExtractOp::create(
+        builder, loc, vector::BitCastOp::create(builder, loc, word, pair), 0));
+  }
+  // A transposition, by one bit of the numbers of threads and tiles at a time.
+  for (int64_t bit = 1; bit < span; bit *= 2) {
+    Value isUpper = kernel.isLess(kernel.constant(bit - 1),
+                                  kernel.rem(kernel.placeInGroup(), 2 * bit));
+    for (int64_t low = 0; low < span; ++low) {
+      if (low & bit)
+        continue;
+      Value &lower = words[low], &upper = words[low | bit];
+      Value other = kernel.exchange(kernel.select(isUpper, lower, upper), bit);
+      lower = kernel.select(isUpper, other, lower);
+      upper = kernel.select(isUpper, upper, other);
+    }
+  }
+  Value joined = vector::FromElementsOp::create(
+      builder, loc, VectorType::get({span}, builder.getI32Type()), words);
+  Type element = fragment.partType().getElementType();
+  return vector::BitCastOp::create(
+      builder, loc, VectorType::get({2 * span}, element), joined);
+}
+
+/// Stores what `gatherColumns` has made.
+void FragmentBuilder::storeColumns(Value columns, const GlobalTile &to,
+                                   Value row, int64_t column, int64_t span) {
+  Value place = kernel.placeInGroup();
+  Value own = kernel.add(kernel.mul(kernel.rem(place, span), mmaColumns),
+                         kernel.mul(kernel.div(place, span), 2 * span));
+  auto store = vector::StoreOp::create(
+      kernel.builder, kernel.loc, columns, to.memref,
+      locate(kernel, to, row, kernel.add(own, column * mmaColumns)));
+  store.setAlignment(4 * span);
+}
+
 void FragmentBuilder::store(Fragment &fragment, const GlobalTile &to) {
   complete(fragment);
   Value rows = to.sizes[to.rank() - 2];
@@ -379,9 +443,26 @@ void FragmentBuilder::store(Fragment &fragment, const GlobalTile &to) {
       Value exists = hasAll ? arith::ConstantIntOp::create(kernel.builder,
                                                            kernel.loc, 1, 1)
                             : kernel.isLess(row, rows);
+      // Outside of the branch, which threads of a warp may take or not.
+      SmallVector<std::pair<Value, int64_t>> gathered;
+      int64_t column = 0;
+      while (column < fragment.columnTiles) {
+        int64_t span = chooseSpan(to, column, fragment.columnTiles - column);
+        gathered.emplace_back(
+            span > 1 ? gatherColumns(fragment, rowTile, column, span, half)
+                     : fragment.at(rowTile, column),
+            span);
+        column += span;
+      }
       kernel.createIf(exists, [&] {
-        for (int64_t column = 0; column < fragment.columnTiles; ++column)
-          storePair(fragment.at(rowTile, column), half, to, row, column);
+        int64_t first = 0;
+        for (auto &[columns, span] : gathered) {
+          if (span > 1)
+            storeColumns(columns, to, row, first, span);
+          else
+            storePair(columns, half, to, row, first);
+          first += span;
+        }
       });
     }
 }

@@ -95,6 +95,11 @@ private:
                     mlir::Value step, llvm::ArrayRef<Operand> lhs,
                     const SharedTile &rhs);
 
+  mlir::Value gatherColumns(Fragment &fragment, int64_t rowTile, int64_t column,
+                            int64_t span, int64_t half);
+  int64_t chooseSpan(const GlobalTile &to, int64_t column, int64_t count) const;
+  void storeColumns(mlir::Value columns, const GlobalTile &to, mlir::Value row,
+                    int64_t column, int64_t span);
   void storePair(mlir::Value part, int64_t half, const GlobalTile &to,
                  mlir::Value row, int64_t columnTile);
   void storeElement(mlir::Value element, const GlobalTile &to, mlir::Value row,

@@ -56,6 +56,10 @@ public:
   mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
   mlir::Value value(mlir::OpFoldResult value);
 
+  /// What the lane whose number differs by the bit `distance` has of `word`, an
+  /// i32 or f32. All lanes have to take part.
+  mlir::Value exchange(mlir::Value word, int64_t distance);
+
   /// `body` where `condition` holds; no branch if that is known.
   void createIf(mlir::Value condition, llvm::function_ref<void()> body);
 

@@ -30,7 +30,10 @@
 // CHECK-COUNT-4:   arith.truncf {{.*}} : vector<2x2xf32> to vector<2x2xf16>
 // CHECK-COUNT-8:   nvvm.mma.sync
 // CHECK:           scf.yield
-// CHECK-COUNT-8: vector.store {{.*}} {alignment = 4 : i64} : memref<128x32xf16>, vector<2xf16>
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK:         vector.store {{.*}} {alignment = 16 : i64} : memref<128x32xf16>, vector<8xf16>
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK:         vector.store {{.*}} {alignment = 16 : i64} : memref<128x32xf16>, vector<8xf16>
 // CHECK:         gpu.return
 #id = affine_map<(i, j) -> (i, j)>
 func.func @chain(%x: tensor<128x32xf16>, %w: tensor<32x64xf16>, %v: tensor<64x32xf16>) -> tensor<128x32xf16> {

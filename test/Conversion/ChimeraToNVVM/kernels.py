@@ -391,12 +391,23 @@ def run_case(case, target):
             problems.append("wrong result")
         print(*case, f"error {error:.1e}", end=" ")
         problems += check_bytes(case, launch, manifest, plan)
+        if (has_whole_sectors(case)
+                and 32 * launch.sectors != sum(launch.stored)):
+            problems.append(f"{launch.sectors} sectors are touched to store")
         print("conflicts", launch.conflicts)
         if launch.conflicts:
             problems.append("banks are in conflict")
         if launch.cut:
             problems.append(f"{launch.cut} factors are not rounded")
     return problems
+
+
+def has_whole_sectors(case):
+    """Whether rows of the result, and of its tiles, are whole sectors."""
+    columns = case.n if isinstance(case, Chain) else case.d
+    tile = re.search(r"\bn = (\d+)", case.tiles or "")
+    extents = [columns] + ([int(tile[1])] if tile else [])
+    return not any(extent * ELEMENT_BYTES[case.type] % 32 for extent in extents)
 
 
 def check_bytes(case, launch, manifest, plan):

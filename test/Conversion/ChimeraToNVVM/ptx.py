@@ -181,6 +181,8 @@ class Launch:
         self.copied = [0] * len(arguments)
         self.loaded = [0] * len(arguments)
         self.stored = [0] * len(arguments)
+        # Of 32 bytes, that instructions of a warp touch to write.
+        self.sectors = 0
         for block in range(grid):
             self.run_block(block)
         for start, array in self.places:
@@ -371,6 +373,10 @@ class Warp:
         sources = operands[1] if isinstance(operands[1], list) else [operands[1]]
         memory = self.launch.shared if parts[1] == "shared" else self.launch.memory
         addresses = self.address(operands[0])
+        if parts[1] == "global":
+            self.launch.sectors += len({
+                byte // 32 for address in addresses[mask]
+                for byte in range(int(address), int(address) + size * len(sources))})
         for index, source in enumerate(sources):
             value = self.get(source, parts[-1])
             for lane in np.flatnonzero(mask):
