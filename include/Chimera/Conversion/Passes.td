@@ -161,6 +161,7 @@ def InsertAscendBarriersPass
   }];
   let dependentDialects = ["::chimera::ascend::AscendDialect"];
 }
+
 def ConvertAscendToEmitCPass
     : Pass<"convert-ascend-to-emitc", "::mlir::ModuleOp"> {
   let summary = "Spell kernels for Ascend cores in C++";

@@ -395,8 +395,10 @@ struct ConvertChimeraToAscendPass
         targetAttr->getMachine(Float16Type::get(&getContext()));
     if (failed(machine) || machine->buffers.empty() || !machine->matrix) {
       getOperation()->emitError("target '")
-          << target << "' has no memories beside its levels: it is no machine "
-          << "whose programs move their data by themselves";
+          << target
+          << "' has no memories beside its levels, or no matrix unit for "
+          << "f16: it is no machine whose programs move their data by "
+          << "themselves";
       return signalPassFailure();
     }
     Cores cores = getCores(*machine);

@@ -106,6 +106,8 @@ static int64_t getLeast(Value bytes) {
   return 0;
 }
 
+/// A tile that has two places in turn counts as one: other pipes hand these
+/// over with flags, which order the vector unit, too.
 static Place getPlace(Value pointer) {
   while (auto offset = pointer.getDefiningOp<OffsetOp>())
     pointer = offset.getBase();
