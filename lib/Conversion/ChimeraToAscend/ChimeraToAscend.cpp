@@ -63,10 +63,14 @@ private:
 } // namespace
 
 /// Puts `ops`, neighbours in a block, into a parallel loop of one iteration.
-/// What is used after them, buffers above all, stays before it.
+/// What is used after them, buffers above all, stays before it, and so do other
+/// shapes of memory: a kernel takes them as its arguments.
 static void wrapInLoop(ArrayRef<Operation *> ops) {
   OpBuilder builder(ops.front());
-  llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
+  llvm::SmallPtrSet<Operation *, 16> inside;
+  for (Operation *op : ops)
+    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp>(op))
+      inside.insert(op);
   bool changed = true;
   while (changed) {
     changed = false;
@@ -94,7 +98,7 @@ static void wrapInLoop(ArrayRef<Operation *> ops) {
 static void wrapSerialParts(func::FuncOp function) {
   SmallVector<SmallVector<Operation *>> parts(1);
   for (Operation &op : function.getBody().front().without_terminator()) {
-    if (isa<scf::ForallOp>(op))
+    if (isa<scf::ForallOp, memref::CopyOp>(op))
       parts.emplace_back();
     else
       parts.back().push_back(&op);

@@ -76,6 +76,9 @@ CASES = {
         Attention(1, 70, 300, 40, causal=True),
         Attention(2, 300, 300, 40, causal=True, window=37),
         Attention(4, 100, 77, 40, bias=True, group=2, causal=True),
+        # One head and one task: the whole function is the kernel.
+        Attention(1, 16, 569, 22, 6, bias=True),
+        Attention(1, 28, 304, 80, 33, causal=True, window=7),
     ],
 }
 
