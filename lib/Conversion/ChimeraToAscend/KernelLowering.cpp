@@ -200,13 +200,21 @@ std::pair<Value, unsigned> KernelLowering::takeScratch(Type type) {
           static_cast<unsigned>(free - scratch.begin())};
 }
 
+/// A place for the numbers of rows, which take one half, and of columns.
+Value KernelLowering::getNumbers() {
+  if (!numbers)
+    numbers = takeScratch().first;
+  return numbers;
+}
+
 /// The numbers of the columns of a group, made once before all tasks.
 Value KernelLowering::getColumnNumbers() {
   if (columnNumbers)
     return columnNumbers;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(tasks);
-  columnNumbers = takeScratch().first;
+  columnNumbers =
+      code.offset(getNumbers(), code.number(maxGroupRows * fractal / 2));
   for (int64_t column = 0; column < fractal; ++column)
     fillLanes(columnNumbers, int64_t(1) << column, column);
   resetLanes();
@@ -220,7 +228,7 @@ Value KernelLowering::getRowNumbers() {
     return rowNumbers;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(tasks);
-  rowNumbers = takeScratch().first;
+  rowNumbers = getNumbers();
   constexpr int64_t repeatRows = 8, blockElements = 8;
   constexpr int64_t block = 0xff;
   for (int64_t row = 0; row < repeatRows; ++row)

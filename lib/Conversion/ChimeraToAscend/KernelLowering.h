@@ -104,6 +104,7 @@ private:
   void resetLanes();
   /// The address of a free one and its number.
   std::pair<mlir::Value, unsigned> takeScratch(mlir::Type type = {});
+  mlir::Value getNumbers();
   /// Where the numbers 0, 1, ... are: of the columns of a group, one after the
   /// other, or of rows, a block for each.
   mlir::Value getColumnNumbers();
@@ -160,7 +161,7 @@ private:
   llvm::MapVector<mlir::Value, Buffer> buffers;
   llvm::SmallVector<MicroKernelOp> kernels;
   llvm::SmallVector<Scratch> scratch;
-  mlir::Value columnNumbers, rowNumbers;
+  mlir::Value numbers, columnNumbers, rowNumbers;
   /// The most rows of a column group, rounded up.
   int64_t maxGroupRows = fractal;
   /// What the cube unit multiplies, for all contractions.

@@ -167,10 +167,8 @@ VectorCode::Operand VectorCode::asShape(Operand operand, Shape shape) {
     dup(result.value, asScalar(operand.value), shape);
     return result;
   }
-  Operand zero{shape, temporary()};
-  dup(zero.value, 0, shape);
-  emitBinary(VectorKind::Add, result.value, zero, operand);
-  release(zero.value);
+  dup(result.value, 0, shape);
+  emitBinary(VectorKind::Add, result.value, result, operand);
   return result;
 }
 

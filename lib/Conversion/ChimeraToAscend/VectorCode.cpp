@@ -32,21 +32,21 @@ void VectorCode::release(Value address) {
   taken.erase(found);
 }
 
-/// Gives back the places of what `op` has read and nobody reads later.
+/// Gives back the places of what `op` has read and nobody reads later, under
+/// the name of a conversion either, which hands on the place of what it
+/// converts.
 void VectorCode::releaseUnused(Operation &op) {
   for (Value operand : op.getOperands()) {
     auto found = operands.find(operand);
     if (found == operands.end())
       continue;
-    bool isRead = llvm::any_of(operand.getUsers(), [&](Operation *user) {
-      return op.isBeforeInBlock(user);
+    bool isRead = llvm::any_of(operands, [&](const auto &other) {
+      return other.second.value == found->second.value &&
+             llvm::any_of(other.first.getUsers(), [&](Operation *user) {
+               return op.isBeforeInBlock(user);
+             });
     });
-    // Conversions hand on the place of what they convert.
-    bool isShared = llvm::any_of(operands, [&](const auto &other) {
-      return other.first != operand &&
-             other.second.value == found->second.value;
-    });
-    if (!isRead && !isShared)
+    if (!isRead)
       release(found->second.value);
   }
 }

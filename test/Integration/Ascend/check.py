@@ -75,6 +75,7 @@ CASES = {
         Attention(2, 256, 512, 64, causal=True),
         Attention(1, 70, 300, 40, causal=True),
         Attention(2, 300, 300, 40, causal=True, window=37),
+        Attention(3, 60, 70, 64, bias=True, causal=True, window=20),
         Attention(4, 100, 77, 40, bias=True, group=2, causal=True),
         # One head and one task: the whole function is the kernel.
         Attention(1, 16, 569, 22, 6, bias=True),
@@ -113,8 +114,7 @@ def make_random_attention(generator: random.Random) -> Attention:
                           group, causal=generator.random() < 0.3,
                           transposed=generator.random() < 0.3,
                           sharpness=generator.choice([1, 1, 30, 300]))
-    if (attention.causal and not attention.bias
-            and attention.rows <= attention.columns):
+    if attention.causal and attention.rows <= attention.columns:
         attention.window = generator.choice([0, 1, generator.randint(2, 100)])
     return attention
 
