@@ -277,6 +277,34 @@ def SeparateResultsPass : Pass<"chimera-separate-results"> {
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
 
+def WriteResultsInPlacePass
+    : Pass<"chimera-write-results-in-place", "::mlir::func::FuncOp"> {
+  let summary = "Compute results where the caller wants them";
+  let description = [{
+    Arguments with the attribute `bufferize.result`, of upstream's
+    `buffer-results-to-out-params`, stand for results. Where a buffer of another
+    shape is computed and copied to such an argument, this pass makes the argument
+    the buffer, and removes the attribute. Both have static shapes and no layout;
+    a buffer that is used after the copy stays one.
+
+    Example: see `test/Transforms/write-results-in-place.mlir`. In
+
+    ```mlir
+    func.func @main(%x: memref<8xf32>, %r: memref<1x8xf32> {bufferize.result}) {
+      %0 = memref.alloc() : memref<8xf32>
+      linalg.exp ins(%x : memref<8xf32>) outs(%0 : memref<8xf32>)
+      %1 = memref.expand_shape %0 [[0, 1]] output_shape [1, 8]
+          : memref<8xf32> into memref<1x8xf32>
+      memref.copy %1, %r : memref<1x8xf32> to memref<1x8xf32>
+      return
+    }
+    ```
+
+    the exponentials go to a `memref.collapse_shape` of `%r`.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def OrientConstantsPass : Pass<"chimera-orient-constants", "::mlir::func::FuncOp"> {
   let summary = "Transpose constant operands of chains into the order of vectors";
   let description = [{

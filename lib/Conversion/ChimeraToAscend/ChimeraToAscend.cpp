@@ -47,7 +47,6 @@ public:
 
 private:
   LogicalResult checkOutside(std::string &reason);
-  bool isRenaming(memref::CopyOp copy);
   FailureOr<func::FuncOp> makeKernel(scf::ForallOp forall, StringRef name,
                                      std::string &reason);
   std::string describe(Value value);
@@ -56,8 +55,6 @@ private:
   func::FuncOp function;
   Cores machine;
   SmallVector<scf::ForallOp> foralls;
-  /// Buffers that are arguments.
-  llvm::SmallDenseMap<Value, Value> renamed;
 };
 
 } // namespace
@@ -141,20 +138,6 @@ static Value getRoot(Value value) {
   return value;
 }
 
-/// A buffer that is copied to an argument which nobody else uses is that
-/// argument. False if `copy` does anything else.
-bool FunctionSplitter::isRenaming(memref::CopyOp copy) {
-  Value source = getRoot(copy.getSource()), target = getRoot(copy.getTarget());
-  auto isWhole = [](Value value) {
-    return cast<MemRefType>(value.getType()).getLayout().isIdentity();
-  };
-  if (!source.getDefiningOp<memref::AllocOp>() || !isa<BlockArgument>(target) ||
-      !target.hasOneUse() || !isWhole(copy.getSource()) ||
-      !isWhole(copy.getTarget()))
-    return false;
-  return renamed.try_emplace(source, target).second;
-}
-
 /// Between kernels there may be memory and nothing that computes.
 LogicalResult FunctionSplitter::checkOutside(std::string &reason) {
   if (!function.getBody().hasOneBlock()) {
@@ -169,8 +152,6 @@ LogicalResult FunctionSplitter::checkOutside(std::string &reason) {
     if (isa<memref::AllocOp, memref::DeallocOp, memref::CollapseShapeOp,
             memref::ExpandShapeOp, func::ReturnOp>(op) ||
         op.hasTrait<OpTrait::ConstantLike>())
-      continue;
-    if (auto copy = dyn_cast<memref::CopyOp>(op); copy && isRenaming(copy))
       continue;
     reason = ("'" + op.getName().getStringRef() +
               "' is outside of all parallel loops")
@@ -189,8 +170,6 @@ std::string FunctionSplitter::describe(Value value) {
   std::string text;
   llvm::raw_string_ostream os(text);
   value = getRoot(value);
-  if (Value argument = renamed.lookup(value))
-    value = argument;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     os << "arg" << argument.getArgNumber();
   } else {

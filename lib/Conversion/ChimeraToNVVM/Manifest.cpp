@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -43,11 +44,20 @@ static std::optional<llvm::json::Array> readExtents(gpu::KernelDim3 values) {
   return extents;
 }
 
+/// The memory that `value` shows, perhaps in another shape.
+static Value getRoot(Value value) {
+  while (isa_and_nonnull<memref::ExpandShapeOp, memref::CollapseShapeOp>(
+      value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
 /// Arguments of the function go by their number; memory that it allocates has
 /// one among `buffers`.
 static llvm::json::Object describeArgument(Value value,
                                            SetVector<Value> &buffers) {
   llvm::json::Object argument;
+  value = getRoot(value);
   argument["type"] =
       llvm::formatv("{0}", getElementTypeOrSelf(value.getType())).str();
   if (auto type = dyn_cast<MemRefType>(value.getType())) {

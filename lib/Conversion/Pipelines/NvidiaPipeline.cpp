@@ -35,6 +35,7 @@ static void addHost(OpPassManager &pm) {
   addBufferization(pm, /*outParams=*/true);
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createWriteResultsInPlacePass());
 }
 
 /// Kernels to the LLVM dialect.

@@ -73,5 +73,7 @@ void chimera::addBufferization(OpPassManager &pm, bool outParams) {
   bufferization::BufferResultsToOutParamsPassOptions results;
   results.hoistStaticAllocs = true;
   results.modifyPublicFunctions = true;
+  // For chimera-write-results-in-place.
+  results.addResultAttribute = true;
   pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
 }

@@ -20,6 +20,13 @@
 // CHECK-NEXT:     3,
 // CHECK:        "module": "kernels",
 // CHECK-NEXT:   "shared": 4096
+// Another shape of an argument is still the argument.
+// CHECK:          "argument": 0,
+// CHECK-NEXT:     "shape": [
+// CHECK-NEXT:       1,
+// CHECK-NEXT:       8,
+// CHECK-NEXT:       16
+// CHECK:        "function": "reshape",
 // CHECK:      module attributes {chimera.manifest = "{\22kernels\22:[
 module attributes {gpu.container_module} {
   gpu.module @kernels {
@@ -34,6 +41,13 @@ module attributes {gpu.container_module} {
     %shared = arith.constant 4096 : i32
     gpu.launch_func @kernels::@kernel blocks in (%three, %one, %one) threads in (%threads, %one, %one)
         dynamic_shared_memory_size %shared args(%a : memref<8x16xf16>, %b : f32)
+    return
+  }
+  func.func @reshape(%a: memref<1x8x16xf16>, %b: f32) {
+    %one = arith.constant 1 : index
+    %flat = memref.collapse_shape %a [[0, 1], [2]] : memref<1x8x16xf16> into memref<8x16xf16>
+    gpu.launch_func @kernels::@kernel blocks in (%one, %one, %one) threads in (%one, %one, %one)
+        args(%flat : memref<8x16xf16>, %b : f32)
     return
   }
 }
