@@ -156,6 +156,11 @@ std::string FragmentPlanner::findObstacle(unsigned op) const {
     if (loop != rowsOf(op) && loop != columnsOf(op) && sizes[loop] != 1)
       return "sums of several matrices of a batch are held";
   }
+  // Of products of one row each, the rows are those of a batch.
+  for (const Access &input : description.inputs)
+    if (input.hasLoop(rowsOf(op)) && input.hasLoop(columnsOf(op)) &&
+        sizes[rowsOf(op)] != 1)
+      return "rows have right operands of their own";
   if (!boundsAreKnown(op))
     return "parts of what registers hold differ from iteration to iteration";
   for (const Access &input : description.inputs) {
@@ -243,8 +248,8 @@ int64_t FragmentPlanner::factorBytes(unsigned op) const {
     int64_t tile =
         problem.tensors[input].elementBytes *
         alignTo(sizes[reductionOf(op)], side) *
-        (input.hasLoop(rowsOf(op)) ? rows
-                                   : alignTo(sizes[columnsOf(op)], side));
+        (input.hasLoop(columnsOf(op)) ? alignTo(sizes[columnsOf(op)], side)
+                                      : rows);
     bytes += alignTo(tile * (isRefilled ? level.buffers : 1), factorAlignment);
   }
   return bytes;

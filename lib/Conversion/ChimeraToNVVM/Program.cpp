@@ -258,15 +258,17 @@ LogicalResult ContractionReader::readExtents() {
 }
 
 /// Which operand is the factor with the rows (respectively columns) of the
-/// result, and how it lies in memory.
+/// result, and how it lies in memory. Rows with a right operand of their own,
+/// those of a batch, are computed one by one.
 LogicalResult ContractionReader::readFactor(bool isLhs) {
   unsigned own = isLhs ? row : column;
   for (OpOperand *operand : op.getDpsInputOperands()) {
     AffineMap map = op.getMatchingIndexingMap(operand);
-    if (!map.isProjectedPermutation() || !map.isFunctionOfDim(own))
+    if (!map.isProjectedPermutation() || !map.isFunctionOfDim(own) ||
+        map.isFunctionOfDim(column) == isLhs)
       continue;
     if (map.getNumResults() < 2 || !map.isFunctionOfDim(reduced) ||
-        map.isFunctionOfDim(isLhs ? column : row))
+        (!isLhs && map.isFunctionOfDim(row) && contraction.rows != 1))
       break;
     unsigned last = map.getDimPosition(map.getNumResults() - 1);
     if (last != own && last != reduced)

@@ -112,6 +112,9 @@ ATTENTION = [
     Attention("f16", 2, 0, 48, 64, 64, "causal", "b = 1, m = 16, l = 32, k = 32"),
     Attention("f16", 2, 0, 48, 64, 64, "causal", "b = 1, m = 16, l = 32, n = 32"),
     Attention("f16", 2, 0, 64, 96, 64, "", None),
+    # One query, and one for each head of a group.
+    Attention("f16", 3, 0, 1, 45, 64, "", "b = 1, l = 16"),
+    Attention("f16", 2, 3, 1, 64, 64, "", None),
 ]
 
 COMPILED_TF32 = [
@@ -183,7 +186,8 @@ def make(case, target, burst=None):
     text = write(case)
     if case.tiles:
         text = run(["chimera-opt", "--chimera-form-chains=narrow"], text).stdout
-        parallel = 1 if isinstance(case, Chain) else 3 if case.group else 2
+        parallel = (1 if isinstance(case, Chain) else
+                    1 + bool(case.group) + (case.m > 1))
         schedule = (f' schedule(<levels = [<"L2">, <"SMEM" : {case.tiles}>],'
                     f" parallel = {parallel}, registers ="
                     " <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>) {")
