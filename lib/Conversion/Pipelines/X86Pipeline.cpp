@@ -79,13 +79,16 @@ static void placeBuffers(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createPadBuffersPass());
+  // What has been padded is faster to compute and copy than in place.
+  pm.addNestedPass<func::FuncOp>(createWriteResultsInPlacePass());
 }
 
 /// scf, memref, vector, omp and the rest to the LLVM dialect.
 static void addLLVMLowering(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
-  pm.addNestedPass<func::FuncOp>(memref::createFoldMemRefAliasOpsPass());
+  // Parts and other shapes become pointers and strides. Folding them into loads
+  // instead would take each index apart.
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createCanonicalizerPass());
