@@ -127,6 +127,26 @@ TEST(Fragments, RoundsUp) {
   EXPECT_EQ(plan.factorBytes, (32 * 48 + 48 * 80 + 80 * 32) * 2);
 }
 
+TEST(Fragments, TakesRowsWithMatricesOfTheirOwnOneByOne) {
+  ChainProblem problem = makeMlp(/*m=*/8, /*n=*/64, /*k=*/32, /*l=*/48);
+  constexpr LoopId row = 0;
+  for (Operator &op : problem.operators) {
+    Tensor &matrix = problem.tensors[op.inputs[1]];
+    matrix.strides.insert(matrix.strides.begin(),
+                          matrix.shape[0] * matrix.shape[1]);
+    matrix.shape.insert(matrix.shape.begin(), problem.loops[row].extent);
+    op.inputs[1].indices.insert(op.inputs[1].indices.begin(), row);
+  }
+  ASSERT_FALSE(problem.check());
+  auto plan = [&](int64_t rows) {
+    return planFragments(problem, makeMachine(),
+                         makeSchedule({{row, rows}}, 1));
+  };
+  EXPECT_EQ(plan(1).obstacle, "");
+  EXPECT_EQ(plan(1).factorBytes, (16 * 32 + 32 * 48 + 48 * 64) * 4);
+  EXPECT_EQ(plan(2).obstacle, "rows have right operands of their own");
+}
+
 TEST(Fragments, KeepsAnIntermediateOfWordsAsItIs) {
   ChainProblem problem =
       makeChain({/*b=*/1, /*m=*/50, /*n=*/19, /*k=*/33, /*l=*/70});
