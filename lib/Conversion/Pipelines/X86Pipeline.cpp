@@ -79,7 +79,6 @@ static void placeBuffers(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createPadBuffersPass());
-  // What has been padded is faster to compute and copy than in place.
   pm.addNestedPass<func::FuncOp>(createWriteResultsInPlacePass());
 }
 
