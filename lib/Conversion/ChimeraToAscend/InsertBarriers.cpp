@@ -116,16 +116,21 @@ static Place getPlace(Value pointer) {
           address ? getLeast(address.getBytes()) : 0};
 }
 
+/// The least that `extent` has of fractals: one, if it is not known.
+static int64_t getLeastFractals(Value extent) {
+  constexpr int64_t side = 16;
+  APInt constant;
+  return matchPattern(extent, m_ConstantInt(&constant))
+             ? llvm::divideCeil(constant.getZExtValue(), side)
+             : 1;
+}
+
 /// True if the cube unit takes so long for these sums that it is done with the
 /// same ones of the product before. The number is that of public kernels.
 static bool isLong(MadOp mad) {
-  constexpr int64_t fractals = 10, side = 16;
-  APInt m, n;
-  return matchPattern(mad.getM(), m_ConstantInt(&m)) &&
-         matchPattern(mad.getN(), m_ConstantInt(&n)) &&
-         llvm::divideCeil(m.getZExtValue(), side) *
-                 llvm::divideCeil(n.getZExtValue(), side) >=
-             fractals;
+  constexpr int64_t fractals = 10;
+  return getLeastFractals(mad.getM()) * getLeastFractals(mad.getN()) >=
+         fractals;
 }
 
 /// Which blocks the operand of `vector` after `index` others is, if what it

@@ -114,10 +114,12 @@ func.func @products(%n: index) attributes {ascend.kernel = []} {
   ascend.mad %c, %a, %b m %c16 k %c16 n %c144 init %true : !sums, !lhs, !rhs
   ascend.mad %d, %a, %b m %c16 k %c16 n %c160 init %true : !sums, !lhs, !rhs
   ascend.mad %c, %a, %b m %c16 k %c16 n %c144 init %false : !sums, !lhs, !rhs
-  // Ten fractals take long enough; of how many there are is not known.
+  // Ten fractals take long enough; of how many there are may not be known.
   ascend.mad %d, %a, %b m %c16 k %c16 n %c160 init %false : !sums, !lhs, !rhs
   ascend.mad %d, %a, %b m %n k %c16 n %c16 init %false : !sums, !lhs, !rhs
   ascend.mad %d, %a, %b m %n k %c16 n %c16 init %false : !sums, !lhs, !rhs
+  // There is at least one row of ten.
+  ascend.mad %d, %a, %b m %n k %c16 n %c160 init %false : !sums, !lhs, !rhs
   // The vector unit is another pipe.
   // CHECK-NOT: barrier
   // CHECK: ascend.copy
