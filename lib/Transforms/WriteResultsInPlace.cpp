@@ -124,11 +124,10 @@ struct WriteResultsInPlacePass
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal())
-      return;
-    for (BlockArgument argument : function.getArguments())
-      if (function.removeArgAttr(argument.getArgNumber(), kResultAttrName))
-        writeInPlace(argument);
+    for (unsigned index = 0; index < function.getNumArguments(); ++index)
+      if (function.removeArgAttr(index, kResultAttrName) &&
+          !function.isExternal())
+        writeInPlace(function.getArgument(index));
   }
 };
 } // namespace

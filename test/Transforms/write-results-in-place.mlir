@@ -91,3 +91,6 @@ func.func @part(%x: memref<4x8xf32>, %r: memref<4x6xf32> {bufferize.result}) {
   memref.copy %1, %r : memref<4x6xf32, strided<[8, 1]>> to memref<4x6xf32>
   return
 }
+
+// CHECK-LABEL: func private @elsewhere(memref<8xf32>)
+func.func private @elsewhere(memref<8xf32> {bufferize.result})

@@ -32,9 +32,8 @@ void VectorCode::release(Value address) {
   taken.erase(found);
 }
 
-/// Gives back the places of what `op` has read and nobody reads later, under
-/// the name of a conversion either, which hands on the place of what it
-/// converts.
+/// Gives back the places of what `op` has read and nobody reads later, nor a
+/// conversion of it, which has the same place.
 void VectorCode::releaseUnused(Operation &op) {
   for (Value operand : op.getOperands()) {
     auto found = operands.find(operand);
