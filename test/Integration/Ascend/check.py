@@ -61,6 +61,13 @@ CASES = {
     # As the paper has them on an NPU.
     "paper-single": [dataclasses.replace(chain, batch=1)
                      for chain in paper_chains()],
+    # Perceptrons of transformers.
+    "mlp": [
+        Chain(1, m, k, [Stage(l, bias=True, activation="gelu"),
+                        Stage(n, bias=True)])
+        for m, k, l, n in ((128, 768, 3072, 768), (512, 512, 2048, 512),
+                           (32, 768, 3072, 768))
+    ],
     # One row of blocks, several with corrections, edges everywhere; a bias,
     # groups of heads, one query, scores that overflow without a maximum.
     "attention": [
