@@ -28,11 +28,13 @@
 
 #include "Families.h"
 
+#include "Chimera/Target/Target.h"
+
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 
 #include <thread>
 
@@ -48,8 +50,8 @@ struct Processor {
 };
 } // namespace
 
-/// Ordered from general to particular within a vector width: the first entry of
-/// a width is what an unknown processor with that width is taken for.
+/// Ordered from general to particular within a vector width: of entries that an
+/// unknown processor is as near to, the first is what it is taken for.
 static constexpr Processor kProcessors[] = {
     {"haswell", 256, "avx2", R"(#chimera.target<"avx2",
   // A Core i7-4770, as the least machine with AVX2. Ports and latency: Intel
@@ -258,17 +260,52 @@ static StringRef getTileFeature(Type type) {
   return type.isF16() ? "amx-fp16" : "amx-int8";
 }
 
+/// How many of the features of `cpu`, as LLVM knows them, a machine has, and
+/// how many of them it lacks.
+static std::pair<int, int> compareFeatures(StringRef cpu,
+                                           const llvm::StringMap<bool> &has) {
+  SmallVector<StringRef> features;
+  llvm::X86::getFeaturesForCPU(cpu, features);
+  int present = llvm::count_if(
+      features, [&](StringRef feature) { return has.lookup(feature); });
+  return {present, static_cast<int>(features.size()) - present};
+}
+
+/// The processor of that name, else the one whose features are most alike. A
+/// virtual machine may report a model that is not the processor's and hide
+/// features, but what it shows is there: of two that are as much alike the one
+/// that has more of them is taken.
+static const Processor &findProcessor(StringRef cpu,
+                                      const llvm::StringMap<bool> &features) {
+  int64_t bits = features.lookup("avx512f") ? 512 : 256;
+  const Processor *nearest = nullptr;
+  std::pair<int, int> best;
+  for (const Processor &processor : kProcessors) {
+    if (processor.vectorBits != bits)
+      continue;
+    if (cpu == processor.cpu)
+      return processor;
+    auto [present, missing] = compareFeatures(processor.cpu, features);
+    std::pair<int, int> score(present - missing, present);
+    if (!nearest || score > best) {
+      nearest = &processor;
+      best = score;
+    }
+  }
+  return *nearest;
+}
+
+StringRef chimera::findX86Target(StringRef cpu,
+                                 const llvm::StringMap<bool> &features) {
+  return findProcessor(cpu, features).name;
+}
+
 TargetAttr chimera::detectX86Host(MLIRContext *context) {
   StringRef cpu = llvm::sys::getHostCPUName();
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  int64_t bits = features.lookup("avx512f") ? 512 : 256;
 
-  const Processor *nearest = nullptr;
-  for (const Processor &processor : kProcessors)
-    if (processor.vectorBits == bits && (!nearest || cpu == processor.cpu))
-      nearest = &processor;
-
-  TargetFigures host(parseKnownTarget(context, nearest->text));
+  TargetFigures host(
+      parseKnownTarget(context, findProcessor(cpu, features).text));
   host.name = "host";
   host.setCores(std::max(1u, std::thread::hardware_concurrency()));
   for (TargetFigures::Level &level : host.levels)

@@ -9,6 +9,7 @@
 #include "Chimera/Target/Target.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 
 #include "gtest/gtest.h"
 
@@ -134,6 +135,34 @@ TEST_F(TargetTest, MicroKernelsAreForX86) {
   EXPECT_FALSE(getTarget(&context, "ascend910").getMicroKernel(tile));
   EXPECT_EQ(getTarget(&context, "h200").getTriple(), "nvptx64-nvidia-cuda");
   EXPECT_EQ(getTarget(&context, "zen5").getTriple(), "");
+}
+
+/// What LLVM says a processor has, but for what is hidden.
+llvm::StringMap<bool> getFeatures(StringRef cpu, ArrayRef<StringRef> hidden) {
+  SmallVector<StringRef> names;
+  llvm::X86::getFeaturesForCPU(cpu, names);
+  llvm::StringMap<bool> features;
+  for (StringRef name : names)
+    features[name] = !llvm::is_contained(hidden, name);
+  return features;
+}
+
+TEST_F(TargetTest, UnknownProcessorsAreTakenForTheMostAlike) {
+  EXPECT_EQ(findX86Target("znver5", {}), "avx2");
+  EXPECT_EQ(findX86Target("znver5", getFeatures("znver5", {})), "zen5");
+  // A processor of another name, as virtual machines report them.
+  for (StringRef cpu : {"znver4", "cascadelake", "sapphirerapids"})
+    EXPECT_EQ(findX86Target("rocketlake", getFeatures(cpu, {})),
+              findX86Target(cpu, getFeatures(cpu, {})));
+  EXPECT_EQ(
+      findX86Target("rocketlake", getFeatures("graniterapids", {"amx-fp16"})),
+      "granite-rapids");
+  // Neighbours that have no entry.
+  EXPECT_EQ(findX86Target("emeraldrapids", getFeatures("emeraldrapids", {})),
+            "sapphire-rapids");
+  EXPECT_EQ(findX86Target("cooperlake", getFeatures("cooperlake", {})),
+            "xeon-gold-6240");
+  EXPECT_EQ(findX86Target("skylake", getFeatures("skylake", {})), "avx2");
 }
 
 } // namespace

@@ -18,6 +18,8 @@
 
 #include "Chimera/IR/Chimera.h"
 
+#include "llvm/ADT/StringMap.h"
+
 namespace chimera {
 
 /// The name under which a module carries a target of its own.
@@ -30,6 +32,12 @@ llvm::SmallVector<llvm::StringRef> getTargetNames();
 /// on: its caches and cores as the system reports them, its rates from the
 /// nearest named target.
 TargetAttr getTarget(mlir::MLIRContext *context, llvm::StringRef name);
+
+/// The named target nearest to an x86 processor that LLVM calls `cpu` and that
+/// has `features`: the one of that processor, else of the one that is most like
+/// it in features.
+llvm::StringRef findX86Target(llvm::StringRef cpu,
+                              const llvm::StringMap<bool> &features);
 
 /// The target in the file `path`, which holds one attribute and nothing else
 /// but comments. A relative path starts at the working directory. Emits an
