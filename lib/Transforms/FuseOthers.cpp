@@ -143,6 +143,15 @@ SmallVector<OpTy> FuseOthersPass::collect() {
   return found;
 }
 
+/// True for a slice that a block of a chain reads or writes. In another shape,
+/// the block's result would have to be copied to where it already is.
+static bool servesBlock(Operation *op) {
+  return llvm::any_of(op->getUsers(), llvm::IsaPred<BlockOp>) ||
+         llvm::any_of(op->getOperands(), [](Value operand) {
+           return isa_and_present<BlockOp>(operand.getDefiningOp());
+         });
+}
+
 /// Applies `patterns` to what lies outside chains. What is left alone may still
 /// have its operands replaced.
 LogicalResult FuseOthersPass::apply(RewritePatternSet patterns) {
@@ -150,7 +159,8 @@ LogicalResult FuseOthersPass::apply(RewritePatternSet patterns) {
   for (Operation *op : collectOutside(getOperation())) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (linalgOp ? !findObstacle(linalgOp)
-                 : isa_and_present<tensor::TensorDialect>(op->getDialect()) ||
+                 : (isa_and_present<tensor::TensorDialect>(op->getDialect()) &&
+                    !servesBlock(op)) ||
                        OpTrait::hasElementwiseMappableTraits(op))
       ops.push_back(op);
   }
