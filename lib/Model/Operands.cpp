@@ -21,7 +21,7 @@ using namespace llvm;
 using namespace chimera::model;
 
 /// A copy that turns columns into vectors shuffles each vector several times.
-static constexpr double transposeFactor = 4;
+static constexpr double transposeFactor = 6;
 /// Ways of a set that one operand may take before it evicts itself. The other
 /// ways hold the lines of the other operands.
 static constexpr double waysShare = 0.75;
@@ -31,6 +31,10 @@ static constexpr double waysShare = 0.75;
 /// caches, on one machine; from a cache there was no difference.
 static constexpr int64_t shortRunBytes = 512;
 static constexpr double shortRunCost = 1.2;
+/// What comes from outside and leaves is still in the outermost level from the
+/// call before if it takes no more than this share of it; the rest is for what
+/// happens between the calls.
+static constexpr double keptShare = 0.5;
 
 const Access *Pricer::vectorOperand(const Operator &op) const {
   if (machine.matrix)
@@ -52,21 +56,20 @@ bool Pricer::isStrided(const Operator &op, const Access &operand) const {
   return false;
 }
 
-bool Pricer::conflicts(const Access &operand, ArrayRef<int64_t> tiles) const {
-  SmallVector<int64_t, 6> key = {operand.tensor};
+bool Pricer::conflicts(const Access &operand, ArrayRef<int64_t> tiles,
+                       unsigned level) const {
+  SmallVector<int64_t, 6> key = {operand.tensor, level};
   for (const Index &index : operand.indices)
     key.push_back(index.extent(tiles));
   auto [entry, isNew] = conflictCache.try_emplace(std::move(key), false);
   if (isNew)
-    entry->second = computeConflict(operand, tiles);
+    entry->second = computeConflict(operand, tiles, machine.levels[level]);
   return entry->second;
 }
 
-/// Counts the lines of the operand's tile that fall into each set of the
-/// innermost level.
-bool Pricer::computeConflict(const Access &operand,
-                             ArrayRef<int64_t> tiles) const {
-  const MemoryLevel &cache = machine.levels.back();
+/// Counts the lines of the operand's tile that fall into each set of `cache`.
+bool Pricer::computeConflict(const Access &operand, ArrayRef<int64_t> tiles,
+                             const MemoryLevel &cache) const {
   if (cache.ways == 0)
     return false;
   int64_t sets = std::max<int64_t>(1, cache.capacityBytes /
@@ -100,6 +103,13 @@ bool Pricer::computeConflict(const Access &operand,
     if (dim == 0)
       return false;
   }
+}
+
+bool Pricer::collidesOutside(const Schedule &schedule, unsigned op,
+                             const Access &operand) const {
+  return machine.levels.size() > 1 && machine.levels.back().ways != 0 &&
+         conflicts(operand, outerTiles(schedule, op),
+                   machine.levels.size() - 2);
 }
 
 int64_t Pricer::refetchedBytes(const Operator &op, const Access &operand,
@@ -231,7 +241,7 @@ void Pricer::choosePacking(Schedule &schedule) const {
     const auto &parts = works[index].parts;
     SmallVector<int64_t, 6> tiles = largestOf(parts);
     bool strided = isStrided(op, *operand);
-    bool collides = !strided && conflicts(*operand, tiles);
+    bool collides = !strided && conflicts(*operand, tiles, innermost);
     auto arrival = find_if(arrivals, [&, current = &op](const Arrival &known) {
       return known.op == current;
     });
@@ -248,11 +258,19 @@ void Pricer::choosePacking(Schedule &schedule) const {
                     moved) /
                        bandwidth(tasks, innermost)
                  : 0;
-    bool packs = strided || (collides && packing < inPlace);
+    auto arriving = [&](Way way) {
+      return arrival == arrivals.end()
+                 ? 0
+                 : arrivalSeconds(*arrival, tiles, way, tasks);
+    };
+    inPlace += arriving(Way::InPlace);
+    packing += arriving(Way::Packed);
+    bool packs = strided || packing < inPlace;
     double least = packs ? packing : inPlace;
-    if (arrival != arrivals.end() &&
-        arrivalSeconds(*arrival, tiles, /*isStaged=*/true, tasks) <
-            least + arrivalSeconds(*arrival, tiles, /*isStaged=*/false, tasks))
+    // Not if it is staged, which comes in once.
+    if (arrival != arrivals.end() && collidesOutside(schedule, index, *operand))
+      least += (moved - arrival->bytes) / bandwidth(tasks, innermost - 1);
+    if (arrival != arrivals.end() && arriving(Way::Staged) < least)
       schedule.staged.push_back(*operand);
     else if (packs)
       schedule.packed.push_back(*operand);
@@ -277,18 +295,37 @@ SmallVector<Pricer::Arrival, 2> Pricer::arrivalsAt(const Schedule &schedule,
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Access *operand = vectorOperand(op);
     if (operand && canStage(op, *operand))
-      arrivals.push_back({&op, operand, 0, 0, outerTiles(schedule, index),
+      arrivals.push_back({&op, operand, 0, 0, 0, outerTiles(schedule, index),
                           largestOf(works[index].parts)});
   }
   if (arrivals.empty())
     return arrivals;
   const OuterTraffic &traffic = outerTrafficOf(schedule);
-  double speed = bandwidth(countTasks(schedule), 0);
+  int64_t tasks = countTasks(schedule);
+  bool kept = isKept();
   for (Arrival &arrival : arrivals) {
     arrival.bytes = traffic.staged[*arrival.operand].readBytes;
-    arrival.seconds = traffic.fromMemory[*arrival.operand].readBytes / speed;
+    // Copies ask for the next tile ahead of time, which is soon enough for
+    // all caches.
+    if (kept)
+      arrival.inPlaceSeconds =
+          arrival.bytes / bandwidth(tasks, machine.levels.size() - 2);
+    else
+      arrival.copySeconds = arrival.inPlaceSeconds =
+          traffic.fromMemory[*arrival.operand].readBytes / bandwidth(tasks, 0);
   }
   return arrivals;
+}
+
+bool Pricer::isKept() const {
+  double bytes = 0;
+  for (TensorId tensor = 0; tensor < problem.tensors.size(); ++tensor)
+    if (Role role = problem.tensors[tensor].role;
+        role == Role::Input || role == Role::Output)
+      bytes += static_cast<double>(problem.sizeOf(tensor)) *
+               problem.tensors[tensor].elementBytes;
+  return machine.levels.size() > 2 &&
+         bytes <= keptShare * machine.levels.front().usableBytes();
 }
 
 const Pricer::OuterTraffic &
@@ -315,15 +352,27 @@ Pricer::outerTrafficOf(const Schedule &schedule) const {
   return lastOuterTraffic;
 }
 
+Pricer::Way Pricer::wayOf(const Schedule &schedule, TensorId tensor) {
+  if (is_contained(schedule.staged, tensor))
+    return Way::Staged;
+  return is_contained(schedule.packed, tensor) ? Way::Packed : Way::InPlace;
+}
+
 double Pricer::arrivalSeconds(const Arrival &arrival, ArrayRef<int64_t> tiles,
-                              bool isStaged, int64_t tasks) const {
-  auto runSeconds = [&](ArrayRef<int64_t> read) {
-    return arrival.seconds * runCost(runBytes(*arrival.operand, read));
+                              Way way, int64_t tasks) const {
+  auto runSeconds = [&](ArrayRef<int64_t> read, double seconds) {
+    return seconds * runCost(runBytes(*arrival.operand, read));
   };
-  if (!isStaged)
-    return runSeconds(tiles);
+  switch (way) {
+  case Way::InPlace:
+    return runSeconds(tiles, arrival.inPlaceSeconds);
+  case Way::Packed:
+    return runSeconds(tiles, arrival.copySeconds);
+  case Way::Staged:
+    break;
+  }
   // The copy is written, which fetches its lines, and read again.
-  return runSeconds(arrival.outerTiles) +
+  return runSeconds(arrival.outerTiles, arrival.copySeconds) +
          busiestShare(tasks) *
              packingSeconds(*arrival.op, *arrival.operand, arrival.bytes) +
          3 * arrival.bytes / bandwidth(tasks, machine.levels.size() - 1);
@@ -365,7 +414,8 @@ Pricer::conflictCost(const Operator &op, ArrayRef<int64_t> tiles,
   const Access *operand = vectorOperand(op);
   // Constants are prepacked, or cost more than this says.
   if (!operand || problem.tensors[*operand].isConstant ||
-      isStrided(op, *operand) || !conflicts(*operand, tiles))
+      isStrided(op, *operand) ||
+      !conflicts(*operand, tiles, machine.levels.size() - 1))
     return std::nullopt;
   int64_t moved = bytesOf(*operand);
   ConflictCost cost;

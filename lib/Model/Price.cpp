@@ -484,7 +484,7 @@ int64_t Pricer::softmaxBytes(const Schedule &schedule, unsigned level) const {
   return bytes;
 }
 
-Plan Pricer::price(const Schedule &schedule) const {
+Plan Pricer::price(const Schedule &schedule, bool isOpen) const {
   Plan plan;
   plan.schedule = schedule;
   std::vector<Work> works = workOf(schedule);
@@ -500,14 +500,36 @@ Plan Pricer::price(const Schedule &schedule) const {
   Stages stages;
   unsigned innermost = machine.levels.size() - 1;
   if (mayStage)
-    for (const Arrival &arrival : arrivalsAt(schedule, works)) {
-      bool isStaged = is_contained(schedule.staged, arrival.operand->tensor);
-      plan.computeSeconds +=
-          arrivalSeconds(arrival, arrival.tiles, isStaged, tasks);
-    }
+    for (const Arrival &arrival : arrivalsAt(schedule, works))
+      plan.computeSeconds += arrivalSeconds(
+          arrival, arrival.tiles, wayOf(schedule, *arrival.operand), tasks);
+  std::vector<Evaluation> evaluations;
+  for (unsigned index = 0; index < machine.levels.size(); ++index)
+    evaluations.push_back(
+        evaluateOn(structure, machine, schedule, index, threads));
+  // Bytes that are fetched again as their lines collide.
+  double intoInnermost = 0, intoOuter = 0;
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Access *operand = vectorOperand(op);
+    if (!operand || is_contained(schedule.staged, operand->tensor) ||
+        is_contained(schedule.prepacked, operand->tensor))
+      continue;
+    const auto &parts = works[index].parts;
+    int64_t moved = evaluations.back().traffic[*operand].readBytes, again = 0;
+    if (is_contained(schedule.packed, operand->tensor))
+      plan.computeSeconds += share * packingSeconds(op, *operand, moved);
+    else if (isStrided(op, *operand) ||
+             conflicts(*operand, largestOf(parts), innermost))
+      again =
+          refetchedBytes(op, *operand, parts, schedule.registerTile) - moved;
+    intoInnermost += again;
+    if (!isOpen && collidesOutside(schedule, index, *operand))
+      intoOuter += std::max<int64_t>(
+          0, moved + again -
+                 evaluations[innermost - 1].traffic[*operand].readBytes);
+  }
   for (const auto &[index, level] : enumerate(machine.levels)) {
-    Evaluation evaluation =
-        evaluateOn(structure, machine, schedule, index, threads);
+    const Evaluation &evaluation = evaluations[index];
     LevelCost cost;
     cost.name = level.name;
     cost.bytes = evaluation.volumeBytes();
@@ -516,21 +538,10 @@ Plan Pricer::price(const Schedule &schedule) const {
     cost.liveBytes = evaluation.liveBytes;
     cost.capacityBytes = capacityAt(schedule, index);
     double bytes = cost.bytes + softmaxBytes(schedule, index);
-    for (auto [op, work] : zip(problem.operators, works)) {
-      const Access *operand = vectorOperand(op);
-      if (index != innermost || !operand ||
-          is_contained(schedule.staged, operand->tensor) ||
-          is_contained(schedule.prepacked, operand->tensor))
-        continue;
-      int64_t moved = evaluation.traffic[*operand].readBytes;
-      if (is_contained(schedule.packed, operand->tensor))
-        plan.computeSeconds += share * packingSeconds(op, *operand, moved);
-      else if (isStrided(op, *operand) ||
-               conflicts(*operand, largestOf(work.parts)))
-        bytes +=
-            refetchedBytes(op, *operand, work.parts, schedule.registerTile) -
-            moved;
-    }
+    if (index == innermost)
+      bytes += intoInnermost;
+    else if (index + 1 == innermost)
+      bytes += intoOuter;
     cost.seconds = bytes / bandwidth(tasks, index);
     stages.add(cost.seconds);
     plan.levels.push_back(cost);

@@ -92,8 +92,9 @@ public:
         threads(std::max<int64_t>(1, options.threads)),
         registerTiles(tilesOf(machine)) {}
 
-  /// The full price of `schedule`.
-  Plan price(const Schedule &schedule) const;
+  /// The full price of `schedule`. Without the innermost level, which `isOpen`
+  /// says is not decided, lines collide as little as they may.
+  Plan price(const Schedule &schedule, bool isOpen = false) const;
 
   /// The clock and the peak of what does the contractions.
   double cyclesPerSecond() const {
@@ -165,8 +166,11 @@ public:
     const Access *operand = nullptr;
     /// Into the level outside the innermost.
     int64_t bytes = 0;
-    /// Of the transfer from memory, at full speed.
-    double seconds = 0;
+    /// Of the transfer, at full speed, that a copy waits for and that a micro
+    /// kernel waits for: from memory or, if a call finds the operand in the
+    /// outermost level, nothing and what enters the level outside the
+    /// innermost.
+    double copySeconds = 0, inPlaceSeconds = 0;
     /// What the levels outside the innermost leave of each loop, and what all
     /// do.
     llvm::SmallVector<int64_t, 6> outerTiles, tiles;
@@ -176,10 +180,13 @@ public:
     return mayStage ? arrivalsAt(schedule, workOf(schedule))
                     : llvm::SmallVector<Arrival, 2>();
   }
+  /// How an operand gets from where it lies to the micro kernel.
+  enum class Way { InPlace, Packed, Staged };
+  static Way wayOf(const Schedule &schedule, TensorId tensor);
   /// Seconds that nothing hides: of short runs, where the innermost tiles are
   /// `tiles`, and of staging.
   double arrivalSeconds(const Arrival &arrival, llvm::ArrayRef<int64_t> tiles,
-                        bool isStaged, int64_t tasks) const;
+                        Way way, int64_t tasks) const;
 
   /// Seconds of packing on one core that no plan can avoid, if `bytesOf` says
   /// how much of a tensor reaches the innermost level.
@@ -250,15 +257,23 @@ private:
   /// The input whose vectors the micro kernel loads, if it comes from outside.
   const Access *vectorOperand(const Operator &op) const;
   bool isStrided(const Operator &op, const Access &operand) const;
-  bool conflicts(const Access &operand, llvm::ArrayRef<int64_t> tiles) const;
-  bool computeConflict(const Access &operand,
-                       llvm::ArrayRef<int64_t> tiles) const;
+  /// True if the lines of the operand's tile evict each other from `level`.
+  bool conflicts(const Access &operand, llvm::ArrayRef<int64_t> tiles,
+                 unsigned level) const;
+  bool computeConflict(const Access &operand, llvm::ArrayRef<int64_t> tiles,
+                       const MemoryLevel &cache) const;
+  /// True if the tile of `operand` collides in the level outside the innermost,
+  /// which then keeps none of it.
+  bool collidesOutside(const Schedule &schedule, unsigned op,
+                       const Access &operand) const;
   /// Bytes that neighbour each other in memory in a tile of `operand`.
   int64_t runBytes(const Access &operand, llvm::ArrayRef<int64_t> tiles) const;
   int64_t matrixBytes(const Operator &op, const Access &operand) const;
   /// True if `operand` may be copied where it enters the level outside the
   /// innermost; see Schedule::staged.
   bool canStage(const Operator &op, const Access &operand) const;
+  /// True if a call finds its inputs in the outermost level.
+  bool isKept() const;
   bool findStageable() const;
   /// What the loops of the levels outside the innermost leave of each loop.
   llvm::SmallVector<int64_t, 6> outerTiles(const Schedule &schedule,

@@ -190,7 +190,7 @@ void Solver::searchInnermost(const Schedule &outer) {
   Innermost level(structure);
   level.schedule = outer;
   level.tasks = pricer.countTasks(outer);
-  Plan outerPlan = pricer.price(outer);
+  Plan outerPlan = pricer.price(outer, /*isOpen=*/true);
   for (const LevelCost &cost : ArrayRef(outerPlan.levels).drop_back())
     level.others.add(cost.seconds);
   if (level.others.with(pricer.leastSeconds(outer) + leastPacking) >= limit())
@@ -295,9 +295,11 @@ double Solver::leastWithArrivals(const Innermost &level,
                                  ArrayRef<int64_t> tiles, double compute,
                                  double transfer) const {
   for (const Pricer::Arrival &arrival : level.arrivals)
+    // In place costs no less than packed.
     compute += std::min(
-        pricer.arrivalSeconds(arrival, tiles, /*isStaged=*/false, level.tasks),
-        pricer.arrivalSeconds(arrival, tiles, /*isStaged=*/true, level.tasks));
+        pricer.arrivalSeconds(arrival, tiles, Pricer::Way::Packed, level.tasks),
+        pricer.arrivalSeconds(arrival, tiles, Pricer::Way::Staged,
+                              level.tasks));
   return level.others.with(compute, transfer);
 }
 

@@ -117,10 +117,13 @@ TEST(JudgeUnfused, PointwiseBeforeWindow) {
 }
 
 TEST(JudgeUnfused, LargeFeedForward) {
-  ChainProblem problem = makeMlp(128, 4096, 4096, 16384);
-  expectSplit(judge(problem, makeZen5(), withThreads(2)));
-  Verdict verdict = judge(problem, makeComputeBound(), withThreads(2));
-  expectSplit(verdict);
+  for (int64_t hidden : {4096, 16384}) {
+    ChainProblem problem = makeMlp(128, 4096, 4096, hidden);
+    expectSplit(judge(problem, makeZen5(), withThreads(2)));
+    expectSplit(judge(problem, makeComputeBound(), withThreads(2)));
+  }
+  Verdict verdict =
+      judge(makeMlp(128, 4096, 4096, 4096), makeComputeBound(), withThreads(2));
   EXPECT_EQ(verdict.reason, Reason::ComputeBound) << verdict.explain();
   EXPECT_GT(verdict.figures[0], verdict.figures[1]);
 }

@@ -161,6 +161,39 @@ TEST(Solve, StagesMatricesThatComeInShortRuns) {
   EXPECT_TRUE(plan->schedule.staged.empty());
 }
 
+TEST(Solve, CopiesWhatLiesInTheOutermostCache) {
+  // The same matrices, where a call finds them: runs do not matter to copies,
+  // which ask for what comes next, but to a kernel that reads in place.
+  Machine machine = makeZen5();
+  machine.levels[0].capacityBytes = 256 << 20;
+  ChainProblem problem = makeMlp(32, 768, 768, 3072);
+  auto plan = solve(problem, machine, withThreads(1));
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->schedule.staged.empty());
+  EXPECT_TRUE(llvm::is_contained(plan->schedule.packed, B));
+  Schedule other = plan->schedule;
+  other.packed.clear();
+  EXPECT_GT(price(problem, machine, other, withThreads(1)).seconds,
+            plan->seconds);
+}
+
+TEST(Solve, CountsCollisionsOutsideTheInnermostLevel) {
+  // 192 columns of 768 rows fit in the second level. Where rows are 12 KB apart
+  // they fall into a fifth of its sets, and each of the four tiles of eight
+  // rows reads them again; a line more in each row spreads them.
+  Machine machine = makeZen5();
+  auto secondsIntoL2 = [&](int64_t columns) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels[1].order = {{2, 192}};
+    schedule.levels[2].order = {{1, 8}, {3, 16}};
+    schedule.registerTile = {8, 3, 2, 4};
+    ChainProblem problem = makeGemm(1, 32, columns, 768);
+    return price(problem, machine, schedule, withThreads(1)).levels[1].seconds;
+  };
+  EXPECT_GT(secondsIntoL2(3072), 3.5 * secondsIntoL2(3088));
+}
+
 TEST(Solve, PrepacksConstants) {
   Machine machine = makeZen5();
   ChainProblem problem = makeMlp(32, 768, 768, 3072);
