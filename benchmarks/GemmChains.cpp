@@ -200,7 +200,7 @@ static void runChain(benchmark::State &state, const Shape &shape, Chain &chain,
         llvm::formatv("relative error {0} against f64", error).str().c_str());
     return;
   }
-  double peak = measurePeak(threads);
+  double peak = measurePeak(threads).best;
   std::vector<double> times;
   for (auto _ : state) {
     if (cold)
@@ -208,7 +208,7 @@ static void runChain(benchmark::State &state, const Shape &shape, Chain &chain,
     times.push_back(timeCall(chain));
     state.SetIterationTime(times.back());
   }
-  peak = std::max(peak, measurePeak(threads));
+  peak = std::max(peak, measurePeak(threads).best);
   // The mean of a repetition would be that of the machine's interruptions.
   std::nth_element(times.begin(), times.begin() + times.size() / 2,
                    times.end());

@@ -300,7 +300,7 @@ Error Session::measure() {
   if (!fused)
     return fused.takeError();
   ElementKind kind = getPeakKind(program->getFunctions().front());
-  double peak = measurePeak(report.threads, kind);
+  Peak before = measurePeak(report.threads, kind);
   if (options.fuse == FuseMode::Never) {
     report.time = report.unfusedTime = timeInTurns({*fused}).front();
   } else {
@@ -318,7 +318,9 @@ Error Session::measure() {
     report.time = samples[0];
     report.unfusedTime = samples[1];
   }
-  report.peakFlops = std::max(peak, measurePeak(report.threads, kind));
+  Peak after = measurePeak(report.threads, kind);
+  report.peakFlops = std::max(before.best, after.best);
+  report.medianPeakFlops = (before.median + after.median) / 2;
   report.multiplyAdds = countWork(entry).multiplyAdds;
   return measurePlainRead();
 }

@@ -75,7 +75,8 @@ struct Report {
   std::optional<Samples> time, unfusedTime;
   std::optional<double> referenceSeconds;
   std::optional<double> multiplyAdds;
-  std::optional<double> peakFlops;
+  /// Of the best slice of time, and of the median one.
+  std::optional<double> peakFlops, medianPeakFlops;
   int64_t argumentBytes = 0, resultBytes = 0;
   /// Bytes per second of a plain read of as many bytes.
   std::optional<double> readRate;

@@ -39,10 +39,17 @@ timeInTurns(llvm::ArrayRef<llvm::function_ref<void()>> runs,
 /// Time of one call.
 double timeOnce(llvm::function_ref<void()> run);
 
-/// Operations per second of fused multiply-adds (two each) on `threads` threads
-/// at once, for f32 or f64, with the widest vectors of this machine. Takes
-/// about a fifth of a second.
-double measurePeak(int64_t threads, ElementKind kind = ElementKind::F32);
+/// Operations per second of fused multiply-adds (two each): of the best slice
+/// of time and of the median one, which a neighbour or a lower clock slows down
+/// like other programs.
+struct Peak {
+  double best = 0;
+  double median = 0;
+};
+
+/// The peak of `threads` threads at once, for f32 or f64, with the widest
+/// vectors of this machine. Takes about a third of a second.
+Peak measurePeak(int64_t threads, ElementKind kind = ElementKind::F32);
 
 /// Bytes per second of summing a buffer of at least `bytes`, each of `threads`
 /// threads its part. The buffer has been read before: a small one comes from

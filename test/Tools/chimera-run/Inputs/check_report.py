@@ -5,7 +5,7 @@ import sys
 
 KEYS = {"file", "entry", "target", "threads", "seed", "compile_ms", "best_ms",
         "median_ms", "unfused_best_ms", "gflops", "peak_gflops",
-        "fraction_of_peak", "argument_bytes", "result_bytes", "gbytes_per_s",
+        "median_peak_gflops", "fraction_of_peak", "argument_bytes", "result_bytes", "gbytes_per_s",
         "read_gbytes_per_s", "fraction_of_read", "max_abs_error",
         "max_rel_error", "chains"}
 CHAIN_KEYS = {"operators", "verdict", "reason", "order", "tiles", "levels",
@@ -25,6 +25,7 @@ expected = 2e-6 * multiply_adds / report["best_ms"]
 assert abs(report["gflops"] / expected - 1) < 1e-6
 fraction = report["gflops"] / report["peak_gflops"]
 assert abs(report["fraction_of_peak"] - fraction) < 1e-6
+assert 0 < report["median_peak_gflops"] <= report["peak_gflops"]
 transferred = report["argument_bytes"] + report["result_bytes"]
 assert transferred == 4 * (72 * 40 + 40 * 56 + 56 * 24 + 72 * 24)
 assert abs(report["gbytes_per_s"] * report["best_ms"] / transferred - 1e-6) < 1e-12
