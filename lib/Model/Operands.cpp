@@ -210,6 +210,19 @@ bool Pricer::canStage(const Operator &op, const Access &operand) const {
          });
 }
 
+int64_t Pricer::packedBytes(const Schedule &schedule, TensorId tensor,
+                            int64_t moved) const {
+  if (threads > 1 || schedule.numParallel == 0)
+    return moved;
+  unsigned innermost = machine.levels.size() - 1;
+  Transfer transfer = transferInto(machine.levels[innermost], threads);
+  transfer.isPrivate = true;
+  return Evaluator(structure, schedule, innermost, transfer)
+      .run()
+      .traffic[tensor]
+      .readBytes;
+}
+
 /// Where the vector operand of an operator lies while blocks read it: whatever
 /// costs least in seconds of copying and of transfers. Tiles made before the
 /// first call cost nothing, and nothing reads faster.
@@ -252,7 +265,9 @@ void Pricer::choosePacking(Schedule &schedule) const {
                              transferInto(machine.levels[innermost], threads))
                        .run();
     int64_t moved = evaluation->traffic[*operand].readBytes;
-    double packing = share * packingSeconds(op, *operand, moved);
+    double packing =
+        share *
+        packingSeconds(op, *operand, packedBytes(schedule, *operand, moved));
     double inPlace =
         collides ? (refetchedBytes(op, *operand, parts, schedule.registerTile) -
                     moved) /

@@ -517,7 +517,9 @@ Plan Pricer::price(const Schedule &schedule, bool isOpen) const {
     const auto &parts = works[index].parts;
     int64_t moved = evaluations.back().traffic[*operand].readBytes, again = 0;
     if (is_contained(schedule.packed, operand->tensor))
-      plan.computeSeconds += share * packingSeconds(op, *operand, moved);
+      plan.computeSeconds +=
+          share *
+          packingSeconds(op, *operand, packedBytes(schedule, *operand, moved));
     else if (isStrided(op, *operand) ||
              conflicts(*operand, largestOf(parts), innermost))
       again =

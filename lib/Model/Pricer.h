@@ -287,6 +287,11 @@ private:
   int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
   double packingSeconds(const Operator &op, const Access &operand,
                         int64_t bytes) const;
+  /// Bytes of an input that are packed if `moved` come into the innermost
+  /// level: every task packs for itself, though one thread that runs several
+  /// finds there what the one before has read.
+  int64_t packedBytes(const Schedule &schedule, TensorId tensor,
+                      int64_t moved) const;
 
   const ChainStructure &structure;
   const ChainProblem &problem;

@@ -194,6 +194,28 @@ TEST(Solve, CountsCollisionsOutsideTheInnermostLevel) {
   EXPECT_GT(secondsIntoL2(3072), 3.5 * secondsIntoL2(3088));
 }
 
+TEST(Solve, EveryTaskPacksForItself) {
+  // One thread finds in its cache what its last task has read, but not packed.
+  Machine machine = makeZen5();
+  ChainProblem problem = makeGemm(1, 64, 32, 64);
+  problem.tensors[B].strides = {64 * 32, 1, 64};
+  auto packingOfOtherTasks = [&](int64_t rows) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels.back().order = {{1, rows}};
+    schedule.registerTile = {8, 2, 2, 4};
+    schedule.packed = {B};
+    double together =
+        price(problem, machine, schedule, withThreads(1)).computeSeconds;
+    schedule.numParallel = 1;
+    return price(problem, machine, schedule, withThreads(1)).computeSeconds -
+           together;
+  };
+  double once = packingOfOtherTasks(32);
+  EXPECT_GT(once, 0);
+  EXPECT_NEAR(packingOfOtherTasks(16), 3 * once, 1e-6 * once);
+}
+
 TEST(Solve, PrepacksConstants) {
   Machine machine = makeZen5();
   ChainProblem problem = makeMlp(32, 768, 768, 3072);
