@@ -17,7 +17,8 @@
 //    such loops fall short of them.
 // Bandwidths are those of loads that mix with arithmetic, which is less than
 // what a pure copy loop reaches. A fifth of each cache is left to what a plan
-// does not place there, unless a measurement says otherwise. Starting a kernel is a function call: no launch cost.
+// does not place there, unless a measurement says otherwise. Starting a kernel
+// is a function call: no launch cost.
 //
 // bf16 on Intel's vector unit is left out: `vdpbf16ps` starts at half the rate
 // of an f32 FMA or less, so it gains nothing over f32, and the matrix unit is
