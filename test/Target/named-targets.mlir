@@ -63,7 +63,7 @@
 // GRANITE-RAPIDS:      chimera.target = #chimera.target<"granite-rapids", cores = 2,
 // GRANITE-RAPIDS-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 3300000000>,
 // GRANITE-RAPIDS-SAME: levels = [<"L3", capacity = 503316480, usable = 80, core_bandwidth = 20000000000, chip_bandwidth = 55000000000, sharers = 2, line = 64, ways = 16>,
-// GRANITE-RAPIDS-SAME: <"L2", capacity = 2097152, usable = 80, core_bandwidth = 25000000000, chip_bandwidth = 50000000000, sharers = 1, line = 64, ways = 16>,
+// GRANITE-RAPIDS-SAME: <"L2", capacity = 2097152, usable = 72, core_bandwidth = 25000000000, chip_bandwidth = 50000000000, sharers = 1, line = 64, ways = 16>,
 // GRANITE-RAPIDS-SAME: <"L1", capacity = 49152, usable = 90, core_bandwidth = 100000000000, chip_bandwidth = 200000000000, sharers = 1, line = 64, ways = 12>],
 // GRANITE-RAPIDS-SAME: matrix = [<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73, clock = 2440000000>,
 // GRANITE-RAPIDS-SAME: <type = f16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73, clock = 2440000000>,
