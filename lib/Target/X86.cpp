@@ -186,13 +186,12 @@ static constexpr Processor kProcessors[] = {
     // 16 to 28 GB/s with one core, 53 to 57 with two.
     <"L3", capacity = 503316480, usable = 80, core_bandwidth = 20000000000,
      chip_bandwidth = 55000000000, sharers = 2, line = 64, ways = 16>,
-    // Measured: layers of BERT and ViT, perceptrons and long attention are 2 to
-    // 8 % faster if plans fill less of it than four fifths (pages of 4 KB do not
-    // spread over its sets evenly).
+    // Measured: a layer of BERT, perceptrons and long attention are faster if
+    // plans fill less of it than four fifths.
     <"L2", capacity = 2097152, usable = 72, core_bandwidth = 25000000000,
      chip_bandwidth = 50000000000, sharers = 1, line = 64, ways = 16>,
-    // Measured: chains and attention are a few per cent faster if plans fill
-    // nine tenths of it than if they fill eight or all.
+    // Measured: chains and attention are faster if plans fill nine tenths of it
+    // than if they fill eight or all.
     <"L1", capacity = 49152, usable = 90, core_bandwidth = 100000000000,
      chip_bandwidth = 200000000000, sharers = 1, line = 64, ways = 12>],
   // Shapes, rates and latency as for sapphire-rapids; tiles of f16 are in Intel

@@ -228,3 +228,22 @@ func.func @left_alone(%d: tensor<?xf32>, %b: tensor<4x4xi8>, %acc: tensor<4x4xi3
   }
   return %0, %1, %2, %3 : tensor<?xf32>, tensor<4x4xi32>, tensor<1x3x3x2xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The slices of a block keep their unit dimension: its result is where it goes.
+
+// CHECK-LABEL: func @slices_of_blocks
+// CHECK:         tensor.extract_slice {{.*}} : tensor<4x32xf32> to tensor<1x16xf32>
+// CHECK:         chimera.block
+// CHECK:         tensor.insert_slice {{.*}} : tensor<1x16xf32> into tensor<4x32xf32>
+func.func @slices_of_blocks(%x: tensor<1x16xf32>, %y: tensor<4x32xf32>, %i: index) -> tensor<4x32xf32> {
+  %0 = tensor.extract_slice %y[%i, 0] [1, 16] [1, 1] : tensor<4x32xf32> to tensor<1x16xf32>
+  %1 = chimera.block "copy0" ins(%x : tensor<1x16xf32>) outs(%0 : tensor<1x16xf32>) extents [[1], [16]] {
+  ^bb0(%a: tensor<1x16xf32>, %b: tensor<1x16xf32>):
+    %c = linalg.copy ins(%a : tensor<1x16xf32>) outs(%b : tensor<1x16xf32>) -> tensor<1x16xf32>
+    chimera.yield %c : tensor<1x16xf32>
+  } -> tensor<1x16xf32>
+  %2 = tensor.insert_slice %1 into %y[%i, 0] [1, 16] [1, 1] : tensor<1x16xf32> into tensor<4x32xf32>
+  return %2 : tensor<4x32xf32>
+}
