@@ -16,6 +16,7 @@
 
 #include "NormalizeChain.h"
 #include "Prefetch.h"
+#include "RowPadding.h"
 
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/BufferScope.h"
@@ -256,13 +257,23 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   }
 
   Type elementType = getElementTypeOrSelf(source);
+  int64_t row = alignRow(shape.back(), elementType);
+  bool isPadded = row != shape.back();
+  shape.back() = row;
   Value buffer;
   {
     OpBuilder::InsertionGuard scopeGuard(builder);
     builder.setInsertionPointToStart(getBufferScope(kernel));
-    buffer = tensor::EmptyOp::create(builder, loc, shape, elementType);
+    // An empty tensor would become the slice that is used of it.
+    if (isPadded)
+      buffer = bufferization::AllocTensorOp::create(
+          builder, loc, RankedTensorType::get(shape, elementType),
+          ValueRange());
+    else
+      buffer = tensor::EmptyOp::create(builder, loc, shape, elementType);
   }
-  if (llvm::any_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
+  if (isPadded ||
+      llvm::any_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
     buffer = tensor::ExtractSliceOp::create(builder, loc, buffer, offsets,
                                             sizes, strides);
   SmallVector<unsigned> sourceOrder(order.size());

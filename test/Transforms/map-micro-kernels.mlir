@@ -88,6 +88,36 @@ func.func @transposed(%a: tensor<8x6xf32>, %b: tensor<16x6xf32>, %c: tensor<8x16
 
 // -----
 
+// Rows of 77 elements end within a cache line: those of the copy take 80, so
+// that no vector lies in two lines. Rows of 17 would become twice as long.
+
+// CHECK-LABEL: func @aligned
+// CHECK-DAG:     %[[BUFFER:.*]] = bufferization.alloc_tensor() : tensor<6x80xf32>
+// CHECK-DAG:     %[[SHORT:.*]] = tensor.empty() : tensor<6x17xf32>
+// CHECK:         %[[CUT:.*]] = tensor.extract_slice %[[BUFFER]][0, 0] [6, 77] [1, 1]
+// CHECK:         chimera.micro_kernel pack ins(%{{.*}} : tensor<77x6xf32>) outs(%[[CUT]] : tensor<6x77xf32>)
+// CHECK:         chimera.micro_kernel pack ins(%{{.*}} : tensor<17x6xf32>) outs(%[[SHORT]] : tensor<6x17xf32>)
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+func.func @aligned(%a: tensor<8x6xf32>, %b: tensor<77x6xf32>, %c: tensor<8x77xf32>, %d: tensor<17x6xf32>, %e: tensor<8x17xf32>) -> (tensor<8x77xf32>, tensor<8x17xf32>) {
+  %0 = chimera.block "gemm0" ins(%a, %b : tensor<8x6xf32>, tensor<77x6xf32>)
+      outs(%c : tensor<8x77xf32>) extents [[8], [77], [6]] {
+  ^bb0(%x: tensor<8x6xf32>, %y: tensor<77x6xf32>, %z: tensor<8x77xf32>):
+    %2 = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%x, %y : tensor<8x6xf32>, tensor<77x6xf32>) outs(%z : tensor<8x77xf32>) -> tensor<8x77xf32>
+    chimera.yield %2 : tensor<8x77xf32>
+  } -> tensor<8x77xf32>
+  %1 = chimera.block "gemm0" ins(%a, %d : tensor<8x6xf32>, tensor<17x6xf32>)
+      outs(%e : tensor<8x17xf32>) extents [[8], [17], [6]] {
+  ^bb0(%x: tensor<8x6xf32>, %y: tensor<17x6xf32>, %z: tensor<8x17xf32>):
+    %2 = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%x, %y : tensor<8x6xf32>, tensor<17x6xf32>) outs(%z : tensor<8x17xf32>) -> tensor<8x17xf32>
+    chimera.yield %2 : tensor<8x17xf32>
+  } -> tensor<8x17xf32>
+  return %0, %1 : tensor<8x77xf32>, tensor<8x17xf32>
+}
+
+// -----
+
 // A fill is an elementwise kernel with a constant body; constants of a body
 // move into the kernel.
 
