@@ -444,8 +444,8 @@ ArrayRef<unsigned> Pricer::registerTilesFor(int64_t rows,
 // The price
 //===----------------------------------------------------------------------===//
 
-/// The share of tiles that masks leave, of those that loops around all
-/// operators make.
+/// The share of the iterations that masks leave, in tiles that loops around all
+/// operators make. Vector units clip them.
 double Pricer::visitedShare(const Schedule &schedule) const {
   if (problem.bands.empty())
     return 1;
@@ -457,18 +457,32 @@ double Pricer::visitedShare(const Schedule &schedule) const {
   for (const NestLoop &loop : tree.loops)
     tile[loop.loop] = loop.tile;
   LoopId row = problem.bands[0].row, column = problem.bands[0].column;
-  if (tile[column] == problem.loops[column].extent)
+  int64_t rows = problem.loops[row].extent;
+  int64_t columns = problem.loops[column].extent;
+  if (tile[column] == columns)
     return 1;
-  int64_t visited = 0, all = 0;
-  for (int64_t i = 0; i < problem.loops[row].extent; i += tile[row])
-    for (int64_t j = 0; j < problem.loops[column].extent; j += tile[column]) {
-      ++all;
-      visited += all_of(problem.bands, [&](const Band &band) {
-        return band.row != row || band.column != column ||
-               band.touches(i, tile[row], j, tile[column]);
-      });
+  int64_t visited = 0;
+  for (int64_t i = 0; i < rows; i += tile[row]) {
+    int64_t height = std::min(tile[row], rows - i);
+    int64_t begin = 0, end = columns;
+    for (const Band &band : problem.bands) {
+      if (band.row != row || band.column != column)
+        continue;
+      if (band.least)
+        begin = std::max<int64_t>(
+            begin,
+            alignDown(std::max<int64_t>(0, i + *band.least), tile[column]));
+      if (band.most)
+        end = std::min(end, i + height - 1 + *band.most);
     }
-  return static_cast<double>(visited) / all;
+    if (end <= begin)
+      continue;
+    int64_t size = end - begin, last = (size - 1) % tile[column] + 1;
+    int64_t most =
+        machine.matrix ? tile[column] : clippedSize(tile[column], last);
+    visited += height * std::min(size - last + most, columns - begin);
+  }
+  return static_cast<double>(visited) / (rows * columns);
 }
 
 /// A softmax goes over the scores twice, for the maximum and for the

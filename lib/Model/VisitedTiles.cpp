@@ -38,8 +38,8 @@ public:
   using Counts = std::map<SmallVector<int64_t, 2>, int64_t>;
 
   MaskWalk(const ChainProblem &problem, ArrayRef<LoopId> loops,
-           ArrayRef<NestLoop> path, ArrayRef<bool> isSkipping)
-      : problem(problem), loops(loops) {
+           ArrayRef<NestLoop> path, ArrayRef<bool> isSkipping, bool clips)
+      : problem(problem), loops(loops), clips(clips) {
     for (LoopId loop : loops)
       ranges.push_back({0, problem.loops[loop].extent});
     for (auto [loop, skips] : zip(path, isSkipping))
@@ -70,6 +70,7 @@ private:
 
   const ChainProblem &problem;
   ArrayRef<LoopId> loops;
+  bool clips;
   SmallVector<Step, 6> steps;
   /// Where along each of `loops` the tile at hand is.
   SmallVector<Range, 2> ranges;
@@ -116,6 +117,7 @@ void MaskWalk::visit(size_t index) {
   Range whole = range;
   int64_t tile = step.loop.tile, end = bounds.offset + bounds.size;
   int64_t offset = bounds.offset;
+  bool isClipped = clips && step.skips;
   if (index + 1 == steps.size()) {
     // All tiles but the last are whole.
     int64_t others = divideCeilSigned(bounds.size, tile) - 1;
@@ -125,7 +127,10 @@ void MaskWalk::visit(size_t index) {
     offset += others * tile;
   }
   for (; offset < end; offset += tile) {
-    range = {whole.offset + offset, std::min(tile, whole.size - offset)};
+    int64_t size = std::min(tile, whole.size - offset);
+    if (isClipped)
+      size = std::min(size, clippedSize(tile, end - offset));
+    range = {whole.offset + offset, size};
     visit(index + 1);
   }
   range = whole;
@@ -220,7 +225,7 @@ VisitedTiles::sumOver(unsigned op, size_t depth,
     return product;
   int64_t sum = 0;
   MaskWalk walk(problem, maskedLoops, ArrayRef(paths[op]).take_front(depth),
-                ArrayRef(isSkipping[op]).take_front(depth));
+                ArrayRef(isSkipping[op]).take_front(depth), /*clips=*/false);
   for (const auto &[sizes, count] : walk.run()) {
     int64_t term = count;
     for (auto [loop, size] : zip(maskedLoops, sizes))
@@ -228,6 +233,19 @@ VisitedTiles::sumOver(unsigned op, size_t depth,
     sum += term;
   }
   return product * sum;
+}
+
+SmallVector<int64_t> VisitedTiles::clippedSizes(unsigned op, size_t depth,
+                                                LoopId loop) const {
+  size_t place = find(maskedLoops, loop) - maskedLoops.begin();
+  MaskWalk walk(problem, maskedLoops, ArrayRef(paths[op]).take_front(depth),
+                ArrayRef(isSkipping[op]).take_front(depth), /*clips=*/true);
+  SmallVector<int64_t> found;
+  for (const auto &[sizes, count] : walk.run())
+    if (!is_contained(found, sizes[place]))
+      found.push_back(sizes[place]);
+  llvm::sort(found, std::greater<>());
+  return found;
 }
 
 int64_t VisitedTiles::elementsOf(unsigned op, const Access &access,
@@ -270,6 +288,20 @@ SmallVector<Traffic, 6> VisitedTiles::traffic() const {
           elementsOf(index, op.output, end) * output.elementBytes;
   }
   return traffic;
+}
+
+int64_t chimera::model::clippedSize(int64_t tile, int64_t size) {
+  // Whole vectors of any machine, and few sizes to generate code for.
+  constexpr int64_t vector = 16, mostSizes = 2;
+  int64_t unit = alignTo(divideCeilSigned(tile, mostSizes), vector);
+  return std::min<int64_t>(tile, alignTo(size, unit));
+}
+
+SmallVector<int64_t> chimera::model::clippedSizes(const ChainProblem &problem,
+                                                  const Schedule &schedule,
+                                                  unsigned op, size_t depth,
+                                                  LoopId loop) {
+  return VisitedTiles(problem, schedule).clippedSizes(op, depth, loop);
 }
 
 bool chimera::model::leavesTilesOut(const ChainProblem &problem,

@@ -50,6 +50,11 @@ public:
   /// Elements of all tiles of `access` there.
   int64_t elementsOf(unsigned op, const Access &access, size_t depth) const;
 
+  /// The sizes along `loop`, of a mask, that tiles inside the first `depth`
+  /// loops around `op` have if they are clipped; the largest first.
+  llvm::SmallVector<int64_t> clippedSizes(unsigned op, size_t depth,
+                                          LoopId loop) const;
+
   /// What tiles of each tensor move: factors and operands of epilogues in,
   /// inside the innermost loop that affects them, results out. Intermediates
   /// stay where they are.

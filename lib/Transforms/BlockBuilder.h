@@ -30,6 +30,8 @@ struct TreePosition {
   llvm::SmallVector<llvm::SmallVector<int64_t>> possible;
   /// Per loop: where in the whole loop we are.
   llvm::SmallVector<mlir::OpFoldResult> offsets;
+  /// The number of loops around.
+  unsigned depth = 0;
   /// Per tensor of the problem; null for intermediates not yet computed.
   llvm::SmallVector<mlir::Value> tensors;
   /// Inputs that are copies already; see Staging.h.

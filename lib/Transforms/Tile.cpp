@@ -51,9 +51,9 @@ namespace {
 class TreeBuilder {
 public:
   TreeBuilder(ChainOp chain, const ChainAnalysis &analysis,
-              const model::Schedule &schedule, bool padRows)
+              const model::Schedule &schedule, bool padRows, bool clip)
       : builder(chain), chain(chain), analysis(analysis),
-        problem(analysis.problem), schedule(schedule),
+        problem(analysis.problem), schedule(schedule), clip(clip),
         tree(model::buildLoopTree(problem, schedule,
                                   schedule.levels.size() - 1)),
         blocks(builder, chain, analysis, schedule, padRows),
@@ -99,14 +99,21 @@ private:
   Carried buildLoop(const model::LoopNest &nest, const model::NestLoop &loop,
                     const TreePosition &position, const Carried &carried,
                     Body body);
-  std::pair<Value, Value> getBounds(const model::LoopNest &nest,
-                                    const model::NestLoop &loop,
-                                    const TreePosition &position);
+  struct Bounds {
+    Value lower, upper;
+    /// True if a mask may leave only the beginning of the last tile.
+    bool isMasked = false;
+  };
+  Bounds getBounds(const model::LoopNest &nest, const model::NestLoop &loop,
+                   const TreePosition &position);
   model::TensorId getCarriedTensor(unsigned op, unsigned index) const;
 
   /// Narrows `position` to the tile that `loop` has at `offset`.
+  /// `sizes` are those that the tile may have, none if it is not clipped, and
+  /// `end` where what counts of the loop ends.
   TreePosition narrow(const model::NestLoop &loop, const TreePosition &position,
-                      Value offset);
+                      Value offset, ArrayRef<int64_t> sizes = {},
+                      Value end = {});
   /// The slice of `tensor` with loop `loop` reduced to `extent` at `offset`.
   Value slice(model::TensorId tensor, Value value, model::LoopId loop,
               OpFoldResult offset, const TreePosition &position);
@@ -122,6 +129,7 @@ private:
   const ChainAnalysis &analysis;
   const model::ChainProblem &problem;
   const model::Schedule &schedule;
+  bool clip;
   model::LoopNest tree;
   BlockBuilder blocks;
   OnlineSoftmax softmax;
@@ -161,8 +169,10 @@ Value TreeBuilder::slice(model::TensorId tensor, Value value,
 }
 
 TreePosition TreeBuilder::narrow(const model::NestLoop &loop,
-                                 const TreePosition &position, Value offset) {
+                                 const TreePosition &position, Value offset,
+                                 ArrayRef<int64_t> sizes, Value end) {
   TreePosition inner = position;
+  ++inner.depth;
   SmallVector<int64_t> &possible = inner.possible[loop.loop];
   llvm::SmallSetVector<int64_t, 4> values;
   for (int64_t extent : possible) {
@@ -171,7 +181,7 @@ TreePosition TreeBuilder::narrow(const model::NestLoop &loop,
     if (extent % loop.tile != 0)
       values.insert(extent % loop.tile);
   }
-  possible = llvm::to_vector(values);
+  possible = sizes.empty() ? llvm::to_vector(values) : llvm::to_vector(sizes);
   AffineExpr outer, own;
   bindDims(builder.getContext(), outer, own);
   inner.offsets[loop.loop] = affine::makeComposedFoldedAffineApply(
@@ -181,13 +191,20 @@ TreePosition TreeBuilder::narrow(const model::NestLoop &loop,
   if (possible.size() == 1) {
     extent = builder.getIndexAttr(possible.front());
   } else {
-    AffineExpr size, iv;
-    bindSymbols(builder.getContext(), size, iv);
-    AffineMap left = AffineMap::get(
-        0, 2, {size - iv, builder.getAffineConstantExpr(loop.tile)},
-        builder.getContext());
-    extent = affine::makeComposedFoldedAffineMin(builder, loc(), left,
-                                                 {extent, offset});
+    AffineExpr size, iv, last;
+    bindSymbols(builder.getContext(), size, iv, last);
+    SmallVector<AffineExpr> limits = {size - iv,
+                                      builder.getAffineConstantExpr(loop.tile)};
+    SmallVector<OpFoldResult> operands = {extent, offset};
+    if (end) {
+      int64_t unit = model::clippedSize(loop.tile, 1);
+      limits.push_back((last - iv).ceilDiv(unit) * unit);
+      operands.push_back(end);
+    }
+    extent = affine::makeComposedFoldedAffineMin(
+        builder, loc(),
+        AffineMap::get(0, operands.size(), limits, builder.getContext()),
+        operands);
   }
   for (auto [id, tensor] : llvm::enumerate(inner.tensors))
     if (tensor && problem.indexes(id, loop.loop))
@@ -373,11 +390,12 @@ model::TensorId TreeBuilder::getCarriedTensor(unsigned op,
 
 /// From where to where `loop` runs: not over tiles that a mask rules out for
 /// all rows.
-std::pair<Value, Value> TreeBuilder::getBounds(const model::LoopNest &nest,
-                                               const model::NestLoop &loop,
-                                               const TreePosition &position) {
+TreeBuilder::Bounds TreeBuilder::getBounds(const model::LoopNest &nest,
+                                           const model::NestLoop &loop,
+                                           const TreePosition &position) {
   OpFoldResult lower = builder.getIndexAttr(0);
   OpFoldResult upper = position.extents[loop.loop];
+  bool isMasked = false;
   const model::Operator &last = problem.operators[nest.lastOperator];
   if (nest.size() > 1 && last.rescaledBy == loop.loop) {
     MLIRContext *context = builder.getContext();
@@ -392,6 +410,7 @@ std::pair<Value, Value> TreeBuilder::getBounds(const model::LoopNest &nest,
                                          position.extents[band.row],
                                          position.offsets[band.column], limit};
       };
+      isMasked |= band.most.has_value();
       if (band.most)
         upper = affine::makeComposedFoldedAffineMin(
             builder, loc(),
@@ -409,7 +428,7 @@ std::pair<Value, Value> TreeBuilder::getBounds(const model::LoopNest &nest,
     }
   }
   return {getValueOrCreateConstantIndexOp(builder, loc(), lower),
-          getValueOrCreateConstantIndexOp(builder, loc(), upper)};
+          getValueOrCreateConstantIndexOp(builder, loc(), upper), isMasked};
 }
 
 /// A sequential loop around `nest` that carries tensors, of which `carried` are
@@ -418,13 +437,18 @@ TreeBuilder::Carried TreeBuilder::buildLoop(const model::LoopNest &nest,
                                             const model::NestLoop &loop,
                                             const TreePosition &position,
                                             const Carried &carried, Body body) {
-  auto [lower, upper] = getBounds(nest, loop, position);
+  auto [lower, upper, isMasked] = getBounds(nest, loop, position);
+  SmallVector<int64_t> sizes;
+  if (clip && isMasked)
+    sizes = model::clippedSizes(problem, schedule, nest.lastOperator,
+                                position.depth + 1, loop.loop);
   Value step = arith::ConstantIndexOp::create(builder, loc(), loop.tile);
   auto forOp = scf::ForOp::create(builder, loc(), lower, upper, step, carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(forOp.getBody());
   Value iv = forOp.getInductionVar();
-  TreePosition inner = narrow(loop, position, iv);
+  TreePosition inner = sizes.empty() ? narrow(loop, position, iv)
+                                     : narrow(loop, position, iv, sizes, upper);
   Carried tiles;
   for (auto [index, value] : llvm::enumerate(forOp.getRegionIterArgs())) {
     model::TensorId tensor = getCarriedTensor(nest.lastOperator, index);
@@ -656,7 +680,8 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
             << llvm::toString(std::move(error));
         return signalPassFailure();
       }
-      Value result = TreeBuilder(chain, *analysis, *schedule, padRows).build();
+      Value result =
+          TreeBuilder(chain, *analysis, *schedule, padRows, clip).build();
       chain.getResult(0).replaceAllUsesWith(result);
       chain.erase();
     }

@@ -1,15 +1,26 @@
 // RUN: chimera-opt %s --chimera-form-chains --chimera-schedule=target=zen5 --chimera-tile --canonicalize --split-input-file | FileCheck %s
 
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule=target=zen5 --chimera-tile=clip=false --canonicalize --split-input-file | FileCheck %s --check-prefix=WHOLE
+
 // Tiles that a causal mask rules out for all of their rows are not visited: the
 // loop over the columns ends with the last row of the tile. Indices are never
-// negative, so that unsigned comparisons say the same as signed ones.
+// negative, so that unsigned comparisons say the same as signed ones. Of the
+// last tile, columns that no row needs are left out in halves: 32 of the 64, or
+// what is beyond the edge.
+
+// WHOLE-LABEL: func.func @causal
+// WHOLE:         chimera.block "gemm0" ins({{.*}} extents {{\[}}[1], [48, 2], [64, 34], [16]]
 
 // CHECK: #[[$LAST:.*]] = affine_map<()[s0, s1] -> (290, s0 + s1)>
+// CHECK: #[[$CLIP:.*]] = affine_map<()[s0, s1] -> (-s0 + 290, 64, ((-s0 + s1) ceildiv 32) * 32)>
 // CHECK-LABEL: func @causal
 // CHECK:         scf.for %[[ROW:[^ ]*]] =
 // CHECK:           %[[ROWS:.*]] = affine.min
 // CHECK:           %[[END:.*]] = affine.min #[[$LAST]]()[%[[ROW]], %[[ROWS]]]
-// CHECK:           scf.for %{{.*}} = %{{.*}} to %[[END]] step
+// CHECK:           scf.for %[[COLUMN:[^ ]*]] = %{{.*}} to %[[END]] step
+// CHECK:             %[[SIZE:.*]] = affine.min #[[$CLIP]]()[%[[COLUMN]], %[[END]]]
+// CHECK:             tensor.extract_slice %{{.*}}[0, %[[COLUMN]], 0] [1, %[[SIZE]], 16]
+// CHECK:             chimera.block "gemm0" ins({{.*}} extents {{\[}}[1], [48, 2], [64, 34, 32], [16]]
 #q = affine_map<(b, m, l, k) -> (b, m, k)>
 #k = affine_map<(b, m, l, k) -> (b, l, k)>
 #s = affine_map<(b, m, l, k) -> (b, m, l)>

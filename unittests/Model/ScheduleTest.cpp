@@ -10,6 +10,9 @@
 
 #include "gtest/gtest.h"
 
+#include <random>
+#include <set>
+
 using namespace chimera::model;
 
 namespace {
@@ -252,6 +255,86 @@ TEST_F(Verify, RejectsOverfullLevels) {
   schedule.levels[2].order[1].tile = 64;
   expectError("level 'L1': the live set of 65536 bytes exceeds the usable "
               "39321 of 49152 bytes");
+}
+
+/// The sizes of tiles along the columns of a mask, from the outside in, with
+/// the iterations that they hold.
+struct ClippedTiles {
+  std::set<int64_t> sizes;
+  int64_t iterations = 0;
+
+  ClippedTiles(const ChainProblem &problem, LoopId rows, int64_t height,
+               LoopId columns, int64_t width) {
+    const Band &band = problem.bands.front();
+    int64_t numRows = problem.loops[rows].extent;
+    int64_t numColumns = problem.loops[columns].extent;
+    for (int64_t i = 0; i < numRows; i += height)
+      for (int64_t j = 0; j < numColumns; j += width) {
+        int64_t down = std::min(height, numRows - i);
+        int64_t across = std::min(width, numColumns - j);
+        if (!band.touches(i, down, j, width))
+          continue;
+        int64_t size = 0;
+        for (int64_t column = j; column < j + across; ++column)
+          if (!band.most || column < i + down - 1 + *band.most)
+            size = column + 1 - j;
+        size = std::min(across, clippedSize(width, size));
+        sizes.insert(size);
+        iterations += down * size;
+      }
+  }
+};
+
+TEST(Masks, ClipTilesOfWhichTheyLeaveTheBeginning) {
+  EXPECT_EQ(clippedSize(256, 1), 128);
+  EXPECT_EQ(clippedSize(256, 129), 256);
+  EXPECT_EQ(clippedSize(96, 40), 48);
+  // Whole vectors.
+  EXPECT_EQ(clippedSize(64, 33), 64);
+  EXPECT_EQ(clippedSize(40, 5), 32);
+  EXPECT_EQ(clippedSize(40, 33), 40);
+
+  Machine machine = makeZen5();
+  machine.levels.resize(1);
+  std::mt19937 random(5);
+  auto pick = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    AttentionSizes sizes;
+    sizes.m = pick(1, 200);
+    sizes.l = pick(33, 200);
+    sizes.k = sizes.n = 16;
+    ChainProblem problem = makeAttention(sizes);
+    LoopId rows = loopNamed(problem, "m"), columns = loopNamed(problem, "l");
+    int64_t height = pick(1, sizes.m), width = 16 * pick(1, 2 + sizes.l / 48);
+    width = std::min(width, sizes.l - 1);
+    Schedule schedule = singleLevel({{rows, height}, {columns, width}});
+    schedule.registerTile = {4, 4, 1, 4};
+    Plan whole = price(problem, machine, schedule, SolveOptions());
+
+    Band band;
+    band.row = rows;
+    band.column = columns;
+    band.most = pick(1, 40);
+    if (pick(0, 1))
+      band.least = *band.most - pick(1, 80);
+    problem.bands = {band};
+    ClippedTiles expected(problem, rows, height, columns, width);
+    size_t depth = height < sizes.m ? 2 : 1;
+    llvm::SmallVector<int64_t> found =
+        clippedSizes(problem, schedule, 1, depth, columns);
+    EXPECT_EQ(std::set<int64_t>(found.begin(), found.end()), expected.sizes);
+    EXPECT_TRUE(llvm::is_sorted(found, std::greater<>()));
+
+    Plan masked = price(problem, machine, schedule, SolveOptions());
+    EXPECT_NEAR(masked.computeSeconds,
+                whole.computeSeconds * expected.iterations /
+                    (sizes.m * sizes.l),
+                1e-9 * whole.computeSeconds)
+        << sizes.m << " x " << sizes.l << " by " << height << " x " << width
+        << ", up to " << *band.most;
+  }
 }
 
 } // namespace

@@ -41,11 +41,11 @@ def ConvertChimeraToNVVMPass
     as many at a time as the target says, and read by `ldmatrix`. Extents may have
     any size: what does not exist is zero on the chip, and not stored.
 
-    Runs on tensors, after `chimera-tile=pad-rows=false`. Products are of f16 or
-    bf16 with sums in f32; with `tf32` also of f32, whose factors are rounded to
-    tf32 on their way into `mma.sync`, if the target has that. A chain that is not
-    covered, or whose tiles need more registers or shared memory than there are,
-    stays as it is, with a missed remark.
+    Runs on tensors, after `chimera-tile="pad-rows=false clip=false"`. Products
+    are of f16 or bf16 with sums in f32; with `tf32` also of f32, whose factors are
+    rounded to tf32 on their way into `mma.sync`, if the target has that. A chain
+    that is not covered, or whose tiles need more registers or shared memory than
+    there are, stays as it is, with a missed remark.
 
     Tensors have to start at multiples of 16 bytes.
 

@@ -155,6 +155,19 @@ std::optional<unsigned> findSplit(const ChainProblem &problem,
 /// The loops around `op`, from the outside in.
 llvm::SmallVector<NestLoop, 12> pathOf(const LoopNest &tree, unsigned op);
 
+/// What a tile of `tile` iterations is clipped to if a mask leaves something of
+/// the first `size` alone. Units of half a tile keep the sizes few, for
+/// which code is generated; at the end of the loop the tile may be shorter
+/// still.
+int64_t clippedSize(int64_t tile, int64_t size);
+
+/// The sizes along `loop`, the column of a mask, that tiles inside the first
+/// `depth` loops around operator `op` have if those of sequential loops around
+/// several operators are clipped; the largest first.
+llvm::SmallVector<int64_t> clippedSizes(const ChainProblem &problem,
+                                        const Schedule &schedule, unsigned op,
+                                        size_t depth, LoopId loop);
+
 /// The most iterations that are left of each loop inside level `level`, on the
 /// way to the blocks of operator `op`.
 llvm::SmallVector<int64_t, 8> tilesAt(const ChainProblem &problem,

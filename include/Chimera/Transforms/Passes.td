@@ -139,7 +139,9 @@ def TilePass : Pass<"chimera-tile"> {
     tensors the size the schedule leaves them, and `chimera.block` operations as
     leaves. Where a parallel loop cuts the reduction of a softmax, each part has
     an accumulator and states of its own, and another loop combines them.
-    Nothing is padded: tiles at the edge are smaller. A chain without a
+    Nothing is padded: tiles at the edge are smaller. Tiles of which a mask of
+    the attention leaves nothing are not visited, and those of which it leaves
+    the first half alone end there. A chain without a
     schedule is dissolved: its operators are put back in its place. So are
     chains that can be planned but not generated yet, with a remark.
 
@@ -149,9 +151,12 @@ def TilePass : Pass<"chimera-tile"> {
     Option<"dissolve", "dissolve", "bool", "false",
            "Dissolve all chains, whatever their schedule">,
     Option<"padRows", "pad-rows", "bool", "true",
-           "Give buffers rows that lie in different sets of a cache, and let "
-           "tensors of one shape share them; not for memories that a program is "
-           "in charge of">
+           "Give buffers rows that begin with a line of a cache and lie in "
+           "different sets, and let tensors of one shape share them; not for "
+           "memories that a program is in charge of">,
+    Option<"clip", "clip", "bool", "true",
+           "Cut tiles that a mask leaves only the beginning of down to that, in "
+           "halves; not for matrix units">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::affine::AffineDialect",
@@ -234,6 +239,7 @@ def MapMicroKernelsPass : Pass<"chimera-map-micro-kernels"> {
            "(machine.mlir)">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::bufferization::BufferizationDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 

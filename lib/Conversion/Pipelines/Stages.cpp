@@ -53,6 +53,7 @@ void chimera::addNarrowTiling(OpPassManager &pm,
   func.addPass(createSchedulePass(schedule));
   TilePassOptions tile;
   tile.padRows = false;
+  tile.clip = false;
   func.addPass(createTilePass(tile));
   func.addPass(createCanonicalizerPass());
   func.addPass(createCSEPass());
