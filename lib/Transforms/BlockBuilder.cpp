@@ -83,8 +83,8 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
   bool isPadded = false;
   if (padRows && shape.size() > 1 && !isState) {
     constexpr int64_t fewSetsLines = 4;
-    int64_t row = padRow(alignRow(shape.back(), elementType), elementType,
-                         fewSetsLines);
+    int64_t row =
+        padRow(alignRow(shape.back(), elementType), elementType, fewSetsLines);
     isPadded = row != shape.back();
     shape.back() = row;
   }
