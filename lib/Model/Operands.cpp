@@ -36,14 +36,45 @@ static constexpr double shortRunCost = 1.2;
 /// happens between the calls.
 static constexpr double keptShare = 0.5;
 
+/// What runs of `run` bytes take beyond their share of the bandwidth.
+static double runCost(int64_t run) {
+  return shortRunCost * std::min(1.0, static_cast<double>(shortRunBytes) / run);
+}
+
 const Access *Pricer::vectorOperand(const Operator &op) const {
   if (machine.matrix)
     return nullptr;
   for (const Access &input : op.inputs)
     if (input.hasLoop(op.vectorLoop) &&
         problem.tensors[input].role == Role::Input)
-      return &input;
+      return isReadInRows(op, input) ? nullptr : &input;
   return nullptr;
+}
+
+bool Pricer::isReadInRows(const Operator &op, const Access &operand) const {
+  if (problem.tensors[operand].isConstant || !isStrided(op, operand))
+    return false;
+  int64_t rows = 1;
+  for (LoopId loop : op.loops)
+    if (op.output.hasLoop(loop) && !operand.hasLoop(loop))
+      rows *= problem.loops[loop].extent;
+  return rows <= mostRowsOfReading;
+}
+
+/// What the level outside the innermost takes longer for if a kernel reads the
+/// rows of its tiles in short runs.
+double Pricer::readingSeconds(const Schedule &schedule, const Operator &op,
+                              ArrayRef<int64_t> tiles, int64_t tasks) const {
+  if (machine.matrix || machine.levels.size() < 2)
+    return 0;
+  double seconds = 0;
+  for (const Access &input : op.inputs)
+    if (input.hasLoop(op.vectorLoop) &&
+        problem.tensors[input].role == Role::Input && isReadInRows(op, input))
+      seconds += outerTrafficOf(schedule).staged[input].readBytes /
+                 bandwidth(tasks, machine.levels.size() - 2) *
+                 runCost(runBytes(input, tiles));
+  return seconds;
 }
 
 /// True if neighbouring lanes are not neighbours in memory.
@@ -166,11 +197,6 @@ int64_t Pricer::runBytes(const Access &operand, ArrayRef<int64_t> tiles) const {
       break;
   }
   return elements * tensor.elementBytes;
-}
-
-/// What runs of `run` bytes take beyond their share of the bandwidth.
-static double runCost(int64_t run) {
-  return shortRunCost * std::min(1.0, static_cast<double>(shortRunBytes) / run);
 }
 
 /// Bytes of the matrix that one iteration of the batch loops of `op` reads.

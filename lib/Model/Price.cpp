@@ -517,6 +517,9 @@ Plan Pricer::price(const Schedule &schedule, bool isOpen) const {
     for (const Arrival &arrival : arrivalsAt(schedule, works))
       plan.computeSeconds += arrivalSeconds(
           arrival, arrival.tiles, wayOf(schedule, *arrival.operand), tasks);
+  for (auto [op, work] : zip(problem.operators, works))
+    plan.computeSeconds +=
+        readingSeconds(schedule, op, largestOf(work.parts), tasks);
   std::vector<Evaluation> evaluations;
   for (unsigned index = 0; index < machine.levels.size(); ++index)
     evaluations.push_back(

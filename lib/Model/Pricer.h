@@ -254,8 +254,14 @@ private:
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                       const RegisterTile &tile) const;
 
-  /// The input whose vectors the micro kernel loads, if it comes from outside.
+  /// The input whose vectors along columns the micro kernel loads, if it comes
+  /// from outside.
   const Access *vectorOperand(const Operator &op) const;
+  /// True if vectors of the operand run along the reduction instead: for a few
+  /// rows an inner product takes no longer than to read it.
+  bool isReadInRows(const Operator &op, const Access &operand) const;
+  double readingSeconds(const Schedule &schedule, const Operator &op,
+                        llvm::ArrayRef<int64_t> tiles, int64_t tasks) const;
   bool isStrided(const Operator &op, const Access &operand) const;
   /// True if the lines of the operand's tile evict each other from `level`.
   bool conflicts(const Access &operand, llvm::ArrayRef<int64_t> tiles,

@@ -325,6 +325,45 @@ TEST(Solve, SplitsTheSoftmaxOfFewRowsAmongThreads) {
   EXPECT_FALSE(isSplit(/*heads=*/3, /*rows=*/1, /*threads=*/2));
 }
 
+TEST(Solve, ReadsKeysOfFewRowsInPlaceInLongRuns) {
+  Machine machine = makeZen5();
+  auto attention = [](int64_t rows) {
+    AttentionSizes sizes;
+    sizes.heads = 2;
+    sizes.m = rows;
+    sizes.l = 4096;
+    sizes.k = sizes.n = 128;
+    return makeAttention(sizes);
+  };
+  auto packsKeys = [&](int64_t rows) {
+    constexpr TensorId keys = 1;
+    auto plan = solve(attention(rows), machine, withThreads(1));
+    if (!plan) {
+      ADD_FAILURE();
+      return false;
+    }
+    return llvm::is_contained(plan->schedule.packed, keys);
+  };
+  EXPECT_FALSE(packsKeys(1));
+  EXPECT_FALSE(packsKeys(mostRowsOfReading));
+  EXPECT_TRUE(packsKeys(mostRowsOfReading + 1));
+
+  ChainProblem problem = attention(1);
+  LoopId l = loopNamed(problem, "l"), k = loopNamed(problem, "k");
+  auto secondsOf = [&](std::initializer_list<TiledLoop> order) {
+    Schedule schedule;
+    for (const MemoryLevel &level : machine.levels) {
+      schedule.levels.emplace_back();
+      schedule.levels.back().name = level.name;
+    }
+    schedule.levels.back().order.append(order.begin(), order.end());
+    schedule.registerTile = {1, 8, 1, 4};
+    return price(problem, machine, schedule, withThreads(1)).computeSeconds;
+  };
+  double whole = secondsOf({{l, 64}}), cut = secondsOf({{l, 64}, {k, 64, 1}});
+  EXPECT_LT(1.1 * whole, cut);
+}
+
 TEST(Solve, HandlesTwoRowLoopsOverSharedWeights) {
   // A sequence of rows in each batch item, the same weights for all.
   ProblemBuilder builder;

@@ -73,11 +73,11 @@ bool chimera::isInnerProduct(MicroKernelOp op) {
     if (op.isReduction(dim) || matrix.isFunctionOfDim(dim))
       continue;
     std::optional<int64_t> extent = getGreatestExtent(op, dim);
-    if (!extent || *extent > maxRowsOfReading)
+    if (!extent || *extent > model::mostRowsOfReading)
       return false;
     rows *= *extent;
   }
-  return rows <= maxRowsOfReading;
+  return rows <= model::mostRowsOfReading;
 }
 
 namespace {

@@ -24,11 +24,10 @@ namespace chimera {
 /// The extents a kernel is specialised for, one per dimension.
 using Extents = llvm::SmallVector<int64_t>;
 
-/// Kernels that use a matrix for at most so many rows are limited by reading
-/// it. With more than one, so many operations wait for each vector that a
-/// processor does not see far enough ahead; they ask for what they need later.
-constexpr int64_t maxRowsOfReading = 4;
-/// How far: in time for the next level but one, little enough for the first.
+/// If a kernel is limited by reading a matrix for more than one row, so many
+/// operations wait for each vector that a processor does not see far enough
+/// ahead; it asks for what it needs later. How far: in time for the next level
+/// but one, little enough for the first.
 constexpr int64_t vectorsAhead = 32;
 
 class MicroKernelEmitter {

@@ -36,6 +36,8 @@ using namespace chimera;
 
 /// FMAs under way at a time: two start in a cycle and take four.
 static constexpr int64_t numChains = 8;
+/// Of all caches.
+static constexpr int64_t lineBytes = 64;
 
 namespace {
 
@@ -64,7 +66,18 @@ private:
   SmallVector<Value> emitSteps(Value first, int64_t steps,
                                SmallVector<Value> carried, int64_t rows,
                                int64_t vectors, int64_t columns);
+  /// What part of all iterations of a panel the one at hand is.
+  struct Share {
+    int64_t tiles = 1, iterations = 1;
+    Value tile, iteration;
+  };
   void emitPrefetches(Value first, int64_t steps);
+  void prefetchEvenly(PrefetchOp prefetch, const Share &share);
+  bool prefetchBlocks(PrefetchOp prefetch, const Share &share);
+  void prefetchLine(PrefetchOp prefetch, Value row, Value line);
+  Value scale(Value value, int64_t factor) {
+    return arith::MulIOp::create(builder, loc(), value, constant(factor));
+  }
   /// Lanes of vector `index` of a panel `columns` elements wide.
   int64_t lanesOf(int64_t index, int64_t columns) const {
     return std::min(lanes, columns - index * lanes);
@@ -230,61 +243,114 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
                    columns);
 }
 
-/// Asks for what is due in the iteration of `steps` steps from `first` on. Each
-/// register tile of a panel takes a part of the lines: some of the columns, of
-/// some of the rows where there are more tiles than columns. Within the tile,
-/// rows follow the reduction, so that an address is one addition. What is
-/// outside is harmless.
+/// Elements of a line.
+static int64_t lineElements(PrefetchOp prefetch) {
+  return lineBytes * 8 /
+         getElementTypeOrSelf(prefetch.getSource()).getIntOrFloatBitWidth();
+}
+
+/// True if the rows of the tile follow each other without a gap.
+static bool isGapless(PrefetchOp prefetch) {
+  auto type = cast<MemRefType>(prefetch.getSource().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1 &&
+         strides[strides.size() - 2] == prefetch.getBounds().back();
+}
+
+/// Lines that a row of the tile takes.
+static int64_t countLines(PrefetchOp prefetch) {
+  return llvm::divideCeilSigned(prefetch.getBounds().back(),
+                                lineElements(prefetch));
+}
+
+/// Asks for what is due in the iteration of `steps` steps from `first` on.
 void OuterProductEmitter::emitPrefetches(Value first, int64_t steps) {
   using namespace arith;
-  constexpr int64_t lineBytes = 64;
+  if (prefetches.empty())
+    return;
   auto divide = [&](Value value, int64_t divisor) -> Value {
     return DivUIOp::create(builder, loc(), value, constant(divisor));
   };
-  auto scale = [&](Value value, int64_t factor) -> Value {
-    return MulIOp::create(builder, loc(), value, constant(factor));
-  };
-  if (prefetches.empty())
-    return;
-  int64_t iterations =
+  Share share;
+  share.iterations =
       llvm::divideCeilSigned(extents[reductionDims.back()], steps);
-  int64_t tiles = 1;
-  Value tileNumber = constant(0);
+  share.iteration = divide(first, steps);
+  share.tile = constant(0);
   if (rowDim) {
-    tiles = llvm::divideCeilSigned(extents[*rowDim], tile.rows);
-    int64_t rowsOfTile = llvm::divideCeilSigned(extents[*rowDim], tiles);
-    tileNumber = divide(point[*rowDim], rowsOfTile);
+    share.tiles = llvm::divideCeilSigned(extents[*rowDim], tile.rows);
+    int64_t rows = llvm::divideCeilSigned(extents[*rowDim], share.tiles);
+    share.tile = divide(point[*rowDim], rows);
   }
   for (PrefetchOp prefetch : prefetches) {
-    Value source = prefetch.getSource();
-    ArrayRef<int64_t> bounds = prefetch.getBounds();
-    if (!isa<MemRefType>(source.getType()) || bounds.size() < 2)
+    auto type = dyn_cast<MemRefType>(prefetch.getSource().getType());
+    if (!type || prefetch.getBounds().size() < 2)
       continue;
-    int64_t lineElements =
-        lineBytes * 8 / getElementTypeOrSelf(source).getIntOrFloatBitWidth();
-    int64_t lines = llvm::divideCeilSigned(bounds.back(), lineElements);
-    int64_t tilesOfColumn = std::max<int64_t>(1, tiles / lines);
-    int64_t columnsOfTile = llvm::divideCeilSigned(lines, tiles);
-    int64_t rows =
-        llvm::divideCeilSigned(bounds[bounds.size() - 2], tilesOfColumn);
-    int64_t rowsOfIteration = llvm::divideCeilSigned(rows, iterations);
-    Value column = scale(divide(tileNumber, tilesOfColumn), columnsOfTile);
-    Value row = AddIOp::create(builder, loc(),
-                               scale(RemUIOp::create(builder, loc(), tileNumber,
-                                                     constant(tilesOfColumn)),
-                                     rows),
-                               scale(divide(first, steps), rowsOfIteration));
-    for (int64_t i = 0; i < rowsOfIteration; ++i)
-      for (int64_t j = 0; j < columnsOfTile; ++j) {
-        SmallVector<Value> position(bounds.size(), constant(0));
-        position[bounds.size() - 2] = add(row, i);
-        position.back() = scale(add(column, j), lineElements);
-        // Into the second level: the first is for what is used now.
-        memref::PrefetchOp::create(builder, loc(), source, position,
-                                   /*isWrite=*/false, /*localityHint=*/2,
-                                   /*isDataCache=*/true);
-      }
+    if (isGapless(prefetch) || !prefetchBlocks(prefetch, share))
+      prefetchEvenly(prefetch, share);
   }
+}
+
+/// Each register tile takes as many of the lines as the others. Within the
+/// tile, lines follow the reduction.
+void OuterProductEmitter::prefetchEvenly(PrefetchOp prefetch,
+                                         const Share &share) {
+  int64_t lines = countLines(prefetch);
+  int64_t rows = prefetch.getBounds()[prefetch.getBounds().size() - 2];
+  int64_t count =
+      llvm::divideCeilSigned(lines * rows, share.tiles * share.iterations);
+  Value iteration = arith::AddIOp::create(
+      builder, loc(), scale(share.tile, share.iterations), share.iteration);
+  Value first = scale(iteration, count), width = constant(lines);
+  for (int64_t i = 0; i < count; ++i) {
+    Value line = add(first, i);
+    if (isGapless(prefetch))
+      prefetchLine(prefetch, constant(0), line);
+    else
+      prefetchLine(prefetch,
+                   arith::DivUIOp::create(builder, loc(), line, width),
+                   arith::RemUIOp::create(builder, loc(), line, width));
+  }
+}
+
+/// Each register tile takes some of the columns, of some of the rows where
+/// there are more tiles than columns: an address is one addition. Fails if that
+/// asks for lines more than once, and divisions by shifts can help it.
+bool OuterProductEmitter::prefetchBlocks(PrefetchOp prefetch,
+                                         const Share &share) {
+  int64_t lines = countLines(prefetch);
+  int64_t allRows = prefetch.getBounds()[prefetch.getBounds().size() - 2];
+  int64_t tilesOfColumn = std::max<int64_t>(1, share.tiles / lines);
+  int64_t columnsOfTile = llvm::divideCeilSigned(lines, share.tiles);
+  int64_t rows = llvm::divideCeilSigned(allRows, tilesOfColumn);
+  int64_t rowsOfIteration = llvm::divideCeilSigned(rows, share.iterations);
+  bool someAreIdle = share.tiles * columnsOfTile > lines * tilesOfColumn;
+  if (someAreIdle && llvm::isPowerOf2_64(lines))
+    return false;
+  Value parts = constant(tilesOfColumn);
+  Value column = scale(
+      arith::DivUIOp::create(builder, loc(), share.tile, parts), columnsOfTile);
+  Value part = arith::RemUIOp::create(builder, loc(), share.tile, parts);
+  Value row = arith::AddIOp::create(builder, loc(), scale(part, rows),
+                                    scale(share.iteration, rowsOfIteration));
+  for (int64_t i = 0; i < rowsOfIteration; ++i)
+    for (int64_t j = 0; j < columnsOfTile; ++j)
+      prefetchLine(prefetch, add(row, i), add(column, j));
+  return true;
+}
+
+/// Asks for line `line` of row `row`. What is outside the tile is harmless.
+void OuterProductEmitter::prefetchLine(PrefetchOp prefetch, Value row,
+                                       Value line) {
+  size_t rank = prefetch.getBounds().size();
+  SmallVector<Value> position(rank, constant(0));
+  position[rank - 2] = row;
+  position.back() = scale(line, lineElements(prefetch));
+  // Into the second level: the first is for what is used now.
+  memref::PrefetchOp::create(builder, loc(), prefetch.getSource(), position,
+                             /*isWrite=*/false, /*localityHint=*/2,
+                             /*isDataCache=*/true);
 }
 
 SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
@@ -293,7 +359,7 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
                                                   int64_t columns) {
   unsigned dim = reductionDims.back();
   int64_t rowsInAll = rowDim ? extents[*rowDim] : 1;
-  bool isReading = rowsInAll > 1 && rowsInAll <= maxRowsOfReading;
+  bool isReading = rowsInAll > 1 && rowsInAll <= model::mostRowsOfReading;
   for (int64_t step = 0; step < steps; ++step) {
     point[dim] = add(first, step);
     // An operand has one value per row, per vector, or for both.

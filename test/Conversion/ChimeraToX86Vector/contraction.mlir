@@ -185,7 +185,7 @@ func.func @ahead(%a: memref<4x64xf32>, %b: memref<64x64xf32>, %c: memref<4x64xf3
 // contraction after it has no effect.
 
 // CHECK-LABEL: func @prefetch
-// CHECK-SAME:    %[[NEXT:[^ ]*]]: memref<8x32xf32>
+// CHECK-SAME:    %[[NEXT:[^ ]*]]: memref<8x32xf32, strided<[64, 1]>>
 // CHECK:         scf.for %[[ROW:[a-z0-9]+]] =
 // CHECK:           scf.for %[[K:[a-z0-9]+]] =
 // CHECK:             %[[TILE:.*]] = arith.divui %[[ROW]], %c4
@@ -196,7 +196,41 @@ func.func @ahead(%a: memref<4x64xf32>, %b: memref<64x64xf32>, %c: memref<4x64xf3
 // CHECK-NOT:         memref.prefetch
 // CHECK-COUNT-8:     vector.fma
 // CHECK-NOT:     prefetch
-func.func @prefetch(%next: memref<8x32xf32>, %a: memref<8x8xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) {
+func.func @prefetch(%next: memref<8x32xf32, strided<[64, 1]>>, %a: memref<8x8xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) {
+  chimera.prefetch %next within [8, 32] : memref<8x32xf32, strided<[64, 1]>>
+  chimera.micro_kernel contraction overwrite ins(%a, %b : memref<8x8xf32>, memref<8x16xf32>) outs(%c : memref<8x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  chimera.prefetch %next within [8, 32] : memref<8x32xf32, strided<[64, 1]>>
+  return
+}
+
+// -----
+
+// The same without gaps between rows: lines are numbered through, and each tile
+// asks for two in every iteration.
+
+// CHECK-LABEL: func @prefetch_lines
+// CHECK-SAME:    %[[NEXT:[^ ]*]]: memref<8x32xf32>
+// CHECK:         scf.for %[[ROW:[a-z0-9]+]] =
+// CHECK:           scf.for %[[K:[a-z0-9]+]] =
+// CHECK:             %[[ITERATION:.*]] = arith.divui %[[K]], %c2
+// CHECK:             %[[TILE:.*]] = arith.divui %[[ROW]], %c4
+// CHECK:             %[[BEFORE:.*]] = arith.muli %[[TILE]], %c4
+// CHECK:             %[[NUMBER:.*]] = arith.addi %[[BEFORE]], %[[ITERATION]]
+// CHECK:             %[[LINE:.*]] = arith.muli %[[NUMBER]], %c2
+// CHECK:             %[[FIRST:.*]] = arith.muli %[[LINE]], %c16
+// CHECK:             memref.prefetch %[[NEXT]][%c0{{.*}}, %[[FIRST]]], read, locality<2>, data
+// CHECK:             memref.prefetch %[[NEXT]][%c0{{.*}}, %{{.*}}], read, locality<2>, data
+// CHECK-NOT:         memref.prefetch
+// CHECK-COUNT-8:     vector.fma
+func.func @prefetch_lines(%next: memref<8x32xf32>, %a: memref<8x8xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) {
   chimera.prefetch %next within [8, 32] : memref<8x32xf32>
   chimera.micro_kernel contraction overwrite ins(%a, %b : memref<8x8xf32>, memref<8x16xf32>) outs(%c : memref<8x16xf32>)
       maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
@@ -207,6 +241,36 @@ func.func @prefetch(%next: memref<8x32xf32>, %a: memref<8x8xf32>, %b: memref<8x1
     %1 = arith.addf %z, %0 : f32
     chimera.yield %1 : f32
   }
-  chimera.prefetch %next within [8, 32] : memref<8x32xf32>
+  return
+}
+
+// -----
+
+// Three register tiles cannot share two columns of lines: line i is in row i / 2.
+
+// CHECK-LABEL: func @prefetch_by_three
+// CHECK-SAME:    %[[NEXT:[^ ]*]]: memref<24x32xf32, strided<[64, 1]>>
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             %[[NUMBER:.*]] = arith.addi
+// CHECK:             %[[LINE:.*]] = arith.muli %[[NUMBER]], %c4
+// CHECK:             %[[ROW:.*]] = arith.divui %[[LINE]], %c2
+// CHECK:             %[[PLACE:.*]] = arith.remui %[[LINE]], %c2
+// CHECK:             %[[COLUMN:.*]] = arith.muli %[[PLACE]], %c16
+// CHECK:             memref.prefetch %[[NEXT]][%[[ROW]], %[[COLUMN]]], read, locality<2>, data
+// CHECK-COUNT-3:     memref.prefetch
+// CHECK-NOT:         memref.prefetch
+// CHECK-COUNT-8:     vector.fma
+func.func @prefetch_by_three(%next: memref<24x32xf32, strided<[64, 1]>>, %a: memref<12x8xf32>, %b: memref<8x16xf32>, %c: memref<12x16xf32>) {
+  chimera.prefetch %next within [24, 32] : memref<24x32xf32, strided<[64, 1]>>
+  chimera.micro_kernel contraction overwrite ins(%a, %b : memref<12x8xf32>, memref<8x16xf32>) outs(%c : memref<12x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
   return
 }
