@@ -47,6 +47,8 @@ public:
                const ChainAnalysis &analysis, const model::Schedule &schedule,
                bool padRows);
 
+  /// True unless programs are in charge of memories.
+  bool hasCaches() const { return padRows; }
   /// The loop of each dimension of `tensor`; chains that are tiled index all of
   /// them plainly and alike.
   llvm::ArrayRef<model::LoopId> dimsOf(model::TensorId tensor) const {

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 #include <cmath>
@@ -64,21 +65,54 @@ SmallVector<Value> OnlineSoftmax::clearStates(unsigned op,
   return cleared;
 }
 
-/// Finishes the elements of a tile of scores, and the maximum of its rows.
+/// True if an epilogue takes less time to compute again, as a scale does, than
+/// to store what it makes.
+static bool isCheap(linalg::GenericOp epilogue) {
+  constexpr unsigned fewOperations = 2;
+  Block *body = epilogue.getBlock();
+  return epilogue.getNumDpsInputs() == 1 &&
+         llvm::range_size(body->without_terminator()) <= fewOperations &&
+         llvm::all_of(body->without_terminator(), [&](Operation &nested) {
+           return isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(nested) &&
+                  llvm::all_of(nested.getOperands(), [&](Value operand) {
+                    return operand.getParentBlock() == body ||
+                           matchPattern(operand, m_Constant());
+                  });
+         });
+}
+
+bool OnlineSoftmax::repeatsEpilogue(unsigned op) const {
+  const ChainOperator &producer = analysis.operators[op];
+  return blocks.hasCaches() && producer.epilogue && !producer.narrowed &&
+         isCheap(producer.epilogue);
+}
+
+/// The element that `score` becomes.
+Value OnlineSoftmax::finishElement(unsigned op, const TreePosition &position,
+                                   OpBuilder &body, Value score) {
+  if (!repeatsEpilogue(op))
+    return score;
+  return blocks.cloneEpilogue(blocks.readEpilogue(op, position), body, {},
+                              score);
+}
+
+/// Finishes the elements of a tile of scores, unless that is done again later,
+/// and the maximum of its rows.
 std::pair<Value, Value> OnlineSoftmax::buildScore(unsigned op,
                                                   const TreePosition &position,
                                                   Value score, Value maximum,
                                                   model::TensorId rows) {
   model::TensorId scores = problem.operators[op].output;
   ArrayRef<model::LoopId> loops = blocks.dimsOf(scores);
-  if (!analysis.operators[op].epilogue) {
-    maximum = blocks.buildGeneric(op, loops, position,
-                                  blocks.atLoops(score, scores, loops),
-                                  blocks.atLoops(maximum, rows, loops),
-                                  [&](OpBuilder &body, ValueRange scalars) {
-                                    return SmallVector<Value>{createMaximum(
-                                        body, loc, scalars[1], scalars[0])};
-                                  })[0];
+  if (!analysis.operators[op].epilogue || repeatsEpilogue(op)) {
+    maximum = blocks.buildGeneric(
+        op, loops, position, blocks.atLoops(score, scores, loops),
+        blocks.atLoops(maximum, rows, loops),
+        [&](OpBuilder &body, ValueRange scalars) {
+          Value element = finishElement(op, position, body, scalars[0]);
+          return SmallVector<Value>{
+              createMaximum(body, loc, scalars[1], element)};
+        })[0];
     return {score, maximum};
   }
   BlockBuilder::Epilogue epilogue = blocks.readEpilogue(op, position);
@@ -211,8 +245,9 @@ Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
       op, elements, position, inputs,
       {destination, blocks.atLoops(sum, most, elements)},
       [&](OpBuilder &body, ValueRange scalars) {
-        Value exponential = cloneExponential(body, analysis.operators[op],
-                                             scalars[1], scalars[0]);
+        Value element = finishElement(op, position, body, scalars[1]);
+        Value exponential =
+            cloneExponential(body, analysis.operators[op], element, scalars[0]);
         Value added =
             arith::AddFOp::create(body, loc, scalars.back(), exponential);
         if (narrowed)

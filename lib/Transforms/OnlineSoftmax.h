@@ -51,6 +51,11 @@ public:
 
 private:
   unsigned findReader() const;
+  /// True if what follows the scores of operator `op` is computed for their
+  /// maximum and again for their exponentials, and never stored.
+  bool repeatsEpilogue(unsigned op) const;
+  mlir::Value finishElement(unsigned op, const TreePosition &position,
+                            mlir::OpBuilder &body, mlir::Value score);
   std::pair<mlir::Value, mlir::Value>
   buildScore(unsigned op, const TreePosition &position, mlir::Value score,
              mlir::Value maximum, model::TensorId rows);

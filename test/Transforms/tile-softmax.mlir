@@ -1,0 +1,77 @@
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 fuse=always" --chimera-tile --canonicalize --split-input-file | FileCheck %s
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 fuse=always" --chimera-tile="pad-rows=false" --canonicalize --split-input-file | FileCheck %s --check-prefix=STORED
+
+// A factor on the scores is computed twice, for the maximum and for the
+// exponential, instead of being stored in between; not where a program is in
+// charge of memories.
+
+// CHECK-LABEL: func.func @scaled
+// CHECK:         chimera.block "gemm0" ins(%[[S:[^ ,]*]] : tensor<24x64xf32>) outs(%{{[^ ,]*}} : tensor<24xf32>)
+// CHECK:           linalg.generic
+// CHECK:             %[[X:.*]] = arith.mulf
+// CHECK-NEXT:        arith.maximumf %{{.*}}, %[[X]]
+// CHECK:         chimera.block "gemm0" ins(%{{.*}} : tensor<24xf32>) outs(%[[S]], %{{.*}} : tensor<24x64xf32>, tensor<24xf32>)
+// CHECK:           linalg.generic
+// CHECK:             %[[Y:.*]] = arith.mulf
+// CHECK:             %[[D:.*]] = arith.subf %[[Y]]
+// CHECK-NEXT:        math.exp %[[D]]
+
+// STORED-LABEL: func.func @scaled
+// STORED:         chimera.block "gemm0" outs(%{{.*}}, %{{.*}} : tensor<24x64xf32>, tensor<24xf32>)
+// STORED:             %[[X:.*]] = arith.mulf
+// STORED-NEXT:        %[[M:.*]] = arith.maximumf %{{.*}}, %[[X]]
+// STORED-NEXT:        linalg.yield %[[X]], %[[M]]
+// STORED:           linalg.generic
+// STORED-NOT:         arith.mulf
+// STORED:             math.exp
+#id = affine_map<(i, j) -> (i, j)>
+func.func @scaled(%q: tensor<48x32xf32>, %k: tensor<32x64xf32>, %v: tensor<64x16xf32>) -> tensor<48x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %scale = arith.constant 0.25 : f32
+  %s_init = tensor.empty() : tensor<48x64xf32>
+  %s_zero = linalg.fill ins(%zero : f32) outs(%s_init : tensor<48x64xf32>) -> tensor<48x64xf32>
+  %s = linalg.matmul ins(%q, %k : tensor<48x32xf32>, tensor<32x64xf32>) outs(%s_zero : tensor<48x64xf32>) -> tensor<48x64xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<48x64xf32>) outs(%s_init : tensor<48x64xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %y = arith.mulf %x, %scale : f32
+    linalg.yield %y : f32
+  } -> tensor<48x64xf32>
+  %p = linalg.softmax dimension(1) ins(%t : tensor<48x64xf32>) outs(%s_init : tensor<48x64xf32>) -> tensor<48x64xf32>
+  %o_init = tensor.empty() : tensor<48x16xf32>
+  %o_zero = linalg.fill ins(%zero : f32) outs(%o_init : tensor<48x16xf32>) -> tensor<48x16xf32>
+  %o = linalg.matmul ins(%p, %v : tensor<48x64xf32>, tensor<64x16xf32>) outs(%o_zero : tensor<48x16xf32>) -> tensor<48x16xf32>
+  return %o : tensor<48x16xf32>
+}
+
+// -----
+
+// What reads another tensor takes longer than a store: it is done once.
+
+// CHECK-LABEL: func.func @biased
+// CHECK:         chimera.block "gemm0" ins(%{{.*}} : tensor<24x64xf32>) outs(%{{.*}}, %{{.*}} : tensor<24x64xf32>, tensor<24xf32>)
+// CHECK:             %[[X:.*]] = arith.addf
+// CHECK-NEXT:        %[[M:.*]] = arith.maximumf %{{.*}}, %[[X]]
+// CHECK-NEXT:        linalg.yield %[[X]], %[[M]]
+// CHECK:           linalg.generic
+// CHECK-NOT:         arith.addf
+// CHECK:             math.exp
+// STORED-LABEL: func.func @biased
+#id = affine_map<(i, j) -> (i, j)>
+func.func @biased(%q: tensor<48x32xf32>, %k: tensor<32x64xf32>, %v: tensor<64x16xf32>, %bias: tensor<48x64xf32>) -> tensor<48x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %s_init = tensor.empty() : tensor<48x64xf32>
+  %s_zero = linalg.fill ins(%zero : f32) outs(%s_init : tensor<48x64xf32>) -> tensor<48x64xf32>
+  %s = linalg.matmul ins(%q, %k : tensor<48x32xf32>, tensor<32x64xf32>) outs(%s_zero : tensor<48x64xf32>) -> tensor<48x64xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %bias : tensor<48x64xf32>, tensor<48x64xf32>) outs(%s_init : tensor<48x64xf32>) {
+  ^bb0(%x: f32, %m: f32, %z: f32):
+    %y = arith.addf %x, %m : f32
+    linalg.yield %y : f32
+  } -> tensor<48x64xf32>
+  %p = linalg.softmax dimension(1) ins(%t : tensor<48x64xf32>) outs(%s_init : tensor<48x64xf32>) -> tensor<48x64xf32>
+  %o_init = tensor.empty() : tensor<48x16xf32>
+  %o_zero = linalg.fill ins(%zero : f32) outs(%o_init : tensor<48x16xf32>) -> tensor<48x16xf32>
+  %o = linalg.matmul ins(%p, %v : tensor<48x64xf32>, tensor<64x16xf32>) outs(%o_zero : tensor<48x16xf32>) -> tensor<48x16xf32>
+  return %o : tensor<48x16xf32>
+}
