@@ -156,9 +156,8 @@ std::optional<unsigned> findSplit(const ChainProblem &problem,
 llvm::SmallVector<NestLoop, 12> pathOf(const LoopNest &tree, unsigned op);
 
 /// What a tile of `tile` iterations is clipped to if a mask leaves something of
-/// the first `size` alone. Units of half a tile keep the sizes few, for
-/// which code is generated; at the end of the loop the tile may be shorter
-/// still.
+/// the first `size` alone. Units of half a tile keep the sizes few, for each of
+/// which there is code; at the end of the loop the tile may be shorter still.
 int64_t clippedSize(int64_t tile, int64_t size);
 
 /// The sizes along `loop`, the column of a mask, that tiles inside the first

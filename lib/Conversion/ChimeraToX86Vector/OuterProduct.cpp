@@ -316,7 +316,7 @@ void OuterProductEmitter::prefetchEvenly(PrefetchOp prefetch,
 
 /// Each register tile takes some of the columns, of some of the rows where
 /// there are more tiles than columns: an address is one addition. Fails if that
-/// asks for lines more than once, and divisions by shifts can help it.
+/// leaves tiles without a part, and shifts are enough to find one for them.
 bool OuterProductEmitter::prefetchBlocks(PrefetchOp prefetch,
                                          const Share &share) {
   int64_t lines = countLines(prefetch);
