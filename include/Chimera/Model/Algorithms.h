@@ -148,7 +148,8 @@ llvm::SmallVector<int64_t, 3> simulateMultiplyAdds(const ChainProblem &problem,
 RegisterTile selectRegisterTile(const VectorUnit &unit, int64_t rows,
                                 int64_t columns, int64_t depth);
 
-/// Kernels that use a matrix for at most so many rows are limited by reading it.
+/// Kernels that use a matrix for at most so many rows are limited by reading
+/// it.
 inline constexpr int64_t mostRowsOfReading = 4;
 
 /// The register tiles no other tile contains: for every number of vectors, the
