@@ -109,8 +109,8 @@ private:
   model::TensorId getCarriedTensor(unsigned op, unsigned index) const;
 
   /// Narrows `position` to the tile that `loop` has at `offset`. If the tile is
-  /// clipped, `end` is where what counts of the loop ends, and `sizes` are those
-  /// that the tile may have.
+  /// clipped, `end` is where what counts of the loop ends, and `sizes` are
+  /// those that the tile may have.
   TreePosition narrow(const model::NestLoop &loop, const TreePosition &position,
                       Value offset, ArrayRef<int64_t> sizes = {},
                       Value end = {});
