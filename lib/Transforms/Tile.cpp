@@ -196,7 +196,7 @@ TreePosition TreeBuilder::narrow(const model::NestLoop &loop,
     SmallVector<AffineExpr> limits = {size - iv,
                                       builder.getAffineConstantExpr(loop.tile)};
     SmallVector<OpFoldResult> operands = {extent, offset};
-    if (end) {
+    if (!sizes.empty()) {
       int64_t unit = model::clippedSize(loop.tile, 1);
       limits.push_back((last - iv).ceilDiv(unit) * unit);
       operands.push_back(end);
@@ -447,8 +447,7 @@ TreeBuilder::Carried TreeBuilder::buildLoop(const model::LoopNest &nest,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(forOp.getBody());
   Value iv = forOp.getInductionVar();
-  TreePosition inner = sizes.empty() ? narrow(loop, position, iv)
-                                     : narrow(loop, position, iv, sizes, upper);
+  TreePosition inner = narrow(loop, position, iv, sizes, upper);
   Carried tiles;
   for (auto [index, value] : llvm::enumerate(forOp.getRegionIterArgs())) {
     model::TensorId tensor = getCarriedTensor(nest.lastOperator, index);

@@ -152,8 +152,9 @@ def TilePass : Pass<"chimera-tile"> {
            "Dissolve all chains, whatever their schedule">,
     Option<"padRows", "pad-rows", "bool", "true",
            "Give buffers rows that begin with a line of a cache and lie in "
-           "different sets, and let tensors of one shape share them; not for "
-           "memories that a program is in charge of">,
+           "different sets, let tensors of one shape share them, and scale the "
+           "scores of a softmax twice instead of storing them; not for memories "
+           "that a program is in charge of">,
     Option<"clip", "clip", "bool", "true",
            "Cut tiles that a mask leaves only the beginning of down to that, in "
            "halves; not for matrix units">
