@@ -200,15 +200,16 @@ static void runChain(benchmark::State &state, const Shape &shape, Chain &chain,
         llvm::formatv("relative error {0} against f64", error).str().c_str());
     return;
   }
-  double peak = measurePeak(threads).best;
+  PeakMeter meter(threads);
   std::vector<double> times;
   for (auto _ : state) {
     if (cold)
       flushCaches();
     times.push_back(timeCall(chain));
+    meter.measure(times.back() / 8);
     state.SetIterationTime(times.back());
   }
-  peak = std::max(peak, measurePeak(threads).best);
+  double peak = meter.getPeak().best;
   // The mean of a repetition would be that of the machine's interruptions.
   std::nth_element(times.begin(), times.begin() + times.size() / 2,
                    times.end());

@@ -75,7 +75,10 @@ static Plan warmUp(llvm::function_ref<void()> run, double seconds) {
 
 llvm::SmallVector<Samples>
 chimera::runner::timeInTurns(llvm::ArrayRef<llvm::function_ref<void()>> runs,
-                             double seconds) {
+                             PeakMeter &meter, double seconds) {
+  // Of a turn's time, for slices of the peak. The clock that a program brought
+  // down under its load comes up again within some milliseconds.
+  constexpr double meterShare = 0.125, meterLimit = 0.5e-3;
   llvm::SmallVector<Plan> plans;
   int64_t rounds = 0;
   for (llvm::function_ref<void()> run : runs) {
@@ -92,6 +95,7 @@ chimera::runner::timeInTurns(llvm::ArrayRef<llvm::function_ref<void()>> runs,
           run();
       });
       samples.push_back(batch / static_cast<double>(plan.batch));
+      meter.measure(std::min(meterShare * batch, meterLimit));
     }
   llvm::SmallVector<Samples> result;
   for (std::vector<double> &samples : times)
@@ -103,33 +107,55 @@ chimera::runner::timeInTurns(llvm::ArrayRef<llvm::function_ref<void()>> runs,
 // All threads at once
 //===----------------------------------------------------------------------===//
 
+// OpenMP's runtime under its C names: its header comes with the compiler, not
+// with the library.
+extern "C" {
+void GOMP_parallel(void (*run)(void *), void *data, unsigned threads,
+                   unsigned flags);
+int omp_get_num_threads();
+int omp_get_thread_num();
+}
+
+namespace {
+/// What the threads of a team share.
+struct Together {
+  llvm::function_ref<double(int64_t)> loop;
+  int64_t loops;
+  std::atomic<int64_t> arrived{0};
+  std::atomic<double> slowest{0};
+};
+} // namespace
+
+/// The part of one thread of the team. There may be fewer threads than loops.
+static void runLoops(void *data) {
+  auto &together = *static_cast<Together *>(data);
+  int64_t team = omp_get_num_threads();
+  // Threads start together; on fewer cores than threads they must yield.
+  for (++together.arrived; together.arrived < team;)
+    std::this_thread::yield();
+  double sum = 0;
+  double seconds = timeOnce([&] {
+    for (int64_t i = omp_get_thread_num(); i < together.loops; i += team)
+      sum += together.loop(i);
+  });
+  if (std::isnan(sum))
+    std::abort();
+  double seen = together.slowest;
+  while (seconds > seen &&
+         !together.slowest.compare_exchange_weak(seen, seconds))
+    ;
+}
+
 /// Runs `loop` for each of `threads` threads, all at once, and returns the
-/// seconds of the slowest. The loops return something that depends on all they
-/// compute, lest they are optimised away; it must not be NaN.
+/// seconds of the slowest. They are the threads that programs run on, which
+/// would wait for work beside threads of our own. The loops return something
+/// that depends on all they compute, lest they are optimised away; it must not
+/// be NaN.
 static double timeTogether(int64_t threads,
                            llvm::function_ref<double(int64_t)> loop) {
-  std::atomic<int64_t> waiting{threads};
-  std::atomic<double> slowest{0};
-  auto work = [&](int64_t thread) {
-    --waiting;
-    // Threads start together; on fewer cores than threads they must yield.
-    while (waiting > 0)
-      std::this_thread::yield();
-    double sum = 0;
-    double seconds = timeOnce([&] { sum = loop(thread); });
-    if (std::isnan(sum))
-      std::abort();
-    double seen = slowest;
-    while (seconds > seen && !slowest.compare_exchange_weak(seen, seconds))
-      ;
-  };
-  std::vector<std::thread> others;
-  for (int64_t thread = 1; thread < threads; ++thread)
-    others.emplace_back(work, thread);
-  work(0);
-  for (std::thread &thread : others)
-    thread.join();
-  return slowest;
+  Together together{loop, threads};
+  GOMP_parallel(runLoops, &together, static_cast<unsigned>(threads), 0);
+  return together.slowest;
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,27 +222,38 @@ static FmaUnit selectFmaUnit(bool f64) {
   return {f64 ? fmaScalarF64 : fmaScalarF32, f64 ? 8 : 4};
 }
 
-Peak chimera::runner::measurePeak(int64_t threads, ElementKind kind) {
+/// Rounds of a slice.
+static constexpr int64_t kSliceSteps = 1 << 16;
+
+PeakMeter::PeakMeter(int64_t threads, ElementKind kind)
+    : threads(threads), kind(kind) {
+  constexpr int warmUp = 200;
+  for (int slice = 0; slice < warmUp; ++slice)
+    measureSlice(kSliceSteps);
+}
+
+double PeakMeter::measureSlice(int64_t steps) const {
   bool f64 = kind == ElementKind::F64;
   FmaUnit unit = selectFmaUnit(f64);
-  auto rateOf = [&](int64_t steps) {
-    double seconds =
-        timeTogether(threads, [&](int64_t) { return unit.loop(steps); });
-    return static_cast<double>(threads * steps) / seconds * kChains * 2 *
-           static_cast<double>(unit.vectorBytes / (f64 ? 8 : 4));
-  };
-  // The first slices bring the clock up, and the best one counts. Those for the
-  // median are as short as calls: a neighbour meets few of them.
-  constexpr int64_t steps = 1 << 20;
-  constexpr int slices = 16, shortSlices = 16;
-  double best = 0;
-  std::vector<double> rates;
-  for (int slice = 0; slice < slices; ++slice) {
-    best = std::max(best, rateOf(steps));
-    for (int part = 0; part < shortSlices; ++part)
-      rates.push_back(rateOf(steps / (2 * shortSlices)));
-  }
-  return {best, std::min(best, summarize(std::move(rates)).median)};
+  double seconds =
+      timeTogether(threads, [&](int64_t) { return unit.loop(steps); });
+  return static_cast<double>(threads * steps) / seconds * kChains * 2 *
+         static_cast<double>(unit.vectorBytes / (f64 ? 8 : 4));
+}
+
+void PeakMeter::measure(double seconds) {
+  // Vector units and threads take a moment to get up to speed.
+  measureSlice(kSliceSteps / 8);
+  Clock::time_point start = Clock::now();
+  do
+    rates.push_back(measureSlice(kSliceSteps));
+  while (secondsSince(start) < seconds);
+}
+
+Peak PeakMeter::getPeak() const {
+  if (rates.empty())
+    return {};
+  return {*llvm::max_element(rates), summarize(rates).median};
 }
 
 //===----------------------------------------------------------------------===//

@@ -300,9 +300,9 @@ Error Session::measure() {
   if (!fused)
     return fused.takeError();
   ElementKind kind = getPeakKind(program->getFunctions().front());
-  Peak before = measurePeak(report.threads, kind);
+  PeakMeter meter(report.threads, kind);
   if (options.fuse == FuseMode::Never) {
-    report.time = report.unfusedTime = timeInTurns({*fused}).front();
+    report.time = report.unfusedTime = timeInTurns({*fused}, meter).front();
   } else {
     CompileOptions unfusedOptions = getCompileOptions(options);
     unfusedOptions.fuse = FuseMode::Never;
@@ -314,13 +314,13 @@ Error Session::measure() {
         report.entry, arguments.getPointers(), results.getPointers());
     if (!call)
       return call.takeError();
-    SmallVector<Samples> samples = timeInTurns({*fused, *call});
+    SmallVector<Samples> samples = timeInTurns({*fused, *call}, meter);
     report.time = samples[0];
     report.unfusedTime = samples[1];
   }
-  Peak after = measurePeak(report.threads, kind);
-  report.peakFlops = std::max(before.best, after.best);
-  report.medianPeakFlops = (before.median + after.median) / 2;
+  Peak peak = meter.getPeak();
+  report.peakFlops = peak.best;
+  report.medianPeakFlops = peak.median;
   report.multiplyAdds = countWork(entry).multiplyAdds;
   return measurePlainRead();
 }

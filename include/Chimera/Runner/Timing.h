@@ -9,8 +9,8 @@
 // Times are of warm runs: everything a program touches has been touched before.
 // Programs that are compared take turns, so that a change of the clock or a
 // neighbour on the machine meets them alike. Limits are measured, not looked
-// up, on all threads at once: fused multiply-adds on registers, and the sum of
-// a buffer.
+// up, on all threads at once, those that programs run on: fused multiply-adds
+// on registers, between the programs' turns, and the sum of a buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,8 @@
 #include "Chimera/Runner/Tensor.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <vector>
 
 namespace chimera::runner {
 
@@ -31,14 +33,6 @@ struct Samples {
   int64_t count = 0;
 };
 
-/// Times each of `runs`, taking turns, for about `seconds` each.
-llvm::SmallVector<Samples>
-timeInTurns(llvm::ArrayRef<llvm::function_ref<void()>> runs,
-            double seconds = 0.5);
-
-/// Time of one call.
-double timeOnce(llvm::function_ref<void()> run);
-
 /// Operations per second of fused multiply-adds (two each): of the best slice
 /// of time and of the median one, which a neighbour or a lower clock slows down
 /// like other programs.
@@ -47,9 +41,35 @@ struct Peak {
   double median = 0;
 };
 
-/// The peak of `threads` threads at once, for f32 or f64, with the widest
-/// vectors of this machine. Takes about a third of a second.
-Peak measurePeak(int64_t threads, ElementKind kind = ElementKind::F32);
+/// Measures the peak of `threads` threads at once, for f32 or f64, with the
+/// widest vectors of this machine, in slices of about a tenth of a millisecond.
+class PeakMeter {
+public:
+  /// Takes some slices that do not count, to bring the clock up.
+  explicit PeakMeter(int64_t threads, ElementKind kind = ElementKind::F32);
+
+  /// Takes slices for about `seconds`, one at least.
+  void measure(double seconds);
+
+  /// Over all slices so far.
+  Peak getPeak() const;
+
+private:
+  double measureSlice(int64_t steps) const;
+
+  int64_t threads;
+  ElementKind kind;
+  std::vector<double> rates;
+};
+
+/// Times each of `runs`, taking turns, for about `seconds` each. After each
+/// turn `meter` measures for a part of its time: both meet the same clock.
+llvm::SmallVector<Samples>
+timeInTurns(llvm::ArrayRef<llvm::function_ref<void()>> runs, PeakMeter &meter,
+            double seconds = 0.5);
+
+/// Time of one call.
+double timeOnce(llvm::function_ref<void()> run);
 
 /// Bytes per second of summing a buffer of at least `bytes`, each of `threads`
 /// threads its part. The buffer has been read before: a small one comes from
