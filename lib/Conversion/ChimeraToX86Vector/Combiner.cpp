@@ -52,8 +52,16 @@ Value Combiner::combine(OpBuilder &builder, Value accumulator,
   return clone->getResult(0);
 }
 
-bool Combiner::losesNans() const {
+/// True if `operation` is the one for numbers of a kind that has two.
+static bool propagatesNans(Operation *operation) {
   return isa<arith::MaximumFOp, arith::MinimumFOp>(operation);
+}
+
+bool Combiner::losesNans() const {
+  auto flags = cast<arith::ArithFastMathInterface>(operation);
+  return propagatesNans(operation) &&
+         !bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(),
+                             arith::FastMathFlags::nnan);
 }
 
 Value Combiner::combineFast(OpBuilder &builder, Value accumulator,
@@ -68,7 +76,7 @@ Value Combiner::combineFast(OpBuilder &builder, Value accumulator,
         arith::CmpFOp::create(builder, loc, predicate, value, accumulator);
     return arith::SelectOp::create(builder, loc, isBetter, value, accumulator);
   }
-  if (!losesNans())
+  if (!propagatesNans(operation))
     return combine(builder, accumulator, value);
   bool isMaximum = isa<arith::MaximumFOp>(operation);
   if (hasAvx512Form(value.getType()))

@@ -67,6 +67,26 @@ func.func @maximum(%x: memref<20xf32>, %max: memref<f32>) {
 
 #impl = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
 
+// Where no element is said to be NaN, none is watched for.
+
+// CHECK-LABEL: func @maximum_of_numbers
+// CHECK:         llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"
+// CHECK-NOT:     arith.cmpf
+// CHECK:         arith.maximumf {{.*}} fastmath<nnan> : vector<1xf32>
+func.func @maximum_of_numbers(%x: memref<20xf32>, %max: memref<f32>) {
+  chimera.micro_kernel reduction ins(%x : memref<20xf32>) outs(%max : memref<f32>)
+      maps [affine_map<(l) -> (l)>, affine_map<(l) -> ()>] iterators ["reduction"] implementation #impl {
+  ^bb0(%v: f32, %m: f32):
+    %0 = arith.maximumf %m, %v fastmath<nnan> : f32
+    chimera.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#impl = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
 // Along columns there is nothing to combine but rows.
 
 // CHECK-LABEL: func @columns
