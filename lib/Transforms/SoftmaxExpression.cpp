@@ -112,6 +112,7 @@ private:
   std::optional<ExprId>
   rebuild(ExprId id, llvm::function_ref<std::optional<ExprId>(ExprId)> change);
   std::optional<ExprId> moveBehind(ExprId id);
+  std::optional<ExprId> divideByRow(ExprId id);
   std::optional<ExprId> moveTail(ExprId id, ExprId moved);
   std::optional<int> getDegree(ExprId id);
   ExprId guardRows(ExprId id);
@@ -216,7 +217,29 @@ std::optional<ExprId> TailMover::moveBehind(ExprId id) {
       llvm::all_of(ArrayRef(operands).drop_front(), [&](ExprId operand) {
         return pool.isZero(operand) || pool[operand].isElement;
       });
-  return isFactor || isZeroed ? replaceParts(id) : std::nullopt;
+  if (!isFactor && !isZeroed)
+    return std::nullopt;
+  if (name == "arith.divf" && pool[operands[1]].holdsReduction)
+    return divideByRow(id);
+  return replaceParts(id);
+}
+
+/// The quotient `id` of an element and a row, moved. What it was rounded to has
+/// changed with its place, so that the row's reciprocal does as well.
+std::optional<ExprId> TailMover::divideByRow(ExprId id) {
+  std::optional<ExprId> moved = replaceParts(id);
+  if (!moved)
+    return std::nullopt;
+  Expr quotient = pool[*moved];
+  auto attributes = cast<DictionaryAttr>(quotient.attribute);
+  NamedAttrList changed(attributes);
+  auto flags = arith::FastMathFlags::arcp;
+  if (auto own = attributes.getAs<arith::FastMathFlagsAttr>("fastmath"))
+    flags = flags | own.getValue();
+  changed.set("fastmath",
+              arith::FastMathFlagsAttr::get(attributes.getContext(), flags));
+  return pool.operation(quotient.name, quotient.type, quotient.operands,
+                        changed.getDictionary(attributes.getContext()));
 }
 
 /// `id`, which reads the product and rows, with `moved` in the product's place.

@@ -20,7 +20,7 @@
 // CHECK-SAME:        ins(%[[E]], %{{.*}} : tensor<48x64xf32>, tensor<64x16xf32>)
 // CHECK:           linalg.generic
 // CHECK-SAME:        ins(%[[O]], %[[SUM]]
-// CHECK:             arith.divf
+// CHECK:             arith.divf {{.*}} fastmath<arcp>
 // CHECK:           chimera.yield
 func.func @named(%q: tensor<48x32xf32>, %k: tensor<64x32xf32>, %v: tensor<64x16xf32>) -> tensor<48x16xf32> {
   %zero = arith.constant 0.0 : f32
