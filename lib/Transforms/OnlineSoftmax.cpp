@@ -8,20 +8,23 @@
 
 #include "OnlineSoftmax.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace chimera;
 
-/// The exponential of a softmax, as `op` has it, for `score` in a row with
-/// `maximum`.
+/// Copies the exponential of a softmax, as `op` has it, for `score` in a row
+/// with `maximum`. Returns the copy of `value`, something in its body.
 static Value cloneExponential(OpBuilder &builder, const ChainOperator &op,
-                              Value score, Value maximum) {
+                              Value score, Value maximum, Value value) {
   linalg::GenericOp exponential = op.exponential, rows = op.maximum;
   IRMapping mapping;
   llvm::SetVector<Value> captured;
@@ -33,10 +36,46 @@ static Value cloneExponential(OpBuilder &builder, const ChainOperator &op,
     mapping.map(exponential.getMatchingBlockArgument(input),
                 isMaximum ? maximum : score);
   }
-  Block *body = exponential.getBlock();
-  for (Operation &nested : body->without_terminator())
-    builder.clone(nested, mapping);
-  return mapping.lookup(body->getTerminator()->getOperand(0));
+  llvm::SetVector<Operation *> needed;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [&](Operation *operation) {
+    return operation->getBlock() == exponential.getBlock();
+  };
+  if (failed(getBackwardSlice(value, &needed, options)))
+    llvm_unreachable("bodies of generic operations are plain");
+  for (Operation *nested : needed)
+    builder.clone(*nested, mapping);
+  return mapping.lookup(value);
+}
+
+static Value getYielded(linalg::GenericOp op) {
+  return op.getBlock()->getTerminator()->getOperand(0);
+}
+
+static Value cloneExponential(OpBuilder &builder, const ChainOperator &op,
+                              Value score, Value maximum) {
+  return cloneExponential(builder, op, score, maximum,
+                          getYielded(op.exponential));
+}
+
+/// What the exponential of a softmax subtracts from the score, if it is the
+/// exponential of a difference in f32; else null.
+static Value findShift(const ChainOperator &op) {
+  linalg::GenericOp generic = op.exponential;
+  auto exponential = getYielded(generic).getDefiningOp<math::ExpOp>();
+  if (!exponential || !exponential.getType().isF32())
+    return {};
+  auto difference = exponential.getOperand().getDefiningOp<arith::SubFOp>();
+  auto isScore = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && argument.getOwner() == generic.getBlock() &&
+           generic.getMatchingOpOperand(argument)->get() !=
+               linalg::GenericOp(op.maximum).getResult(0);
+  };
+  if (!difference || !isScore(difference.getLhs()))
+    return {};
+  return difference.getRhs();
 }
 
 /// The combination of what a reduction has, `own`, with the next element.
@@ -81,10 +120,60 @@ static bool isCheap(linalg::GenericOp epilogue) {
          });
 }
 
+/// The factor that `epilogue` multiplies elements by, if that is all.
+static std::optional<double> getScale(linalg::GenericOp epilogue) {
+  auto product = getYielded(epilogue).getDefiningOp<arith::MulFOp>();
+  if (!product || product->getBlock() != epilogue.getBlock())
+    return std::nullopt;
+  BlockArgument element =
+      epilogue.getMatchingBlockArgument(epilogue.getDpsInputOperand(0));
+  for (auto [lhs, rhs] : {std::pair(product.getLhs(), product.getRhs()),
+                          std::pair(product.getRhs(), product.getLhs())}) {
+    APFloat factor(0.0f);
+    if (lhs == element && matchPattern(rhs, m_ConstantFloat(&factor)))
+      return factor.convertToDouble();
+  }
+  return std::nullopt;
+}
+
 bool OnlineSoftmax::repeatsEpilogue(unsigned op) const {
   const ChainOperator &producer = analysis.operators[op];
   return blocks.hasCaches() && producer.epilogue && !producer.narrowed &&
          isCheap(producer.epilogue);
+}
+
+/// The exponential of `score` in a row with `maximum`. Where vectors have to
+/// compute it, a power of two takes half the reduction of the argument, and a
+/// factor before the difference nothing: rounding the argument changes what is
+/// far below the greatest exponential of the row only, less the further it is.
+Value OnlineSoftmax::createExponential(unsigned op,
+                                       const TreePosition &position,
+                                       OpBuilder &body, Value score,
+                                       Value maximum) {
+  const ChainOperator &producer = analysis.operators[op];
+  Value shift = blocks.hasCaches() ? findShift(producer) : Value();
+  if (!shift)
+    return cloneExponential(body, producer,
+                            finishElement(op, position, body, score), maximum);
+  auto createConstant = [&](double value) {
+    return arith::ConstantOp::create(body, loc, body.getF32FloatAttr(value));
+  };
+  shift = cloneExponential(body, producer, score, maximum, shift);
+  std::optional<double> scale;
+  if (repeatsEpilogue(op))
+    scale = getScale(producer.epilogue);
+  Value difference;
+  if (scale) {
+    Value negated = arith::NegFOp::create(body, loc, shift);
+    difference =
+        math::FmaOp::create(body, loc, score, createConstant(*scale), negated);
+  } else {
+    Value element = finishElement(op, position, body, score);
+    difference = arith::SubFOp::create(body, loc, element, shift);
+  }
+  Value exponent = arith::MulFOp::create(body, loc, difference,
+                                         createConstant(llvm::numbers::log2e));
+  return math::Exp2Op::create(body, loc, exponent);
 }
 
 /// The element that `score` becomes.
@@ -105,14 +194,30 @@ std::pair<Value, Value> OnlineSoftmax::buildScore(unsigned op,
   model::TensorId scores = problem.operators[op].output;
   ArrayRef<model::LoopId> loops = blocks.dimsOf(scores);
   if (!analysis.operators[op].epilogue || repeatsEpilogue(op)) {
+    std::optional<double> scale;
+    if (repeatsEpilogue(op))
+      scale = getScale(analysis.operators[op].epilogue);
+    // A positive factor keeps the order: the maximum alone is scaled.
+    bool isOrdered = scale && *scale > 0;
     maximum = blocks.buildGeneric(
         op, loops, position, blocks.atLoops(score, scores, loops),
         blocks.atLoops(maximum, rows, loops),
         [&](OpBuilder &body, ValueRange scalars) {
-          Value element = finishElement(op, position, body, scalars[0]);
+          Value element = scalars[0];
+          if (!isOrdered)
+            element = finishElement(op, position, body, element);
           return SmallVector<Value>{
               createMaximum(body, loc, scalars[1], element)};
         })[0];
+    if (!isOrdered)
+      return {score, maximum};
+    ArrayRef<model::LoopId> rowLoops = blocks.dimsOf(rows);
+    maximum = blocks.buildGeneric(op, rowLoops, position, {},
+                                  blocks.atLoops(maximum, rows, rowLoops),
+                                  [&](OpBuilder &body, ValueRange scalars) {
+                                    return SmallVector<Value>{finishElement(
+                                        op, position, body, scalars[0])};
+                                  })[0];
     return {score, maximum};
   }
   BlockBuilder::Epilogue epilogue = blocks.readEpilogue(op, position);
@@ -245,9 +350,8 @@ Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
       op, elements, position, inputs,
       {destination, blocks.atLoops(sum, most, elements)},
       [&](OpBuilder &body, ValueRange scalars) {
-        Value element = finishElement(op, position, body, scalars[1]);
         Value exponential =
-            cloneExponential(body, analysis.operators[op], element, scalars[0]);
+            createExponential(op, position, body, scalars[1], scalars[0]);
         Value added =
             arith::AddFOp::create(body, loc, scalars.back(), exponential);
         if (narrowed)

@@ -56,6 +56,9 @@ private:
   bool repeatsEpilogue(unsigned op) const;
   mlir::Value finishElement(unsigned op, const TreePosition &position,
                             mlir::OpBuilder &body, mlir::Value score);
+  mlir::Value createExponential(unsigned op, const TreePosition &position,
+                                mlir::OpBuilder &body, mlir::Value score,
+                                mlir::Value maximum);
   std::pair<mlir::Value, mlir::Value>
   buildScore(unsigned op, const TreePosition &position, mlir::Value score,
              mlir::Value maximum, model::TensorId rows);

@@ -39,6 +39,7 @@ public:
   Value emitErf();
 
 private:
+  Value emitPower(Value r);
   Value constant(double value) {
     return arith::ConstantOp::create(
         builder, loc,
@@ -97,10 +98,20 @@ Value FunctionEmitter::clamp(Value value, double low, double high) {
 // Exponentials
 //===----------------------------------------------------------------------===//
 
-/// With y = scale x and n = round(y), 2^y = 2^n 2^r, where r = y - n is at most
-/// a half and 2^r is 1 + r q(r) with an error of 9.2e-8.
+/// 2^r, which is 1 + r q(r) with an error of 9.2e-8, for r of at most a half.
+Value FunctionEmitter::emitPower(Value r) {
+  return polynomial(r, {1.0, 0.6931470036506653, 0.24022243916988373,
+                        0.05550733208656311, 0.009671512991189957,
+                        0.001326472731307149});
+}
+
+/// With y = scale x and n = round(y), 2^y = 2^n 2^r, where r = y - n.
 Value FunctionEmitter::emitExp2(double scaleValue) {
   bool isAvx512 = hasAvx512Form(type);
+  if (isAvx512 && scaleValue == 1) {
+    Value r = createFraction(builder, loc, x);
+    return createScale(builder, loc, emitPower(r), make<arith::SubFOp>(x, r));
+  }
   // Results are zero and infinite beyond. Scaling sees to that where it is one
   // instruction, if only 2^r is finite.
   Value argument = x;
@@ -116,12 +127,10 @@ Value FunctionEmitter::emitExp2(double scaleValue) {
   double rounded = static_cast<float>(scaleValue);
   if (rounded != scaleValue)
     r = fma(argument, constant(scaleValue - rounded), r);
-  if (isAvx512)
-    r = createRange(builder, loc, r, constant(0.5), RangeKind::Nearest);
-  Value power = polynomial(r, {1.0, 0.6931470036506653, 0.24022243916988373,
-                               0.05550733208656311, 0.009671512991189957,
-                               0.001326472731307149});
-  return isAvx512 ? createScale(builder, loc, power, n) : scale(power, shifted);
+  if (!isAvx512)
+    return scale(emitPower(r), shifted);
+  r = createRange(builder, loc, r, constant(0.5), RangeKind::Nearest);
+  return createScale(builder, loc, emitPower(r), n);
 }
 
 /// `value` times 2^n, where the low bits of `shifted` are n. In two steps: a

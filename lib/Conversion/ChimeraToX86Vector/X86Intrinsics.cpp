@@ -47,6 +47,13 @@ Value chimera::createRange(OpBuilder &builder, Location loc, Value lhs,
                       {lhs, rhs, choice});
 }
 
+Value chimera::createFraction(OpBuilder &builder, Location loc, Value value) {
+  // No bits behind the point stay; ties go to even numbers.
+  Value kept = createInteger(builder, loc, 32, 0);
+  return callUnmasked(builder, loc, "llvm.x86.avx512.mask.reduce.ps.512",
+                      {value, kept});
+}
+
 Value chimera::createScale(OpBuilder &builder, Location loc, Value value,
                            Value exponent) {
   return callUnmasked(builder, loc, "llvm.x86.avx512.mask.scalef.ps.512",

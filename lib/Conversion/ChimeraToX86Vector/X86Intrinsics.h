@@ -33,6 +33,11 @@ enum class RangeKind {
 mlir::Value createRange(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value lhs, mlir::Value rhs, RangeKind range);
 
+/// What is left of `value` when the nearest integer is taken away; nothing of
+/// what is infinite.
+mlir::Value createFraction(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value value);
+
 /// `value` times two to the power of `exponent`, rounded down if it is no
 /// integer: infinity and zero where that is too large or too small.
 mlir::Value createScale(mlir::OpBuilder &builder, mlir::Location loc,

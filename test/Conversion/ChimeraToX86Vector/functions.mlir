@@ -8,6 +8,10 @@
 // None is left to a library, or to approximations with other errors.
 
 // IR-NOT: llvm.intr.exp
+// IR:     llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"
+// IR:     llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// IR:     llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
+// IR-NOT: llvm.x86.avx512.mask.range
 // IR:     llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // IR-NOT: @expf
 // IR-NOT: @tanhf
