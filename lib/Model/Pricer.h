@@ -248,8 +248,8 @@ private:
   static llvm::SmallVector<int64_t, 6>
   largestOf(llvm::ArrayRef<PartList> parts);
   double leastCycles() const;
-  double arithmeticCycles(llvm::ArrayRef<Work> works,
-                          const RegisterTile &tile) const;
+  double arithmeticCycles(const Schedule &schedule,
+                          llvm::ArrayRef<Work> works) const;
   double matrixCycles(const Operator &op,
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                       const RegisterTile &tile) const;
@@ -289,7 +289,13 @@ private:
   int64_t refetchedBytes(const Operator &op, const Access &operand,
                          llvm::ArrayRef<PartList> parts,
                          const RegisterTile &tile) const;
-  double visitedShare(const Schedule &schedule) const;
+  bool isOfSoftmax(unsigned op, LoopId column) const;
+  /// The share of its iterations that masks leave an operator: in tiles that
+  /// loops around all operators make, and in the blocks of its own loops.
+  struct Visited {
+    double byTiles = 1, byProducts = 1;
+  };
+  Visited visitedBy(const Schedule &schedule, unsigned op) const;
   int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
   double packingSeconds(const Operator &op, const Access &operand,
                         int64_t bytes) const;

@@ -96,16 +96,21 @@ private:
                     bool initialised);
   Carried buildParts(const model::LoopNest &nest, const TreePosition &position,
                      Carried carried, bool initialised);
-  Carried buildLoop(const model::LoopNest &nest, const model::NestLoop &loop,
-                    const TreePosition &position, const Carried &carried,
-                    Body body);
+  /// From where to where a loop runs.
   struct Bounds {
-    Value lower, upper;
+    OpFoldResult lower, upper;
     /// True if a mask may leave only the beginning of the last tile.
     bool isMasked = false;
   };
-  Bounds getBounds(const model::LoopNest &nest, const model::NestLoop &loop,
-                   const TreePosition &position);
+  Carried buildLoop(const model::LoopNest &nest, const model::NestLoop &loop,
+                    const TreePosition &position, const Bounds &bounds,
+                    const Carried &carried, Body body);
+  bool isSkipping(const model::LoopNest &nest, unsigned depth,
+                  bool initialised) const;
+  Bounds getBounds(const model::NestLoop &loop, const TreePosition &position);
+  Carried fillAround(const model::LoopNest &nest, const model::NestLoop &loop,
+                     const TreePosition &position, const Bounds &bounds,
+                     Carried carried);
   model::TensorId getCarriedTensor(unsigned op, unsigned index) const;
 
   /// Narrows `position` to the tile that `loop` has at `offset`. If the tile is
@@ -388,47 +393,104 @@ model::TensorId TreeBuilder::getCarriedTensor(unsigned op,
                     : model::TensorId(description.states[index - 1]);
 }
 
-/// From where to where `loop` runs: not over tiles that a mask rules out for
-/// all rows.
-TreeBuilder::Bounds TreeBuilder::getBounds(const model::LoopNest &nest,
-                                           const model::NestLoop &loop,
-                                           const TreePosition &position) {
-  OpFoldResult lower = builder.getIndexAttr(0);
-  OpFoldResult upper = position.extents[loop.loop];
-  bool isMasked = false;
+/// True if loop number `depth` of `nest` leaves out the tiles that masks do.
+/// Around several operators that is the loop that rescales what the last one
+/// has; around the maker or the reader of exponentials alone it is the
+/// innermost loop of a mask. The reader's accumulators have to be `initialised`
+/// outside.
+bool TreeBuilder::isSkipping(const model::LoopNest &nest, unsigned depth,
+                             bool initialised) const {
   const model::Operator &last = problem.operators[nest.lastOperator];
-  if (nest.size() > 1 && last.rescaledBy == loop.loop) {
-    MLIRContext *context = builder.getContext();
-    AffineExpr row, rows, column, limit;
-    bindSymbols(context, row, rows, column, limit);
-    for (const model::Band &band : problem.bands) {
-      if (band.column != loop.loop)
-        continue;
-      // Columns from row + least to row + most count, for some row in the tile.
-      auto getOperands = [&](OpFoldResult limit) {
-        return SmallVector<OpFoldResult>{position.offsets[band.row],
-                                         position.extents[band.row],
-                                         position.offsets[band.column], limit};
-      };
-      isMasked |= band.most.has_value();
-      if (band.most)
-        upper = affine::makeComposedFoldedAffineMin(
-            builder, loc(),
-            AffineMap::get(0, 4, {limit, row + rows - 1 + *band.most - column},
-                           context),
-            getOperands(upper));
-      if (band.least) {
-        AffineExpr first = row + *band.least - column;
-        lower = affine::makeComposedFoldedAffineMax(
-            builder, loc(),
-            AffineMap::get(0, 4, {limit, first.floorDiv(loop.tile) * loop.tile},
-                           context),
-            getOperands(lower));
-      }
+  model::LoopId own = nest.loops[depth].loop;
+  if (nest.size() > 1)
+    return last.rescaledBy == own;
+  auto isOfMask = [&](const model::NestLoop &loop) {
+    return llvm::any_of(problem.bands, [&](const model::Band &band) {
+      return band.row == loop.loop || band.column == loop.loop;
+    });
+  };
+  if (!clip || !isOfMask(nest.loops[depth]) ||
+      llvm::any_of(ArrayRef(nest.loops).drop_front(depth + 1), isOfMask))
+    return false;
+  return analysis.operators[nest.lastOperator].exponential ||
+         (last.rescaledBy && initialised);
+}
+
+/// From where to where `loop` runs: not over tiles that masks rule out for all
+/// of `position`.
+TreeBuilder::Bounds TreeBuilder::getBounds(const model::NestLoop &loop,
+                                           const TreePosition &position) {
+  Bounds bounds = {builder.getIndexAttr(0), position.extents[loop.loop]};
+  AffineExpr own, other, size, limit;
+  bindSymbols(builder.getContext(), own, other, size, limit);
+  for (const model::Band &band : problem.bands) {
+    bool isColumn = band.column == loop.loop;
+    if (!isColumn && band.row != loop.loop)
+      continue;
+    // Columns from row + least to row + most count, for some row in the tile:
+    // rows from column - most + 1 to column - least, for some column.
+    std::optional<AffineExpr> begin, end;
+    if (band.least)
+      (isColumn ? begin : end) =
+          isColumn ? other + *band.least : other + size - *band.least;
+    if (band.most)
+      (isColumn ? end : begin) =
+          isColumn ? other + size - 1 + *band.most : other + 1 - *band.most;
+    model::LoopId across = isColumn ? band.row : band.column;
+    auto limitTo = [&](AffineExpr expr) {
+      return AffineMap::get(0, 4, {limit, expr}, builder.getContext());
+    };
+    auto getOperands = [&](OpFoldResult bound) {
+      return SmallVector<OpFoldResult>{position.offsets[loop.loop],
+                                       position.offsets[across],
+                                       position.extents[across], bound};
+    };
+    if (end) {
+      bounds.isMasked = true;
+      bounds.upper = affine::makeComposedFoldedAffineMin(
+          builder, loc(), limitTo(*end - own), getOperands(bounds.upper));
     }
+    if (begin)
+      bounds.lower = affine::makeComposedFoldedAffineMax(
+          builder, loc(),
+          limitTo((*begin - own).floorDiv(loop.tile) * loop.tile),
+          getOperands(bounds.lower));
   }
-  return {getValueOrCreateConstantIndexOp(builder, loc(), lower),
-          getValueOrCreateConstantIndexOp(builder, loc(), upper), isMasked};
+  return bounds;
+}
+
+/// Fills the tiles of a contraction that `loop` leaves out before and behind
+/// `bounds`: what comes after it reads them, if only to replace them.
+TreeBuilder::Carried TreeBuilder::fillAround(const model::LoopNest &nest,
+                                             const model::NestLoop &loop,
+                                             const TreePosition &position,
+                                             const Bounds &bounds,
+                                             Carried carried) {
+  unsigned op = nest.lastOperator;
+  OpFoldResult zero = builder.getIndexAttr(0),
+               whole = position.extents[loop.loop];
+  AffineExpr bound, extent;
+  bindSymbols(builder.getContext(), bound, extent);
+  OpFoldResult before = affine::makeComposedFoldedAffineMin(
+      builder, loc(),
+      AffineMap::get(0, 2, {bound, extent}, builder.getContext()),
+      {bounds.lower, whole});
+  OpFoldResult behind = affine::makeComposedFoldedAffineMax(
+      builder, loc(),
+      AffineMap::get(0, 1,
+                     {builder.getAffineConstantExpr(0),
+                      bound.ceilDiv(loop.tile) * loop.tile},
+                     builder.getContext()),
+      {bounds.upper});
+  for (const Bounds &part : {Bounds{zero, before}, Bounds{behind, whole}})
+    if (part.lower != part.upper)
+      carried = buildLoop(
+          nest, loop, position, part, carried,
+          [&](const TreePosition &inner, const Carried &tiles) {
+            return Carried{blocks.buildFill(op, problem.operators[op].output, 0,
+                                            inner, tiles[0])};
+          });
+  return carried;
 }
 
 /// A sequential loop around `nest` that carries tensors, of which `carried` are
@@ -436,12 +498,14 @@ TreeBuilder::Bounds TreeBuilder::getBounds(const model::LoopNest &nest,
 TreeBuilder::Carried TreeBuilder::buildLoop(const model::LoopNest &nest,
                                             const model::NestLoop &loop,
                                             const TreePosition &position,
+                                            const Bounds &bounds,
                                             const Carried &carried, Body body) {
-  auto [lower, upper, isMasked] = getBounds(nest, loop, position);
   SmallVector<int64_t> sizes;
-  if (clip && isMasked)
+  if (clip && bounds.isMasked && nest.size() > 1)
     sizes = model::clippedSizes(problem, schedule, nest.lastOperator,
                                 position.depth + 1, loop.loop);
+  Value lower = getValueOrCreateConstantIndexOp(builder, loc(), bounds.lower);
+  Value upper = getValueOrCreateConstantIndexOp(builder, loc(), bounds.upper);
   Value step = arith::ConstantIndexOp::create(builder, loc(), loop.tile);
   auto forOp = scf::ForOp::create(builder, loc(), lower, upper, step, carried);
   OpBuilder::InsertionGuard guard(builder);
@@ -542,8 +606,14 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
       startStates(position, carried);
   }
   bool nowInitialised = initialised || isOutermostReduction;
+  Bounds bounds = {builder.getIndexAttr(0), position.extents[loop.loop]};
+  if (isSkipping(nest, depth, nowInitialised)) {
+    bounds = getBounds(loop, position);
+    if (nest.size() == 1 && !nowInitialised)
+      carried = fillAround(nest, loop, position, bounds, carried);
+  }
   Carried results = buildLoop(
-      nest, loop, position, carried,
+      nest, loop, position, bounds, carried,
       [&](const TreePosition &inner, const Carried &tiles) {
         return buildNest(nest, depth + 1, inner, tiles, nowInitialised);
       });

@@ -337,4 +337,67 @@ TEST(Masks, ClipTilesOfWhichTheyLeaveTheBeginning) {
   }
 }
 
+/// The share of the iterations in tiles of `rows` x `columns` that `band`
+/// leaves something of.
+double shareOfTiles(const Band &band, int64_t numRows, int64_t numColumns,
+                    int64_t rows, int64_t columns) {
+  int64_t iterations = 0;
+  for (int64_t i = 0; i < numRows; i += rows)
+    for (int64_t j = 0; j < numColumns; j += columns) {
+      int64_t down = std::min(rows, numRows - i);
+      int64_t across = std::min(columns, numColumns - j);
+      if (band.touches(i, down, j, across))
+        iterations += down * across;
+    }
+  return static_cast<double>(iterations) / (numRows * numColumns);
+}
+
+TEST(Masks, LeaveOutTilesOfOneOperator) {
+  Machine machine = makeZen5();
+  machine.levels.resize(1);
+  std::mt19937 random(6);
+  auto pick = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    AttentionSizes sizes;
+    sizes.m = pick(20, 200);
+    sizes.l = pick(40, 200);
+    sizes.k = sizes.n = 16;
+    ChainProblem problem = makeAttention(sizes);
+    LoopId rows = loopNamed(problem, "m"), columns = loopNamed(problem, "l");
+    int64_t height = pick(1, sizes.m - 1), width = pick(1, sizes.l - 1);
+    Schedule schedule = singleLevel({{rows, height, 1},
+                                     {columns, width, 1},
+                                     {columns, width, 2},
+                                     {rows, height, 2}});
+    schedule.registerTile = {4, 4, 1, 4};
+    // What comes between the operators goes over all of the scores, so that the
+    // products' time alone is in proportion.
+    auto secondsOf = [&](const Band &band) {
+      problem.bands = {band};
+      return price(problem, machine, schedule, SolveOptions()).computeSeconds;
+    };
+    auto shareOf = [&](const Band &band) {
+      return shareOfTiles(band, sizes.m, sizes.l, height, width);
+    };
+    Band all, causal, window;
+    for (Band *band : {&all, &causal, &window}) {
+      band->row = rows;
+      band->column = columns;
+    }
+    causal.most = pick(1, 40);
+    window.most = pick(-20, 60);
+    window.least = *window.most - pick(1, 80);
+    double whole = secondsOf(all);
+    double saved = whole - secondsOf(causal);
+    double others = whole - secondsOf(window);
+    EXPECT_NEAR(saved * (1 - shareOf(window)), others * (1 - shareOf(causal)),
+                1e-9 * whole)
+        << sizes.m << " x " << sizes.l << " by " << height << " x " << width;
+    if (shareOf(causal) < 1)
+      EXPECT_GT(saved, 0);
+  }
+}
+
 } // namespace

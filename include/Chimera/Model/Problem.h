@@ -180,7 +180,8 @@ struct Operator {
 
 /// A mask that leaves only a band of what is indexed by two loops: iterations
 /// with row + least <= column < row + most. Where both loops go around all
-/// operators, tiles outside are left out.
+/// operators, tiles outside are left out; vector units also leave out those in
+/// the loops of the operator that makes the scores, and of their reader.
 struct Band {
   LoopId row = 0, column = 0;
   std::optional<int64_t> least, most;

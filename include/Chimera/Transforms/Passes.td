@@ -157,7 +157,8 @@ def TilePass : Pass<"chimera-tile"> {
            "that a program is in charge of">,
     Option<"clip", "clip", "bool", "true",
            "Cut tiles that a mask leaves only the beginning of down to that, in "
-           "halves; not for matrix units">
+           "halves, and leave out those that it rules out in the loops of one "
+           "operator, too; not for matrix units">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::affine::AffineDialect",
