@@ -413,6 +413,16 @@ static void dissolve(BlockOp block) {
   block.erase();
 }
 
+/// Bytes that may come ahead of time into the level outside the innermost: half
+/// of it, as the other half is in use.
+static int64_t getMostAhead(TargetAttrInterface target) {
+  FailureOr<model::Machine> machine =
+      target.getMachine(Float32Type::get(target.getContext()));
+  if (failed(machine) || machine->levels.size() < 2)
+    return 0;
+  return machine->levels[machine->levels.size() - 2].usableBytes() / 2;
+}
+
 namespace {
 struct MapMicroKernelsPass
     : chimera::impl::MapMicroKernelsPassBase<MapMicroKernelsPass> {
@@ -424,15 +434,20 @@ struct MapMicroKernelsPass
       return signalPassFailure();
     SmallVector<BlockOp> blocks;
     getOperation()->walk([&](BlockOp block) { blocks.push_back(block); });
+    int64_t mostAhead = 0;
     for (BlockOp block : blocks) {
       FailureOr<TargetAttrInterface> targetAttr = resolveTarget(block, target);
       if (failed(targetAttr))
         return signalPassFailure();
+      if (mostAhead == 0)
+        mostAhead = getMostAhead(*targetAttr);
       if (isMappable(block))
         BlockMapper(block, *targetAttr).map();
       else
         dissolve(block);
     }
+    if (mostAhead > 0)
+      fetchForNextPart(getOperation(), mostAhead);
   }
 };
 } // namespace

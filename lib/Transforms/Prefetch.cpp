@@ -63,20 +63,27 @@ static Value getNext(OpBuilder &builder, scf::ForOp loop) {
   return arith::SelectOp::create(builder, loc, isLeft, next, iv);
 }
 
+Ahead chimera::moveAhead(OpBuilder &builder, Value source,
+                         ArrayRef<int64_t> bounds, Value iv, Value iteration) {
+  SmallVector<Operation *> changed = getChanged(getCuts(source), iv);
+  if (changed.empty())
+    return Ahead();
+  IRMapping mapping;
+  mapping.map(iv, iteration);
+  for (Operation *op : changed)
+    builder.clone(*op, mapping);
+  return {mapping.lookup(source), llvm::to_vector(bounds)};
+}
+
 Ahead chimera::findAhead(OpBuilder &builder, Value source,
                          ArrayRef<int64_t> bounds) {
   SetVector<Operation *> cuts = getCuts(source);
   Operation *around = builder.getInsertionBlock()->getParentOp();
   for (auto loop = dyn_cast<scf::ForOp>(around); loop;
        loop = dyn_cast<scf::ForOp>(loop->getParentOp())) {
-    SmallVector<Operation *> changed = getChanged(cuts, loop.getInductionVar());
-    if (changed.empty())
-      continue;
-    IRMapping mapping;
-    mapping.map(loop.getInductionVar(), getNext(builder, loop));
-    for (Operation *op : changed)
-      builder.clone(*op, mapping);
-    return {mapping.lookup(source), llvm::to_vector(bounds)};
+    Value iv = loop.getInductionVar();
+    if (!getChanged(cuts, iv).empty())
+      return moveAhead(builder, source, bounds, iv, getNext(builder, loop));
   }
   return Ahead();
 }

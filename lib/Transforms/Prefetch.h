@@ -33,10 +33,23 @@ struct Ahead {
 Ahead findAhead(mlir::OpBuilder &builder, mlir::Value source,
                 llvm::ArrayRef<int64_t> bounds);
 
+/// `source`, a slice that changes with the loop variable `iv`, as it is where
+/// that is `iteration`. Null if it does not change.
+Ahead moveAhead(mlir::OpBuilder &builder, mlir::Value source,
+                llvm::ArrayRef<int64_t> bounds, mlir::Value iv,
+                mlir::Value iteration);
+
 /// The share of the iteration at `iv` of a loop of up to `trips` steps of
 /// `step`.
 Ahead shareAhead(mlir::OpBuilder &builder, const Ahead &ahead, mlir::Value iv,
                  int64_t step, int64_t trips);
+
+/// Where a loop in `root` has several parts with contractions in its body, one
+/// after the other, lets the kernels of each ask for what the next part reads
+/// that is new in the loop's iteration; those of the last part for what the
+/// first one reads in the next iteration. Not for more than `mostBytes`, which
+/// would drive out what is in use.
+void fetchForNextPart(mlir::Operation *root, int64_t mostBytes);
 
 } // namespace chimera
 

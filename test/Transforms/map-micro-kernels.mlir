@@ -202,3 +202,87 @@ func.func @two_outputs(%x: tensor<4x8xf32>, %sum: tensor<4xf32>) -> (tensor<4x8x
   } -> tensor<4x8xf32>, tensor<4xf32>
   return %0#0, %0#1 : tensor<4x8xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Two products in one loop: while the first is computed, its kernels ask for
+// what the second one reads that is new, and those of the second for what the
+// first will read in the next iteration. What stays the same is there already,
+// and what the first product makes is not asked for.
+
+// CHECK-LABEL: func @parts
+// CHECK-SAME:    %[[A:[a-z0-9]+]]: tensor<3x24x16xf32>, %{{.*}}: tensor<16x32xf32>, %[[D:[a-z0-9]+]]: tensor<3x32x16xf32>
+// CHECK:         scf.forall (%[[I:.*]]) in (3)
+// CHECK:           %[[TILE:.*]] = tensor.extract_slice %[[D]][%[[I]], 0, 0]
+// CHECK:           scf.for %[[M:[^ ]*]] =
+// CHECK:             %[[PART:.*]] = tensor.extract_slice %{{.*}}[0, %{{.*}}, 0] [1, %{{.*}}, 16]
+// CHECK-NEXT:        chimera.prefetch %[[PART]] within [1, 11, 16]
+// CHECK-NEXT:        chimera.micro_kernel contraction overwrite
+// CHECK:           %[[MORE:.*]] = arith.addi %[[I]]
+// CHECK:           %[[IS_LEFT:.*]] = arith.cmpi slt, %[[MORE]]
+// CHECK:           %[[NEXT:.*]] = arith.select %[[IS_LEFT]], %[[MORE]], %[[I]]
+// CHECK:           %[[AHEAD:.*]] = tensor.extract_slice %[[A]][%[[NEXT]], 0, 0] [1, 24, 16]
+// CHECK:           scf.for
+// CHECK:             tensor.extract_slice %[[AHEAD]]
+// CHECK-NEXT:        chimera.prefetch %{{.*}} within [1, 8, 16]
+// CHECK-NEXT:        chimera.micro_kernel contraction
+// CHECK-NOT:     chimera.prefetch
+func.func @parts(%a: tensor<3x24x16xf32>, %b: tensor<16x32xf32>, %d: tensor<3x32x16xf32>, %e: tensor<3x24x16xf32>) -> tensor<3x24x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c24 = arith.constant 24 : index
+  %s = bufferization.alloc_tensor() : tensor<24x32xf32>
+  %0 = scf.forall (%i) in (3) shared_outs(%all = %e) -> (tensor<3x24x16xf32>) {
+    %at = tensor.extract_slice %a[%i, 0, 0] [1, 24, 16] [1, 1, 1] : tensor<3x24x16xf32> to tensor<1x24x16xf32>
+    %dt = tensor.extract_slice %d[%i, 0, 0] [1, 32, 16] [1, 1, 1] : tensor<3x32x16xf32> to tensor<1x32x16xf32>
+    %et = tensor.extract_slice %all[%i, 0, 0] [1, 24, 16] [1, 1, 1] : tensor<3x24x16xf32> to tensor<1x24x16xf32>
+    %1 = scf.for %m = %c0 to %c24 step %c8 iter_args(%sm = %s) -> (tensor<24x32xf32>) {
+      %as = tensor.extract_slice %at[0, %m, 0] [1, 8, 16] [1, 1, 1] : tensor<1x24x16xf32> to tensor<1x8x16xf32>
+      %ss = tensor.extract_slice %sm[%m, 0] [8, 32] [1, 1] : tensor<24x32xf32> to tensor<8x32xf32>
+      %2 = chimera.block "gemm0" ins(%as, %b : tensor<1x8x16xf32>, tensor<16x32xf32>)
+          outs(%ss : tensor<8x32xf32>) extents [[1], [8], [32], [16]]
+          registers <rows = 4, vectors = 2, broadcasts = 1, depth = 2> {
+      ^bb0(%x: tensor<1x8x16xf32>, %y: tensor<16x32xf32>, %z: tensor<8x32xf32>):
+        %zero = arith.constant 0.0 : f32
+        %3 = linalg.fill ins(%zero : f32) outs(%z : tensor<8x32xf32>) -> tensor<8x32xf32>
+        %4 = linalg.generic {
+            indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (k, n)>, affine_map<(b, m, n, k) -> (m, n)>],
+            iterator_types = ["reduction", "parallel", "parallel", "reduction"]}
+            ins(%x, %y : tensor<1x8x16xf32>, tensor<16x32xf32>) outs(%3 : tensor<8x32xf32>) {
+        ^bb0(%p: f32, %q: f32, %r: f32):
+          %5 = arith.mulf %p, %q : f32
+          %6 = arith.addf %r, %5 : f32
+          linalg.yield %6 : f32
+        } -> tensor<8x32xf32>
+        chimera.yield %4 : tensor<8x32xf32>
+      } -> tensor<8x32xf32>
+      %7 = tensor.insert_slice %2 into %sm[%m, 0] [8, 32] [1, 1] : tensor<8x32xf32> into tensor<24x32xf32>
+      scf.yield %7 : tensor<24x32xf32>
+    }
+    %8 = scf.for %m = %c0 to %c24 step %c8 iter_args(%em = %et) -> (tensor<1x24x16xf32>) {
+      %ss = tensor.extract_slice %1[%m, 0] [8, 32] [1, 1] : tensor<24x32xf32> to tensor<8x32xf32>
+      %es = tensor.extract_slice %em[0, %m, 0] [1, 8, 16] [1, 1, 1] : tensor<1x24x16xf32> to tensor<1x8x16xf32>
+      %9 = chimera.block "gemm1" ins(%ss, %dt : tensor<8x32xf32>, tensor<1x32x16xf32>)
+          outs(%es : tensor<1x8x16xf32>) extents [[1], [8], [16], [32]]
+          registers <rows = 4, vectors = 1, broadcasts = 1, depth = 2> {
+      ^bb0(%x: tensor<8x32xf32>, %y: tensor<1x32x16xf32>, %z: tensor<1x8x16xf32>):
+        %10 = linalg.generic {
+            indexing_maps = [affine_map<(b, m, n, k) -> (m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>],
+            iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+            ins(%x, %y : tensor<8x32xf32>, tensor<1x32x16xf32>) outs(%z : tensor<1x8x16xf32>) {
+        ^bb0(%p: f32, %q: f32, %r: f32):
+          %11 = arith.mulf %p, %q : f32
+          %12 = arith.addf %r, %11 : f32
+          linalg.yield %12 : f32
+        } -> tensor<1x8x16xf32>
+        chimera.yield %10 : tensor<1x8x16xf32>
+      } -> tensor<1x8x16xf32>
+      %13 = tensor.insert_slice %9 into %em[0, %m, 0] [1, 8, 16] [1, 1, 1] : tensor<1x8x16xf32> into tensor<1x24x16xf32>
+      scf.yield %13 : tensor<1x24x16xf32>
+    }
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %8 into %all[%i, 0, 0] [1, 24, 16] [1, 1, 1] : tensor<1x24x16xf32> into tensor<3x24x16xf32>
+    }
+  }
+  return %0 : tensor<3x24x16xf32>
+}

@@ -244,13 +244,14 @@ def Chimera_PrefetchOp : Chimera_Op<"prefetch", [
   let summary = "says what is read soon, so that it can be on its way";
   let description = [{
     A hint without a meaning of its own: `source`, part of a matrix that lies far
-    from the core, is read in the next iteration of a loop around. The code of
-    the micro kernel that follows in the same block may fetch it while it
-    computes; otherwise nothing happens. `bounds` are the largest extents that
-    `source` has at run time, one per dimension.
+    from the core, is read in the next iteration of a loop around, or in the
+    next part of its body. The code of the micro kernel that follows in the same
+    block may fetch it while it computes; otherwise nothing happens. `bounds` are
+    the largest extents that `source` has at run time, one per dimension.
 
     Introduced by `chimera-map-micro-kernels` for operands that are packed or
-    were prepared before the call; works on tensors and on memrefs; none remains
+    were prepared before the call, and for what a product reads that comes after
+    another one in the same loop; works on tensors and on memrefs; none remains
     after the conversion of a back end.
 
     Example:

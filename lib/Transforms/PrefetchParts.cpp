@@ -1,0 +1,205 @@
+//===- PrefetchParts.cpp - What the next part of a loop reads -------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A fused loop computes a tile of one product, then of the next. Each of them
+// begins with tiles of inputs that nobody has touched yet, far from the core,
+// while the one before is busy with what it has: time enough to fetch them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Prefetch.h"
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+/// The body of a loop whose parts follow each other.
+class PartFetcher {
+public:
+  PartFetcher(Operation *loop, int64_t mostBytes);
+
+  void fetch();
+
+private:
+  struct Part {
+    Operation *op = nullptr;
+    SmallVector<MicroKernelOp> kernels;
+  };
+
+  Value getTile(Value operand);
+  Value getNext(OpBuilder &builder);
+  void fetchFor(const Part &reader, const Part &carrier, bool isNext);
+  void share(MicroKernelOp kernel, Ahead ahead);
+
+  LoopLikeOpInterface loop;
+  int64_t mostBytes;
+  Block *body;
+  /// The variable that changes from one iteration to the next.
+  Value iv;
+  SmallVector<Part> parts;
+};
+
+} // namespace
+
+/// True if `kernel` multiplies with vectors that it loads by itself.
+static bool readsThroughCaches(MicroKernelOp kernel) {
+  MicroKernelAttrInterface implementation = kernel.getImplementationAttr();
+  return kernel.getKind() == MicroKernelKind::Contraction && implementation &&
+         implementation.getContiguousDim(kernel);
+}
+
+PartFetcher::PartFetcher(Operation *op, int64_t mostBytes)
+    : loop(cast<LoopLikeOpInterface>(op)), mostBytes(mostBytes),
+      body(&op->getRegion(0).front()), iv(loop.getLoopInductionVars()->back()) {
+  for (Operation &nested : *body) {
+    Part part;
+    part.op = &nested;
+    nested.walk([&](MicroKernelOp kernel) {
+      if (readsThroughCaches(kernel))
+        part.kernels.push_back(kernel);
+    });
+    if (!part.kernels.empty())
+      parts.push_back(std::move(part));
+  }
+}
+
+/// What the body has of the tensor from outside that `operand` is a slice or a
+/// copy of. Null if it is made inside.
+Value PartFetcher::getTile(Value operand) {
+  if (auto copy = operand.getDefiningOp<MicroKernelOp>())
+    if (copy.getKind() == MicroKernelKind::Pack)
+      operand = copy.getInputs().front();
+  Value tile;
+  while (auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>()) {
+    if (!tile && slice->getBlock() == body)
+      tile = operand;
+    operand = slice.getSource();
+  }
+  return loop.isDefinedOutsideOfLoop(operand) ? tile : Value();
+}
+
+/// The largest extents of `tile`; none if they are not known.
+static SmallVector<int64_t> getBounds(Value tile) {
+  SmallVector<int64_t> bounds;
+  auto type = cast<RankedTensorType>(tile.getType());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    FailureOr<int64_t> bound = type.getDimSize(dim);
+    if (type.isDynamicDim(dim))
+      bound = ValueBoundsConstraintSet::computeConstantBound(
+          presburger::BoundType::UB, {tile, dim}, /*stopCondition=*/nullptr,
+          /*closedUB=*/true);
+    if (failed(bound))
+      return {};
+    bounds.push_back(*bound);
+  }
+  return bounds;
+}
+
+/// The loop's variable in the next iteration, or in this one if it is the last.
+Value PartFetcher::getNext(OpBuilder &builder) {
+  Location loc = loop.getLoc();
+  auto get = [&](std::optional<SmallVector<OpFoldResult>> values) {
+    return getValueOrCreateConstantIndexOp(builder, loc, values->back());
+  };
+  Value next =
+      arith::AddIOp::create(builder, loc, iv, get(loop.getLoopSteps()));
+  Value isLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                       next, get(loop.getLoopUpperBounds()));
+  return arith::SelectOp::create(builder, loc, isLeft, next, iv);
+}
+
+void PartFetcher::fetch() {
+  if (parts.size() < 2)
+    return;
+  for (size_t index = 0; index < parts.size(); ++index) {
+    bool isNext = index + 1 == parts.size();
+    fetchFor(parts[isNext ? 0 : index + 1], parts[index], isNext);
+  }
+}
+
+/// Lets the kernels of `carrier` ask for what is new for `reader`, or will be
+/// in the next iteration.
+void PartFetcher::fetchFor(const Part &reader, const Part &carrier,
+                           bool isNext) {
+  SetVector<Value> tiles;
+  for (MicroKernelOp kernel : reader.kernels)
+    for (Value input : kernel.getInputs())
+      if (Value tile = getTile(input))
+        tiles.insert(tile);
+  OpBuilder builder(carrier.op);
+  SmallVector<Ahead> due;
+  int64_t bytes = 0;
+  for (Value tile : tiles) {
+    SmallVector<int64_t> bounds = getBounds(tile);
+    if (bounds.empty() || !tile.getDefiningOp()->isBeforeInBlock(carrier.op))
+      continue;
+    Value iteration = isNext ? getNext(builder) : iv;
+    Ahead ahead = moveAhead(builder, tile, bounds, iv, iteration);
+    if (!ahead)
+      continue;
+    bytes += llvm::product_of(bounds) *
+             getElementTypeOrSelf(tile).getIntOrFloatBitWidth() / 8;
+    due.push_back(std::move(ahead));
+  }
+  if (bytes > mostBytes)
+    return;
+  for (const Ahead &ahead : due)
+    for (MicroKernelOp kernel : carrier.kernels)
+      share(kernel, ahead);
+}
+
+/// The most iterations that `loop` has; none if that is not known.
+static std::optional<int64_t> getMostTrips(scf::ForOp loop) {
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  FailureOr<int64_t> end = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, loop.getUpperBound(),
+      /*stopCondition=*/nullptr, /*closedUB=*/true);
+  if (!step || failed(end))
+    return std::nullopt;
+  return llvm::divideCeilSigned(*end, *step);
+}
+
+/// Lets `kernel` ask for its share of `ahead`, which is one of the part's.
+void PartFetcher::share(MicroKernelOp kernel, Ahead ahead) {
+  SmallVector<scf::ForOp> loops;
+  for (Operation *around = kernel->getParentOp(); around != loop;
+       around = around->getParentOp()) {
+    auto forOp = dyn_cast<scf::ForOp>(around);
+    if (!forOp)
+      return;
+    loops.push_back(forOp);
+  }
+  OpBuilder builder(kernel);
+  for (scf::ForOp forOp : llvm::reverse(loops)) {
+    std::optional<int64_t> trips = getMostTrips(forOp);
+    if (!trips)
+      return;
+    ahead = shareAhead(builder, ahead, forOp.getInductionVar(),
+                       *getConstantIntValue(forOp.getStep()), *trips);
+  }
+  PrefetchOp::create(builder, kernel.getLoc(), ahead.tile, ahead.bounds);
+}
+
+void chimera::fetchForNextPart(Operation *root, int64_t mostBytes) {
+  SmallVector<Operation *> loops;
+  root->walk([&](Operation *op) {
+    if (isa<scf::ForOp, scf::ForallOp>(op))
+      loops.push_back(op);
+  });
+  for (Operation *op : loops)
+    PartFetcher(op, mostBytes).fetch();
+}
