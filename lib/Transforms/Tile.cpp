@@ -37,6 +37,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace chimera {
 #define GEN_PASS_DEF_TILEPASS
@@ -91,6 +92,8 @@ private:
   bool makesExponentials(const model::LoopNest &nest) const;
   void startStates(const TreePosition &position, Carried &carried);
   Value startSums(unsigned op, const TreePosition &position, Value place);
+  bool startsAhead(const model::LoopNest &nest, unsigned depth,
+                   const TreePosition &position) const;
   Carried buildNest(const model::LoopNest &nest, unsigned depth,
                     const TreePosition &position, Carried carried,
                     bool initialised);
@@ -99,6 +102,8 @@ private:
   /// From where to where a loop runs.
   struct Bounds {
     OpFoldResult lower, upper;
+    /// Tiles before this are left out whatever happens.
+    int64_t first = 0;
     /// True if a mask may leave only the beginning of the last tile.
     bool isMasked = false;
   };
@@ -113,12 +118,12 @@ private:
                      Carried carried);
   model::TensorId getCarriedTensor(unsigned op, unsigned index) const;
 
-  /// Narrows `position` to the tile that `loop` has at `offset`. If the tile is
-  /// clipped, `end` is where what counts of the loop ends, and `sizes` are
-  /// those that the tile may have.
+  /// Narrows `position` to the tile that `loop`, which starts at `first`, has
+  /// at `offset`. If the tile is clipped, `end` is where what counts of the
+  /// loop ends, and `sizes` are those that the tile may have.
   TreePosition narrow(const model::NestLoop &loop, const TreePosition &position,
-                      Value offset, ArrayRef<int64_t> sizes = {},
-                      Value end = {});
+                      Value offset, int64_t first = 0,
+                      ArrayRef<int64_t> sizes = {}, Value end = {});
   /// The slice of `tensor` with loop `loop` reduced to `extent` at `offset`.
   Value slice(model::TensorId tensor, Value value, model::LoopId loop,
               OpFoldResult offset, const TreePosition &position);
@@ -141,6 +146,8 @@ private:
   Stager stager;
   /// The place of the loop that splits the last operator's reduction.
   std::optional<unsigned> split;
+  /// True where the rest of a reduction follows: sums are no result yet.
+  bool isPartial = false;
 };
 
 } // namespace
@@ -175,13 +182,14 @@ Value TreeBuilder::slice(model::TensorId tensor, Value value,
 
 TreePosition TreeBuilder::narrow(const model::NestLoop &loop,
                                  const TreePosition &position, Value offset,
-                                 ArrayRef<int64_t> sizes, Value end) {
+                                 int64_t first, ArrayRef<int64_t> sizes,
+                                 Value end) {
   TreePosition inner = position;
   ++inner.depth;
   SmallVector<int64_t> &possible = inner.possible[loop.loop];
   llvm::SmallSetVector<int64_t, 4> values;
   for (int64_t extent : possible) {
-    if (extent >= loop.tile)
+    if (extent - first >= loop.tile)
       values.insert(loop.tile);
     if (extent % loop.tile != 0)
       values.insert(extent % loop.tile);
@@ -511,7 +519,7 @@ TreeBuilder::Carried TreeBuilder::buildLoop(const model::LoopNest &nest,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(forOp.getBody());
   Value iv = forOp.getInductionVar();
-  TreePosition inner = narrow(loop, position, iv, sizes, upper);
+  TreePosition inner = narrow(loop, position, iv, bounds.first, sizes, upper);
   Carried tiles;
   for (auto [index, value] : llvm::enumerate(forOp.getRegionIterArgs())) {
     model::TensorId tensor = getCarriedTensor(nest.lastOperator, index);
@@ -583,7 +591,7 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   stager.stage(nest, depth, position);
   unsigned last = nest.lastOperator;
   // The parts of a split reduction are no result yet.
-  bool isFinal = last == lastOperator() && !split;
+  bool isFinal = last == lastOperator() && !split && !isPartial;
   if (depth == nest.loops.size()) {
     if (!nest.parts.empty())
       return buildParts(nest, position, carried, initialised);
@@ -599,14 +607,24 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   // Accumulators live from outside their outermost reduction loop on.
   bool isOutermostReduction = !initialised && isReductionOf(last, loop.loop);
   Value place = carried[0];
-  if (isOutermostReduction) {
+  Bounds bounds = {builder.getIndexAttr(0), position.extents[loop.loop]};
+  if (isOutermostReduction && startsAhead(nest, depth, position)) {
+    Value zero = arith::ConstantIndexOp::create(builder, loc(), 0);
+    TreePosition ahead = narrow(loop, position, zero);
+    ahead.possible[loop.loop] = {loop.tile};
+    llvm::SaveAndRestore<bool> partial(isPartial, true);
+    carried =
+        buildNest(nest, depth + 1, ahead, {startSums(last, position, place)},
+                  /*initialised=*/false);
+    bounds.first = loop.tile;
+    bounds.lower = builder.getIndexAttr(bounds.first);
+  } else if (isOutermostReduction) {
     carried[0] = blocks.buildFill(last, problem.operators[last].output, 0,
                                   position, startSums(last, position, place));
     if (makesExponentials(nest))
       startStates(position, carried);
   }
   bool nowInitialised = initialised || isOutermostReduction;
-  Bounds bounds = {builder.getIndexAttr(0), position.extents[loop.loop]};
   if (isSkipping(nest, depth, nowInitialised)) {
     bounds = getBounds(loop, position);
     if (nest.size() == 1 && !nowInitialised)
@@ -627,6 +645,23 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   if (isFinal)
     results[0] = blocks.buildEpilogue(last, finished, results[0], place);
   return results;
+}
+
+/// True if the first tile of the reduction loop number `depth` of `nest` is
+/// computed ahead of the loop, into accumulators that nobody has to fill: where
+/// the nest is of one operator, and nothing else is added up inside.
+bool TreeBuilder::startsAhead(const model::LoopNest &nest, unsigned depth,
+                              const TreePosition &position) const {
+  unsigned op = nest.lastOperator;
+  int64_t tile = nest.loops[depth].tile;
+  auto isLonger = [&](int64_t extent) { return extent > tile; };
+  return blocks.hasCaches() && nest.size() == 1 &&
+         llvm::all_of(position.possible[nest.loops[depth].loop], isLonger) &&
+         !isSkipping(nest, depth, /*initialised=*/true) &&
+         llvm::none_of(ArrayRef(nest.loops).drop_front(depth + 1),
+                       [&](const model::NestLoop &loop) {
+                         return isReductionOf(op, loop.loop);
+                       });
 }
 
 /// True if the states of the last operator belong to `nest`: it has that

@@ -1,5 +1,6 @@
 // RUN: chimera-opt %s --chimera-tile --canonicalize --cse --split-input-file | FileCheck %s
 // RUN: chimera-opt %s --chimera-lowering-pipeline --mlir-print-ir-after=one-shot-bufferize --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=BUFFERS
+// RUN: chimera-opt %s --chimera-tile=pad-rows=false --canonicalize --split-input-file | FileCheck %s --check-prefix=FILLED
 
 // The shared path is m, then l; m is parallel and does not divide. Sizes at the
 // edge are computed, and the blocks list which ones occur. The intermediate has
@@ -51,18 +52,22 @@ func.func @shared(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf3
 // -----
 
 // k comes first and is private to the first operator: it ends the shared path
-// after m. The intermediate is a strip of all of l, zeroed before k; bias and
-// activation follow once the strip is complete, then the second operator has
-// its own loop over l.
+// after m. The intermediate is a strip of all of l, which the first step of k
+// overwrites and the others add to; where a program is in charge of memories it
+// is zeroed before k. Bias and activation follow once the strip is complete,
+// then the second operator has its own loop over l.
 
 // CHECK-LABEL: func @subtrees
 // CHECK-DAG:     %[[STRIP:.*]] = tensor.empty() : tensor<8x12xf32>
 // CHECK:         scf.for
-// CHECK:           %[[ZERO:.*]] = chimera.block "gemm0" outs(%[[STRIP]] : tensor<8x12xf32>)
-// CHECK:             linalg.fill
-// CHECK:           %[[C:.*]] = scf.for %{{.*}} iter_args(%[[CK:.*]] = %[[ZERO]])
+// CHECK:           %[[FIRST:.*]] = scf.for %{{.*}} iter_args(%[[CF:.*]] = %[[STRIP]])
+// CHECK:               chimera.block "gemm0" ins
+// CHECK:                 linalg.fill
+// CHECK:               tensor.insert_slice %{{.*}} into %[[CF]]
+// CHECK:           %[[C:.*]] = scf.for %{{.*}} = %c2 to %c6 {{.*}} iter_args(%[[CK:.*]] = %[[FIRST]])
 // CHECK:             scf.for %{{.*}} iter_args(%[[CL:.*]] = %[[CK]])
 // CHECK:               chimera.block "gemm0" ins
+// CHECK-NOT:             linalg.fill
 // CHECK:               tensor.insert_slice %{{.*}} into %[[CL]]
 // CHECK:           %[[F:.*]] = chimera.block "gemm0" ins(%{{.*}} : tensor<12xf32>) outs(%[[C]] : tensor<8x12xf32>) extents {{\[}}[8], [12]]
 // CHECK:             linalg.generic
@@ -71,6 +76,11 @@ func.func @shared(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf3
 // CHECK:           scf.for
 // CHECK:             tensor.extract_slice %[[F]]
 // CHECK:             chimera.block "gemm1" ins
+
+// FILLED-LABEL: func @subtrees
+// FILLED:           chimera.block "gemm0" outs(%{{.*}} : tensor<8x12xf32>)
+// FILLED:             linalg.fill
+// FILLED:           scf.for %{{.*}} = %c0 to %c6
 func.func @subtrees(%a: tensor<24x6xf32>, %b: tensor<6x12xf32>, %bias: tensor<12xf32>, %d: tensor<12x5xf32>) -> tensor<24x5xf32> {
   %e = chimera.chain ins(%a, %b, %bias, %d : tensor<24x6xf32>, tensor<6x12xf32>, tensor<12xf32>, tensor<12x5xf32>)
       schedule(<levels = [<"L2" : m = 8>, <"L1" : k = 2, l = 4>], parallel = 0,
