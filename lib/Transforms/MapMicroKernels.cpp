@@ -413,14 +413,15 @@ static void dissolve(BlockOp block) {
   block.erase();
 }
 
-/// Bytes that may come ahead of time into the level outside the innermost: half
-/// of it, as the other half is in use.
+/// Bytes that may come ahead of time into the level outside the innermost: a
+/// small part of it, as all of it is in use.
 static int64_t getMostAhead(TargetAttrInterface target) {
   FailureOr<model::Machine> machine =
       target.getMachine(Float32Type::get(target.getContext()));
   if (failed(machine) || machine->levels.size() < 2)
     return 0;
-  return machine->levels[machine->levels.size() - 2].usableBytes() / 2;
+  constexpr int64_t share = 8;
+  return machine->levels[machine->levels.size() - 2].usableBytes() / share;
 }
 
 namespace {

@@ -35,8 +35,9 @@ public:
   void fetch();
 
 private:
+  /// The loops and kernels that compute one product.
   struct Part {
-    Operation *op = nullptr;
+    SmallVector<Operation *> ops;
     SmallVector<MicroKernelOp> kernels;
   };
 
@@ -62,18 +63,32 @@ static bool readsThroughCaches(MicroKernelOp kernel) {
          implementation.getContiguousDim(kernel);
 }
 
+/// True if `op`, a kernel or a loop, adds to what `before` has computed.
+static bool continues(Operation *op, Operation *before) {
+  ValueRange held;
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    held = loop.getInitArgs();
+  else if (auto kernel = dyn_cast<MicroKernelOp>(op))
+    held = kernel.getOutputs();
+  return llvm::any_of(
+      held, [&](Value value) { return value.getDefiningOp() == before; });
+}
+
 PartFetcher::PartFetcher(Operation *op, int64_t mostBytes)
     : loop(cast<LoopLikeOpInterface>(op)), mostBytes(mostBytes),
       body(&op->getRegion(0).front()), iv(loop.getLoopInductionVars()->back()) {
   for (Operation &nested : *body) {
-    Part part;
-    part.op = &nested;
+    SmallVector<MicroKernelOp> kernels;
     nested.walk([&](MicroKernelOp kernel) {
       if (readsThroughCaches(kernel))
-        part.kernels.push_back(kernel);
+        kernels.push_back(kernel);
     });
-    if (!part.kernels.empty())
-      parts.push_back(std::move(part));
+    if (kernels.empty())
+      continue;
+    if (parts.empty() || !continues(&nested, parts.back().ops.back()))
+      parts.emplace_back();
+    parts.back().ops.push_back(&nested);
+    llvm::append_range(parts.back().kernels, kernels);
   }
 }
 
@@ -140,12 +155,13 @@ void PartFetcher::fetchFor(const Part &reader, const Part &carrier,
     for (Value input : kernel.getInputs())
       if (Value tile = getTile(input))
         tiles.insert(tile);
-  OpBuilder builder(carrier.op);
+  Operation *first = carrier.ops.front();
+  OpBuilder builder(first);
   SmallVector<Ahead> due;
   int64_t bytes = 0;
   for (Value tile : tiles) {
     SmallVector<int64_t> bounds = getBounds(tile);
-    if (bounds.empty() || !tile.getDefiningOp()->isBeforeInBlock(carrier.op))
+    if (bounds.empty() || !tile.getDefiningOp()->isBeforeInBlock(first))
       continue;
     Value iteration = isNext ? getNext(builder) : iv;
     Ahead ahead = moveAhead(builder, tile, bounds, iv, iteration);
