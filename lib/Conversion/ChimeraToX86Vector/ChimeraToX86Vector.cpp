@@ -164,6 +164,16 @@ static SmallVector<PrefetchOp> findPrefetches(MicroKernelOp op) {
   return prefetches;
 }
 
+/// True if tiles of `extents` lie at the edge of a result: there is one of them
+/// for many others, and not worth the code to fetch anything beside it.
+static bool isAtEdge(MicroKernelOp op, ArrayRef<int64_t> extents) {
+  return llvm::any_of(llvm::enumerate(extents), [&](const auto &entry) {
+    return !op.isReduction(entry.index()) &&
+           llvm::any_of(op.getExtentsOf(entry.index()),
+                        [&](int64_t listed) { return listed > entry.value(); });
+  });
+}
+
 /// Emits `op` for known extents.
 static LogicalResult emitFor(OpBuilder &builder, MicroKernelOp op,
                              int64_t lanes, const model::RegisterTile &tile,
@@ -214,7 +224,9 @@ struct OuterProductModel
     LogicalResult emitted =
         Specializer(rewriter, op)
             .specialize(0, [&](OpBuilder &builder, ArrayRef<int64_t> extents) {
-              return emitFor(builder, op, lanes, tile, extents, prefetches);
+              return emitFor(builder, op, lanes, tile, extents,
+                             isAtEdge(op, extents) ? ArrayRef<PrefetchOp>()
+                                                   : prefetches);
             });
     if (succeeded(emitted)) {
       rewriter.eraseOp(op);

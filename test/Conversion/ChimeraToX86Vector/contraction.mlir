@@ -213,6 +213,33 @@ func.func @prefetch(%next: memref<8x32xf32, strided<[64, 1]>>, %a: memref<8x8xf3
 
 // -----
 
+// Tiles at the edge, of which there are few, have no code for it.
+
+// CHECK-LABEL: func @edge
+// CHECK:         %[[WHOLE:.*]] = arith.cmpi eq, %{{.*}}, %c8
+// CHECK:         scf.if %[[WHOLE]]
+// CHECK:           memref.prefetch
+// CHECK:         %[[EDGE:.*]] = arith.cmpi eq, %{{.*}}, %c3
+// CHECK:         scf.if %[[EDGE]]
+// CHECK-NOT:       memref.prefetch
+// CHECK:           vector.fma
+// CHECK-NOT:     prefetch
+func.func @edge(%next: memref<8x32xf32, strided<[64, 1]>>, %a: memref<?x8xf32>, %b: memref<8x16xf32>, %c: memref<?x16xf32>) {
+  chimera.prefetch %next within [8, 32] : memref<8x32xf32, strided<[64, 1]>>
+  chimera.micro_kernel contraction overwrite ins(%a, %b : memref<?x8xf32>, memref<8x16xf32>) outs(%c : memref<?x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] extents [[8, 3], [16], [8]]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
 // The same without gaps between rows: lines are numbered through, and each tile
 // asks for two in every iteration.
 
