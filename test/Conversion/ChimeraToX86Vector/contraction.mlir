@@ -219,7 +219,7 @@ func.func @prefetch(%next: memref<8x32xf32, strided<[64, 1]>>, %a: memref<8x8xf3
 // CHECK:         %[[WHOLE:.*]] = arith.cmpi eq, %{{.*}}, %c8
 // CHECK:         scf.if %[[WHOLE]]
 // CHECK:           memref.prefetch
-// CHECK:         %[[EDGE:.*]] = arith.cmpi eq, %{{.*}}, %c3
+// CHECK:         %[[EDGE:.*]] = arith.cmpi eq, %{{.*}}, %c5
 // CHECK:         scf.if %[[EDGE]]
 // CHECK-NOT:       memref.prefetch
 // CHECK:           vector.fma
@@ -228,7 +228,7 @@ func.func @edge(%next: memref<8x32xf32, strided<[64, 1]>>, %a: memref<?x8xf32>, 
   chimera.prefetch %next within [8, 32] : memref<8x32xf32, strided<[64, 1]>>
   chimera.micro_kernel contraction overwrite ins(%a, %b : memref<?x8xf32>, memref<8x16xf32>) outs(%c : memref<?x16xf32>)
       maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
-      iterators ["parallel", "parallel", "reduction"] extents [[8, 3], [16], [8]]
+      iterators ["parallel", "parallel", "reduction"] extents [[8, 5], [16], [8]]
       implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>> {
   ^bb0(%x: f32, %y: f32, %z: f32):
     %0 = arith.mulf %x, %y : f32
