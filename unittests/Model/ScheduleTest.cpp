@@ -395,8 +395,9 @@ TEST(Masks, LeaveOutTilesOfOneOperator) {
     EXPECT_NEAR(saved * (1 - shareOf(window)), others * (1 - shareOf(causal)),
                 1e-9 * whole)
         << sizes.m << " x " << sizes.l << " by " << height << " x " << width;
-    if (shareOf(causal) < 1)
+    if (shareOf(causal) < 1) {
       EXPECT_GT(saved, 0);
+    }
   }
 }
 
