@@ -17,6 +17,9 @@
 //       for columns, for vectors: a load, an FMA for each row
 //     lanes combined, all columns of the group together
 //
+// One row reads two halves of the matrix by turns: half of a group's columns
+// are from the one, half from the other.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Combiner.h"
@@ -91,12 +94,13 @@ public:
 private:
   void chooseDims();
   void emitColumns();
-  void emitTile(int64_t tileColumns);
+  void emitTile(int64_t tileColumns, int64_t tileParts = 1);
   SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried);
   SmallVector<Value> emitStep(Value first, int64_t width,
                               SmallVector<Value> carried);
   void prefetchAfter(unsigned operand, SmallVector<Value> here);
   void store(int64_t row, Value sums);
+  void storeColumns(SmallVector<Value> first, Value sums);
   SmallVector<Value> pointOf(int64_t row, int64_t column);
 
   std::optional<Combiner> sum;
@@ -106,9 +110,14 @@ private:
   int64_t getStep() const {
     return std::max<int64_t>(1, numRowVectors / rows) * lanes;
   }
+  /// True if a column after the other is read, each of them at once, once.
+  bool isStream() const {
+    return rows == 1 && innerDims.empty() && extents[vectorDim] <= getStep();
+  }
 
-  /// The current tile.
-  int64_t rows = 1, columns = 1;
+  /// The current tile: `columns` of each of `parts` of the matrix, which are
+  /// `distance` columns apart.
+  int64_t rows = 1, columns = 1, parts = 1, distance = 0;
   SmallVector<Value> point;
 };
 
@@ -156,35 +165,42 @@ void InnerProductEmitter::emitColumns() {
     return emitTile(1);
   int64_t extent = extents[*columnDim];
   int64_t step = std::max<int64_t>(1, std::min(numAccumulators / rows, lanes));
-  int64_t full = extent - extent % step;
-  buildLoop(0, full, step, [&](Value column) {
+  int64_t streams = isStream() ? std::min(numStreams, step) : 1;
+  int64_t columnsOfStream = step / streams;
+  distance = extent / step * columnsOfStream;
+  buildLoop(0, distance, columnsOfStream, [&](Value column) {
     point[*columnDim] = column;
-    emitTile(step);
+    emitTile(columnsOfStream, streams);
   });
+  int64_t full = distance * streams;
   if (full == extent)
     return;
   point[*columnDim] = constant(full);
   emitTile(extent - full);
 }
 
+/// The point of row `row` and column `column` of the tile, part by part.
 SmallVector<Value> InnerProductEmitter::pointOf(int64_t row, int64_t column) {
   SmallVector<Value> result = point;
   if (rowDim)
     result[*rowDim] = add(point[*rowDim], row);
   if (columnDim)
-    result[*columnDim] = add(point[*columnDim], column);
+    result[*columnDim] =
+        add(point[*columnDim], column / columns * distance + column % columns);
   return result;
 }
 
-void InnerProductEmitter::emitTile(int64_t tileColumns) {
+void InnerProductEmitter::emitTile(int64_t tileColumns, int64_t tileParts) {
   columns = tileColumns;
+  parts = tileParts;
+  int64_t sumsOfRow = parts * columns;
   Value none = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
   SmallVector<Value> sums =
-      emitReduction(0, SmallVector<Value>(rows * columns, none));
+      emitReduction(0, SmallVector<Value>(rows * sumsOfRow, none));
   for (int64_t row = 0; row < rows; ++row)
     store(row, combineLanes(builder, loc(), *sum,
-                            llvm::to_vector(
-                                ArrayRef(sums).slice(row * columns, columns))));
+                            llvm::to_vector(ArrayRef(sums).slice(
+                                row * sumsOfRow, sumsOfRow))));
 }
 
 SmallVector<Value>
@@ -223,30 +239,36 @@ SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t width,
       SmallVector<Value> here = pointOf(row, column);
       here[vectorDim] = add(first, vector * lanes);
       value = loadVector(operand, here, width - vector * lanes);
-      if (alongColumns && rows > 1)
+      if (alongColumns && (rows > 1 || isStream()))
         prefetchAfter(operand, here);
     }
     return value;
   };
   int64_t vectors = llvm::divideCeil(width, lanes);
-  for (int64_t column = 0; column < columns; ++column)
+  for (int64_t turn = 0; turn < parts * columns; ++turn)
     for (int64_t vector = 0; vector < vectors; ++vector)
       for (int64_t row = 0; row < rows; ++row) {
+        int64_t column = turn % parts * columns + turn / parts;
         Value lhs = load(0, row, column, vector);
         Value rhs = load(1, row, column, vector);
-        Value &accumulator = carried[row * columns + column];
+        Value &accumulator = carried[row * parts * columns + column];
         accumulator =
             vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator);
       }
   return carried;
 }
 
-/// Asks for what is read some vectors after `here`: in a later group of columns
-/// if rows of the matrix are short, else in a later iteration.
+/// Asks for what is read some vectors after `here`: in a later column if one
+/// follows the other, in a later group of columns if rows of the matrix are
+/// short, else in a later iteration.
 void InnerProductEmitter::prefetchAfter(unsigned operand,
                                         SmallVector<Value> here) {
-  int64_t perGroup = columns * llvm::divideCeil(extents[vectorDim], lanes);
-  if (perGroup <= 2 * vectorsAhead) {
+  int64_t perColumn = llvm::divideCeil(extents[vectorDim], lanes);
+  int64_t perGroup = columns * perColumn;
+  if (isStream()) {
+    here[*columnDim] = add(here[*columnDim],
+                           llvm::divideCeil(vectorsAheadInStream, perColumn));
+  } else if (perGroup <= 2 * vectorsAhead) {
     int64_t groups = llvm::divideCeil(vectorsAhead, perGroup);
     here[*columnDim] = add(here[*columnDim], groups * columns);
   } else {
@@ -259,7 +281,18 @@ void InnerProductEmitter::prefetchAfter(unsigned operand,
 
 /// Adds `sums`, one lane for each column, to the output or puts them there.
 void InnerProductEmitter::store(int64_t row, Value sums) {
-  SmallVector<Value> position = indices(outputIndex(), pointOf(row, 0));
+  if (parts == 1)
+    return storeColumns(pointOf(row, 0), sums);
+  for (int64_t part = 0; part < parts; ++part)
+    storeColumns(pointOf(row, part * columns),
+                 vector::ExtractStridedSliceOp::create(
+                     builder, loc(), sums, /*offsets=*/{part * columns},
+                     /*sizes=*/{columns}, /*strides=*/{1}));
+}
+
+/// The same for columns that follow each other, from `first` on.
+void InnerProductEmitter::storeColumns(SmallVector<Value> first, Value sums) {
+  SmallVector<Value> position = indices(outputIndex(), first);
   Value memref = op.getOutput();
   auto type = cast<VectorType>(sums.getType());
   auto addTo = [&](Value before, Value value) {

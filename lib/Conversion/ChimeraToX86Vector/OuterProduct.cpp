@@ -19,7 +19,8 @@
 // Extents are split evenly, so that edges are nearly as large as full tiles,
 // and the last vector of a row is masked. Every element is accumulated in the
 // order of the reduction, unless a tile has too few accumulators to hide the
-// latency of FMAs: then there are several sets, which take turns.
+// latency of FMAs: then there are several sets, which take turns. A row that is
+// multiplied with a narrow matrix reads two halves of it by turns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,12 +72,19 @@ private:
     int64_t tiles = 1, iterations = 1;
     Value tile, iteration;
   };
-  void emitPrefetches(Value first, int64_t steps);
+  void emitPrefetches(Value first, int64_t step, int64_t iterations);
   void prefetchEvenly(PrefetchOp prefetch, const Share &share);
   bool prefetchBlocks(PrefetchOp prefetch, const Share &share);
   void prefetchLine(PrefetchOp prefetch, Value row, Value line);
   Value scale(Value value, int64_t factor) {
     return arith::MulIOp::create(builder, loc(), value, constant(factor));
+  }
+  int64_t rowsInAll() const { return rowDim ? extents[*rowDim] : 1; }
+  /// True if rows of the streamed operand are read one after the other, each of
+  /// them at once, once.
+  bool isStream() const {
+    return rowsInAll() == 1 && reductionDims.size() == 1 &&
+           extents[vectorDim] <= tile.vectors * lanes;
   }
   /// Lanes of vector `index` of a panel `columns` elements wide.
   int64_t lanesOf(int64_t index, int64_t columns) const {
@@ -91,6 +99,9 @@ private:
   SmallVector<unsigned> reductionDims, outerDims;
   /// The current register tile's origin, and the current reduction step.
   SmallVector<Value> point;
+  /// Steps are taken by turns from so many parts of the reduction, `distance`
+  /// apart.
+  int64_t parts = 1, distance = 0;
 };
 
 } // namespace
@@ -223,22 +234,27 @@ OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
 }
 
 /// The innermost loop runs KI steps per iteration, or a few more so that each
-/// set of accumulators has as many; what is left of its extent comes after it.
+/// set of accumulators and each part has as many; what is left of its extent
+/// comes after it.
 SmallVector<Value>
 OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
                                    int64_t vectors, int64_t columns) {
   int64_t sets = carried.size() / (rows * vectors);
   int64_t extent = extents[reductionDims.back()];
-  int64_t unroll = llvm::alignTo(std::min(tile.depth, extent), sets);
+  parts = isStream() ? numStreams : 1;
+  int64_t unroll = llvm::alignTo(std::min(tile.depth, extent), sets * parts);
+  int64_t iterations = extent / unroll, step = unroll / parts;
+  distance = iterations * step;
+  carried =
+      buildLoop(0, distance, step, carried, [&](Value iv, ValueRange values) {
+        emitPrefetches(iv, step, iterations);
+        return emitSteps(iv, unroll, SmallVector<Value>(values), rows, vectors,
+                         columns);
+      });
   int64_t left = extent % unroll;
-  carried = buildLoop(0, extent - left, unroll, carried,
-                      [&](Value iv, ValueRange values) {
-                        emitPrefetches(iv, unroll);
-                        return emitSteps(iv, unroll, SmallVector<Value>(values),
-                                         rows, vectors, columns);
-                      });
   if (left == 0)
     return carried;
+  parts = 1;
   return emitSteps(constant(extent - left), left, carried, rows, vectors,
                    columns);
 }
@@ -265,8 +281,10 @@ static int64_t countLines(PrefetchOp prefetch) {
                                 lineElements(prefetch));
 }
 
-/// Asks for what is due in the iteration of `steps` steps from `first` on.
-void OuterProductEmitter::emitPrefetches(Value first, int64_t steps) {
+/// Asks for what is due in the iteration from `first` on, one of `iterations`
+/// that are `step` apart.
+void OuterProductEmitter::emitPrefetches(Value first, int64_t step,
+                                         int64_t iterations) {
   using namespace arith;
   if (prefetches.empty())
     return;
@@ -274,9 +292,8 @@ void OuterProductEmitter::emitPrefetches(Value first, int64_t steps) {
     return DivUIOp::create(builder, loc(), value, constant(divisor));
   };
   Share share;
-  share.iterations =
-      llvm::divideCeilSigned(extents[reductionDims.back()], steps);
-  share.iteration = divide(first, steps);
+  share.iterations = iterations;
+  share.iteration = divide(first, step);
   share.tile = constant(0);
   if (rowDim) {
     share.tiles = llvm::divideCeilSigned(extents[*rowDim], tile.rows);
@@ -358,10 +375,11 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
                                                   int64_t rows, int64_t vectors,
                                                   int64_t columns) {
   unsigned dim = reductionDims.back();
-  int64_t rowsInAll = rowDim ? extents[*rowDim] : 1;
-  bool isReading = rowsInAll > 1 && rowsInAll <= model::mostRowsOfReading;
+  bool isReading = isStream() ||
+                   (rowsInAll() > 1 && rowsInAll() <= model::mostRowsOfReading);
+  int64_t ahead = isStream() ? vectorsAheadInStream : vectorsAhead;
   for (int64_t step = 0; step < steps; ++step) {
-    point[dim] = add(first, step);
+    point[dim] = add(first, step % parts * distance + step / parts);
     // An operand has one value per row, per vector, or for both.
     llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t>, Value> loaded;
     auto load = [&](unsigned operand, int64_t i, int64_t j) {
@@ -375,7 +393,7 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
         return value = loadBroadcast(operand, here);
       value = loadVector(operand, here, lanesOf(j, columns));
       if (isReading) {
-        here[dim] = add(here[dim], llvm::divideCeil(vectorsAhead, vectors));
+        here[dim] = add(here[dim], llvm::divideCeil(ahead, vectors));
         prefetch(operand, here);
       }
       return value;

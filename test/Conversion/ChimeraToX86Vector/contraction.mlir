@@ -114,15 +114,28 @@ func.func @naive(%a: memref<4x8xf64>, %b: memref<8x16xf64>, %c: memref<4x16xf64>
 // -----
 
 // One row, and a matrix contiguous along the reduction: vectors run along it,
-// for several columns at a time, whose lanes are combined together.
+// for several columns at a time, whose lanes are combined together. Columns are
+// from two halves of the matrix by turns (16 and
+// 16), and asked for four columns ahead; the last four come after the loop.
 
 // CHECK-LABEL: func @inner
-// CHECK-COUNT-4: vector.load {{.*}} : memref<1x64xf32>, vector<16xf32>
-// CHECK:         vector.shuffle
-// CHECK:         arith.addf {{.*}} : vector<16xf32>
-// CHECK:         vector.store %{{.*}} : memref<1x16xf32>, vector<16xf32>
-func.func @inner(%a: memref<1x64xf32>, %b: memref<16x64xf32>, %c: memref<1x16xf32>) {
-  chimera.micro_kernel contraction overwrite ins(%a, %b : memref<1x64xf32>, memref<16x64xf32>) outs(%c : memref<1x16xf32>)
+// CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : index
+// CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
+// CHECK:         scf.for %[[COLUMN:.*]] = %{{.*}} to %[[C16]] step %[[C8]]
+// CHECK:           vector.load %{{.*}}[%[[COLUMN]], %{{.*}}] : memref<36x64xf32>, vector<16xf32>
+// CHECK-NEXT:      %[[AHEAD:.*]] = arith.addi %[[COLUMN]], %{{.*}}
+// CHECK-NEXT:      memref.prefetch %{{.*}}[%[[AHEAD]], %{{.*}}], read, locality<3>, data : memref<36x64xf32>
+// CHECK:           %[[FAR:.*]] = arith.addi %[[COLUMN]], %[[C16]]
+// CHECK-NEXT:      vector.load %{{.*}}[%[[FAR]], %{{.*}}] : memref<36x64xf32>, vector<16xf32>
+// CHECK:           vector.shuffle
+// CHECK:           arith.addf {{.*}} : vector<16xf32>
+// CHECK:           %[[NEAR:.*]] = vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [8], strides = [1]}
+// CHECK:           vector.store %[[NEAR]], %{{.*}}[%{{.*}}, %[[COLUMN]]]
+// CHECK:           vector.extract_strided_slice %{{.*}} {offsets = [8], sizes = [8], strides = [1]}
+// CHECK:           vector.store %{{.*}} : memref<1x36xf32>, vector<8xf32>
+// CHECK:         vector.store %{{.*}} : memref<1x36xf32>, vector<4xf32>
+func.func @inner(%a: memref<1x64xf32>, %b: memref<36x64xf32>, %c: memref<1x36xf32>) {
+  chimera.micro_kernel contraction overwrite ins(%a, %b : memref<1x64xf32>, memref<36x64xf32>) outs(%c : memref<1x36xf32>)
       maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
       iterators ["parallel", "parallel", "reduction"]
       implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 4>> {
@@ -136,13 +149,19 @@ func.func @inner(%a: memref<1x64xf32>, %b: memref<16x64xf32>, %c: memref<1x16xf3
 
 // -----
 
-// Where a tile has one accumulator, eight take turns. With two to four rows
-// there is little to do for each vector but to wait: it is asked for early.
+// Where a tile has one accumulator, eight take turns. One row reads two halves
+// of a narrow matrix by turns.
 
 // CHECK-LABEL: func @turns
-// CHECK-NOT:     memref.prefetch
-// CHECK:         %[[SUMS:.*]]:8 = scf.for
-// CHECK-COUNT-8:   vector.fma
+// CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : index
+// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
+// CHECK:         %[[SUMS:.*]]:8 = scf.for %[[STEP:.*]] = %{{.*}} to %[[C32]] step %[[C8]]
+// CHECK:           vector.load %{{.*}}[%[[STEP]], %{{.*}}] : memref<64x16xf32>, vector<16xf32>
+// CHECK:           memref.prefetch %{{.*}}, read, locality<3>, data : memref<64x16xf32>
+// CHECK:           vector.fma
+// CHECK:           %[[FAR:.*]] = arith.addi %[[STEP]], %[[C32]]
+// CHECK:           vector.load %{{.*}}[%[[FAR]], %{{.*}}] : memref<64x16xf32>, vector<16xf32>
+// CHECK-COUNT-15:  vector.fma
 // CHECK:           scf.yield
 // CHECK-COUNT-7: arith.addf
 // CHECK:         vector.store
@@ -160,6 +179,9 @@ func.func @turns(%a: memref<1x64xf32>, %b: memref<64x16xf32>, %c: memref<1x16xf3
 }
 
 // -----
+
+// With two to four rows there is little to do for each vector but to wait: it
+// is asked for early.
 
 // CHECK-LABEL: func @ahead
 // CHECK:         scf.for
