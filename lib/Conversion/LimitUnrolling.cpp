@@ -8,7 +8,8 @@
 //
 // Tiles and micro kernels come with the loops that the schedule wants. LLVM
 // would examine each of them again, at every depth of the nest and twice, for
-// whether to unroll it.
+// whether to unroll it. What is left to unroll are rows of few vectors, whose
+// loops would take as long as what they do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,10 +38,31 @@ static bool isUnrolled(scf::ForOp loop) {
   return multiplyAdds >= enoughMultiplyAdds;
 }
 
+/// True if `loop` works on so few vectors that straight code is short, too.
+static bool isShort(scf::ForOp loop) {
+  constexpr int64_t mostOperations = 150;
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  if (!trips || trips->ugt(mostOperations))
+    return false;
+  int64_t operations = 0;
+  bool hasVectors = false;
+  loop.getBody()->walk([&](Operation *op) {
+    ++operations;
+    hasVectors |= isa<vector::LoadOp, vector::StoreOp>(op);
+  });
+  return hasVectors && trips->getZExtValue() * operations <= mostOperations;
+}
+
 static bool hasLoops(scf::ForOp loop) {
   return loop.getBody()
       ->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); })
       .wasInterrupted();
+}
+
+static LLVM::LoopAnnotationAttr annotate(LLVM::LoopUnrollAttr unroll) {
+  return LLVM::LoopAnnotationAttr::get(unroll.getContext(), {}, {}, {}, unroll,
+                                       {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                                       {});
 }
 
 namespace {
@@ -48,16 +70,18 @@ class LimitUnrollingPass
     : public chimera::impl::LimitUnrollingPassBase<LimitUnrollingPass> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
-    auto unroll = LLVM::LoopUnrollAttr::get(
-        context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
-        {});
-    auto annotation =
-        LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {},
-                                      {}, {}, {}, {}, {}, {}, {}, {});
+    BoolAttr yes = BoolAttr::get(context, true);
+    LLVM::LoopAnnotationAttr never = annotate(LLVM::LoopUnrollAttr::get(
+        context, /*disable=*/yes, {}, {}, {}, {}, {}, {}));
+    LLVM::LoopAnnotationAttr wholly = annotate(LLVM::LoopUnrollAttr::get(
+        context, {}, {}, {}, /*full=*/yes, {}, {}, {}));
     getOperation()->walk([&](scf::ForOp loop) {
-      if (!loop->hasAttr(kLoopAnnotation) &&
-          (hasLoops(loop) || isUnrolled(loop)))
-        loop->setAttr(kLoopAnnotation, annotation);
+      if (loop->hasAttr(kLoopAnnotation))
+        return;
+      if (hasLoops(loop) || isUnrolled(loop))
+        loop->setAttr(kLoopAnnotation, never);
+      else if (isShort(loop))
+        loop->setAttr(kLoopAnnotation, wholly);
     });
   }
 };

@@ -3,8 +3,10 @@
 // RUN:   --convert-to-llvm | mlir-translate --mlir-to-llvmir \
 // RUN:   | FileCheck %s --check-prefix=LLVM
 
-// CHECK: #[[$UNROLL:.+]] = #llvm.loop_unroll<disable = true>
-// CHECK: #[[$LOOP:.+]] = #llvm.loop_annotation<unroll = #[[$UNROLL]]>
+// CHECK-DAG: #[[$UNROLL:.+]] = #llvm.loop_unroll<disable = true>
+// CHECK-DAG: #[[$LOOP:.+]] = #llvm.loop_annotation<unroll = #[[$UNROLL]]>
+// CHECK-DAG: #[[$FULL:.+]] = #llvm.loop_unroll<full = true>
+// CHECK-DAG: #[[$SHORT:.+]] = #llvm.loop_annotation<unroll = #[[$FULL]]>
 
 // The loop of loops is for the schedule to say, the inner one for LLVM.
 // CHECK-LABEL: @nest
@@ -14,7 +16,7 @@
 //  CHECK-NEXT:     }{{$}}
 //  CHECK-NEXT:   } {loop_annotation = #[[$LOOP]]}
 // LLVM-LABEL: @nest
-//       LLVM:   br label {{.*}}, !llvm.loop ![[ID:[0-9]+]]
+//       LLVM:   br label {{.*}}, !llvm.loop ![[$ID:[0-9]+]]
 func.func @nest(%m: memref<8x100xf32>, %x: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -51,5 +53,41 @@ func.func @register_tile(%a: vector<16xf32>, %b: vector<16xf32>, %k: index)
   return %r : vector<16xf32>
 }
 
-// LLVM: ![[ID]] = distinct !{![[ID]], ![[DISABLE:[0-9]+]]}
+// Rows of few vectors become straight code, rows of many do not, nor those of
+// unknown length.
+// CHECK-LABEL: @rows
+//       CHECK:   vector.store
+//  CHECK-NEXT:   } {loop_annotation = #[[$SHORT]]}
+//       CHECK:   vector.store
+//  CHECK-NEXT:   }{{$}}
+//       CHECK:   vector.store
+//  CHECK-NEXT:   }{{$}}
+// LLVM-LABEL: @rows
+//       LLVM:   br label {{.*}}, !llvm.loop ![[$SHORTLY:[0-9]+]]
+func.func @rows(%m: memref<?xf32>, %x: vector<16xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c128 = arith.constant 128 : index
+  %c4096 = arith.constant 4096 : index
+  scf.for %i = %c0 to %c128 step %c16 {
+    %0 = vector.load %m[%i] : memref<?xf32>, vector<16xf32>
+    %1 = arith.mulf %0, %x : vector<16xf32>
+    vector.store %1, %m[%i] : memref<?xf32>, vector<16xf32>
+  }
+  scf.for %i = %c0 to %c4096 step %c16 {
+    %0 = vector.load %m[%i] : memref<?xf32>, vector<16xf32>
+    %1 = arith.mulf %0, %x : vector<16xf32>
+    vector.store %1, %m[%i] : memref<?xf32>, vector<16xf32>
+  }
+  scf.for %i = %c0 to %n step %c16 {
+    %0 = vector.load %m[%i] : memref<?xf32>, vector<16xf32>
+    %1 = arith.mulf %0, %x : vector<16xf32>
+    vector.store %1, %m[%i] : memref<?xf32>, vector<16xf32>
+  }
+  return
+}
+
+// LLVM: ![[$ID]] = distinct !{![[$ID]], ![[DISABLE:[0-9]+]]}
 // LLVM: ![[DISABLE]] = !{!"llvm.loop.unroll.disable"}
+// LLVM: ![[$SHORTLY]] = distinct !{![[$SHORTLY]], ![[WHOLLY:[0-9]+]]}
+// LLVM: ![[WHOLLY]] = !{!"llvm.loop.unroll.full"}

@@ -105,13 +105,14 @@ def WriteManifestPass
 }
 
 def LimitUnrollingPass : Pass<"chimera-limit-unrolling"> {
-  let summary = "Tell LLVM which loops are not to be unrolled";
+  let summary = "Tell LLVM which loops to unroll";
   let description = [{
     Loops over tiles, and loops whose bodies hold a register tile already, gain
     nothing from LLVM's unrolling, which takes a third of the time to compile to
-    find that out. They get `loop_annotation`, which the conversion of `scf.for`
-    to control flow hands on to LLVM. Small innermost loops, such as elementwise
-    ones, are left to LLVM.
+    find that out. Innermost loops over few vectors, such as a row of an
+    elementwise operation, are best unrolled wholly (up to 150 operations). Both
+    get a `loop_annotation` that says so, which the conversion of `scf.for` to
+    control flow hands on to LLVM. Other loops are left to LLVM.
 
     Example: see `test/Conversion/limit-unrolling.mlir`.
   }];
