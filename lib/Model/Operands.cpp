@@ -36,6 +36,15 @@ static constexpr double shortRunCost = 1.2;
 /// happens between the calls.
 static constexpr double keptShare = 0.5;
 
+/// Of the level outside the innermost, what may come into it ahead of time.
+static constexpr double aheadShare = 1.0 / 8;
+
+int64_t chimera::model::mostBytesAhead(const Machine &machine) {
+  if (machine.levels.size() < 2)
+    return 0;
+  return machine.levels[machine.levels.size() - 2].usableBytes() * aheadShare;
+}
+
 /// What runs of `run` bytes take beyond their share of the bandwidth.
 static double runCost(int64_t run) {
   return shortRunCost * std::min(1.0, static_cast<double>(shortRunBytes) / run);

@@ -25,9 +25,9 @@ using namespace chimera;
 
 BlockBuilder::BlockBuilder(OpBuilder &builder, ChainOp chain,
                            const ChainAnalysis &analysis,
-                           const model::Schedule &schedule, bool padRows)
+                           const model::Schedule &schedule, bool caches)
     : builder(builder), chain(chain), analysis(analysis),
-      problem(analysis.problem), schedule(schedule), padRows(padRows),
+      problem(analysis.problem), schedule(schedule), caches(caches),
       dims(problem.tensors.size()) {
   auto read = [&](const model::Access &access) {
     dims[access].clear();
@@ -81,7 +81,7 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
                 sizes, strides);
   bool isState = problem.tensors[tensor].role == model::Role::State;
   bool isPadded = false;
-  if (padRows && shape.size() > 1 && !isState) {
+  if (caches && shape.size() > 1 && !isState) {
     constexpr int64_t fewSetsLines = 4;
     int64_t row =
         padRow(alignRow(shape.back(), elementType), elementType, fewSetsLines);
@@ -96,7 +96,7 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
     // As empty tensors, states would become one, as several have one shape, and
     // padded buffers the slice that is used of them.
     auto type = RankedTensorType::get(shape, elementType);
-    if (isState || isPadded || !padRows)
+    if (isState || isPadded || !caches)
       buffer = bufferization::AllocTensorOp::create(builder, loc(), type,
                                                     ValueRange());
     else

@@ -45,10 +45,10 @@ public:
   /// Blocks go where `builder` stands.
   BlockBuilder(mlir::OpBuilder &builder, ChainOp chain,
                const ChainAnalysis &analysis, const model::Schedule &schedule,
-               bool padRows);
+               bool caches);
 
   /// True unless programs are in charge of memories.
-  bool hasCaches() const { return padRows; }
+  bool hasCaches() const { return caches; }
   /// The loop of each dimension of `tensor`; chains that are tiled index all of
   /// them plainly and alike.
   llvm::ArrayRef<model::LoopId> dimsOf(model::TensorId tensor) const {
@@ -132,7 +132,7 @@ private:
   const ChainAnalysis &analysis;
   const model::ChainProblem &problem;
   const model::Schedule &schedule;
-  bool padRows;
+  bool caches;
   /// Per tensor: the loops of its dimensions.
   std::vector<llvm::SmallVector<model::LoopId, 4>> dims;
 };

@@ -18,6 +18,7 @@
 #include "Prefetch.h"
 #include "RowPadding.h"
 
+#include "Chimera/Model/Algorithms.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/Passes.h"
@@ -301,6 +302,19 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   kernel.setIndexingMapsAttr(builder.getAffineMapArrayAttr(kernelMaps));
 }
 
+/// True if all loops between `kernel` and `outside` have known trip counts.
+/// Where they vary, asking takes longer than what it saves
+/// (measured).
+static bool hasKnownTrips(MicroKernelOp kernel, Operation *outside) {
+  for (Operation *around = kernel->getParentOp(); around != outside;
+       around = around->getParentOp()) {
+    auto loop = dyn_cast<scf::ForOp>(around);
+    if (!loop || !loop.getStaticTripCount())
+      return false;
+  }
+  return true;
+}
+
 /// Lets `kernel` ask for its share of what it has as operand `input` in the
 /// next iteration of the loop around `position`, which is around the kernel or
 /// a copy for it.
@@ -317,21 +331,9 @@ void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input,
   Ahead ahead = findAhead(builder, source, bounds);
   if (!ahead)
     return;
-  SmallVector<scf::ForOp> loops;
-  for (Operation *around = kernel->getParentOp();
-       around != position->getParentOp(); around = around->getParentOp())
-    loops.push_back(cast<scf::ForOp>(around));
-  builder.setInsertionPoint(kernel);
-  for (scf::ForOp loop : llvm::reverse(loops)) {
-    std::optional<APInt> trips = loop.getStaticTripCount();
-    std::optional<int64_t> step = getConstantIntValue(loop.getStep());
-    std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound());
-    if (!trips || !step || lower != 0)
-      return;
-    ahead = shareAhead(builder, ahead, loop.getInductionVar(), *step,
-                       trips->getSExtValue());
-  }
-  PrefetchOp::create(builder, kernel.getLoc(), ahead.tile, ahead.bounds);
+  Operation *outside = position->getParentOp();
+  if (hasKnownTrips(kernel, outside))
+    letFetch(kernel, ahead, outside);
 }
 
 /// True if `value` is part of what was computed before the call. Nothing else
@@ -413,15 +415,11 @@ static void dissolve(BlockOp block) {
   block.erase();
 }
 
-/// Bytes that may come ahead of time into the level outside the innermost: a
-/// small part of it, as all of it is in use.
+/// Bytes that blocks of `target` may fetch ahead of time.
 static int64_t getMostAhead(TargetAttrInterface target) {
   FailureOr<model::Machine> machine =
       target.getMachine(Float32Type::get(target.getContext()));
-  if (failed(machine) || machine->levels.size() < 2)
-    return 0;
-  constexpr int64_t share = 8;
-  return machine->levels[machine->levels.size() - 2].usableBytes() / share;
+  return failed(machine) ? 0 : model::mostBytesAhead(*machine);
 }
 
 namespace {
@@ -435,19 +433,18 @@ struct MapMicroKernelsPass
       return signalPassFailure();
     SmallVector<BlockOp> blocks;
     getOperation()->walk([&](BlockOp block) { blocks.push_back(block); });
-    int64_t mostAhead = 0;
+    int64_t mostAhead = std::numeric_limits<int64_t>::max();
     for (BlockOp block : blocks) {
       FailureOr<TargetAttrInterface> targetAttr = resolveTarget(block, target);
       if (failed(targetAttr))
         return signalPassFailure();
-      if (mostAhead == 0)
-        mostAhead = getMostAhead(*targetAttr);
+      mostAhead = std::min(mostAhead, getMostAhead(*targetAttr));
       if (isMappable(block))
         BlockMapper(block, *targetAttr).map();
       else
         dissolve(block);
     }
-    if (mostAhead > 0)
+    if (!blocks.empty())
       fetchForNextPart(getOperation(), mostAhead);
   }
 };

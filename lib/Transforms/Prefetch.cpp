@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -52,14 +53,16 @@ static SmallVector<Operation *> getChanged(const SetVector<Operation *> &cuts,
   return changed;
 }
 
-/// The value of the loop's variable in its next iteration, or in this one if it
-/// is the last.
-static Value getNext(OpBuilder &builder, scf::ForOp loop) {
+Value chimera::getNextIteration(OpBuilder &builder, LoopLikeOpInterface loop) {
   Location loc = loop.getLoc();
-  Value iv = loop.getInductionVar();
-  Value next = arith::AddIOp::create(builder, loc, iv, loop.getStep());
+  auto get = [&](std::optional<SmallVector<OpFoldResult>> values) {
+    return getValueOrCreateConstantIndexOp(builder, loc, values->back());
+  };
+  Value iv = loop.getLoopInductionVars()->back();
+  Value next =
+      arith::AddIOp::create(builder, loc, iv, get(loop.getLoopSteps()));
   Value isLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                       next, loop.getUpperBound());
+                                       next, get(loop.getLoopUpperBounds()));
   return arith::SelectOp::create(builder, loc, isLeft, next, iv);
 }
 
@@ -83,7 +86,8 @@ Ahead chimera::findAhead(OpBuilder &builder, Value source,
        loop = dyn_cast<scf::ForOp>(loop->getParentOp())) {
     Value iv = loop.getInductionVar();
     if (!getChanged(cuts, iv).empty())
-      return moveAhead(builder, source, bounds, iv, getNext(builder, loop));
+      return moveAhead(builder, source, bounds, iv,
+                       getNextIteration(builder, loop));
   }
   return Ahead();
 }
@@ -116,8 +120,10 @@ static Ahead cutAhead(OpBuilder &builder, const Ahead &ahead, unsigned dim,
   return part;
 }
 
-Ahead chimera::shareAhead(OpBuilder &builder, const Ahead &ahead, Value iv,
-                          int64_t step, int64_t trips) {
+/// The share of the iteration at `iv` of a loop of up to `trips` steps of
+/// `step`.
+static Ahead shareAhead(OpBuilder &builder, const Ahead &ahead, Value iv,
+                        int64_t step, int64_t trips) {
   // Lines lie along the last dimension: cut across the longest other one.
   if (trips <= 1 || ahead.bounds.size() < 2)
     return ahead;
@@ -131,4 +137,32 @@ Ahead chimera::shareAhead(OpBuilder &builder, const Ahead &ahead, Value iv,
       builder, ahead.tile.getLoc(), place.floorDiv(step) * share,
       {OpFoldResult(iv)});
   return cutAhead(builder, ahead, dim, start, share);
+}
+
+/// The most iterations that `loop` has; none if that is not known.
+static std::optional<int64_t> getMostTrips(scf::ForOp loop) {
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  FailureOr<int64_t> end = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, loop.getUpperBound(),
+      /*stopCondition=*/nullptr, /*closedUB=*/true);
+  if (!step || failed(end))
+    return std::nullopt;
+  return llvm::divideCeilSigned(*end, *step);
+}
+
+void chimera::letFetch(MicroKernelOp kernel, Ahead ahead, Operation *outside) {
+  SmallVector<scf::ForOp> loops;
+  for (Operation *around = kernel->getParentOp(); around != outside;
+       around = around->getParentOp()) {
+    auto loop = dyn_cast<scf::ForOp>(around);
+    if (!loop || !getMostTrips(loop))
+      return;
+    loops.push_back(loop);
+  }
+  OpBuilder builder(kernel);
+  for (scf::ForOp loop : llvm::reverse(loops))
+    ahead =
+        shareAhead(builder, ahead, loop.getInductionVar(),
+                   *getConstantIntValue(loop.getStep()), *getMostTrips(loop));
+  PrefetchOp::create(builder, kernel.getLoc(), ahead.tile, ahead.bounds);
 }

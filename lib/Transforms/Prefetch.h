@@ -15,7 +15,10 @@
 #ifndef CHIMERA_LIB_TRANSFORMS_PREFETCH_H
 #define CHIMERA_LIB_TRANSFORMS_PREFETCH_H
 
+#include "Chimera/IR/Chimera.h"
+
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace chimera {
 
@@ -39,10 +42,15 @@ Ahead moveAhead(mlir::OpBuilder &builder, mlir::Value source,
                 llvm::ArrayRef<int64_t> bounds, mlir::Value iv,
                 mlir::Value iteration);
 
-/// The share of the iteration at `iv` of a loop of up to `trips` steps of
-/// `step`.
-Ahead shareAhead(mlir::OpBuilder &builder, const Ahead &ahead, mlir::Value iv,
-                 int64_t step, int64_t trips);
+/// The variable of `loop` in its next iteration, or in this one if it is the
+/// last. Of several variables the last one.
+mlir::Value getNextIteration(mlir::OpBuilder &builder,
+                             mlir::LoopLikeOpInterface loop);
+
+/// Lets `kernel` fetch its share of `ahead`: each iteration of the loops
+/// between it and `outside` takes a part. Nothing if one of them is not an
+/// scf.for or has no known most iterations.
+void letFetch(MicroKernelOp kernel, Ahead ahead, mlir::Operation *outside);
 
 /// Where a loop in `root` has several parts with contractions in its body, one
 /// after the other, lets the kernels of each ask for what the next part reads

@@ -42,9 +42,7 @@ private:
   };
 
   Value getTile(Value operand);
-  Value getNext(OpBuilder &builder);
   void fetchFor(const Part &reader, const Part &carrier, bool isNext);
-  void share(MicroKernelOp kernel, Ahead ahead);
 
   LoopLikeOpInterface loop;
   int64_t mostBytes;
@@ -124,19 +122,6 @@ static SmallVector<int64_t> getBounds(Value tile) {
   return bounds;
 }
 
-/// The loop's variable in the next iteration, or in this one if it is the last.
-Value PartFetcher::getNext(OpBuilder &builder) {
-  Location loc = loop.getLoc();
-  auto get = [&](std::optional<SmallVector<OpFoldResult>> values) {
-    return getValueOrCreateConstantIndexOp(builder, loc, values->back());
-  };
-  Value next =
-      arith::AddIOp::create(builder, loc, iv, get(loop.getLoopSteps()));
-  Value isLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                       next, get(loop.getLoopUpperBounds()));
-  return arith::SelectOp::create(builder, loc, isLeft, next, iv);
-}
-
 void PartFetcher::fetch() {
   if (parts.size() < 2)
     return;
@@ -163,7 +148,7 @@ void PartFetcher::fetchFor(const Part &reader, const Part &carrier,
     SmallVector<int64_t> bounds = getBounds(tile);
     if (bounds.empty() || !tile.getDefiningOp()->isBeforeInBlock(first))
       continue;
-    Value iteration = isNext ? getNext(builder) : iv;
+    Value iteration = isNext ? getNextIteration(builder, loop) : iv;
     Ahead ahead = moveAhead(builder, tile, bounds, iv, iteration);
     if (!ahead)
       continue;
@@ -175,39 +160,7 @@ void PartFetcher::fetchFor(const Part &reader, const Part &carrier,
     return;
   for (const Ahead &ahead : due)
     for (MicroKernelOp kernel : carrier.kernels)
-      share(kernel, ahead);
-}
-
-/// The most iterations that `loop` has; none if that is not known.
-static std::optional<int64_t> getMostTrips(scf::ForOp loop) {
-  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
-  FailureOr<int64_t> end = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, loop.getUpperBound(),
-      /*stopCondition=*/nullptr, /*closedUB=*/true);
-  if (!step || failed(end))
-    return std::nullopt;
-  return llvm::divideCeilSigned(*end, *step);
-}
-
-/// Lets `kernel` ask for its share of `ahead`, which is one of the part's.
-void PartFetcher::share(MicroKernelOp kernel, Ahead ahead) {
-  SmallVector<scf::ForOp> loops;
-  for (Operation *around = kernel->getParentOp(); around != loop;
-       around = around->getParentOp()) {
-    auto forOp = dyn_cast<scf::ForOp>(around);
-    if (!forOp)
-      return;
-    loops.push_back(forOp);
-  }
-  OpBuilder builder(kernel);
-  for (scf::ForOp forOp : llvm::reverse(loops)) {
-    std::optional<int64_t> trips = getMostTrips(forOp);
-    if (!trips)
-      return;
-    ahead = shareAhead(builder, ahead, forOp.getInductionVar(),
-                       *getConstantIntValue(forOp.getStep()), *trips);
-  }
-  PrefetchOp::create(builder, kernel.getLoc(), ahead.tile, ahead.bounds);
+      letFetch(kernel, ahead, loop);
 }
 
 void chimera::fetchForNextPart(Operation *root, int64_t mostBytes) {

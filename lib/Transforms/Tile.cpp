@@ -52,12 +52,12 @@ namespace {
 class TreeBuilder {
 public:
   TreeBuilder(ChainOp chain, const ChainAnalysis &analysis,
-              const model::Schedule &schedule, bool padRows, bool clip)
+              const model::Schedule &schedule, bool caches, bool clip)
       : builder(chain), chain(chain), analysis(analysis),
         problem(analysis.problem), schedule(schedule), clip(clip),
         tree(model::buildLoopTree(problem, schedule,
                                   schedule.levels.size() - 1)),
-        blocks(builder, chain, analysis, schedule, padRows),
+        blocks(builder, chain, analysis, schedule, caches),
         softmax(blocks, analysis, chain.getLoc()),
         stager(builder, blocks, analysis, schedule, chain.getLoc()),
         split(model::findSplit(problem, schedule, tree)) {
@@ -785,7 +785,7 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
         return signalPassFailure();
       }
       Value result =
-          TreeBuilder(chain, *analysis, *schedule, padRows, clip).build();
+          TreeBuilder(chain, *analysis, *schedule, caches, clip).build();
       chain.getResult(0).replaceAllUsesWith(result);
       chain.erase();
     }

@@ -1,5 +1,5 @@
 // RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 fuse=always" --chimera-tile --canonicalize --split-input-file | FileCheck %s
-// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 fuse=always" --chimera-tile="pad-rows=false" --canonicalize --split-input-file | FileCheck %s --check-prefix=STORED
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 fuse=always" --chimera-tile="caches=false" --canonicalize --split-input-file | FileCheck %s --check-prefix=STORED
 
 // A factor on the scores is not stored with them: that of the maximum comes
 // behind it, if it is positive, and that of the exponential's argument is part

@@ -1,6 +1,6 @@
 // RUN: chimera-opt %s --chimera-tile --canonicalize --cse --split-input-file | FileCheck %s
 // RUN: chimera-opt %s --chimera-lowering-pipeline --mlir-print-ir-after=one-shot-bufferize --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=BUFFERS
-// RUN: chimera-opt %s --chimera-tile=pad-rows=false --canonicalize --split-input-file | FileCheck %s --check-prefix=FILLED
+// RUN: chimera-opt %s --chimera-tile=caches=false --canonicalize --split-input-file | FileCheck %s --check-prefix=FILLED
 
 // The shared path is m, then l; m is parallel and does not divide. Sizes at the
 // edge are computed, and the blocks list which ones occur. The intermediate has

@@ -110,4 +110,12 @@ TEST(BlockCycles, ChargesEdgesAndAccumulators) {
             blockCycles(unit, tile, 48, 64, 64, false));
 }
 
+TEST(MostBytesAhead, IsAnEighthOfTheLevelOutsideTheInnermost) {
+  Machine machine = makeZen5();
+  machine.levels[1].usableShare = 0.5;
+  EXPECT_EQ(mostBytesAhead(machine), (1 << 20) / 16);
+  machine.levels.resize(1);
+  EXPECT_EQ(mostBytesAhead(machine), 0);
+}
+
 } // namespace

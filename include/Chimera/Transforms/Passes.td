@@ -150,11 +150,12 @@ def TilePass : Pass<"chimera-tile"> {
   let options = [
     Option<"dissolve", "dissolve", "bool", "false",
            "Dissolve all chains, whatever their schedule">,
-    Option<"padRows", "pad-rows", "bool", "true",
-           "Give buffers rows that begin with a line of a cache and lie in "
-           "different sets, let tensors of one shape share them, and scale the "
-           "scores of a softmax twice instead of storing them; not for memories "
-           "that a program is in charge of">,
+    Option<"caches", "caches", "bool", "true",
+           "Make code for cores with caches and vectors: buffers with rows that "
+           "begin with a line and lie in different sets, shared by tensors of "
+           "one shape; scores of a softmax scaled twice instead of stored; "
+           "exponentials as powers of two; sums that start with their first "
+           "tile. Not for memories that a program is in charge of">,
     Option<"clip", "clip", "bool", "true",
            "Cut tiles that a mask leaves only the beginning of down to that, in "
            "halves, and leave out those that it rules out in the loops of one "

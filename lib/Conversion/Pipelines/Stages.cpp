@@ -52,7 +52,7 @@ void chimera::addNarrowTiling(OpPassManager &pm,
   func.addPass(createFormChainsPass(form));
   func.addPass(createSchedulePass(schedule));
   TilePassOptions tile;
-  tile.padRows = false;
+  tile.caches = false;
   tile.clip = false;
   func.addPass(createTilePass(tile));
   func.addPass(createCanonicalizerPass());
