@@ -60,7 +60,8 @@ static Value cloneExponential(OpBuilder &builder, const ChainOperator &op,
 }
 
 /// What the exponential of a softmax subtracts from the score, if it is the
-/// exponential of a difference in f32; else null.
+/// exponential of a difference in f32; else null. It depends on the row alone:
+/// other softmaxes are none to the analysis.
 static Value findShift(const ChainOperator &op) {
   linalg::GenericOp generic = op.exponential;
   auto exponential = getYielded(generic).getDefiningOp<math::ExpOp>();
