@@ -320,10 +320,12 @@ double Pricer::combineSeconds(const Schedule &schedule) const {
 double Pricer::arithmeticCycles(const Schedule &schedule,
                                 ArrayRef<Work> works) const {
   double cycles = 0;
+  LoopNest tree =
+      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Work &work = works[index];
     SmallVector<ArrayRef<Parts>, 6> views(work.parts.begin(), work.parts.end());
-    Visited visited = visitedBy(schedule, index);
+    Visited visited = visitedBy(tree, index);
     cycles +=
         work.repeats * (visited.byProducts *
                             operatorCycles(op, views, schedule.registerTile) +
@@ -447,91 +449,6 @@ ArrayRef<unsigned> Pricer::registerTilesFor(int64_t rows,
 //===----------------------------------------------------------------------===//
 // The price
 //===----------------------------------------------------------------------===//
-
-/// True if operator `op` makes the scores of the softmax along `column`, or
-/// reads what becomes of them.
-bool Pricer::isOfSoftmax(unsigned op, LoopId column) const {
-  return any_of(enumerate(problem.operators), [&](const auto &entry) {
-    const Operator &reader = entry.value();
-    return reader.rescaledBy == column &&
-           (entry.index() == op ||
-            is_contained(reader.inputs, problem.operators[op].output.tensor));
-  });
-}
-
-/// Vector units clip the tiles that loops around all operators make, and leave
-/// out smaller ones in the loops of one operator.
-Pricer::Visited Pricer::visitedBy(const Schedule &schedule, unsigned op) const {
-  if (problem.bands.empty())
-    return {};
-  LoopNest tree =
-      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
-  SmallVector<int64_t, 8> tile;
-  for (const Loop &loop : problem.loops)
-    tile.push_back(loop.extent);
-  SmallVector<int64_t, 8> inner = tile;
-  for (const NestLoop &loop : tree.loops)
-    tile[loop.loop] = loop.tile;
-  LoopId row = problem.bands[0].row, column = problem.bands[0].column;
-  bool skipsInside = !machine.matrix && isOfSoftmax(op, column);
-  for (const NestLoop &loop : pathOf(tree, op))
-    inner[loop.loop] = loop.tile;
-  int64_t rows = problem.loops[row].extent;
-  int64_t columns = problem.loops[column].extent;
-  bool skipsTiles = tile[column] < columns;
-  if (!skipsTiles && !skipsInside)
-    return {};
-
-  // Multiples of `width` in each of the outer tiles.
-  auto roundDown = [&](int64_t place, int64_t width) -> int64_t {
-    int64_t origin = alignDown(place, tile[column]);
-    return origin + alignDown(place - origin, width);
-  };
-  auto roundUp = [&](int64_t place, int64_t width) -> int64_t {
-    int64_t origin = alignDown(place - 1, tile[column]);
-    return origin +
-           std::min<int64_t>(tile[column], alignTo(place - origin, width));
-  };
-  // What masks leave of `height` rows, in tiles of `width` columns.
-  auto findColumns = [&](int64_t first, int64_t height, int64_t width) {
-    int64_t begin = 0, end = columns;
-    for (const Band &band : problem.bands) {
-      if (band.row != row || band.column != column)
-        continue;
-      if (band.least)
-        begin = std::max(
-            begin, roundDown(std::max<int64_t>(0, first + *band.least), width));
-      if (band.most)
-        end = std::min(end, first + height - 1 + *band.most);
-    }
-    return std::pair(begin, end);
-  };
-  int64_t byTiles = 0, byProducts = 0;
-  for (int64_t i = 0; i < rows; i += tile[row]) {
-    int64_t height = std::min(tile[row], rows - i);
-    int64_t begin = 0, end = columns;
-    if (skipsTiles) {
-      std::tie(begin, end) = findColumns(i, height, tile[column]);
-      if (end <= begin)
-        continue;
-      int64_t size = end - begin, last = (size - 1) % tile[column] + 1;
-      int64_t most =
-          machine.matrix ? tile[column] : clippedSize(tile[column], last);
-      end = begin + std::min(size - last + most, columns - begin);
-    }
-    byTiles += height * (end - begin);
-    for (int64_t j = 0; skipsInside && j < height; j += inner[row]) {
-      int64_t own = std::min(inner[row], height - j);
-      auto [first, last] = findColumns(i + j, own, inner[column]);
-      if (last > 0)
-        byProducts += own * std::max<int64_t>(
-                                0, std::min(end, roundUp(last, inner[column])) -
-                                       std::max(begin, first));
-    }
-  }
-  double whole = static_cast<double>(rows) * columns;
-  return {byTiles / whole, (skipsInside ? byProducts : byTiles) / whole};
-}
 
 /// A softmax goes over the scores twice, for the maximum and for the
 /// exponentials; the evaluation counts one pass of an epilogue.

@@ -295,7 +295,8 @@ private:
   struct Visited {
     double byTiles = 1, byProducts = 1;
   };
-  Visited visitedBy(const Schedule &schedule, unsigned op) const;
+  /// `tree` are the loops of the innermost level.
+  Visited visitedBy(const LoopNest &tree, unsigned op) const;
   int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
   double packingSeconds(const Operator &op, const Access &operand,
                         int64_t bytes) const;
