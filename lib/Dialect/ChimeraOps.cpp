@@ -219,8 +219,8 @@ static LogicalResult verifyOutputs(MicroKernelOp op) {
            << stringifyMicroKernelKind(op.getKind())
            << "' must have one output, got " << op.getOutputs().size();
   bool reduces = false;
-  for (AffineMap map :
-       ArrayRef(op.getMaps()).take_back(op.getOutputs().size())) {
+  SmallVector<AffineMap> maps = op.getMaps();
+  for (AffineMap map : ArrayRef(maps).take_back(op.getOutputs().size())) {
     std::optional<unsigned> reduced;
     for (unsigned dim = 0; dim < op.getNumDims() && !reduced; ++dim)
       if (op.isReduction(dim) && map.isFunctionOfDim(dim))

@@ -134,10 +134,11 @@ FailureOr<Fragment> ProgramEmitter::getFragment(Value tensor) {
 FailureOr<std::pair<int64_t, int64_t>>
 ProgramEmitter::getColumnTiles(OffsetSizeAndStrideOpInterface op,
                                const Fragment &whole) {
-  for (OpFoldResult offset : ArrayRef(op.getMixedOffsets()).drop_back())
+  SmallVector<OpFoldResult> offsets = op.getMixedOffsets();
+  for (OpFoldResult offset : ArrayRef(offsets).drop_back())
     if (!matchPattern(indices.get(kernel, offset), m_Zero()))
       return fail("a value in registers is cut into rows");
-  Value first = indices.get(kernel, op.getMixedOffsets().back());
+  Value first = indices.get(kernel, offsets.back());
   Value count = indices.get(kernel, op.getMixedSizes().back());
   std::optional<int64_t> start = getConstantIntValue(first);
   if (!start || *start % mmaColumns != 0)
