@@ -288,8 +288,8 @@ static void relax(llvm::Module &module) {
 
 /// Chimera's code comes in the order and as far unrolled as it is to run, or
 /// says which loops are to be unrolled: LLVM's quick pipeline, with its loop
-/// vectoriser, makes code as fast as the thorough one does, in two thirds of
-/// the time.
+/// vectoriser, makes code as fast as the thorough one does, in less than three
+/// quarters of the time.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
                      unsigned level, Lowering lowering) {
   llvm::PipelineTuningOptions tuning;

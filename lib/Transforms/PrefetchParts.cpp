@@ -158,9 +158,12 @@ void PartFetcher::fetchFor(const Part &reader, const Part &carrier,
   }
   if (bytes > mostBytes)
     return;
+  // The last of several ops is a loop; before it comes its first tile.
+  Operation *last = carrier.ops.back();
   for (const Ahead &ahead : due)
     for (MicroKernelOp kernel : carrier.kernels)
-      letFetch(kernel, ahead, loop);
+      if (last->isAncestor(kernel))
+        letFetch(kernel, ahead, loop);
 }
 
 void chimera::fetchForNextPart(Operation *root, int64_t mostBytes) {

@@ -32,7 +32,7 @@ constexpr int64_t vectorsAhead = 32;
 
 /// If a matrix is read for one row, its way from memory is all that counts. One
 /// core has more of it under way if it reads two parts by turns and asks for
-/// what comes a little later in each: a sixth more from memory, as much as
+/// what comes a little later in each: an eighth more from memory, as much as
 /// before from caches (measured on Granite Rapids).
 constexpr int64_t numStreams = 2, vectorsAheadInStream = 16;
 
