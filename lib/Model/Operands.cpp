@@ -8,7 +8,8 @@
 //
 // What it costs to use the operand that supplies vectors where it lies, and
 // what to copy it into the shape the micro kernel wants: strided lanes, lines
-// that collide in a cache, and short runs from memory.
+// that collide in a cache, and short runs from memory. And how much of operands
+// may come before it is used.
 //
 //===----------------------------------------------------------------------===//
 

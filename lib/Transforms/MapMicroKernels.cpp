@@ -32,6 +32,8 @@
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
 
+#include <limits>
+
 namespace chimera {
 #define GEN_PASS_DEF_MAPMICROKERNELSPASS
 #include "Chimera/Transforms/Passes.h.inc"
@@ -303,8 +305,7 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
 }
 
 /// True if all loops between `kernel` and `outside` have known trip counts.
-/// Where they vary, asking takes longer than what it saves
-/// (measured).
+/// Where they vary, asking takes longer than what it saves (measured).
 static bool hasKnownTrips(MicroKernelOp kernel, Operation *outside) {
   for (Operation *around = kernel->getParentOp(); around != outside;
        around = around->getParentOp()) {

@@ -114,9 +114,9 @@ func.func @naive(%a: memref<4x8xf64>, %b: memref<8x16xf64>, %c: memref<4x16xf64>
 // -----
 
 // One row, and a matrix contiguous along the reduction: vectors run along it,
-// for several columns at a time, whose lanes are combined together. Columns are
-// from two halves of the matrix by turns (16 and
-// 16), and asked for four columns ahead; the last four come after the loop.
+// for several columns at a time, whose lanes are combined together. They are
+// from two parts of the matrix by turns, of 16 columns each, and are asked for
+// four columns ahead; the last four columns come after the loop.
 
 // CHECK-LABEL: func @inner
 // CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : index
