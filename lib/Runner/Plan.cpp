@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Chimera/Chain/ScheduleConversion.h"
 #include "Chimera/Runner/Report.h"
-#include "Chimera/Transforms/ScheduleConversion.h"
 
 #include "llvm/Support/raw_ostream.h"
 

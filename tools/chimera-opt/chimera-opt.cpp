@@ -14,7 +14,7 @@
 
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/InitAll.h"
-#include "Chimera/Transforms/PlanReport.h"
+#include "Chimera/Report/PlanReport.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"

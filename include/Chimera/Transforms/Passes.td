@@ -167,7 +167,7 @@ def TilePass : Pass<"chimera-tile"> {
                            "::mlir::scf::SCFDialect"];
 }
 
-def FuseOthersPass : Pass<"chimera-fuse-others"> {
+def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
   let summary = "Make few operations of many outside chains";
   let description = [{
     Brings what no chain holds, such as norms, softmax, transposes and masks,
@@ -179,7 +179,7 @@ def FuseOthersPass : Pass<"chimera-fuse-others"> {
     is transposed by an operation of its own. Contractions, convolutions,
     pooling and dynamic shapes are left alone.
 
-    Example: see `test/Transforms/fuse-others.mlir`. In
+    Example: see `test/Transforms/fuse-memory-bound.mlir`. In
 
     ```mlir
     %e = linalg.exp ins(%x : tensor<4x8xf32>) outs(%0 : tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -193,7 +193,7 @@ def FuseOthersPass : Pass<"chimera-fuse-others"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def TileOthersPass : Pass<"chimera-tile-others"> {
+def TileMemoryBoundPass : Pass<"chimera-tile-memory-bound"> {
   let summary = "Generate loops and blocks for what lies outside chains";
   let description = [{
     Gives elementwise operations, reductions, transposes and fills on static
@@ -208,8 +208,8 @@ def TileOthersPass : Pass<"chimera-tile-others"> {
     that is left to plain loops a missed one with the reason. Contractions and
     convolutions are left without a word.
 
-    Example: `chimera-opt --chimera-fuse-others --chimera-tile-others=target=zen5`,
-    see `test/Transforms/tile-others.mlir`.
+    Example: `chimera-opt --chimera-fuse-memory-bound --chimera-tile-memory-bound=target=zen5`,
+    see `test/Transforms/tile-memory-bound.mlir`.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"host\"",

@@ -32,12 +32,12 @@ using namespace chimera;
 /// Loops and blocks for what lies outside chains. What is the same twice is
 /// made once between the steps.
 static void tileOthers(OpPassManager &pm, const PipelineOptions &options) {
-  pm.addNestedPass<func::FuncOp>(createFuseOthersPass());
+  pm.addNestedPass<func::FuncOp>(createFuseMemoryBoundPass());
   pm.addPass(createCSEPass());
-  TileOthersPassOptions tile;
+  TileMemoryBoundPassOptions tile;
   tile.target = options.target;
   tile.threads = options.threads;
-  pm.addNestedPass<func::FuncOp>(createTileOthersPass(tile));
+  pm.addNestedPass<func::FuncOp>(createTileMemoryBoundPass(tile));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

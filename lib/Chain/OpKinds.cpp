@@ -1,0 +1,374 @@
+//===- OpKinds.cpp - What general chains are made of ----------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Chain/OpKinds.h"
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// Index expressions
+//===----------------------------------------------------------------------===//
+
+/// Adds `factor` times `expr` to `index`. False if that is no sum of loops.
+static bool addTerms(AffineExpr expr, int64_t factor, ArrayRef<int64_t> extents,
+                     AffineIndex &index) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    index.offset += factor * constant.getValue();
+    return true;
+  }
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    if (extents[dim.getPosition()] == 1)
+      return true;
+    for (auto &[loop, known] : index.terms)
+      if (loop == dim.getPosition()) {
+        known += factor;
+        return true;
+      }
+    index.terms.push_back({dim.getPosition(), factor});
+    return true;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return false;
+  if (binary.getKind() == AffineExprKind::Add)
+    return addTerms(binary.getLHS(), factor, extents, index) &&
+           addTerms(binary.getRHS(), factor, extents, index);
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  return binary.getKind() == AffineExprKind::Mul && constant &&
+         addTerms(binary.getLHS(), factor * constant.getValue(), extents,
+                  index);
+}
+
+std::optional<AffineIndex> chimera::linearize(AffineExpr expr,
+                                              ArrayRef<int64_t> extents) {
+  AffineIndex index;
+  if (!addTerms(expr, 1, extents, index) ||
+      llvm::any_of(index.terms, [](auto term) { return term.second < 1; }))
+    return std::nullopt;
+  return index;
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+static bool isNumberType(Type type) {
+  return isa<FloatType>(type) || type.isSignlessInteger();
+}
+
+static bool isStaticTensorOrNumber(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return isNumberType(type);
+  return tensor.hasStaticShape() && tensor.getNumElements() > 0 &&
+         !tensor.getEncoding() && isNumberType(tensor.getElementType());
+}
+
+static bool isConversion(Operation *op) {
+  return isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp,
+                         arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp>(op);
+}
+
+static Value skipConversions(Value value) {
+  while (isConversion(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+/// The operands of `value`'s definition if it is one of `OpTys`.
+template <typename... OpTys>
+static std::optional<std::pair<Value, Value>> matchBinary(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<OpTys...>(op))
+    return std::nullopt;
+  return std::make_pair(op->getOperand(0), op->getOperand(1));
+}
+
+bool chimera::multipliesTensors(linalg::LinalgOp op) {
+  Block &body = *op.getBlock();
+  if (op.getNumReductionLoops() == 0 || op.getNumDpsInputs() != 2 ||
+      op.getNumDpsInits() != 1 || body.getNumArguments() != 3)
+    return false;
+  Value accumulator = body.getArgument(2);
+  auto sum = matchBinary<arith::AddFOp, arith::AddIOp>(
+      body.getTerminator()->getOperand(0));
+  if (!sum || (sum->first != accumulator && sum->second != accumulator))
+    return false;
+  Value added = sum->first == accumulator ? sum->second : sum->first;
+  auto product =
+      matchBinary<arith::MulFOp, arith::MulIOp>(skipConversions(added));
+  if (!product)
+    return false;
+  Value lhs = skipConversions(product->first),
+        rhs = skipConversions(product->second);
+  return (lhs == body.getArgument(0) && rhs == body.getArgument(1)) ||
+         (lhs == body.getArgument(1) && rhs == body.getArgument(0));
+}
+
+bool chimera::isComputeIntensive(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || !multipliesTensors(op) ||
+      !llvm::all_of(op->getOperandTypes(), isStaticTensorOrNumber) ||
+      !llvm::all_of(op.getDpsInputs(), [](Value input) {
+        return isa<RankedTensorType>(input.getType());
+      }))
+    return false;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  // Each input element must be used for several results.
+  bool isReused = false;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    for (AffineExpr expr : map.getResults()) {
+      std::optional<AffineIndex> index = linearize(expr, extents);
+      if (!index)
+        return false;
+      isReused |= index->terms.size() > 1;
+    }
+    for (auto [loop, extent] : llvm::enumerate(extents))
+      isReused |= extent > 1 && !map.isFunctionOfDim(loop);
+  }
+  return isReused && op.getMatchingIndexingMap(op.getDpsInitOperand(0))
+                         .isProjectedPermutation(/*allowZeroInResults=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// What lies between operators
+//===----------------------------------------------------------------------===//
+
+bool chimera::hasScalarBody(linalg::LinalgOp op) {
+  for (Operation &nested : *op.getBlock())
+    if (nested.getNumRegions() > 0 || !isMemoryEffectFree(&nested))
+      return false;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  return llvm::all_of(captured, [](Value value) {
+    return value.getType().isIntOrIndexOrFloat();
+  });
+}
+
+bool chimera::isPointwise(linalg::LinalgOp op) {
+  return op.hasPureTensorSemantics() && !isStart(op) &&
+         !isComputeIntensive(op) && hasScalarBody(op) &&
+         llvm::all_of(op->getOperandTypes(), isStaticTensorOrNumber) &&
+         llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+           return map.isProjectedPermutation(/*allowZeroInResults=*/true);
+         });
+}
+
+/// True if `op` yields its only tensor as it is or in a wider type.
+static bool yieldsInput(linalg::LinalgOp op) {
+  if (!isPointwise(op) || !isParallel(op) || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 ||
+      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()))
+    return false;
+  Value yielded = op.getBlock()->getTerminator()->getOperand(0);
+  while (isa_and_nonnull<arith::ExtFOp>(yielded.getDefiningOp()))
+    yielded = yielded.getDefiningOp()->getOperand(0);
+  return yielded == op.getBlock()->getArgument(0);
+}
+
+bool chimera::isMove(Operation *op) {
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return isZeroPad(pad);
+  if (isReshape(op))
+    return isStaticTensorOrNumber(op->getOperand(0).getType()) &&
+           isStaticTensorOrNumber(op->getResult(0).getType());
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && yieldsInput(linalgOp);
+}
+
+bool chimera::isZeroPad(tensor::PadOp op) {
+  Value value = op.getConstantPaddingValue();
+  auto isNatural = [](OpFoldResult amount) {
+    std::optional<int64_t> constant = getConstantIntValue(amount);
+    return constant && *constant >= 0;
+  };
+  return value &&
+         (matchPattern(value, m_AnyZeroFloat()) ||
+          matchPattern(value, m_Zero())) &&
+         isStaticTensorOrNumber(op.getSource().getType()) &&
+         isStaticTensorOrNumber(op.getResultType()) &&
+         llvm::all_of(op.getMixedLowPad(), isNatural) &&
+         llvm::all_of(op.getMixedHighPad(), isNatural);
+}
+
+bool chimera::isStart(Operation *op) {
+  return isa<tensor::EmptyOp, linalg::FillOp>(op) ||
+         matchPattern(op, m_Constant());
+}
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+bool chimera::isParallel(linalg::LinalgOp op) {
+  return op.getNumLoops() == op.getNumParallelLoops();
+}
+
+bool chimera::isReshape(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
+}
+
+bool chimera::isMovement(linalg::LinalgOp op) {
+  if (!isParallel(op) || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 ||
+      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()))
+    return false;
+  Block *body = op.getBlock();
+  return body->getTerminator()->getOperand(0) == body->getArgument(0);
+}
+
+bool chimera::isUnitReshape(Operation *op) {
+  if (!isReshape(op))
+    return false;
+  auto source = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!source.hasStaticShape() || !result.hasStaticShape())
+    return false;
+  auto isReal = [](int64_t extent) { return extent != 1; };
+  return llvm::equal(llvm::make_filter_range(source.getShape(), isReal),
+                     llvm::make_filter_range(result.getShape(), isReal));
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+bool chimera::isRowReduction(linalg::LinalgOp op) {
+  return op.getNumReductionLoops() == 1 && op.hasPureTensorSemantics() &&
+         !isSupportedContraction(op) &&
+         !linalg::isaContractionOpInterface(op) &&
+         !linalg::isaConvolutionOpInterface(op);
+}
+
+/// The number that a scalar of a body is, converted or not.
+static std::optional<double> getConstant(Value value) {
+  while (auto *op = value.getDefiningOp()) {
+    if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  FloatAttr number;
+  if (!matchPattern(value, m_Constant(&number)))
+    return std::nullopt;
+  return number.getValueAsDouble();
+}
+
+std::optional<double> chimera::getScale(linalg::LinalgOp op) {
+  if (!isParallel(op) || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 || op.hasIndexSemantics() ||
+      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()) ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isPermutation(); }))
+    return std::nullopt;
+  Block *body = op.getBlock();
+  Value input = body->getArgument(0);
+  Operation *scale = body->getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(scale) ||
+      !scale->getResult(0).getType().isF32())
+    return std::nullopt;
+  bool isFirst = scale->getOperand(0) == input;
+  if (!isFirst && (isa<arith::DivFOp>(scale) || scale->getOperand(1) != input))
+    return std::nullopt;
+  std::optional<double> number =
+      getConstant(scale->getOperand(isFirst ? 1 : 0));
+  if (!number || *number == 0 || !std::isfinite(*number))
+    return std::nullopt;
+  float rounded = *number;
+  return isa<arith::DivFOp>(scale) ? 1.0 / rounded : rounded;
+}
+
+bool chimera::isScaling(linalg::LinalgOp op) {
+  return getScale(op).has_value();
+}
+
+//===----------------------------------------------------------------------===//
+// What code is generated from
+//===----------------------------------------------------------------------===//
+
+/// True if the factors of a contraction have one type, f32 or narrower, the
+/// sums are f32, and all shapes are static.
+static bool hasFactorsAndSums(linalg::LinalgOp op) {
+  auto getType = [](Value operand) {
+    return dyn_cast<RankedTensorType>(operand.getType());
+  };
+  if (!llvm::all_of(op->getOperands(), [&](Value operand) {
+        RankedTensorType type = getType(operand);
+        return type && type.hasStaticShape() && !type.getEncoding();
+      }))
+    return false;
+  Type factor = getType(op->getOperand(0)).getElementType();
+  return isa<Float32Type, Float16Type, BFloat16Type>(factor) &&
+         getType(op->getOperand(1)).getElementType() == factor &&
+         getType(op->getOperand(2)).getElementType().isF32();
+}
+
+bool chimera::isSupportedContraction(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
+      op.getNumReductionLoops() == 0 || !op.hasPureTensorSemantics() ||
+      !hasFactorsAndSums(op))
+    return false;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (!llvm::all_of(maps,
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return false;
+  // The output is indexed by exactly the parallel loops.
+  if (maps[2].getNumResults() == 0 ||
+      maps[2].getNumResults() != op.getNumParallelLoops())
+    return false;
+  return multipliesAndAdds(*op.getBlock());
+}
+
+/// True if vectors of `type` can be loaded: truth values are bytes in memory.
+static bool isLoadable(Type type) {
+  return isa<FloatType>(type) || type.isIndex() ||
+         (type.isSignlessInteger() && type.getIntOrFloatBitWidth() >= 8 &&
+          type.getIntOrFloatBitWidth() <= 64);
+}
+
+/// True if the operands are static tensors of numbers that can be loaded.
+static bool hasStaticNumberOperands(linalg::LinalgOp op) {
+  return llvm::all_of(op->getOperands(), [](Value operand) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type)
+      return operand.getType().isIntOrIndexOrFloat();
+    return isLoadable(type.getElementType()) && type.hasStaticShape() &&
+           !type.getEncoding();
+  });
+}
+
+bool chimera::isSupportedElementwise(linalg::LinalgOp op) {
+  if (op.getNumDpsInits() != 1 || op.getNumLoops() == 0 ||
+      op.getNumLoops() != op.getNumParallelLoops() ||
+      !op.hasPureTensorSemantics() || !hasStaticNumberOperands(op) ||
+      !isa<Float32Type, Float16Type, BFloat16Type>(
+          getElementTypeOrSelf(op->getResultTypes()[0])))
+    return false;
+  return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+    return map.isProjectedPermutation();
+  });
+}
+
+bool chimera::isZeroFill(Value value) {
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+}
+
+bool chimera::isContractionLike(linalg::LinalgOp op) {
+  return op.getNumReductionLoops() > 0 &&
+         (isSupportedContraction(op) || linalg::isaContractionOpInterface(op) ||
+          linalg::isaConvolutionOpInterface(op));
+}

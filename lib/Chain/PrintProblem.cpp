@@ -1,0 +1,137 @@
+//===- PrintProblem.cpp - The model's problem in words --------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Chain/ChainAnalysis.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+
+using namespace chimera;
+using namespace chimera::model;
+
+static llvm::StringRef getText(Role role) {
+  switch (role) {
+  case Role::Input:
+    return "input";
+  case Role::Output:
+    return "output";
+  case Role::Intermediate:
+    return "intermediate";
+  case Role::State:
+    return "state";
+  }
+  llvm_unreachable("unknown role");
+}
+
+namespace {
+
+class ProblemPrinter {
+public:
+  ProblemPrinter(llvm::raw_ostream &os, const ChainProblem &problem)
+      : os(os), problem(problem) {}
+
+  void print();
+
+private:
+  void print(const Tensor &tensor);
+  void print(const Operator &op);
+  void print(const Index &index);
+  void print(const Access &access);
+  template <typename Range>
+  void printList(llvm::StringRef title, const Range &range);
+
+  llvm::raw_ostream &os;
+  const ChainProblem &problem;
+};
+
+} // namespace
+
+void ProblemPrinter::print(const Tensor &tensor) {
+  os << "  " << getText(tensor.role) << " " << tensor.name << " [";
+  llvm::interleave(tensor.shape, os, " x ");
+  os << "] of " << tensor.elementBytes << " bytes";
+  if (tensor.accumulatorBytes)
+    os << ", summed in " << tensor.accumulatorBytes;
+  if (tensor.isStored)
+    os << ", stored";
+  os << "\n";
+}
+
+void ProblemPrinter::print(const Index &index) {
+  bool isFirst = true;
+  for (const Term &term : index.terms) {
+    os << (isFirst ? "" : " + ");
+    if (term.factor != 1)
+      os << term.factor << " * ";
+    os << problem.loops[term.loop].name;
+    isFirst = false;
+  }
+  if (isFirst)
+    os << index.offset;
+  else if (index.offset)
+    os << (index.offset < 0 ? " - " : " + ") << std::abs(index.offset);
+}
+
+void ProblemPrinter::print(const Access &access) {
+  os << problem.tensors[access].name << "[";
+  llvm::interleaveComma(access.indices, os,
+                        [&](const Index &index) { print(index); });
+  os << "]";
+}
+
+template <typename Range>
+void ProblemPrinter::printList(llvm::StringRef title, const Range &range) {
+  if (range.empty())
+    return;
+  os << "\n    " << title << " ";
+  llvm::interleaveComma(range, os,
+                        [&](const Access &access) { print(access); });
+}
+
+void ProblemPrinter::print(const Operator &op) {
+  auto nameOf = [&](LoopId loop) { return problem.loops[loop].name; };
+  os << "  " << op.name << ": ";
+  print(op.output);
+  os << " += ";
+  llvm::interleave(
+      op.inputs, os, [&](const Access &access) { print(access); }, " * ");
+  os << "\n    vectors along " << nameOf(op.vectorLoop);
+  if (op.rowLoop != op.vectorLoop)
+    os << ", rows along " << nameOf(op.rowLoop);
+  if (op.hasEpilogue) {
+    os << "\n    then " << op.epilogueCost << " instructions";
+    if (op.epilogueExponentials)
+      os << " and exponentials: " << op.epilogueExponentials;
+    printList("reading", op.epilogue);
+  }
+  for (LoopId loop : op.completes)
+    os << "\n    completes " << nameOf(loop);
+  printList("keeping", op.states);
+  if (op.rescaledBy)
+    os << "\n    rescaled by " << nameOf(*op.rescaledBy);
+  os << "\n";
+}
+
+void ProblemPrinter::print() {
+  os << "problem\n  loops ";
+  llvm::interleaveComma(problem.loops, os, [&](const Loop &loop) {
+    os << loop.name << " = " << loop.extent;
+  });
+  os << "\n";
+  for (const Tensor &tensor : problem.tensors)
+    print(tensor);
+  for (const Operator &op : problem.operators)
+    print(op);
+}
+
+void chimera::printProblem(llvm::raw_ostream &os, const ChainProblem &problem) {
+  ProblemPrinter(os, problem).print();
+}

@@ -1,0 +1,51 @@
+//===- SameInEveryCall.cpp - What is the same in every call ---------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Chain/SameInEveryCall.h"
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace chimera;
+
+static LogicalResult collect(Value value, SetVector<Operation *> &operations) {
+  Operation *definition = value.getDefiningOp();
+  if (!definition) {
+    auto argument = cast<BlockArgument>(value);
+    auto function =
+        dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp());
+    return success(function && argument.getOwner()->isEntryBlock() &&
+                   function.getArgAttr(argument.getArgNumber(),
+                                       ChimeraDialect::getConstantAttrName()));
+  }
+  if (operations.contains(definition))
+    return success();
+  if (!isa<func::FuncOp>(definition->getParentOp()) ||
+      !isMemoryEffectFree(definition))
+    return failure();
+  llvm::SetVector<Value> read(definition->operand_begin(),
+                              definition->operand_end());
+  getUsedValuesDefinedAbove(definition->getRegions(), read);
+  for (Value operand : read)
+    if (failed(collect(operand, operations)))
+      return failure();
+  operations.insert(definition);
+  return success();
+}
+
+FailureOr<SetVector<Operation *>>
+chimera::findConstantComputation(Value value) {
+  SetVector<Operation *> operations;
+  if (failed(collect(value, operations)))
+    return failure();
+  return operations;
+}

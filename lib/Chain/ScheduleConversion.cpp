@@ -1,0 +1,147 @@
+//===- ScheduleConversion.cpp - Schedules to and from attributes ----------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Chain/ScheduleConversion.h"
+
+using namespace mlir;
+using namespace chimera;
+
+static std::optional<model::LoopId> findLoop(const model::ChainProblem &problem,
+                                             StringRef name) {
+  for (auto [id, loop] : llvm::enumerate(problem.loops))
+    if (loop.name == name)
+      return id;
+  return std::nullopt;
+}
+
+FailureOr<model::Schedule>
+chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
+                         const ChainAnalysis &analysis) {
+  const model::ChainProblem &problem = analysis.problem;
+  model::Schedule schedule;
+  unsigned numOperators = problem.operators.size();
+  model::OperatorSet everyone =
+      numOperators < 32 ? (model::OperatorSet(1) << numOperators) - 1 : ~0u;
+  // What the levels so far leave of each loop to each operator.
+  std::vector<SmallVector<int64_t>> extents(numOperators);
+  for (auto &left : extents)
+    for (const model::Loop &loop : problem.loops)
+      left.push_back(loop.extent);
+
+  for (LevelScheduleAttr level : attribute.getLevels()) {
+    model::LevelSchedule &order = schedule.levels.emplace_back();
+    order.name = level.getName().str();
+    for (TiledLoopAttr loop : level.getOrder()) {
+      std::optional<model::LoopId> id = findLoop(problem, loop.getName());
+      if (!id) {
+        InFlightDiagnostic diagnostic = chain.emitError("schedule names loop '")
+                                        << loop.getName()
+                                        << "', but the chain's loops are ";
+        llvm::interleaveComma(
+            problem.loops, diagnostic,
+            [&](const model::Loop &known) { diagnostic << known.name; });
+        return diagnostic;
+      }
+      model::OperatorSet around = 0;
+      for (int64_t op : loop.getOperators())
+        around |= model::OperatorSet(1) << op;
+      if (around & ~everyone)
+        return chain.emitError("schedule puts loop '")
+               << loop.getName() << "' around an operator that the chain does "
+               << "not have; it has " << numOperators;
+      for (unsigned op = 0; op < numOperators; ++op) {
+        if (around && !(around >> op & 1))
+          continue;
+        if (loop.getTile() > extents[op][*id])
+          return chain.emitError("schedule gives loop '")
+                 << loop.getName() << "' a tile of " << loop.getTile()
+                 << " at level '" << level.getName()
+                 << "', but its extent there "
+                 << "is " << extents[op][*id];
+        extents[op][*id] = loop.getTile();
+      }
+      order.order.push_back({*id, loop.getTile(), around});
+    }
+  }
+
+  schedule.numParallel = attribute.getParallel();
+  RegisterTileAttr registers = attribute.getRegisters();
+  schedule.registerTile = {registers.getRows(), registers.getVectors(),
+                           registers.getBroadcasts(), registers.getDepth()};
+  auto addTensors = [&](ArrayRef<int64_t> inputs, StringRef verb,
+                        SmallVectorImpl<model::TensorId> &tensors) {
+    for (int64_t input : inputs) {
+      if (input >= static_cast<int64_t>(chain.getInputs().size())) {
+        chain.emitError("schedule ")
+            << verb << " input " << input << ", but the chain has "
+            << chain.getInputs().size();
+        return failure();
+      }
+      Value argument = chain.getBody().getArgument(input);
+      for (auto [id, value] : llvm::enumerate(analysis.tensors))
+        if (value == argument)
+          tensors.push_back(id);
+    }
+    return success();
+  };
+  if (failed(addTensors(attribute.getPacked(), "packs", schedule.packed)) ||
+      failed(addTensors(attribute.getStaged(), "stages", schedule.staged)) ||
+      failed(
+          addTensors(attribute.getPrepacked(), "prepacks", schedule.prepacked)))
+    return failure();
+  for (StringAttr name : attribute.getRolling()) {
+    auto tensor = llvm::find_if(problem.tensors, [&](const auto &known) {
+      return known.name == name.getValue();
+    });
+    if (tensor == problem.tensors.end())
+      return chain.emitError("schedule names rolling tensor ")
+             << name << ", which the chain does not have";
+    schedule.rolling.push_back(tensor - problem.tensors.begin());
+  }
+  return schedule;
+}
+
+RegisterTileAttr chimera::getRegisterTileAttr(MLIRContext *context,
+                                              const model::RegisterTile &tile) {
+  return RegisterTileAttr::get(context, tile.rows, tile.vectors,
+                               tile.broadcasts, tile.depth);
+}
+
+ScheduleAttr chimera::convertSchedule(MLIRContext *context,
+                                      const model::Schedule &schedule,
+                                      const ChainAnalysis &analysis) {
+  SmallVector<LevelScheduleAttr> levels;
+  for (const model::LevelSchedule &level : schedule.levels) {
+    SmallVector<TiledLoopAttr> order;
+    for (const model::TiledLoop &loop : level.order) {
+      SmallVector<int64_t> operators;
+      for (unsigned op = 0; op < analysis.problem.operators.size(); ++op)
+        if (loop.operators >> op & 1)
+          operators.push_back(op);
+      order.push_back(TiledLoopAttr::get(context,
+                                         analysis.problem.loops[loop.loop].name,
+                                         loop.tile, operators));
+    }
+    levels.push_back(LevelScheduleAttr::get(context, level.name, order));
+  }
+  auto inputsOf = [&](ArrayRef<model::TensorId> tensors) {
+    llvm::SmallSetVector<int64_t, 4> inputs;
+    for (model::TensorId tensor : tensors)
+      if (auto argument = dyn_cast<BlockArgument>(analysis.tensors[tensor]))
+        inputs.insert(argument.getArgNumber());
+    return inputs.takeVector();
+  };
+  SmallVector<StringAttr> rolling;
+  for (model::TensorId tensor : schedule.rolling)
+    rolling.push_back(
+        StringAttr::get(context, analysis.problem.tensors[tensor].name));
+  return ScheduleAttr::get(context, levels, schedule.numParallel,
+                           getRegisterTileAttr(context, schedule.registerTile),
+                           inputsOf(schedule.packed), inputsOf(schedule.staged),
+                           inputsOf(schedule.prepacked), rolling);
+}

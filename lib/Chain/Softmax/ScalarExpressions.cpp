@@ -1,0 +1,533 @@
+//===- ScalarExpressions.cpp - What an element is computed from -----------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Chain/ScalarExpressions.h"
+
+#include "Chimera/Chain/OpKinds.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// The pool
+//===----------------------------------------------------------------------===//
+
+ExprId ExprPool::add(Expr expr) {
+  for (ExprId operand : expr.operands) {
+    expr.isElement |= nodes[operand].isElement;
+    expr.holdsReduction |= nodes[operand].holdsReduction;
+  }
+  if (expr.kind == Expr::Kind::RowReduction) {
+    expr.isElement = false;
+    expr.holdsReduction = true;
+  } else {
+    expr.isElement |= llvm::is_contained(expr.dims, rowDim);
+  }
+  Key key(static_cast<int>(expr.kind), expr.type.getAsOpaquePointer(),
+          expr.attribute.getAsOpaquePointer(), expr.tensor.getAsOpaquePointer(),
+          expr.name.str(),
+          std::vector<unsigned>(expr.dims.begin(), expr.dims.end()),
+          std::vector<unsigned>(expr.operands.begin(), expr.operands.end()));
+  auto [it, isNew] = known.insert({std::move(key), nodes.size()});
+  if (isNew)
+    nodes.push_back(std::move(expr));
+  return it->second;
+}
+
+ExprId ExprPool::number(TypedAttr value) {
+  Expr expr;
+  expr.kind = Expr::Kind::Number;
+  expr.type = value.getType();
+  expr.attribute = value;
+  return add(std::move(expr));
+}
+
+ExprId ExprPool::number(double value, Type type) {
+  Builder builder(context);
+  if (isa<FloatType>(type))
+    return number(builder.getFloatAttr(type, value));
+  return number(cast<TypedAttr>(
+      builder.getIntegerAttr(type, static_cast<int64_t>(value))));
+}
+
+ExprId ExprPool::tensor(Value value, ArrayRef<PointDim> dims) {
+  Expr expr;
+  expr.kind = Expr::Kind::Tensor;
+  expr.type = getElementTypeOrSelf(value.getType());
+  expr.tensor = value;
+  expr.dims.assign(dims.begin(), dims.end());
+  return add(std::move(expr));
+}
+
+ExprId ExprPool::index(PointDim dim) {
+  Expr expr;
+  expr.kind = Expr::Kind::Index;
+  expr.type = IndexType::get(context);
+  expr.dims = {dim};
+  return add(std::move(expr));
+}
+
+ExprId ExprPool::operation(StringRef name, Type type, ArrayRef<ExprId> operands,
+                           DictionaryAttr attributes) {
+  Expr expr;
+  expr.kind = Expr::Kind::Operation;
+  expr.type = type;
+  expr.attribute = attributes ? attributes : DictionaryAttr::get(context);
+  // The context owns registered names.
+  expr.name = OperationName(name, context).getStringRef();
+  expr.operands.assign(operands.begin(), operands.end());
+  bool isCommutative =
+      OperationName(name, context).hasTrait<OpTrait::IsCommutative>();
+  // Numbers come last, as canonical operations have them.
+  if (isCommutative)
+    llvm::sort(expr.operands, [&](ExprId left, ExprId right) {
+      bool isLeftNumber = nodes[left].kind == Expr::Kind::Number;
+      bool isRightNumber = nodes[right].kind == Expr::Kind::Number;
+      return std::tie(isLeftNumber, left) < std::tie(isRightNumber, right);
+    });
+  if (expr.name == arith::CmpIOp::getOperationName())
+    compareSums(expr);
+  return add(std::move(expr));
+}
+
+ExprId ExprPool::compare(StringRef name, int64_t predicate, ExprId lhs,
+                         ExprId rhs) {
+  Builder builder(context);
+  NamedAttribute attribute =
+      builder.getNamedAttr("predicate", builder.getI64IntegerAttr(predicate));
+  return operation(name, builder.getI1Type(), {lhs, rhs},
+                   builder.getDictionaryAttr(attribute));
+}
+
+ExprId ExprPool::rowReduction(StringRef combiner, ExprId element) {
+  Expr expr;
+  expr.kind = Expr::Kind::RowReduction;
+  expr.type = nodes[element].type;
+  expr.name = OperationName(combiner, context).getStringRef();
+  expr.operands = {element};
+  return add(std::move(expr));
+}
+
+std::optional<double> ExprPool::getNumber(ExprId id) const {
+  auto value = dyn_cast_or_null<FloatAttr>(nodes[id].attribute);
+  if (nodes[id].kind != Expr::Kind::Number || !value)
+    return std::nullopt;
+  return value.getValueAsDouble();
+}
+
+bool ExprPool::isNegativeInfinity(ExprId id) const {
+  std::optional<double> value = getNumber(id);
+  return value && std::isinf(*value) && *value < 0;
+}
+
+bool ExprPool::isZero(ExprId id) const {
+  std::optional<double> value = getNumber(id);
+  return value && *value == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Index arithmetic
+//===----------------------------------------------------------------------===//
+
+/// Beyond this, sums of indices might not fit 32 bits.
+static constexpr int64_t largestIndex = int64_t(1) << 29;
+
+static bool isSmall(const AffineSum &sum) {
+  if (std::abs(sum.constant) > largestIndex)
+    return false;
+  return llvm::all_of(
+      sum.factors, [](auto factor) { return std::abs(factor.second) <= 1024; });
+}
+
+std::optional<AffineSum> ExprPool::getAffineSum(ExprId id) const {
+  const Expr &expr = nodes[id];
+  if (expr.kind == Expr::Kind::Index)
+    return AffineSum{{{expr.dims[0], 1}}, 0};
+  if (expr.kind == Expr::Kind::Number) {
+    auto value = dyn_cast<IntegerAttr>(expr.attribute);
+    if (!value || value.getType().isInteger(1) ||
+        value.getValue().getSignificantBits() > 32)
+      return std::nullopt;
+    return AffineSum{{}, value.getInt()};
+  }
+  if (expr.kind != Expr::Kind::Operation)
+    return std::nullopt;
+  bool isCast = llvm::is_contained(
+      {"arith.index_cast", "arith.index_castui", "arith.extsi"}, expr.name);
+  if (isCast)
+    return getAffineSum(expr.operands[0]);
+  bool isSum = expr.name == "arith.addi",
+       isDifference = expr.name == "arith.subi";
+  bool isProduct = expr.name == "arith.muli";
+  if (!isSum && !isDifference && !isProduct)
+    return std::nullopt;
+  std::optional<AffineSum> lhs = getAffineSum(expr.operands[0]),
+                           rhs = getAffineSum(expr.operands[1]);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (isProduct) {
+    if (!lhs->factors.empty())
+      std::swap(lhs, rhs);
+    if (!lhs->factors.empty())
+      return std::nullopt;
+    for (auto &[dim, factor] : rhs->factors)
+      factor *= lhs->constant;
+    rhs->constant *= lhs->constant;
+    return isSmall(*rhs) ? rhs : std::nullopt;
+  }
+  int64_t sign = isSum ? 1 : -1;
+  for (auto [dim, factor] : rhs->factors)
+    lhs->factors[dim] += sign * factor;
+  lhs->constant += sign * rhs->constant;
+  return isSmall(*lhs) ? lhs : std::nullopt;
+}
+
+/// The predicate with the sides exchanged; none if it is unsigned.
+static std::optional<arith::CmpIPredicate>
+exchangeSides(arith::CmpIPredicate predicate) {
+  using Predicate = arith::CmpIPredicate;
+  switch (predicate) {
+  case Predicate::eq:
+  case Predicate::ne:
+    return predicate;
+  case Predicate::slt:
+    return Predicate::sgt;
+  case Predicate::sle:
+    return Predicate::sge;
+  case Predicate::sgt:
+    return Predicate::slt;
+  case Predicate::sge:
+    return Predicate::sle;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Brings `expr`, if it compares sums of indices, into one form: what runs
+/// along the row, on the left, against what does not, in 32 bits.
+void ExprPool::compareSums(Expr &expr) {
+  auto predicate = static_cast<arith::CmpIPredicate>(
+      cast<IntegerAttr>(cast<DictionaryAttr>(expr.attribute).get("predicate"))
+          .getInt());
+  std::optional<arith::CmpIPredicate> exchanged = exchangeSides(predicate);
+  std::optional<AffineSum> sum = getAffineSum(expr.operands[0]),
+                           rhs = getAffineSum(expr.operands[1]);
+  if (!exchanged || !sum || !rhs)
+    return;
+  for (auto [dim, factor] : rhs->factors)
+    sum->factors[dim] -= factor;
+  sum->constant -= rhs->constant;
+  if (!isSmall(*sum))
+    return;
+
+  Type i32 = IntegerType::get(context, 32);
+  auto term = [&](PointDim dim, int64_t factor) {
+    ExprId value = operation("arith.index_cast", i32, {index(dim)});
+    if (factor == 1)
+      return value;
+    return operation("arith.muli", i32, {value, number(factor, i32)});
+  };
+  int64_t along = sum->factors.count(rowDim) ? sum->factors[rowDim] : 0;
+  int64_t sign = along < 0 ? 1 : -1;
+  ExprId left = along == 0 ? number(0, i32) : term(rowDim, std::abs(along));
+  ExprId right = number(sign * sum->constant, i32);
+  for (auto [dim, factor] : sum->factors)
+    if (dim != rowDim && factor != 0)
+      right = operation("arith.addi", i32, {right, term(dim, sign * factor)});
+  if (along < 0)
+    predicate = *exchanged;
+  Builder builder(context);
+  expr.operands = {left, right};
+  expr.attribute = builder.getDictionaryAttr(builder.getNamedAttr(
+      "predicate", builder.getI64IntegerAttr(static_cast<int64_t>(predicate))));
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+void ExprPool::collectLeaves(ExprId id, SmallVectorImpl<ExprId> &leaves) const {
+  if (nodes[id].kind == Expr::Kind::Tensor) {
+    if (!llvm::is_contained(leaves, id))
+      leaves.push_back(id);
+    return;
+  }
+  for (ExprId operand : nodes[id].operands)
+    collectLeaves(operand, leaves);
+}
+
+Value ExprPool::emitScalar(OpBuilder &builder, Location loc, ExprId id,
+                           ArrayRef<PointDim> domain,
+                           std::map<ExprId, Value> &known) {
+  if (auto it = known.find(id); it != known.end())
+    return it->second;
+  const Expr &expr = nodes[id];
+  Value value;
+  switch (expr.kind) {
+  case Expr::Kind::Number:
+    value = arith::ConstantOp::create(builder, loc,
+                                      cast<TypedAttr>(expr.attribute));
+    break;
+  case Expr::Kind::Index:
+    value = linalg::IndexOp::create(
+        builder, loc,
+        std::distance(domain.begin(), llvm::find(domain, expr.dims[0])));
+    break;
+  case Expr::Kind::Operation: {
+    OperationState state(loc, expr.name);
+    for (ExprId operand : expr.operands)
+      state.addOperands(emitScalar(builder, loc, operand, domain, known));
+    state.addAttributes(cast<DictionaryAttr>(expr.attribute).getValue());
+    state.addTypes(expr.type);
+    value = builder.create(state)->getResult(0);
+    break;
+  }
+  case Expr::Kind::Tensor:
+  case Expr::Kind::RowReduction:
+    llvm_unreachable("tensors are known, reductions are not elementwise");
+  }
+  known[id] = value;
+  return value;
+}
+
+Value ExprPool::emit(OpBuilder &builder, Location loc, ExprId expr,
+                     ArrayRef<PointDim> domain, ArrayRef<int64_t> extents) {
+  SmallVector<ExprId> leaves;
+  collectLeaves(expr, leaves);
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (ExprId leaf : leaves) {
+    inputs.push_back(nodes[leaf].tensor);
+    SmallVector<AffineExpr> results;
+    for (PointDim dim : nodes[leaf].dims)
+      results.push_back(builder.getAffineDimExpr(
+          std::distance(domain.begin(), llvm::find(domain, dim))));
+    maps.push_back(AffineMap::get(domain.size(), 0, results, context));
+  }
+  maps.push_back(builder.getMultiDimIdentityMap(domain.size()));
+  Type type = nodes[expr].type;
+  Value empty = tensor::EmptyOp::create(builder, loc, extents, type);
+  auto generic = linalg::GenericOp::create(
+      builder, loc, empty.getType(), inputs, empty, maps,
+      SmallVector<utils::IteratorType>(domain.size(),
+                                       utils::IteratorType::parallel),
+      [&](OpBuilder &body, Location bodyLoc, ValueRange arguments) {
+        std::map<ExprId, Value> known;
+        for (auto [leaf, argument] : llvm::zip(leaves, arguments))
+          known[leaf] = argument;
+        linalg::YieldOp::create(body, bodyLoc,
+                                emitScalar(body, bodyLoc, expr, domain, known));
+      });
+  return generic.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// The dimension of each loop of `op` when result `result` is at `dims`.
+static std::optional<SmallVector<PointDim>> getLoops(linalg::GenericOp op,
+                                                     unsigned result,
+                                                     ArrayRef<PointDim> dims,
+                                                     PointDim rest) {
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
+  if (!map.isProjectedPermutation())
+    return std::nullopt;
+  SmallVector<PointDim> loops(op.getNumLoops(), rest);
+  for (auto [index, dim] : llvm::enumerate(dims))
+    loops[map.getDimPosition(index)] = dim;
+  return loops;
+}
+
+/// True if `op` turns truth values into bytes: they are read as those.
+static bool isWidening(linalg::GenericOp op) {
+  return op.getNumDpsInputs() == 1 && op.getResultTypes().size() == 1 &&
+         getElementTypeOrSelf(op.getDpsInputs()[0].getType()).isInteger(1) &&
+         getElementTypeOrSelf(op.getResultTypes()[0]).isInteger(8) &&
+         op.getIndexingMapsArray()[0].isIdentity() &&
+         isa<BlockArgument>(op.getDpsInputs()[0]);
+}
+
+std::optional<ExprId> ExprReader::read(Value value, ArrayRef<PointDim> dims) {
+  if (auto it = leaves.find(value); it != leaves.end()) {
+    Leaf &leaf = it->second;
+    if (!leaf.dims)
+      leaf.dims.emplace(dims);
+    if (ArrayRef<PointDim>(*leaf.dims) != dims)
+      return std::nullopt;
+    ExprId element = pool.tensor(value, dims);
+    if (leaf.factor == 1)
+      return element;
+    Type type = pool[element].type;
+    return pool.operation("arith.mulf", type,
+                          {element, pool.number(leaf.factor, type)});
+  }
+  Operation *definition = value.getDefiningOp();
+  if (!definition)
+    return pool.tensor(value, dims);
+  if (auto fill = dyn_cast<linalg::FillOp>(definition))
+    return read(fill.getInputs()[0], {});
+  Attribute constant;
+  if (matchPattern(value, m_Constant(&constant))) {
+    if (auto elements = dyn_cast<DenseElementsAttr>(constant)) {
+      if (!elements.isSplat())
+        return std::nullopt;
+      constant = elements.getSplatValue<Attribute>();
+    }
+    auto number = dyn_cast<TypedAttr>(constant);
+    if (!number)
+      return std::nullopt;
+    return pool.number(number);
+  }
+  // A reshape is left only where it can be made outside the chain.
+  if (isReshape(definition))
+    return pool.tensor(value, dims);
+  auto generic = dyn_cast<linalg::GenericOp>(definition);
+  if (!generic)
+    return std::nullopt;
+  if (isWidening(generic))
+    return pool.tensor(value, dims);
+  std::pair<const void *, std::vector<unsigned>> key(
+      value.getAsOpaquePointer(),
+      std::vector<unsigned>(dims.begin(), dims.end()));
+  if (auto it = memo.find(key); it != memo.end())
+    return it->second;
+  std::optional<ExprId> result =
+      readGeneric(generic, cast<OpResult>(value).getResultNumber(), dims);
+  memo[key] = result;
+  return result;
+}
+
+std::optional<ExprId> ExprReader::readGeneric(linalg::GenericOp op,
+                                              unsigned result,
+                                              ArrayRef<PointDim> dims) {
+  std::optional<SmallVector<PointDim>> loops =
+      getLoops(op, result, dims, rowDim);
+  if (!loops || !op.hasPureTensorSemantics())
+    return std::nullopt;
+  if (op.getNumReductionLoops() > 0)
+    return readReduction(op, result, *loops);
+  return readScalar(op, op.getBlock()->getTerminator()->getOperand(result),
+                    *loops);
+}
+
+/// True if `init` is what `combiner` starts from without effect.
+static bool isNeutral(const ExprPool &pool, StringRef combiner, ExprId init) {
+  const Expr &expr = pool[init];
+  if (expr.kind != Expr::Kind::Number)
+    return false;
+  if (std::optional<double> value = pool.getNumber(init)) {
+    if (combiner == "arith.addf")
+      return *value == 0;
+    bool isIgnored = combiner == "arith.maxnumf" && std::isnan(*value);
+    return isIgnored || *value <= -3.4e38;
+  }
+  auto value = dyn_cast<IntegerAttr>(expr.attribute);
+  return value && ((combiner == "arith.andi" && value.getValue().isAllOnes()) ||
+                   (combiner == "arith.ori" && value.getValue().isZero()));
+}
+
+std::optional<ExprId> ExprReader::readReduction(linalg::GenericOp op,
+                                                unsigned result,
+                                                ArrayRef<PointDim> loops) {
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  if (reduced.size() != 1 || op.getStaticLoopRanges()[reduced[0]] != rowExtent)
+    return std::nullopt;
+  for (auto [loop, dim] : llvm::enumerate(loops))
+    if ((loop == reduced[0]) != (dim == rowDim))
+      return std::nullopt;
+  BlockArgument accumulator = op.getRegionOutputArgs()[result];
+  Operation *combiner =
+      op.getBlock()->getTerminator()->getOperand(result).getDefiningOp();
+  if (!combiner ||
+      !isa<arith::MaximumFOp, arith::MaxNumFOp, arith::AddFOp, arith::AndIOp,
+           arith::OrIOp>(combiner) ||
+      !llvm::is_contained(combiner->getOperands(), accumulator))
+    return std::nullopt;
+  unsigned position = combiner->getOperand(0) == accumulator ? 1 : 0;
+  std::optional<ExprId> element =
+      readScalar(op, combiner->getOperand(position), loops);
+  std::optional<ExprId> init = read(op.getDpsInits()[result], {});
+  StringRef name = combiner->getName().getStringRef();
+  if (!element || !init || !isNeutral(pool, name, *init))
+    return std::nullopt;
+  ExprId reduction = pool.rowReduction(name, *element);
+  // The least finite number comes out of rows that are masked entirely.
+  std::optional<double> least = pool.getNumber(*init);
+  if (name != "arith.addf" && least && std::isfinite(*least))
+    return pool.operation(name, pool[reduction].type, {reduction, *init});
+  return reduction;
+}
+
+std::optional<ExprId> ExprReader::readScalar(linalg::GenericOp op, Value value,
+                                             ArrayRef<PointDim> loops) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (argument && argument.getOwner() == op.getBlock()) {
+    OpOperand &operand = op->getOpOperand(argument.getArgNumber());
+    // What a reduction has so far is not an element of anything.
+    if (op.isDpsInit(&operand) && op.getNumReductionLoops() > 0)
+      return std::nullopt;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    if (!map.isProjectedPermutation())
+      return std::nullopt;
+    SmallVector<PointDim> dims;
+    for (unsigned i = 0; i < map.getNumResults(); ++i)
+      dims.push_back(loops[map.getDimPosition(i)]);
+    return read(operand.get(), dims);
+  }
+  Operation *nested = value.getDefiningOp();
+  if (!nested || nested->getBlock() != op.getBlock())
+    return read(value, {});
+  return readOperation(op, nested, loops);
+}
+
+std::optional<ExprId> ExprReader::readOperation(linalg::GenericOp op,
+                                                Operation *nested,
+                                                ArrayRef<PointDim> loops) {
+  if (auto index = dyn_cast<linalg::IndexOp>(nested))
+    return pool.index(loops[index.getDim()]);
+  if (nested->getNumResults() != 1 || nested->getNumRegions() != 0 ||
+      !isMemoryEffectFree(nested))
+    return std::nullopt;
+  if (Attribute constant; matchPattern(nested, m_Constant(&constant)))
+    return pool.number(cast<TypedAttr>(constant));
+  SmallVector<ExprId> operands;
+  SmallVector<Attribute> constants;
+  for (Value operand : nested->getOperands()) {
+    std::optional<ExprId> id = readScalar(op, operand, loops);
+    if (!id)
+      return std::nullopt;
+    operands.push_back(*id);
+    bool isNumber = pool[*id].kind == Expr::Kind::Number;
+    constants.push_back(isNumber ? pool[*id].attribute : Attribute());
+  }
+  // On a copy, since folding may change operations.
+  OpBuilder builder(nested->getContext());
+  Operation *copy = builder.clone(*nested);
+  SmallVector<OpFoldResult> folded;
+  bool isFolded =
+      succeeded(copy->fold(constants, folded)) && folded.size() == 1;
+  copy->erase();
+  if (isFolded) {
+    if (auto number = dyn_cast_if_present<Attribute>(folded[0]))
+      return pool.number(cast<TypedAttr>(number));
+    return readScalar(op, cast<Value>(folded[0]), loops);
+  }
+  return pool.operation(nested->getName().getStringRef(),
+                        nested->getResult(0).getType(), operands,
+                        nested->getAttrDictionary());
+}

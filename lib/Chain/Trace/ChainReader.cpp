@@ -1,0 +1,581 @@
+//===- ChainReader.cpp - Chains that can be planned -----------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Works on operators as they were found. Every elementwise operation and row
+// reduction belongs to an operator: the last of those it depends on. Together
+// they are its epilogue, and one value leaves it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Chain/OpKinds.h"
+#include "Softmax/OnlineCorrection.h"
+#include "Trace/ChainTrace.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+class GeneralReader {
+public:
+  GeneralReader(ChainOp chain, const ChainTrace &trace, Complaint &complaint)
+      : chain(chain), trace(trace), complaint(complaint) {}
+
+  FailureOr<ChainAnalysis> read();
+
+private:
+  // Epilogues.
+  LogicalResult findExports();
+  LogicalResult noteExport(Value root);
+  void collectLive(unsigned owner);
+  RowKind getKind(Value root, unsigned owner);
+  void classify(unsigned owner);
+
+  // Description.
+  LogicalResult describe(unsigned index);
+  LogicalResult describeLoops(unsigned index, model::Operator &op);
+  FailureOr<model::Access> access(const Use &use);
+  LogicalResult addResult(unsigned index, model::Operator &op);
+  LogicalResult addEpilogue(unsigned index, model::Operator &op);
+  LogicalResult addEpilogueStep(const Step &step, model::Operator &op);
+  LogicalResult describeRows(unsigned index);
+  bool keepStates(unsigned producer, model::LoopId row);
+  std::optional<unsigned> findOnlyReader(unsigned producer) const;
+  void nameLoops();
+  std::string getLoopRole(model::LoopId loop) const;
+  bool isReadOtherwise(const model::Access &output, model::LoopId loop) const;
+  model::LoopId getLoop(const DimPart &part);
+  model::TensorId addInput(const Use &use, model::Tensor tensor);
+  SmallVector<model::LoopId> getLoops(ArrayRef<DimId> dims);
+
+  LogicalResult complain(Operation *op, const Twine &text) {
+    complaint = {op, text.str()};
+    return failure();
+  }
+
+  ChainOp chain;
+  const ChainTrace &trace;
+  Complaint &complaint;
+  ChainAnalysis result;
+  /// The value that leaves each operator with its epilogue.
+  SmallVector<Value> exports;
+  /// The values that the chain yields.
+  llvm::SetVector<Value> yields;
+  /// The steps of epilogues that what leaves them depends on.
+  std::set<unsigned> live;
+  llvm::DenseMap<Value, RowKind> kinds;
+  /// The loop of the problem for each part of a dimension.
+  llvm::DenseMap<unsigned, model::LoopId> loops;
+  /// The tensor that each operator makes.
+  SmallVector<model::TensorId> results;
+  unsigned numStates = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
+
+LogicalResult GeneralReader::noteExport(Value root) {
+  const Step *producer = trace.getStep(root);
+  if (!producer)
+    return success();
+  Value &known = exports[producer->owner];
+  if (known && known != root)
+    return complain(producer->op, "its result is needed before and after an "
+                                  "elementwise operation");
+  known = root;
+  return success();
+}
+
+/// Every operator with its epilogue has one value that others read.
+LogicalResult GeneralReader::findExports() {
+  exports.resize(trace.operators.size());
+  for (const Step &step : trace.steps)
+    for (const Use &use : step.uses) {
+      const Step *producer = trace.getStep(use.root);
+      bool isInside = producer && producer->owner == step.owner;
+      if (!isInside && failed(noteExport(use.root)))
+        return failure();
+    }
+  for (Value value : chain.getBody().front().getTerminator()->getOperands()) {
+    if (!trace.getStep(value))
+      return complain(chain, "it yields what no operator computes");
+    yields.insert(value);
+    if (failed(noteExport(value)))
+      return failure();
+  }
+  for (unsigned owner = 0; owner < trace.operators.size(); ++owner) {
+    if (!exports[owner])
+      return complain(trace.getOperator(owner).op, "nobody reads its result");
+    collectLive(owner);
+  }
+  return success();
+}
+
+void GeneralReader::collectLive(unsigned owner) {
+  SmallVector<Value> pending = {exports[owner]};
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    const Step *step = trace.getStep(value);
+    if (!step || step->owner != owner ||
+        !live.insert(trace.stepOf.lookup(value)).second)
+      continue;
+    if (!step->isOperator)
+      for (const Use &use : step->uses)
+        pending.push_back(use.root);
+  }
+}
+
+/// The kind of a tensor for the epilogue of `owner`. Others' results are not
+/// part of its row.
+RowKind GeneralReader::getKind(Value root, unsigned owner) {
+  if (auto it = kinds.find(root);
+      it != kinds.end() && trace.getStep(root)->owner == owner)
+    return it->second;
+  Operation *start = root.getDefiningOp();
+  if (!start || !isStart(start))
+    return RowKind::Element;
+  Value number = root;
+  if (auto fill = dyn_cast<linalg::FillOp>(start))
+    number = fill.getInputs()[0];
+  return matchPattern(number, m_AnyZeroFloat()) ||
+                 matchPattern(number, m_Zero())
+             ? RowKind::Zero
+             : RowKind::Constant;
+}
+
+void GeneralReader::classify(unsigned owner) {
+  for (unsigned index : live) {
+    const Step &step = trace.steps[index];
+    if (step.isOperator || step.owner != owner)
+      continue;
+    auto kindOf = [&](OpOperand &operand) {
+      for (auto [known, use] : llvm::zip_equal(step.operands, step.uses))
+        if (known == &operand)
+          return getKind(use.root, owner);
+      return RowKind::Constant;
+    };
+    for (auto [value, kind] : llvm::zip_equal(step.op->getResults(),
+                                              classifyResults(step.op, kindOf)))
+      kinds[value] = kind;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Description
+//===----------------------------------------------------------------------===//
+
+model::LoopId GeneralReader::getLoop(const DimPart &part) {
+  auto [it, isNew] = loops.insert({part.id, result.problem.loops.size()});
+  if (isNew)
+    result.problem.loops.push_back({"", part.extent});
+  return it->second;
+}
+
+SmallVector<model::LoopId> GeneralReader::getLoops(ArrayRef<DimId> dims) {
+  SmallVector<model::LoopId> found;
+  for (DimId dim : dims)
+    for (const DimPart &part : trace.dimensions.getParts(dim))
+      found.push_back(getLoop(part));
+  return found;
+}
+
+LogicalResult GeneralReader::describeLoops(unsigned index,
+                                           model::Operator &op) {
+  for (model::LoopId loop : getLoops(trace.getOperator(index).dims)) {
+    // As in a product with its own transpose; tiles would then be diagonal.
+    if (op.hasLoop(loop))
+      return complain(trace.getOperator(index).op,
+                      "two of its dimensions are the same loop of the chain");
+    op.loops.push_back(loop);
+  }
+  return success();
+}
+
+/// The access behind `use`. Dimensions are cut as their loops are; those with
+/// one element are left out.
+FailureOr<model::Access> GeneralReader::access(const Use &use) {
+  auto type = cast<RankedTensorType>(use.root.getType());
+  SmallVector<int64_t> strides = getRowMajorStrides(type);
+  const Step *producer = trace.getStep(use.root);
+  model::Access access;
+  model::Tensor tensor;
+  tensor.elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (auto [dim, position] : llvm::enumerate(use.positions)) {
+    if (position.isUnit() && type.getDimSize(dim) == 1)
+      continue;
+    if (position.isPlain) {
+      for (const DimPart &part : trace.dimensions.getParts(position.getDim())) {
+        access.indices.push_back(getLoop(part));
+        tensor.shape.push_back(part.extent);
+        tensor.strides.push_back(strides[dim] * part.stride);
+      }
+      continue;
+    }
+    model::Index &index = access.indices.emplace_back();
+    index.offset = position.offset;
+    for (auto [term, factor] : position.terms)
+      for (const DimPart &part : trace.dimensions.getParts(term))
+        index.terms.push_back({getLoop(part), factor * part.stride});
+    tensor.shape.push_back(type.getDimSize(dim));
+    tensor.strides.push_back(strides[dim]);
+  }
+  if (!producer) {
+    access.tensor = addInput(use, std::move(tensor));
+    return access;
+  }
+  access.tensor = results[producer->owner];
+  if (tensor.shape != result.problem.tensors[access.tensor].shape) {
+    (void)complain(producer->op, "a dimension of its result is read through a "
+                                 "window and split by a reshape");
+    return failure();
+  }
+  return access;
+}
+
+model::TensorId GeneralReader::addInput(const Use &use, model::Tensor tensor) {
+  auto argument = dyn_cast<BlockArgument>(use.root);
+  tensor.name =
+      argument ? "in" + std::to_string(argument.getArgNumber()) : "constant";
+  tensor.role = model::Role::Input;
+  result.problem.tensors.push_back(std::move(tensor));
+  result.tensors.push_back(use.root);
+  return result.problem.tensors.size() - 1;
+}
+
+/// Adds the tensor that operator `index` makes: what leaves its epilogue.
+LogicalResult GeneralReader::addResult(unsigned index, model::Operator &op) {
+  Value value = exports[index];
+  auto type = cast<RankedTensorType>(value.getType());
+  auto made =
+      cast<RankedTensorType>(trace.getOperator(index).op->getResultTypes()[0]);
+  SmallVector<int64_t> strides = getRowMajorStrides(type);
+  model::Tensor tensor;
+  tensor.elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t heldBytes = llvm::divideCeil(made.getElementTypeBitWidth(), 8);
+  if (heldBytes != tensor.elementBytes)
+    tensor.accumulatorBytes = heldBytes;
+
+  Positions positions = trace.getResultPositions(*trace.getStep(value), value);
+  for (auto [dim, position] : llvm::enumerate(positions)) {
+    if (!position.isPlain)
+      continue;
+    for (const DimPart &part : trace.dimensions.getParts(position.getDim())) {
+      op.output.indices.push_back(getLoop(part));
+      tensor.shape.push_back(part.extent);
+      tensor.strides.push_back(strides[dim] * part.stride);
+    }
+  }
+  bool isRead = llvm::any_of(trace.steps, [&](const Step &step) {
+    return step.owner != index && llvm::any_of(step.uses, [&](const Use &use) {
+             return use.root == value;
+           });
+  });
+  tensor.role = isRead ? model::Role::Intermediate : model::Role::Output;
+  tensor.isStored = isRead && yields.contains(value);
+  tensor.name = isRead ? "mid" + std::to_string(index) : "out";
+  if (!isRead && index + 1 != trace.operators.size())
+    tensor.name += std::to_string(index);
+  if (isRead)
+    tensor.strides.clear();
+
+  op.output.tensor = result.problem.tensors.size();
+  results.push_back(op.output.tensor);
+  result.problem.tensors.push_back(std::move(tensor));
+  result.tensors.push_back(value);
+
+  // The epilogue may transpose the result, but has to keep all of it.
+  Positions own = trace.getResultPositions(
+      trace.getOperator(index), trace.getOperator(index).op->getResult(0));
+  unsigned count = 0;
+  for (const Position &position : own)
+    if (position.isPlain)
+      for (model::LoopId loop : getLoops(position.getDim())) {
+        ++count;
+        if (!op.output.hasLoop(loop))
+          count = ~0u / 2;
+      }
+  if (count != op.output.indices.size() || count == 0)
+    return complain(trace.getStep(value)->op,
+                    "what leaves the operator has not the "
+                    "dimensions of what it computed");
+  return success();
+}
+
+LogicalResult GeneralReader::addEpilogueStep(const Step &step,
+                                             model::Operator &op) {
+  SmallVector<model::LoopId> own = getLoops(step.dims);
+  for (model::LoopId loop : own)
+    if (!op.output.hasLoop(loop))
+      return complain(step.op, "it has dimensions that the operator before it "
+                               "does not write");
+  // Operations on one element per row cost next to nothing.
+  if (own.size() == op.output.indices.size())
+    addInstructions(step.op, op);
+  op.hasEpilogue = true;
+  return success();
+}
+
+LogicalResult GeneralReader::addEpilogue(unsigned index, model::Operator &op) {
+  for (unsigned id : live) {
+    const Step &step = trace.steps[id];
+    if (step.owner != index)
+      continue;
+    if (!step.isOperator && failed(addEpilogueStep(step, op)))
+      return failure();
+    for (auto [use, operand] : llvm::zip_equal(step.uses, step.operands)) {
+      bool isInput = step.isOperator && !step.getOp().isDpsInit(operand);
+      const Step *producer = trace.getStep(use.root);
+      if (isInput || (producer && producer->owner == index))
+        continue;
+      Operation *start = use.root.getDefiningOp();
+      bool isConstant = start && !producer;
+      if (step.isOperator &&
+          !(isConstant && getKind(use.root, index) == RowKind::Zero)) {
+        // An accumulator that does not start at zero is an addition.
+        op.hasEpilogue = true;
+        op.epilogueCost += 1;
+      }
+      if (isConstant)
+        continue;
+      FailureOr<model::Access> operandAccess = access(use);
+      if (failed(operandAccess))
+        return failure();
+      // A number for all elements moves nothing.
+      if (!operandAccess->indices.empty())
+        op.epilogue.push_back(*operandAccess);
+      else if (!producer) {
+        result.problem.tensors.pop_back();
+        result.tensors.pop_back();
+      }
+    }
+  }
+  return success();
+}
+
+LogicalResult GeneralReader::describe(unsigned index) {
+  const Step &step = trace.getOperator(index);
+  model::Operator op;
+  bool hasWindow = llvm::any_of(step.uses, [](const Use &use) {
+    return llvm::any_of(use.positions, [](const Position &position) {
+      return position.terms.size() > 1;
+    });
+  });
+  op.name = (hasWindow ? "conv" : "gemm") + std::to_string(index);
+  if (failed(describeLoops(index, op)))
+    return failure();
+  for (auto [use, operand] : llvm::zip_equal(step.uses, step.operands)) {
+    if (step.getOp().isDpsInit(operand))
+      continue;
+    FailureOr<model::Access> input = access(use);
+    if (failed(input))
+      return failure();
+    op.inputs.push_back(*input);
+  }
+  if (failed(addResult(index, op)) || failed(addEpilogue(index, op)))
+    return failure();
+  op.vectorLoop = op.rowLoop = op.output.indices.back().terms[0].loop;
+  chooseKernelLoops(result.problem, op);
+  result.problem.operators.push_back(std::move(op));
+  ChainOperator &known = result.operators.emplace_back();
+  known.contraction = step.op;
+  known.result = exports[index];
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Row reductions
+//===----------------------------------------------------------------------===//
+
+/// The operator that alone reads what `producer` makes, once and as a factor.
+std::optional<unsigned> GeneralReader::findOnlyReader(unsigned producer) const {
+  model::TensorId tensor = results[producer];
+  if (result.problem.tensors[tensor].role != model::Role::Intermediate ||
+      result.problem.tensors[tensor].isStored)
+    return std::nullopt;
+  std::optional<unsigned> reader;
+  auto isTensor = [&](const model::Access &access) { return access == tensor; };
+  for (auto [index, op] : llvm::enumerate(result.problem.operators)) {
+    unsigned asFactor = llvm::count_if(op.inputs, isTensor);
+    if (llvm::any_of(op.epilogue, isTensor) || asFactor > 1 ||
+        (asFactor && reader))
+      return std::nullopt;
+    if (asFactor)
+      reader = index;
+  }
+  return reader;
+}
+
+/// Makes the reader of what `producer` computes correct itself whenever more of
+/// `row` is seen. False if it cannot.
+bool GeneralReader::keepStates(unsigned producer, model::LoopId row) {
+  std::optional<unsigned> reader = findOnlyReader(producer);
+  if (!reader || kinds.lookup(exports[producer]) != RowKind::Scaled)
+    return false;
+  model::Operator &op = result.problem.operators[*reader];
+  for (model::LoopId loop : op.loops)
+    if (op.isReduction(loop) != (loop == row) && op.isReduction(loop))
+      return false;
+  if (!op.isReduction(row) || op.rescaledBy)
+    return false;
+
+  SmallVector<std::pair<Value, model::Access>> states;
+  for (unsigned id : live) {
+    const Step &step = trace.steps[id];
+    linalg::LinalgOp reduction = step.op;
+    if (step.owner != producer || step.isOperator || isParallel(reduction))
+      continue;
+    for (Value value : reduction->getResults()) {
+      if (value.use_empty())
+        continue;
+      if (kinds.lookup(value) != RowKind::Row)
+        return false;
+      model::Access access;
+      for (const Position &position : trace.getResultPositions(step, value))
+        if (position.isPlain)
+          for (model::LoopId loop : getLoops(position.getDim()))
+            access.indices.push_back(loop);
+      if (llvm::any_of(access.indices, [&](const model::Index &index) {
+            return !op.output.hasLoop(index.terms[0].loop);
+          }))
+        return false;
+      states.push_back({value, access});
+    }
+  }
+  for (auto &[value, access] : states) {
+    model::Tensor tensor;
+    tensor.name = "state" + std::to_string(numStates++);
+    tensor.role = model::Role::State;
+    auto type = cast<RankedTensorType>(value.getType());
+    tensor.elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    for (const model::Index &index : access.indices)
+      tensor.shape.push_back(result.problem.loops[index.terms[0].loop].extent);
+    access.tensor = result.problem.tensors.size();
+    result.problem.tensors.push_back(std::move(tensor));
+    result.tensors.push_back(value);
+    op.states.push_back(access);
+  }
+  op.rescaledBy = row;
+  return true;
+}
+
+/// Says of an epilogue with reductions who has to wait for them.
+LogicalResult GeneralReader::describeRows(unsigned index) {
+  model::Operator &op = result.problem.operators[index];
+  llvm::SmallSetVector<model::LoopId, 2> rows;
+  for (unsigned id : live) {
+    const Step &step = trace.steps[id];
+    if (step.owner != index || step.isOperator)
+      continue;
+    for (auto [dim, iterator] :
+         llvm::zip_equal(step.dims, step.getOp().getIteratorTypesArray()))
+      if (iterator == utils::IteratorType::reduction)
+        for (model::LoopId loop : getLoops(dim))
+          rows.insert(loop);
+  }
+  if (rows.empty() || (rows.size() == 1 && keepStates(index, rows[0])))
+    return success();
+  op.completes.assign(rows.begin(), rows.end());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// True if `output` is an intermediate with a dimension along `loop` that
+/// nobody reads by that very loop.
+bool GeneralReader::isReadOtherwise(const model::Access &output,
+                                    model::LoopId loop) const {
+  auto readsByLoop = [&](const model::Access &access) {
+    return access == output.tensor &&
+           llvm::any_of(access.indices, [&](const model::Index &index) {
+             return index.isLoop() && index.hasLoop(loop);
+           });
+  };
+  return result.problem.tensors[output].role == model::Role::Intermediate &&
+         output.hasLoop(loop) &&
+         llvm::none_of(result.problem.operators,
+                       [&](const model::Operator &op) {
+                         return llvm::any_of(op.inputs, readsByLoop) ||
+                                llvm::any_of(op.epilogue, readsByLoop);
+                       });
+}
+
+/// The letter the literature uses for a loop: b batch, m and n the dimensions
+/// of the result, k the reduction of a first operator, l what one operator
+/// produces and another reduces; r steps through a window, h moves it, and p
+/// makes what others read by loops of their own.
+std::string GeneralReader::getLoopRole(model::LoopId loop) const {
+  bool isReduced = false, isProduced = false, isBatch = true, readByLhs = false;
+  bool isInWindow = false, isDerived = false;
+  for (const model::Operator &op : result.problem.operators) {
+    if (!op.hasLoop(loop))
+      continue;
+    (op.output.hasLoop(loop) ? isProduced : isReduced) = true;
+    isBatch &= op.output.hasLoop(loop) &&
+               llvm::all_of(op.inputs, [&](const model::Access &input) {
+                 return input.hasLoop(loop);
+               });
+    readByLhs |= op.output.hasLoop(loop) && op.inputs[0].hasLoop(loop);
+    for (const model::Access &input : op.inputs)
+      for (const model::Index &index : input.indices)
+        isInWindow |= index.hasLoop(loop) && !index.isLoop();
+    isDerived |= isReadOtherwise(op.output, loop);
+  }
+  if (isDerived)
+    return "p";
+  if (isInWindow && !(isReduced && isProduced))
+    return isReduced ? "r" : "h";
+  if (isBatch)
+    return "b";
+  if (isReduced)
+    return isProduced ? "l" : "k";
+  return readByLhs ? "m" : "n";
+}
+
+void GeneralReader::nameLoops() {
+  llvm::StringMap<unsigned> count;
+  for (auto [id, loop] : llvm::enumerate(result.problem.loops)) {
+    std::string role = getLoopRole(id);
+    unsigned number = count[role]++;
+    loop.name = number ? role + std::to_string(number) : role;
+  }
+}
+
+FailureOr<ChainAnalysis> GeneralReader::read() {
+  if (failed(findExports()))
+    return failure();
+  for (unsigned index = 0; index < trace.operators.size(); ++index) {
+    classify(index);
+    if (failed(describe(index)))
+      return failure();
+  }
+  for (unsigned index = 0; index < trace.operators.size(); ++index)
+    if (failed(describeRows(index)))
+      return failure();
+  nameLoops();
+  if (llvm::Error error = result.problem.check())
+    return complain(chain, llvm::toString(std::move(error)));
+  return std::move(result);
+}
+
+FailureOr<ChainAnalysis> chimera::readGeneralChain(ChainOp chain,
+                                                   Complaint &complaint) {
+  FailureOr<ChainTrace> trace = traceChain(chain, complaint);
+  if (failed(trace))
+    return failure();
+  return GeneralReader(chain, *trace, complaint).read();
+}

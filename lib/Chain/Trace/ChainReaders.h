@@ -1,0 +1,51 @@
+//===- ChainReaders.h - Two ways to read a chain ----------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The strict reader takes chains in the form that code is generated from, the
+// general one everything the model can plan. `analyzeChain` tries them in this
+// order. What both need is here too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_CHAIN_TRACE_CHAINREADERS_H
+#define CHIMERA_LIB_CHAIN_TRACE_CHAINREADERS_H
+
+#include "Chimera/Chain/ChainAnalysis.h"
+
+namespace chimera {
+
+/// Why a chain cannot be read, and which operation is the cause.
+struct Complaint {
+  mlir::Operation *op = nullptr;
+  std::string text;
+};
+
+/// Reads chains whose operators are contractions and convolutions with index
+/// expressions, and elementwise operations, reductions along rows, reshapes,
+/// transposes, broadcasts and zero padding between them.
+llvm::FailureOr<ChainAnalysis> readGeneralChain(ChainOp chain,
+                                                Complaint &complaint);
+
+/// Chooses the vector and the row loop of `op`, whose accesses are known:
+/// vectors run along the last dimension of the output, which is contiguous;
+/// register rows along the longest other dimension that the vector operand does
+/// not have.
+void chooseKernelLoops(const model::ChainProblem &problem, model::Operator &op);
+
+/// Adds to the epilogue of `to` the vector instructions per vector of results
+/// that `op` takes: one per arithmetic operation, and the length of the usual
+/// polynomial for a function. Exponentials are counted by themselves.
+void addInstructions(mlir::linalg::LinalgOp op, model::Operator &to);
+
+/// The distance in elements between neighbours along each dimension of a
+/// tensor that lies in memory row by row.
+llvm::SmallVector<int64_t> getRowMajorStrides(mlir::RankedTensorType type);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_CHAIN_TRACE_CHAINREADERS_H

@@ -1,0 +1,127 @@
+//===- Dimensions.cpp - Which dimensions are the same loop ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A cut is a stride: 768 cut at 64 is 12 x 64. Cuts travel through reshapes in
+// both directions until nothing changes; then dimensions on both sides of a
+// reshape have the same parts, one by one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Trace/Dimensions.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace chimera;
+
+DimId Dimensions::add(int64_t extent) {
+  extents.push_back(extent);
+  parents.push_back(parents.size());
+  return parents.size() - 1;
+}
+
+unsigned Dimensions::findClass(DimId dim) const {
+  while (parents[dim] != dim)
+    dim = parents[dim];
+  return dim;
+}
+
+unsigned Dimensions::findId(unsigned id) const {
+  while (ids[id] != id)
+    id = ids[id];
+  return id;
+}
+
+void Dimensions::unite(DimId first, DimId second) {
+  assert(extents[first] == extents[second] && "dimensions differ");
+  unsigned a = findClass(first), b = findClass(second);
+  parents[std::max(a, b)] = std::min(a, b);
+}
+
+void Dimensions::split(DimId whole, ArrayRef<DimId> parts) {
+  splits.push_back({whole, SmallVector<DimId>(parts)});
+}
+
+/// Cuts the whole where its parts are cut, and the other way round. False if a
+/// cut of the whole falls between the values of a part.
+bool Dimensions::exchangeCuts(const Split &split, bool &changed) {
+  std::set<int64_t> &whole = cuts[findClass(split.whole)];
+  int64_t stride = 1;
+  for (DimId dim : llvm::reverse(split.parts)) {
+    std::set<int64_t> &part = cuts[findClass(dim)];
+    int64_t end = stride * extents[dim];
+    if (stride > 1 && stride < extents[split.whole])
+      changed |= whole.insert(stride).second;
+    for (int64_t cut : std::set<int64_t>(part))
+      changed |= whole.insert(cut * stride).second;
+    for (int64_t cut : std::set<int64_t>(whole)) {
+      if (cut <= stride || cut >= end)
+        continue;
+      if (cut % stride != 0 || end % cut != 0)
+        return false;
+      changed |= part.insert(cut / stride).second;
+    }
+    stride = end;
+  }
+  return true;
+}
+
+LogicalResult Dimensions::solve() {
+  cuts.assign(parents.size(), {});
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Split &split : splits)
+      if (!exchangeCuts(split, changed))
+        return failure();
+    for (auto [first, second] : aligned)
+      if (!exchangeCuts({first, {second}}, changed))
+        return failure();
+  }
+  return makeParts();
+}
+
+LogicalResult Dimensions::makeParts() {
+  parts.assign(parents.size(), {});
+  for (DimId dim = 0; dim < parents.size(); ++dim) {
+    if (findClass(dim) != dim)
+      continue;
+    int64_t end = extents[dim];
+    std::set<int64_t> strides = cuts[dim];
+    strides.insert(1);
+    for (int64_t stride : llvm::reverse(strides)) {
+      if (end % stride != 0)
+        return failure();
+      if (end > stride) {
+        parts[dim].push_back(
+            {static_cast<unsigned>(ids.size()), end / stride, stride});
+        ids.push_back(ids.size());
+      }
+      end = stride;
+    }
+  }
+  for (const Split &split : splits) {
+    SmallVector<DimPart> inner;
+    for (DimId dim : split.parts)
+      llvm::append_range(inner, parts[findClass(dim)]);
+    for (auto [outer, part] :
+         llvm::zip_equal(parts[findClass(split.whole)], inner)) {
+      unsigned a = findId(outer.id), b = findId(part.id);
+      ids[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  return success();
+}
+
+SmallVector<DimPart> Dimensions::getParts(DimId dim) const {
+  SmallVector<DimPart> result = parts[findClass(dim)];
+  for (DimPart &part : result)
+    part.id = findId(part.id);
+  return result;
+}

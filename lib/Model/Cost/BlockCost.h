@@ -1,0 +1,50 @@
+//===- BlockCost.h - Time of a block by its depth ---------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block falls into at most four kinds of register tiles. What they are does
+// not depend on the depth, so blocks that differ in depth alone share it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_MODEL_COST_BLOCKCOST_H
+#define CHIMERA_LIB_MODEL_COST_BLOCKCOST_H
+
+#include "Chimera/Model/Algorithms.h"
+
+namespace chimera::model {
+
+/// Cycles of a block of given rows and columns on a register tile.
+class BlockCost {
+public:
+  /// `down` splits the rows and `across` the vectors among register tiles.
+  BlockCost(const VectorUnit &unit, const BalancedSplit &down,
+            const BalancedSplit &across);
+
+  double cycles(int64_t depth, bool loadsOutput) const;
+
+private:
+  struct TileCost {
+    /// Cycles of one step of the reduction.
+    double step = 0;
+    /// Cycles to store the accumulators, and to load them too.
+    double storing = 0, loadingAndStoring = 0;
+  };
+  double tileCycles(const TileCost &tile, int64_t depth,
+                    bool loadsOutput) const;
+  double stripCycles(const TileCost *strip, int64_t depth,
+                     bool loadsOutput) const;
+
+  BalancedSplit down, across;
+  double latency = 0;
+  /// By large or small share of the rows, then of the vectors.
+  TileCost tiles[2][2];
+};
+
+} // namespace chimera::model
+
+#endif // CHIMERA_LIB_MODEL_COST_BLOCKCOST_H

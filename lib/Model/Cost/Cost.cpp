@@ -1,0 +1,522 @@
+//===- Cost.cpp - Predicted time of a schedule ----------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Equations 2 and 3 of the paper, with the arithmetic as one more stage that
+// can be the slowest, the cores that share a level, and the cost of bringing
+// operands into the shape the micro kernel wants.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cost/CostModel.h"
+
+#include "Cost/BlockCost.h"
+
+#include "Chimera/Model/Routes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// Cycles to set up the pointers and loops of one block.
+static constexpr double blockSetupCycles = 20;
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+int64_t CostModel::countTasks(const Schedule &schedule) const {
+  LoopNest tree =
+      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  SmallVector<int64_t, 6> size;
+  for (const Loop &loop : problem.loops)
+    size.push_back(loop.extent);
+  int64_t tasks = 1;
+  for (const NestLoop &loop :
+       ArrayRef(tree.loops).take_front(schedule.numParallel)) {
+    tasks *= divideCeilSigned(size[loop.loop], loop.tile);
+    size[loop.loop] = loop.tile;
+  }
+  return tasks;
+}
+
+int64_t CostModel::countSplitParts(const Schedule &schedule) const {
+  if (!problem.operators.back().rescaledBy)
+    return 1;
+  LoopNest tree =
+      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  std::optional<unsigned> split = findSplit(problem, schedule, tree);
+  if (!split)
+    return 1;
+  const NestLoop &loop = tree.loops[*split];
+  return divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
+}
+
+double CostModel::busiestShare(int64_t tasks) const {
+  return static_cast<double>(divideCeilSigned(tasks, threads)) / tasks;
+}
+
+double CostModel::bandwidth(int64_t tasks, unsigned level) const {
+  const MemoryLevel &memory = machine.levels[level];
+  double workers = 1 / busiestShare(tasks);
+  return std::min(workers * memory.bytesPerSecondPerCore,
+                  memory.bytesPerSecond);
+}
+
+int64_t CostModel::capacityAt(const Schedule &schedule, unsigned level) const {
+  const MemoryLevel &memory = machine.levels[level];
+  // Levels outside the parallel loops hold one working set for all threads.
+  bool insideParallelLoops = false;
+  for (unsigned index = 0; index <= level; ++index)
+    insideParallelLoops |= !schedule.levels[index].order.empty();
+  if (!insideParallelLoops || schedule.numParallel == 0)
+    return memory.usableBytes();
+  int64_t sharers = std::clamp<int64_t>(memory.sharers, 1, threads);
+  return memory.usableBytes() / sharers;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+SmallVector<PartList, 6>
+CostModel::partsOfLoops(const Path &path,
+                        const RollingSteps &rollingSteps) const {
+  SmallVector<PartList, 6> parts;
+  for (const Loop &loop : problem.loops)
+    parts.push_back({{loop.extent, 1}});
+  for (const Path::Step &step : path.steps)
+    parts[step.loop] = cutParts(parts[step.loop], step.tile);
+  Group all{0, static_cast<unsigned>(problem.operators.size() - 1)};
+  for (LoopId loop : problem.operators[path.op].loops) {
+    if (!structure.isDerived(loop))
+      continue;
+    PartList &ranges = parts[loop];
+    ranges.clear();
+    AxisWalk walk(structure, path, rollingSteps, structure.axisOf(loop));
+    walk.forEachRange(loop, structure.dependencies(loop, all),
+                      [&](Range range) {
+                        if (range.size() <= 0)
+                          return;
+                        auto *same = find_if(ranges, [&](Parts other) {
+                          return other.size == range.size();
+                        });
+                        if (same != ranges.end())
+                          ++same->count;
+                        else
+                          ranges.push_back({range.size(), 1});
+                      });
+    // The largest part stays first.
+    llvm::sort(ranges,
+               [](Parts left, Parts right) { return left.size > right.size; });
+    if (ranges.empty())
+      ranges.push_back({1, 1});
+  }
+  return parts;
+}
+
+std::vector<CostModel::Work> CostModel::workOf(const Schedule &schedule) const {
+  LoopNest tree =
+      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  std::vector<Path> paths;
+  for (unsigned op = 0; op < problem.operators.size(); ++op)
+    paths.emplace_back(tree, op);
+  std::vector<Work> works;
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Path &path = paths[index];
+    Work work;
+    work.parts =
+        partsOfLoops(path, findRollingSteps(structure, paths, index, schedule));
+    // Loops that neither belong to the operator nor move what it makes.
+    LoopSet moving = 0;
+    for (const Path::Step &step : path.steps)
+      moving |= structure.affecting(op.output, step.group) & bitOf(step.loop);
+    LoopSet seen = 0;
+    for (const Path::Step &step : path.steps) {
+      if (op.hasLoop(step.loop) || contains(moving | seen, step.loop))
+        continue;
+      seen |= bitOf(step.loop);
+      work.repeats *= countOf(work.parts[step.loop]);
+    }
+    if (op.rescaledBy)
+      work.rescales = countOf(work.parts[*op.rescaledBy]);
+    works.push_back(std::move(work));
+  }
+  return works;
+}
+
+double CostModel::operatorCycles(const Operator &op,
+                                 ArrayRef<ArrayRef<Parts>> parts,
+                                 const RegisterTile &tile) const {
+  if (machine.matrix)
+    return matrixCycles(op, parts, tile);
+  // Loops of the output besides rows and columns repeat the micro kernel.
+  int64_t repeats = 1;
+  // Blocks over one reduction, by their depth.
+  PartList depths = {{1, 1}};
+  for (LoopId loop : op.loops) {
+    if (loop == op.vectorLoop || loop == op.rowLoop)
+      continue;
+    if (op.output.hasLoop(loop)) {
+      repeats *= totalOf(parts[loop]);
+      continue;
+    }
+    PartList product;
+    for (Parts outer : depths)
+      for (Parts inner : parts[loop])
+        product.push_back({outer.size * inner.size, outer.count * inner.count});
+    depths = product;
+  }
+  const Parts oneRow = {1, 1};
+  ArrayRef<Parts> rows = oneRow;
+  if (op.rowLoop != op.vectorLoop)
+    rows = parts[op.rowLoop];
+
+  // The first block of a reduction starts from zero, the others reload.
+  double first = 1.0 / countOf(depths);
+  SmallVector<BalancedSplit, 8> splits;
+  for (Parts column : parts[op.vectorLoop])
+    splits.push_back(splitEvenly(
+        divideCeilSigned(column.size, machine.unit.lanes), tile.vectors));
+  double cycles = 0;
+  for (Parts row : rows) {
+    BalancedSplit down = splitEvenly(row.size, tile.rows);
+    for (auto [column, across] : zip(parts[op.vectorLoop], splits)) {
+      BlockCost cost(machine.unit, down, across);
+      for (Parts depth : depths) {
+        double fresh = cost.cycles(depth.size, false) + blockSetupCycles;
+        double loaded = fresh;
+        if (first != 1.0)
+          loaded = cost.cycles(depth.size, true) + blockSetupCycles;
+        cycles += row.count * column.count * depth.count *
+                  (first * fresh + (1 - first) * loaded);
+      }
+    }
+  }
+  return repeats * cycles;
+}
+
+const CostModel::TileFigures &CostModel::figuresOf(int64_t rows,
+                                                   int64_t vectors) const {
+  // No register tile has more rows or vectors than there are registers.
+  size_t registers = machine.unit.registers;
+  tileFigures.resize(registers * registers);
+  TileFigures &figures = tileFigures[rows * registers + vectors];
+  if (figures.step == 0) {
+    BlockCost cost(machine.unit, {rows, 1, 0}, {vectors, 1, 0});
+    figures.fresh = cost.cycles(0, false);
+    figures.loaded = cost.cycles(0, true);
+    figures.step = cost.cycles(1, false) - figures.fresh;
+  }
+  return figures;
+}
+
+CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
+                                              ArrayRef<Parts> rows,
+                                              ArrayRef<Parts> vectors) const {
+  double repeats = 1, depth = 1;
+  for (LoopId loop : op.loops)
+    if (!op.output.hasLoop(loop))
+      depth *= problem.loops[loop].extent;
+    else if (loop != op.vectorLoop && loop != op.rowLoop)
+      repeats *= problem.loops[loop].extent;
+  RoughCycles cycles;
+  cycles.perBlock = repeats * blockSetupCycles;
+  for (Parts row : rows)
+    for (Parts vector : vectors) {
+      const TileFigures &figures = figuresOf(row.size, vector.size);
+      double tiles = repeats * row.count * vector.count;
+      cycles.once += tiles * (depth * figures.step + figures.fresh);
+      cycles.perDepth += tiles * figures.loaded;
+    }
+  return cycles;
+}
+
+double CostModel::epilogueCycles(const Operator &op) const {
+  if (!op.hasEpilogue && op.epilogue.empty())
+    return 0;
+  const VectorUnit &unit = machine.unit;
+  double vectors = static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
+  double loads = 1 + op.epilogue.size();
+  double instructions =
+      op.epilogueCost + op.epilogueExponentials * unit.exponentialCost;
+  return vectors * (instructions / unit.fmaPerCycle +
+                    loads / unit.loadsPerCycle + 1 / unit.storesPerCycle);
+}
+
+double CostModel::rescaleCycles(const Operator &op, int64_t parts) const {
+  if (!op.rescaledBy)
+    return 0;
+  const VectorUnit &unit = machine.unit;
+  double vectors = static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
+  // Each part but the first multiplies what is there.
+  return (parts - 1) * vectors *
+         (1 / unit.fmaPerCycle + 1 / unit.loadsPerCycle +
+          1 / unit.storesPerCycle);
+}
+
+/// Each part is scaled and added, which takes as long as to rescale it. The
+/// other parallel loops share the work, once all parts are there.
+double CostModel::combineSeconds(const Schedule &schedule) const {
+  int64_t parts = countSplitParts(schedule);
+  if (parts == 1)
+    return 0;
+  double share = busiestShare(countTasks(schedule) / parts);
+  return share * rescaleCycles(problem.operators.back(), parts + 1) /
+             cyclesPerSecond() +
+         machine.launchSeconds;
+}
+
+double CostModel::arithmeticCycles(const Schedule &schedule,
+                                   ArrayRef<Work> works) const {
+  double cycles = 0;
+  LoopNest tree =
+      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Work &work = works[index];
+    SmallVector<ArrayRef<Parts>, 6> views(work.parts.begin(), work.parts.end());
+    Visited visited = visitedBy(tree, index);
+    cycles +=
+        work.repeats * (visited.byProducts *
+                            operatorCycles(op, views, schedule.registerTile) +
+                        visited.byTiles * epilogueCycles(op)) +
+        visited.byTiles * rescaleCycles(op, work.rescales);
+  }
+  return cycles;
+}
+
+/// Blocks of whole instructions; between them, operands come from the innermost
+/// level as often as the accumulators that fit near the unit demand.
+double CostModel::matrixCycles(const Operator &op,
+                               ArrayRef<ArrayRef<Parts>> parts,
+                               const RegisterTile &tile) const {
+  const MatrixUnit &unit = *machine.matrix;
+  int64_t vectors = tile.vectors;
+  double repeats = 1, depth = 0, rows = 0, columns = 0, blocks = 1;
+  auto roundedUp = [&](LoopId loop, int64_t size) {
+    double total = 0;
+    for (Parts part : parts[loop])
+      total += part.count * alignTo(part.size, size);
+    return total;
+  };
+  for (LoopId loop : op.loops) {
+    if (loop == op.vectorLoop || loop == op.rowLoop)
+      continue;
+    if (op.output.hasLoop(loop))
+      repeats *= totalOf(parts[loop]);
+    else
+      depth = (depth ? depth : 1) * totalOf(parts[loop]);
+    if (!op.output.hasLoop(loop))
+      blocks *= countOf(parts[loop]);
+  }
+  depth = std::max<double>(depth, unit.depth);
+  columns = roundedUp(op.vectorLoop, unit.columns);
+  rows = op.rowLoop == op.vectorLoop ? unit.rows
+                                     : roundedUp(op.rowLoop, unit.rows);
+  double speed = unit.multiplyAddsPerCycle, sideBySide = 1;
+  if (machine.groups) {
+    // Each group has rows of its own and all columns of the block; fewer than
+    // there are units leave some idle.
+    vectors =
+        std::min(vectors, divideCeilSigned(parts[op.vectorLoop].front().size,
+                                           unit.columns));
+    int64_t most = divideCeilSigned(parts[op.rowLoop].front().size, unit.rows);
+    sideBySide = std::min(machine.groups->units, most);
+    speed *= machine.groups->rate * sideBySide / machine.groups->units;
+  }
+  double cycles = rows * columns * depth / speed;
+  // Every column of register tiles loads all rows, and the other way round.
+  int64_t elementBytes = problem.tensors[op.inputs.front()].elementBytes;
+  double loaded = rows * depth * columns / (vectors * unit.columns) +
+                  columns * depth * rows / (tile.rows * unit.rows);
+  double loading = loaded * elementBytes / unit.loadBytesPerCycle;
+  // Sums in registers stay there from block to block.
+  double stored = machine.groups ? 0
+                                 : rows * columns * blocks *
+                                       problem.tensors[op.output].heldBytes();
+  double storing = stored / unit.storeBytesPerCycle;
+  // Loads and stores run beside the arithmetic.
+  double tiles = rows * columns /
+                 (tile.rows * unit.rows * vectors * unit.columns) * blocks;
+  return repeats * (std::max({cycles, loading, storing}) +
+                    tiles * unit.latency / sideBySide);
+}
+
+/// Cycles of all operators if every loop were a single part: more parts make
+/// more and smaller register tiles, which take no less.
+double CostModel::leastCycles() const {
+  if (machine.matrix)
+    return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const RegisterTile &tile : registerTiles) {
+    double cycles = 0;
+    for (const Operator &op : problem.operators) {
+      auto whole = [&](LoopId loop) { return problem.loops[loop].extent; };
+      Parts rows{op.rowLoop == op.vectorLoop ? 1 : whole(op.rowLoop), 1};
+      Parts vectors{divideCeilSigned(whole(op.vectorLoop), machine.unit.lanes),
+                    1};
+      cycles += roughCycles(op, shareEvenly(rows, tile.rows),
+                            shareEvenly(vectors, tile.vectors))
+                    .of(/*blocks=*/0, /*depths=*/1) +
+                epilogueCycles(op);
+    }
+    least = std::min(least, cycles);
+  }
+  return least;
+}
+
+double CostModel::leastSeconds(const Schedule &schedule) const {
+  if (leastCyclesKnown < 0)
+    leastCyclesKnown = leastCycles();
+  double ideal = 2 * problem.multiplyAdds() / peakFlops();
+  return busiestShare(countTasks(schedule)) *
+         std::max(ideal, leastCyclesKnown / cyclesPerSecond());
+}
+
+ArrayRef<unsigned> CostModel::registerTilesFor(int64_t rows,
+                                               int64_t vectors) const {
+  // Beyond the largest register tile nothing changes.
+  rows = std::min(rows, machine.unit.registers);
+  vectors = std::min(vectors, machine.unit.registers);
+  auto [entry, isNew] = registerTileCache.try_emplace({rows, vectors});
+  SmallVector<unsigned, 8> &indices = entry->second;
+  if (!isNew)
+    return indices;
+  auto contains = [&](unsigned outer, unsigned inner) {
+    const RegisterTile &large = registerTiles[outer];
+    const RegisterTile &small = registerTiles[inner];
+    return std::min(large.rows, rows) >= std::min(small.rows, rows) &&
+           std::min(large.vectors, vectors) >= std::min(small.vectors, vectors);
+  };
+  for (unsigned index = 0; index < registerTiles.size(); ++index) {
+    erase_if(indices, [&](unsigned other) { return contains(index, other); });
+    if (none_of(indices,
+                [&](unsigned other) { return contains(other, index); }))
+      indices.push_back(index);
+  }
+  return indices;
+}
+
+//===----------------------------------------------------------------------===//
+// The price
+//===----------------------------------------------------------------------===//
+
+/// A softmax goes over the scores twice, for the maximum and for the
+/// exponentials; the evaluation counts one pass of an epilogue.
+int64_t CostModel::softmaxBytes(const Schedule &schedule,
+                                unsigned level) const {
+  int64_t bytes = 0;
+  for (const Operator &reader : problem.operators)
+    for (const Access &input : reader.inputs)
+      if (reader.rescaledBy && input.hasLoop(*reader.rescaledBy) &&
+          problem.tensors[input].role == Role::Intermediate &&
+          level > schedule.homeOf(input))
+        bytes += 2 * problem.sizeOf(input) * problem.tensors[input].heldBytes();
+  return bytes;
+}
+
+Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
+  Plan plan;
+  plan.schedule = schedule;
+  std::vector<Work> works = workOf(schedule);
+  int64_t tasks = countTasks(schedule);
+  double share = busiestShare(tasks);
+  double cycles = arithmeticCycles(schedule, works);
+  plan.computeSeconds = share * cycles / cyclesPerSecond();
+  plan.tasks = tasks;
+  for (int64_t count : countMultiplyAdds(problem, schedule))
+    plan.multiplyAdds += count;
+
+  Stages stages;
+  unsigned innermost = machine.levels.size() - 1;
+  if (mayStage)
+    for (const Arrival &arrival : arrivalsAt(schedule, works))
+      plan.computeSeconds += arrivalSeconds(
+          arrival, arrival.tiles, wayOf(schedule, *arrival.operand), tasks);
+  for (auto [op, work] : zip(problem.operators, works))
+    plan.computeSeconds +=
+        readingSeconds(schedule, op, largestOf(work.parts), tasks);
+  std::vector<Evaluation> evaluations;
+  for (unsigned index = 0; index < machine.levels.size(); ++index)
+    evaluations.push_back(
+        evaluateOn(structure, machine, schedule, index, threads));
+  // Bytes that are fetched again as their lines collide.
+  double intoInnermost = 0, intoOuter = 0;
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Access *operand = vectorOperand(op);
+    if (!operand || is_contained(schedule.staged, operand->tensor) ||
+        is_contained(schedule.prepacked, operand->tensor))
+      continue;
+    const auto &parts = works[index].parts;
+    int64_t moved = evaluations.back().traffic[*operand].readBytes, again = 0;
+    if (is_contained(schedule.packed, operand->tensor))
+      plan.computeSeconds +=
+          share *
+          packingSeconds(op, *operand, packedBytes(schedule, *operand, moved));
+    else if (isStrided(op, *operand) ||
+             conflicts(*operand, largestOf(parts), innermost))
+      again =
+          refetchedBytes(op, *operand, parts, schedule.registerTile) - moved;
+    intoInnermost += again;
+    if (!isOpen && collidesOutside(schedule, index, *operand))
+      intoOuter += std::max<int64_t>(
+          0, moved + again -
+                 evaluations[innermost - 1].traffic[*operand].readBytes);
+  }
+  for (const auto &[index, level] : enumerate(machine.levels)) {
+    const Evaluation &evaluation = evaluations[index];
+    LevelCost cost;
+    cost.name = level.name;
+    cost.bytes = evaluation.volumeBytes();
+    for (const Traffic &traffic : evaluation.traffic)
+      cost.writtenBytes += traffic.writeBytes;
+    cost.liveBytes = evaluation.liveBytes;
+    cost.capacityBytes = capacityAt(schedule, index);
+    double bytes = cost.bytes + softmaxBytes(schedule, index);
+    if (index == innermost)
+      bytes += intoInnermost;
+    else if (index + 1 == innermost)
+      bytes += intoOuter;
+    cost.seconds = bytes / bandwidth(tasks, index);
+    stages.add(cost.seconds);
+    plan.levels.push_back(cost);
+  }
+  if (hasRoutes(problem, machine))
+    for (const RouteTraffic &route :
+         planRoutes(problem, machine, schedule, threads).routes)
+      // What comes into the levels has been counted.
+      if (route.source != Machine::mainMemory)
+        stages.add(share * route.seconds);
+  plan.seconds = stages.with(plan.computeSeconds) + machine.launchSeconds +
+                 combineSeconds(schedule);
+  return plan;
+}
+
+SmallVector<int64_t, 4>
+CostModel::capacitiesOf(const Schedule &schedule) const {
+  SmallVector<int64_t, 4> capacities;
+  for (unsigned level = 0; level < machine.levels.size(); ++level)
+    capacities.push_back(capacityAt(schedule, level));
+  return capacities;
+}
+
+Plan chimera::model::price(const ChainProblem &problem, const Machine &machine,
+                           const Schedule &schedule,
+                           const SolveOptions &options) {
+  ChainStructure structure(problem);
+  CostModel costModel(structure, machine, options);
+  Schedule complete = schedule;
+  if (complete.homes.empty())
+    complete.homes =
+        findHomes(problem, machine, schedule, costModel.capacitiesOf(schedule),
+                  options.threads);
+  return costModel.price(complete);
+}

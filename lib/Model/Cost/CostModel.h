@@ -1,0 +1,327 @@
+//===- CostModel.h - Predicted time of a schedule ---------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns volumes and block sizes into seconds. The solver asks for the price of
+// many schedules of one problem, so the costModel keeps what they have in
+// common: the register tiles for blocks and the verdicts on cache conflicts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_MODEL_COST_COSTMODEL_H
+#define CHIMERA_LIB_MODEL_COST_COSTMODEL_H
+
+#include "Problem/Parts.h"
+#include "Volume/OrderFormula.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace chimera::model {
+
+/// Cycles and times are cut off only if they are too many by more than this
+/// share, which is far above what rounding and the tolerance of ties come to.
+inline constexpr double cutOffMargin = 1e-6;
+
+/// The times of stages that run side by side, and the time of all of them: the
+/// slowest and the part of the others that does not overlap with it.
+class Stages {
+public:
+  void add(double seconds) {
+    longest = std::max(longest, seconds);
+    sum += seconds;
+  }
+  double total() const { return longest + exposedShare * (sum - longest); }
+  /// The time of all with one or two more stages.
+  double with(double seconds) const {
+    Stages more = *this;
+    more.add(seconds);
+    return more.total();
+  }
+  double with(double first, double second) const {
+    Stages more = *this;
+    more.add(first);
+    return more.with(second);
+  }
+  /// The time of one more stage that brings the total to `limit`.
+  double room(double limit) const {
+    double asSlowest = limit - exposedShare * sum;
+    if (asSlowest >= longest)
+      return asSlowest;
+    return (limit - total()) / exposedShare;
+  }
+
+private:
+  /// Part of the stages' time that the slowest stage does not hide. It keeps
+  /// the solver from wasting bandwidth where the arithmetic is the limit. Not
+  /// measured: chosen so that short attention chains, whose plans come out
+  /// within one per cent of each other, are fused.
+  static constexpr double exposedShare = 0.2;
+
+  double longest = 0, sum = 0;
+};
+
+class CostModel {
+public:
+  CostModel(const ChainStructure &structure, const Machine &machine,
+            const SolveOptions &options)
+      : structure(structure), problem(structure.getProblem()), machine(machine),
+        threads(std::max<int64_t>(1, options.threads)),
+        registerTiles(tilesOf(machine)) {}
+
+  /// The full price of `schedule`. Without the innermost level, which `isOpen`
+  /// says is not decided, lines collide as little as they may.
+  Plan price(const Schedule &schedule, bool isOpen = false) const;
+
+  /// The clock and the peak of what does the contractions.
+  double cyclesPerSecond() const {
+    return machine.matrix ? machine.matrix->cyclesPerSecond
+                          : machine.unit.cyclesPerSecond;
+  }
+  double peakFlops() const {
+    return machine.matrix ? machine.matrix->peakFlops()
+                          : machine.unit.peakFlops();
+  }
+
+  /// Rows and columns of one register tile step.
+  int64_t rowUnit() const { return machine.matrix ? machine.matrix->rows : 1; }
+  int64_t columnUnit() const {
+    return machine.matrix ? machine.matrix->columns : machine.unit.lanes;
+  }
+
+  /// Seconds of arithmetic on the busiest core that no plan goes below.
+  double leastSeconds(const Schedule &schedule) const;
+
+  /// All register tiles worth considering, and the indices of those worth
+  /// comparing for blocks of at most `rows` x `vectors`: no tile that another
+  /// one contains, as blocks are cut into equal parts anyway.
+  llvm::ArrayRef<RegisterTile> getRegisterTiles() const {
+    return registerTiles;
+  }
+  llvm::ArrayRef<unsigned> registerTilesFor(int64_t rows,
+                                            int64_t vectors) const;
+
+  /// The parts into which the loops on `path` cut those of its operator.
+  llvm::SmallVector<PartList, 6>
+  partsOfLoops(const Path &path, const RollingSteps &rollingSteps) const;
+
+  /// Cycles of all blocks of `op` if its loops have these parts.
+  double operatorCycles(const Operator &op,
+                        llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
+                        const RegisterTile &tile) const;
+  double epilogueCycles(const Operator &op) const;
+  /// Cycles of correcting the output of `op` for `parts` parts of the loop that
+  /// rescales it.
+  double rescaleCycles(const Operator &op, int64_t parts) const;
+  /// Seconds it takes to make one of the parts of the split loop, none without
+  /// one.
+  double combineSeconds(const Schedule &schedule) const;
+
+  /// The same sum as `operatorCycles` in another order, which takes less time
+  /// but rounds differently: over the sizes of register tiles, each with its
+  /// number, and apart from how the reduction is cut.
+  struct RoughCycles {
+    double once = 0, perDepth = 0, perBlock = 0;
+
+    /// The cycles of `blocks` blocks, `depths` for one reduction.
+    double of(int64_t blocks, int64_t depths) const {
+      return once + (depths - 1) * perDepth + blocks * perBlock;
+    }
+  };
+  RoughCycles roughCycles(const Operator &op, llvm::ArrayRef<Parts> rows,
+                          llvm::ArrayRef<Parts> vectors) const;
+
+  /// Packs the vector operands that cannot be used in place, and packs or
+  /// stages those for which the copy is cheaper than cache conflicts and short
+  /// runs.
+  void choosePacking(Schedule &schedule) const;
+
+  /// How a vector operand that can be staged comes in, if the levels outside
+  /// the innermost are decided.
+  struct Arrival {
+    const Operator *op = nullptr;
+    const Access *operand = nullptr;
+    /// Into the level outside the innermost.
+    int64_t bytes = 0;
+    /// Of the transfer, at full speed, that a copy waits for and that a micro
+    /// kernel waits for: from memory or, if a call finds the operand in the
+    /// outermost level, nothing and what enters the level outside the
+    /// innermost.
+    double copySeconds = 0, inPlaceSeconds = 0;
+    /// What the levels outside the innermost leave of each loop, and what all
+    /// do.
+    llvm::SmallVector<int64_t, 6> outerTiles, tiles;
+  };
+  /// Those of `schedule`, whose innermost level need not be decided.
+  llvm::SmallVector<Arrival, 2> arrivalsAt(const Schedule &schedule) const {
+    return mayStage ? arrivalsAt(schedule, workOf(schedule))
+                    : llvm::SmallVector<Arrival, 2>();
+  }
+  /// How an operand gets from where it lies to the micro kernel.
+  enum class Way { InPlace, Packed, Staged };
+  static Way wayOf(const Schedule &schedule, TensorId tensor);
+  /// Seconds that nothing hides: of short runs, where the innermost tiles are
+  /// `tiles`, and of staging.
+  double arrivalSeconds(const Arrival &arrival, llvm::ArrayRef<int64_t> tiles,
+                        Way way, int64_t tasks) const;
+
+  /// Seconds of packing on one core that no plan can avoid, if `bytesOf` says
+  /// how much of a tensor reaches the innermost level.
+  double
+  unavoidablePacking(llvm::function_ref<int64_t(TensorId)> bytesOf) const;
+
+  /// True if no two operators read the same vector operand.
+  bool operandsArePrivate() const;
+
+  /// What an operand whose lines collide in the innermost level costs: seconds
+  /// of packing on one core, or bytes more than are moved anyway.
+  struct ConflictCost {
+    double packing = 0;
+    int64_t bytes = 0;
+    /// True if it can be staged instead.
+    bool canStage = false;
+  };
+  /// The cost of the vector operand of `op`, if it is not strided but collides.
+  std::optional<ConflictCost>
+  conflictCost(const Operator &op, llvm::ArrayRef<int64_t> tiles,
+               llvm::ArrayRef<PartList> parts, const RegisterTile &tile,
+               llvm::function_ref<int64_t(TensorId)> bytesOf) const;
+
+  /// Bytes a plan may fill at `level`, for each of the threads that share it.
+  int64_t capacityAt(const Schedule &schedule, unsigned level) const;
+
+  llvm::SmallVector<int64_t, 4> capacitiesOf(const Schedule &schedule) const;
+
+  /// Tasks that the parallel loops make.
+  int64_t countTasks(const Schedule &schedule) const;
+  /// Parts of the split loop; 1 without one.
+  int64_t countSplitParts(const Schedule &schedule) const;
+  /// Share of the whole work that the busiest thread does.
+  double busiestShare(int64_t tasks) const;
+  /// Bytes per second that all busy threads together bring into `level`.
+  double bandwidth(int64_t tasks, unsigned level) const;
+
+private:
+  static llvm::SmallVector<RegisterTile, 8> tilesOf(const Machine &machine) {
+    if (!machine.matrix)
+      return maximalRegisterTiles(machine.unit);
+    if (machine.groups)
+      return {groupTile(*machine.matrix, *machine.groups)};
+    return maximalMatrixTiles(*machine.matrix);
+  }
+
+  /// What the path to an operator makes of its work.
+  struct Work {
+    llvm::SmallVector<PartList, 6> parts;
+    /// How often all of it is repeated (recomputation).
+    int64_t repeats = 1;
+    /// Parts of the loop that rescales the output.
+    int64_t rescales = 1;
+  };
+  std::vector<Work> workOf(const Schedule &schedule) const;
+  llvm::SmallVector<Arrival, 2> arrivalsAt(const Schedule &schedule,
+                                           llvm::ArrayRef<Work> works) const;
+  /// The size of the largest part of each loop.
+  static llvm::SmallVector<int64_t, 6>
+  largestOf(llvm::ArrayRef<PartList> parts);
+  double leastCycles() const;
+  double arithmeticCycles(const Schedule &schedule,
+                          llvm::ArrayRef<Work> works) const;
+  double matrixCycles(const Operator &op,
+                      llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
+                      const RegisterTile &tile) const;
+
+  /// The input whose vectors along columns the micro kernel loads, if it comes
+  /// from outside.
+  const Access *vectorOperand(const Operator &op) const;
+  /// True if vectors of the operand run along the reduction instead: for a few
+  /// rows an inner product takes no longer than to read it.
+  bool isReadInRows(const Operator &op, const Access &operand) const;
+  double readingSeconds(const Schedule &schedule, const Operator &op,
+                        llvm::ArrayRef<int64_t> tiles, int64_t tasks) const;
+  bool isStrided(const Operator &op, const Access &operand) const;
+  /// True if the lines of the operand's tile evict each other from `level`.
+  bool conflicts(const Access &operand, llvm::ArrayRef<int64_t> tiles,
+                 unsigned level) const;
+  bool computeConflict(const Access &operand, llvm::ArrayRef<int64_t> tiles,
+                       const MemoryLevel &cache) const;
+  /// True if the tile of `operand` collides in the level outside the innermost,
+  /// which then keeps none of it.
+  bool collidesOutside(const Schedule &schedule, unsigned op,
+                       const Access &operand) const;
+  /// Bytes that neighbour each other in memory in a tile of `operand`.
+  int64_t runBytes(const Access &operand, llvm::ArrayRef<int64_t> tiles) const;
+  int64_t matrixBytes(const Operator &op, const Access &operand) const;
+  /// True if `operand` may be copied where it enters the level outside the
+  /// innermost; see Schedule::staged.
+  bool canStage(const Operator &op, const Access &operand) const;
+  /// True if a call finds its inputs in the outermost level.
+  bool isKept() const;
+  bool findStageable() const;
+  /// What the loops of the levels outside the innermost leave of each loop.
+  llvm::SmallVector<int64_t, 6> outerTiles(const Schedule &schedule,
+                                           unsigned op) const;
+  /// Bytes that reach the innermost level if `operand` is used in place but
+  /// does not stay there from one row of register tiles to the next.
+  int64_t refetchedBytes(const Operator &op, const Access &operand,
+                         llvm::ArrayRef<PartList> parts,
+                         const RegisterTile &tile) const;
+  bool isOfSoftmax(unsigned op, LoopId column) const;
+  /// The share of its iterations that masks leave an operator: in tiles that
+  /// loops around all operators make, and in the blocks of its own loops.
+  struct Visited {
+    double byTiles = 1, byProducts = 1;
+  };
+  /// `tree` are the loops of the innermost level.
+  Visited visitedBy(const LoopNest &tree, unsigned op) const;
+  int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
+  double packingSeconds(const Operator &op, const Access &operand,
+                        int64_t bytes) const;
+  /// Bytes of an input that are packed if `moved` come into the innermost
+  /// level: every task packs for itself, though one thread that runs several
+  /// finds there what the one before has read.
+  int64_t packedBytes(const Schedule &schedule, TensorId tensor,
+                      int64_t moved) const;
+
+  const ChainStructure &structure;
+  const ChainProblem &problem;
+  const Machine &machine;
+  int64_t threads;
+  llvm::SmallVector<RegisterTile, 8> registerTiles;
+  /// True if some operand may be staged.
+  bool mayStage = findStageable();
+
+  /// What moves from memory and into the level outside the innermost. The
+  /// innermost level does not matter to either, so that many candidates in a
+  /// row share it.
+  struct OuterTraffic {
+    llvm::SmallVector<int64_t, 32> key;
+    decltype(Evaluation::traffic) fromMemory, staged;
+  };
+  const OuterTraffic &outerTrafficOf(const Schedule &schedule) const;
+  mutable OuterTraffic lastOuterTraffic;
+
+  mutable double leastCyclesKnown = -1;
+
+  /// The cycles of one register tile, apart from the depth.
+  struct TileFigures {
+    double step = 0, fresh = 0, loaded = 0;
+  };
+  const TileFigures &figuresOf(int64_t rows, int64_t vectors) const;
+  mutable std::vector<TileFigures> tileFigures;
+
+  mutable std::map<std::pair<int64_t, int64_t>, llvm::SmallVector<unsigned, 8>>
+      registerTileCache;
+  mutable std::map<llvm::SmallVector<int64_t, 6>, bool> conflictCache;
+};
+
+} // namespace chimera::model
+
+#endif // CHIMERA_LIB_MODEL_COST_COSTMODEL_H

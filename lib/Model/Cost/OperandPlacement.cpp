@@ -1,0 +1,480 @@
+//===- OperandPlacement.cpp - Operands in place, packed or staged ---------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What it costs to use the operand that supplies vectors where it lies, and
+// what to copy it into the shape the micro kernel wants: strided lanes, lines
+// that collide in a cache, and short runs from memory. And how much of operands
+// may come before it is used.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cost/CostModel.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// A copy that turns columns into vectors shuffles each vector several times.
+static constexpr double transposeFactor = 6;
+/// Ways of a set that one operand may take before it evicts itself. The other
+/// ways hold the lines of the other operands.
+static constexpr double waysShare = 0.75;
+/// Memory hands out neighbouring bytes faster the more of them are read: what
+/// runs of up to `shortRunBytes` take beyond their share of the bandwidth.
+/// Measured by copying tiles from matrices of 1 to 12 KB a row, larger than all
+/// caches, on one machine; from a cache there was no difference.
+static constexpr int64_t shortRunBytes = 512;
+static constexpr double shortRunCost = 1.2;
+/// What comes from outside and leaves is still in the outermost level from the
+/// call before if it takes no more than this share of it; the rest is for what
+/// happens between the calls.
+static constexpr double keptShare = 0.5;
+
+/// Of the level outside the innermost, what may come into it ahead of time.
+static constexpr double aheadShare = 1.0 / 8;
+
+int64_t chimera::model::mostBytesAhead(const Machine &machine) {
+  if (machine.levels.size() < 2)
+    return 0;
+  return machine.levels[machine.levels.size() - 2].usableBytes() * aheadShare;
+}
+
+/// What runs of `run` bytes take beyond their share of the bandwidth.
+static double runCost(int64_t run) {
+  return shortRunCost * std::min(1.0, static_cast<double>(shortRunBytes) / run);
+}
+
+const Access *CostModel::vectorOperand(const Operator &op) const {
+  if (machine.matrix)
+    return nullptr;
+  for (const Access &input : op.inputs)
+    if (input.hasLoop(op.vectorLoop) &&
+        problem.tensors[input].role == Role::Input)
+      return isReadInRows(op, input) ? nullptr : &input;
+  return nullptr;
+}
+
+bool CostModel::isReadInRows(const Operator &op, const Access &operand) const {
+  if (problem.tensors[operand].isConstant || !isStrided(op, operand))
+    return false;
+  int64_t rows = 1;
+  for (LoopId loop : op.loops)
+    if (op.output.hasLoop(loop) && !operand.hasLoop(loop))
+      rows *= problem.loops[loop].extent;
+  return rows <= mostRowsOfReading;
+}
+
+/// What the level outside the innermost takes longer for if a kernel reads the
+/// rows of its tiles in short runs.
+double CostModel::readingSeconds(const Schedule &schedule, const Operator &op,
+                                 ArrayRef<int64_t> tiles, int64_t tasks) const {
+  if (machine.matrix || machine.levels.size() < 2)
+    return 0;
+  double seconds = 0;
+  for (const Access &input : op.inputs)
+    if (input.hasLoop(op.vectorLoop) &&
+        problem.tensors[input].role == Role::Input && isReadInRows(op, input))
+      seconds += outerTrafficOf(schedule).staged[input].readBytes /
+                 bandwidth(tasks, machine.levels.size() - 2) *
+                 runCost(runBytes(input, tiles));
+  return seconds;
+}
+
+/// True if neighbouring lanes are not neighbours in memory.
+bool CostModel::isStrided(const Operator &op, const Access &operand) const {
+  const Tensor &tensor = problem.tensors[operand];
+  for (auto [index, stride] : zip(operand.indices, tensor.strides))
+    for (const Term &term : index.terms)
+      if (term.loop == op.vectorLoop)
+        return stride * term.factor != 1;
+  return false;
+}
+
+bool CostModel::conflicts(const Access &operand, ArrayRef<int64_t> tiles,
+                          unsigned level) const {
+  SmallVector<int64_t, 6> key = {operand.tensor, level};
+  for (const Index &index : operand.indices)
+    key.push_back(index.extent(tiles));
+  auto [entry, isNew] = conflictCache.try_emplace(std::move(key), false);
+  if (isNew)
+    entry->second = computeConflict(operand, tiles, machine.levels[level]);
+  return entry->second;
+}
+
+/// Counts the lines of the operand's tile that fall into each set of `cache`.
+bool CostModel::computeConflict(const Access &operand, ArrayRef<int64_t> tiles,
+                                const MemoryLevel &cache) const {
+  if (cache.ways == 0)
+    return false;
+  int64_t sets = std::max<int64_t>(1, cache.capacityBytes /
+                                          (cache.lineBytes * cache.ways));
+  int64_t allowed = std::max<int64_t>(1, cache.ways * waysShare);
+  const Tensor &tensor = problem.tensors[operand];
+  // Runs of neighbouring elements take whole lines; the other dimensions step
+  // from run to run.
+  int64_t runBytes = tensor.elementBytes;
+  SmallVector<Parts, 4> steps;
+  for (auto [index, stride] : zip(operand.indices, tensor.strides)) {
+    int64_t extent = index.extent(tiles);
+    if (stride == 1)
+      runBytes *= extent;
+    else
+      steps.push_back({stride * tensor.elementBytes, extent});
+  }
+  SmallVector<int64_t, 0> used(sets, 0);
+  SmallVector<int64_t, 4> position(steps.size(), 0);
+  while (true) {
+    int64_t begin = 0;
+    for (auto [index, step] : zip(position, steps))
+      begin += index * step.size;
+    int64_t last = (begin + runBytes - 1) / cache.lineBytes;
+    for (int64_t line = begin / cache.lineBytes; line <= last; ++line)
+      if (++used[line % sets] > allowed)
+        return true;
+    unsigned dim = steps.size();
+    while (dim > 0 && ++position[dim - 1] == steps[dim - 1].count)
+      position[--dim] = 0;
+    if (dim == 0)
+      return false;
+  }
+}
+
+bool CostModel::collidesOutside(const Schedule &schedule, unsigned op,
+                                const Access &operand) const {
+  return machine.levels.size() > 1 && machine.levels.back().ways != 0 &&
+         conflicts(operand, outerTiles(schedule, op),
+                   machine.levels.size() - 2);
+}
+
+int64_t CostModel::refetchedBytes(const Operator &op, const Access &operand,
+                                  ArrayRef<PartList> parts,
+                                  const RegisterTile &tile) const {
+  int64_t passes = 1;
+  for (LoopId loop : op.loops) {
+    if (operand.hasLoop(loop))
+      continue;
+    if (loop != op.rowLoop) {
+      passes *= countOf(parts[loop]);
+      continue;
+    }
+    int64_t rowTiles = 0;
+    for (Parts part : parts[loop])
+      rowTiles += part.count * divideCeilSigned(part.size, tile.rows);
+    passes *= rowTiles;
+  }
+  const Tensor &tensor = problem.tensors[operand];
+  // Strided lanes fetch a line for each element.
+  int64_t unit = isStrided(op, operand) ? machine.levels.back().lineBytes
+                                        : tensor.elementBytes;
+  return passes * problem.sizeOf(operand) * unit;
+}
+
+double CostModel::packingSeconds(const Operator &op, const Access &operand,
+                                 int64_t bytes) const {
+  const VectorUnit &unit = machine.unit;
+  double vectors = static_cast<double>(bytes) /
+                   (unit.lanes * problem.tensors[operand].elementBytes);
+  double cycles = vectors * (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
+  if (isStrided(op, operand))
+    cycles *= transposeFactor;
+  return cycles / unit.cyclesPerSecond;
+}
+
+SmallVector<int64_t, 6> CostModel::largestOf(ArrayRef<PartList> parts) {
+  SmallVector<int64_t, 6> sizes;
+  for (const PartList &list : parts)
+    sizes.push_back(list.front().size);
+  return sizes;
+}
+
+int64_t CostModel::runBytes(const Access &operand,
+                            ArrayRef<int64_t> tiles) const {
+  const Tensor &tensor = problem.tensors[operand];
+  int64_t elements = 1;
+  // Dimensions from the innermost on, for as long as the tile has all of one.
+  for (unsigned dim = tensor.shape.size(); dim-- > 0;) {
+    if (tensor.strides[dim] != elements)
+      break;
+    int64_t extent = operand.indices[dim].extent(tiles);
+    elements *= std::min(extent, tensor.shape[dim]);
+    if (extent < tensor.shape[dim])
+      break;
+  }
+  return elements * tensor.elementBytes;
+}
+
+/// Bytes of the matrix that one iteration of the batch loops of `op` reads.
+int64_t CostModel::matrixBytes(const Operator &op,
+                               const Access &operand) const {
+  const Tensor &tensor = problem.tensors[operand];
+  auto isBatch = [&](LoopId loop) {
+    return op.output.hasLoop(loop) &&
+           all_of(op.inputs,
+                  [&](const Access &input) { return input.hasLoop(loop); });
+  };
+  int64_t bytes = tensor.elementBytes;
+  for (auto [index, size] : zip(operand.indices, tensor.shape))
+    if (!any_of(index.terms,
+                [&](const Term &term) { return isBatch(term.loop); }))
+      bytes *= size;
+  return bytes;
+}
+
+/// A matrix that the outer level holds comes in whole in any order, as the
+/// hardware fetches the neighbours of what is read.
+bool CostModel::canStage(const Operator &op, const Access &operand) const {
+  if (machine.levels.size() < 2 || machine.levels.back().ways == 0 ||
+      problem.tensors[operand].isConstant ||
+      problem.tensors[operand].role != Role::Input || isStrided(op, operand) ||
+      matrixBytes(op, operand) <=
+          machine.levels[machine.levels.size() - 2].usableBytes())
+    return false;
+  auto readers = count_if(problem.operators, [&](const Operator &reader) {
+    return any_of(
+               reader.inputs,
+               [&](const Access &input) { return input == operand.tensor; }) ||
+           any_of(reader.epilogue,
+                  [&](const Access &input) { return input == operand.tensor; });
+  });
+  return readers == 1 && all_of(operand.indices, [](const Index &index) {
+           return index.terms.size() == 1 && index.terms[0].factor == 1;
+         });
+}
+
+int64_t CostModel::packedBytes(const Schedule &schedule, TensorId tensor,
+                               int64_t moved) const {
+  if (threads > 1 || schedule.numParallel == 0)
+    return moved;
+  unsigned innermost = machine.levels.size() - 1;
+  Transfer transfer = transferInto(machine.levels[innermost], threads);
+  transfer.isPrivate = true;
+  return Evaluator(structure, schedule, innermost, transfer)
+      .run()
+      .traffic[tensor]
+      .readBytes;
+}
+
+/// Where the vector operand of an operator lies while blocks read it: whatever
+/// costs least in seconds of copying and of transfers. Tiles made before the
+/// first call cost nothing, and nothing reads faster.
+void CostModel::choosePacking(Schedule &schedule) const {
+  unsigned innermost = machine.levels.size() - 1;
+  std::vector<Work> works;
+  std::optional<Evaluation> evaluation;
+  schedule.packed.clear();
+  schedule.staged.clear();
+  schedule.prepacked.clear();
+  SmallVector<Arrival, 2> arrivals;
+  if (mayStage) {
+    works = workOf(schedule);
+    arrivals = arrivalsAt(schedule, works);
+  }
+  int64_t tasks = countTasks(schedule);
+  double share = busiestShare(tasks);
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Access *operand = vectorOperand(op);
+    if (!operand || is_contained(schedule.packed, operand->tensor))
+      continue;
+    if (problem.tensors[*operand].isConstant &&
+        prepackedColumns(problem, schedule, index, *operand)) {
+      schedule.prepacked.push_back(*operand);
+      continue;
+    }
+    if (works.empty())
+      works = workOf(schedule);
+    const auto &parts = works[index].parts;
+    SmallVector<int64_t, 6> tiles = largestOf(parts);
+    bool strided = isStrided(op, *operand);
+    bool collides = !strided && conflicts(*operand, tiles, innermost);
+    auto arrival = find_if(arrivals, [&, current = &op](const Arrival &known) {
+      return known.op == current;
+    });
+    if (!strided && !collides && arrival == arrivals.end())
+      continue;
+    if (!evaluation)
+      evaluation = Evaluator(structure, schedule, innermost,
+                             transferInto(machine.levels[innermost], threads))
+                       .run();
+    int64_t moved = evaluation->traffic[*operand].readBytes;
+    double packing =
+        share *
+        packingSeconds(op, *operand, packedBytes(schedule, *operand, moved));
+    double inPlace =
+        collides ? (refetchedBytes(op, *operand, parts, schedule.registerTile) -
+                    moved) /
+                       bandwidth(tasks, innermost)
+                 : 0;
+    auto arriving = [&](Way way) {
+      return arrival == arrivals.end()
+                 ? 0
+                 : arrivalSeconds(*arrival, tiles, way, tasks);
+    };
+    inPlace += arriving(Way::InPlace);
+    packing += arriving(Way::Packed);
+    bool packs = strided || packing < inPlace;
+    double least = packs ? packing : inPlace;
+    // Not if it is staged, which comes in once.
+    if (arrival != arrivals.end() && collidesOutside(schedule, index, *operand))
+      least += (moved - arrival->bytes) / bandwidth(tasks, innermost - 1);
+    if (arrival != arrivals.end() && arriving(Way::Staged) < least)
+      schedule.staged.push_back(*operand);
+    else if (packs)
+      schedule.packed.push_back(*operand);
+  }
+}
+
+SmallVector<int64_t, 6> CostModel::outerTiles(const Schedule &schedule,
+                                              unsigned op) const {
+  SmallVector<int64_t, 6> tiles;
+  for (const Loop &loop : problem.loops)
+    tiles.push_back(loop.extent);
+  for (const LevelSchedule &level : ArrayRef(schedule.levels).drop_back())
+    for (const TiledLoop &entry : level.order)
+      if (entry.operators == 0 || entry.operators >> op & 1)
+        tiles[entry.loop] = entry.tile;
+  return tiles;
+}
+
+SmallVector<CostModel::Arrival, 2>
+CostModel::arrivalsAt(const Schedule &schedule, ArrayRef<Work> works) const {
+  SmallVector<Arrival, 2> arrivals;
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Access *operand = vectorOperand(op);
+    if (operand && canStage(op, *operand))
+      arrivals.push_back({&op, operand, 0, 0, 0, outerTiles(schedule, index),
+                          largestOf(works[index].parts)});
+  }
+  if (arrivals.empty())
+    return arrivals;
+  const OuterTraffic &traffic = outerTrafficOf(schedule);
+  int64_t tasks = countTasks(schedule);
+  bool kept = isKept();
+  for (Arrival &arrival : arrivals) {
+    arrival.bytes = traffic.staged[*arrival.operand].readBytes;
+    // Copies ask for the next tile ahead of time, which is soon enough for
+    // all caches.
+    if (kept)
+      arrival.inPlaceSeconds =
+          arrival.bytes / bandwidth(tasks, machine.levels.size() - 2);
+    else
+      arrival.copySeconds = arrival.inPlaceSeconds =
+          traffic.fromMemory[*arrival.operand].readBytes / bandwidth(tasks, 0);
+  }
+  return arrivals;
+}
+
+bool CostModel::isKept() const {
+  double bytes = 0;
+  for (TensorId tensor = 0; tensor < problem.tensors.size(); ++tensor)
+    if (Role role = problem.tensors[tensor].role;
+        role == Role::Input || role == Role::Output)
+      bytes += static_cast<double>(problem.sizeOf(tensor)) *
+               problem.tensors[tensor].elementBytes;
+  return machine.levels.size() > 2 &&
+         bytes <= keptShare * machine.levels.front().usableBytes();
+}
+
+const CostModel::OuterTraffic &
+CostModel::outerTrafficOf(const Schedule &schedule) const {
+  SmallVector<int64_t, 32> key = {schedule.numParallel};
+  append_range(key, schedule.homes);
+  for (const LevelSchedule &level : ArrayRef(schedule.levels).drop_back()) {
+    key.push_back(-1);
+    for (const TiledLoop &entry : level.order)
+      append_range(key,
+                   ArrayRef<int64_t>{entry.loop, entry.tile,
+                                     static_cast<int64_t>(entry.operators)});
+  }
+  if (key == lastOuterTraffic.key)
+    return lastOuterTraffic;
+  auto evaluateAt = [&](unsigned level) {
+    return Evaluator(structure, schedule, level,
+                     transferInto(machine.levels[level], threads))
+        .run()
+        .traffic;
+  };
+  lastOuterTraffic = {std::move(key), evaluateAt(0),
+                      evaluateAt(machine.levels.size() - 2)};
+  return lastOuterTraffic;
+}
+
+CostModel::Way CostModel::wayOf(const Schedule &schedule, TensorId tensor) {
+  if (is_contained(schedule.staged, tensor))
+    return Way::Staged;
+  return is_contained(schedule.packed, tensor) ? Way::Packed : Way::InPlace;
+}
+
+double CostModel::arrivalSeconds(const Arrival &arrival,
+                                 ArrayRef<int64_t> tiles, Way way,
+                                 int64_t tasks) const {
+  auto runSeconds = [&](ArrayRef<int64_t> read, double seconds) {
+    return seconds * runCost(runBytes(*arrival.operand, read));
+  };
+  switch (way) {
+  case Way::InPlace:
+    return runSeconds(tiles, arrival.inPlaceSeconds);
+  case Way::Packed:
+    return runSeconds(tiles, arrival.copySeconds);
+  case Way::Staged:
+    break;
+  }
+  // The copy is written, which fetches its lines, and read again.
+  return runSeconds(arrival.outerTiles, arrival.copySeconds) +
+         busiestShare(tasks) *
+             packingSeconds(*arrival.op, *arrival.operand, arrival.bytes) +
+         3 * arrival.bytes / bandwidth(tasks, machine.levels.size() - 1);
+}
+
+double
+CostModel::unavoidablePacking(function_ref<int64_t(TensorId)> bytesOf) const {
+  double seconds = 0;
+  for (const Operator &op : problem.operators) {
+    const Access *operand = vectorOperand(op);
+    if (operand && isStrided(op, *operand))
+      seconds += packingSeconds(op, *operand, bytesOf(*operand));
+  }
+  return seconds;
+}
+
+bool CostModel::findStageable() const {
+  return any_of(problem.operators, [&](const Operator &op) {
+    const Access *operand = vectorOperand(op);
+    return operand && canStage(op, *operand);
+  });
+}
+
+bool CostModel::operandsArePrivate() const {
+  return all_of(problem.operators, [&](const Operator &op) {
+    const Access *operand = vectorOperand(op);
+    return !operand || count_if(problem.operators, [&](const Operator &user) {
+                         return any_of(user.inputs, [&](const Access &input) {
+                           return input == operand->tensor;
+                         });
+                       }) == 1;
+  });
+}
+
+std::optional<CostModel::ConflictCost>
+CostModel::conflictCost(const Operator &op, ArrayRef<int64_t> tiles,
+                        ArrayRef<PartList> parts, const RegisterTile &tile,
+                        function_ref<int64_t(TensorId)> bytesOf) const {
+  const Access *operand = vectorOperand(op);
+  // Constants are prepacked, or cost more than this says.
+  if (!operand || problem.tensors[*operand].isConstant ||
+      isStrided(op, *operand) ||
+      !conflicts(*operand, tiles, machine.levels.size() - 1))
+    return std::nullopt;
+  int64_t moved = bytesOf(*operand);
+  ConflictCost cost;
+  cost.packing = packingSeconds(op, *operand, moved);
+  cost.bytes = refetchedBytes(op, *operand, parts, tile) - moved;
+  cost.canStage = canStage(op, *operand);
+  return cost;
+}

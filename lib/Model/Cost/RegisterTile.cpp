@@ -1,0 +1,168 @@
+//===- RegisterTile.cpp - The shape and the time of the micro kernel ------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The micro kernel keeps rows x vectors accumulators in registers and adds one
+// outer product per step of the reduction. Intensity alone does not choose its
+// shape: with 32 registers 5x5 has the highest, but then hardly any block is a
+// whole number of tiles wide. So tiles are compared by the cycles they need for
+// the block at hand, with its edges, and intensity settles ties.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cost/BlockCost.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cassert>
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// Accumulator loads and stores run beside the arithmetic of the neighbouring
+/// tiles; this share of their time is not hidden.
+static constexpr double exposedAccumulatorShare = 0.5;
+/// Cycles to set up addresses, clear accumulators and leave the reduction loop
+/// of one tile, now and then through a mispredicted branch. An estimate; the
+/// choice of plans changes little between half and twice of it.
+static constexpr double tileSetupCycles = 12;
+/// Steps of the reduction in one unrolled loop body: enough to make the loop's
+/// own instructions cheap, few enough to stay in the instruction buffers.
+static constexpr int64_t unrolledSteps = 4;
+
+BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
+                     const BalancedSplit &across)
+    : down(down), across(across), latency(unit.fmaLatency) {
+  for (int64_t lessRows = 0; lessRows <= (down.small ? 1 : 0); ++lessRows)
+    for (int64_t less = 0; less <= (across.small ? 1 : 0); ++less) {
+      int64_t rows = down.size - lessRows, vectors = across.size - less;
+      double accumulators = rows * vectors;
+      TileCost &tile = tiles[lessRows][less];
+      // A step is limited by the FMA units, by the load ports (one broadcast
+      // per row, one load per vector), or by an accumulator's previous step.
+      tile.step = std::max({accumulators / unit.fmaPerCycle,
+                            (rows + vectors) / unit.loadsPerCycle, latency});
+      tile.storing = accumulators / unit.storesPerCycle;
+      tile.loadingAndStoring = tile.storing + accumulators / unit.loadsPerCycle;
+    }
+}
+
+double BlockCost::tileCycles(const TileCost &tile, int64_t depth,
+                             bool loadsOutput) const {
+  double transfers = loadsOutput ? tile.loadingAndStoring : tile.storing;
+  return depth * tile.step + exposedAccumulatorShare * transfers + latency +
+         tileSetupCycles;
+}
+
+double BlockCost::stripCycles(const TileCost *strip, int64_t depth,
+                              bool loadsOutput) const {
+  double cycles = across.large * tileCycles(strip[0], depth, loadsOutput);
+  if (across.small)
+    cycles += across.small * tileCycles(strip[1], depth, loadsOutput);
+  return cycles;
+}
+
+double BlockCost::cycles(int64_t depth, bool loadsOutput) const {
+  double cycles = down.large * stripCycles(tiles[0], depth, loadsOutput);
+  if (down.small)
+    cycles += down.small * stripCycles(tiles[1], depth, loadsOutput);
+  return cycles;
+}
+
+double chimera::model::blockCycles(const VectorUnit &unit,
+                                   const RegisterTile &tile, int64_t rows,
+                                   int64_t columns, int64_t depth,
+                                   bool loadsOutput) {
+  BalancedSplit down = splitEvenly(rows, tile.rows);
+  BalancedSplit across =
+      splitEvenly(divideCeilSigned(columns, unit.lanes), tile.vectors);
+  return BlockCost(unit, down, across).cycles(depth, loadsOutput);
+}
+
+/// The paper's arithmetic intensity of a register tile.
+static double intensity(const RegisterTile &tile, int64_t depth) {
+  double accumulators = tile.rows * tile.vectors;
+  return accumulators * depth /
+         (depth * (tile.rows + tile.vectors) + 2 * accumulators);
+}
+
+RegisterTile chimera::model::selectRegisterTile(const VectorUnit &unit,
+                                                int64_t rows, int64_t columns,
+                                                int64_t depth) {
+  RegisterTile best;
+  double bestCycles = 0;
+  int64_t vectors = divideCeilSigned(columns, unit.lanes);
+  for (RegisterTile tile : maximalRegisterTiles(unit)) {
+    // Blocks smaller than the tile, or cut into equal parts below its size,
+    // never use the rest of it.
+    tile.rows = splitEvenly(rows, tile.rows).size;
+    tile.vectors = splitEvenly(vectors, tile.vectors).size;
+    tile.depth = std::min(depth, tile.depth);
+    double cycles = blockCycles(unit, tile, rows, columns, depth, false);
+    double gain = intensity(tile, depth) - intensity(best, depth);
+    bool wins = best.rows == 0 || cycles < bestCycles ||
+                (cycles == bestCycles &&
+                 (gain > 0 || (gain == 0 && tile.vectors > best.vectors)));
+    if (!wins)
+      continue;
+    best = tile;
+    bestCycles = cycles;
+  }
+  return best;
+}
+
+SmallVector<RegisterTile, 8>
+chimera::model::maximalRegisterTiles(const VectorUnit &unit) {
+  // With every register taken, a compiler that orders loads ahead of their use
+  // has to spill accumulators. A sixteenth of the file in reserve (two of 32,
+  // one of 16) prevents that on every processor in lib/Target; a test reads the
+  // assembly.
+  int64_t registers = unit.registers - divideCeilSigned(unit.registers, 16);
+  SmallVector<RegisterTile, 8> tiles;
+  for (int64_t vectors = 1; 2 * vectors + 1 <= registers; ++vectors) {
+    RegisterTile tile;
+    tile.vectors = vectors;
+    tile.depth = unrolledSteps;
+    tile.rows = (registers - vectors - 1) / vectors;
+    // A second register lets a broadcast run ahead of the FMAs that use it.
+    int64_t left = registers - tile.rows * vectors - vectors;
+    tile.broadcasts = std::min<int64_t>({left, tile.rows, 2});
+    if (!tiles.empty() && tiles.back().rows == tile.rows)
+      tiles.pop_back();
+    tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+SmallVector<RegisterTile, 8>
+chimera::model::maximalMatrixTiles(const MatrixUnit &unit) {
+  // Accumulators have four bytes on all units there are.
+  constexpr int64_t accumulatorSize = 4;
+  int64_t most =
+      unit.accumulatorBytes / (unit.rows * unit.columns * accumulatorSize);
+  SmallVector<RegisterTile, 8> tiles;
+  for (int64_t vectors = 1; vectors <= most; ++vectors) {
+    RegisterTile tile;
+    tile.rows = most / vectors;
+    tile.vectors = vectors;
+    if (!tiles.empty() && tiles.back().rows == tile.rows)
+      tiles.pop_back();
+    tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+RegisterTile chimera::model::groupTile(const MatrixUnit &unit,
+                                       const ThreadGroups &groups) {
+  RegisterTile tile;
+  tile.rows = 1;
+  tile.vectors =
+      std::max<int64_t>(1, (groups.registersPerThread - groups.reserved) *
+                               groups.threads / (unit.rows * unit.columns));
+  return tile;
+}

@@ -1,0 +1,252 @@
+//===- LoopTree.cpp - From orders to loop trees ---------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one place that knows how a list of tiled loops becomes a loop tree.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Schedule/LoopTree.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace llvm;
+using namespace chimera::model;
+
+const LoopNest &LoopNest::partOf(unsigned op) const {
+  return *find_if(parts, [&](const LoopNest &part) { return part.has(op); });
+}
+
+namespace {
+
+class LoopTreeBuilder {
+public:
+  LoopTreeBuilder(const ChainStructure &structure, const Schedule &schedule,
+                  unsigned level)
+      : structure(structure), problem(structure.getProblem()) {
+    for (unsigned index = 0; index <= level; ++index)
+      for (const TiledLoop &entry : schedule.levels[index].order)
+        entries.push_back({entry, index});
+  }
+
+  /// Most iterations that are left of each loop at the blocks of an operator.
+  using Sizes = SmallVector<int64_t, 8>;
+
+  LoopNest run() {
+    leaves.resize(problem.operators.size());
+    Group all{0, static_cast<unsigned>(problem.operators.size() - 1)};
+    Sizes sizes;
+    for (const Loop &loop : problem.loops)
+      sizes.push_back(loop.extent);
+    follow(all, sizes);
+    return build(all, 0, sizes);
+  }
+
+  ArrayRef<int64_t> sizesAt(unsigned op) const { return leaves[op]; }
+
+private:
+  LoopNest build(Group group, size_t place, Sizes sizes);
+  void follow(Group group, Sizes &sizes) const;
+  OperatorSet membersOf(const TiledLoop &entry, Group group) const;
+  bool blocks(unsigned op, LoopId loop, OperatorSet run) const;
+  SmallVector<Group, 4> split(Group group, OperatorSet members,
+                              LoopId loop) const;
+
+  const ChainStructure &structure;
+  const ChainProblem &problem;
+  SmallVector<std::pair<TiledLoop, unsigned>, 16> entries;
+  std::vector<Sizes> leaves;
+};
+
+/// Brings the most iterations of derived loops up to date.
+void LoopTreeBuilder::follow(Group group, Sizes &sizes) const {
+  for (unsigned op = group.last + 1; op-- > group.first;)
+    for (LoopId loop : structure.derivedLoopsOf(op)) {
+      if (!structure.follows(loop, group))
+        continue;
+      // Readers at different places need more than the largest of them.
+      ArrayRef<Index> demands = structure.demandsOn(loop);
+      bool areAlike = all_of(demands, [&](const Index &demand) {
+        return demand == demands.front();
+      });
+      int64_t size = 1;
+      for (const Term &term : demands.front().terms)
+        size += term.factor * (sizes[term.loop] - 1);
+      int64_t extent = problem.loops[loop].extent;
+      sizes[loop] = areAlike ? std::min(extent, size) : extent;
+    }
+}
+
+/// The operators of `group` that the loop goes around.
+OperatorSet LoopTreeBuilder::membersOf(const TiledLoop &entry,
+                                       Group group) const {
+  OperatorSet members = 0;
+  for (unsigned op = group.last + 1; op-- > group.first;) {
+    OperatorSet bit = OperatorSet(1) << op;
+    if (!entry.operators) {
+      if (structure.concerns(entry.loop, op, group))
+        members |= bit;
+      continue;
+    }
+    if (!(entry.operators & bit))
+      continue;
+    const Access &output = problem.operators[op].output;
+    bool isConcerned = problem.operators[op].hasLoop(entry.loop) ||
+                       contains(structure.affecting(output, group), entry.loop);
+    OperatorSet readers = structure.readersOf(output);
+    bool canRecompute = problem.tensors[output].role == Role::Intermediate &&
+                        readers && (readers & members) == readers;
+    if (isConcerned || canRecompute)
+      members |= bit;
+  }
+  return members;
+}
+
+/// True if `loop` must end before the result of `op` is read in `run`: it is
+/// reduced over, or a reader takes another part than the one at hand.
+bool LoopTreeBuilder::blocks(unsigned op, LoopId loop, OperatorSet run) const {
+  const Operator &info = problem.operators[op];
+  if (!(structure.readersOf(info.output) & run))
+    return false;
+  if (info.isReduction(loop) || is_contained(info.completes, loop))
+    return true;
+  auto takesOther = [&](const Access &access) {
+    return access == info.output.tensor &&
+           any_of(zip(info.output.indices, access.indices), [&](auto dims) {
+             const auto &[made, read] = dims;
+             return made.hasLoop(loop) && !(read == made);
+           });
+  };
+  auto isOutput = [&](const Access &access) {
+    return access == info.output.tensor;
+  };
+  for (unsigned reader = op + 1; reader < problem.operators.size(); ++reader) {
+    if (!(run >> reader & 1))
+      continue;
+    const Operator &other = problem.operators[reader];
+    if (any_of(other.inputs, takesOther) || any_of(other.epilogue, takesOther))
+      return true;
+    // An epilogue runs where the result is complete, and for all its readers.
+    bool isOutside = other.isReduction(loop) ||
+                     is_contained(other.completes, loop) ||
+                     (structure.readersOf(other.output) & ~run);
+    if (isOutside && any_of(other.epilogue, isOutput))
+      return true;
+  }
+  return false;
+}
+
+/// Parts `group` into runs of neighbours that stay together under `loop`.
+SmallVector<Group, 4> LoopTreeBuilder::split(Group group, OperatorSet members,
+                                             LoopId loop) const {
+  SmallVector<Group, 4> runs;
+  bool mustEnd = true;
+  for (unsigned op = group.first; op <= group.last; ++op) {
+    bool isMember = members >> op & 1;
+    bool wasMember = op > 0 && (members >> (op - 1) & 1);
+    if (mustEnd || isMember != wasMember)
+      runs.push_back({op, op});
+    runs.back().last = op;
+    mustEnd = isMember && blocks(op, loop, members);
+  }
+  return runs;
+}
+
+LoopNest LoopTreeBuilder::build(Group group, size_t place, Sizes sizes) {
+  LoopNest nest;
+  nest.firstOperator = group.first;
+  nest.lastOperator = group.last;
+  for (; place < entries.size(); ++place) {
+    auto [entry, level] = entries[place];
+    // A loop of one trip is none; one whose tile is still open has several.
+    if (entry.tile >= sizes[entry.loop] || sizes[entry.loop] == 1)
+      continue;
+    OperatorSet members = membersOf(entry, group);
+    if (!members)
+      continue;
+    SmallVector<Group, 4> runs = split(group, members, entry.loop);
+    if (runs.size() > 1) {
+      for (Group run : runs) {
+        LoopNest part = build(run, place, sizes);
+        // Parts without loops around them are parts of this nest.
+        if (part.loops.empty() && !part.parts.empty())
+          append_range(nest.parts, part.parts);
+        else
+          nest.parts.push_back(std::move(part));
+      }
+      return nest;
+    }
+    nest.loops.push_back({entry.loop, entry.tile, level});
+    if (entry.tile != openTile)
+      sizes[entry.loop] = entry.tile;
+    follow(group, sizes);
+  }
+  if (group.first == group.last)
+    leaves[group.first] = sizes;
+  else
+    for (unsigned op = group.first; op <= group.last; ++op)
+      nest.parts.push_back(build({op, op}, place, sizes));
+  return nest;
+}
+
+} // namespace
+
+LoopNest chimera::model::buildLoopTree(const ChainStructure &structure,
+                                       const Schedule &schedule,
+                                       unsigned level) {
+  return LoopTreeBuilder(structure, schedule, level).run();
+}
+
+LoopNest chimera::model::buildLoopTree(const ChainProblem &problem,
+                                       const Schedule &schedule,
+                                       unsigned level) {
+  return buildLoopTree(ChainStructure(problem), schedule, level);
+}
+
+std::optional<unsigned> chimera::model::findSplit(const ChainProblem &problem,
+                                                  const Schedule &schedule,
+                                                  const LoopNest &tree) {
+  unsigned numParallel =
+      std::clamp<int64_t>(schedule.numParallel, 0, tree.loops.size());
+  for (unsigned place = 0; place < numParallel; ++place)
+    if (problem.operators.back().rescaledBy == tree.loops[place].loop)
+      return place;
+  return std::nullopt;
+}
+
+SmallVector<NestLoop, 12> chimera::model::pathOf(const LoopNest &tree,
+                                                 unsigned op) {
+  SmallVector<NestLoop, 12> path;
+  const LoopNest *nest = &tree;
+  while (true) {
+    append_range(path, nest->loops);
+    if (nest->parts.empty())
+      return path;
+    nest = &nest->partOf(op);
+  }
+}
+
+size_t chimera::model::commonDepth(const LoopNest &tree, unsigned op,
+                                   unsigned other) {
+  const LoopNest *nest = &tree;
+  size_t depth = nest->loops.size();
+  while (!nest->parts.empty() && nest->partOf(op).has(other)) {
+    nest = &nest->partOf(op);
+    depth += nest->loops.size();
+  }
+  return depth;
+}
+
+SmallVector<int64_t, 8> chimera::model::tilesAt(const ChainProblem &problem,
+                                                const Schedule &schedule,
+                                                unsigned level, unsigned op) {
+  ChainStructure structure(problem);
+  LoopTreeBuilder builder(structure, schedule, level);
+  builder.run();
+  return SmallVector<int64_t, 8>(builder.sizesAt(op));
+}

@@ -1,0 +1,433 @@
+//===- Solve.cpp - The plan with the lowest predicted time ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Levels are decided from the slowest to the fastest. Outer levels only have to
+// keep the traffic of slow memories down, so a few of their orders with the
+// least volume are tried. The innermost level decides the shape of the blocks
+// and with it the time of the arithmetic: there, every order is combined with
+// every tile from a list the micro kernel can use well, and what is left after
+// cutting off candidates that cannot win is priced in full.
+//
+// Loops that index every tensor (a batch) are independent problems: they go
+// outermost, one item at a time, which no volume can object to.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Search/Solver.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// With more loops than this, loops inside windows and derived loops stay
+/// whole. Cutting one of them does what cutting the reduction over channels
+/// does, and lets windows overlap besides (docs/model.md); only where a single
+/// channel is too much for the level would it help.
+static constexpr unsigned mostOrderedLoops = 7;
+/// Orders of an outer level that are followed up: of the outermost one that has
+/// loops, and of those inside it.
+static constexpr unsigned outermostChoices = 3, outerChoices = 2;
+/// Tiles of outer levels are not worth distinguishing below this size.
+static constexpr int64_t outerGranularity = 16;
+/// Each part of a rescaled reduction multiplies what is there, which takes as
+/// long as a few steps of the reduction.
+static constexpr int64_t rescaleGranularity = 128;
+/// A loop that is cut for the threads' sake cannot be cut again at the same
+/// level, so up to this many tasks for each thread are tried.
+static constexpr int64_t tasksPerThread = 4;
+/// With this many tasks for each thread it does not matter that the last round
+/// leaves some threads idle.
+static constexpr int64_t manyTasksPerThread = 16;
+
+//===----------------------------------------------------------------------===//
+// Parallel loops
+//===----------------------------------------------------------------------===//
+
+bool Solver::indexesEverything(LoopId loop) const {
+  for (TensorId tensor = 0; tensor < problem.tensors.size(); ++tensor)
+    if (!problem.indexes(tensor, loop))
+      return false;
+  return true;
+}
+
+bool Solver::isShared(LoopId loop) const {
+  unsigned last = problem.operators.size() - 1;
+  for (unsigned op = 0; op <= last; ++op) {
+    const Operator &info = problem.operators[op];
+    if (!structure.concerns(loop, op, {0, last}))
+      return false;
+    // What is reduced over the loop must not be read inside.
+    if (structure.readersOf(info.output) &&
+        (info.isReduction(loop) || is_contained(info.completes, loop)))
+      return false;
+  }
+  return true;
+}
+
+/// The loop that may be cut into tasks though an operator reduces over it: if
+/// the others leave threads idle, and nothing forbids it. Cores that move their
+/// data by themselves, or hold it in registers, do not combine what others
+/// have.
+std::optional<LoopId> Solver::splittableLoop() const {
+  std::optional<LoopId> loop = problem.operators.back().rescaledBy;
+  if (!loop || inSteps || threads == 1 || !is_contained(tiledLoops, *loop) ||
+      !isShared(*loop))
+    return std::nullopt;
+  int64_t tasks = 1;
+  for (LoopId other = 0; other < problem.loops.size(); ++other)
+    if (is_contained(batchLoops, other))
+      tasks *= problem.loops[other].extent;
+    else if (is_contained(tiledLoops, other) && isParallel(other))
+      tasks *= divideCeilSigned(problem.loops[other].extent, outerGranularity);
+  if (tasks % threads == 0 || tasks >= tasksPerThread * threads)
+    return std::nullopt;
+  Schedule schedule = emptySchedule();
+  schedule.levels.front().order = {{*loop, 1}};
+  schedule.numParallel = 1;
+  if (Error error = verifyParallel(problem, schedule)) {
+    consumeError(std::move(error));
+    return std::nullopt;
+  }
+  return loop;
+}
+
+void Solver::classifyLoops() {
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop) {
+    if (problem.loops[loop].extent == 1 || !structure.isCuttable(loop))
+      continue;
+    if (isParallel(loop) && indexesEverything(loop))
+      batchLoops.push_back(loop);
+    else
+      tiledLoops.push_back(loop);
+  }
+  // Orders grow with the factorial of the loops: the shortest stay whole, of
+  // those that may.
+  auto keyOf = [&](LoopId loop) {
+    return std::make_pair(inSteps && tileUnit(loop) == 0,
+                          problem.loops[loop].extent);
+  };
+  while (tiledLoops.size() > mostTiledLoops) {
+    auto *shortest = min_element(tiledLoops, [&](LoopId left, LoopId right) {
+      return keyOf(left) < keyOf(right);
+    });
+    tiledLoops.erase(shortest);
+  }
+}
+
+/// Windows of neighbouring tiles share rows if several loops move them.
+void Solver::findOverlaps() {
+  for (const Operator &op : problem.operators)
+    for (const Access &input : op.inputs) {
+      Role role = problem.tensors[input].role;
+      bool isWindow = any_of(input.indices, [](const Index &index) {
+        return index.terms.size() > 1;
+      });
+      if (isWindow && (role == Role::Input || role == Role::Intermediate) &&
+          !is_contained(overlapping, input.tensor))
+        overlapping.push_back(input);
+    }
+}
+
+/// Ways to cut the problem into tasks: the batch alone and, if that leaves
+/// threads idle, the batch with more loops cut, starting with each in turn.
+SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
+  Order batch;
+  int64_t tasks = 1;
+  for (LoopId loop : batchLoops) {
+    batch.push_back({loop, 1});
+    tasks *= problem.loops[loop].extent;
+  }
+  SmallVector<Order, 8> prefixes = {batch};
+  if (tasks % threads == 0 || tasks >= manyTasksPerThread * threads)
+    return prefixes;
+  LoopList loops = tiledLoops;
+  std::optional<LoopId> splittable = splittableLoop();
+  erase_if(loops, [&](LoopId loop) {
+    return !isParallel(loop) && loop != splittable;
+  });
+  for (unsigned first = 0; first < loops.size(); ++first) {
+    std::rotate(loops.begin(), loops.begin() + (first ? 1 : 0), loops.end());
+    for (int64_t share = 1; share <= tasksPerThread; share *= 2)
+      prefixes.push_back(
+          cutInto(divideCeilSigned(share * threads, tasks), batch, loops));
+  }
+  if (inFragments)
+    addBlockShapes(prefixes, batch, tasks, loops);
+  return prefixes;
+}
+
+/// Where each task has one block's worth of registers for its results, the
+/// shape of what a task computes is that of a block: one loop cut as the micro
+/// kernel likes it, the others into as many tasks as are missing.
+void Solver::addBlockShapes(SmallVectorImpl<Order> &prefixes,
+                            const Order &batch, int64_t tasks,
+                            const LoopList &loops) const {
+  for (LoopId first : loops) {
+    LoopList others = loops;
+    erase_if(others, [&](LoopId loop) { return loop == first; });
+    int64_t extent = problem.loops[first].extent;
+    SmallVector<int64_t, 16> tiles = kernelTiles(first, extent);
+    for (int64_t tile : ArrayRef(tiles).drop_front()) {
+      Order cut = batch;
+      cut.push_back({first, tile});
+      int64_t made = tasks * divideCeilSigned(extent, tile);
+      prefixes.push_back(cutInto(divideCeilSigned(threads, made), cut, others));
+    }
+  }
+}
+
+/// Adds loops to `batch` until they make `missing` tasks of each item.
+Solver::Order Solver::cutInto(int64_t missing, const Order &batch,
+                              ArrayRef<LoopId> loops) const {
+  Order cut = batch;
+  for (LoopId loop : loops) {
+    int64_t extent = problem.loops[loop].extent;
+    int64_t tile = alignTo(divideCeilSigned(extent, missing),
+                           std::max<int64_t>(1, tileUnit(loop)));
+    if (missing <= 1 || tile >= extent)
+      continue;
+    cut.push_back({loop, tile});
+    missing = divideCeilSigned(missing, divideCeilSigned(extent, tile));
+  }
+  return cut;
+}
+
+/// Leading loops of the outermost level that has any are parallel as far as
+/// they are shared and no operator reduces over them, or it is split.
+void Solver::markParallel(Schedule &schedule) const {
+  schedule.numParallel = 0;
+  for (const LevelSchedule &level : schedule.levels) {
+    if (level.order.empty())
+      continue;
+    for (const TiledLoop &entry : level.order) {
+      if (!isParallel(entry.loop) && !(split && entry == *split))
+        return;
+      ++schedule.numParallel;
+    }
+    return;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Outer levels
+//===----------------------------------------------------------------------===//
+
+Schedule Solver::emptySchedule() const {
+  Schedule schedule;
+  schedule.registerTile = costModel.getRegisterTiles().front();
+  for (const MemoryLevel &level : machine.levels) {
+    schedule.levels.emplace_back();
+    schedule.levels.back().name = level.name;
+  }
+  return schedule;
+}
+
+std::optional<Plan> Solver::run() {
+  if (machine.levels.empty() || costModel.getRegisterTiles().empty())
+    return std::nullopt;
+  classifyLoops();
+  findOverlaps();
+  // Finer cuts first: a plan that keeps all threads busy is hard to beat.
+  SmallVector<Order, 8> prefixes = parallelPrefixes();
+  for (const Order &parallel : reverse(prefixes)) {
+    split.reset();
+    for (const TiledLoop &entry : parallel)
+      if (!isParallel(entry.loop))
+        split = entry;
+    searchFrom(emptySchedule(), 0, parallelLevel(parallel), parallel);
+  }
+  return best;
+}
+
+/// The level whose order starts with the parallel loops. A batch goes
+/// outermost, and so do the parts of a split reduction, which share hardly more
+/// and want to be cut again at every level inside. Other cuts share operands,
+/// so they are made inside the levels that hold the whole problem, as long as
+/// these belong to all threads.
+unsigned Solver::parallelLevel(const Order &parallel) const {
+  unsigned level = 0;
+  if (parallel.size() == batchLoops.size() + (split ? 1 : 0))
+    return level;
+  Schedule hopeful = withSmallestIntermediates(emptySchedule());
+  auto holdsEverything = [&] {
+    return evaluateAt(hopeful, level).liveBytes <=
+           costModel.capacityAt(emptySchedule(), level);
+  };
+  while (level < innermost() && holdsEverything()) {
+    bool isPrivate = machine.levels[level].sharers < threads;
+    if (level + 1 == innermost() && isPrivate)
+      break;
+    ++level;
+  }
+  return level;
+}
+
+void Solver::searchFrom(Schedule schedule, unsigned level,
+                        unsigned parallelLevel, const Order &parallel) {
+  if (level == parallelLevel)
+    schedule.levels[level].order = parallel;
+  markParallel(schedule);
+  if (level == innermost())
+    return searchInnermost(schedule);
+  searchOuter(schedule, level, parallelLevel, parallel);
+}
+
+/// Intermediates get their size from the innermost level, which is not decided
+/// yet: assume that it takes all loops it can.
+Schedule Solver::withSmallestIntermediates(const Schedule &schedule) const {
+  Schedule hopeful = schedule;
+  auto &order = hopeful.levels[innermost()].order;
+  for (LoopId loop : tiledLoops)
+    if (isShared(loop))
+      order.push_back({loop, 1});
+  return hopeful;
+}
+
+/// A bound on the time of plans that move `bytes` into level `level`.
+double Solver::leastTimeWith(const Schedule &schedule, unsigned level,
+                             int64_t bytes) const {
+  Stages stages;
+  stages.add(costModel.leastSeconds(schedule) + leastPacking);
+  return stages.with(
+      bytes / costModel.bandwidth(costModel.countTasks(schedule), level));
+}
+
+/// Keeps the choices that move least. Orders come in a fixed sequence, which
+/// settles ties.
+void Solver::keepLeast(std::vector<LevelChoice> &choices,
+                       const Schedule &schedule) const {
+  sort(choices, [](const LevelChoice &left, const LevelChoice &right) {
+    return std::tie(left.volumeBytes, left.index) <
+           std::tie(right.volumeBytes, right.index);
+  });
+  bool isOutermost = all_of(schedule.levels, [](const LevelSchedule &outer) {
+    return all_of(outer.order,
+                  [](const TiledLoop &entry) { return entry.tile == 1; });
+  });
+  unsigned most = isOutermost ? outermostChoices : outerChoices;
+  if (!isExhaustive && choices.size() > most)
+    choices.resize(most);
+}
+
+/// The orders of `loops` at the end of level `level` of `schedule`, with their
+/// best tiles, that move less than `bound` bytes; the few that move least.
+/// Volumes are those of `completed`, the schedule with what is assumed of it.
+std::vector<LevelChoice>
+Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
+                     unsigned level, ArrayRef<LoopId> loops, int64_t bound) {
+  LoopList left(loops);
+  erase_if(left, [&](LoopId loop) {
+    return any_of(schedule.levels[level].order,
+                  [&](const TiledLoop &entry) { return entry.loop == loop; });
+  });
+  SmallVector<int64_t, 6> granularity(problem.loops.size(), outerGranularity);
+  for (const Operator &op : problem.operators)
+    if (op.rescaledBy)
+      granularity[*op.rescaledBy] = rescaleGranularity;
+  SmallVector<int64_t, 6> alignment;
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
+  VolumeSearch search(
+      structure, completed, level, costModel.capacityAt(schedule, level),
+      transferInto(machine.levels[level], threads), granularity, alignment);
+  std::vector<LevelChoice> choices;
+  for (const LoopOrder &order : ordersOf(schedule, level, left))
+    if (auto choice = search.best(order, bound)) {
+      choice->index = choices.size();
+      choices.push_back(*choice);
+    }
+  keepLeast(choices, schedule);
+  return choices;
+}
+
+void Solver::searchOuter(const Schedule &schedule, unsigned level,
+                         unsigned parallelLevel, const Order &parallel) {
+  if (problem.operators.size() > 1) {
+    searchParted(schedule, level);
+    searchBands(schedule, level);
+  }
+  Schedule hopeful = withSmallestIntermediates(schedule);
+  if (evaluateAt(hopeful, level).liveBytes <=
+      costModel.capacityAt(schedule, level))
+    return searchFrom(schedule, level + 1, parallelLevel, parallel);
+  // A private loop here would make the levels inside keep whole intermediates.
+  LoopList shared = tiledLoops;
+  erase_if(shared, [&](LoopId loop) { return !isShared(loop); });
+  for (const LevelChoice &choice :
+       leastChoices(hopeful, schedule, level, shared,
+                    std::numeric_limits<int64_t>::max())) {
+    // Choices are sorted: no later one can be better either.
+    if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
+      break;
+    Schedule next = schedule;
+    next.levels[level].order = choice.order;
+    searchFrom(next, level + 1, parallelLevel, parallel);
+  }
+}
+
+SmallVector<Plan, 4> Solver::takeRunnersUp() {
+  SmallVector<Plan, 4> plans;
+  for (auto &[order, plan] : bestOfOrders)
+    if (best && orderOf(plan.schedule) != orderOf(best->schedule))
+      plans.push_back(plan);
+  // Equal times: the order that comes first in the map.
+  SmallVector<unsigned, 16> places;
+  for (unsigned place = 0; place < plans.size(); ++place)
+    places.push_back(place);
+  llvm::sort(places, [&](unsigned left, unsigned right) {
+    return std::tie(plans[left].seconds, left) <
+           std::tie(plans[right].seconds, right);
+  });
+  if (places.size() > runnersUp)
+    places.resize(runnersUp);
+  SmallVector<Plan, 4> sorted;
+  for (unsigned place : places)
+    sorted.push_back(plans[place]);
+  return sorted;
+}
+
+std::optional<Plan> chimera::model::solve(const ChainProblem &problem,
+                                          const Machine &machine,
+                                          const SolveOptions &options,
+                                          SmallVectorImpl<Plan> *runnersUp) {
+  Solver solver(problem, machine, options);
+  std::optional<Plan> best = solver.run();
+  if (runnersUp)
+    *runnersUp = solver.takeRunnersUp();
+  return best;
+}
+
+std::optional<Schedule>
+chimera::model::solveVolume(const ChainProblem &problem, int64_t usableBytes,
+                            ArrayRef<int64_t> granularity) {
+  ChainStructure structure(problem);
+  Schedule schedule;
+  schedule.levels.emplace_back();
+  LoopList loops;
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    if (problem.loops[loop].extent > 1)
+      loops.push_back(loop);
+  if (loops.size() > mostOrderedLoops)
+    erase_if(loops, [&](LoopId loop) { return !structure.isCuttable(loop); });
+  VolumeSearch search(structure, schedule, 0, usableBytes, Transfer(),
+                      granularity);
+  LevelChoice best;
+  bool found = false;
+  for (const LoopOrder &order :
+       enumerateOrders(structure, schedule, 0, loops, /*recompute=*/true))
+    if (auto choice = search.best(order, best.volumeBytes)) {
+      best = *choice;
+      found = true;
+    }
+  if (!found)
+    return std::nullopt;
+  schedule.levels[0].order = best.order;
+  return schedule;
+}

@@ -1,0 +1,422 @@
+//===- SolveInnermost.cpp - Blocks for the innermost level ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Inside decided outer levels, every order is combined with every tile from a
+// list the micro kernel can use well, and what is left after cutting off
+// candidates that cannot win is priced in full.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Search/Solver.h"
+
+#include "Chimera/Model/Fragments.h"
+#include "Chimera/Model/Routes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// Reductions are cut at multiples of this, so that unrolled loops come out
+/// even.
+static constexpr int64_t reductionUnit = 8;
+
+/// What tiles of `loop` should be multiples of; 0 for a loop that only repeats
+/// the micro kernel, whose blocks have one iteration or all.
+int64_t Solver::tileUnit(LoopId loop) const {
+  auto runsAlong = [&](LoopId Operator::*kernelLoop) {
+    return any_of(problem.operators, [&](const Operator &op) {
+      return op.hasLoop(loop) && op.*kernelLoop == loop;
+    });
+  };
+  if (runsAlong(&Operator::vectorLoop))
+    return inFragments
+               ? std::lcm(machine.matrix->columns, machine.matrix->depth)
+               : machine.unit.lanes;
+  if (runsAlong(&Operator::rowLoop))
+    return inSteps ? machine.matrix->rows : 1;
+  if (problem.isReduction(loop))
+    return depthUnit();
+  return 0;
+}
+
+/// What tiles of reductions are multiples of.
+int64_t Solver::depthUnit() const {
+  return inSteps ? std::lcm(reductionUnit, machine.matrix->depth)
+                 : reductionUnit;
+}
+
+/// Tiles of `loop` that a micro kernel runs well with, the whole size first:
+/// equal parts, cut at whole vectors where vectors run along the loop.
+SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
+  int64_t unit = tileUnit(loop);
+  SmallVector<int64_t, 16> tiles = {size};
+  if (unit == 0) {
+    if (size > 1)
+      tiles.push_back(1);
+    return tiles;
+  }
+  for (int64_t target : {256, 128, 96, 64, 48, 32, 24, 16, 12, 8}) {
+    // The depth of a block matters less than its sides: powers of two will do.
+    if (unit == depthUnit() && (!inSteps || problem.isReduction(loop)) &&
+        !isPowerOf2_64(target))
+      continue;
+    int64_t goal = alignTo(target, unit);
+    if (goal >= size)
+      continue;
+    int64_t parts = divideCeilSigned(size, goal);
+    int64_t tile = alignTo(divideCeilSigned(size, parts), unit);
+    if (tile < tiles.back())
+      tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+/// Parts of a derived loop if its reader's loop `loop` has tiles of `tile`:
+/// shares of the whole in the same proportion.
+static PartList followParts(const ChainProblem &problem, LoopId derived,
+                            LoopId loop, int64_t tile) {
+  int64_t extent = problem.loops[derived].extent;
+  int64_t trips = divideCeilSigned(problem.loops[loop].extent, tile);
+  Parts whole{extent, 1};
+  return cutParts(whole, divideCeilSigned(extent, std::min(trips, extent)));
+}
+
+LoopTiles Solver::makeLoopTiles(const Schedule &schedule, LoopId loop,
+                                int64_t size, ArrayRef<Parts> parts) const {
+  LoopTiles result;
+  result.loop = loop;
+  result.tiles = kernelTiles(loop, size);
+  for (int64_t tile : result.tiles) {
+    result.parts.push_back(cutParts(parts, tile));
+    result.trips.push_back(
+        countTrips(problem, schedule, innermost(), loop, tile));
+  }
+  for (LoopId derived = 0; derived < problem.loops.size(); ++derived) {
+    if (!structure.isDerived(derived) ||
+        structure.axisOf(derived) != structure.axisOf(loop))
+      continue;
+    LoopTiles::Follower follower;
+    follower.loop = derived;
+    for (int64_t tile : result.tiles)
+      follower.parts.push_back(followParts(problem, derived, loop, tile));
+    result.followers.push_back(std::move(follower));
+  }
+  return result;
+}
+
+/// The parts of all loops inside the decided levels.
+SmallVector<PartList, 6> Solver::partsWithin(const Schedule &schedule) const {
+  SmallVector<PartList, 6> parts;
+  for (const Loop &loop : problem.loops)
+    parts.push_back({{loop.extent, 1}});
+  for (const LevelSchedule &level : schedule.levels)
+    for (const TiledLoop &entry : level.order)
+      parts[entry.loop] = cutParts(parts[entry.loop], entry.tile);
+  return parts;
+}
+
+/// The orders of `loops` at the end of level `level`. The loops of all levels
+/// outside are shared, so they make no difference to what the orders are.
+ArrayRef<LoopOrder> Solver::ordersOf(const Schedule &schedule, unsigned level,
+                                     ArrayRef<LoopId> loops) {
+  SmallVector<int64_t, 8> size = leftBy(problem, schedule, level);
+  LoopList divisible(loops);
+  erase_if(divisible, [&](LoopId loop) { return size[loop] == 1; });
+  auto [entry, isNew] = orderCache.try_emplace(divisible);
+  if (isNew)
+    entry->second = enumerateOrders(structure, schedule, level, divisible,
+                                    problem.operators.size() == 2);
+  return entry->second;
+}
+
+/// Sorts the orders by the loops they consist of.
+void Solver::addOrders(Innermost &level, ArrayRef<LoopId> loops) {
+  append_range(level.numbering, loops);
+  level.orders.resize(size_t(1) << loops.size());
+  level.unshaped.resize(level.orders.size());
+  for (const LoopOrder &order : ordersOf(level.schedule, innermost(), loops)) {
+    LoopSet places = 0;
+    for (const TiledLoop &entry : order)
+      places |= bitOf(find(loops, entry.loop) - loops.begin());
+    level.unshaped[places].push_back(&order);
+  }
+}
+
+/// The orders of the loops at `places`. What they move is worked out when the
+/// first block asks: most sets of loops are those of no block worth trying.
+ArrayRef<Solver::InnerOrder> Solver::innerOrders(Innermost &level,
+                                                 LoopSet places) {
+  bool startsHere =
+      all_of(ArrayRef(level.schedule.levels).drop_back(),
+             [](const auto &outer) { return outer.order.empty(); });
+  for (const LoopOrder *order : level.unshaped[places]) {
+    Schedule next = level.schedule;
+    append_range(next.levels[innermost()].order, *order);
+    markParallel(next);
+    InnerOrder inner{
+        *order, OrderFormula(structure, next, innermost(),
+                             transferInto(machine.levels.back(), threads),
+                             /*numbering=*/level.numbering, level.windows)};
+    bool isParallelSoFar = startsHere;
+    for (const TiledLoop &entry : *order) {
+      isParallelSoFar &= isParallel(entry.loop);
+      if (isParallelSoFar)
+        inner.parallel |=
+            bitOf(find(level.numbering, entry.loop) - level.numbering.begin());
+    }
+    inner.capacityBytes = costModel.capacityAt(next, innermost());
+    level.orders[places].push_back(std::move(inner));
+  }
+  level.unshaped[places].clear();
+  return level.orders[places];
+}
+
+std::vector<Block> Solver::enumerateBlocks(const Innermost &level) const {
+  BlockSearch search(problem, machine, costModel, level.loops, level.parts);
+  return search.run(costModel.capacityAt(level.schedule, innermost()),
+                    costModel.busiestShare(level.tasks), level.others, limit());
+}
+
+void Solver::searchInnermost(const Schedule &outer) {
+  Innermost level(structure);
+  level.schedule = outer;
+  level.tasks = costModel.countTasks(outer);
+  Plan outerPlan = costModel.price(outer, /*isOpen=*/true);
+  for (const LevelCost &cost : ArrayRef(outerPlan.levels).drop_back())
+    level.others.add(cost.seconds);
+  if (level.others.with(costModel.leastSeconds(outer) + leastPacking) >=
+      limit())
+    return;
+
+  LoopList loops = tiledLoops;
+  erase_if(loops, [&](LoopId loop) {
+    return any_of(outer.levels[innermost()].order,
+                  [&](const TiledLoop &entry) { return entry.loop == loop; });
+  });
+  SmallVector<int64_t, 8> size = leftBy(problem, outer, innermost());
+  level.parts = partsWithin(outer);
+  for (LoopId loop : loops)
+    level.loops.push_back(
+        makeLoopTiles(outer, loop, size[loop], level.parts[loop]));
+  std::vector<Block> blocks = enumerateBlocks(level);
+  // What a program moves by itself is one matrix at a time.
+  erase_if(blocks, [&](const Block &block) {
+    return inSteps && any_of(zip(level.loops, block.choice), [&](auto pair) {
+             auto &[entry, choice] = pair;
+             return choice == 0 && entry.tiles[0] > 1 &&
+                    tileUnit(entry.loop) == 0;
+           });
+  });
+  if (blocks.empty())
+    return;
+  addOrders(level, loops);
+  level.arrivals = costModel.arrivalsAt(outer);
+  for (const Block &block : blocks) {
+    // Blocks are sorted by arithmetic: no later one can be better either.
+    if (level.others.with(block.seconds + leastPacking) >= limit())
+      break;
+    tryBlock(level, block);
+  }
+  sort(level.candidates, [](const Candidate &left, const Candidate &right) {
+    return std::tie(left.estimate, left.index) <
+           std::tie(right.estimate, right.index);
+  });
+  for (const Candidate &candidate : level.candidates) {
+    if (candidate.estimate >= limit())
+      break;
+    setBlock(level, *candidate.block);
+    priceCandidate(level, candidate);
+  }
+}
+
+/// Fills in the tiles and trips of a block.
+void Solver::setBlock(Innermost &level, const Block &block) {
+  SmallVector<int64_t, mostTiledLoops> tiles, trips;
+  for (auto [entry, choice] : zip(level.loops, block.choice)) {
+    tiles.push_back(entry.tiles[choice]);
+    trips.push_back(entry.trips[choice]);
+  }
+  level.tiles.assign(tiles);
+  level.trips.assign(trips);
+  auto tileOf = [&](LoopId loop) {
+    for (auto [entry, tile] : zip(level.loops, tiles))
+      if (entry.loop == loop)
+        return tile;
+    return openTile;
+  };
+  level.windowValues.resize(level.windows.size());
+  for (unsigned window = 0; window < level.windows.size(); ++window)
+    level.windowValues[window] = level.windows.valueOf(window, tileOf);
+}
+
+/// Tries all orders of the loops that a block cuts.
+void Solver::tryBlock(Innermost &level, const Block &block) {
+  // Orders may bring windows, whose values the block then sets.
+  ArrayRef<InnerOrder> orders = innerOrders(level, block.cut);
+  setBlock(level, block);
+  for (const InnerOrder &order : orders)
+    tryOrder(level, {&block, &order});
+}
+
+/// Estimates a candidate by its arithmetic, its volumes and the packing that
+/// any plan has. The full price adds more packing and conflicts; it is computed
+/// at once if the estimate is the best so far, which soon gives a bar for the
+/// rest, and otherwise when all are known.
+void Solver::tryOrder(Innermost &level, Candidate candidate) {
+  const InnerOrder &order = *candidate.order;
+  if (order.shape.liveBytes(level.tiles, level.windowValues) >
+      order.capacityBytes)
+    return;
+  int64_t tasks = level.tasks * level.trips[order.parallel];
+  double transfer = order.shape.volumeBytes(level.trips, level.windowValues) /
+                    costModel.bandwidth(tasks, innermost());
+  candidate.estimate =
+      level.others.with(candidate.block->seconds + leastPacking, transfer);
+  if (candidate.estimate < leastEstimate) {
+    leastEstimate = candidate.estimate;
+    priceCandidate(level, candidate);
+  } else if (candidate.estimate < limit()) {
+    candidate.index = level.candidates.size();
+    level.candidates.push_back(candidate);
+  }
+}
+
+/// A bound on the time with `compute` seconds of arithmetic and `transfer` into
+/// the innermost level, for the best choice of what is staged.
+double Solver::leastWithArrivals(const Innermost &level,
+                                 ArrayRef<int64_t> tiles, double compute,
+                                 double transfer) const {
+  for (const CostModel::Arrival &arrival : level.arrivals)
+    // In place costs no less than packed.
+    compute +=
+        std::min(costModel.arrivalSeconds(arrival, tiles,
+                                          CostModel::Way::Packed, level.tasks),
+                 costModel.arrivalSeconds(arrival, tiles,
+                                          CostModel::Way::Staged, level.tasks));
+  return level.others.with(compute, transfer);
+}
+
+/// Compares the best plan with a bound on the candidate's price. Unlike the
+/// estimate it has the packing that cannot be avoided, and of every operand
+/// whose lines collide, taken alone, the cheaper of packing and conflicts. What
+/// several such operands cost together can only be more. Where the order itself
+/// makes the parallel loops, the estimate does not know them, and nothing is a
+/// bound; nor is it where operators share an operand, whose conflicts may come
+/// out cheaper than the two walks over it.
+bool Solver::canWin(Innermost &level, const Candidate &candidate) const {
+  const InnerOrder &order = *candidate.order;
+  if (!best || order.parallel || !operandsArePrivate)
+    return true;
+  const Block &block = *candidate.block;
+  auto bytesOf = [&](TensorId tensor) {
+    return order.shape.readBytes(tensor, level.trips, level.windowValues);
+  };
+  double share = costModel.busiestShare(level.tasks);
+  double bandwidth = costModel.bandwidth(level.tasks, innermost());
+  double transfer =
+      order.shape.volumeBytes(level.trips, level.windowValues) / bandwidth;
+  double compute =
+      block.seconds + share * costModel.unavoidablePacking(bytesOf);
+  double bound = level.others.with(compute, transfer);
+  double most = best->seconds * (1 + cutOffMargin);
+  if (bound >= most)
+    return false;
+  SmallVector<int64_t, 6> tiles;
+  SmallVector<PartList, 6> parts = level.parts;
+  for (auto [entry, choice] : zip(level.loops, block.choice)) {
+    parts[entry.loop] = entry.parts[choice];
+    for (const LoopTiles::Follower &follower : entry.followers)
+      parts[follower.loop] = follower.parts[choice];
+  }
+  for (const PartList &list : parts)
+    tiles.push_back(list.front().size);
+  if (leastWithArrivals(level, tiles, compute, transfer) >= most)
+    return false;
+  for (const Operator &op : problem.operators)
+    if (auto cost = costModel.conflictCost(op, tiles, parts, block.registerTile,
+                                           bytesOf);
+        cost && !cost->canStage) {
+      double packed =
+          level.others.with(compute + share * cost->packing, transfer);
+      double inPlace =
+          level.others.with(compute, transfer + cost->bytes / bandwidth);
+      if (std::min(packed, inPlace) >= most)
+        return false;
+    }
+  return true;
+}
+
+/// Completes the schedule with the candidate's loops for as long as it takes to
+/// price it.
+void Solver::priceCandidate(Innermost &level, const Candidate &candidate) {
+  if (!canWin(level, candidate))
+    return;
+  Schedule &schedule = level.schedule;
+  auto &entries = schedule.levels[innermost()].order;
+  size_t prefix = entries.size();
+  const Block &block = *candidate.block;
+  for (const TiledLoop &open : candidate.order->loops)
+    for (auto [entry, choice] : zip(level.loops, block.choice))
+      if (entry.loop == open.loop)
+        entries.push_back({open.loop, entry.tiles[choice], open.operators});
+  schedule.registerTile = block.registerTile;
+  markParallel(schedule);
+  pricePlan(schedule);
+  entries.resize(prefix);
+}
+
+/// The loops of all levels without their tiles.
+SmallVector<unsigned, 32> Solver::orderOf(const Schedule &schedule) {
+  SmallVector<unsigned, 32> order;
+  for (const LevelSchedule &level : schedule.levels) {
+    for (const TiledLoop &entry : level.order)
+      append_range(order, ArrayRef<unsigned>{entry.loop, entry.operators});
+    order.push_back(~0u);
+  }
+  return order;
+}
+
+void Solver::pricePlan(Schedule &schedule) {
+  // Homes that somebody else would find for the schedule.
+  if (!schedule.homes.empty())
+    schedule.homes = findHomes(problem, machine, schedule,
+                               costModel.capacitiesOf(schedule), threads);
+  if (inFragments &&
+      !planFragments(problem, machine, schedule).obstacle.empty())
+    return;
+  costModel.choosePacking(schedule);
+  Plan plan = costModel.price(schedule);
+  // Halos read and computed again, or kept: whichever takes less.
+  if (!overlapping.empty()) {
+    schedule.rolling = overlapping;
+    Plan keeping = costModel.price(schedule);
+    schedule.rolling.clear();
+    if (keeping.seconds < plan.seconds)
+      plan = keeping;
+  }
+  if (hasRoutes(problem, machine) &&
+      !planRoutes(problem, machine, plan.schedule, threads).obstacle.empty())
+    return;
+  // Only now do the outer levels know the size of the intermediates.
+  if (any_of(plan.levels, [](const LevelCost &level) {
+        return level.liveBytes > level.capacityBytes;
+      }))
+    return;
+  if (runnersUp) {
+    auto [entry, isNew] =
+        bestOfOrders.try_emplace(orderOf(plan.schedule), plan);
+    if (!isNew && plan.seconds < entry->second.seconds)
+      entry->second = plan;
+  }
+  if (!best || plan.seconds < best->seconds)
+    best = plan;
+}

@@ -1,0 +1,198 @@
+//===- Solver.h - The search for a plan -------------------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state of `solve`. Its parts are in Solve.cpp (parallel loops and outer
+// levels), SolveParted.cpp (operators that part at an outer level) and
+// SolveInnermost.cpp (blocks).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_MODEL_SEARCH_SOLVER_H
+#define CHIMERA_LIB_MODEL_SEARCH_SOLVER_H
+
+#include "Search/Blocks.h"
+#include "Search/VolumeSearch.h"
+
+#include "Chimera/Model/Fragments.h"
+#include "Chimera/Model/Routes.h"
+
+namespace chimera::model {
+
+class Solver {
+public:
+  Solver(const ChainProblem &problem, const Machine &machine,
+         const SolveOptions &options)
+      : problem(problem), machine(machine),
+        threads(std::max<int64_t>(1, options.threads)), structure(problem),
+        costModel(structure, machine, options), runnersUp(options.runnersUp),
+        isExhaustive(options.isExhaustive) {}
+
+  std::optional<Plan> run();
+
+  /// The best plans of other orders that were priced, best first.
+  llvm::SmallVector<Plan, 4> takeRunnersUp();
+
+private:
+  using Order = llvm::SmallVector<TiledLoop, 6>;
+
+  bool indexesEverything(LoopId loop) const;
+  /// True if `loop` can go around all operators.
+  bool isShared(LoopId loop) const;
+  bool isParallel(LoopId loop) const {
+    return isShared(loop) && !problem.isReduction(loop) &&
+           llvm::none_of(problem.operators, [&](const Operator &op) {
+             return llvm::is_contained(op.completes, loop);
+           });
+  }
+  std::optional<LoopId> splittableLoop() const;
+  void classifyLoops();
+  void findOverlaps();
+  llvm::SmallVector<Order, 8> parallelPrefixes() const;
+  void addBlockShapes(llvm::SmallVectorImpl<Order> &prefixes,
+                      const Order &batch, int64_t tasks,
+                      const LoopList &loops) const;
+  Order cutInto(int64_t missing, const Order &batch,
+                llvm::ArrayRef<LoopId> loops) const;
+  Schedule emptySchedule() const;
+  unsigned parallelLevel(const Order &parallel) const;
+  void markParallel(Schedule &schedule) const;
+
+  void searchFrom(Schedule schedule, unsigned level, unsigned parallelLevel,
+                  const Order &parallel);
+  Schedule withSmallestIntermediates(const Schedule &schedule) const;
+  void searchOuter(const Schedule &schedule, unsigned level,
+                   unsigned parallelLevel, const Order &parallel);
+  void searchInnermost(const Schedule &schedule);
+
+  /// Operators that run one by one inside level `level`, each with loops of its
+  /// own; intermediates stay at that level.
+  void searchParted(const Schedule &schedule, unsigned level);
+  void searchBands(const Schedule &schedule, unsigned level);
+  void tryParted(Schedule schedule, unsigned level);
+  /// The best plan of operator `op` by itself on a block that leaves `sizes`
+  /// iterations of each loop, for the levels inside `level`; or nothing.
+  const std::optional<Plan> &planBlock(unsigned op, unsigned level,
+                                       llvm::ArrayRef<int64_t> sizes);
+
+  /// An order of the innermost level, ready for many blocks.
+  struct InnerOrder {
+    LoopOrder loops;
+    OrderFormula shape;
+    /// The places of its loops that run in parallel.
+    LoopSet parallel = 0;
+    int64_t capacityBytes = 0;
+  };
+  /// A block in the loops of an order.
+  struct Candidate {
+    const Block *block = nullptr;
+    const InnerOrder *order = nullptr;
+    double estimate = 0;
+    size_t index = 0;
+  };
+  /// The innermost level inside decided outer ones.
+  struct Innermost {
+    explicit Innermost(const ChainStructure &structure) : windows(structure) {}
+
+    Schedule schedule;
+    /// The times of the outer levels.
+    Stages others;
+    /// Tasks that the loops decided make.
+    int64_t tasks = 1;
+    llvm::SmallVector<LoopTiles, 6> loops;
+    llvm::SmallVector<CostModel::Arrival, 2> arrivals;
+    /// The parts of all loops before this level cuts them.
+    llvm::SmallVector<PartList, 6> parts;
+    /// The loops by their places.
+    llvm::SmallVector<LoopId, 6> numbering;
+    /// By the places of the loops they consist of: orders, and those of which
+    /// nothing is known yet.
+    std::vector<std::vector<InnerOrder>> orders;
+    std::vector<std::vector<const LoopOrder *>> unshaped;
+    std::vector<Candidate> candidates;
+    /// What the loops' tiles make of the block at hand.
+    SubsetProducts tiles, trips;
+    WindowTable windows;
+    llvm::SmallVector<int64_t, 16> windowValues;
+  };
+
+  int64_t tileUnit(LoopId loop) const;
+  int64_t depthUnit() const;
+  llvm::SmallVector<int64_t, 16> kernelTiles(LoopId loop, int64_t size) const;
+  llvm::SmallVector<PartList, 6> partsWithin(const Schedule &schedule) const;
+  LoopTiles makeLoopTiles(const Schedule &schedule, LoopId loop, int64_t size,
+                          llvm::ArrayRef<Parts> parts) const;
+  void addOrders(Innermost &level, llvm::ArrayRef<LoopId> loops);
+  llvm::ArrayRef<InnerOrder> innerOrders(Innermost &level, LoopSet places);
+  std::vector<Block> enumerateBlocks(const Innermost &level) const;
+  double limit() const {
+    return best ? best->seconds : std::numeric_limits<double>::infinity();
+  }
+  double leastWithArrivals(const Innermost &level,
+                           llvm::ArrayRef<int64_t> tiles, double compute,
+                           double transfer) const;
+  static void setBlock(Innermost &level, const Block &block);
+  void tryBlock(Innermost &level, const Block &block);
+  void tryOrder(Innermost &level, Candidate candidate);
+  llvm::ArrayRef<LoopOrder> ordersOf(const Schedule &schedule, unsigned level,
+                                     llvm::ArrayRef<LoopId> loops);
+  bool canWin(Innermost &level, const Candidate &candidate) const;
+  void priceCandidate(Innermost &level, const Candidate &candidate);
+  void pricePlan(Schedule &schedule);
+  double leastTimeWith(const Schedule &schedule, unsigned level,
+                       int64_t bytes) const;
+  std::vector<LevelChoice>
+  leastChoices(const Schedule &completed, const Schedule &schedule,
+               unsigned level, llvm::ArrayRef<LoopId> loops, int64_t bound);
+  void keepLeast(std::vector<LevelChoice> &choices,
+                 const Schedule &schedule) const;
+  static llvm::SmallVector<unsigned, 32> orderOf(const Schedule &schedule);
+
+  unsigned innermost() const { return machine.levels.size() - 1; }
+  Evaluation evaluateAt(const Schedule &schedule, unsigned level) const {
+    return Evaluator(structure, schedule, level,
+                     transferInto(machine.levels[level], threads))
+        .run();
+  }
+
+  const ChainProblem &problem;
+  const Machine &machine;
+  int64_t threads;
+  ChainStructure structure;
+  CostModel costModel;
+  unsigned runnersUp;
+  bool isExhaustive;
+  /// What blocks compute is in registers of threads.
+  bool inFragments = hasFragments(problem, machine);
+  /// Memories that a program is in charge of hold whole steps of the matrix
+  /// unit.
+  bool inSteps = inFragments || hasRoutes(problem, machine);
+  bool operandsArePrivate = costModel.operandsArePrivate();
+  /// Strided operands are packed at least once each, by all threads together.
+  double leastPacking = costModel.unavoidablePacking([&](TensorId tensor) {
+    return problem.sizeOf(tensor) * problem.tensors[tensor].elementBytes;
+  }) / threads;
+  /// The orders of each list of loops.
+  std::map<LoopList, std::vector<LoopOrder>> orderCache;
+  /// Tensors whose tiles can overlap.
+  llvm::SmallVector<TensorId, 2> overlapping;
+  /// Loops that index every tensor, and the others.
+  LoopList batchLoops, tiledLoops;
+  /// The reduction that the parallel loops at hand split.
+  std::optional<TiledLoop> split;
+  std::optional<Plan> best;
+  /// The best plan of each order, if they are wanted.
+  std::map<llvm::SmallVector<unsigned, 32>, Plan> bestOfOrders;
+  /// Plans of blocks by operator, level and sizes.
+  std::map<llvm::SmallVector<int64_t, 10>, std::optional<Plan>> blockPlans;
+  /// The lowest estimate of all candidates seen.
+  double leastEstimate = std::numeric_limits<double>::infinity();
+};
+
+} // namespace chimera::model
+
+#endif // CHIMERA_LIB_MODEL_SEARCH_SOLVER_H

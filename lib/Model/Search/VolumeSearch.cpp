@@ -1,0 +1,433 @@
+//===- VolumeSearch.cpp - Orders and tiles with least volume --------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The search is exact, because for a fixed loop tree
+//  - the volume depends on the tiles through numbers of trips alone and grows
+//    with each of them, so of all tiles with equal trips only the smallest is
+//    of use (the lengths of windows depend on tiles in their own way: bounds
+//    use the least there is, and where one grows with the tile, all are tried);
+//  - the live set grows with each tile;
+//  - a loop whose trips no tensor's volume counts is free: its smallest tile
+//    leaves the most room for the others.
+// So the tiles of all but one weighted loop are enumerated, largest first, cut
+// off by the volume that the remaining loops' largest tiles would give, and the
+// last one is found by bisection. A loop that makes one trip is not in the
+// tree, hence every subset of loops is a sequence of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Search/VolumeSearch.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <set>
+
+using namespace llvm;
+using namespace chimera::model;
+
+//===----------------------------------------------------------------------===//
+// Orders
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Writes a loop tree as a list of numbers that is equal for equal trees.
+void appendKey(const LoopNest &nest, std::vector<unsigned> &key) {
+  for (const NestLoop &loop : nest.loops)
+    key.push_back(loop.loop);
+  key.push_back(~0u - nest.parts.size());
+  for (const LoopNest &part : nest.parts) {
+    key.push_back(part.size());
+    appendKey(part, key);
+  }
+}
+
+class OrderEnumerator {
+public:
+  OrderEnumerator(const ChainStructure &structure, const Schedule &schedule,
+                  unsigned level, ArrayRef<LoopId> loops, bool recompute)
+      : structure(structure), schedule(schedule), level(level), loops(loops),
+        everyone(Group{0, static_cast<unsigned>(
+                              structure.getProblem().operators.size() - 1)}
+                     .set()) {
+    for (LoopId loop : loops) {
+      for (LoopId other : loops)
+        if (other != loop && structure.areTwins(loop, other))
+          twins[loop] |= bitOf(other);
+      variants.push_back({loop, openTile, 0});
+      if (recompute && canRecompute(loop))
+        variants.push_back({loop, openTile, everyone});
+    }
+  }
+
+  std::vector<LoopOrder> run() {
+    extend();
+    return std::move(orders);
+  }
+
+private:
+  bool canRecompute(LoopId loop) const {
+    const ChainProblem &problem = structure.getProblem();
+    Group all{0, static_cast<unsigned>(problem.operators.size() - 1)};
+    auto concerns = [&](unsigned op) {
+      return structure.concerns(loop, op, all);
+    };
+    return !problem.isReduction(loop) &&
+           !all_of(seq<unsigned>(0, problem.operators.size()), concerns);
+  }
+
+  bool areTwins(LoopId left, LoopId right) const {
+    return contains(twins.lookup(left), right);
+  }
+
+  /// True if operators that were together in the loop of `entry` no longer are.
+  bool havePartedSince(const LoopNest &nest, LoopId loop) const {
+    bool isHere = any_of(
+        nest.loops, [&](const NestLoop &other) { return other.loop == loop; });
+    if (isHere)
+      return any_of(nest.parts,
+                    [](const LoopNest &part) { return !part.loops.empty(); });
+    return any_of(nest.parts, [&](const LoopNest &part) {
+      return havePartedSince(part, loop);
+    });
+  }
+
+  /// Twins follow each other, in the order of the list, as long as operators
+  /// stay together.
+  bool mayFollow(LoopId loop, const LoopNest &tree) const {
+    for (const TiledLoop &entry : current) {
+      if (entry.loop == loop)
+        return false;
+      bool followsTwin = areTwins(current.back().loop, loop) &&
+                         find(loops, current.back().loop) < find(loops, loop);
+      if (areTwins(entry.loop, loop) && !followsTwin &&
+          !havePartedSince(tree, entry.loop))
+        return false;
+    }
+    return true;
+  }
+
+  void extend() {
+    std::vector<unsigned> key;
+    LoopNest tree = buildLoopTree(structure, schedule, level);
+    appendKey(tree, key);
+    if (seen.insert(std::move(key)).second)
+      orders.push_back(current);
+    for (const TiledLoop &variant : variants) {
+      if (!mayFollow(variant.loop, tree))
+        continue;
+      current.push_back(variant);
+      schedule.levels[level].order.push_back(variant);
+      extend();
+      schedule.levels[level].order.pop_back();
+      current.pop_back();
+    }
+  }
+
+  const ChainStructure &structure;
+  Schedule schedule;
+  unsigned level;
+  ArrayRef<LoopId> loops;
+  OperatorSet everyone;
+  llvm::SmallDenseMap<LoopId, LoopSet, 8> twins;
+  LoopOrder variants, current;
+  std::set<std::vector<unsigned>> seen;
+  std::vector<LoopOrder> orders;
+};
+
+} // namespace
+
+std::vector<LoopOrder>
+chimera::model::enumerateOrders(const ChainStructure &structure,
+                                const Schedule &schedule, unsigned level,
+                                ArrayRef<LoopId> loops, bool recompute) {
+  SmallVector<int64_t, 8> size =
+      leftBy(structure.getProblem(), schedule, level);
+  LoopList divisible;
+  for (LoopId loop : loops)
+    if (size[loop] > 1)
+      divisible.push_back(loop);
+  return OrderEnumerator(structure, schedule, level, divisible, recompute)
+      .run();
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+VolumeSearch::VolumeSearch(const ChainStructure &structure,
+                           const Schedule &schedule, unsigned level,
+                           int64_t capacityBytes, const Transfer &transfer,
+                           ArrayRef<int64_t> granularity,
+                           ArrayRef<int64_t> alignment)
+    : structure(structure), problem(structure.getProblem()), schedule(schedule),
+      level(level), capacityBytes(capacityBytes), transfer(transfer),
+      windows(structure), granularity(granularity), alignment(alignment),
+      size(leftBy(problem, schedule, level)),
+      tilesOfLoops(problem.loops.size()) {}
+
+const VolumeSearch::Tiles &VolumeSearch::usefulTiles(LoopId loop) {
+  Tiles &useful = tilesOfLoops[loop];
+  if (!useful.areKnown)
+    findTiles(loop, useful);
+  useful.areKnown = true;
+  return useful;
+}
+
+/// The smallest tile for every number of trips above one, down to the
+/// granularity.
+void VolumeSearch::findTiles(LoopId loop, Tiles &useful) const {
+  int64_t whole = size[loop], last = whole;
+  int64_t unit = alignment.empty() ? 1 : alignment[loop];
+  for (int64_t trips = 2; last > granularity[loop];) {
+    int64_t tile = alignTo(divideCeilSigned(whole, trips), unit);
+    tile = std::max(tile, granularity[loop]);
+    if (tile < last) {
+      useful.tiles.push_back(tile);
+      useful.trips.push_back(countTrips(problem, schedule, level, loop, tile));
+      last = tile;
+    }
+    if (last == 1 || last <= unit)
+      break;
+    // The next number of trips that a smaller tile can make.
+    trips = std::max(trips + 1, divideCeilSigned(whole, last - 1));
+  }
+}
+
+void VolumeSearch::choose(const Candidate &candidate, size_t index) {
+  setTile(candidate.place, candidate.useful->tiles[index]);
+  trips[candidate.place] = candidate.useful->trips[index];
+}
+
+void VolumeSearch::setTile(unsigned place, int64_t tile) {
+  tiles[place] = tile;
+  auto tileOf = [&](LoopId loop) {
+    return tiles[find(loopsOfOrder, loop) - loopsOfOrder.begin()];
+  };
+  for (unsigned window = 0; window < windowValues.size(); ++window)
+    if (windows.dependsOn(window, loopsOfOrder[place]) && isOfOrder[window])
+      windowValues[window] = windows.valueOf(window, tileOf);
+}
+
+void VolumeSearch::chooseSmallest(const Candidate &candidate) {
+  choose(candidate, candidate.useful->tiles.size() - 1);
+}
+
+/// A bound on the volume of all tiles that the undecided loops can have, which
+/// have their largest now; the volume itself if there are none.
+int64_t VolumeSearch::volumeNow() {
+  products.assign(trips);
+  if (!undecided || leastValues.empty())
+    return shape->volumeBytes(products, windowValues);
+  SmallVector<int64_t, 16> values = windowValues;
+  for (unsigned window : shape->getWindows())
+    if (windows.dependsOnAny(window, undecided))
+      values[window] = leastValues[window];
+  return shape->volumeBytes(products, values);
+}
+
+/// Lengths of windows over all tiles of the loops they depend on.
+void VolumeSearch::findLeastValues() {
+  leastValues.clear();
+  if (shape->getWindows().empty())
+    return;
+  leastValues.assign(windows.size(), std::numeric_limits<int64_t>::max());
+  SmallVector<int64_t, 6> chosen = tiles;
+  auto tileOf = [&](LoopId loop) {
+    return chosen[find(loopsOfOrder, loop) - loopsOfOrder.begin()];
+  };
+  for (unsigned window : shape->getWindows()) {
+    int64_t &least = leastValues[window];
+    auto tryAll = [&](unsigned place, auto &&self) -> void {
+      if (place == candidates.size()) {
+        least = std::min(least, windows.valueOf(window, tileOf));
+        return;
+      }
+      const Candidate &candidate = candidates[place];
+      if (!windows.dependsOn(window, candidate.entry.loop))
+        return self(place + 1, self);
+      for (int64_t tile : candidate.useful->tiles) {
+        chosen[candidate.place] = tile;
+        self(place + 1, self);
+      }
+    };
+    tryAll(0, tryAll);
+  }
+}
+
+/// Compares the windows of neighbouring tiles. Where several tiles decide about
+/// a window, nothing is said.
+bool VolumeSearch::isMonotone(const Candidate &candidate) {
+  LoopSet others = 0;
+  for (LoopId loop : loopsOfOrder)
+    if (loop != candidate.entry.loop)
+      others |= bitOf(loop);
+  for (unsigned window : shape->getWindows()) {
+    if (!windows.dependsOn(window, candidate.entry.loop) ||
+        windows.isLargest(window))
+      continue;
+    if (windows.dependsOnAny(window, others))
+      return false;
+    int64_t last = 0;
+    for (int64_t tile : candidate.useful->tiles) {
+      int64_t value = windows.valueOf(window, [&](LoopId) { return tile; });
+      if (value < last)
+        return false;
+      last = value;
+    }
+  }
+  return true;
+}
+
+bool VolumeSearch::fits() {
+  products.assign(tiles);
+  return shape->liveBytes(products, windowValues) <= capacityBytes;
+}
+
+std::optional<LevelChoice> VolumeSearch::best(const LoopOrder &order,
+                                              int64_t bound) {
+  candidates.clear();
+  tiles.assign(order.size(), 0);
+  trips.assign(order.size(), 0);
+  loopsOfOrder.clear();
+  for (const auto &[place, entry] : enumerate(order)) {
+    const Tiles &useful = usefulTiles(entry.loop);
+    if (useful.tiles.empty())
+      return std::nullopt;
+    candidates.push_back({entry, static_cast<unsigned>(place), &useful});
+    loopsOfOrder.push_back(entry.loop);
+  }
+  auto &entries = schedule.levels[level].order;
+  size_t prefix = entries.size();
+  append_range(entries, order);
+  shape.emplace(structure, schedule, level, transfer, loopsOfOrder, windows);
+  entries.resize(prefix);
+  windowValues.assign(windows.size(), 0);
+  isOfOrder.assign(windows.size(), false);
+  for (unsigned window : shape->getWindows())
+    isOfOrder[window] = true;
+  // All tiles have to be there before a window can be measured.
+  for (const Candidate &candidate : candidates)
+    tiles[candidate.place] = candidate.useful->tiles.back();
+  for (const Candidate &candidate : candidates)
+    chooseSmallest(candidate);
+  if (!fits())
+    return std::nullopt;
+  found = LevelChoice();
+  found.volumeBytes = bound;
+  undecided = 0;
+  findLeastValues();
+  for (Candidate &candidate : candidates)
+    candidate.isMonotone = isMonotone(candidate);
+  findFreeLoops();
+  // Free loops keep their smallest tile, weighted ones start with their
+  // largest.
+  for (const Candidate &candidate : candidates)
+    if (!candidate.isFree)
+      undecided |= bitOf(candidate.entry.loop);
+  auto *weighted = std::partition(
+      candidates.begin(), candidates.end(),
+      [](const Candidate &candidate) { return candidate.isFree; });
+  search(ArrayRef(candidates).drop_front(weighted - candidates.begin()));
+  if (found.volumeBytes == bound)
+    return std::nullopt;
+  widenFreeLoops();
+  return found;
+}
+
+void VolumeSearch::findFreeLoops() {
+  for (const Candidate &candidate : candidates)
+    choose(candidate, 0);
+  int64_t least = volumeNow();
+  for (Candidate &candidate : candidates) {
+    chooseSmallest(candidate);
+    candidate.isFree = candidate.isMonotone && volumeNow() == least;
+    if (!candidate.isFree)
+      choose(candidate, 0);
+  }
+}
+
+/// On entry the free loops and the loops decided so far have their tiles, and
+/// `weighted` have their largest ones; so it is on exit.
+void VolumeSearch::search(ArrayRef<Candidate> weighted) {
+  if (volumeNow() >= found.volumeBytes)
+    return;
+  if (weighted.empty()) {
+    if (fits())
+      record(volumeNow());
+    return;
+  }
+  if (weighted.size() == 1)
+    return searchLast(weighted.front());
+  const Candidate &candidate = weighted.front();
+  undecided &= ~bitOf(candidate.entry.loop);
+  for (size_t index = 0; index < candidate.useful->tiles.size(); ++index) {
+    choose(candidate, index);
+    if (volumeNow() < found.volumeBytes)
+      search(weighted.drop_front());
+    else if (candidate.isMonotone)
+      break;
+  }
+  choose(candidate, 0);
+  undecided |= bitOf(candidate.entry.loop);
+}
+
+void VolumeSearch::searchLast(const Candidate &candidate) {
+  undecided &= ~bitOf(candidate.entry.loop);
+  // The tiles that fit are a suffix of the list.
+  size_t end = candidate.useful->tiles.size();
+  auto tooLarge = [&](size_t index) {
+    choose(candidate, index);
+    return !fits();
+  };
+  size_t largest = *partition_point(seq<size_t>(0, end), tooLarge);
+  // Of these, the largest moves least, unless it takes in gaps.
+  for (size_t index = largest; index < end; ++index) {
+    choose(candidate, index);
+    int64_t volume = volumeNow();
+    if (volume < found.volumeBytes)
+      record(volume);
+    if (candidate.isMonotone)
+      break;
+  }
+  choose(candidate, 0);
+  undecided |= bitOf(candidate.entry.loop);
+}
+
+/// Gives the room that is left to the free loops: their trips cost no volume,
+/// but deeper blocks cost the micro kernel less.
+void VolumeSearch::widenFreeLoops() {
+  auto decided =
+      MutableArrayRef<TiledLoop>(found.order).take_back(candidates.size());
+  for (const auto &[place, entry] : enumerate(decided))
+    setTile(place, entry.tile);
+  for (const Candidate &candidate : candidates) {
+    if (!candidate.isFree)
+      continue;
+    for (int64_t tile : candidate.useful->tiles) {
+      setTile(candidate.place, tile);
+      if (fits())
+        break;
+    }
+    decided[candidate.place].tile = tiles[candidate.place];
+  }
+}
+
+void VolumeSearch::record(int64_t volume) {
+  found.volumeBytes = volume;
+  found.order = schedule.levels[level].order;
+  size_t prefix = found.order.size();
+  found.order.resize(prefix + candidates.size());
+  for (const Candidate &candidate : candidates)
+    found.order[prefix + candidate.place] = {candidate.entry.loop,
+                                             tiles[candidate.place],
+                                             candidate.entry.operators};
+}

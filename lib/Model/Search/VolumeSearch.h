@@ -1,0 +1,119 @@
+//===- VolumeSearch.h - Orders and tiles with least volume ------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One level at a time: given the levels outside, which orders are there, and
+// which tiles move the least through this level?
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_MODEL_SEARCH_VOLUMESEARCH_H
+#define CHIMERA_LIB_MODEL_SEARCH_VOLUMESEARCH_H
+
+#include "Volume/OrderFormula.h"
+
+#include <limits>
+#include <vector>
+
+namespace chimera::model {
+
+/// Loops with open tiles.
+using LoopOrder = llvm::SmallVector<TiledLoop, 6>;
+using LoopList = llvm::SmallVector<LoopId, 6>;
+
+/// Every sequence of some of `loops` at the end of level `level`, one for each
+/// distinct loop tree. The empty sequence comes first. Twins (see
+/// ChainStructure) stay side by side. With `recompute`, loops that do not
+/// concern all operators also go around all of them.
+std::vector<LoopOrder> enumerateOrders(const ChainStructure &structure,
+                                       const Schedule &schedule, unsigned level,
+                                       llvm::ArrayRef<LoopId> loops,
+                                       bool recompute = false);
+
+struct LevelChoice {
+  llvm::SmallVector<TiledLoop, 6> order;
+  int64_t volumeBytes = std::numeric_limits<int64_t>::max();
+  /// Settles ties between choices; whoever collects them numbers them.
+  size_t index = 0;
+};
+
+/// Finds the tiles with least volume for the orders of one level.
+class VolumeSearch {
+public:
+  /// Searches level `level` of `schedule`; what the level's order holds already
+  /// stays in front. No tile is smaller than the loop's `granularity`, and each
+  /// is a multiple of its `alignment`, if that is given.
+  VolumeSearch(const ChainStructure &structure, const Schedule &schedule,
+               unsigned level, int64_t capacityBytes, const Transfer &transfer,
+               llvm::ArrayRef<int64_t> granularity,
+               llvm::ArrayRef<int64_t> alignment = {});
+
+  /// The tiles for `order` that fit and move less than `bound` bytes, or
+  /// nothing.
+  std::optional<LevelChoice> best(const LoopOrder &order, int64_t bound);
+
+private:
+  /// Useful tiles of a loop, largest first, and the trips they make.
+  struct Tiles {
+    llvm::SmallVector<int64_t, 16> tiles, trips;
+    bool areKnown = false;
+  };
+  struct Candidate {
+    TiledLoop entry;
+    /// The loop's place in the order.
+    unsigned place = 0;
+    const Tiles *useful = nullptr;
+    bool isFree = false;
+    /// True if no length of a window grows with the tile. It does if tiles
+    /// take in what lies between windows that do not touch.
+    bool isMonotone = true;
+  };
+
+  const Tiles &usefulTiles(LoopId loop);
+  void findTiles(LoopId loop, Tiles &useful) const;
+  void choose(const Candidate &candidate, size_t index);
+  void setTile(unsigned place, int64_t tile);
+  void chooseSmallest(const Candidate &candidate);
+  void findLeastValues();
+  bool isMonotone(const Candidate &candidate);
+  int64_t volumeNow();
+  bool fits();
+  void findFreeLoops();
+  void search(llvm::ArrayRef<Candidate> weighted);
+  void searchLast(const Candidate &candidate);
+  void widenFreeLoops();
+  void record(int64_t volume);
+
+  const ChainStructure &structure;
+  const ChainProblem &problem;
+  Schedule schedule;
+  unsigned level;
+  int64_t capacityBytes;
+  Transfer transfer;
+  WindowTable windows;
+  llvm::ArrayRef<int64_t> granularity, alignment;
+  llvm::SmallVector<int64_t, 6> size;
+  llvm::SmallVector<Tiles, 6> tilesOfLoops;
+  /// The order at hand: what it moves and holds, and the tiles chosen now.
+  std::optional<OrderFormula> shape;
+  llvm::SmallVector<Candidate, 6> candidates;
+  LoopList loopsOfOrder;
+  llvm::SmallVector<int64_t, 6> tiles, trips;
+  /// What the tiles make of the windows.
+  llvm::SmallVector<int64_t, 16> windowValues;
+  llvm::SmallVector<bool, 16> isOfOrder;
+  /// The least value of each window over all tiles, and the loops of the order
+  /// whose tiles are not decided.
+  llvm::SmallVector<int64_t, 16> leastValues;
+  LoopSet undecided = 0;
+  SubsetProducts products;
+  LevelChoice found;
+};
+
+} // namespace chimera::model
+
+#endif // CHIMERA_LIB_MODEL_SEARCH_VOLUMESEARCH_H

@@ -1,0 +1,300 @@
+//===- Judge.cpp - Fuse or not, and why -----------------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Fusion is a means, not an end. The fused plan competes with the best plans of
+// the separate operators under the same model, and the figures of both are kept
+// for the report.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Volume/Evaluator.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <limits>
+
+using namespace llvm;
+using namespace chimera::model;
+
+StringRef chimera::model::describe(Reason reason) {
+  switch (reason) {
+  case Reason::SingleOperator:
+    return "there is nothing to fuse it with";
+  case Reason::SavesTraffic:
+    return "the intermediate stays on chip";
+  case Reason::SavesTime:
+    return "one pass has less overhead than separate ones";
+  case Reason::IntermediateTooLarge:
+    return "the intermediate is too large for any level";
+  case Reason::DoesNotFit:
+    return "no fused plan fits the memory levels";
+  case Reason::RecomputationCosts:
+    return "recomputing costs more than it saves";
+  case Reason::ComputeBound:
+    return "separate operators are limited by arithmetic anyway";
+  case Reason::TooFewTasks:
+    return "the shared loops make too few tasks";
+  case Reason::MovesMore:
+    return "a fused plan moves more";
+  case Reason::UnfusedIsFaster:
+    return "separate operators are predicted to be faster";
+  }
+  return "";
+}
+
+std::string Verdict::explain() const {
+  std::string text = describe(reason).str();
+  if (unit.empty())
+    return text;
+  auto show = [&](double figure) -> std::string {
+    if (unit == "s")
+      return formatv("{0:F1} us", figure * 1e6);
+    return formatv("{0} {1}", static_cast<int64_t>(figure), unit);
+  };
+  text += ": " + show(figures[0]) + " against " + show(figures[1]);
+  return level.empty() ? text : text + " into " + level;
+}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Operators that one kernel may have. Orders grow with the factorial of loops.
+constexpr unsigned mostFused = 6;
+
+/// Finds the fastest way to cut a chain into kernels.
+class Partitioner {
+public:
+  Partitioner(const ChainProblem &problem, const Machine &machine,
+              const SolveOptions &options)
+      : problem(problem), machine(machine), options(options),
+        size(problem.operators.size()), plans(size * size) {}
+
+  const std::optional<Plan> &planOf(unsigned first, unsigned last);
+  void run(Verdict &verdict);
+  SmallVector<Plan, 4> takeRunnersUp() { return std::move(runnersUp); }
+
+private:
+  const ChainProblem &problem;
+  const Machine &machine;
+  const SolveOptions &options;
+  unsigned size;
+  std::vector<std::optional<std::optional<Plan>>> plans;
+  SmallVector<Plan, 4> runnersUp;
+};
+
+const std::optional<Plan> &Partitioner::planOf(unsigned first, unsigned last) {
+  auto &entry = plans[first * size + last];
+  if (entry)
+    return *entry;
+  entry.emplace();
+  if (last - first >= mostFused)
+    return *entry;
+  if (first == 0 && last + 1 == size) {
+    *entry = solve(problem, machine, options, &runnersUp);
+    return *entry;
+  }
+  ChainProblem part = isolate(problem, first, last);
+  // A stored intermediate that is read through windows, for example, is none.
+  if (Error error = part.check())
+    consumeError(std::move(error));
+  else
+    *entry = solve(part, machine, options);
+  return *entry;
+}
+
+void Partitioner::run(Verdict &verdict) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  // The fastest way to run the operators before each.
+  SmallVector<double, 8> seconds(size + 1, never);
+  SmallVector<unsigned, 8> start(size + 1, 0);
+  seconds[0] = 0;
+  for (unsigned end = 1; end <= size; ++end)
+    for (unsigned first = end; first-- > 0;) {
+      const std::optional<Plan> &plan = planOf(first, end - 1);
+      if (!plan || seconds[first] + plan->seconds >= seconds[end])
+        continue;
+      seconds[end] = seconds[first] + plan->seconds;
+      start[end] = first;
+    }
+  if (seconds[size] == never)
+    return;
+  verdict.seconds = seconds[size];
+  for (unsigned end = size; end > 0; end = start[end])
+    verdict.segments.push_back(
+        {start[end], end - 1, *planOf(start[end], end - 1)});
+  std::reverse(verdict.segments.begin(), verdict.segments.end());
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Reasons
+//===----------------------------------------------------------------------===//
+
+/// Bytes of the largest intermediate's smallest buffer: one iteration of every
+/// loop that can go around its users.
+static int64_t leastBufferBytes(const ChainProblem &problem) {
+  Schedule schedule;
+  schedule.levels.emplace_back();
+  ChainStructure structure(problem);
+  auto &order = schedule.levels[0].order;
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    if (!structure.isDerived(loop))
+      order.push_back({loop, 1, 0});
+  // Loops of single operators part the others from them.
+  unsigned last = problem.operators.size() - 1;
+  auto keyOf = [&](const TiledLoop &entry) {
+    auto users = count_if(seq(last + 1), [&](unsigned op) {
+      return structure.concerns(entry.loop, op, {0, last});
+    });
+    return std::make_pair(-users, entry.loop);
+  };
+  sort(order, [&](const TiledLoop &left, const TiledLoop &right) {
+    return keyOf(left) < keyOf(right);
+  });
+  int64_t largest = 0;
+  Evaluator evaluator(structure, schedule, 0, Transfer());
+  evaluator.countLive(
+      [&](const Evaluator::Parts &parts, OperatorSet, bool isHome) {
+        if (isHome)
+          largest = std::max(largest, evaluator.bytesOfLargest(parts));
+      });
+  return largest;
+}
+
+namespace {
+
+/// Finds what speaks for a verdict, and the figures that show it.
+class Explainer {
+public:
+  Explainer(const ChainProblem &problem, const Machine &machine,
+            const SolveOptions &options, Verdict &verdict)
+      : problem(problem), machine(machine), options(options), verdict(verdict) {
+  }
+
+  void explainFused();
+  void explainUnfused();
+
+private:
+  void explainMissing();
+  void because(Reason reason, double first, double second, StringRef unit,
+               StringRef level = "") {
+    verdict.reason = reason;
+    verdict.figures[0] = first;
+    verdict.figures[1] = second;
+    verdict.unit = unit.str();
+    verdict.level = level.str();
+  }
+
+  const ChainProblem &problem;
+  const Machine &machine;
+  const SolveOptions &options;
+  Verdict &verdict;
+};
+
+void Explainer::explainFused() {
+  verdict.reason = Reason::SavesTraffic;
+  if (verdict.unfusedBytes.empty())
+    return;
+  const LevelCost &slowest = verdict.fused->levels.front();
+  if (slowest.bytes < verdict.unfusedBytes.front())
+    because(Reason::SavesTraffic, verdict.unfusedBytes.front(), slowest.bytes,
+            "bytes", slowest.name);
+  else
+    because(Reason::SavesTime, verdict.unfusedSeconds, verdict.fused->seconds,
+            "s");
+}
+
+void Explainer::explainMissing() {
+  int64_t least = leastBufferBytes(problem), most = 0;
+  for (const MemoryLevel &level : machine.levels)
+    most = std::max(most, level.usableBytes());
+  verdict.reason = Reason::DoesNotFit;
+  if (least > most)
+    because(Reason::IntermediateTooLarge, least, most, "bytes");
+}
+
+void Explainer::explainUnfused() {
+  if (!verdict.fused)
+    return explainMissing();
+  const Plan &fused = *verdict.fused;
+  double compute = 0, transfer = 0;
+  int64_t tasks = std::numeric_limits<int64_t>::max();
+  for (const Plan &plan : verdict.unfused) {
+    compute += plan.computeSeconds;
+    tasks = std::min(tasks, plan.tasks);
+    double slowest = 0;
+    for (const LevelCost &level : plan.levels)
+      slowest = std::max(slowest, level.seconds);
+    transfer += slowest;
+  }
+  if (fused.multiplyAdds > problem.multiplyAdds() &&
+      fused.computeSeconds > compute)
+    return because(Reason::RecomputationCosts, fused.computeSeconds, compute,
+                   "s");
+  if (fused.tasks < options.threads && fused.tasks < tasks)
+    return because(Reason::TooFewTasks, fused.tasks, options.threads, "tasks");
+  const auto *slowest = max_element(
+      fused.levels, [](const LevelCost &left, const LevelCost &right) {
+        return left.seconds < right.seconds;
+      });
+  int64_t unfusedBytes = verdict.unfusedBytes[slowest - fused.levels.begin()];
+  if (slowest->bytes > unfusedBytes)
+    return because(Reason::MovesMore, slowest->bytes, unfusedBytes, "bytes",
+                   slowest->name);
+  if (compute > transfer)
+    return because(Reason::ComputeBound, compute, transfer, "s");
+  because(Reason::UnfusedIsFaster, fused.seconds, verdict.unfusedSeconds, "s");
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The verdict
+//===----------------------------------------------------------------------===//
+
+Verdict chimera::model::judge(const ChainProblem &problem,
+                              const Machine &machine,
+                              const SolveOptions &options) {
+  Verdict verdict;
+  verdict.boundBytes = lowerBounds(problem, machine, options);
+  Partitioner partitioner(problem, machine, options);
+  unsigned size = problem.operators.size();
+  verdict.fused = partitioner.planOf(0, size - 1);
+  for (unsigned op = 0; op < size; ++op)
+    if (const std::optional<Plan> &plan = partitioner.planOf(op, op)) {
+      verdict.unfusedSeconds += plan->seconds;
+      verdict.unfused.push_back(*plan);
+    }
+  bool canSplit = verdict.unfused.size() == size;
+  if (canSplit) {
+    verdict.unfusedBytes.assign(machine.levels.size(), 0);
+    for (const Plan &plan : verdict.unfused)
+      for (auto [total, level] : zip(verdict.unfusedBytes, plan.levels))
+        total += level.bytes;
+  }
+  partitioner.run(verdict);
+  verdict.runnersUp = partitioner.takeRunnersUp();
+  if (size == 1) {
+    verdict.fuse = verdict.fused.has_value();
+    verdict.reason = Reason::SingleOperator;
+    return verdict;
+  }
+  verdict.fuse = verdict.fused && verdict.segments.size() == 1;
+  Explainer explainer(problem, machine, options, verdict);
+  if (verdict.fuse)
+    explainer.explainFused();
+  else
+    explainer.explainUnfused();
+  return verdict;
+}

@@ -1,0 +1,252 @@
+//===- AxisWalk.cpp - Sums over the blocks along one axis -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Volume/AxisWalk.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// Before everything.
+static constexpr int64_t nothingYet = std::numeric_limits<int64_t>::min();
+
+//===----------------------------------------------------------------------===//
+// Paths
+//===----------------------------------------------------------------------===//
+
+Path::Path(const LoopNest &tree, unsigned op) : op(op) {
+  const LoopNest *nest = &tree;
+  while (true) {
+    for (const NestLoop &loop : nest->loops)
+      steps.push_back({loop.loop,
+                       loop.tile,
+                       {nest->firstOperator, nest->lastOperator},
+                       false});
+    if (!nest->loops.empty())
+      steps.back().endsNest = true;
+    if (nest->parts.empty())
+      return;
+    nest = &nest->partOf(op);
+  }
+}
+
+unsigned Path::commonDepth(OperatorSet operators) const {
+  unsigned depth = 0;
+  while (depth < steps.size() && steps[depth].group.covers(operators))
+    ++depth;
+  return depth;
+}
+
+unsigned chimera::model::bodyDepth(const ChainStructure &structure,
+                                   const Path &path, const Access &access,
+                                   unsigned end) {
+  while (end > 0 &&
+         !contains(structure.affecting(access, path.steps[end - 1].group),
+                   path.steps[end - 1].loop))
+    --end;
+  return end;
+}
+
+RollingSteps chimera::model::findRollingSteps(const ChainStructure &structure,
+                                              ArrayRef<Path> paths, unsigned op,
+                                              const Schedule &schedule) {
+  const ChainProblem &problem = structure.getProblem();
+  RollingSteps steps(problem.loops.size());
+  for (TensorId tensor : schedule.rolling) {
+    std::optional<unsigned> producer = structure.producerOf(tensor);
+    if (!producer)
+      continue;
+    const Path &path = paths[*producer];
+    const Access &output = problem.operators[*producer].output;
+    unsigned depth = bodyDepth(structure, path, output,
+                               path.commonDepth(structure.usersOf(tensor)));
+    if (depth == 0 || depth <= schedule.numParallel ||
+        !path.steps[depth - 1].group.has(op))
+      continue;
+    for (LoopId loop : structure.derivedLoopsOf(*producer))
+      steps[loop] = depth - 1;
+  }
+  return steps;
+}
+
+int64_t chimera::model::countParts(int64_t size, ArrayRef<int64_t> tiles) {
+  if (tiles.empty())
+    return 1;
+  int64_t tile = tiles.front();
+  if (size <= tile)
+    return countParts(size, tiles.drop_front());
+  int64_t parts = size / tile * countParts(tile, tiles.drop_front());
+  if (int64_t edge = size % tile)
+    parts += countParts(edge, tiles.drop_front());
+  return parts;
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+int64_t MeasuredDim::measure(Range range) const {
+  if (range.size() <= 0)
+    return 0;
+  if (elementBytes == 0)
+    return range.size();
+  int64_t first = range.begin * elementBytes / unitBytes;
+  int64_t last = divideCeilSigned(range.end * elementBytes, unitBytes);
+  return (last - first) * unitBytes;
+}
+
+/// Along an axis of one loop that indexes plainly, parts make up the whole.
+std::optional<AxisWalk::Lengths> AxisWalk::runClosed() const {
+  std::optional<LoopId> loop = structure.onlyLoopOf(axis);
+  if (!loop || measured->rollsAt)
+    return std::nullopt;
+  ArrayRef<MeasuredDim> dims = measured->dims;
+  int64_t extent = problem.loops[*loop].extent;
+  SmallVector<int64_t, 4> tiles;
+  for (unsigned step = 0; step < measured->end; ++step)
+    if (isWalked(step))
+      tiles.push_back(path.steps[step].tile);
+  if (dims.empty())
+    return Lengths{countParts(extent, tiles), 1};
+  if (dims.size() > 1 || !dims[0].index->isLoop() || dims[0].extent != extent ||
+      dims[0].unitBytes > 1)
+    return std::nullopt;
+  return Lengths{extent, tiles.empty() ? extent : tiles.back()};
+}
+
+AxisWalk::Lengths AxisWalk::run(const MeasuredAxis &measured) {
+  this->measured = &measured;
+  if (std::optional<Lengths> closed = runClosed())
+    return *closed;
+  lengths = Lengths();
+  auto measure = [&] { leaf(); };
+  visitLeaf = measure;
+  start();
+  walk(0);
+  return lengths;
+}
+
+void AxisWalk::forEachRange(LoopId loop, LoopSet affecting,
+                            function_ref<void(Range)> visit) {
+  MeasuredAxis everything;
+  everything.end = path.steps.size();
+  everything.affecting = affecting;
+  measured = &everything;
+  auto visitRange = [&] { visit(ranges[loop]); };
+  visitLeaf = visitRange;
+  start();
+  walk(0);
+}
+
+void AxisWalk::start() {
+  ranges.clear();
+  for (const Loop &loop : problem.loops)
+    ranges.push_back({0, loop.extent});
+  needs = ranges;
+  madeUpTo.assign(problem.loops.size(), nothingYet);
+  readUpTo.assign(measured->dims.size(), nothingYet);
+  follow({0, static_cast<unsigned>(problem.operators.size() - 1)});
+}
+
+Range AxisWalk::rangeOf(const Index &index, int64_t extent) const {
+  Range range{index.offset, index.offset + 1};
+  for (const Term &term : index.terms) {
+    Range values = ranges[term.loop];
+    if (measured->neededOf && structure.isDerived(term.loop) &&
+        structure.ownerOf(term.loop) == *measured->neededOf)
+      values = needs[term.loop];
+    if (values.size() <= 0)
+      return Range();
+    range.begin += term.factor * values.begin;
+    range.end += term.factor * (values.end - 1);
+  }
+  range.begin = std::clamp<int64_t>(range.begin, 0, extent);
+  range.end = std::clamp<int64_t>(range.end, range.begin, extent);
+  return range;
+}
+
+/// Brings derived loops up to date, readers before producers.
+void AxisWalk::follow(Group group) {
+  for (unsigned op = group.last + 1; op-- > group.first;)
+    for (LoopId loop : structure.derivedLoopsOf(op)) {
+      if (structure.axisOf(loop) != axis || !structure.follows(loop, group))
+        continue;
+      Range hull;
+      for (const Index &demand : structure.demandsOn(loop)) {
+        // What readers need follows from what they themselves make.
+        Range range{demand.offset, demand.offset + 1};
+        bool isEmpty = false;
+        for (const Term &term : demand.terms) {
+          Range values = ranges[term.loop];
+          isEmpty |= values.size() <= 0;
+          range.begin += term.factor * values.begin;
+          range.end += term.factor * (values.end - 1);
+        }
+        int64_t extent = problem.loops[loop].extent;
+        range.begin = std::clamp<int64_t>(range.begin, 0, extent);
+        range.end = std::clamp<int64_t>(range.end, 0, extent);
+        if (isEmpty || range.size() <= 0)
+          continue;
+        if (hull.size() > 0) {
+          range.begin = std::min(range.begin, hull.begin);
+          range.end = std::max(range.end, hull.end);
+        }
+        hull = range;
+      }
+      needs[loop] = hull;
+      hull.begin = std::min(std::max(hull.begin, madeUpTo[loop]), hull.end);
+      ranges[loop] = hull;
+    }
+}
+
+void AxisWalk::walk(unsigned step) {
+  while (step < measured->end && !isWalked(step))
+    ++step;
+  if (step == measured->end)
+    return visitLeaf();
+  const Path::Step &info = path.steps[step];
+  SmallVector<Range, 8> outerRanges = ranges, outerNeeds = needs;
+  auto setMade = [&](auto upTo) {
+    for (LoopId loop = 0; loop < ranges.size(); ++loop)
+      if (structure.axisOf(loop) == axis && rollingSteps[loop] == step)
+        madeUpTo[loop] = upTo(loop);
+  };
+  if (measured->rollsAt == step)
+    readUpTo.assign(measured->dims.size(), nothingYet);
+  Range whole = ranges[info.loop];
+  for (int64_t begin = whole.begin; begin < whole.end; begin += info.tile) {
+    ranges[info.loop] = {begin, std::min(begin + info.tile, whole.end)};
+    needs[info.loop] = ranges[info.loop];
+    follow(info.group);
+    walk(step + 1);
+    setMade(
+        [&](LoopId loop) { return std::max(madeUpTo[loop], needs[loop].end); });
+  }
+  setMade([](LoopId) { return nothingYet; });
+  ranges = outerRanges;
+  needs = outerNeeds;
+}
+
+void AxisWalk::leaf() {
+  int64_t product = 1;
+  for (const auto &[place, dim] : enumerate(measured->dims)) {
+    Range range = rangeOf(*dim.index, dim.extent);
+    if (measured->rollsAt) {
+      Range rest = range;
+      rest.begin = std::min(std::max(range.begin, readUpTo[place]), range.end);
+      readUpTo[place] = std::max(readUpTo[place], range.end);
+      range = rest;
+    }
+    product *= dim.measure(range);
+  }
+  lengths.sum += product;
+  lengths.most = std::max(lengths.most, product);
+}

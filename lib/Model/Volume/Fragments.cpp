@@ -1,0 +1,302 @@
+//===- Fragments.cpp - Blocks in the registers of threads -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Model/Fragments.h"
+
+#include "Volume/MaskedTiles.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace llvm;
+using namespace chimera::model;
+
+namespace {
+
+/// Left operands of an instruction that a thread holds: the one in use and the
+/// next.
+constexpr int64_t operandsHeld = 2;
+constexpr int64_t registerBytes = 4;
+
+class FragmentPlanner {
+public:
+  FragmentPlanner(const ChainProblem &problem, const Machine &machine,
+                  const Schedule &schedule)
+      : problem(problem), unit(*machine.matrix), threadGroups(*machine.groups),
+        level(machine.levels.back()), schedule(schedule),
+        tiles(problem, schedule) {}
+
+  FragmentPlan run();
+
+private:
+  using Sizes = SmallVector<int64_t, 8>;
+
+  LoopId rowsOf(unsigned op) const {
+    return loopAt(problem.operators[op].output, 1);
+  }
+  LoopId columnsOf(unsigned op) const {
+    return loopAt(problem.operators[op].output, 0);
+  }
+  /// The loop of an access's last index, or of one before.
+  static LoopId loopAt(const Access &access, unsigned fromLast) {
+    return access.indices[access.indices.size() - 1 - fromLast]
+        .terms.front()
+        .loop;
+  }
+  bool isIntermediate(TensorId tensor) const {
+    return problem.tensors[tensor].role == Role::Intermediate;
+  }
+  LoopId reductionOf(unsigned op) const;
+  Sizes sizesAfter(unsigned op, size_t depth) const;
+  unsigned lastReader(unsigned op) const;
+
+  ArrayRef<NestLoop> loopsInside(unsigned op) const;
+  std::string findObstacle() const;
+  std::string findObstacle(unsigned op) const;
+  bool boundsAreKnown(unsigned op) const;
+  int64_t registersOf(unsigned op, size_t depth, int64_t bytes) const;
+  int64_t registersDuring(unsigned op) const;
+  int64_t factorBytes(unsigned op) const;
+  void shareRows();
+
+  const ChainProblem &problem;
+  const MatrixUnit &unit;
+  const ThreadGroups &threadGroups;
+  const MemoryLevel &level;
+  const Schedule &schedule;
+  MaskedTiles tiles;
+  FragmentPlan plan;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+LoopId FragmentPlanner::reductionOf(unsigned op) const {
+  const Operator &description = problem.operators[op];
+  return *find_if(description.loops,
+                  [&](LoopId loop) { return description.isReduction(loop); });
+}
+
+/// The largest tiles inside the first `depth` loops around `op`.
+FragmentPlanner::Sizes FragmentPlanner::sizesAfter(unsigned op,
+                                                   size_t depth) const {
+  Sizes sizes;
+  for (const Loop &loop : problem.loops)
+    sizes.push_back(loop.extent);
+  for (const NestLoop &loop : ArrayRef(tiles.pathOf(op)).take_front(depth))
+    sizes[loop.loop] = std::min(sizes[loop.loop], loop.tile);
+  return sizes;
+}
+
+/// The last operator that reads the output of `op`.
+unsigned FragmentPlanner::lastReader(unsigned op) const {
+  TensorId output = problem.operators[op].output;
+  auto reads = [&](const Access &access) { return access == output; };
+  unsigned last = op;
+  for (auto [index, reader] : enumerate(problem.operators))
+    if (any_of(reader.inputs, reads) || any_of(reader.epilogue, reads))
+      last = index;
+  return last;
+}
+
+//===----------------------------------------------------------------------===//
+// What cannot be followed
+//===----------------------------------------------------------------------===//
+
+/// Loops on the way to `op` inside which something is held.
+ArrayRef<NestLoop> FragmentPlanner::loopsInside(unsigned op) const {
+  return ArrayRef(tiles.pathOf(op))
+      .drop_front(
+          std::min(tiles.depthOfSums(op), tiles.getTree().loops.size()));
+}
+
+/// Loops over parts of what is held become straight code: each has to run over
+/// as much in every iteration of the loops around it.
+bool FragmentPlanner::boundsAreKnown(unsigned op) const {
+  for (const NestLoop &loop : loopsInside(op)) {
+    int64_t size = problem.loops[loop.loop].extent;
+    for (const NestLoop *outer = tiles.pathOf(op).begin(); outer != &loop;
+         ++outer) {
+      if (outer->loop != loop.loop)
+        continue;
+      if (size % outer->tile != 0)
+        return false;
+      size = outer->tile;
+    }
+  }
+  return true;
+}
+
+std::string FragmentPlanner::findObstacle(unsigned op) const {
+  const Operator &description = problem.operators[op];
+  if (description.output.indices.size() < 2)
+    return "a result has no rows and columns";
+  if (rowsOf(op) != rowsOf(0))
+    return "operators have different rows";
+  if (count_if(description.loops,
+               [&](LoopId loop) { return description.isReduction(loop); }) != 1)
+    return "an operator adds up over several loops";
+  for (const NestLoop &loop : loopsInside(op))
+    if (loop.loop == rowsOf(op))
+      return "rows of what registers hold are cut";
+  Sizes sizes = sizesAfter(op, tiles.depthOfSums(op));
+  for (const Index &index : description.output.indices) {
+    LoopId loop = index.terms.front().loop;
+    if (loop != rowsOf(op) && loop != columnsOf(op) && sizes[loop] != 1)
+      return "sums of several matrices of a batch are held";
+  }
+  // Of products of one row each, the rows are those of a batch.
+  for (const Access &input : description.inputs)
+    if (input.hasLoop(rowsOf(op)) && input.hasLoop(columnsOf(op)) &&
+        sizes[rowsOf(op)] != 1)
+      return "rows have right operands of their own";
+  if (!boundsAreKnown(op))
+    return "parts of what registers hold differ from iteration to iteration";
+  for (const Access &input : description.inputs) {
+    if (!isIntermediate(input))
+      continue;
+    if (loopAt(input, 0) != reductionOf(op) || !input.hasLoop(rowsOf(op)))
+      return "registers can only hold a left operand";
+    if (schedule.homeOf(input) != schedule.levels.size() - 1)
+      return "an intermediate leaves the block";
+  }
+  return {};
+}
+
+std::string FragmentPlanner::findObstacle() const {
+  if (schedule.numParallel == 0)
+    return "no parallel loop makes blocks";
+  if (findSplit(problem, schedule, tiles.getTree()))
+    return "a reduction is split among blocks";
+  for (unsigned op = 0; op < problem.operators.size(); ++op)
+    if (std::string reason = findObstacle(op); !reason.empty())
+      return reason;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// What is needed
+//===----------------------------------------------------------------------===//
+
+void FragmentPlanner::shareRows() {
+  int64_t rows = sizesAfter(0, tiles.getTree().loops.size())[rowsOf(0)];
+  RowShares shares = chimera::model::shareRows(rows, unit.rows, threadGroups);
+  plan.rowTiles = shares.rowTiles;
+  plan.groups = shares.groups;
+  plan.availableRegisters = threadGroups.availableRegisters(plan.groups);
+}
+
+/// Of each thread, for the output of `op` inside `depth` loops, with elements
+/// of `bytes`.
+int64_t FragmentPlanner::registersOf(unsigned op, size_t depth,
+                                     int64_t bytes) const {
+  int64_t columns = sizesAfter(op, depth)[columnsOf(op)];
+  int64_t instructions =
+      plan.rowTiles * divideCeilSigned(columns, unit.columns);
+  return instructions * unit.rows * unit.columns / threadGroups.threads *
+         bytes / registerBytes;
+}
+
+/// Of each thread while blocks of `op` run.
+int64_t FragmentPlanner::registersDuring(unsigned op) const {
+  int64_t elementBytes =
+      problem.tensors[problem.operators[op].inputs.front()].elementBytes;
+  int64_t operand = unit.rows * unit.depth * elementBytes / registerBytes /
+                    threadGroups.threads;
+  // Threads hold pairs of columns.
+  int64_t rowsOfThread = unit.rows * (unit.columns / 2) / threadGroups.threads;
+  int64_t registers =
+      registersBesideTiles(threadGroups, plan.rowTiles, operand);
+  for (auto [index, other] : enumerate(problem.operators)) {
+    const Tensor &tensor = problem.tensors[other.output];
+    size_t start = tiles.depthOfSums(index);
+    bool isWaiting =
+        index != op && start < commonDepth(tiles.getTree(), op, index);
+    if (index == op || isWaiting) {
+      registers += registersOf(index, start, tensor.heldBytes());
+      registers += other.states.size() * plan.rowTiles * rowsOfThread;
+    } else if (index < op && op <= lastReader(index)) {
+      registers += registersOf(index, start, tensor.elementBytes);
+    }
+  }
+  return registers;
+}
+
+/// Of the factors of `op` that come from outside.
+int64_t FragmentPlanner::factorBytes(unsigned op) const {
+  int64_t bytes = 0;
+  int64_t rows = plan.groups * plan.rowTiles * unit.rows;
+  int64_t side = std::lcm(unit.columns, unit.depth);
+  for (const Access &input : problem.operators[op].inputs) {
+    if (isIntermediate(input))
+      continue;
+    size_t innermost = tiles.pathOf(op).size();
+    bool isRefilled = tiles.depthOf(op, input, innermost) >
+                      static_cast<size_t>(schedule.numParallel);
+    Sizes sizes = sizesAfter(op, innermost);
+    int64_t tile =
+        problem.tensors[input].elementBytes *
+        alignTo(sizes[reductionOf(op)], side) *
+        (input.hasLoop(columnsOf(op)) ? alignTo(sizes[columnsOf(op)], side)
+                                      : rows);
+    bytes += alignTo(tile * (isRefilled ? level.buffers : 1), factorAlignment);
+  }
+  return bytes;
+}
+
+FragmentPlan FragmentPlanner::run() {
+  plan.obstacle = findObstacle();
+  if (!plan.obstacle.empty())
+    return std::move(plan);
+  shareRows();
+  for (unsigned op = 0; op < problem.operators.size(); ++op) {
+    plan.registers = std::max(plan.registers, registersDuring(op));
+    plan.factorBytes += factorBytes(op);
+  }
+  if (plan.registers > plan.availableRegisters)
+    plan.obstacle = "tiles need " + std::to_string(plan.registers) +
+                    " registers of each thread, there are " +
+                    std::to_string(plan.availableRegisters);
+  else if (plan.factorBytes > level.usableBytes())
+    plan.obstacle = "tiles need " + std::to_string(plan.factorBytes) +
+                    " bytes of " + level.name + ", there are " +
+                    std::to_string(level.usableBytes());
+  return std::move(plan);
+}
+
+RowShares chimera::model::shareRows(int64_t rows, int64_t unitRows,
+                                    const ThreadGroups &groups) {
+  RowShares shares;
+  int64_t tiles = divideCeilSigned(rows, unitRows);
+  shares.rowTiles = divideCeilSigned(tiles, groups.most);
+  shares.groups = divideCeilSigned(tiles, shares.rowTiles);
+  return shares;
+}
+
+int64_t chimera::model::registersBesideTiles(const ThreadGroups &groups,
+                                             int64_t rowTiles,
+                                             int64_t operandRegisters) {
+  return groups.reserved + operandsHeld * operandRegisters * rowTiles;
+}
+
+bool chimera::model::hasFragments(const ChainProblem &problem,
+                                  const Machine &machine) {
+  return machine.matrix && machine.groups && problem.consistsOfProducts();
+}
+
+FragmentPlan chimera::model::planFragments(const ChainProblem &problem,
+                                           const Machine &machine,
+                                           const Schedule &schedule) {
+  return FragmentPlanner(problem, machine, schedule).run();
+}

@@ -1,0 +1,305 @@
+//===- MaskedTiles.cpp - The tiles that a program goes over ---------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Without masks a sum over tiles is a product of sums over loops. The loops of
+// masks are gone over together, tile by tile, but for the innermost one, whose
+// tiles differ in the last only.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Volume/MaskedTiles.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace llvm;
+using namespace chimera::model;
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Goes over the tiles that the loops of masks make.
+class MaskedLoopWalk {
+public:
+  /// How often tiles have which sizes along the loops of masks.
+  using Counts = std::map<SmallVector<int64_t, 2>, int64_t>;
+
+  MaskedLoopWalk(const ChainProblem &problem, ArrayRef<LoopId> loops,
+                 ArrayRef<NestLoop> path, ArrayRef<bool> isSkipping, bool clips)
+      : problem(problem), loops(loops), clips(clips) {
+    for (LoopId loop : loops)
+      ranges.push_back({0, problem.loops[loop].extent});
+    for (auto [loop, skips] : zip(path, isSkipping))
+      if (is_contained(loops, loop.loop))
+        steps.push_back({loop, skips});
+  }
+
+  Counts run() {
+    visit(0);
+    return std::move(counts);
+  }
+
+private:
+  struct Range {
+    int64_t offset = 0, size = 0;
+  };
+  struct Step {
+    NestLoop loop;
+    bool skips = false;
+  };
+
+  Range &rangeOf(LoopId loop) {
+    return ranges[find(loops, loop) - loops.begin()];
+  }
+  Range boundsOf(const Step &step);
+  void visit(size_t index);
+  void count(int64_t times);
+
+  const ChainProblem &problem;
+  ArrayRef<LoopId> loops;
+  bool clips;
+  SmallVector<Step, 6> steps;
+  /// Where along each of `loops` the tile at hand is.
+  SmallVector<Range, 2> ranges;
+  Counts counts;
+};
+
+} // namespace
+
+/// The part of a loop's range, counted from where that starts, that its tiles
+/// run over.
+MaskedLoopWalk::Range MaskedLoopWalk::boundsOf(const Step &step) {
+  Range column = rangeOf(step.loop.loop);
+  int64_t lower = 0, upper = column.size;
+  for (const Band &band : problem.bands) {
+    if (!step.skips || band.column != step.loop.loop)
+      continue;
+    Range row = rangeOf(band.row);
+    int64_t first = row.offset - column.offset;
+    if (band.most)
+      upper = std::min(upper, first + row.size - 1 + *band.most);
+    if (band.least)
+      lower = std::max<int64_t>(
+          lower,
+          alignDown(std::max<int64_t>(0, first + *band.least), step.loop.tile));
+  }
+  return {lower, upper - lower};
+}
+
+void MaskedLoopWalk::count(int64_t times) {
+  SmallVector<int64_t, 2> sizes;
+  for (const Range &range : ranges)
+    sizes.push_back(range.size);
+  counts[sizes] += times;
+}
+
+void MaskedLoopWalk::visit(size_t index) {
+  if (index == steps.size())
+    return count(1);
+  const Step &step = steps[index];
+  Range bounds = boundsOf(step);
+  if (bounds.size <= 0)
+    return;
+  Range &range = rangeOf(step.loop.loop);
+  Range whole = range;
+  int64_t tile = step.loop.tile, end = bounds.offset + bounds.size;
+  int64_t offset = bounds.offset;
+  bool isClipped = clips && step.skips;
+  if (index + 1 == steps.size()) {
+    // All tiles but the last are whole.
+    int64_t others = divideCeilSigned(bounds.size, tile) - 1;
+    range.size = tile;
+    if (others > 0)
+      count(others);
+    offset += others * tile;
+  }
+  for (; offset < end; offset += tile) {
+    int64_t size = std::min(tile, whole.size - offset);
+    if (isClipped)
+      size = std::min(size, clippedSize(tile, end - offset));
+    range = {whole.offset + offset, size};
+    visit(index + 1);
+  }
+  range = whole;
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+MaskedTiles::MaskedTiles(const ChainProblem &problem, const Schedule &schedule)
+    : problem(problem), schedule(schedule),
+      tree(buildLoopTree(problem, schedule, schedule.levels.size() - 1)) {
+  for (unsigned op = 0; op < problem.operators.size(); ++op) {
+    paths.push_back(model::pathOf(tree, op));
+    isSkipping.emplace_back(paths.back().size(), false);
+  }
+  for (const Band &band : problem.bands)
+    for (LoopId loop : {band.row, band.column})
+      if (!is_contained(maskedLoops, loop))
+        maskedLoops.push_back(loop);
+  if (!maskedLoops.empty())
+    markSkipping(tree, 0);
+}
+
+/// Finds the loops of `nest`, and inside it, which leave tiles out: those
+/// around scores and what the last operator makes of them, which then rescales
+/// what it has.
+void MaskedTiles::markSkipping(const LoopNest &nest, size_t depth) {
+  const Operator &last = problem.operators[nest.lastOperator];
+  for (auto [index, loop] : enumerate(nest.loops)) {
+    bool isParallel = depth + index < static_cast<size_t>(schedule.numParallel);
+    if (!isParallel && nest.size() > 1 && last.rescaledBy == loop.loop)
+      for (unsigned op = nest.firstOperator; op <= nest.lastOperator; ++op)
+        isSkipping[op][depth + index] = true;
+  }
+  for (const LoopNest &part : nest.parts)
+    markSkipping(part, depth + nest.loops.size());
+}
+
+MaskedTiles::Sizes MaskedTiles::sizesAfter(unsigned op, size_t depth) const {
+  Sizes sizes;
+  for (const Loop &loop : problem.loops)
+    sizes.push_back({{loop.extent, 1}});
+  for (const NestLoop &loop : ArrayRef(paths[op]).take_front(depth))
+    sizes[loop.loop] = cutParts(sizes[loop.loop], loop.tile);
+  return sizes;
+}
+
+size_t MaskedTiles::depthOf(unsigned op, TensorId tensor, size_t most) const {
+  size_t depth = most;
+  size_t least = schedule.numParallel;
+  while (depth > least && !problem.indexes(tensor, paths[op][depth - 1].loop))
+    --depth;
+  return depth;
+}
+
+size_t MaskedTiles::depthOfSums(unsigned op) const {
+  const Operator &description = problem.operators[op];
+  TensorId output = description.output;
+  if (problem.tensors[output].role != Role::Intermediate)
+    return find_if(paths[op],
+                   [&](const NestLoop &loop) {
+                     return description.isReduction(loop.loop);
+                   }) -
+           paths[op].begin();
+  auto reads = [&](const Access &access) { return access == output; };
+  size_t depth = paths[op].size();
+  for (auto [index, reader] : enumerate(problem.operators))
+    if (any_of(reader.inputs, reads) || any_of(reader.epilogue, reads))
+      depth = std::min(depth, commonDepth(tree, op, index));
+  return depth;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+int64_t
+MaskedTiles::sumOver(unsigned op, size_t depth,
+                     function_ref<int64_t(LoopId, int64_t)> factor) const {
+  int64_t product = 1;
+  for (auto [loop, parts] : enumerate(sizesAfter(op, depth))) {
+    if (is_contained(maskedLoops, loop))
+      continue;
+    int64_t sum = 0;
+    for (Parts part : parts)
+      sum += part.count * factor(loop, part.size);
+    product *= sum;
+  }
+  if (maskedLoops.empty())
+    return product;
+  int64_t sum = 0;
+  MaskedLoopWalk walk(
+      problem, maskedLoops, ArrayRef(paths[op]).take_front(depth),
+      ArrayRef(isSkipping[op]).take_front(depth), /*clips=*/false);
+  for (const auto &[sizes, count] : walk.run()) {
+    int64_t term = count;
+    for (auto [loop, size] : zip(maskedLoops, sizes))
+      term *= factor(loop, size);
+    sum += term;
+  }
+  return product * sum;
+}
+
+SmallVector<int64_t> MaskedTiles::clippedSizes(unsigned op, size_t depth,
+                                               LoopId loop) const {
+  size_t place = find(maskedLoops, loop) - maskedLoops.begin();
+  MaskedLoopWalk walk(
+      problem, maskedLoops, ArrayRef(paths[op]).take_front(depth),
+      ArrayRef(isSkipping[op]).take_front(depth), /*clips=*/true);
+  SmallVector<int64_t> found;
+  for (const auto &[sizes, count] : walk.run())
+    if (!is_contained(found, sizes[place]))
+      found.push_back(sizes[place]);
+  llvm::sort(found, std::greater<>());
+  return found;
+}
+
+int64_t MaskedTiles::elementsOf(unsigned op, const Access &access,
+                                size_t depth) const {
+  return sumOver(op, depth, [&](LoopId loop, int64_t size) {
+    return access.hasLoop(loop) ? size : 1;
+  });
+}
+
+/// True if an operator before `op` multiplies the same tile of `tensor`, which
+/// moves inside the first `depth` loops.
+bool MaskedTiles::isTakenBefore(unsigned op, TensorId tensor,
+                                size_t depth) const {
+  return any_of(seq<unsigned>(0, op), [&](unsigned other) {
+    return is_contained(problem.operators[other].inputs, tensor) &&
+           depth <= commonDepth(tree, op, other) &&
+           depthOf(other, tensor, paths[other].size()) == depth;
+  });
+}
+
+SmallVector<Traffic, 6> MaskedTiles::traffic() const {
+  SmallVector<Traffic, 6> traffic(problem.tensors.size());
+  auto read = [&](unsigned op, const Access &access, size_t depth) {
+    const Tensor &tensor = problem.tensors[access];
+    if (tensor.role == Role::Input)
+      traffic[access].readBytes +=
+          elementsOf(op, access, depth) * tensor.elementBytes;
+  };
+  for (auto [index, op] : enumerate(problem.operators)) {
+    for (const Access &input : op.inputs)
+      if (size_t depth = depthOf(index, input, paths[index].size());
+          !isTakenBefore(index, input, depth))
+        read(index, input, depth);
+    size_t end = depthOfSums(index);
+    for (const Access &operand : op.epilogue)
+      read(index, operand, depthOf(index, operand, end));
+    const Tensor &output = problem.tensors[op.output];
+    if (output.role == Role::Output || output.isStored)
+      traffic[op.output].writeBytes +=
+          elementsOf(index, op.output, end) * output.elementBytes;
+  }
+  return traffic;
+}
+
+int64_t chimera::model::clippedSize(int64_t tile, int64_t size) {
+  // Whole vectors of any machine, and few sizes to generate code for.
+  constexpr int64_t vector = 16, mostSizes = 2;
+  int64_t unit = alignTo(divideCeilSigned(tile, mostSizes), vector);
+  return std::min<int64_t>(tile, alignTo(size, unit));
+}
+
+SmallVector<int64_t> chimera::model::clippedSizes(const ChainProblem &problem,
+                                                  const Schedule &schedule,
+                                                  unsigned op, size_t depth,
+                                                  LoopId loop) {
+  return MaskedTiles(problem, schedule).clippedSizes(op, depth, loop);
+}

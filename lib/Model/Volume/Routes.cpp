@@ -1,0 +1,434 @@
+//===- Routes.cpp - What moves where inside a core ------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Model/Routes.h"
+
+#include "Volume/MaskedTiles.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+using namespace llvm;
+using namespace chimera::model;
+
+namespace {
+
+/// Bytes of a sum, sums in an instruction of the vector unit, and bytes of one
+/// of its blocks.
+constexpr int64_t sumBytes = 4, repeatSums = 64, unitBlock = 32;
+
+using Sizes = MaskedTiles::Sizes;
+
+class RoutePlanner {
+public:
+  RoutePlanner(const ChainProblem &problem, const Machine &machine,
+               const Schedule &schedule, int64_t threads)
+      : problem(problem), machine(machine), schedule(schedule),
+        tiles(problem, schedule) {
+    for (const NestLoop &loop :
+         ArrayRef(tiles.getTree().loops).take_front(schedule.numParallel))
+      tasks *= divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
+    isRepeated = tasks > threads;
+  }
+
+  RoutePlan run();
+
+private:
+  using PathLoops = MaskedTiles::PathLoops;
+
+  const std::string &nameOf(Buffer::Role role) const;
+  const std::string &level() const { return machine.levels.back().name; }
+
+  struct Sides {
+    LoopId rows, columns;
+  };
+  Sides sidesOf(const Access &access, const Sizes &sizes) const;
+  int64_t padded(unsigned op, const Access &access, size_t depth) const;
+  int64_t pad(Sides sides, LoopId loop, int64_t size) const;
+  int64_t room(const Access &access, const Sizes &sizes) const;
+
+  void move(StringRef from, StringRef to, int64_t bytes);
+  void use(StringRef memory, int64_t bytes, bool isShared = false);
+  bool leavesByBlocks(unsigned op) const;
+  bool runsOnce(const PathLoops &path, size_t index) const;
+  bool isMatrix(const Access &access, const Sizes &sizes) const;
+  void planFactors(unsigned op);
+  void planUnit(unsigned op);
+  void planResult(unsigned op);
+  void planVectors(unsigned op, size_t depth);
+
+  const ChainProblem &problem;
+  const Machine &machine;
+  const Schedule &schedule;
+  MaskedTiles tiles;
+  int64_t tasks = 1;
+  /// True if a core has several tasks.
+  bool isRepeated = false;
+  /// Of the largest column group.
+  int64_t mostGroupElements = 0;
+  RoutePlan plan;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
+                                          const Sizes &sizes) const {
+  auto loopAt = [&](size_t index) {
+    return access.indices[index].terms.front().loop;
+  };
+  size_t last = access.indices.size() - 1;
+  Sides sides = {loopAt(last), loopAt(last)};
+  if (last == 0)
+    return sides;
+  sides.rows = loopAt(last - 1);
+  for (size_t index = 0; index < last; ++index)
+    if (sizes[loopAt(index)].front().size > 1)
+      sides.rows = loopAt(index);
+  return sides;
+}
+
+/// Elements of all tiles of `access` at `depth` together, with the sides of
+/// each rounded up to fractals.
+int64_t RoutePlanner::padded(unsigned op, const Access &access,
+                             size_t depth) const {
+  Sides sides = sidesOf(access, tiles.sizesAfter(op, depth));
+  return tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) {
+    return access.hasLoop(loop) ? pad(sides, loop, size) : 1;
+  });
+}
+
+/// `size` as a side of a tile takes it.
+int64_t RoutePlanner::pad(Sides sides, LoopId loop, int64_t size) const {
+  bool isSide = loop == sides.rows || loop == sides.columns;
+  return isSide ? alignTo(size, machine.matrix->rows) : size;
+}
+
+/// True if a mask leaves one iteration of a loop, the same for all rows.
+bool RoutePlanner::runsOnce(const PathLoops &path, size_t index) const {
+  LoopId loop = path[index].loop;
+  if (problem.bands.empty() || problem.bands.front().column != loop ||
+      !problem.bands.front().most)
+    return false;
+  const Band &band = problem.bands.front();
+  bool isCut = any_of(ArrayRef(path).take_front(index), [&](NestLoop outer) {
+    return outer.loop == band.row || outer.loop == loop;
+  });
+  return !isCut &&
+         problem.loops[band.row].extent - 1 + *band.most <= path[index].tile;
+}
+
+/// True if a tile of `access` has at most two sides.
+bool RoutePlanner::isMatrix(const Access &access, const Sizes &sizes) const {
+  return count_if(access.indices, [&](const Index &index) {
+           return sizes[index.terms.front().loop].front().size > 1;
+         }) <= 2;
+}
+
+/// Elements of the largest tile of `access`, rounded up.
+int64_t RoutePlanner::room(const Access &access, const Sizes &sizes) const {
+  Sides sides = sidesOf(access, sizes);
+  int64_t elements = 1;
+  for (const Index &index : access.indices) {
+    LoopId loop = index.terms.front().loop;
+    int64_t size = sizes[loop].front().size;
+    bool isSide = loop == sides.rows || loop == sides.columns;
+    elements *= isSide ? alignTo(size, machine.matrix->rows) : size;
+  }
+  return elements;
+}
+
+//===----------------------------------------------------------------------===//
+// Routes and memories
+//===----------------------------------------------------------------------===//
+
+const std::string &RoutePlanner::nameOf(Buffer::Role role) const {
+  static const std::string none;
+  for (const Buffer &buffer : machine.buffers)
+    if (buffer.role == role)
+      return buffer.name;
+  return none;
+}
+
+/// `bytes` along the shortest way there is.
+void RoutePlanner::move(StringRef from, StringRef to, int64_t bytes) {
+  std::map<std::string, size_t> reachedBy;
+  std::deque<std::string> open = {from.str()};
+  while (!open.empty() && !reachedBy.count(to.str())) {
+    std::string at = open.front();
+    open.pop_front();
+    for (auto [index, route] : enumerate(machine.routes))
+      if (route.source == at && route.destination != from &&
+          reachedBy.try_emplace(route.destination, index).second)
+        open.push_back(route.destination);
+  }
+  if (!reachedBy.count(to.str())) {
+    plan.obstacle = ("there is no way from " + from + " to " + to).str();
+    return;
+  }
+  for (std::string at = to.str(); at != from;
+       at = machine.routes[reachedBy[at]].source)
+    plan.routes[reachedBy[at]].bytes += bytes;
+}
+
+/// Room for a tile of its own, or, if `isShared`, one that all take in turn.
+void RoutePlanner::use(StringRef memory, int64_t bytes, bool isShared) {
+  for (MemoryUse &entry : plan.memories)
+    if (entry.name == memory)
+      entry.bytes =
+          isShared ? std::max(entry.bytes, bytes) : entry.bytes + bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+void RoutePlanner::planFactors(unsigned op) {
+  const PathLoops &path = tiles.pathOf(op);
+  for (const Access &input : problem.operators[op].inputs) {
+    const Tensor &tensor = problem.tensors[input];
+    if (tensor.role == Role::Intermediate)
+      continue;
+    size_t depth = tiles.depthOf(op, input, path.size());
+    Sizes sizes = tiles.sizesAfter(op, depth);
+    if (!isMatrix(input, sizes))
+      plan.obstacle = "a tile of an operand is more than one matrix";
+    bool isRefilled = isRepeated;
+    for (size_t index = schedule.numParallel; index < depth; ++index)
+      isRefilled |= !runsOnce(path, index);
+    move(Machine::mainMemory, level(),
+         tiles.elementsOf(op, input, depth) * tensor.elementBytes);
+    use(level(), room(input, sizes) * tensor.elementBytes *
+                     (isRefilled ? machine.levels.back().buffers : 1));
+  }
+}
+
+/// How the operands of each block go to the unit.
+void RoutePlanner::planUnit(unsigned op) {
+  const Operator &description = problem.operators[op];
+  const MatrixUnit &unit = *machine.matrix;
+  size_t innermost = tiles.pathOf(op).size();
+  Sizes sizes = tiles.sizesAfter(op, innermost);
+  Sides result = sidesOf(description.output, sizes);
+  const Access *lhs = &description.inputs[0], *rhs = &description.inputs[1];
+  if (!lhs->hasLoop(result.rows))
+    std::swap(lhs, rhs);
+  int64_t elementBytes = problem.tensors[*lhs].elementBytes;
+  int64_t depth = 1;
+  for (LoopId loop : description.loops)
+    if (description.isReduction(loop))
+      depth = std::max(depth, sizes[loop].front().size);
+  std::optional<UnitSteps> steps =
+      chooseUnitSteps(unit, sizes[result.rows].front().size,
+                      sizes[result.columns].front().size, depth, elementBytes);
+  if (!steps) {
+    plan.obstacle = "a tile has more rows than the unit has room for";
+    return;
+  }
+  Sides left = sidesOf(*lhs, sizes);
+  // The left operand once for each panel of the block's columns.
+  move(level(), nameOf(Buffer::Role::Lhs),
+       elementBytes *
+           tiles.sumOver(op, innermost,
+                         [&](LoopId loop, int64_t size) -> int64_t {
+                           if (lhs->hasLoop(loop))
+                             return pad(left, loop, size);
+                           return loop == result.columns
+                                      ? divideCeilSigned(size, steps->columns)
+                                      : 1;
+                         }));
+  move(level(), nameOf(Buffer::Role::Rhs),
+       padded(op, *rhs, innermost) * elementBytes);
+  use(nameOf(Buffer::Role::Lhs), steps->lhsBytes, /*isShared=*/true);
+  use(nameOf(Buffer::Role::Rhs), steps->rhsBytes, /*isShared=*/true);
+}
+
+/// True if the sums of `op` are worked on in more than one place: scores before
+/// a softmax, and what is rescaled with every block of them. They leave for the
+/// memory of the vector unit with every block and are added up there.
+bool RoutePlanner::leavesByBlocks(unsigned op) const {
+  const Operator &description = problem.operators[op];
+  for (auto [index, other] : enumerate(problem.operators)) {
+    auto reads = [](const Operator &reader, TensorId tensor) {
+      return any_of(reader.inputs,
+                    [&](const Access &input) { return input == tensor; });
+    };
+    if (!other.states.empty() && reads(other, description.output))
+      return true;
+    if (description.states.empty() || !reads(description, other.output))
+      continue;
+    if (any_of(ArrayRef(tiles.pathOf(op))
+                   .take_front(commonDepth(tiles.getTree(), op, index)),
+               [&](const NestLoop &loop) {
+                 return loop.loop == description.rescaledBy;
+               }))
+      return true;
+  }
+  return false;
+}
+
+/// The room of the vector unit for what `op` makes, at `depth` on its path.
+void RoutePlanner::planVectors(unsigned op, size_t depth) {
+  const Operator &description = problem.operators[op];
+  const Access &output = description.output;
+  const Tensor &tensor = problem.tensors[output];
+  const MatrixUnit &unit = *machine.matrix;
+  Sizes sizes = tiles.sizesAfter(op, depth);
+  Sides sides = sidesOf(output, sizes);
+  int64_t rows = alignTo(sizes[sides.rows].front().size, unit.rows);
+  int64_t groupElements = rows * unit.columns;
+  mostGroupElements = std::max(mostGroupElements, groupElements);
+  // Of what comes and goes, one group moves while another is worked on.
+  int64_t columns = alignTo(sizes[sides.columns].front().size, unit.columns);
+  int64_t places = columns > unit.columns ? 2 : 1;
+  int64_t bytes = places * groupElements * tensor.elementBytes;
+  for (const Access &operand : description.epilogue) {
+    int64_t elementBytes = problem.tensors[operand].elementBytes;
+    int64_t wholeColumns = alignTo(columns, repeatSums);
+    bytes += operand.hasLoop(sides.rows)
+                 ? places * groupElements * elementBytes
+                 : wholeColumns * (elementBytes + sumBytes);
+  }
+  if (leavesByBlocks(op))
+    bytes += room(output, sizes) * sumBytes;
+  // Maximum and sum, and what another block makes of them.
+  int64_t numStates = description.states.size() * (leavesByBlocks(op) ? 2 : 1);
+  bytes += numStates * rows * unitBlock;
+  use(nameOf(Buffer::Role::Vectors), bytes);
+}
+
+/// How what an operator has made goes on.
+void RoutePlanner::planResult(unsigned op) {
+  const Operator &description = problem.operators[op];
+  const Access &output = description.output;
+  const Tensor &tensor = problem.tensors[output];
+  size_t depth = tiles.depthOfSums(op);
+  Sizes sizes = tiles.sizesAfter(op, depth);
+  bool isIntermediate = tensor.role == Role::Intermediate;
+  const std::string &sums = nameOf(Buffer::Role::Sums);
+  const std::string &vectors = nameOf(Buffer::Role::Vectors);
+  if (!isMatrix(output, sizes))
+    plan.obstacle = "a tile of a result is more than one matrix";
+  planVectors(op, depth);
+  size_t sumDepth = leavesByBlocks(op) ? tiles.pathOf(op).size() : depth;
+  Sizes sumSizes = tiles.sizesAfter(op, sumDepth);
+  use(sums, room(output, sumSizes) * tensor.heldBytes());
+  int64_t elements = padded(op, output, depth);
+  std::string from = sums;
+  if (description.hasEpilogue || !description.epilogue.empty() ||
+      leavesByBlocks(op)) {
+    move(sums, vectors, padded(op, output, sumDepth) * tensor.heldBytes());
+    from = vectors;
+  }
+  if (isIntermediate) {
+    move(from, level(), elements * tensor.elementBytes);
+    use(level(), room(output, sizes) * tensor.elementBytes);
+  } else {
+    move(from, Machine::mainMemory,
+         tiles.elementsOf(op, output, depth) * tensor.elementBytes);
+  }
+  for (const Access &operand : description.epilogue) {
+    if (problem.tensors[operand].role == Role::Intermediate)
+      continue;
+    move(Machine::mainMemory, vectors,
+         tiles.elementsOf(op, operand, tiles.depthOf(op, operand, depth)) *
+             problem.tensors[operand].elementBytes);
+  }
+}
+
+RoutePlan RoutePlanner::run() {
+  for (const Route &route : machine.routes)
+    plan.routes.push_back({route.source, route.destination});
+  plan.memories.push_back({level(), 0, machine.levels.back().usableBytes()});
+  for (const Buffer &buffer : machine.buffers)
+    plan.memories.push_back({buffer.name, 0, buffer.capacityBytes});
+  for (unsigned op = 0; op < problem.operators.size(); ++op) {
+    planFactors(op);
+    planUnit(op);
+    planResult(op);
+  }
+  use(nameOf(Buffer::Role::Vectors),
+      vectorGroups * mostGroupElements * sumBytes);
+  if (plan.obstacle.empty() && findSplit(problem, schedule, tiles.getTree()))
+    plan.obstacle = "no core combines the parts of a row that others have";
+  for (auto [traffic, route] : zip(plan.routes, machine.routes))
+    traffic.seconds = traffic.bytes / route.bytesPerSecond;
+  for (const MemoryUse &memory : plan.memories)
+    if (memory.bytes > memory.capacityBytes && plan.obstacle.empty())
+      plan.obstacle = "tiles need " + std::to_string(memory.bytes) +
+                      " bytes of " + memory.name + ", there are " +
+                      std::to_string(memory.capacityBytes);
+  return std::move(plan);
+}
+
+std::optional<UnitSteps> chimera::model::chooseUnitSteps(const MatrixUnit &unit,
+                                                         int64_t rows,
+                                                         int64_t columns,
+                                                         int64_t depth,
+                                                         int64_t elementBytes) {
+  auto up = [](int64_t size, int64_t side) -> int64_t {
+    return alignTo(size, side);
+  };
+  auto down = [](int64_t size, int64_t side) -> int64_t {
+    return alignDown(size, side);
+  };
+  rows = up(rows, unit.rows);
+  int64_t lhsElements = unit.lhsBytes / elementBytes,
+          rhsElements = unit.rhsBytes / elementBytes;
+  UnitSteps steps;
+  steps.columns = std::min(up(columns, unit.columns),
+                           down(rhsElements / unit.depth, unit.columns));
+  steps.depth =
+      std::min({up(depth, unit.depth), down(lhsElements / rows, unit.depth),
+                down(rhsElements / steps.columns, unit.depth)});
+  if (steps.depth == 0)
+    return std::nullopt;
+  int64_t second = std::min(steps.depth, up(depth, unit.depth) - steps.depth);
+  auto bytes = [&](int64_t half, int64_t side) {
+    return second > 0 ? half + side * second * elementBytes
+                      : side * steps.depth * elementBytes;
+  };
+  steps.lhsBytes = bytes(unit.lhsBytes, rows);
+  steps.rhsBytes = bytes(unit.rhsBytes, steps.columns);
+  return steps;
+}
+
+bool chimera::model::hasRoutes(const ChainProblem &problem,
+                               const Machine &machine) {
+  auto has = [&](Buffer::Role role) {
+    return any_of(machine.buffers,
+                  [&](const Buffer &buffer) { return buffer.role == role; });
+  };
+  if (!machine.matrix || machine.routes.empty() || !has(Buffer::Role::Lhs) ||
+      !has(Buffer::Role::Rhs) || !has(Buffer::Role::Sums) ||
+      !has(Buffer::Role::Vectors))
+    return false;
+  auto isPlain = [](const Access &access) {
+    return !access.indices.empty() &&
+           all_of(access.indices,
+                  [](const Index &index) { return index.isLoop(); });
+  };
+  return problem.consistsOfProducts() &&
+         all_of(problem.operators, [&](const Operator &op) {
+           return all_of(op.epilogue, isPlain);
+         });
+}
+
+RoutePlan chimera::model::planRoutes(const ChainProblem &problem,
+                                     const Machine &machine,
+                                     const Schedule &schedule,
+                                     int64_t threads) {
+  return RoutePlanner(problem, machine, schedule, threads).run();
+}

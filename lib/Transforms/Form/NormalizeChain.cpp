@@ -1,0 +1,384 @@
+//===- NormalizeChain.cpp - One form for every chain ----------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rewrites are upstream's; the order is what makes them converge:
+//  1. named operations become generic;
+//  2. unit dimensions go and reshapes merge through elementwise operations, so
+//     that loops stay as long as they can be;
+//  3. reshapes that split or merge real dimensions between contractions are
+//     undone by expanding both sides;
+//  4. accumulators that are not zero become additions;
+//  5. a softmax between contractions gets the form that can be corrected later;
+//  6. elementwise operations fuse into one after each contraction, transposes
+//     and broadcasts into the indexing maps of their consumers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Form/NormalizeChain.h"
+
+#include "Form/NormalizeSoftmax.h"
+
+#include "Chimera/Chain/ChainAnalysis.h"
+#include "Chimera/Chain/OpKinds.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// Kinds of operations
+//===----------------------------------------------------------------------===//
+
+linalg::GenericOp chimera::getFinishedContraction(linalg::GenericOp op) {
+  linalg::GenericOp last;
+  for (Value input : op.getDpsInputs()) {
+    auto producer = input.getDefiningOp<linalg::GenericOp>();
+    if (!producer || isParallel(producer) ||
+        !llvm::all_of(producer->getUsers(),
+                      [&](Operation *user) { return user == op; }))
+      continue;
+    if (!last || last->isBeforeInBlock(producer))
+      last = producer;
+  }
+  return last;
+}
+
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class BodyNormalizer {
+public:
+  explicit BodyNormalizer(ChainOp chain)
+      : chain(chain), body(chain.getBody().front()),
+        rewriter(chain.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult apply(RewritePatternSet patterns);
+  LogicalResult generalize();
+  LogicalResult mergeDimensions();
+  LogicalResult splitDimensions();
+  void splitAccumulators();
+  void splitAccumulator(linalg::GenericOp op);
+  LogicalResult fuse();
+  LogicalResult fuseElementwise();
+  void duplicateMovements();
+  bool alignEpilogues();
+  bool alignEpilogue(linalg::GenericOp op);
+  void transposeResult(linalg::GenericOp op);
+
+  /// The operations of the body of type `OpTy`, safe against rewriting.
+  template <typename OpTy>
+  SmallVector<OpTy> collect() {
+    return llvm::to_vector(body.getOps<OpTy>());
+  }
+
+  ChainOp chain;
+  Block &body;
+  IRRewriter rewriter;
+};
+
+} // namespace
+
+LogicalResult BodyNormalizer::apply(RewritePatternSet patterns) {
+  // The bound is far from what a body takes; it only serves to survive two
+  // patterns that undo each other.
+  GreedyRewriteConfig config;
+  config.setMaxNumRewrites(100 * (body.getOperations().size() + 10));
+  return applyPatternsGreedily(chain.getBody(), std::move(patterns), config);
+}
+
+/// Gives every linalg operation but fills the generic form, and operations
+/// like `arith.addf` on tensors too.
+LogicalResult BodyNormalizer::generalize() {
+  RewritePatternSet patterns(chain.getContext());
+  linalg::populateElementwiseToLinalgConversionPatterns(patterns);
+  if (failed(apply(std::move(patterns))))
+    return failure();
+  for (linalg::SoftmaxOp softmax : collect<linalg::SoftmaxOp>()) {
+    rewriter.setInsertionPoint(softmax);
+    FailureOr<SmallVector<Value>> results =
+        softmax.decomposeOperation(rewriter);
+    if (failed(results))
+      return failure();
+    rewriter.replaceOp(softmax, *results);
+  }
+  for (linalg::LinalgOp op : collect<linalg::LinalgOp>()) {
+    if (isa<linalg::GenericOp, linalg::FillOp>(op))
+      continue;
+    rewriter.setInsertionPoint(op);
+    if (failed(linalg::generalizeNamedOp(rewriter, op)))
+      return failure();
+  }
+  return success();
+}
+
+namespace {
+/// Where a unit dimension merged with another, an index is still divided by the
+/// extent of the other, which it is below.
+template <typename OpTy, bool isRemainder>
+struct FoldShortIndex : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    auto index = op.getLhs().template getDefiningOp<linalg::IndexOp>();
+    APInt divisor;
+    if (!index || !matchPattern(op.getRhs(), m_ConstantInt(&divisor)))
+      return failure();
+    auto loops = cast<linalg::LinalgOp>(index->getParentOp());
+    int64_t extent = loops.getStaticLoopRanges()[index.getDim()];
+    if (ShapedType::isDynamic(extent) || extent > divisor.getSExtValue())
+      return failure();
+    if (isRemainder)
+      rewriter.replaceOp(op, index);
+    else
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
+    return success();
+  }
+};
+} // namespace
+
+/// Patterns that drop unit dimensions, and those that simplify the reshapes
+/// and indices they leave behind.
+static void populateUnitDimPatterns(RewritePatternSet &patterns) {
+  patterns.add<FoldShortIndex<arith::RemSIOp, true>,
+               FoldShortIndex<arith::DivSIOp, false>>(patterns.getContext());
+  linalg::ControlDropUnitDims control;
+  linalg::populateFoldUnitExtentDimsPatterns(patterns, control);
+  linalg::populateFoldUnitExtentDimsCanonicalizationPatterns(patterns, control);
+  linalg::populateMoveInitOperandsToInputPattern(patterns);
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+}
+
+LogicalResult BodyNormalizer::mergeDimensions() {
+  // Contractions keep their dimensions here: only what lies between them gives
+  // way, until reshapes meet and cancel.
+  auto isBetween = [](OpOperand *operand) {
+    auto op = dyn_cast<linalg::GenericOp>(operand->getOwner());
+    if (!op)
+      op = operand->get().getDefiningOp<linalg::GenericOp>();
+    return op && isParallel(op);
+  };
+  RewritePatternSet patterns(chain.getContext());
+  populateUnitDimPatterns(patterns);
+  linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns, isBetween);
+  return apply(std::move(patterns));
+}
+
+LogicalResult BodyNormalizer::splitDimensions() {
+  // Reshapes of unit dimensions are left to the patterns that drop those, which
+  // would undo the expansion otherwise.
+  auto splitsDimensions = [](OpOperand *operand) {
+    Operation *reshape = operand->getOwner();
+    if (!isReshape(reshape))
+      reshape = operand->get().getDefiningOp();
+    return reshape && isReshape(reshape) && !isUnitReshape(reshape);
+  };
+  RewritePatternSet patterns(chain.getContext());
+  populateUnitDimPatterns(patterns);
+  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, splitsDimensions);
+  return apply(std::move(patterns));
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulators
+//===----------------------------------------------------------------------===//
+
+static Value createZeroFill(OpBuilder &builder, Location loc,
+                            RankedTensorType type) {
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(type.getElementType()));
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+}
+
+void BodyNormalizer::splitAccumulator(linalg::GenericOp op) {
+  Location loc = op.getLoc();
+  Value init = op.getDpsInits()[0];
+  auto type = cast<RankedTensorType>(init.getType());
+  rewriter.setInsertionPoint(op);
+  op.getDpsInitsMutable()[0].set(createZeroFill(rewriter, loc, type));
+  if (matchPattern(init, m_PosZeroFloat()))
+    return;
+
+  rewriter.setInsertionPointAfter(op);
+  Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
+                                        type.getElementType());
+  SmallVector<AffineMap> maps(3,
+                              rewriter.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  Value product = op.getResult(0);
+  auto sum = linalg::GenericOp::create(
+      rewriter, loc, type, ValueRange{product, init}, empty, maps, iterators,
+      [](OpBuilder &builder, Location loc, ValueRange arguments) {
+        Value added =
+            arith::AddFOp::create(builder, loc, arguments[0], arguments[1]);
+        linalg::YieldOp::create(builder, loc, added);
+      });
+  rewriter.replaceAllUsesExcept(product, sum.getResult(0), sum);
+}
+
+void BodyNormalizer::splitAccumulators() {
+  for (linalg::GenericOp op : collect<linalg::GenericOp>())
+    if (isSupportedContraction(op) && !isZeroFill(op.getDpsInits()[0]))
+      splitAccumulator(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+/// Gives each user of a transpose or broadcast one of its own, so that it can
+/// become the map of each.
+void BodyNormalizer::duplicateMovements() {
+  SmallVector<linalg::GenericOp> ops = collect<linalg::GenericOp>();
+  for (linalg::GenericOp op : llvm::reverse(ops)) {
+    if (!isMovement(op))
+      continue;
+    while (!op->use_empty() && !op->hasOneUse()) {
+      rewriter.setInsertionPoint(op);
+      Operation *copy = rewriter.clone(*op);
+      op->use_begin()->set(copy->getResult(0));
+    }
+  }
+}
+
+/// Elementwise operations fuse into their only user. Into a contraction only
+/// what is a matter of indexing does; and a transpose or broadcast moves on to
+/// its own users rather than take in what it reads.
+static bool mayFuse(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = cast<linalg::LinalgOp>(operand->getOwner());
+  if (!producer || !isParallel(producer))
+    return false;
+  if (!isParallel(consumer) || isMovement(consumer))
+    return isMovement(producer);
+  return llvm::all_of(producer->getUsers(),
+                      [&](Operation *user) { return user == consumer; });
+}
+
+LogicalResult BodyNormalizer::fuseElementwise() {
+  RewritePatternSet patterns(chain.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
+                                                       chain.getContext());
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns,
+                                                     chain.getContext());
+  return apply(std::move(patterns));
+}
+
+/// Rewrites `op`, whose output map is a permutation, to write its loops in
+/// their order, with a transpose behind it.
+void BodyNormalizer::transposeResult(linalg::GenericOp op) {
+  AffineMap outputMap = op.getIndexingMapsArray().back();
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  SmallVector<int64_t> shape = op.getStaticLoopRanges();
+  AffineMap identity = rewriter.getMultiDimIdentityMap(shape.size());
+  Location loc = op.getLoc();
+
+  rewriter.setInsertionPoint(op);
+  Value empty =
+      tensor::EmptyOp::create(rewriter, loc, shape, type.getElementType());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps.back() = identity;
+  auto straight = linalg::GenericOp::create(rewriter, loc, empty.getType(),
+                                            op.getDpsInputs(), empty, maps,
+                                            op.getIteratorTypesArray());
+  rewriter.inlineRegionBefore(op.getRegion(), straight.getRegion(),
+                              straight.getRegion().end());
+  Value target = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
+                                         type.getElementType());
+  auto transposed = linalg::GenericOp::create(
+      rewriter, loc, type, straight.getResult(0), target,
+      ArrayRef<AffineMap>{inversePermutation(outputMap), identity},
+      op.getIteratorTypesArray(),
+      [](OpBuilder &builder, Location loc, ValueRange arguments) {
+        linalg::YieldOp::create(builder, loc, arguments[0]);
+      });
+  rewriter.replaceOp(op, transposed.getResults());
+}
+
+/// Makes `op` read the contraction it finishes, and write its result, with the
+/// identity map. True if something had to change.
+bool BodyNormalizer::alignEpilogue(linalg::GenericOp op) {
+  linalg::GenericOp finished = getFinishedContraction(op);
+  if (!finished || isMovement(op) || op.getNumDpsInits() != 1)
+    return false;
+  unsigned position =
+      std::distance(op->operand_begin(),
+                    llvm::find(op->getOperands(), finished.getResult(0)));
+  AffineMap map = op.getIndexingMapsArray()[position];
+  AffineMap outputMap = op.getIndexingMapsArray().back();
+  if (!map.isPermutation() || !outputMap.isPermutation() ||
+      (map.isIdentity() && outputMap.isIdentity()))
+    return false;
+  if (!map.isIdentity()) {
+    SmallVector<unsigned> order;
+    for (unsigned i = 0; i < map.getNumResults(); ++i)
+      order.push_back(map.getDimPosition(i));
+    rewriter.setInsertionPoint(op);
+    FailureOr<linalg::GenericOp> interchanged =
+        linalg::interchangeGenericOp(rewriter, op, order);
+    if (failed(interchanged))
+      return false;
+    op = *interchanged;
+  }
+  if (!op.getIndexingMapsArray().back().isIdentity())
+    transposeResult(op);
+  return true;
+}
+
+bool BodyNormalizer::alignEpilogues() {
+  bool changed = false;
+  for (linalg::GenericOp op : collect<linalg::GenericOp>())
+    if (isParallel(op))
+      changed |= alignEpilogue(op);
+  return changed;
+}
+
+/// Aligning leaves transposes, which fuse into what comes next, which may have
+/// to be aligned in turn: one round per operator at most.
+LogicalResult BodyNormalizer::fuse() {
+  size_t rounds = collect<linalg::GenericOp>().size() + 1;
+  for (size_t round = 0; round < rounds; ++round) {
+    duplicateMovements();
+    if (failed(fuseElementwise()))
+      return failure();
+    if (!alignEpilogues())
+      return success();
+  }
+  return failure();
+}
+
+LogicalResult BodyNormalizer::run() {
+  if (failed(generalize()) || failed(mergeDimensions()) ||
+      failed(splitDimensions()))
+    return failure();
+  splitAccumulators();
+  if (failed(normalizeSoftmax(chain)))
+    return failure();
+  return fuse();
+}
+
+LogicalResult chimera::normalizeBody(ChainOp chain) {
+  return BodyNormalizer(chain).run();
+}

@@ -1,0 +1,54 @@
+//===- NormalizeChain.h - One form for every chain --------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Front ends spell the same chain in many ways: named operations, transposed
+// copies of weights, unit dimensions, reshapes between operators, biases in the
+// accumulator. What follows `chimera-form-chains` should see one. This is the
+// step from a chain as it was found to the form ChainAnalysis.h describes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_TRANSFORMS_FORM_NORMALIZECHAIN_H
+#define CHIMERA_LIB_TRANSFORMS_FORM_NORMALIZECHAIN_H
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace chimera {
+
+/// A chain with the operations that had to be put around it.
+struct FormedChain {
+  ChainOp chain;
+  /// What prepares operands before the chain and unpacks the result after it,
+  /// in program order.
+  llvm::SmallVector<mlir::Operation *> around;
+  /// Stands for the value the chain was formed for.
+  mlir::Value result;
+
+  /// Takes the chain and everything around it back.
+  void erase();
+};
+
+/// Rewrites the body of `chain`, in place, towards the form. Fails if some
+/// operation has no form at all; success is no promise that the form is
+/// reached, only `analyzeChain` can tell.
+llvm::LogicalResult normalizeBody(ChainOp chain);
+
+/// Replaces `chain` by one without the reshapes and copies that only touch its
+/// operands or its result; those move outside. Operations are ordered so that
+/// each elementwise operation follows the contraction it finishes.
+FormedChain moveBoundaryOut(ChainOp chain);
+
+/// The contraction that elementwise `op` finishes: the last of those that only
+/// `op` reads. Null if there is none.
+mlir::linalg::GenericOp getFinishedContraction(mlir::linalg::GenericOp op);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_TRANSFORMS_FORM_NORMALIZECHAIN_H

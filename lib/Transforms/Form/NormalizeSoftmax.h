@@ -1,0 +1,24 @@
+//===- NormalizeSoftmax.h - One form for a softmax --------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_TRANSFORMS_FORM_NORMALIZESOFTMAX_H
+#define CHIMERA_LIB_TRANSFORMS_FORM_NORMALIZESOFTMAX_H
+
+#include "Chimera/IR/Chimera.h"
+
+namespace chimera {
+
+/// Brings what lies between two contractions of `chain` into the form of
+/// Chain/Softmax.h. The body holds generic operations with projected
+/// permutations as maps. Succeeds without doing anything if nothing is reduced
+/// between two contractions; fails if what is cannot be corrected later.
+llvm::LogicalResult normalizeSoftmax(ChainOp chain);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_TRANSFORMS_FORM_NORMALIZESOFTMAX_H

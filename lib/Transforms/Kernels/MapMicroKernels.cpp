@@ -1,0 +1,452 @@
+//===- MapMicroKernels.cpp - Blocks to micro kernels ----------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block says what is computed; here it gets the micro kernel that the target
+// offers, and its operands the layout that kernel reads. An operand is copied
+// where the schedule says so, or where there is no other way; the copy is made
+// outside all loops over which its source does not change, so a tile is packed
+// when it enters the level and not each time it is used.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernels/Prefetch.h"
+#include "Tile/RowPadding.h"
+
+#include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Model/Algorithms.h"
+#include "Chimera/Target/Target.h"
+#include "Chimera/Transforms/BufferScope.h"
+#include "Chimera/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+#include <limits>
+
+namespace chimera {
+#define GEN_PASS_DEF_MAPMICROKERNELSPASS
+#include "Chimera/Transforms/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+
+/// Copies the scalar body of `structured` into `region`; constants from outside
+/// move in, since a micro kernel is isolated.
+static void buildKernelBody(OpBuilder &builder, linalg::LinalgOp structured,
+                            Region &region) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block *source = structured.getBlock();
+  Block &body = region.emplaceBlock();
+  IRMapping mapping;
+  for (BlockArgument argument : source->getArguments())
+    mapping.map(argument,
+                body.addArgument(argument.getType(), argument.getLoc()));
+  builder.setInsertionPointToStart(&body);
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(structured->getRegions(), captured);
+  for (Value value : captured)
+    builder.clone(*value.getDefiningOp(), mapping);
+  for (Operation &op : source->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(op))
+      mapping.map(index.getResult(),
+                  IndexOp::create(builder, op.getLoc(), builder.getIndexType(),
+                                  index.getDim()));
+    else
+      builder.clone(op, mapping);
+  }
+  SmallVector<Value> yielded;
+  for (Value value : source->getTerminator()->getOperands())
+    yielded.push_back(mapping.lookupOrDefault(value));
+  YieldOp::create(builder, structured.getLoc(), yielded);
+}
+
+/// A micro kernel only knows constants and its operands.
+static bool capturesOnlyConstants(linalg::LinalgOp structured) {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(structured->getRegions(), captured);
+  return llvm::all_of(captured, [](Value value) {
+    Operation *definition = value.getDefiningOp();
+    return definition && definition->hasTrait<OpTrait::ConstantLike>();
+  });
+}
+
+/// Only contractions can start from zero; others are filled by a kernel.
+static bool isContraction(linalg::LinalgOp structured) {
+  return structured.getNumReductionLoops() > 0 &&
+         structured.getNumDpsInits() == 1 &&
+         multipliesAndAdds(*structured.getBlock());
+}
+
+static bool startsFromZero(linalg::LinalgOp structured) {
+  if (!isContraction(structured))
+    return false;
+  auto fill = structured.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+}
+
+/// True if `structured` copies so that the contiguous dimension of its input is
+/// another than that of its output.
+static bool transposes(linalg::LinalgOp structured) {
+  if (isa<linalg::FillOp>(structured) || !isMovement(structured))
+    return false;
+  AffineMap source = structured.getIndexingMapsArray().front(),
+            target = structured.getIndexingMapsArray().back();
+  return source.getNumResults() > 0 &&
+         source.getResults().back() != target.getResults().back();
+}
+
+static MicroKernelKind getKind(linalg::LinalgOp structured) {
+  if (isContraction(structured))
+    return MicroKernelKind::Contraction;
+  if (structured.getNumReductionLoops() > 0)
+    return MicroKernelKind::Reduction;
+  return transposes(structured) ? MicroKernelKind::Pack
+                                : MicroKernelKind::Elementwise;
+}
+
+/// A block is mapped if its structured operation reads the block's inputs and
+/// updates its output: nothing else happens inside.
+static bool isMappable(BlockOp block) {
+  linalg::LinalgOp structured = block.getStructuredOp();
+  bool readsArguments =
+      llvm::all_of(structured.getDpsInputs(), [&](Value input) {
+        return isa<BlockArgument>(input) || (isa<linalg::FillOp>(structured) &&
+                                             matchPattern(input, m_Constant()));
+      });
+  if (!readsArguments)
+    return false;
+  if (!capturesOnlyConstants(structured) ||
+      !llvm::all_of(structured.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return false;
+  SmallVector<Value> inits(structured.getDpsInits());
+  if (startsFromZero(structured))
+    inits[0] = inits[0].getDefiningOp<linalg::FillOp>().getOutputs()[0];
+  ValueRange yielded = block.getBody().front().getTerminator()->getOperands();
+  return llvm::equal(inits, block.getBody().front().getArguments().take_back(
+                                block.getOutputs().size())) &&
+         llvm::equal(yielded, structured->getResults());
+}
+
+namespace {
+
+class BlockMapper {
+public:
+  BlockMapper(BlockOp block, TargetAttrInterface target)
+      : builder(block), block(block), structured(block.getStructuredOp()),
+        target(target) {}
+
+  void map();
+
+private:
+  MicroKernelOp createKernel();
+  void packOperands(MicroKernelOp kernel);
+  void pack(MicroKernelOp kernel, unsigned input, unsigned contiguousDim);
+  void fetchAhead(MicroKernelOp kernel, unsigned input, Operation *position);
+  void hoistSlices(Value value);
+
+  OpBuilder builder;
+  BlockOp block;
+  linalg::LinalgOp structured;
+  TargetAttrInterface target;
+};
+
+} // namespace
+
+MicroKernelOp BlockMapper::createKernel() {
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (OpOperand *operand : structured.getDpsInputOperands()) {
+    // Scalars that are constant (the value of a fill) are part of the body.
+    Value value = operand->get();
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument)
+      continue;
+    inputs.push_back(block->getOperand(argument.getArgNumber()));
+    maps.push_back(structured.getMatchingIndexingMap(operand));
+  }
+  for (OpOperand &init : structured.getDpsInitsMutable())
+    maps.push_back(structured.getMatchingIndexingMap(&init));
+  SmallVector<StringRef> iterators;
+  for (utils::IteratorType iterator : structured.getIteratorTypesArray())
+    iterators.push_back(utils::stringifyIteratorType(iterator));
+
+  // Only contractions have a register tile.
+  RegisterTileAttr registers = block.getRegistersAttr();
+  model::RegisterTile tile =
+      registers
+          ? model::RegisterTile{registers.getRows(), registers.getVectors(),
+                                registers.getBroadcasts(), registers.getDepth()}
+          : model::RegisterTile{1, 1, 1, 1};
+  return MicroKernelOp::create(
+      builder, block.getLoc(), block.getResultTypes(), getKind(structured),
+      inputs, block.getOutputs(), builder.getAffineMapArrayAttr(maps),
+      builder.getStrArrayAttr(iterators), block.getExtentsAttr(),
+      target.getMicroKernel(tile), startsFromZero(structured));
+}
+
+/// Moves the slices that `value` is cut from as far out as they can go.
+void BlockMapper::hoistSlices(Value value) {
+  auto sliceOp = value.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!sliceOp)
+    return;
+  hoistSlices(sliceOp.getSource());
+  while (auto loop = dyn_cast<scf::ForOp>(sliceOp->getParentOp())) {
+    if (!llvm::all_of(sliceOp->getOperands(), [&](Value operand) {
+          return loop.isDefinedOutsideOfLoop(operand);
+        }))
+      return;
+    sliceOp->moveBefore(loop);
+  }
+}
+
+/// `kernel`, or the outermost loop around it that does not change `source`.
+static Operation *findUser(MicroKernelOp kernel, Value source) {
+  Operation *user = kernel;
+  while (auto loop = dyn_cast<scf::ForOp>(user->getParentOp())) {
+    if (!loop.isDefinedOutsideOfLoop(source))
+      break;
+    user = loop;
+  }
+  return user;
+}
+
+void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
+                       unsigned contiguousDim) {
+  Value source = kernel.getInputs()[input];
+  hoistSlices(source);
+
+  // The copy goes right inside the innermost sequential loop that changes its
+  // source.
+  Operation *position = findUser(kernel, source);
+
+  // The copy has the source's dimensions, the contiguous one last.
+  AffineMap map = kernel.getMaps()[input];
+  SmallVector<unsigned> order;
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    if (map.getDimPosition(i) != contiguousDim)
+      order.push_back(i);
+  order.push_back(
+      *map.getResultPosition(builder.getAffineDimExpr(contiguousDim)));
+
+  Location loc = kernel.getLoc();
+  SmallVector<int64_t> shape;
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+  SmallVector<AffineExpr> packedDims;
+  SmallVector<Attribute> extents;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(position);
+  for (unsigned dim : order) {
+    SmallVector<int64_t> possible =
+        kernel.getExtentsOf(map.getDimPosition(dim));
+    extents.push_back(builder.getI64ArrayAttr(possible));
+    shape.push_back(*llvm::max_element(possible));
+    offsets.push_back(builder.getIndexAttr(0));
+    sizes.push_back(tensor::getMixedSize(builder, loc, source, dim));
+    strides.push_back(builder.getIndexAttr(1));
+    packedDims.push_back(map.getResult(dim));
+  }
+
+  Type elementType = getElementTypeOrSelf(source);
+  int64_t row = alignRow(shape.back(), elementType);
+  bool isPadded = row != shape.back();
+  shape.back() = row;
+  Value buffer;
+  {
+    OpBuilder::InsertionGuard scopeGuard(builder);
+    builder.setInsertionPointToStart(getBufferScope(kernel));
+    // An empty tensor would become the slice that is used of it.
+    if (isPadded)
+      buffer = bufferization::AllocTensorOp::create(
+          builder, loc, RankedTensorType::get(shape, elementType),
+          ValueRange());
+    else
+      buffer = tensor::EmptyOp::create(builder, loc, shape, elementType);
+  }
+  if (isPadded ||
+      llvm::any_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
+    buffer = tensor::ExtractSliceOp::create(builder, loc, buffer, offsets,
+                                            sizes, strides);
+  SmallVector<unsigned> sourceOrder(order.size());
+  for (auto [packedIndex, dim] : llvm::enumerate(order))
+    sourceOrder[dim] = packedIndex;
+  SmallVector<AffineMap> maps = {
+      AffineMap::getPermutationMap(sourceOrder, builder.getContext()),
+      builder.getMultiDimIdentityMap(order.size())};
+  auto copy = MicroKernelOp::create(
+      builder, loc, TypeRange(buffer.getType()), MicroKernelKind::Pack, source,
+      buffer, builder.getAffineMapArrayAttr(maps),
+      builder.getStrArrayAttr(SmallVector<StringRef>(order.size(), "parallel")),
+      builder.getArrayAttr(extents), kernel.getImplementationAttr(),
+      /*overwrite=*/false);
+  Block &body = copy.getBody().emplaceBlock();
+  body.addArguments({elementType, elementType}, {loc, loc});
+  builder.setInsertionPointToStart(&body);
+  YieldOp::create(builder, loc, body.getArgument(0));
+  fetchAhead(kernel, input, copy);
+
+  kernel.getInputsMutable()[input].set(copy.getResult(0));
+  SmallVector<AffineMap> kernelMaps = kernel.getMaps();
+  kernelMaps[input] =
+      AffineMap::get(kernel.getNumDims(), 0, packedDims, builder.getContext());
+  kernel.setIndexingMapsAttr(builder.getAffineMapArrayAttr(kernelMaps));
+}
+
+/// True if all loops between `kernel` and `outside` have known trip counts.
+/// Where they vary, asking takes longer than what it saves (measured).
+static bool hasKnownTrips(MicroKernelOp kernel, Operation *outside) {
+  for (Operation *around = kernel->getParentOp(); around != outside;
+       around = around->getParentOp()) {
+    auto loop = dyn_cast<scf::ForOp>(around);
+    if (!loop || !loop.getStaticTripCount())
+      return false;
+  }
+  return true;
+}
+
+/// Lets `kernel` ask for its share of what it has as operand `input` in the
+/// next iteration of the loop around `position`, which is around the kernel or
+/// a copy for it.
+void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input,
+                             Operation *position) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(position);
+  SmallVector<int64_t> bounds;
+  Value source = kernel.getInputs()[input];
+  for (AffineExpr result : kernel.getMaps()[input].getResults()) {
+    unsigned dim = cast<AffineDimExpr>(result).getPosition();
+    bounds.push_back(*llvm::max_element(kernel.getExtentsOf(dim)));
+  }
+  Ahead ahead = findAhead(builder, source, bounds);
+  if (!ahead)
+    return;
+  Operation *outside = position->getParentOp();
+  if (hasKnownTrips(kernel, outside))
+    letFetch(kernel, ahead, outside);
+}
+
+/// True if `value` is part of what was computed before the call. Nothing else
+/// brings it near.
+static bool isPrepared(Value value) {
+  while (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>())
+    value = slice.getSource();
+  auto tensor = value.getDefiningOp<bufferization::ToTensorOp>();
+  return tensor && tensor.getBuffer().getDefiningOp<memref::GetGlobalOp>();
+}
+
+void BlockMapper::packOperands(MicroKernelOp kernel) {
+  MicroKernelAttrInterface implementation = kernel.getImplementationAttr();
+  if (!implementation || kernel.getKind() != MicroKernelKind::Contraction)
+    return;
+  std::optional<unsigned> contiguousDim =
+      implementation.getContiguousDim(kernel);
+  if (!contiguousDim || !kernel.getExtentsAttr())
+    return;
+  AffineExpr contiguous = builder.getAffineDimExpr(*contiguousDim);
+  ArrayRef<int64_t> packed = block.getPacked().value_or(ArrayRef<int64_t>());
+  int64_t numInputs = kernel.getInputs().size();
+  for (int64_t input = 0; input < numInputs; ++input) {
+    AffineMap map = kernel.getMaps()[input];
+    std::optional<unsigned> result = map.getResultPosition(contiguous);
+    if (!result)
+      continue;
+    bool isLast = *result + 1 == map.getNumResults();
+    if (!isLast || llvm::is_contained(packed, input)) {
+      pack(kernel, input, *contiguousDim);
+    } else if (Value operand = kernel.getInputs()[input]; isPrepared(operand)) {
+      hoistSlices(operand);
+      fetchAhead(kernel, input, findUser(kernel, operand));
+    }
+  }
+}
+
+void BlockMapper::map() {
+  MicroKernelOp kernel = createKernel();
+  bool isFill = isa<linalg::FillOp>(structured);
+  if (isFill) {
+    // The value of a fill is a constant, so the body is that constant.
+    Block &body = kernel.getBody().emplaceBlock();
+    Type elementType = getElementTypeOrSelf(kernel.getOutput());
+    body.addArgument(elementType, block.getLoc());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&body);
+    Operation *constant =
+        builder.clone(*structured.getDpsInputs()[0].getDefiningOp());
+    YieldOp::create(builder, block.getLoc(), constant->getResult(0));
+  } else {
+    buildKernelBody(builder, structured, kernel.getBody());
+  }
+  packOperands(kernel);
+  block.getResults().replaceAllUsesWith(kernel.getResults());
+  block.erase();
+}
+
+/// Puts the contents of `block` in its place. Outside more may be known of the
+/// extents of tensors.
+static void dissolve(BlockOp block) {
+  Block &body = block.getBody().front();
+  OpBuilder builder(block);
+  auto adapt = [&](Value value, Type type) -> Value {
+    if (value.getType() == type)
+      return value;
+    return tensor::CastOp::create(builder, block.getLoc(), type, value);
+  };
+  for (auto [argument, operand] :
+       llvm::zip_equal(body.getArguments(), block->getOperands()))
+    argument.replaceAllUsesWith(adapt(operand, argument.getType()));
+  Operation *yield = body.getTerminator();
+  block->getBlock()->getOperations().splice(Block::iterator(block),
+                                            body.getOperations(), body.begin(),
+                                            Block::iterator(yield));
+  for (auto [result, value] :
+       llvm::zip_equal(block.getResults(), yield->getOperands()))
+    result.replaceAllUsesWith(adapt(value, result.getType()));
+  block.erase();
+}
+
+/// Bytes that blocks of `target` may fetch ahead of time.
+static int64_t getMostAhead(TargetAttrInterface target) {
+  FailureOr<model::Machine> machine =
+      target.getMachine(Float32Type::get(target.getContext()));
+  return failed(machine) ? 0 : model::mostBytesAhead(*machine);
+}
+
+namespace {
+struct MapMicroKernelsPass
+    : chimera::impl::MapMicroKernelsPassBase<MapMicroKernelsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    // A wrong option is an error even where there is nothing to map.
+    if (failed(resolveTarget(getOperation(), target)))
+      return signalPassFailure();
+    SmallVector<BlockOp> blocks;
+    getOperation()->walk([&](BlockOp block) { blocks.push_back(block); });
+    int64_t mostAhead = std::numeric_limits<int64_t>::max();
+    for (BlockOp block : blocks) {
+      FailureOr<TargetAttrInterface> targetAttr = resolveTarget(block, target);
+      if (failed(targetAttr))
+        return signalPassFailure();
+      mostAhead = std::min(mostAhead, getMostAhead(*targetAttr));
+      if (isMappable(block))
+        BlockMapper(block, *targetAttr).map();
+      else
+        dissolve(block);
+    }
+    if (!blocks.empty())
+      fetchForNextPart(getOperation(), mostAhead);
+  }
+};
+} // namespace

@@ -1,0 +1,83 @@
+//===- MemoryBoundOps.cpp - Operations outside chains ---------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryBound/MemoryBoundOps.h"
+
+#include "Chimera/Chain/OpKinds.h"
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace chimera;
+
+/// True if `type` is a tensor whose elements can be counted.
+static bool isStaticTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() ||
+      !tensor.getElementType().isIntOrIndexOrFloat())
+    return false;
+  double elements = 1;
+  for (int64_t extent : tensor.getShape())
+    elements *= extent;
+  return elements >= 1 && elements < 0x1p+60;
+}
+
+std::optional<StringRef> chimera::findObstacle(linalg::LinalgOp op) {
+  if (isContractionLike(op) || linalg::isaConvolutionOpInterface(op))
+    return "";
+  if (!op.hasPureTensorSemantics())
+    return "it does not work on tensors";
+  for (Type type : op->getOperandTypes())
+    if (!type.isIntOrIndexOrFloat() && !isStaticTensor(type))
+      return "a shape is not static or has no elements, or elements are no "
+             "numbers";
+  if (!hasScalarBody(op))
+    return "its body is more than arithmetic on scalars";
+  return std::nullopt;
+}
+
+SmallVector<Operation *> chimera::collectOutside(Operation *root) {
+  SmallVector<Operation *> found;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == root)
+      return WalkResult::advance();
+    found.push_back(op);
+    bool isClosed = isa<ChainOp, BlockOp, MicroKernelOp, linalg::LinalgOp,
+                        scf::ForallOp, scf::ParallelOp>(op);
+    return isClosed ? WalkResult::skip() : WalkResult::advance();
+  });
+  return found;
+}
+
+std::optional<unsigned> chimera::findVectorDim(ArrayRef<AffineMap> maps) {
+  std::optional<unsigned> preferred, found;
+  if (AffineMap output = maps.back(); output.getNumResults() > 0)
+    preferred = output.getDimPosition(output.getNumResults() - 1);
+  for (unsigned dim = 0; dim < maps.back().getNumDims(); ++dim) {
+    bool works = llvm::all_of(maps, [&](AffineMap map) {
+      return !map.isFunctionOfDim(dim) ||
+             map.getDimPosition(map.getNumResults() - 1) == dim;
+    });
+    if (works && (!found || dim == preferred))
+      found = dim;
+  }
+  return found;
+}
+
+bool chimera::isExpensive(Block &body) {
+  return llvm::any_of(body, [](Operation &op) {
+    if (isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(op))
+      return false;
+    return isa<math::MathDialect>(op.getDialect()) ||
+           isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
+               arith::RemSIOp, arith::RemUIOp>(op);
+  });
+}

@@ -1,0 +1,576 @@
+//===- TileMemoryBound.cpp - Loops and blocks outside chains --------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Elementwise operations and reductions outside chains get the form that the
+// operators of a chain get from `chimera-tile`: loops over groups of rows,
+// parallel if there is enough to do, and in them a block for each operation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryBound/MemoryBoundOps.h"
+#include "MemoryBound/RowFusionGroup.h"
+
+#include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Target/Target.h"
+#include "Chimera/Transforms/BufferScope.h"
+#include "Chimera/Transforms/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_TILEMEMORYBOUNDPASS
+#include "Chimera/Transforms/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+/// Builds the loops of one group.
+class GroupBuilder {
+public:
+  GroupBuilder(const RowFusionGroup &group, const RowTiling &tiling)
+      : builder(group.getRoot().getContext()), group(group), tiling(tiling),
+        loc(group.getRoot().getLoc()) {}
+
+  /// Replaces the members.
+  void build();
+
+private:
+  /// Where a task begins along each loop over rows, how far it goes, and how
+  /// far it can go.
+  struct Range {
+    OpFoldResult offset, size;
+    SmallVector<int64_t> possible;
+  };
+  /// Offsets, sizes and strides of a part of a tensor.
+  struct Slice {
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+  };
+
+  void findResults();
+  Value getDestination(OpResult result);
+  SmallVector<Value> buildParallel();
+  SmallVector<Value> buildSequential(unsigned row, ValueRange carried);
+  void enter(unsigned row, Value iv);
+  SmallVector<Value> buildTask(ValueRange destinations);
+  void buildMember(linalg::LinalgOp op);
+
+  Slice describe(linalg::LinalgOp op, OpOperand &operand);
+  Value slice(linalg::LinalgOp op, OpOperand &operand, Value tensor);
+  Value getInput(linalg::LinalgOp op, OpOperand &operand);
+  Value getOutput(linalg::LinalgOp op, OpOperand &init);
+  Value buildBuffer(linalg::LinalgOp op, OpOperand &init);
+  ArrayAttr getExtents(linalg::LinalgOp op);
+  BlockOp buildBlock(linalg::LinalgOp op, ValueRange inputs, ValueRange outputs,
+                     ArrayAttr extents);
+  Value buildFill(linalg::FillOp fill, Value output, ArrayAttr extents);
+  void buildGeneric(linalg::LinalgOp op, ValueRange captured,
+                    ValueRange arguments);
+  void copyBody(linalg::LinalgOp op, OpBuilder &body, IRMapping &mapping,
+                ValueRange offsets);
+
+  OpBuilder builder;
+  const RowFusionGroup &group;
+  const RowTiling &tiling;
+  Location loc;
+  SmallVector<Range> ranges;
+  /// What is read outside the group.
+  llvm::SmallVector<OpResult> results;
+  /// In a task: the parts of `results` to be written, and what is computed.
+  llvm::DenseMap<Value, Value> places, computed;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void GroupBuilder::findResults() {
+  for (const auto &[op, rows] : group.members)
+    for (OpResult result : op->getResults())
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !group.has(user); }))
+        results.push_back(result);
+}
+
+static linalg::FillOp getFill(Value init) {
+  auto fill = init.getDefiningOp<linalg::FillOp>();
+  return fill && canBeMember(fill) ? fill : linalg::FillOp();
+}
+
+/// The tensor that the loops carry for `result`.
+Value GroupBuilder::getDestination(OpResult result) {
+  auto op = cast<linalg::LinalgOp>(result.getOwner());
+  OpOperand *init = op.getTiedOpOperand(result);
+  Value value = init->get();
+  bool isRead = op.payloadUsesValueFromOperand(init);
+  bool isMade = isRead && (getFill(value) || group.has(value.getDefiningOp()));
+  // A slice that is not read is where the result belongs.
+  if ((isRead && !isMade) || value.getDefiningOp<tensor::ExtractSliceOp>())
+    return value;
+  auto type = cast<RankedTensorType>(value.getType());
+  return tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                 type.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Goes into the loop `row`, to the tile at `iv`.
+void GroupBuilder::enter(unsigned row, Value iv) {
+  int64_t extent = group.extents[row], tile = tiling.tiles[row];
+  Range &range = ranges[row];
+  range.offset = iv;
+  range.possible = {tile};
+  range.size = builder.getIndexAttr(tile);
+  int64_t left = extent % tile;
+  if (left == 0)
+    return;
+  range.possible.push_back(left);
+  AffineExpr position = builder.getAffineSymbolExpr(0);
+  AffineMap size = AffineMap::get(
+      0, 1, {extent - position, builder.getAffineConstantExpr(tile)},
+      builder.getContext());
+  range.size =
+      affine::makeComposedFoldedAffineMin(builder, loc, size, {range.offset});
+}
+
+SmallVector<Value> GroupBuilder::buildParallel() {
+  SmallVector<OpFoldResult> lower, upper, step;
+  SmallVector<unsigned> rows;
+  for (auto [row, extent] : llvm::enumerate(group.extents)) {
+    if (tiling.tiles[row] == extent)
+      continue;
+    rows.push_back(row);
+    lower.push_back(builder.getIndexAttr(0));
+    upper.push_back(builder.getIndexAttr(extent));
+    step.push_back(builder.getIndexAttr(tiling.tiles[row]));
+  }
+  SmallVector<Value> destinations;
+  for (OpResult result : results)
+    destinations.push_back(getDestination(result));
+  auto forall = scf::ForallOp::create(builder, loc, lower, upper, step,
+                                      destinations, /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(forall.getBody());
+  for (auto [row, iv] : llvm::zip_equal(rows, forall.getInductionVars()))
+    enter(row, iv);
+  SmallVector<Value> values = buildTask(forall.getRegionIterArgs());
+  builder.setInsertionPointToStart(forall.getTerminator().getBody());
+  for (auto [result, value, carried] :
+       llvm::zip_equal(results, values, forall.getRegionIterArgs())) {
+    auto op = cast<linalg::LinalgOp>(result.getOwner());
+    Slice part = describe(op, *op.getTiedOpOperand(result));
+    tensor::ParallelInsertSliceOp::create(
+        builder, loc, value, carried, part.offsets, part.sizes, part.strides);
+  }
+  return llvm::to_vector_of<Value>(forall.getResults());
+}
+
+/// The loops from `row` on, which carry the results.
+SmallVector<Value> GroupBuilder::buildSequential(unsigned row,
+                                                 ValueRange carried) {
+  while (row < ranges.size() && tiling.tiles[row] == group.extents[row])
+    ++row;
+  if (row < ranges.size()) {
+    Value lower = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value upper =
+        arith::ConstantIndexOp::create(builder, loc, group.extents[row]);
+    Value step =
+        arith::ConstantIndexOp::create(builder, loc, tiling.tiles[row]);
+    auto loop = scf::ForOp::create(builder, loc, lower, upper, step, carried);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    enter(row, loop.getInductionVar());
+    scf::YieldOp::create(builder, loc,
+                         buildSequential(row + 1, loop.getRegionIterArgs()));
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+  SmallVector<Value> values = buildTask(carried), whole;
+  for (auto [result, value, tensor] :
+       llvm::zip_equal(results, values, carried)) {
+    auto op = cast<linalg::LinalgOp>(result.getOwner());
+    Slice part = describe(op, *op.getTiedOpOperand(result));
+    whole.push_back(value.getType() == tensor.getType()
+                        ? value
+                        : tensor::InsertSliceOp::create(
+                              builder, loc, value, tensor, part.offsets,
+                              part.sizes, part.strides)
+                              .getResult());
+  }
+  return whole;
+}
+
+/// Everything for one group of rows. Returns the parts of the results.
+SmallVector<Value> GroupBuilder::buildTask(ValueRange destinations) {
+  for (auto [result, destination] : llvm::zip_equal(results, destinations)) {
+    auto op = cast<linalg::LinalgOp>(result.getOwner());
+    places[result] = slice(op, *op.getTiedOpOperand(result), destination);
+  }
+  for (const auto &[op, rows] : group.members)
+    buildMember(cast<linalg::LinalgOp>(op));
+  SmallVector<Value> values;
+  for (OpResult result : results)
+    values.push_back(computed[result]);
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+GroupBuilder::Slice GroupBuilder::describe(linalg::LinalgOp op,
+                                           OpOperand &operand) {
+  Slice part;
+  auto type = cast<RankedTensorType>(operand.get().getType());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  for (auto [dim, extent] : llvm::enumerate(type.getShape())) {
+    std::optional<unsigned> row = group.getRow(op, map.getDimPosition(dim));
+    part.offsets.push_back(row ? ranges[*row].offset : builder.getIndexAttr(0));
+    part.sizes.push_back(row ? ranges[*row].size
+                             : builder.getIndexAttr(extent));
+    part.strides.push_back(builder.getIndexAttr(1));
+  }
+  return part;
+}
+
+/// The part of `tensor`, which is indexed like `operand`, for this task.
+Value GroupBuilder::slice(linalg::LinalgOp op, OpOperand &operand,
+                          Value tensor) {
+  Slice part = describe(op, operand);
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (isEqualConstantIntOrValueArray(
+          part.sizes,
+          getAsIndexOpFoldResult(builder.getContext(), type.getShape())))
+    return tensor;
+  return tensor::ExtractSliceOp::create(builder, loc, tensor, part.offsets,
+                                        part.sizes, part.strides);
+}
+
+Value GroupBuilder::getInput(linalg::LinalgOp op, OpOperand &operand) {
+  Value value = operand.get();
+  if (!isa<RankedTensorType>(value.getType()))
+    return value;
+  if (Value known = computed.lookup(value))
+    return known;
+  return slice(op, operand, value);
+}
+
+/// A tensor for the part of a result that only members read: created once for
+/// all tasks of a thread, cut down to the size of this one.
+Value GroupBuilder::buildBuffer(linalg::LinalgOp op, OpOperand &init) {
+  auto type = cast<RankedTensorType>(init.get().getType());
+  AffineMap map = op.getMatchingIndexingMap(&init);
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [dim, extent] : llvm::enumerate(shape))
+    if (std::optional<unsigned> row = group.getRow(op, map.getDimPosition(dim)))
+      extent = ranges[*row].possible.front();
+  Value buffer;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(
+        getBufferScope(builder.getInsertionBlock()->getParentOp()));
+    buffer =
+        tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
+  }
+  Slice part = describe(op, init);
+  part.offsets.assign(shape.size(), builder.getIndexAttr(0));
+  if (llvm::none_of(part.sizes,
+                    [](OpFoldResult size) { return isa<Value>(size); }))
+    return buffer;
+  return tensor::ExtractSliceOp::create(builder, loc, buffer, part.offsets,
+                                        part.sizes, part.strides);
+}
+
+/// What a member is to write to, or to update.
+Value GroupBuilder::getOutput(linalg::LinalgOp op, OpOperand &init) {
+  Value place = places.lookup(op.getTiedOpResult(&init));
+  bool isRead = op.payloadUsesValueFromOperand(&init);
+  if (!isRead)
+    return place ? place : buildBuffer(op, init);
+  if (linalg::FillOp fill = getFill(init.get())) {
+    SmallVector<Attribute> extents;
+    for (AffineExpr dim : op.getMatchingIndexingMap(&init).getResults())
+      extents.push_back(getExtents(op)[cast<AffineDimExpr>(dim).getPosition()]);
+    return buildFill(fill, place ? place : buildBuffer(op, init),
+                     builder.getArrayAttr(extents));
+  }
+  bool isCarried = place && !group.has(init.get().getDefiningOp());
+  return isCarried ? place : getInput(op, init);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+ArrayAttr GroupBuilder::getExtents(linalg::LinalgOp op) {
+  SmallVector<Attribute> extents;
+  for (auto [loop, extent] : llvm::enumerate(op.getStaticLoopRanges())) {
+    std::optional<unsigned> row = group.getRow(op, loop);
+    extents.push_back(builder.getI64ArrayAttr(
+        row ? ArrayRef(ranges[*row].possible) : ArrayRef(extent)));
+  }
+  return builder.getArrayAttr(extents);
+}
+
+/// A block without a body yet, named after what it does.
+BlockOp GroupBuilder::buildBlock(linalg::LinalgOp op, ValueRange inputs,
+                                 ValueRange outputs, ArrayAttr extents) {
+  StringRef name = op.getNumReductionLoops() > 0 ? "reduction"
+                   : isa<linalg::FillOp>(op)     ? "fill"
+                                                 : "elementwise";
+  auto block = BlockOp::create(builder, op.getLoc(), outputs.getTypes(), name,
+                               inputs, outputs, extents, RegisterTileAttr(),
+                               DenseI64ArrayAttr());
+  Block &entry = block.getBody().emplaceBlock();
+  for (Value operand : block->getOperands())
+    entry.addArgument(operand.getType(), op.getLoc());
+  return block;
+}
+
+Value GroupBuilder::buildFill(linalg::FillOp fill, Value output,
+                              ArrayAttr extents) {
+  if (extents.empty())
+    return linalg::FillOp::create(builder, fill.getLoc(), fill.getInputs(),
+                                  output)
+        .getResult(0);
+  BlockOp block = buildBlock(fill, {}, output, extents);
+  OpBuilder::InsertionGuard guard(builder);
+  Block &entry = block.getBody().front();
+  builder.setInsertionPointToStart(&entry);
+  Operation *value = builder.clone(*fill.getInputs()[0].getDefiningOp());
+  auto filled = linalg::FillOp::create(
+      builder, fill.getLoc(), value->getResults(), entry.getArguments().back());
+  YieldOp::create(builder, fill.getLoc(), filled.getResults());
+  return block.getResult(0);
+}
+
+/// Copies the body of `op`. Its place is counted from the start of the whole
+/// tensors, whatever part of them a task works on.
+void GroupBuilder::copyBody(linalg::LinalgOp op, OpBuilder &body,
+                            IRMapping &mapping, ValueRange offsets) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (Value value : used)
+    if (!mapping.contains(value))
+      body.clone(*value.getDefiningOp(), mapping);
+  for (Operation &nested : *op.getBlock()) {
+    Operation *copy = body.clone(nested, mapping);
+    auto index = dyn_cast<linalg::IndexOp>(nested);
+    std::optional<unsigned> row;
+    if (index)
+      row = group.getRow(op, index.getDim());
+    if (row)
+      mapping.map(
+          index.getResult(),
+          arith::AddIOp::create(body, loc, copy->getResult(0), offsets[*row]));
+  }
+}
+
+/// Puts `op` on `arguments` into a block. Between its inputs and outputs these
+/// hold scalars: what its body captures, and the offset of each loop over rows
+/// if it asks for its place.
+void GroupBuilder::buildGeneric(linalg::LinalgOp op, ValueRange captured,
+                                ValueRange arguments) {
+  unsigned numInputs = op.getNumDpsInputs(), numOutputs = op.getNumDpsInits();
+  ValueRange outputs = arguments.take_back(numOutputs),
+             inputs = arguments.drop_back(numOutputs);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps.insert(maps.begin() + numInputs, inputs.size() - numInputs,
+              AffineMap::get(op.getNumLoops(), 0, builder.getContext()));
+  auto generic = linalg::GenericOp::create(
+      builder, op.getLoc(), outputs.getTypes(), inputs, outputs, maps,
+      op.getIteratorTypesArray(),
+      [&](OpBuilder &body, Location, ValueRange values) {
+        IRMapping mapping;
+        auto old = op.getBlock()->getArguments();
+        mapping.map(old.take_front(numInputs), values.take_front(numInputs));
+        mapping.map(old.take_back(numOutputs), values.take_back(numOutputs));
+        ValueRange scalars = values.drop_front(numInputs).drop_back(numOutputs);
+        mapping.map(captured, scalars.take_front(captured.size()));
+        copyBody(op, body, mapping, scalars.drop_front(captured.size()));
+      });
+  YieldOp::create(builder, op.getLoc(), generic.getResults());
+}
+
+/// True if `op` copies its input as it is. Folding would make an empty block of
+/// it, and inserting a slice where it belongs is a copy anyway.
+static bool isPlainCopy(linalg::LinalgOp op) {
+  return isMovement(op) &&
+         op.getIndexingMapsArray().front() == op.getIndexingMapsArray().back();
+}
+
+void GroupBuilder::buildMember(linalg::LinalgOp op) {
+  if (isPlainCopy(op)) {
+    computed[op->getResult(0)] = getInput(op, *op.getDpsInputOperands()[0]);
+    return;
+  }
+  if (auto fill = dyn_cast<linalg::FillOp>(op.getOperation())) {
+    computed[op->getResult(0)] = buildFill(
+        fill, getOutput(op, op.getDpsInitsMutable()[0]), getExtents(op));
+    return;
+  }
+  SmallVector<Value> inputs, outputs;
+  for (OpOperand *input : op.getDpsInputOperands())
+    inputs.push_back(getInput(op, *input));
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  // Constants move into the micro kernel later on.
+  SmallVector<Value> captured = llvm::to_vector(llvm::make_filter_range(
+      used, [](Value value) { return !matchPattern(value, m_Constant()); }));
+  llvm::append_range(inputs, captured);
+  if (op.hasIndexSemantics())
+    for (const Range &range : ranges)
+      inputs.push_back(
+          getValueOrCreateConstantIndexOp(builder, loc, range.offset));
+  for (OpOperand &init : op.getDpsInitsMutable())
+    outputs.push_back(getOutput(op, init));
+
+  BlockOp block = buildBlock(op, inputs, outputs, getExtents(op));
+  OpBuilder::InsertionGuard guard(builder);
+  Block &entry = block.getBody().front();
+  builder.setInsertionPointToStart(&entry);
+  buildGeneric(op, captured, entry.getArguments());
+  for (auto [result, value] :
+       llvm::zip_equal(op->getResults(), block.getResults()))
+    computed[result] = value;
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+void GroupBuilder::build() {
+  findResults();
+  for (int64_t extent : group.extents)
+    ranges.push_back(
+        {builder.getIndexAttr(0), builder.getIndexAttr(extent), {extent}});
+  Operation *root = group.getRoot();
+  builder.setInsertionPointAfter(root);
+  SmallVector<Value> values;
+  if (tiling.isParallel) {
+    values = buildParallel();
+  } else {
+    SmallVector<Value> destinations;
+    for (OpResult result : results)
+      destinations.push_back(getDestination(result));
+    values = buildSequential(0, destinations);
+  }
+  // What depends on members comes after their loops.
+  for (Operation *op : group.delayed)
+    op->moveBefore(&*builder.getInsertionPoint());
+  for (auto [result, value] : llvm::zip_equal(results, values))
+    result.replaceUsesWithIf(
+        value, [&](OpOperand &use) { return !group.has(use.getOwner()); });
+  for (const auto &member : llvm::reverse(group.members))
+    member.first->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+static remark::RemarkOpts named(StringRef name) {
+  return remark::RemarkOpts::name(name).category("chimera");
+}
+
+/// True if `op` makes something that is needed as it is, and not in no time.
+/// What only starts accumulators is made where they are.
+static bool isRoot(linalg::LinalgOp op) {
+  if (op.getNumLoops() == 0)
+    return false;
+  if (!isa<linalg::FillOp>(op))
+    return !op->use_empty();
+  return llvm::any_of(op->getUses(), [](OpOperand &use) {
+    auto user = dyn_cast<linalg::LinalgOp>(use.getOwner());
+    return !user || !user.isDpsInit(&use);
+  });
+}
+
+static void noteObstacle(linalg::LinalgOp op) {
+  if (isa<linalg::FillOp>(op))
+    return;
+  StringRef text = findObstacle(op).value_or(
+      "an operand is not indexed by a projected permutation");
+  if (!text.empty())
+    remark::missed(op.getLoc(), named("not-tiled"))
+        << "left to plain loops: " + text.str();
+}
+
+static void noteGroup(const RowFusionGroup &group, const RowTiling &tiling) {
+  remark::passed(group.getRoot().getLoc(), named("tiled"))
+      << llvm::formatv("{0} operation(s) as {1} {2} task(s)",
+                       group.members.size(), tiling.countTasks(group),
+                       tiling.isParallel ? "parallel" : "sequential")
+             .str();
+}
+
+namespace {
+struct TileMemoryBoundPass
+    : chimera::impl::TileMemoryBoundPassBase<TileMemoryBoundPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    // A wrong option is an error even where there is nothing to tile.
+    if (failed(resolveTarget(getOperation(), target)))
+      return signalPassFailure();
+    if (threads < 0) {
+      getOperation()->emitError("'threads' must not be negative, got ")
+          << int64_t(threads);
+      return signalPassFailure();
+    }
+    llvm::DenseSet<Operation *> done;
+    SmallVector<Operation *> ops = collectOutside(getOperation());
+    for (Operation *op : llvm::reverse(ops)) {
+      if (done.contains(op))
+        continue;
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      if (linalgOp && failed(tile(linalgOp, done)))
+        return signalPassFailure();
+    }
+  }
+
+  /// Tiles the group that ends in `op`, whose members are then `done`.
+  LogicalResult tile(linalg::LinalgOp op, llvm::DenseSet<Operation *> &done) {
+    if (!canBeMember(op)) {
+      noteObstacle(op);
+      return success();
+    }
+    if (!isRoot(op))
+      return success();
+    FailureOr<TargetAttrInterface> found = resolveTarget(op, target);
+    if (failed(found))
+      return failure();
+    FailureOr<model::Machine> machine =
+        found->getMachine(Float32Type::get(&getContext()));
+    if (failed(machine) || machine->levels.empty())
+      return success();
+    int64_t wanted = threads == 0 ? machine->cores : int64_t(threads);
+    RowFusionGroup group = findRowGroup(op, *machine, wanted);
+    if (group.members.empty())
+      return success();
+    RowTiling tiling = chooseTiling(group, *machine, wanted);
+    for (const auto &member : group.members)
+      done.insert(member.first);
+    noteGroup(group, tiling);
+    GroupBuilder(group, tiling).build();
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,556 @@
+//===- Schedule.cpp - Decide whether and how each chain is fused ----------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The decision itself is the model's (model::judge). This pass builds the
+// problem, asks, and writes the answer down: as a schedule, as a plan with the
+// numbers behind it, and as remarks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Report/PlanReportText.h"
+#include "Schedule/SplitChain.h"
+
+#include "Chimera/Chain/ScheduleConversion.h"
+#include "Chimera/Report/PlanReport.h"
+#include "Chimera/Target/Target.h"
+#include "Chimera/Transforms/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <chrono>
+#include <tuple>
+
+namespace chimera {
+#define GEN_PASS_DEF_SCHEDULEPASS
+#include "Chimera/Transforms/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+using llvm::formatv;
+
+/// Other loop orders that are reported.
+static constexpr unsigned runnersUp = 3;
+
+namespace {
+
+struct SchedulePass : chimera::impl::SchedulePassBase<SchedulePass> {
+  using Base::Base;
+  void runOnOperation() override;
+};
+
+/// Decides for one chain.
+class ChainScheduler {
+public:
+  ChainScheduler(ChainOp chain, FuseMode fuse, bool allowsTF32)
+      : chain(chain), context(chain.getContext()), fuse(fuse),
+        allowsTF32(allowsTF32) {}
+
+  /// `wanted` threads; 0 means one per core of the target.
+  LogicalResult run(TargetAttrInterface target, model::SolveOptions wanted);
+
+private:
+  LogicalResult keepSchedule();
+  void judge();
+  std::vector<model::Segment> chooseSegments();
+  std::vector<model::Segment> separateOperators() const;
+  bool canSplit() const {
+    return verdict.unfused.size() == analysis.operators.size();
+  }
+  bool isWhole(const model::Segment &segment) const {
+    return segment.first == 0 && segment.last + 1 == analysis.operators.size();
+  }
+
+  void applyWhole(const model::Plan &plan);
+  void applySegments(ArrayRef<model::Segment> segments);
+  void planPart(ChainOp part, const model::Segment &segment);
+  void attachPlan(ChainOp part, const ChainAnalysis &own,
+                  const model::KernelReport &kernel) const;
+  PlanAttr makePlan(Verdict kind, StringRef reason, int64_t operators,
+                    const model::Plan &plan, double unfusedSeconds,
+                    ArrayRef<int64_t> unfused, ArrayRef<int64_t> bound) const;
+
+  PlanListener *findListener() const;
+  bool isAnybodyListening() const {
+    return findListener() || context->getRemarkEngine();
+  }
+  void describeChain();
+  void describeAlternative();
+  void noteDecision() const;
+  void noteFigures() const;
+  void report(ChainOutcome outcome, const Twine &explanation);
+  std::string comparePlans() const;
+  std::string listKernels() const;
+
+  ChainOp chain;
+  MLIRContext *context;
+  FuseMode fuse;
+  bool allowsTF32;
+  ChainAnalysis analysis;
+  model::Machine machine;
+  model::SolveOptions options;
+  model::Verdict verdict;
+  std::chrono::nanoseconds planningTime{0};
+  /// What is said of the decision. Holds what there is to say when the chain
+  /// may be gone.
+  ChainPlan summary;
+  Location loc = chain.getLoc();
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The plan attribute
+//===----------------------------------------------------------------------===//
+
+static int64_t toNanoseconds(double seconds) {
+  return static_cast<int64_t>(seconds * 1e9 + 0.5);
+}
+
+/// The plan of a kernel that runs `plan`; `unfused` are the bytes per level of
+/// separate operators, empty if there are no others to compare with; `bound`
+/// are the I/O lower bounds.
+PlanAttr ChainScheduler::makePlan(Verdict kind, StringRef reason,
+                                  int64_t operators, const model::Plan &plan,
+                                  double unfusedSeconds,
+                                  ArrayRef<int64_t> unfused,
+                                  ArrayRef<int64_t> bound) const {
+  SmallVector<LevelPlanAttr> levels;
+  for (auto [index, level] : llvm::enumerate(plan.levels))
+    levels.push_back(LevelPlanAttr::get(
+        context, level.name, level.bytes,
+        index < unfused.size() ? unfused[index] : level.bytes, bound[index],
+        level.capacityBytes, level.liveBytes));
+  return PlanAttr::get(
+      context, kind, reason, operators, toNanoseconds(plan.seconds),
+      toNanoseconds(unfusedSeconds), planningTime.count(), levels);
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks and reports
+//===----------------------------------------------------------------------===//
+
+static remark::RemarkOpts named(StringRef name) {
+  return remark::RemarkOpts::name(name).category("chimera");
+}
+
+PlanListener *ChainScheduler::findListener() const {
+  return context->getLoadedDialect<ChimeraDialect>()
+      ->getRegisteredInterface<PlanListener>();
+}
+
+/// Fills in what does not depend on the decision.
+void ChainScheduler::describeChain() {
+  loc->walk([&](Location part) {
+    auto file = dyn_cast<FileLineColLoc>(part);
+    if (!file)
+      return WalkResult::advance();
+    summary.file = file.getFilename().str();
+    summary.line = file.getLine();
+    summary.column = file.getColumn();
+    return WalkResult::interrupt();
+  });
+  if (auto function = chain->getParentOfType<FunctionOpInterface>())
+    summary.function = function.getName().str();
+  summary.obstacle = analysis.obstacle;
+  summary.problem = analysis.problem;
+  summary.machine = machine;
+  summary.threads = options.threads;
+}
+
+/// Plans the best that was not chosen.
+void ChainScheduler::describeAlternative() {
+  std::vector<model::Segment> others;
+  if (summary.outcome == ChainOutcome::Fused)
+    others = separateOperators();
+  else if (verdict.fused && summary.outcome != ChainOutcome::Single)
+    others.push_back({0, static_cast<unsigned>(analysis.operators.size() - 1),
+                      *verdict.fused});
+  for (const model::Segment &segment : others)
+    summary.alternative.push_back(
+        model::describeKernel(analysis.problem, machine, options, segment));
+}
+
+/// Tells everybody who wants to know.
+void ChainScheduler::report(ChainOutcome outcome, const Twine &explanation) {
+  if (!isAnybodyListening())
+    return;
+  summary.outcome = outcome;
+  summary.explanation = explanation.str();
+  bool again =
+      llvm::any_of(summary.kernels, [](const model::KernelReport &kernel) {
+        return model::recomputes(kernel.problem, kernel.plan);
+      });
+  summary.bounds = model::findBounds(analysis.problem, machine, options, again);
+  noteDecision();
+  noteFigures();
+  PlanListener *listener = findListener();
+  if (!listener)
+    return;
+  describeAlternative();
+  summary.verdict = verdict;
+  listener->planned(std::move(summary));
+}
+
+/// Both plans in numbers: predicted times, and bytes per level.
+std::string ChainScheduler::comparePlans() const {
+  if (!canSplit())
+    return formatv("fused {0:F1} us, separate operators do not fit",
+                   verdict.fused->seconds * 1e6);
+  std::string text =
+      formatv("fused {0:F1} us, unfused {1:F1} us",
+              verdict.fused->seconds * 1e6, verdict.unfusedSeconds * 1e6);
+  for (auto [level, unfused] :
+       llvm::zip_equal(verdict.fused->levels, verdict.unfusedBytes))
+    text += formatv("; {0} {1} -> {2} bytes", level.name, unfused, level.bytes);
+  return text;
+}
+
+/// `gemm0 > gemm1 | gemm2`.
+std::string ChainScheduler::listKernels() const {
+  SmallVector<std::string> kernels;
+  for (const model::KernelReport &kernel : summary.kernels)
+    kernels.push_back(report::listOperators(kernel.problem));
+  return llvm::join(kernels, " | ");
+}
+
+void ChainScheduler::noteDecision() const {
+  StringRef why = summary.explanation;
+  double seconds = ChainPlan::secondsOf(summary.kernels) * 1e6;
+  std::string numbers =
+      verdict.fused ? " (" + comparePlans() + ")" : std::string();
+  switch (summary.outcome) {
+  case ChainOutcome::Single:
+    remark::passed(loc, named("single"))
+        << formatv("1 operator planned: {0} ({1:F1} us)", why, seconds).str();
+    return;
+  case ChainOutcome::Fused:
+    remark::passed(loc, named("fused"))
+        << formatv("{0} operators fused: {1}{2}", analysis.operators.size(),
+                   why, numbers)
+               .str();
+    return;
+  case ChainOutcome::Given:
+    remark::passed(loc, named("given")) << "the given schedule is kept";
+    return;
+  case ChainOutcome::PartlyFused:
+    remark::missed(loc, named("split"))
+        << formatv("operators run as {0} kernels, {1}, in {2:F1} us: {3}{4}",
+                   summary.kernels.size(), listKernels(), seconds, why, numbers)
+               .str();
+    return;
+  case ChainOutcome::Split:
+    remark::missed(loc, named("split"))
+        << formatv("operators run one by one: {0}{1}", why, numbers).str();
+    return;
+  case ChainOutcome::Unfused:
+    remark::missed(loc, named("unfused"))
+        << formatv("operators left alone: {0}", why).str();
+    return;
+  }
+}
+
+void ChainScheduler::noteFigures() const {
+  if (summary.kernels.empty())
+    return;
+  for (auto [index, bound] : llvm::enumerate(summary.bounds)) {
+    int64_t bytes = ChainPlan::bytesOf(summary.kernels, index);
+    remark::analysis(loc, named("bound"))
+        << formatv("{0}: {1} bytes against a bound of {2}, ratio {3:F2} ({4})",
+                   machine.levels[index].name, bytes, bound.bytes,
+                   static_cast<double>(bytes) /
+                       std::max<int64_t>(1, bound.bytes),
+                   report::describeBound(bound))
+               .str();
+  }
+  for (const model::Plan &plan : verdict.runnersUp)
+    remark::analysis(loc, named("runner-up"))
+        << formatv("{0}: {1:F1} us, {2}",
+                   report::describeOrder(analysis.problem, plan.schedule),
+                   plan.seconds * 1e6,
+                   report::formatLoss(plan.seconds, verdict.fused->seconds))
+               .str();
+  for (const model::KernelReport &kernel : summary.kernels)
+    if (std::string text =
+            report::describeRecomputation(kernel.problem, kernel.plan);
+        !text.empty())
+      remark::analysis(loc, named("recomputed"))
+          << report::listOperators(kernel.problem) + ": " + text;
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+/// One segment per operator; empty if some operator has no plan.
+std::vector<model::Segment> ChainScheduler::separateOperators() const {
+  std::vector<model::Segment> segments;
+  if (canSplit())
+    for (auto [index, plan] : llvm::enumerate(verdict.unfused))
+      segments.push_back(
+          {static_cast<unsigned>(index), static_cast<unsigned>(index), plan});
+  return segments;
+}
+
+/// The kernels to make. Code can only be generated from chains with one result,
+/// so what would need more runs operator by operator.
+std::vector<model::Segment> ChainScheduler::chooseSegments() {
+  if (fuse == FuseMode::Never && analysis.operators.size() > 1)
+    return separateOperators();
+  if (fuse == FuseMode::Always && verdict.fused)
+    return {{0, static_cast<unsigned>(analysis.operators.size() - 1),
+             *verdict.fused}};
+  std::vector<model::Segment> single = separateOperators(), segments;
+  ChainSplitter splitter(chain, analysis);
+  for (const model::Segment &segment : verdict.segments) {
+    bool isKept =
+        isWhole(segment) || segment.first == segment.last ||
+        !isLowerable(analysis) ||
+        splitter.getResults({segment.first, segment.last + 1}).size() == 1;
+    if (isKept) {
+      segments.push_back(segment);
+      continue;
+    }
+    if (single.empty())
+      return {};
+    segments.insert(segments.end(), single.begin() + segment.first,
+                    single.begin() + segment.last + 1);
+  }
+  return segments;
+}
+
+/// The chain stays and becomes one kernel.
+void ChainScheduler::applyWhole(const model::Plan &plan) {
+  unsigned size = analysis.operators.size();
+  chain.setScheduleAttr(convertSchedule(context, plan.schedule, analysis));
+  std::string reason = model::describe(verdict.reason).str();
+  std::string explanation = verdict.explain();
+  if (size > 1 && !verdict.fuse)
+    reason = explanation = "fused because asked to";
+  chain.setPlanAttr(makePlan(
+      size == 1 ? Verdict::Unfused : Verdict::Fused, reason, size, plan,
+      canSplit() ? verdict.unfusedSeconds : plan.seconds,
+      canSplit() ? ArrayRef(verdict.unfusedBytes) : ArrayRef<int64_t>(),
+      verdict.boundBytes));
+  summary.kernels.push_back(model::describeKernel(
+      analysis.problem, machine, options, {0, size - 1, plan}));
+  report(size == 1 ? ChainOutcome::Single : ChainOutcome::Fused, explanation);
+}
+
+/// True if the two problems differ in names at most, so that a schedule of the
+/// one is a schedule of the other.
+static bool areAlike(const model::ChainProblem &left,
+                     const model::ChainProblem &right) {
+  auto sameLoops = [](const model::Loop &left, const model::Loop &right) {
+    return left.extent == right.extent;
+  };
+  auto sameTensors = [](const model::Tensor &left, const model::Tensor &right) {
+    auto key = [](const model::Tensor &tensor) {
+      return std::tie(tensor.role, tensor.shape, tensor.strides,
+                      tensor.elementBytes, tensor.accumulatorBytes,
+                      tensor.isStored);
+    };
+    return key(left) == key(right);
+  };
+  auto sameAccesses = [](ArrayRef<model::Access> left,
+                         ArrayRef<model::Access> right) {
+    return llvm::equal(
+        left, right, [](const model::Access &left, const model::Access &right) {
+          return left.tensor == right.tensor && left.indices == right.indices;
+        });
+  };
+  auto sameOperators = [&](const model::Operator &left,
+                           const model::Operator &right) {
+    auto key = [](const model::Operator &op) {
+      return std::tie(op.loops, op.hasEpilogue, op.epilogueCost,
+                      op.epilogueExponentials, op.completes, op.rescaledBy,
+                      op.vectorLoop, op.rowLoop);
+    };
+    return key(left) == key(right) && sameAccesses(left.inputs, right.inputs) &&
+           sameAccesses(left.epilogue, right.epilogue) &&
+           sameAccesses(left.states, right.states) &&
+           sameAccesses(left.output, right.output);
+  };
+  return llvm::equal(left.loops, right.loops, sameLoops) &&
+         llvm::equal(left.tensors, right.tensors, sameTensors) &&
+         llvm::equal(left.operators, right.operators, sameOperators);
+}
+
+/// Gives `part`, which has the operators of `segment`, its schedule.
+void ChainScheduler::planPart(ChainOp part, const model::Segment &segment) {
+  FailureOr<ChainAnalysis> own = analyzeChain(part, /*emitErrors=*/false);
+  model::KernelReport kernel =
+      model::describeKernel(analysis.problem, machine, options, segment);
+  // Read by itself, a part can turn out to be a little different.
+  if (succeeded(own) && !areAlike(own->problem, kernel.problem)) {
+    if (std::optional<model::Plan> plan =
+            model::solve(own->problem, machine, options)) {
+      unsigned end = own->operators.size();
+      kernel = model::describeKernel(own->problem, machine, options,
+                                     {0, end - 1, *plan});
+      kernel.first = segment.first;
+      kernel.last = segment.last;
+    } else {
+      own = failure();
+    }
+  }
+  if (succeeded(own))
+    attachPlan(part, *own, kernel);
+  summary.kernels.push_back(std::move(kernel));
+}
+
+void ChainScheduler::attachPlan(ChainOp part, const ChainAnalysis &own,
+                                const model::KernelReport &kernel) const {
+  unsigned size = own.operators.size();
+  double unfusedSeconds = kernel.plan.seconds;
+  SmallVector<int64_t> unfused;
+  if (size > 1 && canSplit()) {
+    unfusedSeconds = 0;
+    unfused.assign(machine.levels.size(), 0);
+    for (unsigned op = kernel.first; op <= kernel.last; ++op) {
+      unfusedSeconds += verdict.unfused[op].seconds;
+      for (auto [total, level] :
+           llvm::zip_equal(unfused, verdict.unfused[op].levels))
+        total += level.bytes;
+    }
+  }
+  StringRef reason = fuse == FuseMode::Never ? "not fused because asked to"
+                     : size > 1              ? "part of a longer chain"
+                                             : model::describe(verdict.reason);
+  SmallVector<int64_t> bounds;
+  for (const model::LevelReport &level : kernel.levels)
+    bounds.push_back(level.bound.bytes);
+  part.setScheduleAttr(convertSchedule(context, kernel.plan.schedule, own));
+  part.setPlanAttr(makePlan(size > 1 ? Verdict::Fused : Verdict::Split, reason,
+                            size, kernel.plan, unfusedSeconds, unfused,
+                            bounds));
+}
+
+/// Cuts the chain into one for each segment.
+void ChainScheduler::applySegments(ArrayRef<model::Segment> segments) {
+  SmallVector<OperatorRange> ranges;
+  for (const model::Segment &segment : segments)
+    ranges.push_back({segment.first, segment.last + 1});
+  SmallVector<ChainOp> parts = ChainSplitter(chain, analysis).split(ranges);
+  for (auto [part, segment] : llvm::zip_equal(parts, segments))
+    planPart(part, segment);
+  bool isPartly = segments.size() < analysis.operators.size();
+  report(isPartly ? ChainOutcome::PartlyFused : ChainOutcome::Split,
+         fuse == FuseMode::Never ? "not fused because asked to"
+                                 : verdict.explain());
+}
+
+/// A schedule written by hand is honoured if it can run, and priced for the
+/// report.
+LogicalResult ChainScheduler::keepSchedule() {
+  FailureOr<model::Schedule> schedule =
+      convertSchedule(chain, *chain.getSchedule(), analysis);
+  if (failed(schedule))
+    return failure();
+  if (llvm::Error error = model::verify(analysis.problem, machine, *schedule))
+    return chain.emitError("schedule cannot run on target '")
+           << machine.name << "': " << llvm::toString(std::move(error));
+  model::Plan plan =
+      model::price(analysis.problem, machine, *schedule, options);
+  unsigned size = analysis.operators.size();
+  chain.setPlanAttr(makePlan(
+      Verdict::Fused, "the schedule was given", size, plan, plan.seconds, {},
+      model::lowerBounds(analysis.problem, machine, options)));
+  summary.kernels.push_back(model::describeKernel(
+      analysis.problem, machine, options, {0, size - 1, plan}));
+  report(ChainOutcome::Given, "the schedule was given");
+  return success();
+}
+
+void ChainScheduler::judge() {
+  auto begin = std::chrono::steady_clock::now();
+  verdict = model::judge(analysis.problem, machine, options);
+  planningTime = std::chrono::steady_clock::now() - begin;
+
+  std::vector<model::Segment> segments = chooseSegments();
+  if (segments.empty())
+    return report(ChainOutcome::Unfused, verdict.explain());
+  if (isWhole(segments.front()))
+    return applyWhole(segments.front().plan);
+  applySegments(segments);
+}
+
+/// The type of the widest factor: what the others are computed in.
+static Type getElementType(const ChainAnalysis &analysis) {
+  Type widest;
+  for (ChainOperator op : analysis.operators)
+    for (Value input : op.contraction.getDpsInputs()) {
+      Type type = getElementTypeOrSelf(input);
+      if (type.isIntOrFloat() &&
+          (!widest ||
+           type.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth()))
+        widest = type;
+    }
+  return widest ? widest
+                : Float32Type::get(
+                      analysis.operators.front().contraction->getContext());
+}
+
+LogicalResult ChainScheduler::run(TargetAttrInterface target,
+                                  model::SolveOptions wanted) {
+  options = wanted;
+  FailureOr<ChainAnalysis> read = analyzeChain(chain);
+  if (failed(read))
+    return failure();
+  analysis = std::move(*read);
+  Type type = getElementType(analysis);
+  // A target without has the unit for f32 that it has.
+  Type rounded = FloatTF32Type::get(context);
+  if (allowsTF32 && type.isF32() && succeeded(target.getMachine(rounded)))
+    type = rounded;
+  summary.elementType = llvm::formatv("{0}", type).str();
+  FailureOr<model::Machine> figures = target.getMachine(type);
+  if (failed(figures)) {
+    if (auto named = dyn_cast<TargetAttr>(target))
+      machine.name = named.getName().str();
+    describeChain();
+    report(
+        ChainOutcome::Unfused,
+        formatv("target '{0}' has no unit for {1}", machine.name, type).str());
+    return success();
+  }
+  machine = std::move(*figures);
+  if (options.threads == 0)
+    options.threads = machine.cores;
+  if (isAnybodyListening())
+    options.runnersUp = runnersUp;
+  describeChain();
+  if (chain.getSchedule())
+    return keepSchedule();
+  judge();
+  return success();
+}
+
+void SchedulePass::runOnOperation() {
+  // A wrong option is an error even where there is nothing to plan.
+  if (failed(resolveTarget(getOperation(), target)))
+    return signalPassFailure();
+  if (threads < 0) {
+    getOperation()->emitError("'threads' must not be negative, got ")
+        << int64_t(threads);
+    return signalPassFailure();
+  }
+  model::SolveOptions wanted;
+  wanted.threads = threads;
+  wanted.isExhaustive = exhaustive;
+  SmallVector<ChainOp> chains;
+  getOperation()->walk([&](ChainOp chain) { chains.push_back(chain); });
+  for (ChainOp chain : chains) {
+    FailureOr<TargetAttrInterface> found = resolveTarget(chain, target);
+    if (failed(found) ||
+        failed(ChainScheduler(chain, fuse, tf32).run(*found, wanted)))
+      return signalPassFailure();
+  }
+}

@@ -1,0 +1,350 @@
+//===- BlockBuilder.cpp - What runs inside the loop tree ------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tile/BlockBuilder.h"
+
+#include "Tile/RowPadding.h"
+
+#include "Chimera/Chain/ScheduleConversion.h"
+#include "Chimera/Transforms/BufferScope.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace chimera;
+
+BlockBuilder::BlockBuilder(OpBuilder &builder, ChainOp chain,
+                           const ChainAnalysis &analysis,
+                           const model::Schedule &schedule, bool caches)
+    : builder(builder), chain(chain), analysis(analysis),
+      problem(analysis.problem), schedule(schedule), caches(caches),
+      dims(problem.tensors.size()) {
+  auto read = [&](const model::Access &access) {
+    dims[access].clear();
+    for (const model::Index &index : access.indices)
+      dims[access].push_back(index.terms.front().loop);
+  };
+  for (const model::Operator &op : problem.operators) {
+    llvm::for_each(op.inputs, read);
+    llvm::for_each(op.epilogue, read);
+    llvm::for_each(op.states, read);
+    read(op.output);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles and buffers
+//===----------------------------------------------------------------------===//
+
+void BlockBuilder::describeSlice(model::TensorId tensor, model::LoopId loop,
+                                 OpFoldResult offset,
+                                 const TreePosition &position,
+                                 SmallVectorImpl<OpFoldResult> &offsets,
+                                 SmallVectorImpl<OpFoldResult> &sizes,
+                                 SmallVectorImpl<OpFoldResult> &strides) const {
+  for (model::LoopId dim : dimsOf(tensor)) {
+    offsets.push_back(dim == loop ? offset
+                                  : OpFoldResult(builder.getIndexAttr(0)));
+    sizes.push_back(position.extents[dim]);
+    strides.push_back(builder.getIndexAttr(1));
+  }
+}
+
+ArrayAttr BlockBuilder::extentsOf(ArrayRef<model::LoopId> loops,
+                                  const TreePosition &position) const {
+  SmallVector<Attribute> extents;
+  for (model::LoopId loop : loops)
+    extents.push_back(builder.getI64ArrayAttr(position.possible[loop]));
+  return builder.getArrayAttr(extents);
+}
+
+Value BlockBuilder::buildBuffer(model::TensorId tensor,
+                                const TreePosition &position,
+                                Type elementType) {
+  if (!elementType)
+    elementType = builder.getF32Type();
+  SmallVector<int64_t> shape;
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+  for (model::LoopId dim : dimsOf(tensor))
+    shape.push_back(*llvm::max_element(position.possible[dim]));
+  describeSlice(tensor, problem.loops.size(), OpFoldResult(), position, offsets,
+                sizes, strides);
+  bool isState = problem.tensors[tensor].role == model::Role::State;
+  bool isPadded = false;
+  if (caches && shape.size() > 1 && !isState) {
+    constexpr int64_t fewSetsLines = 4;
+    int64_t row =
+        padRow(alignRow(shape.back(), elementType), elementType, fewSetsLines);
+    isPadded = row != shape.back();
+    shape.back() = row;
+  }
+  Value buffer;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(
+        getBufferScope(builder.getInsertionBlock()->getParentOp()));
+    // As empty tensors, states would become one, as several have one shape, and
+    // padded buffers the slice that is used of them.
+    auto type = RankedTensorType::get(shape, elementType);
+    if (isState || isPadded || !caches)
+      buffer = bufferization::AllocTensorOp::create(builder, loc(), type,
+                                                    ValueRange());
+    else
+      buffer =
+          tensor::EmptyOp::create(builder, loc(), shape, type.getElementType());
+  }
+  if (!isPadded &&
+      llvm::none_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
+    return buffer;
+  return tensor::ExtractSliceOp::create(builder, loc(), buffer, offsets, sizes,
+                                        strides);
+}
+
+//===----------------------------------------------------------------------===//
+// Fills and contractions
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value>
+BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
+                         ValueRange inputs, ArrayAttr extents,
+                         bool isContraction, BlockBody body) {
+  RegisterTileAttr registers;
+  DenseI64ArrayAttr packed;
+  if (isContraction) {
+    registers =
+        getRegisterTileAttr(builder.getContext(), schedule.registerTile);
+    SmallVector<int64_t> positions;
+    for (auto [index, input] : llvm::enumerate(problem.operators[op].inputs))
+      if (llvm::is_contained(schedule.packed, input))
+        positions.push_back(index);
+    if (!positions.empty())
+      packed = builder.getDenseI64ArrayAttr(positions);
+  }
+  auto block = BlockOp::create(builder, loc(), destinations.getTypes(),
+                               problem.operators[op].name, inputs, destinations,
+                               extents, registers, packed);
+  OpBuilder::InsertionGuard guard(builder);
+  Block &entry = block.getBody().emplaceBlock();
+  for (Value operand : block->getOperands())
+    entry.addArgument(operand.getType(), loc());
+  builder.setInsertionPointToStart(&entry);
+  YieldOp::create(builder, loc(), body(builder, entry.getArguments()));
+  return SmallVector<Value>(block.getResults());
+}
+
+static Value createFill(OpBuilder &builder, Location loc, double value,
+                        Value tensor) {
+  Value number = arith::ConstantOp::create(
+      builder, loc, builder.getFloatAttr(builder.getF32Type(), value));
+  return linalg::FillOp::create(builder, loc, number, tensor).getResult(0);
+}
+
+Value BlockBuilder::buildFill(unsigned op, model::TensorId tensor, double value,
+                              const TreePosition &position, Value destination) {
+  return buildBlock(op, destination, {}, extentsOf(dimsOf(tensor), position),
+                    /*isContraction=*/false,
+                    [&](OpBuilder &inner, ValueRange arguments) {
+                      return SmallVector<Value>{
+                          createFill(inner, loc(), value, arguments.back())};
+                    })[0];
+}
+
+Value BlockBuilder::buildCopy(unsigned op, model::TensorId tensor,
+                              const TreePosition &position, Value destination) {
+  return buildBlock(
+      op, destination, position.tensors[tensor],
+      extentsOf(dimsOf(tensor), position),
+      /*isContraction=*/false, [&](OpBuilder &inner, ValueRange arguments) {
+        return SmallVector<Value>{
+            linalg::CopyOp::create(inner, loc(), arguments[0], arguments[1])
+                .getResult(0)};
+      })[0];
+}
+
+Value BlockBuilder::buildContraction(unsigned op, const TreePosition &position,
+                                     Value destination, bool initialised) {
+  const ChainOperator &chainOp = analysis.operators[op];
+  SmallVector<Value> inputs;
+  for (const model::Access &input : problem.operators[op].inputs)
+    inputs.push_back(position.tensors[input]);
+  return buildBlock(
+      op, destination, inputs, extentsOf(chainOp.loops, position),
+      /*isContraction=*/true, [&](OpBuilder &inner, ValueRange arguments) {
+        SmallVector<Value> operands(arguments);
+        if (!initialised)
+          operands.back() = createFill(inner, loc(), 0, operands.back());
+        linalg::LinalgOp contraction = chainOp.contraction;
+        return SmallVector<Value>(
+            mlir::clone(inner, contraction, operands.back().getType(), operands)
+                ->getResults());
+      })[0];
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise operations
+//===----------------------------------------------------------------------===//
+
+BlockBuilder::Operand
+BlockBuilder::atLoops(Value value, model::TensorId tensor,
+                      ArrayRef<model::LoopId> loops) const {
+  SmallVector<AffineExpr> results;
+  for (model::LoopId dim : dimsOf(tensor))
+    results.push_back(builder.getAffineDimExpr(
+        std::distance(loops.begin(), llvm::find(loops, dim))));
+  return {value,
+          AffineMap::get(loops.size(), 0, results, builder.getContext())};
+}
+
+SmallVector<Value> BlockBuilder::buildGeneric(
+    unsigned op, ArrayRef<model::LoopId> loops, const TreePosition &position,
+    ArrayRef<Operand> inputs, ArrayRef<Operand> outputs, BlockBody body) {
+  SmallVector<AffineMap> maps;
+  SmallVector<Value> read, updated;
+  for (const Operand &input : inputs) {
+    read.push_back(input.value);
+    maps.push_back(input.map);
+  }
+  SmallVector<utils::IteratorType> iterators(loops.size(),
+                                             utils::IteratorType::parallel);
+  for (const Operand &output : outputs) {
+    updated.push_back(output.value);
+    maps.push_back(output.map);
+    for (unsigned dim = 0; dim < loops.size(); ++dim)
+      if (!output.map.isFunctionOfDim(dim))
+        iterators[dim] = utils::IteratorType::reduction;
+  }
+  return buildBlock(
+      op, updated, read, extentsOf(loops, position), /*isContraction=*/false,
+      [&](OpBuilder &inner, ValueRange arguments) {
+        ValueRange outs = arguments.take_back(outputs.size());
+        auto generic = linalg::GenericOp::create(
+            inner, loc(), outs.getTypes(), arguments.drop_back(outputs.size()),
+            outs, maps, iterators,
+            [&](OpBuilder &nested, Location, ValueRange scalars) {
+              linalg::YieldOp::create(nested, loc(), body(nested, scalars));
+            });
+        return SmallVector<Value>(generic.getResults());
+      });
+}
+
+/// The part of what the chain calls `value` that lies at `position`.
+Value BlockBuilder::getTile(Value value, const TreePosition &position) const {
+  auto tensor = llvm::find(analysis.tensors, value);
+  if (tensor != analysis.tensors.end())
+    return position.tensors[std::distance(analysis.tensors.begin(), tensor)];
+  return ChainOp(chain).getInputs()[cast<BlockArgument>(value).getArgNumber()];
+}
+
+BlockBuilder::Epilogue
+BlockBuilder::readEpilogue(unsigned op, const TreePosition &position) {
+  Epilogue epilogue;
+  epilogue.op = analysis.operators[op].epilogue;
+  epilogue.finished = analysis.operators[op].contraction->getResult(0);
+  unsigned numLoops = epilogue.op.getNumLoops();
+  AffineMap scalar = AffineMap::get(numLoops, 0, builder.getContext());
+  unsigned nextTensor = 0;
+  for (OpOperand *input : epilogue.op.getDpsInputOperands()) {
+    Value value = input->get();
+    if (value == epilogue.finished)
+      continue;
+    bool isState = llvm::any_of(problem.operators[op].states,
+                                [&](const model::Access &state) {
+                                  return analysis.tensors[state] == value;
+                                });
+    bool isTensor = isa<RankedTensorType>(value.getType());
+    Value tile =
+        isTensor && !isState
+            ? position.tensors[problem.operators[op].epilogue[nextTensor++]]
+            : getTile(value, position);
+    epilogue.inputs.push_back(
+        {tile, epilogue.op.getMatchingIndexingMap(input)});
+    epilogue.sources.push_back(epilogue.op.getMatchingBlockArgument(input));
+  }
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(epilogue.op.getRegion(), captured);
+  for (Value value : captured) {
+    if (!isa<BlockArgument>(value)) {
+      epilogue.constants.push_back(value.getDefiningOp());
+      continue;
+    }
+    epilogue.inputs.push_back({getTile(value, position), scalar});
+    epilogue.sources.push_back(value);
+  }
+  for (auto [dim, loop] :
+       llvm::enumerate(analysis.operators[op].epilogueLoops)) {
+    bool isUsed = llvm::any_of(
+        epilogue.op.getBlock()->getOps<linalg::IndexOp>(),
+        [dim = dim](linalg::IndexOp index) { return index.getDim() == dim; });
+    if (!isUsed || isConstantIntValue(position.offsets[loop], 0))
+      continue;
+    epilogue.shifted.push_back(dim);
+    epilogue.inputs.push_back({getValueOrCreateConstantIndexOp(
+                                   builder, loc(), position.offsets[loop]),
+                               scalar});
+  }
+  return epilogue;
+}
+
+Value BlockBuilder::cloneEpilogue(const Epilogue &epilogue, OpBuilder &body,
+                                  ValueRange scalars, Value element) {
+  IRMapping mapping;
+  linalg::GenericOp op = epilogue.op;
+  for (Operation *constant : epilogue.constants)
+    body.clone(*constant, mapping);
+  for (auto [source, scalar] : llvm::zip(epilogue.sources, scalars))
+    mapping.map(source, scalar);
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (input->get() == epilogue.finished)
+      mapping.map(op.getMatchingBlockArgument(input), element);
+  for (Operation &nested : op.getBlock()->without_terminator()) {
+    Operation *copy = body.clone(nested, mapping);
+    auto index = dyn_cast<linalg::IndexOp>(copy);
+    if (!index)
+      continue;
+    auto shifted = llvm::find(epilogue.shifted, index.getDim());
+    if (shifted == epilogue.shifted.end())
+      continue;
+    Value first = scalars[epilogue.sources.size() +
+                          std::distance(epilogue.shifted.begin(), shifted)];
+    mapping.map(nested.getResult(0),
+                arith::AddIOp::create(body, loc(), index, first).getResult());
+  }
+  return mapping.lookupOrDefault(op.getBlock()->getTerminator()->getOperand(0));
+}
+
+Value BlockBuilder::buildEpilogue(unsigned op, const TreePosition &position,
+                                  Value sums, Value destination) {
+  if (!analysis.operators[op].epilogue)
+    return sums;
+  Epilogue epilogue = readEpilogue(op, position);
+  AffineMap identity =
+      builder.getMultiDimIdentityMap(epilogue.op.getNumLoops());
+  Type type = getElementTypeOrSelf(epilogue.op.getResult(0));
+  bool isInPlace = type == getElementTypeOrSelf(sums);
+  SmallVector<Operand> inputs = epilogue.inputs;
+  if (isInPlace)
+    destination = sums;
+  else
+    inputs.push_back({sums, identity});
+  if (!destination)
+    destination = buildBuffer(problem.operators[op].output, position, type);
+  // What is finished comes last in the one case, before last in the other.
+  return buildGeneric(op, analysis.operators[op].epilogueLoops, position,
+                      inputs, Operand{destination, identity},
+                      [&](OpBuilder &body, ValueRange scalars) {
+                        Value finished = isInPlace ? scalars.back()
+                                                   : scalars.drop_back().back();
+                        return SmallVector<Value>{
+                            cloneEpilogue(epilogue, body, scalars, finished)};
+                      })[0];
+}
