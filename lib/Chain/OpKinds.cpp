@@ -67,7 +67,13 @@ std::optional<AffineIndex> chimera::linearize(AffineExpr expr,
 //===----------------------------------------------------------------------===//
 
 static bool isNumberType(Type type) {
-  return isa<FloatType>(type) || type.isSignlessInteger();
+  return isa<FloatType>(type) || type.isIndex() || type.isSignlessInteger();
+}
+
+int64_t chimera::bytesOf(Type element) {
+  if (element.isIndex())
+    return IndexType::kInternalStorageBitWidth / 8;
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
 static bool isStaticTensorOrNumber(Type type) {
@@ -229,6 +235,18 @@ bool chimera::isMovement(linalg::LinalgOp op) {
     return false;
   Block *body = op.getBlock();
   return body->getTerminator()->getOperand(0) == body->getArgument(0);
+}
+
+bool chimera::isNarrowing(linalg::LinalgOp op) {
+  if (!isParallel(op) || op.getNumDpsInputs() != 1)
+    return false;
+  auto truncation = op.getBlock()
+                        ->getTerminator()
+                        ->getOperand(0)
+                        .getDefiningOp<arith::TruncFOp>();
+  return truncation && truncation.getIn() == op.getBlock()->getArgument(0) &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); });
 }
 
 bool chimera::isUnitReshape(Operation *op) {

@@ -11,8 +11,11 @@
 // different operators that index the same dimension of an intermediate are the
 // same loop.
 //
-// Code is generated from chains in the form that `chimera-form-chains` leaves
-// by default:
+// A chain that can be planned may hold contractions and convolutions of any
+// type, elementwise operations and reductions along rows (softmax), reshapes,
+// transposes, broadcasts and zero padding between them, and yield several
+// results. Code is generated from chains in a narrower form, which
+// `chimera-form-chains` brings them into where it can:
 //  - contractions of f32, or of narrower floats into sums in f32: one output,
 //    projected permutation maps, a body that multiplies the inputs and adds to
 //    the output, starting from a zero `linalg.fill`;
@@ -23,10 +26,6 @@
 //    softmax in the form of Softmax.h, whose sum and maximum the second
 //    one's elementwise operation may read;
 //  - constants and `tensor.empty`; one result, that of the last operator.
-//
-// More can be planned (`chimera-form-chains=kinds=all`): convolutions, other
-// element types, reductions along rows (softmax), reshapes, transposes,
-// broadcasts and zero padding between operators, several results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +38,34 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace chimera {
+
+/// Why no code is generated from a chain that can be planned.
+enum class LoweringObstacle {
+  None,
+  /// An operator is no contraction of floats, by projected permutations, with
+  /// sums in f32.
+  Operator,
+  /// A dimension of an operator or a tensor has one element.
+  UnitDimension,
+  /// A tensor is reshaped, transposed or padded between operators.
+  Movement,
+  /// An operation is not one of linalg, or reads what is neither an input of
+  /// the chain nor made by its operators.
+  Operation,
+  /// A contraction does not start from zero.
+  Accumulator,
+  /// What follows a contraction is not one elementwise operation on its result.
+  Epilogue,
+  /// Rows are reduced otherwise than by a softmax that one contraction reads.
+  Rows,
+  /// An operator reads an intermediate by other loops than it is made in.
+  Loops,
+  /// The chain yields something else than the result of its last operator.
+  Results
+};
+
+/// The obstacle in words, to follow "no code is generated from the chain: ".
+llvm::StringRef getText(LoweringObstacle obstacle);
 
 /// One contraction or convolution of a chain with what follows it. Of chains
 /// that cannot be lowered only `contraction` and `result` are known: a
@@ -74,8 +101,10 @@ struct ChainAnalysis {
   /// result of a row reduction for states, the result of the operator (after
   /// the epilogue) for the others.
   llvm::SmallVector<mlir::Value> tensors;
-  /// Why no code can be generated from the chain as it is. Empty if it can.
-  std::string obstacle;
+  /// Why no code can be generated from the chain as it is, and which operation
+  /// is the cause.
+  LoweringObstacle obstacle = LoweringObstacle::None;
+  mlir::Operation *obstacleOp = nullptr;
 };
 
 /// True if the chain is in the form that code is generated from.

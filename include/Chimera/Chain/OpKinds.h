@@ -33,6 +33,9 @@ struct AffineIndex {
 std::optional<AffineIndex> linearize(mlir::AffineExpr expr,
                                      llvm::ArrayRef<int64_t> extents);
 
+/// Bytes that a number of type `element` takes in memory.
+int64_t bytesOf(mlir::Type element);
+
 /// True if `op` is a product of two tensors, summed up, over static tensors: a
 /// contraction or convolution in which something is read more than once. The
 /// factors may be converted to a wider type first.
@@ -67,6 +70,9 @@ bool isReshape(mlir::Operation *op);
 /// True if `op` only moves data: it yields its single input, transposed or
 /// broadcast.
 bool isMovement(mlir::linalg::LinalgOp op);
+
+/// True if `op` converts the elements of a tensor to a narrower type, in place.
+bool isNarrowing(mlir::linalg::LinalgOp op);
 
 /// True if `op` is a static reshape of a tensor that adds or drops dimensions
 /// of extent one and does nothing else.

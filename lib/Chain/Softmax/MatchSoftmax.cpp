@@ -95,16 +95,6 @@ static bool isExponential(linalg::GenericOp op, Value score, Value maximum) {
          isShift(difference.getRhs(), op.getBlock()->getArgument(!isSwapped));
 }
 
-/// True if `op` converts the elements of a tensor to a narrower type, in place.
-static bool isNarrowing(linalg::GenericOp op) {
-  auto truncation = isParallel(op) && op.getNumDpsInputs() == 1
-                        ? getYielded<arith::TruncFOp>(op)
-                        : arith::TruncFOp();
-  return truncation && truncation.getIn() == op.getBlock()->getArgument(0) &&
-         llvm::all_of(op.getIndexingMapsArray(),
-                      [](AffineMap map) { return map.isIdentity(); });
-}
-
 std::optional<Softmax> chimera::matchSoftmax(Value score) {
   Softmax softmax;
   for (Operation *user : score.getUsers())

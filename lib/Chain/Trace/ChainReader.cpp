@@ -12,10 +12,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Chimera/Chain/OpKinds.h"
+#include "Softmax/MaskBands.h"
 #include "Softmax/OnlineCorrection.h"
+#include "Trace/ChainReaders.h"
 #include "Trace/ChainTrace.h"
 
+#include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Chain/SameInEveryCall.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -26,9 +31,9 @@ using namespace chimera;
 
 namespace {
 
-class GeneralReader {
+class ChainReader {
 public:
-  GeneralReader(ChainOp chain, const ChainTrace &trace, Complaint &complaint)
+  ChainReader(ChainOp chain, const ChainTrace &trace, Complaint &complaint)
       : chain(chain), trace(trace), complaint(complaint) {}
 
   FailureOr<ChainAnalysis> read();
@@ -36,7 +41,7 @@ public:
 private:
   // Epilogues.
   LogicalResult findExports();
-  LogicalResult noteExport(Value root);
+  LogicalResult noteExport(Value root, const Step *reader);
   void collectLive(unsigned owner);
   RowKind getKind(Value root, unsigned owner);
   void classify(unsigned owner);
@@ -50,6 +55,11 @@ private:
   LogicalResult addEpilogueStep(const Step &step, model::Operator &op);
   LogicalResult describeRows(unsigned index);
   bool keepStates(unsigned producer, model::LoopId row);
+  std::string nameState(Value value);
+  bool hasState(unsigned op, Value value) const;
+  LogicalResult checkRowReadings();
+  void addBands(unsigned index, model::LoopId row);
+  void orderTensors();
   std::optional<unsigned> findOnlyReader(unsigned producer) const;
   void nameLoops();
   std::string getLoopRole(model::LoopId loop) const;
@@ -71,6 +81,9 @@ private:
   SmallVector<Value> exports;
   /// The values that the chain yields.
   llvm::SetVector<Value> yields;
+  /// Values of rows that another operator's epilogue reads, and which step
+  /// does.
+  SmallVector<std::pair<Value, const Step *>> rowReadings;
   /// The steps of epilogues that what leaves them depends on.
   std::set<unsigned> live;
   llvm::DenseMap<Value, RowKind> kinds;
@@ -78,7 +91,7 @@ private:
   llvm::DenseMap<unsigned, model::LoopId> loops;
   /// The tensor that each operator makes.
   SmallVector<model::TensorId> results;
-  unsigned numStates = 0;
+  llvm::StringMap<unsigned> numStates;
 };
 
 } // namespace
@@ -87,10 +100,27 @@ private:
 // Epilogues
 //===----------------------------------------------------------------------===//
 
-LogicalResult GeneralReader::noteExport(Value root) {
+/// True if `value` is what a reduction leaves of each row.
+static bool isReducedValue(Value value) {
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  if (!op || isParallel(op) || isComputeIntensive(op))
+    return false;
+  AffineMap map = op.getIndexingMapMatchingResult(cast<OpResult>(value));
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  return llvm::none_of(reduced,
+                       [&](unsigned dim) { return map.isFunctionOfDim(dim); });
+}
+
+/// Notes that `reader`, or what comes after the chain, reads `root`.
+LogicalResult ChainReader::noteExport(Value root, const Step *reader) {
   const Step *producer = trace.getStep(root);
   if (!producer)
     return success();
+  if (reader && !reader->isOperator && isReducedValue(root)) {
+    rowReadings.push_back({root, reader});
+    return success();
+  }
   Value &known = exports[producer->owner];
   if (known && known != root)
     return complain(producer->op, "its result is needed before and after an "
@@ -99,21 +129,22 @@ LogicalResult GeneralReader::noteExport(Value root) {
   return success();
 }
 
-/// Every operator with its epilogue has one value that others read.
-LogicalResult GeneralReader::findExports() {
+/// Every operator with its epilogue has one value that others read, but for the
+/// values of its rows that its reader may keep.
+LogicalResult ChainReader::findExports() {
   exports.resize(trace.operators.size());
   for (const Step &step : trace.steps)
     for (const Use &use : step.uses) {
       const Step *producer = trace.getStep(use.root);
       bool isInside = producer && producer->owner == step.owner;
-      if (!isInside && failed(noteExport(use.root)))
+      if (!isInside && failed(noteExport(use.root, &step)))
         return failure();
     }
   for (Value value : chain.getBody().front().getTerminator()->getOperands()) {
     if (!trace.getStep(value))
       return complain(chain, "it yields what no operator computes");
     yields.insert(value);
-    if (failed(noteExport(value)))
+    if (failed(noteExport(value, /*reader=*/nullptr)))
       return failure();
   }
   for (unsigned owner = 0; owner < trace.operators.size(); ++owner) {
@@ -124,8 +155,10 @@ LogicalResult GeneralReader::findExports() {
   return success();
 }
 
-void GeneralReader::collectLive(unsigned owner) {
+void ChainReader::collectLive(unsigned owner) {
   SmallVector<Value> pending = {exports[owner]};
+  for (const auto &[value, reader] : rowReadings)
+    pending.push_back(value);
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
     const Step *step = trace.getStep(value);
@@ -140,7 +173,7 @@ void GeneralReader::collectLive(unsigned owner) {
 
 /// The kind of a tensor for the epilogue of `owner`. Others' results are not
 /// part of its row.
-RowKind GeneralReader::getKind(Value root, unsigned owner) {
+RowKind ChainReader::getKind(Value root, unsigned owner) {
   if (auto it = kinds.find(root);
       it != kinds.end() && trace.getStep(root)->owner == owner)
     return it->second;
@@ -156,7 +189,7 @@ RowKind GeneralReader::getKind(Value root, unsigned owner) {
              : RowKind::Constant;
 }
 
-void GeneralReader::classify(unsigned owner) {
+void ChainReader::classify(unsigned owner) {
   for (unsigned index : live) {
     const Step &step = trace.steps[index];
     if (step.isOperator || step.owner != owner)
@@ -177,14 +210,14 @@ void GeneralReader::classify(unsigned owner) {
 // Description
 //===----------------------------------------------------------------------===//
 
-model::LoopId GeneralReader::getLoop(const DimPart &part) {
+model::LoopId ChainReader::getLoop(const DimPart &part) {
   auto [it, isNew] = loops.insert({part.id, result.problem.loops.size()});
   if (isNew)
     result.problem.loops.push_back({"", part.extent});
   return it->second;
 }
 
-SmallVector<model::LoopId> GeneralReader::getLoops(ArrayRef<DimId> dims) {
+SmallVector<model::LoopId> ChainReader::getLoops(ArrayRef<DimId> dims) {
   SmallVector<model::LoopId> found;
   for (DimId dim : dims)
     for (const DimPart &part : trace.dimensions.getParts(dim))
@@ -192,8 +225,7 @@ SmallVector<model::LoopId> GeneralReader::getLoops(ArrayRef<DimId> dims) {
   return found;
 }
 
-LogicalResult GeneralReader::describeLoops(unsigned index,
-                                           model::Operator &op) {
+LogicalResult ChainReader::describeLoops(unsigned index, model::Operator &op) {
   for (model::LoopId loop : getLoops(trace.getOperator(index).dims)) {
     // As in a product with its own transpose; tiles would then be diagonal.
     if (op.hasLoop(loop))
@@ -206,13 +238,13 @@ LogicalResult GeneralReader::describeLoops(unsigned index,
 
 /// The access behind `use`. Dimensions are cut as their loops are; those with
 /// one element are left out.
-FailureOr<model::Access> GeneralReader::access(const Use &use) {
+FailureOr<model::Access> ChainReader::access(const Use &use) {
   auto type = cast<RankedTensorType>(use.root.getType());
   SmallVector<int64_t> strides = getRowMajorStrides(type);
   const Step *producer = trace.getStep(use.root);
   model::Access access;
   model::Tensor tensor;
-  tensor.elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  tensor.elementBytes = bytesOf(type.getElementType());
   for (auto [dim, position] : llvm::enumerate(use.positions)) {
     if (position.isUnit() && type.getDimSize(dim) == 1)
       continue;
@@ -245,26 +277,28 @@ FailureOr<model::Access> GeneralReader::access(const Use &use) {
   return access;
 }
 
-model::TensorId GeneralReader::addInput(const Use &use, model::Tensor tensor) {
+model::TensorId ChainReader::addInput(const Use &use, model::Tensor tensor) {
   auto argument = dyn_cast<BlockArgument>(use.root);
   tensor.name =
       argument ? "in" + std::to_string(argument.getArgNumber()) : "constant";
   tensor.role = model::Role::Input;
+  tensor.isConstant =
+      argument && isSameInEveryCall(chain.getInputs()[argument.getArgNumber()]);
   result.problem.tensors.push_back(std::move(tensor));
   result.tensors.push_back(use.root);
   return result.problem.tensors.size() - 1;
 }
 
 /// Adds the tensor that operator `index` makes: what leaves its epilogue.
-LogicalResult GeneralReader::addResult(unsigned index, model::Operator &op) {
+LogicalResult ChainReader::addResult(unsigned index, model::Operator &op) {
   Value value = exports[index];
   auto type = cast<RankedTensorType>(value.getType());
   auto made =
       cast<RankedTensorType>(trace.getOperator(index).op->getResultTypes()[0]);
   SmallVector<int64_t> strides = getRowMajorStrides(type);
   model::Tensor tensor;
-  tensor.elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  int64_t heldBytes = llvm::divideCeil(made.getElementTypeBitWidth(), 8);
+  tensor.elementBytes = bytesOf(type.getElementType());
+  int64_t heldBytes = bytesOf(made.getElementType());
   if (heldBytes != tensor.elementBytes)
     tensor.accumulatorBytes = heldBytes;
 
@@ -299,36 +333,36 @@ LogicalResult GeneralReader::addResult(unsigned index, model::Operator &op) {
   // The epilogue may transpose the result, but has to keep all of it.
   Positions own = trace.getResultPositions(
       trace.getOperator(index), trace.getOperator(index).op->getResult(0));
-  unsigned count = 0;
+  SmallVector<model::LoopId> computed;
   for (const Position &position : own)
     if (position.isPlain)
-      for (model::LoopId loop : getLoops(position.getDim())) {
-        ++count;
-        if (!op.output.hasLoop(loop))
-          count = ~0u / 2;
-      }
-  if (count != op.output.indices.size() || count == 0)
+      llvm::append_range(computed, getLoops(position.getDim()));
+  bool keepsAll = llvm::all_of(
+      computed, [&](model::LoopId loop) { return op.output.hasLoop(loop); });
+  if (!keepsAll || computed.empty() ||
+      computed.size() != op.output.indices.size())
     return complain(trace.getStep(value)->op,
                     "what leaves the operator has not the "
                     "dimensions of what it computed");
   return success();
 }
 
-LogicalResult GeneralReader::addEpilogueStep(const Step &step,
-                                             model::Operator &op) {
+LogicalResult ChainReader::addEpilogueStep(const Step &step,
+                                           model::Operator &op) {
   SmallVector<model::LoopId> own = getLoops(step.dims);
   for (model::LoopId loop : own)
     if (!op.output.hasLoop(loop))
       return complain(step.op, "it has dimensions that the operator before it "
                                "does not write");
-  // Operations on one element per row cost next to nothing.
-  if (own.size() == op.output.indices.size())
+  // Operations on one element per row cost next to nothing, and storing in a
+  // narrower type costs what storing does.
+  if (own.size() == op.output.indices.size() && !isNarrowing(step.op))
     addInstructions(step.op, op);
   op.hasEpilogue = true;
   return success();
 }
 
-LogicalResult GeneralReader::addEpilogue(unsigned index, model::Operator &op) {
+LogicalResult ChainReader::addEpilogue(unsigned index, model::Operator &op) {
   for (unsigned id : live) {
     const Step &step = trace.steps[id];
     if (step.owner != index)
@@ -350,22 +384,20 @@ LogicalResult GeneralReader::addEpilogue(unsigned index, model::Operator &op) {
       }
       if (isConstant)
         continue;
+      bool isRow =
+          llvm::is_contained(rowReadings, std::make_pair(use.root, &step));
+      if (isRow)
+        continue;
       FailureOr<model::Access> operandAccess = access(use);
       if (failed(operandAccess))
         return failure();
-      // A number for all elements moves nothing.
-      if (!operandAccess->indices.empty())
-        op.epilogue.push_back(*operandAccess);
-      else if (!producer) {
-        result.problem.tensors.pop_back();
-        result.tensors.pop_back();
-      }
+      op.epilogue.push_back(*operandAccess);
     }
   }
   return success();
 }
 
-LogicalResult GeneralReader::describe(unsigned index) {
+LogicalResult ChainReader::describe(unsigned index) {
   const Step &step = trace.getOperator(index);
   model::Operator op;
   bool hasWindow = llvm::any_of(step.uses, [](const Use &use) {
@@ -392,6 +424,11 @@ LogicalResult GeneralReader::describe(unsigned index) {
   ChainOperator &known = result.operators.emplace_back();
   known.contraction = step.op;
   known.result = exports[index];
+  for (DimId dim : step.dims) {
+    SmallVector<model::LoopId> parts = getLoops(dim);
+    if (parts.size() == 1)
+      known.loops.push_back(parts.front());
+  }
   return success();
 }
 
@@ -400,7 +437,7 @@ LogicalResult GeneralReader::describe(unsigned index) {
 //===----------------------------------------------------------------------===//
 
 /// The operator that alone reads what `producer` makes, once and as a factor.
-std::optional<unsigned> GeneralReader::findOnlyReader(unsigned producer) const {
+std::optional<unsigned> ChainReader::findOnlyReader(unsigned producer) const {
   model::TensorId tensor = results[producer];
   if (result.problem.tensors[tensor].role != model::Role::Intermediate ||
       result.problem.tensors[tensor].isStored)
@@ -418,9 +455,29 @@ std::optional<unsigned> GeneralReader::findOnlyReader(unsigned producer) const {
   return reader;
 }
 
+/// What a reduction of rows is called: the maximum and the sum of a softmax.
+static StringRef getStateName(Value value) {
+  auto reduction = value.getDefiningOp<linalg::LinalgOp>();
+  Value yielded = reduction.getBlock()->getTerminator()->getOperand(
+      cast<OpResult>(value).getResultNumber());
+  Operation *combiner = yielded.getDefiningOp();
+  if (isa_and_nonnull<arith::AddFOp, arith::AddIOp>(combiner))
+    return "sum";
+  if (isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp>(combiner))
+    return "maximum";
+  return "row";
+}
+
+/// That name, with a number if it is taken.
+std::string ChainReader::nameState(Value value) {
+  StringRef name = getStateName(value);
+  unsigned number = numStates[name]++;
+  return number ? (name + Twine(number)).str() : name.str();
+}
+
 /// Makes the reader of what `producer` computes correct itself whenever more of
 /// `row` is seen. False if it cannot.
-bool GeneralReader::keepStates(unsigned producer, model::LoopId row) {
+bool ChainReader::keepStates(unsigned producer, model::LoopId row) {
   std::optional<unsigned> reader = findOnlyReader(producer);
   if (!reader || kinds.lookup(exports[producer]) != RowKind::Scaled)
     return false;
@@ -456,10 +513,10 @@ bool GeneralReader::keepStates(unsigned producer, model::LoopId row) {
   }
   for (auto &[value, access] : states) {
     model::Tensor tensor;
-    tensor.name = "state" + std::to_string(numStates++);
+    tensor.name = nameState(value);
     tensor.role = model::Role::State;
     auto type = cast<RankedTensorType>(value.getType());
-    tensor.elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    tensor.elementBytes = bytesOf(type.getElementType());
     for (const model::Index &index : access.indices)
       tensor.shape.push_back(result.problem.loops[index.terms[0].loop].extent);
     access.tensor = result.problem.tensors.size();
@@ -472,7 +529,7 @@ bool GeneralReader::keepStates(unsigned producer, model::LoopId row) {
 }
 
 /// Says of an epilogue with reductions who has to wait for them.
-LogicalResult GeneralReader::describeRows(unsigned index) {
+LogicalResult ChainReader::describeRows(unsigned index) {
   model::Operator &op = result.problem.operators[index];
   llvm::SmallSetVector<model::LoopId, 2> rows;
   for (unsigned id : live) {
@@ -485,10 +542,75 @@ LogicalResult GeneralReader::describeRows(unsigned index) {
         for (model::LoopId loop : getLoops(dim))
           rows.insert(loop);
   }
-  if (rows.empty() || (rows.size() == 1 && keepStates(index, rows[0])))
-    return success();
-  op.completes.assign(rows.begin(), rows.end());
+  if (rows.size() == 1 && keepStates(index, rows[0]))
+    addBands(index, rows[0]);
+  else
+    op.completes.assign(rows.begin(), rows.end());
   return success();
+}
+
+bool ChainReader::hasState(unsigned op, Value value) const {
+  return llvm::any_of(result.problem.operators[op].states,
+                      [&](const model::Access &state) {
+                        return result.tensors[state] == value;
+                      });
+}
+
+/// Rows of another operator are only read by who keeps them up to date.
+LogicalResult ChainReader::checkRowReadings() {
+  for (const auto &[value, reader] : rowReadings)
+    if (!hasState(reader->owner, value))
+      return complain(reader->op,
+                      "it reads what another operator reduces along "
+                      "rows, and that is not corrected as more of a "
+                      "row is seen");
+  return success();
+}
+
+/// What masks in the epilogue of operator `index` leave of `row`, which its
+/// reader may see in parts.
+void ChainReader::addBands(unsigned index, model::LoopId row) {
+  for (unsigned id : live) {
+    const Step &step = trace.steps[id];
+    auto generic = dyn_cast<linalg::GenericOp>(step.getOp().getOperation());
+    if (step.owner != index || step.isOperator || !generic ||
+        !isParallel(step.op))
+      continue;
+    SmallVector<model::LoopId> own = getLoops(step.dims);
+    if (own.size() != step.dims.size())
+      continue;
+    for (const model::Band &band : findBands(generic, own))
+      if (band.column == row)
+        result.problem.bands.push_back(band);
+  }
+}
+
+/// Numbers the tensors as operators use them: factors, operands of the
+/// epilogue, result, states.
+void ChainReader::orderTensors() {
+  llvm::SmallSetVector<model::TensorId, 8> order;
+  auto forEachAccess = [&](model::Operator &op, auto visit) {
+    llvm::for_each(op.inputs, visit);
+    llvm::for_each(op.epilogue, visit);
+    visit(op.output);
+    llvm::for_each(op.states, visit);
+  };
+  for (model::Operator &op : result.problem.operators)
+    forEachAccess(op, [&](model::Access &access) { order.insert(access); });
+  SmallVector<model::TensorId> numbers(order.size());
+  decltype(result.problem.tensors) tensors;
+  SmallVector<Value> values;
+  for (auto [number, tensor] : llvm::enumerate(order)) {
+    numbers[tensor] = number;
+    tensors.push_back(std::move(result.problem.tensors[tensor]));
+    values.push_back(result.tensors[tensor]);
+  }
+  for (model::Operator &op : result.problem.operators)
+    forEachAccess(op, [&](model::Access &access) {
+      access.tensor = numbers[access.tensor];
+    });
+  result.problem.tensors = std::move(tensors);
+  result.tensors = std::move(values);
 }
 
 //===----------------------------------------------------------------------===//
@@ -497,8 +619,8 @@ LogicalResult GeneralReader::describeRows(unsigned index) {
 
 /// True if `output` is an intermediate with a dimension along `loop` that
 /// nobody reads by that very loop.
-bool GeneralReader::isReadOtherwise(const model::Access &output,
-                                    model::LoopId loop) const {
+bool ChainReader::isReadOtherwise(const model::Access &output,
+                                  model::LoopId loop) const {
   auto readsByLoop = [&](const model::Access &access) {
     return access == output.tensor &&
            llvm::any_of(access.indices, [&](const model::Index &index) {
@@ -518,7 +640,7 @@ bool GeneralReader::isReadOtherwise(const model::Access &output,
 /// of the result, k the reduction of a first operator, l what one operator
 /// produces and another reduces; r steps through a window, h moves it, and p
 /// makes what others read by loops of their own.
-std::string GeneralReader::getLoopRole(model::LoopId loop) const {
+std::string ChainReader::getLoopRole(model::LoopId loop) const {
   bool isReduced = false, isProduced = false, isBatch = true, readByLhs = false;
   bool isInWindow = false, isDerived = false;
   for (const model::Operator &op : result.problem.operators) {
@@ -546,7 +668,7 @@ std::string GeneralReader::getLoopRole(model::LoopId loop) const {
   return readByLhs ? "m" : "n";
 }
 
-void GeneralReader::nameLoops() {
+void ChainReader::nameLoops() {
   llvm::StringMap<unsigned> count;
   for (auto [id, loop] : llvm::enumerate(result.problem.loops)) {
     std::string role = getLoopRole(id);
@@ -555,7 +677,7 @@ void GeneralReader::nameLoops() {
   }
 }
 
-FailureOr<ChainAnalysis> GeneralReader::read() {
+FailureOr<ChainAnalysis> ChainReader::read() {
   if (failed(findExports()))
     return failure();
   for (unsigned index = 0; index < trace.operators.size(); ++index) {
@@ -566,16 +688,19 @@ FailureOr<ChainAnalysis> GeneralReader::read() {
   for (unsigned index = 0; index < trace.operators.size(); ++index)
     if (failed(describeRows(index)))
       return failure();
+  if (failed(checkRowReadings()))
+    return failure();
+  orderTensors();
   nameLoops();
   if (llvm::Error error = result.problem.check())
     return complain(chain, llvm::toString(std::move(error)));
   return std::move(result);
 }
 
-FailureOr<ChainAnalysis> chimera::readGeneralChain(ChainOp chain,
-                                                   Complaint &complaint) {
-  FailureOr<ChainTrace> trace = traceChain(chain, complaint);
+FailureOr<ChainAnalysis> chimera::readChain(ChainOp chain, bool keepsUnits,
+                                            Complaint &complaint) {
+  FailureOr<ChainTrace> trace = traceChain(chain, keepsUnits, complaint);
   if (failed(trace))
     return failure();
-  return GeneralReader(chain, *trace, complaint).read();
+  return ChainReader(chain, *trace, complaint).read();
 }

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The strict reader takes chains in the form that code is generated from, the
-// general one everything the model can plan. `analyzeChain` tries them in this
-// order. What both need is here too.
+// What turns the body of a chain into a problem of the model, and looks for
+// what keeps code from being generated from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +27,15 @@ struct Complaint {
 /// Reads chains whose operators are contractions and convolutions with index
 /// expressions, and elementwise operations, reductions along rows, reshapes,
 /// transposes, broadcasts and zero padding between them.
-llvm::FailureOr<ChainAnalysis> readGeneralChain(ChainOp chain,
-                                                Complaint &complaint);
+///
+/// Dimensions of one element are left out, unless the reader `keepsUnits`,
+/// which takes a chain that moves no data.
+llvm::FailureOr<ChainAnalysis> readChain(ChainOp chain, bool keepsUnits,
+                                         Complaint &complaint);
+
+/// Fills in what code generation has to know of the operators of `analysis`, or
+/// says why there can be none.
+void findLoweringObstacle(ChainOp chain, ChainAnalysis &analysis);
 
 /// Chooses the vector and the row loop of `op`, whose accesses are known:
 /// vectors run along the last dimension of the output, which is contiguous;

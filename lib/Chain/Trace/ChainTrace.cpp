@@ -21,7 +21,10 @@ using namespace chimera;
 
 Position ChainTrace::makePosition(AffineExpr expr, const Step &step,
                                   int64_t extent) const {
-  AffineIndex index = *linearize(expr, step.getOp().getStaticLoopRanges());
+  SmallVector<int64_t> extents = step.getOp().getStaticLoopRanges();
+  if (keepsUnits)
+    llvm::replace(extents, int64_t(1), ShapedType::kDynamic);
+  AffineIndex index = *linearize(expr, extents);
   Position position;
   position.offset = index.offset;
   for (auto [loop, factor] : index.terms)
@@ -48,8 +51,12 @@ namespace {
 
 class ChainTracer {
 public:
-  ChainTracer(ChainOp chain, Complaint &complaint)
-      : chain(chain), complaint(complaint) {}
+  ChainTracer(ChainOp chain, bool keepsUnits, Complaint &complaint)
+      : chain(chain), complaint(complaint) {
+    trace.keepsUnits = keepsUnits;
+    if (keepsUnits)
+      trace.dimensions.keepUnits();
+  }
 
   FailureOr<ChainTrace> run();
 
@@ -253,7 +260,7 @@ LogicalResult ChainTracer::traceUse(Step &step, OpOperand *operand) {
 LogicalResult ChainTracer::addStep(linalg::LinalgOp op) {
   Step step;
   step.op = op;
-  step.isOperator = isComputeIntensive(op);
+  step.isOperator = isComputeIntensive(op) || isSupportedContraction(op);
   if (!step.isOperator && !isPointwise(op))
     return complain(op, "it is no contraction or convolution of static tensors "
                         "and does not work on single elements or rows");
@@ -307,6 +314,7 @@ FailureOr<ChainTrace> ChainTracer::run() {
   return std::move(trace);
 }
 
-FailureOr<ChainTrace> chimera::traceChain(ChainOp chain, Complaint &complaint) {
-  return ChainTracer(chain, complaint).run();
+FailureOr<ChainTrace> chimera::traceChain(ChainOp chain, bool keepsUnits,
+                                          Complaint &complaint) {
+  return ChainTracer(chain, keepsUnits, complaint).run();
 }

@@ -73,6 +73,8 @@ struct ChainTrace {
   llvm::SmallVector<unsigned> operators;
   std::vector<Reading> readings;
   Dimensions dimensions;
+  /// Dimensions of one element are loops like others.
+  bool keepsUnits = false;
   /// The step that computes a value.
   llvm::DenseMap<mlir::Value, unsigned> stepOf;
 
@@ -91,8 +93,10 @@ struct ChainTrace {
   Positions getResultPositions(const Step &step, mlir::Value result) const;
 };
 
-/// Traces the body of `chain`. Dimensions are cut into parts at the end.
-llvm::FailureOr<ChainTrace> traceChain(ChainOp chain, Complaint &complaint);
+/// Traces the body of `chain`, which moves no data if it `keepsUnits`.
+/// Dimensions are cut into parts at the end.
+llvm::FailureOr<ChainTrace> traceChain(ChainOp chain, bool keepsUnits,
+                                       Complaint &complaint);
 
 /// Decides which dimensions of different operators are the same loop.
 void uniteDimensions(ChainTrace &trace);

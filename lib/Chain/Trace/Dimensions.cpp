@@ -98,7 +98,7 @@ LogicalResult Dimensions::makeParts() {
     for (int64_t stride : llvm::reverse(strides)) {
       if (end % stride != 0)
         return failure();
-      if (end > stride) {
+      if (end > stride || (keepsUnits && extents[dim] == 1)) {
         parts[dim].push_back(
             {static_cast<unsigned>(ids.size()), end / stride, stride});
         ids.push_back(ids.size());

@@ -53,11 +53,15 @@ public:
   /// `whole` is what collapsing `parts`, outermost first, gives.
   void split(DimId whole, llvm::ArrayRef<DimId> parts);
 
+  /// Makes a dimension of one element a part of its own. Nothing may be split
+  /// then.
+  void keepUnits() { keepsUnits = true; }
+
   /// Cuts the dimensions. Fails if reshapes cut one at places that do not nest.
   llvm::LogicalResult solve();
 
-  /// The parts of `dim`, outermost first, those of extent one left out. Call
-  /// `solve` before.
+  /// The parts of `dim`, outermost first, those of extent one left out unless
+  /// `keepUnits` says otherwise. Call `solve` before.
   llvm::SmallVector<DimPart> getParts(DimId dim) const;
 
 private:
@@ -70,6 +74,7 @@ private:
   bool exchangeCuts(const Split &split, bool &changed);
   llvm::LogicalResult makeParts();
 
+  bool keepsUnits = false;
   std::vector<int64_t> extents;
   /// Union-find over dimensions.
   std::vector<unsigned> parents;

@@ -159,7 +159,7 @@ void ChainScheduler::describeChain() {
   });
   if (auto function = chain->getParentOfType<FunctionOpInterface>())
     summary.function = function.getName().str();
-  summary.obstacle = analysis.obstacle;
+  summary.obstacle = getText(analysis.obstacle).str();
   summary.problem = analysis.problem;
   summary.machine = machine;
   summary.threads = options.threads;

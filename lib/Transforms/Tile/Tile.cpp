@@ -768,7 +768,8 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
         remark::missed(
             chain.getLoc(),
             remark::RemarkOpts::name("not-lowered").category("chimera"))
-            << "planned, but left to other passes: " + analysis->obstacle;
+            << remark::add("planned, but left to other passes: {0}",
+                           getText(analysis->obstacle).str());
         putBack(chain);
         continue;
       }

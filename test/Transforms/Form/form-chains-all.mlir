@@ -156,14 +156,14 @@ func.func @gqa(%q: tensor<8x16x32xbf16>, %k: tensor<2x64x32xbf16>, %v: tensor<2x
 // CHECK-NEXT:   intermediate mid0 [2 x 4 x 16 x 64] of 2 bytes, summed in 4
 // CHECK-NEXT:   input in1 [2 x 64 x 32] of 2 bytes
 // CHECK-NEXT:   output out [2 x 4 x 16 x 32] of 4 bytes
-// CHECK-NEXT:   state state0 [2 x 4 x 16] of 4 bytes
-// CHECK-NEXT:   state state1 [2 x 4 x 16] of 4 bytes
+// CHECK-NEXT:   state maximum [2 x 4 x 16] of 4 bytes
+// CHECK-NEXT:   state sum [2 x 4 x 16] of 4 bytes
 // CHECK-NEXT:   gemm0: mid0[b, m, m1, l] += in2[b, m, m1, k] * in0[b, l, k]
 // CHECK-NEXT:     vectors along l, rows along m1
 // CHECK-NEXT:     then {{[0-9]+}} instructions
 // CHECK-NEXT:   gemm1: out[b, m, m1, n] += mid0[b, m, m1, l] * in1[b, l, n]
 // CHECK-NEXT:     vectors along n, rows along m1
-// CHECK-NEXT:     keeping state0[b, m, m1], state1[b, m, m1]
+// CHECK-NEXT:     keeping maximum[b, m, m1], sum[b, m, m1]
 // CHECK-NEXT:     rescaled by l
 
 // -----
@@ -225,16 +225,16 @@ func.func @softmax(%q: tensor<4x16x32xf32>, %k: tensor<4x32x64xf32>, %v: tensor<
 
 // CHECK:      problem
 // CHECK-NEXT:   loops b = 4, m = 16, l = 64, k = 32, n = 32
-// CHECK:        state state0 [4 x 16] of 4 bytes
-// CHECK-NEXT:   state state1 [4 x 16] of 4 bytes
-// CHECK-NEXT:   state state2 [4 x 16] of 1 bytes
+// CHECK:        state maximum [4 x 16] of 4 bytes
+// CHECK-NEXT:   state sum [4 x 16] of 4 bytes
+// CHECK-NEXT:   state row [4 x 16] of 1 bytes
 // CHECK-NEXT:   gemm0: mid0[b, m, l] += in0[b, m, k] * in1[b, k, l]
 // CHECK-NEXT:     vectors along l, rows along m
 // CHECK-NEXT:     then 8 instructions and exponentials: 1
 // CHECK-NEXT:     reading in2[m, l]
 // CHECK-NEXT:   gemm1: out[b, m, n] += mid0[b, m, l] * in3[b, l, n]
 // CHECK-NEXT:     vectors along n, rows along m
-// CHECK-NEXT:     keeping state0[b, m], state1[b, m], state2[b, m]
+// CHECK-NEXT:     keeping maximum[b, m], sum[b, m], row[b, m]
 // CHECK-NEXT:     rescaled by l
 
 // -----
@@ -307,8 +307,8 @@ func.func @half(%a: tensor<32x16xf16>, %b: tensor<16x64xf16>, %c: tensor<64x48xf
 // CHECK-NEXT:   input in1 [16 x 64] of 2 bytes
 // CHECK-NEXT:   intermediate mid0 [32 x 64] of 4 bytes
 // CHECK-NEXT:   input in2 [64 x 48] of 2 bytes
-// CHECK-NEXT:   output out [32 x 48] of 4 bytes
 // CHECK-NEXT:   input in3 [48] of 4 bytes
+// CHECK-NEXT:   output out [32 x 48] of 4 bytes
 // CHECK:        gemm1: out[m, n] += mid0[m, l] * in2[l, n]
 // CHECK-NEXT:     vectors along n, rows along m
 // CHECK-NEXT:     then 1 instructions

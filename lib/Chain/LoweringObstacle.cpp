@@ -1,0 +1,244 @@
+//===- LoweringObstacle.cpp - Chains that code is generated from ----------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The model plans more than the back ends compile. Here the operations of a
+// chain are given their part in the form that code is generated from, in
+// program order; the first one without a part is the obstacle.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Chain/Softmax.h"
+#include "Trace/ChainReaders.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+using namespace mlir;
+using namespace chimera;
+
+StringRef chimera::getText(LoweringObstacle obstacle) {
+  switch (obstacle) {
+  case LoweringObstacle::None:
+    return "";
+  case LoweringObstacle::Operator:
+    return "an operator is no contraction of static tensors, f32 or narrower "
+           "with sums in f32, with projected permutation maps";
+  case LoweringObstacle::UnitDimension:
+    return "a dimension has one element";
+  case LoweringObstacle::Movement:
+    return "a tensor is reshaped, transposed or padded between operators";
+  case LoweringObstacle::Operation:
+    return "an operation is not one of linalg, or reads what is neither an "
+           "input of the chain nor a result of its operators";
+  case LoweringObstacle::Accumulator:
+    return "a contraction does not start from a zero fill";
+  case LoweringObstacle::Epilogue:
+    return "what follows a contraction is not one elementwise operation on its "
+           "result that makes floats";
+  case LoweringObstacle::Rows:
+    return "rows are reduced otherwise than by a softmax that one contraction "
+           "reads";
+  case LoweringObstacle::Loops:
+    return "an operator reads an intermediate by other loops than it is made "
+           "in";
+  case LoweringObstacle::Results:
+    return "the chain yields something else than the result of its last "
+           "operator";
+  }
+  llvm_unreachable("unknown obstacle");
+}
+
+namespace {
+
+class FormMatcher {
+public:
+  FormMatcher(ChainOp chain, ChainAnalysis &analysis)
+      : chain(chain), analysis(analysis) {}
+
+  LoweringObstacle run();
+  /// The operation at which `run` stopped.
+  Operation *getCause() const { return cause; }
+
+private:
+  LoweringObstacle match(linalg::LinalgOp op);
+  LoweringObstacle matchContraction(ChainOperator &op);
+  LoweringObstacle matchEpilogue(linalg::GenericOp op);
+  LoweringObstacle matchSoftmaxOf(linalg::GenericOp maximum);
+  LoweringObstacle checkLoops() const;
+  ChainOperator *findOwner(linalg::GenericOp op);
+  bool isResult(Value value) const;
+  bool isPartOfSoftmax(Operation *op) const;
+  bool isReadable(Value value) const;
+
+  ChainOp chain;
+  ChainAnalysis &analysis;
+  Operation *cause = nullptr;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What operations read
+//===----------------------------------------------------------------------===//
+
+bool FormMatcher::isResult(Value value) const {
+  return llvm::any_of(analysis.operators, [&](const ChainOperator &op) {
+    return op.result == value;
+  });
+}
+
+bool FormMatcher::isPartOfSoftmax(Operation *op) const {
+  return op &&
+         llvm::any_of(analysis.operators, [&](const ChainOperator &owner) {
+           return op == owner.maximum || op == owner.sum ||
+                  op == owner.exponential || op == owner.narrowed;
+         });
+}
+
+bool FormMatcher::isReadable(Value value) const {
+  return isa<BlockArgument>(value) || isResult(value) ||
+         isPartOfSoftmax(value.getDefiningOp());
+}
+
+//===----------------------------------------------------------------------===//
+// The parts of the form
+//===----------------------------------------------------------------------===//
+
+LoweringObstacle FormMatcher::matchContraction(ChainOperator &op) {
+  linalg::LinalgOp contraction = op.contraction;
+  if (!isSupportedContraction(contraction))
+    return LoweringObstacle::Operator;
+  if (op.loops.size() != contraction.getNumLoops())
+    return LoweringObstacle::UnitDimension;
+  if (!isZeroFill(contraction.getDpsInits()[0]))
+    return LoweringObstacle::Accumulator;
+  for (Value input : contraction.getDpsInputs())
+    if (!isReadable(input))
+      return LoweringObstacle::Operation;
+  AffineMap map = contraction.getIndexingMapsArray().back();
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    op.epilogueLoops.push_back(op.loops[map.getDimPosition(i)]);
+  return LoweringObstacle::None;
+}
+
+/// The last of the operators whose contractions `op` reads.
+ChainOperator *FormMatcher::findOwner(linalg::GenericOp op) {
+  for (ChainOperator &owner : llvm::reverse(analysis.operators))
+    if (llvm::is_contained(op.getDpsInputs(), owner.contraction->getResult(0)))
+      return &owner;
+  return nullptr;
+}
+
+LoweringObstacle FormMatcher::matchEpilogue(linalg::GenericOp op) {
+  ChainOperator *owner = findOwner(op);
+  auto linalgOp = cast<linalg::LinalgOp>(op.getOperation());
+  if (!owner || owner->epilogue || !isSupportedElementwise(linalgOp) ||
+      !op.getIndexingMapsArray().back().isIdentity() ||
+      !op.getRegionOutputArgs()[0].use_empty())
+    return LoweringObstacle::Epilogue;
+  Value finished = owner->contraction->getResult(0);
+  for (Operation *user : finished.getUsers())
+    if (user != op)
+      return LoweringObstacle::Epilogue;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (input->get() == finished) {
+      if (!op.getMatchingIndexingMap(input).isIdentity())
+        return LoweringObstacle::Epilogue;
+    } else if (!isReadable(input->get()) &&
+               isa<RankedTensorType>(input->get().getType())) {
+      return LoweringObstacle::Operation;
+    }
+  }
+  owner->epilogue = op;
+  return LoweringObstacle::None;
+}
+
+/// The softmax that begins with `maximum`. Whoever reads it keeps the maximum
+/// and the sum.
+LoweringObstacle FormMatcher::matchSoftmaxOf(linalg::GenericOp maximum) {
+  Value score = maximum.getDpsInputs()[0];
+  auto owner = llvm::find_if(analysis.operators, [&](ChainOperator &op) {
+    Operation *scored = op.epilogue ? op.epilogue : op.contraction;
+    return scored == score.getDefiningOp();
+  });
+  std::optional<Softmax> softmax;
+  if (owner != analysis.operators.end())
+    softmax = matchSoftmax(score);
+  unsigned index = std::distance(analysis.operators.begin(), owner);
+  if (!softmax || softmax->maximum != maximum ||
+      !analysis.problem.operators[index].completes.empty())
+    return LoweringObstacle::Rows;
+  owner->maximum = softmax->maximum;
+  owner->exponential = softmax->exponential;
+  owner->sum = softmax->sum;
+  owner->narrowed = softmax->narrowed;
+  linalg::GenericOp last =
+      owner->narrowed ? owner->narrowed : owner->exponential;
+  return owner->result == last.getResult(0) ? LoweringObstacle::None
+                                            : LoweringObstacle::Rows;
+}
+
+LoweringObstacle FormMatcher::match(linalg::LinalgOp op) {
+  for (ChainOperator &known : analysis.operators)
+    if (known.contraction == op)
+      return matchContraction(known);
+  auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+  if (!generic)
+    return isParallel(op) ? LoweringObstacle::Epilogue : LoweringObstacle::Rows;
+  if (isParallel(op))
+    return matchEpilogue(generic);
+  return isRowReduction(op) ? matchSoftmaxOf(generic) : LoweringObstacle::Rows;
+}
+
+/// Tiles are cut along the loops of a tensor's dimensions, the same for who
+/// makes and who reads it.
+LoweringObstacle FormMatcher::checkLoops() const {
+  const model::ChainProblem &problem = analysis.problem;
+  for (auto [tensor, value] :
+       llvm::zip_equal(problem.tensors, analysis.tensors))
+    if (static_cast<int64_t>(tensor.shape.size()) !=
+        cast<RankedTensorType>(value.getType()).getRank())
+      return LoweringObstacle::UnitDimension;
+  for (const model::Operator &op : problem.operators)
+    for (const auto &accesses : {op.inputs, op.epilogue})
+      for (const model::Access &access : accesses)
+        for (const model::Operator &producer : problem.operators)
+          if (producer.output.tensor == access.tensor &&
+              producer.output.indices != access.indices)
+            return LoweringObstacle::Loops;
+  return LoweringObstacle::None;
+}
+
+LoweringObstacle FormMatcher::run() {
+  for (Operation &op : chain.getBody().front().without_terminator()) {
+    cause = &op;
+    if (isStart(&op) || isPartOfSoftmax(&op))
+      continue;
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (isMove(&op))
+      return LoweringObstacle::Movement;
+    if (!linalgOp)
+      return LoweringObstacle::Operation;
+    if (LoweringObstacle obstacle = match(linalgOp);
+        obstacle != LoweringObstacle::None)
+      return obstacle;
+  }
+  cause = chain;
+  Operation *yield = chain.getBody().front().getTerminator();
+  if (yield->getNumOperands() != 1 ||
+      yield->getOperand(0) != analysis.operators.back().result)
+    return LoweringObstacle::Results;
+  return checkLoops();
+}
+
+void chimera::findLoweringObstacle(ChainOp chain, ChainAnalysis &analysis) {
+  FormMatcher matcher(chain, analysis);
+  analysis.obstacle = matcher.run();
+  if (analysis.obstacle != LoweringObstacle::None)
+    analysis.obstacleOp = matcher.getCause();
+}
