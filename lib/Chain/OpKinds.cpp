@@ -70,12 +70,6 @@ static bool isNumberType(Type type) {
   return isa<FloatType>(type) || type.isIndex() || type.isSignlessInteger();
 }
 
-int64_t chimera::bytesOf(Type element) {
-  if (element.isIndex())
-    return IndexType::kInternalStorageBitWidth / 8;
-  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-}
-
 static bool isStaticTensorOrNumber(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)

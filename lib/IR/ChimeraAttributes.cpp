@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/ElementBytes.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -369,11 +370,6 @@ static LogicalResult verifyElementType(EmitError emitError, Type type) {
   return emitError() << "'type' must be an integer or float type, got " << type;
 }
 
-/// Bytes of an element in memory.
-static int64_t sizeOf(Type type) {
-  return llvm::PowerOf2Ceil(llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
-}
-
 LogicalResult DotProductAttr::verify(EmitError emitError, Type type,
                                      int64_t depth, int64_t fma,
                                      int64_t latency) {
@@ -403,7 +399,7 @@ LogicalResult MatrixUnitAttr::verify(EmitError emitError, Type type,
                                         {"clock", clock}})))
     return failure();
   constexpr int64_t accumulatorBytes = 4;
-  int64_t elementBytes = sizeOf(type);
+  int64_t elementBytes = bytesOf(type);
   struct Operand {
     StringRef name;
     int64_t bytes, needed;

@@ -33,9 +33,6 @@ struct AffineIndex {
 std::optional<AffineIndex> linearize(mlir::AffineExpr expr,
                                      llvm::ArrayRef<int64_t> extents);
 
-/// Bytes that a number of type `element` takes in memory.
-int64_t bytesOf(mlir::Type element);
-
 /// True if `op` is a product of two tensors, summed up, over static tensors: a
 /// contraction or convolution in which something is read more than once. The
 /// factors may be converted to a wider type first.

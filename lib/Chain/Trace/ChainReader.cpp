@@ -19,6 +19,7 @@
 
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Chain/SameInEveryCall.h"
+#include "Chimera/IR/ElementBytes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

@@ -9,6 +9,7 @@
 #include "Chimera/Chain/SameInEveryCall.h"
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/ElementBytes.h"
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -66,7 +67,7 @@ bool Preparer::takesRoom(PrepareOp op) {
                 "place to be kept in";
     return false;
   }
-  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t bytes = bytesOf(type.getElementType());
   for (int64_t size : type.getShape())
     if (llvm::MulOverflow(bytes, size, bytes))
       bytes = std::numeric_limits<int64_t>::max();

@@ -15,6 +15,7 @@
 #include "Kernels/Prefetch.h"
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/ElementBytes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -152,8 +153,7 @@ void PartFetcher::fetchFor(const Part &reader, const Part &carrier,
     Ahead ahead = moveAhead(builder, tile, bounds, iv, iteration);
     if (!ahead)
       continue;
-    bytes += llvm::product_of(bounds) *
-             getElementTypeOrSelf(tile).getIntOrFloatBitWidth() / 8;
+    bytes += llvm::product_of(bounds) * bytesOf(getElementTypeOrSelf(tile));
     due.push_back(std::move(ahead));
   }
   if (bytes > mostBytes)

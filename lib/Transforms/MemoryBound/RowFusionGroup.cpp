@@ -16,6 +16,8 @@
 
 #include "MemoryBound/MemoryBoundOps.h"
 
+#include "Chimera/IR/ElementBytes.h"
+
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -239,11 +241,6 @@ static constexpr double expensiveWork = 8;
 /// Less work than this is done by the time other threads have started.
 static constexpr double leastParallelWork = 16 * 1024;
 
-static double getBytes(Type type) {
-  double bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  return std::max(1.0, bits / 8);
-}
-
 /// Bytes of the part of `operand` that one step of the innermost loop over rows
 /// touches; nothing if it is the same for all steps.
 static double getRowBytes(const RowFusionGroup &group, OpOperand &operand) {
@@ -253,7 +250,7 @@ static double getRowBytes(const RowFusionGroup &group, OpOperand &operand) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   if (!type || !map.isFunctionOfDim(innermost))
     return 0;
-  double bytes = getBytes(type.getElementType());
+  double bytes = bytesOf(type.getElementType());
   for (auto [dim, extent] : llvm::enumerate(type.getShape()))
     if (!group.getRow(op, map.getDimPosition(dim)))
       bytes *= extent;

@@ -16,26 +16,31 @@
 #ifndef CHIMERA_LIB_TRANSFORMS_TILE_ROWPADDING_H
 #define CHIMERA_LIB_TRANSFORMS_TILE_ROWPADDING_H
 
-#include "mlir/IR/Types.h"
-#include "llvm/Support/MathExtras.h"
+#include "Chimera/IR/ElementBytes.h"
+
+#include <algorithm>
 
 namespace chimera {
 
 constexpr int64_t cacheLineBytes = 64;
 
-/// `elements` in whole lines, unless that adds more than a quarter of them. An
-/// element has to divide a line.
+/// Elements of a line; one if they are longer.
+inline int64_t elementsOfLine(mlir::Type elementType) {
+  return std::max<int64_t>(1, cacheLineBytes / bytesOf(elementType));
+}
+
+/// `elements` in whole lines, unless that adds more than a quarter of them.
 inline int64_t alignRow(int64_t elements, mlir::Type elementType) {
-  int64_t line = cacheLineBytes * 8 / elementType.getIntOrFloatBitWidth();
+  int64_t line = elementsOfLine(elementType);
   int64_t aligned = llvm::alignTo(elements, line);
   return 4 * (aligned - elements) <= elements ? aligned : elements;
 }
 
 /// The elements that a row takes in memory: a cache line more if it fills a
-/// multiple of `linesApart` lines. An element has to divide a line.
+/// multiple of `linesApart` lines.
 inline int64_t padRow(int64_t elements, mlir::Type elementType,
                       int64_t linesApart) {
-  int64_t line = cacheLineBytes * 8 / elementType.getIntOrFloatBitWidth();
+  int64_t line = elementsOfLine(elementType);
   return elements % (linesApart * line) == 0 ? elements + line : elements;
 }
 
