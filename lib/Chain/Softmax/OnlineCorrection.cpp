@@ -25,6 +25,12 @@ static bool isConstant(RowKind kind) {
   return kind == RowKind::Constant || kind == RowKind::Zero;
 }
 
+/// True for an element, also for whether it is the lowest number.
+static bool isElement(RowKind kind) {
+  return kind == RowKind::Element || kind == RowKind::Lowest ||
+         kind == RowKind::NotLowest;
+}
+
 static bool isCast(Operation *op) {
   return isa<arith::ExtFOp, arith::TruncFOp>(op);
 }
@@ -39,6 +45,7 @@ public:
   RowKind classify(Operation *op) const;
 
 private:
+  RowKind classifyElement(Operation *op) const;
   RowKind classifyMixed(Operation *op) const;
 
   llvm::DenseMap<Value, RowKind> kinds;
@@ -56,23 +63,35 @@ RowKind BodyClassifier::get(Value value) const {
 }
 
 RowKind BodyClassifier::classify(Operation *op) const {
-  auto all = [&](auto... allowed) {
-    return llvm::all_of(op->getOperands(), [&](Value operand) {
-      RowKind kind = get(operand);
-      return isConstant(kind) || ((kind == allowed) || ...);
-    });
+  auto all = [&](llvm::function_ref<bool(RowKind)> isAllowed) {
+    return llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return isAllowed(get(operand)); });
   };
   if (op->getNumOperands() == 0) {
     bool isIndex = isa<linalg::IndexOp>(op);
     return isIndex ? RowKind::Element : get(op->getResult(0));
   }
-  if (all())
+  if (all(isConstant))
     return isCast(op) ? get(op->getOperand(0)) : RowKind::Constant;
-  if (all(RowKind::Element))
-    return RowKind::Element;
-  if (all(RowKind::Row))
+  if (all([](RowKind kind) { return isConstant(kind) || isElement(kind); }))
+    return classifyElement(op);
+  if (all([](RowKind kind) { return isConstant(kind) || isRow(kind); }))
     return RowKind::Row;
   return classifyMixed(op);
+}
+
+/// `op` has elements and constants for operands.
+RowKind BodyClassifier::classifyElement(Operation *op) const {
+  auto comparison = dyn_cast<arith::CmpFOp>(op);
+  FloatAttr number;
+  if (!comparison || !matchPattern(comparison.getRhs(), m_Constant(&number)) ||
+      !isLowest(number.getValueAsDouble()))
+    return RowKind::Element;
+  if (comparison.getPredicate() == arith::CmpFPredicate::OEQ)
+    return RowKind::Lowest;
+  return comparison.getPredicate() == arith::CmpFPredicate::UNE
+             ? RowKind::NotLowest
+             : RowKind::Element;
 }
 
 /// `op` has operands of different kinds, or ones that are neither elements nor
@@ -89,7 +108,8 @@ RowKind BodyClassifier::classifyMixed(Operation *op) const {
       RowKind kind = get(value);
       return kind == RowKind::Scaled || kind == RowKind::Zero;
     };
-    bool isFactor = condition == RowKind::Row || condition == RowKind::Element;
+    // What a condition on the row makes zero is lost if it changes later.
+    bool isFactor = isElement(condition) || condition == RowKind::EmptyRow;
     return isFactor && isScaled(select.getTrueValue()) &&
                    isScaled(select.getFalseValue())
                ? RowKind::Scaled
@@ -100,11 +120,11 @@ RowKind BodyClassifier::classifyMixed(Operation *op) const {
 
   RowKind second = get(op->getOperand(1));
   auto isTerm = [](RowKind kind) {
-    return isConstant(kind) || kind == RowKind::Element ||
-           kind == RowKind::Row || kind == RowKind::Shifted;
+    return isConstant(kind) || isElement(kind) || isRow(kind) ||
+           kind == RowKind::Shifted;
   };
   auto isFactor = [](RowKind kind) {
-    return isConstant(kind) || kind == RowKind::Element || kind == RowKind::Row;
+    return isConstant(kind) || isElement(kind) || isRow(kind);
   };
   if (isa<arith::AddFOp, arith::SubFOp>(op))
     return isTerm(first) && isTerm(second) ? RowKind::Shifted : RowKind::Other;
@@ -136,7 +156,11 @@ static RowKind classifyReduction(const BodyClassifier &body, Value yielded,
   bool isUpdated =
       isSum || isa<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
                    arith::MinNumFOp, arith::AndIOp, arith::OrIOp>(combiner);
-  if (isUpdated && (isConstant(kind) || kind == RowKind::Element))
+  bool isEmptyRow = (isa<arith::AndIOp>(combiner) && kind == RowKind::Lowest) ||
+                    (isa<arith::OrIOp>(combiner) && kind == RowKind::NotLowest);
+  if (isEmptyRow)
+    return RowKind::EmptyRow;
+  if (isUpdated && (isConstant(kind) || isElement(kind)))
     return RowKind::Row;
   return isSum && kind == RowKind::Scaled ? RowKind::Row : RowKind::Other;
 }

@@ -23,6 +23,10 @@
 
 namespace chimera {
 
+/// True for the least finite number of f32 or less, as masks put in the place
+/// of scores. A maximum is below it only if all of the row is masked.
+inline bool isLowest(double number) { return number <= -3.4e38; }
+
 /// How a value depends on reductions along the row.
 enum class RowKind {
   /// The same number everywhere.
@@ -34,6 +38,13 @@ enum class RowKind {
   /// Depends on the row alone, through reductions that need only be updated, or
   /// rescaled, when more of the row is seen.
   Row,
+  /// A truth value: whether an element is the lowest number, as masks make it,
+  /// or whether it is another.
+  Lowest,
+  NotLowest,
+  /// A truth value of the row: whether it holds anything but the lowest number.
+  /// As long as it does not, it adds nothing to what is summed up.
+  EmptyRow,
   /// An element with a value of its row added.
   Shifted,
   /// An element times a factor of its row, such as exp(x - r) / s.
@@ -41,6 +52,11 @@ enum class RowKind {
   /// Anything else.
   Other
 };
+
+/// True for what depends on the row alone.
+inline bool isRow(RowKind kind) {
+  return kind == RowKind::Row || kind == RowKind::EmptyRow;
+}
 
 /// The kind of each result of `op`, whose operands are of kind `kindOf`; an
 /// operation with reduction loops reduces along the row.

@@ -498,7 +498,7 @@ bool ChainReader::keepStates(unsigned producer, model::LoopId row) {
     for (Value value : reduction->getResults()) {
       if (value.use_empty())
         continue;
-      if (kinds.lookup(value) != RowKind::Row)
+      if (!isRow(kinds.lookup(value)))
         return false;
       model::Access access;
       for (const Position &position : trace.getResultPositions(step, value))

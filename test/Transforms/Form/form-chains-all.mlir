@@ -420,3 +420,39 @@ func.func @seven(%x: tensor<64x32xf32>, %w: tensor<32x32xf32>) -> tensor<64x32xf
 // CHECK:      problem
 // CHECK:        gemm5: out[m, n] +=
 // CHECK-NOT:    gemm6
+
+// -----
+
+// A condition on the maximum may change with later parts of the row, when what
+// was zero before is lost: the row is completed.
+
+// CHECK:      problem
+// CHECK-NEXT:   loops m = 16, l = 64, k = 32, n = 32
+// CHECK:        gemm0: mid0[m, l] += in0[m, k] * in1[k, l]
+// CHECK:          completes l
+// CHECK-NOT:      rescaled
+
+#id = affine_map<(m, l) -> (m, l)>
+#row = affine_map<(m, l) -> (m)>
+func.func @condition_on_maximum(%q: tensor<16x32xf32>, %k: tensor<32x64xf32>, %v: tensor<64x32xf32>) -> tensor<16x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %inf = arith.constant 0xFF800000 : f32
+  %s_empty = tensor.empty() : tensor<16x64xf32>
+  %s_zero = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %s = linalg.matmul ins(%q, %k : tensor<16x32xf32>, tensor<32x64xf32>) outs(%s_zero : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %row_empty = tensor.empty() : tensor<16xf32>
+  %row_inf = linalg.fill ins(%inf : f32) outs(%row_empty : tensor<16xf32>) -> tensor<16xf32>
+  %max = linalg.reduce { arith.maximumf } ins(%s : tensor<16x64xf32>) outs(%row_inf : tensor<16xf32>) dimensions = [1]
+  %p = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%s, %max : tensor<16x64xf32>, tensor<16xf32>) outs(%s_empty : tensor<16x64xf32>) {
+  ^bb0(%in: f32, %in1: f32, %out: f32):
+    %0 = arith.subf %in, %in1 : f32
+    %1 = math.exp %0 : f32
+    %2 = arith.cmpf ogt, %in1, %zero : f32
+    %3 = arith.select %2, %1, %zero : f32
+    linalg.yield %3 : f32
+  } -> tensor<16x64xf32>
+  %o_empty = tensor.empty() : tensor<16x32xf32>
+  %o_zero = linalg.fill ins(%zero : f32) outs(%o_empty : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %o = linalg.matmul ins(%p, %v : tensor<16x64xf32>, tensor<64x32xf32>) outs(%o_zero : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %o : tensor<16x32xf32>
+}
