@@ -43,6 +43,7 @@ public:
 private:
   void print(const Tensor &tensor);
   void print(const Operator &op);
+  void print(const Band &band);
   void print(const Index &index);
   void print(const Access &access);
   template <typename Range>
@@ -120,6 +121,17 @@ void ProblemPrinter::print(const Operator &op) {
   os << "\n";
 }
 
+void ProblemPrinter::print(const Band &band) {
+  llvm::StringRef row = problem.loops[band.row].name;
+  os << "  band ";
+  if (band.least)
+    os << row << " + " << *band.least << " <= ";
+  os << problem.loops[band.column].name;
+  if (band.most)
+    os << " < " << row << " + " << *band.most;
+  os << "\n";
+}
+
 void ProblemPrinter::print() {
   os << "problem\n  loops ";
   llvm::interleaveComma(problem.loops, os, [&](const Loop &loop) {
@@ -130,6 +142,8 @@ void ProblemPrinter::print() {
     print(tensor);
   for (const Operator &op : problem.operators)
     print(op);
+  for (const Band &band : problem.bands)
+    print(band);
 }
 
 void chimera::printProblem(llvm::raw_ostream &os, const ChainProblem &problem) {

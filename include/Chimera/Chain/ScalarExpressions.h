@@ -19,6 +19,8 @@
 #ifndef CHIMERA_CHAIN_SCALAREXPRESSIONS_H
 #define CHIMERA_CHAIN_SCALAREXPRESSIONS_H
 
+#include "Chimera/Chain/AffineSum.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <map>
@@ -53,17 +55,12 @@ struct Expr {
   bool holdsReduction = false;
 };
 
-/// A sum of indices times factors, and a constant.
-struct AffineSum {
-  std::map<PointDim, int64_t> factors;
-  int64_t constant = 0;
-};
-
 class ExprPool {
 public:
-  /// `rowDim` is the dimension along which rows run.
-  ExprPool(mlir::MLIRContext *context, PointDim rowDim)
-      : context(context), rowDim(rowDim) {}
+  /// Dimensions have `extents`; rows run along `rowDim`.
+  ExprPool(mlir::MLIRContext *context, PointDim rowDim,
+           llvm::ArrayRef<int64_t> extents)
+      : context(context), rowDim(rowDim), extents(extents) {}
 
   /// Valid until the next node is made.
   const Expr &operator[](ExprId id) const { return nodes[id]; }
@@ -89,10 +86,8 @@ public:
   /// The value of a floating-point number.
   std::optional<double> getNumber(ExprId id) const;
   bool isNegativeInfinity(ExprId id) const;
+  bool isLowestNumber(ExprId id) const;
   bool isZero(ExprId id) const;
-  /// `id` as a sum of indices, if it is one.
-  std::optional<AffineSum> getAffineSum(ExprId id) const;
-
   /// Writes `expr` as a `linalg.generic` over `domain`, whose dimensions have
   /// `extents`. The result has one dimension per dimension of the domain.
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc, ExprId expr,
@@ -101,15 +96,20 @@ public:
 
 private:
   ExprId add(Expr expr);
+  std::optional<AffineSum> getSum(const Expr &expr) const;
   void compareSums(Expr &expr);
-  void collectLeaves(ExprId id, llvm::SmallVectorImpl<ExprId> &leaves) const;
+  void collectLeaves(ExprId id, llvm::DenseSet<ExprId> &seen,
+                     llvm::SmallVectorImpl<ExprId> &leaves) const;
   mlir::Value emitScalar(mlir::OpBuilder &builder, mlir::Location loc,
                          ExprId id, llvm::ArrayRef<PointDim> domain,
                          std::map<ExprId, mlir::Value> &known);
 
   mlir::MLIRContext *context;
   PointDim rowDim;
+  llvm::SmallVector<int64_t> extents;
   std::vector<Expr> nodes;
+  /// What each node is as a sum of indices, if it is one.
+  std::vector<std::optional<AffineSum>> sums;
   using Key =
       std::tuple<int, const void *, const void *, const void *, std::string,
                  std::vector<unsigned>, std::vector<unsigned>>;
@@ -139,6 +139,9 @@ public:
   std::optional<ExprId> read(mlir::Value value, llvm::ArrayRef<PointDim> dims);
 
 private:
+  /// What was read in the body of one operation: bodies share values.
+  using Scalars = llvm::DenseMap<mlir::Value, std::optional<ExprId>>;
+
   std::optional<ExprId> readGeneric(mlir::linalg::GenericOp op, unsigned result,
                                     llvm::ArrayRef<PointDim> dims);
   std::optional<ExprId> readReduction(mlir::linalg::GenericOp op,
@@ -146,10 +149,12 @@ private:
                                       llvm::ArrayRef<PointDim> loops);
   std::optional<ExprId> readScalar(mlir::linalg::GenericOp op,
                                    mlir::Value value,
-                                   llvm::ArrayRef<PointDim> loops);
+                                   llvm::ArrayRef<PointDim> loops,
+                                   Scalars &known);
   std::optional<ExprId> readOperation(mlir::linalg::GenericOp op,
                                       mlir::Operation *nested,
-                                      llvm::ArrayRef<PointDim> loops);
+                                      llvm::ArrayRef<PointDim> loops,
+                                      Scalars &known);
 
   ExprPool &pool;
   PointDim rowDim;

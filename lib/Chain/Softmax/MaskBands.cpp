@@ -13,6 +13,8 @@
 
 #include "Softmax/MaskBands.h"
 
+#include "Chimera/Chain/AffineSum.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
@@ -22,29 +24,31 @@ using namespace chimera;
 
 namespace {
 
-/// The sum of indices times factors.
-struct IndexSum {
-  SmallVector<int64_t> factors;
-  int64_t constant = 0;
-};
+/// A truth value of the body, and what it has to be.
+using Condition = std::pair<Value, unsigned>;
 
 class BandFinder {
 public:
-  BandFinder(linalg::GenericOp op, ArrayRef<model::LoopId> loops)
-      : op(op), loops(loops) {}
+  BandFinder(linalg::GenericOp op, ArrayRef<model::LoopId> loops);
 
   /// Notes what has to hold for `value` to be more than minus infinity.
-  void visit(Value value);
+  void find(Value value);
   SmallVector<model::Band> bands;
 
 private:
+  void visit(Value value);
   void visitCondition(Value condition, bool isWanted);
   void visitComparison(arith::CmpIOp comparison, bool isWanted);
-  void addLimit(const IndexSum &sum);
-  std::optional<IndexSum> getSum(Value value);
+  void addLimit(const AffineSum &sum);
+  std::optional<AffineSum> getSum(Value value) const;
 
-  linalg::GenericOp op;
   ArrayRef<model::LoopId> loops;
+  SmallVector<int64_t> extents;
+  llvm::DenseMap<Value, AffineSum> sums;
+  /// What has to be more than minus infinity, and what has to hold, each once:
+  /// bodies share values.
+  llvm::SetVector<Value> needed;
+  llvm::SetVector<Condition> conditions;
 };
 
 } // namespace
@@ -55,40 +59,38 @@ static bool isNegativeInfinity(Value value) {
          number.getValue().isInfinity() && number.getValue().isNegative();
 }
 
-std::optional<IndexSum> BandFinder::getSum(Value value) {
-  IndexSum sum;
-  sum.factors.assign(loops.size(), 0);
-  if (IntegerAttr number; matchPattern(value, m_Constant(&number))) {
-    if (number.getValue().getSignificantBits() > 32)
-      return std::nullopt;
-    sum.constant = number.getInt();
-    return sum;
+BandFinder::BandFinder(linalg::GenericOp op, ArrayRef<model::LoopId> loops)
+    : loops(loops), extents(op.getStaticLoopRanges()) {
+  for (Operation &nested : op.getBlock()->without_terminator()) {
+    if (nested.getNumResults() != 1)
+      continue;
+    std::optional<AffineSum> sum;
+    if (auto index = dyn_cast<linalg::IndexOp>(nested)) {
+      sum = AffineSum{{{index.getDim(), 1}}, 0};
+    } else if (nested.getNumOperands() > 0) {
+      SmallVector<std::optional<AffineSum>> operands;
+      for (Value operand : nested.getOperands())
+        operands.push_back(getSum(operand));
+      sum = combineSums(nested.getName().getStringRef(),
+                        nested.getResult(0).getType(),
+                        nested.getOperand(0).getType(), operands, extents);
+    }
+    if (sum)
+      sums[nested.getResult(0)] = std::move(*sum);
   }
-  Operation *definition = value.getDefiningOp();
-  if (auto index = dyn_cast_or_null<linalg::IndexOp>(definition)) {
-    sum.factors[index.getDim()] = 1;
-    return sum;
-  }
-  // Indices are small: they keep their values in 32 bits.
-  if (isa_and_nonnull<arith::IndexCastOp, arith::ExtSIOp>(definition))
-    return getSum(definition->getOperand(0));
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(definition))
-    return std::nullopt;
-  std::optional<IndexSum> lhs = getSum(definition->getOperand(0)),
-                          rhs = getSum(definition->getOperand(1));
-  if (!lhs || !rhs)
-    return std::nullopt;
-  int64_t sign = isa<arith::AddIOp>(definition) ? 1 : -1;
-  for (auto [own, other] : llvm::zip_equal(lhs->factors, rhs->factors))
-    own += sign * other;
-  lhs->constant += sign * rhs->constant;
-  return lhs;
+}
+
+std::optional<AffineSum> BandFinder::getSum(Value value) const {
+  if (Attribute number; matchPattern(value, m_Constant(&number)))
+    return getConstantSum(number);
+  auto it = sums.find(value);
+  return it == sums.end() ? std::nullopt : std::optional(it->second);
 }
 
 /// `sum` >= 0 has to hold.
-void BandFinder::addLimit(const IndexSum &sum) {
+void BandFinder::addLimit(const AffineSum &sum) {
   std::optional<unsigned> up, down;
-  for (auto [dim, factor] : llvm::enumerate(sum.factors)) {
+  for (auto [dim, factor] : sum.factors) {
     if (factor == 0)
       continue;
     std::optional<unsigned> &place = factor > 0 ? up : down;
@@ -110,16 +112,9 @@ void BandFinder::addLimit(const IndexSum &sum) {
   bands.push_back(above);
 }
 
-/// True if `sum` is never negative; indices are not.
-static bool isNeverNegative(const IndexSum &sum) {
-  return sum.constant >= 0 &&
-         llvm::all_of(sum.factors, [](int64_t factor) { return factor >= 0; });
-}
-
-/// The signed predicate that says the same of `lhs` and `rhs`, if there is one.
+/// The signed predicate that says the same of two numbers, if there is one.
 static std::optional<arith::CmpIPredicate>
-asSigned(arith::CmpIPredicate predicate, const IndexSum &lhs,
-         const IndexSum &rhs) {
+asSigned(arith::CmpIPredicate predicate, bool areNeverNegative) {
   using Predicate = arith::CmpIPredicate;
   constexpr std::pair<Predicate, Predicate> pairs[] = {
       {Predicate::ult, Predicate::slt},
@@ -128,39 +123,35 @@ asSigned(arith::CmpIPredicate predicate, const IndexSum &lhs,
       {Predicate::uge, Predicate::sge}};
   for (auto [isUnsigned, isSigned] : pairs)
     if (predicate == isUnsigned)
-      return isNeverNegative(lhs) && isNeverNegative(rhs)
-                 ? std::optional(isSigned)
-                 : std::nullopt;
+      return areNeverNegative ? std::optional(isSigned) : std::nullopt;
   return predicate;
 }
 
 void BandFinder::visitComparison(arith::CmpIOp comparison, bool isWanted) {
-  std::optional<IndexSum> lhs = getSum(comparison.getLhs()),
-                          rhs = getSum(comparison.getRhs());
+  std::optional<AffineSum> lhs = getSum(comparison.getLhs()),
+                           rhs = getSum(comparison.getRhs());
   if (!lhs || !rhs)
     return;
+  bool areNeverNegative =
+      getRange(*lhs, extents).first >= 0 && getRange(*rhs, extents).first >= 0;
   std::optional<arith::CmpIPredicate> compared =
-      asSigned(comparison.getPredicate(), *lhs, *rhs);
+      asSigned(comparison.getPredicate(), areNeverNegative);
   if (!compared)
     return;
   arith::CmpIPredicate predicate = *compared;
   if (!isWanted)
     predicate = arith::invertPredicate(predicate);
-  auto subtract = [](IndexSum from, const IndexSum &what, int64_t constant) {
-    for (auto [own, other] : llvm::zip_equal(from.factors, what.factors))
-      own -= other;
-    from.constant -= what.constant + constant;
-    return from;
-  };
+  AffineSum less = addMultiple(*rhs, *lhs, -1),
+            more = addMultiple(*lhs, *rhs, -1), one = {{}, 1};
   using Predicate = arith::CmpIPredicate;
   if (predicate == Predicate::sle || predicate == Predicate::eq)
-    addLimit(subtract(*rhs, *lhs, 0));
+    addLimit(less);
   if (predicate == Predicate::slt)
-    addLimit(subtract(*rhs, *lhs, 1));
+    addLimit(addMultiple(less, one, -1));
   if (predicate == Predicate::sge || predicate == Predicate::eq)
-    addLimit(subtract(*lhs, *rhs, 0));
+    addLimit(more);
   if (predicate == Predicate::sgt)
-    addLimit(subtract(*lhs, *rhs, 1));
+    addLimit(addMultiple(more, one, -1));
 }
 
 /// `condition` has to be `isWanted`.
@@ -172,40 +163,48 @@ void BandFinder::visitCondition(Value condition, bool isWanted) {
                           : isa_and_nonnull<arith::OrIOp>(definition);
   if (isSplit)
     for (Value operand : definition->getOperands())
-      visitCondition(operand, isWanted);
+      conditions.insert({operand, isWanted});
   if (auto exclusive = dyn_cast_or_null<arith::XOrIOp>(definition);
       exclusive && matchPattern(exclusive.getRhs(), m_One()))
-    visitCondition(exclusive.getLhs(), !isWanted);
+    conditions.insert({exclusive.getLhs(), !isWanted});
 }
 
 void BandFinder::visit(Value value) {
   Operation *definition = value.getDefiningOp();
   if (isa_and_nonnull<arith::AddFOp>(definition))
-    for (Value operand : definition->getOperands())
-      visit(operand);
+    needed.insert_range(definition->getOperands());
   if (auto subtraction = dyn_cast_or_null<arith::SubFOp>(definition))
-    visit(subtraction.getLhs());
+    needed.insert(subtraction.getLhs());
   if (auto product = dyn_cast_or_null<arith::MulFOp>(definition)) {
     FloatAttr factor;
     if (matchPattern(product.getRhs(), m_Constant(&factor)) &&
-        !factor.getValue().isNegative() && !factor.getValue().isZero())
-      visit(product.getLhs());
+        factor.getValue().compare(APFloat::getZero(
+            factor.getValue().getSemantics())) == APFloat::cmpGreaterThan)
+      needed.insert(product.getLhs());
   }
   auto select = dyn_cast_or_null<arith::SelectOp>(definition);
   if (!select)
     return;
-  if (isNegativeInfinity(select.getFalseValue())) {
-    visitCondition(select.getCondition(), true);
-    visit(select.getTrueValue());
-  } else if (isNegativeInfinity(select.getTrueValue())) {
-    visitCondition(select.getCondition(), false);
-    visit(select.getFalseValue());
+  bool isKept = isNegativeInfinity(select.getFalseValue());
+  if (!isKept && !isNegativeInfinity(select.getTrueValue()))
+    return;
+  conditions.insert({select.getCondition(), isKept});
+  needed.insert(isKept ? select.getTrueValue() : select.getFalseValue());
+}
+
+void BandFinder::find(Value value) {
+  needed.insert(value);
+  for (size_t i = 0; i < needed.size(); ++i)
+    visit(needed[i]);
+  for (size_t i = 0; i < conditions.size(); ++i) {
+    auto [condition, isWanted] = conditions[i];
+    visitCondition(condition, isWanted);
   }
 }
 
 SmallVector<model::Band> chimera::findBands(linalg::GenericOp op,
                                             ArrayRef<model::LoopId> loops) {
   BandFinder finder(op, loops);
-  finder.visit(op.getBlock()->getTerminator()->getOperand(0));
+  finder.find(op.getBlock()->getTerminator()->getOperand(0));
   return finder.bands;
 }

@@ -9,6 +9,7 @@
 #include "Chimera/Chain/ScalarExpressions.h"
 
 #include "Chimera/Chain/OpKinds.h"
+#include "Softmax/OnlineCorrection.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -42,8 +43,10 @@ ExprId ExprPool::add(Expr expr) {
           std::vector<unsigned>(expr.dims.begin(), expr.dims.end()),
           std::vector<unsigned>(expr.operands.begin(), expr.operands.end()));
   auto [it, isNew] = known.insert({std::move(key), nodes.size()});
-  if (isNew)
+  if (isNew) {
+    sums.push_back(getSum(expr));
     nodes.push_back(std::move(expr));
+  }
   return it->second;
 }
 
@@ -133,6 +136,11 @@ bool ExprPool::isNegativeInfinity(ExprId id) const {
   return value && std::isinf(*value) && *value < 0;
 }
 
+bool ExprPool::isLowestNumber(ExprId id) const {
+  std::optional<double> value = getNumber(id);
+  return value && isLowest(*value);
+}
+
 bool ExprPool::isZero(ExprId id) const {
   std::optional<double> value = getNumber(id);
   return value && *value == 0;
@@ -142,57 +150,27 @@ bool ExprPool::isZero(ExprId id) const {
 // Index arithmetic
 //===----------------------------------------------------------------------===//
 
-/// Beyond this, sums of indices might not fit 32 bits.
-static constexpr int64_t largestIndex = int64_t(1) << 29;
-
-static bool isSmall(const AffineSum &sum) {
-  if (std::abs(sum.constant) > largestIndex)
-    return false;
-  return llvm::all_of(
-      sum.factors, [](auto factor) { return std::abs(factor.second) <= 1024; });
-}
-
-std::optional<AffineSum> ExprPool::getAffineSum(ExprId id) const {
-  const Expr &expr = nodes[id];
-  if (expr.kind == Expr::Kind::Index)
-    return AffineSum{{{expr.dims[0], 1}}, 0};
-  if (expr.kind == Expr::Kind::Number) {
-    auto value = dyn_cast<IntegerAttr>(expr.attribute);
-    if (!value || value.getType().isInteger(1) ||
-        value.getValue().getSignificantBits() > 32)
+std::optional<AffineSum> ExprPool::getSum(const Expr &expr) const {
+  switch (expr.kind) {
+  case Expr::Kind::Index:
+    return getIfExact(AffineSum{{{expr.dims[0], 1}}, 0}, extents, expr.type);
+  case Expr::Kind::Number:
+    return expr.type.isInteger(1) ? std::nullopt
+                                  : getConstantSum(expr.attribute);
+  case Expr::Kind::Operation: {
+    if (expr.operands.empty())
       return std::nullopt;
-    return AffineSum{{}, value.getInt()};
+    SmallVector<std::optional<AffineSum>> operands;
+    for (ExprId operand : expr.operands)
+      operands.push_back(sums[operand]);
+    return combineSums(expr.name, expr.type, nodes[expr.operands[0]].type,
+                       operands, extents);
   }
-  if (expr.kind != Expr::Kind::Operation)
+  case Expr::Kind::Tensor:
+  case Expr::Kind::RowReduction:
     return std::nullopt;
-  bool isCast = llvm::is_contained(
-      {"arith.index_cast", "arith.index_castui", "arith.extsi"}, expr.name);
-  if (isCast)
-    return getAffineSum(expr.operands[0]);
-  bool isSum = expr.name == "arith.addi",
-       isDifference = expr.name == "arith.subi";
-  bool isProduct = expr.name == "arith.muli";
-  if (!isSum && !isDifference && !isProduct)
-    return std::nullopt;
-  std::optional<AffineSum> lhs = getAffineSum(expr.operands[0]),
-                           rhs = getAffineSum(expr.operands[1]);
-  if (!lhs || !rhs)
-    return std::nullopt;
-  if (isProduct) {
-    if (!lhs->factors.empty())
-      std::swap(lhs, rhs);
-    if (!lhs->factors.empty())
-      return std::nullopt;
-    for (auto &[dim, factor] : rhs->factors)
-      factor *= lhs->constant;
-    rhs->constant *= lhs->constant;
-    return isSmall(*rhs) ? rhs : std::nullopt;
   }
-  int64_t sign = isSum ? 1 : -1;
-  for (auto [dim, factor] : rhs->factors)
-    lhs->factors[dim] += sign * factor;
-  lhs->constant += sign * rhs->constant;
-  return isSmall(*lhs) ? lhs : std::nullopt;
+  llvm_unreachable("unknown kind of expression");
 }
 
 /// The predicate with the sides exchanged; none if it is unsigned.
@@ -223,14 +201,12 @@ void ExprPool::compareSums(Expr &expr) {
       cast<IntegerAttr>(cast<DictionaryAttr>(expr.attribute).get("predicate"))
           .getInt());
   std::optional<arith::CmpIPredicate> exchanged = exchangeSides(predicate);
-  std::optional<AffineSum> sum = getAffineSum(expr.operands[0]),
-                           rhs = getAffineSum(expr.operands[1]);
-  if (!exchanged || !sum || !rhs)
+  std::optional<AffineSum> lhs = sums[expr.operands[0]],
+                           rhs = sums[expr.operands[1]];
+  if (!exchanged || !lhs || !rhs)
     return;
-  for (auto [dim, factor] : rhs->factors)
-    sum->factors[dim] -= factor;
-  sum->constant -= rhs->constant;
-  if (!isSmall(*sum))
+  AffineSum sum = addMultiple(*lhs, *rhs, -1);
+  if (!fits32Bits(sum, extents))
     return;
 
   Type i32 = IntegerType::get(context, 32);
@@ -240,11 +216,11 @@ void ExprPool::compareSums(Expr &expr) {
       return value;
     return operation("arith.muli", i32, {value, number(factor, i32)});
   };
-  int64_t along = sum->factors.count(rowDim) ? sum->factors[rowDim] : 0;
+  int64_t along = sum.factors.count(rowDim) ? sum.factors[rowDim] : 0;
   int64_t sign = along < 0 ? 1 : -1;
   ExprId left = along == 0 ? number(0, i32) : term(rowDim, std::abs(along));
-  ExprId right = number(sign * sum->constant, i32);
-  for (auto [dim, factor] : sum->factors)
+  ExprId right = number(sign * sum.constant, i32);
+  for (auto [dim, factor] : sum.factors)
     if (dim != rowDim && factor != 0)
       right = operation("arith.addi", i32, {right, term(dim, sign * factor)});
   if (along < 0)
@@ -259,14 +235,14 @@ void ExprPool::compareSums(Expr &expr) {
 // Emission
 //===----------------------------------------------------------------------===//
 
-void ExprPool::collectLeaves(ExprId id, SmallVectorImpl<ExprId> &leaves) const {
-  if (nodes[id].kind == Expr::Kind::Tensor) {
-    if (!llvm::is_contained(leaves, id))
-      leaves.push_back(id);
+void ExprPool::collectLeaves(ExprId id, llvm::DenseSet<ExprId> &seen,
+                             SmallVectorImpl<ExprId> &leaves) const {
+  if (!seen.insert(id).second)
     return;
-  }
+  if (nodes[id].kind == Expr::Kind::Tensor)
+    leaves.push_back(id);
   for (ExprId operand : nodes[id].operands)
-    collectLeaves(operand, leaves);
+    collectLeaves(operand, seen, leaves);
 }
 
 Value ExprPool::emitScalar(OpBuilder &builder, Location loc, ExprId id,
@@ -305,8 +281,9 @@ Value ExprPool::emitScalar(OpBuilder &builder, Location loc, ExprId id,
 
 Value ExprPool::emit(OpBuilder &builder, Location loc, ExprId expr,
                      ArrayRef<PointDim> domain, ArrayRef<int64_t> extents) {
+  llvm::DenseSet<ExprId> seen;
   SmallVector<ExprId> leaves;
-  collectLeaves(expr, leaves);
+  collectLeaves(expr, seen, leaves);
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   for (ExprId leaf : leaves) {
@@ -337,6 +314,10 @@ Value ExprPool::emit(OpBuilder &builder, Location loc, ExprId expr,
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
+
+/// Longer bodies are no part of a softmax: reading one goes as deep as its
+/// operations depend on each other.
+static constexpr size_t mostOperations = 1000;
 
 /// The dimension of each loop of `op` when result `result` is at `dims`.
 static std::optional<SmallVector<PointDim>> getLoops(linalg::GenericOp op,
@@ -416,12 +397,14 @@ std::optional<ExprId> ExprReader::readGeneric(linalg::GenericOp op,
                                               ArrayRef<PointDim> dims) {
   std::optional<SmallVector<PointDim>> loops =
       getLoops(op, result, dims, rowDim);
-  if (!loops || !op.hasPureTensorSemantics())
+  if (!loops || !op.hasPureTensorSemantics() ||
+      op.getBlock()->getOperations().size() > mostOperations)
     return std::nullopt;
   if (op.getNumReductionLoops() > 0)
     return readReduction(op, result, *loops);
+  Scalars known;
   return readScalar(op, op.getBlock()->getTerminator()->getOperand(result),
-                    *loops);
+                    *loops, known);
 }
 
 /// True if `init` is what `combiner` starts from without effect.
@@ -433,7 +416,7 @@ static bool isNeutral(const ExprPool &pool, StringRef combiner, ExprId init) {
     if (combiner == "arith.addf")
       return *value == 0;
     bool isIgnored = combiner == "arith.maxnumf" && std::isnan(*value);
-    return isIgnored || *value <= -3.4e38;
+    return isIgnored || isLowest(*value);
   }
   auto value = dyn_cast<IntegerAttr>(expr.attribute);
   return value && ((combiner == "arith.andi" && value.getValue().isAllOnes()) ||
@@ -459,8 +442,9 @@ std::optional<ExprId> ExprReader::readReduction(linalg::GenericOp op,
       !llvm::is_contained(combiner->getOperands(), accumulator))
     return std::nullopt;
   unsigned position = combiner->getOperand(0) == accumulator ? 1 : 0;
+  Scalars known;
   std::optional<ExprId> element =
-      readScalar(op, combiner->getOperand(position), loops);
+      readScalar(op, combiner->getOperand(position), loops, known);
   std::optional<ExprId> init = read(op.getDpsInits()[result], {});
   StringRef name = combiner->getName().getStringRef();
   if (!element || !init || !isNeutral(pool, name, *init))
@@ -474,7 +458,8 @@ std::optional<ExprId> ExprReader::readReduction(linalg::GenericOp op,
 }
 
 std::optional<ExprId> ExprReader::readScalar(linalg::GenericOp op, Value value,
-                                             ArrayRef<PointDim> loops) {
+                                             ArrayRef<PointDim> loops,
+                                             Scalars &known) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (argument && argument.getOwner() == op.getBlock()) {
     OpOperand &operand = op->getOpOperand(argument.getArgNumber());
@@ -492,12 +477,17 @@ std::optional<ExprId> ExprReader::readScalar(linalg::GenericOp op, Value value,
   Operation *nested = value.getDefiningOp();
   if (!nested || nested->getBlock() != op.getBlock())
     return read(value, {});
-  return readOperation(op, nested, loops);
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
+  std::optional<ExprId> result = readOperation(op, nested, loops, known);
+  known[value] = result;
+  return result;
 }
 
 std::optional<ExprId> ExprReader::readOperation(linalg::GenericOp op,
                                                 Operation *nested,
-                                                ArrayRef<PointDim> loops) {
+                                                ArrayRef<PointDim> loops,
+                                                Scalars &known) {
   if (auto index = dyn_cast<linalg::IndexOp>(nested))
     return pool.index(loops[index.getDim()]);
   if (nested->getNumResults() != 1 || nested->getNumRegions() != 0 ||
@@ -508,7 +498,7 @@ std::optional<ExprId> ExprReader::readOperation(linalg::GenericOp op,
   SmallVector<ExprId> operands;
   SmallVector<Attribute> constants;
   for (Value operand : nested->getOperands()) {
-    std::optional<ExprId> id = readScalar(op, operand, loops);
+    std::optional<ExprId> id = readScalar(op, operand, loops, known);
     if (!id)
       return std::nullopt;
     operands.push_back(*id);
@@ -525,7 +515,7 @@ std::optional<ExprId> ExprReader::readOperation(linalg::GenericOp op,
   if (isFolded) {
     if (auto number = dyn_cast_if_present<Attribute>(folded[0]))
       return pool.number(cast<TypedAttr>(number));
-    return readScalar(op, cast<Value>(folded[0]), loops);
+    return readScalar(op, cast<Value>(folded[0]), loops, known);
   }
   return pool.operation(nested->getName().getStringRef(),
                         nested->getResult(0).getType(), operands,

@@ -95,7 +95,8 @@ SoftmaxNormalizer::SoftmaxNormalizer(linalg::GenericOp first,
                                      linalg::GenericOp second,
                                      OpOperand &factor)
     : first(first), second(second), factor(factor), builder(second),
-      rowDim(getReducedDim(second)), pool(second.getContext(), rowDim),
+      rowDim(getReducedDim(second)),
+      pool(second.getContext(), rowDim, second.getStaticLoopRanges()),
       reader(pool, rowDim, second.getStaticLoopRanges()[rowDim]),
       f32(builder.getF32Type()) {}
 
