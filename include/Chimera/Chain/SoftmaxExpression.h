@@ -27,8 +27,9 @@ namespace chimera {
 /// An exponential of a score, shifted by what depends on its row alone.
 struct ShiftedExponential {
   ExprId exponential = 0, score = 0;
-  /// True if anything is subtracted from the score.
-  bool isShifted = false;
+  /// Rows below this are shifted by it instead of by what they hold: zero if
+  /// nothing is subtracted from the score, c if max(maximum, c) is.
+  std::optional<double> leastShift;
   /// True if what is subtracted from the score is its maximum.
   bool isShiftMaximum = false;
   /// True if that is finite where the whole row is minus infinity.

@@ -29,16 +29,24 @@ static bool isMaximumOf(const ExprPool &pool, ExprId id, ExprId score) {
          pool[id].operands[0] == score;
 }
 
-/// Notes whether `shift` is the maximum of the row of the score, and whether it
-/// is finite in rows that are masked entirely.
+/// Notes whether `shift` is the maximum of the row of the score, and what it is
+/// in rows that lie below a number or are masked entirely.
 static void classifyShift(const ExprPool &pool, ExprId shift,
                           ShiftedExponential &own) {
-  own.isShifted = true;
-  own.isShiftFinite = (pool.isOperation(shift, "arith.maximumf") ||
-                       pool.isOperation(shift, "arith.maxnumf")) &&
-                      pool.getNumber(pool[shift].operands[1]);
-  own.isShiftMaximum = isMaximumOf(
-      pool, own.isShiftFinite ? pool[shift].operands[0] : shift, own.score);
+  bool isClamped = (pool.isOperation(shift, "arith.maximumf") ||
+                    pool.isOperation(shift, "arith.maxnumf")) &&
+                   pool.getNumber(pool[shift].operands[1]);
+  if (!isClamped) {
+    own.isShiftMaximum = isMaximumOf(pool, shift, own.score);
+    return;
+  }
+  ExprId limit = pool[shift].operands[1];
+  if (!pool.isLowestNumber(limit)) {
+    own.leastShift = pool.getNumber(limit);
+    return;
+  }
+  own.isShiftMaximum = isMaximumOf(pool, pool[shift].operands[0], own.score);
+  own.isShiftFinite = !pool.isNegativeInfinity(limit);
 }
 
 /// Splits the exponent into the score and what depends on the row alone.
@@ -61,7 +69,9 @@ static LogicalResult findScore(const ExprPool &pool, ExprId exponent,
     }
   }
   own.score = exponent;
-  if (pool.isOperation(exponent, "arith.subf")) {
+  if (!pool.isOperation(exponent, "arith.subf")) {
+    own.leastShift = 0;
+  } else {
     own.score = pool[exponent].operands[0];
     ExprId shift = pool[exponent].operands[1];
     if (pool[shift].isElement)
@@ -108,15 +118,21 @@ public:
   std::optional<ExprId> move(ExprId factor, ExprId tail);
 
 private:
+  /// What was found out about expressions: many share their operands.
+  template <typename T>
+  using Known = llvm::DenseMap<ExprId, T>;
+
   bool isMaskTest(ExprId id, StringRef combiner);
   std::optional<ExprId> moveRow(ExprId id);
   std::optional<ExprId> replaceParts(ExprId id);
   std::optional<ExprId>
   rebuild(ExprId id, llvm::function_ref<std::optional<ExprId>(ExprId)> change);
   std::optional<ExprId> moveBehind(ExprId id);
+  std::optional<ExprId> moveElement(ExprId id);
   std::optional<ExprId> divideByRow(ExprId id);
-  std::optional<ExprId> moveTail(ExprId id, ExprId moved);
+  std::optional<ExprId> moveTail(ExprId id);
   std::optional<int> getDegree(ExprId id);
+  std::optional<int> computeDegree(ExprId id);
   ExprId guardRows(ExprId id);
   ExprId emptyRows(ExprId id);
 
@@ -124,6 +140,9 @@ private:
   const ShiftedExponential &own;
   const SoftmaxParts &parts;
   Type f32;
+  Known<std::optional<ExprId>> behind, tails;
+  Known<std::optional<int>> degrees;
+  Known<ExprId> guarded, emptied;
 };
 
 } // namespace
@@ -146,8 +165,12 @@ bool TailMover::isMaskTest(ExprId id, StringRef combiner) {
   ExprId tested = operands[0];
   bool isScore = tested == own.score;
   // The test may come before a positive factor.
-  if (pool.isOperation(own.score, "arith.mulf"))
-    isScore |= llvm::is_contained(pool[own.score].operands, tested);
+  if (pool.isOperation(own.score, "arith.mulf")) {
+    ArrayRef<ExprId> factors = pool[own.score].operands;
+    std::optional<double> factor = pool.getNumber(factors[1]);
+    isScore |=
+        factors[0] == tested && factor && *factor > 0 && std::isfinite(*factor);
+  }
   return isWanted && isScore && pool.isNegativeInfinity(operands[1]);
 }
 
@@ -196,14 +219,30 @@ TailMover::rebuild(ExprId id,
                         cast<DictionaryAttr>(expr.attribute));
 }
 
+/// The value of `compute` for `id`, computed the first time.
+template <typename T>
+static T computeOnce(llvm::DenseMap<ExprId, T> &known, ExprId id,
+                     llvm::function_ref<T()> compute) {
+  if (auto it = known.find(id); it != known.end())
+    return it->second;
+  T value = compute();
+  known[id] = value;
+  return value;
+}
+
 /// The factor as it is to be applied behind the contraction: the product takes
 /// the exponential's place. Nothing if it is not linear in the exponential.
 std::optional<ExprId> TailMover::moveBehind(ExprId id) {
   if (id == own.exponential)
     return parts.product;
+  return computeOnce<std::optional<ExprId>>(behind, id, [&] {
+    return pool[id].isElement ? moveElement(id) : moveRow(id);
+  });
+}
+
+/// As `moveBehind`, of what differs by element.
+std::optional<ExprId> TailMover::moveElement(ExprId id) {
   const Expr &expr = pool[id];
-  if (!expr.isElement)
-    return moveRow(id);
   if (expr.kind != Expr::Kind::Operation)
     return std::nullopt;
   StringRef name = expr.name;
@@ -244,21 +283,28 @@ std::optional<ExprId> TailMover::divideByRow(ExprId id) {
                         changed.getDictionary(attributes.getContext()));
 }
 
-/// `id`, which reads the product and rows, with `moved` in the product's place.
-std::optional<ExprId> TailMover::moveTail(ExprId id, ExprId moved) {
-  if (id == parts.product)
-    return moved;
-  Expr expr = pool[id];
-  if (expr.kind == Expr::Kind::RowReduction)
-    return moveRow(id);
-  if (expr.kind != Expr::Kind::Operation)
-    return id;
-  return rebuild(id, [&](ExprId operand) { return moveTail(operand, moved); });
+/// `id`, which reads the product and rows, with what `tails` has in the
+/// product's place.
+std::optional<ExprId> TailMover::moveTail(ExprId id) {
+  return computeOnce<std::optional<ExprId>>(
+      tails, id, [&]() -> std::optional<ExprId> {
+        Expr expr = pool[id];
+        if (expr.kind == Expr::Kind::RowReduction)
+          return moveRow(id);
+        if (expr.kind != Expr::Kind::Operation)
+          return id;
+        return rebuild(id, [&](ExprId operand) { return moveTail(operand); });
+      });
 }
 
 /// The degree of `id` in the product and the sum together. Nothing if it has
 /// none.
 std::optional<int> TailMover::getDegree(ExprId id) {
+  return computeOnce<std::optional<int>>(degrees, id,
+                                         [&] { return computeDegree(id); });
+}
+
+std::optional<int> TailMover::computeDegree(ExprId id) {
   if (id == parts.product || id == parts.sum)
     return 1;
   const Expr &expr = pool[id];
@@ -287,7 +333,10 @@ std::optional<int> TailMover::getDegree(ExprId id) {
                        rhs = getDegree(operands[1]);
     if (!lhs || !rhs)
       return std::nullopt;
-    return isProduct ? *lhs + *rhs : *lhs - *rhs;
+    int degree = isProduct ? *lhs + *rhs : *lhs - *rhs;
+    // Products of products would leave the range of int.
+    constexpr int most = 1 << 10;
+    return std::abs(degree) <= most ? std::optional(degree) : std::nullopt;
   }
   for (ExprId operand : operands)
     if (getDegree(operand) != 0)
@@ -310,27 +359,32 @@ ExprId TailMover::guardRows(ExprId id) {
                     pool.isZero(expr.operands[1]);
   if (expr.kind != Expr::Kind::Operation || isZeroTest)
     return id;
-  return *rebuild(id, [&](ExprId operand) { return guardRows(operand); });
+  return computeOnce<ExprId>(guarded, id, [&] {
+    return *rebuild(id, [&](ExprId operand) { return guardRows(operand); });
+  });
 }
 
-/// `id` with product and sum zero in rows that are far below zero everywhere. A
-/// program that shifts nothing has only zeros there, in any precision; ours are
-/// shifted.
+/// `id` with product and sum zero in rows that are far below the least shift
+/// everywhere. The program has only zeros there, in any precision; ours are
+/// shifted by the maximum.
 ExprId TailMover::emptyRows(ExprId id) {
   // Half of the least number in f64 is e to the power of -745.1.
   double leastExponent =
       pool.isOperation(own.exponential, "math.exp2") ? -1075 : -745.2;
   if (id == parts.product || id == parts.sum) {
+    double limit = *own.leastShift + leastExponent / own.exponentFactor;
     ExprId isEmpty = pool.compare(
         "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OLT),
-        parts.maximum, pool.number(leastExponent, f32));
+        parts.maximum, pool.number(limit, f32));
     return pool.operation("arith.select", f32,
                           {isEmpty, pool.number(0.0, f32), id});
   }
   Expr expr = pool[id];
   if (expr.kind != Expr::Kind::Operation)
     return id;
-  return *rebuild(id, [&](ExprId operand) { return emptyRows(operand); });
+  return computeOnce<ExprId>(emptied, id, [&] {
+    return *rebuild(id, [&](ExprId operand) { return emptyRows(operand); });
+  });
 }
 
 std::optional<ExprId> TailMover::move(ExprId factor, ExprId tail) {
@@ -338,11 +392,12 @@ std::optional<ExprId> TailMover::move(ExprId factor, ExprId tail) {
   if (!moved)
     return std::nullopt;
   // The tail reads what the contraction gave, with the factor as it was.
-  std::optional<ExprId> result = moveTail(tail, *moved);
+  tails[parts.product] = *moved;
+  std::optional<ExprId> result = moveTail(tail);
   if (!result)
     return std::nullopt;
   if (getDegree(*result) == 0)
-    return own.isShifted ? *result : emptyRows(*result);
+    return own.leastShift ? emptyRows(*result) : *result;
   if (!own.isShiftMaximum)
     return std::nullopt;
   return own.isShiftFinite ? *result : guardRows(*result);
