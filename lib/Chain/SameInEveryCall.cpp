@@ -17,7 +17,15 @@
 using namespace mlir;
 using namespace chimera;
 
-static LogicalResult collect(Value value, SetVector<Operation *> &operations) {
+/// Longer computations stay where they are. Most inputs depend on an argument
+/// that is another in every call, and are not followed back to the start of the
+/// program to find it.
+static constexpr size_t mostOperations = 256;
+
+/// Adds what computes `value` to `operations`, each after its own, of which
+/// `left` more are looked at.
+static LogicalResult collect(Value value, SetVector<Operation *> &operations,
+                             size_t &left) {
   Operation *definition = value.getDefiningOp();
   if (!definition) {
     auto argument = cast<BlockArgument>(value);
@@ -30,13 +38,13 @@ static LogicalResult collect(Value value, SetVector<Operation *> &operations) {
   if (operations.contains(definition))
     return success();
   if (!isa<func::FuncOp>(definition->getParentOp()) ||
-      !isMemoryEffectFree(definition))
+      !isMemoryEffectFree(definition) || left-- == 0)
     return failure();
   llvm::SetVector<Value> read(definition->operand_begin(),
                               definition->operand_end());
   getUsedValuesDefinedAbove(definition->getRegions(), read);
   for (Value operand : read)
-    if (failed(collect(operand, operations)))
+    if (failed(collect(operand, operations, left)))
       return failure();
   operations.insert(definition);
   return success();
@@ -45,7 +53,8 @@ static LogicalResult collect(Value value, SetVector<Operation *> &operations) {
 FailureOr<SetVector<Operation *>>
 chimera::findConstantComputation(Value value) {
   SetVector<Operation *> operations;
-  if (failed(collect(value, operations)))
+  size_t left = mostOperations;
+  if (failed(collect(value, operations, left)))
     return failure();
   return operations;
 }

@@ -132,8 +132,13 @@ static bool isFactor(Operation *op) {
   });
 }
 
-/// True if `op` computes a tensor from indices and constants alone.
-static bool isGenerated(Operation *op) {
+/// Whether operations compute a tensor from indices and constants alone, of
+/// those that were asked about.
+using Generated = llvm::DenseMap<Operation *, bool>;
+
+static bool isGenerated(Operation *op, Generated &known);
+
+static bool computesFromConstants(Operation *op, Generated &known) {
   if (!isBetween(op))
     return false;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
@@ -148,8 +153,17 @@ static bool isGenerated(Operation *op) {
     if (matchPattern(producer, m_Constant(&elements)))
       return elements.isSplat();
     return isa<linalg::FillOp>(producer) ||
-           matchPattern(producer, m_Constant()) || isGenerated(producer);
+           matchPattern(producer, m_Constant()) || isGenerated(producer, known);
   });
+}
+
+/// True if `op` computes a tensor from indices and constants alone.
+static bool isGenerated(Operation *op, Generated &known) {
+  if (auto it = known.find(op); it != known.end())
+    return it->second;
+  bool result = computesFromConstants(op, known);
+  known[op] = result;
+  return result;
 }
 
 /// True if `op` merges dimensions of which one only repeats the others, as
@@ -183,9 +197,9 @@ static bool isPreparation(Operation *op) {
 
 /// True if attention should hold `op`, which prepares an operand: what masks
 /// are made from, and factors that scores can be multiplied by instead.
-static bool isSoftmaxPreparation(Operation *op) {
+static bool isSoftmaxPreparation(Operation *op, Generated &known) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  return isGenerated(op) || (linalgOp && isScaling(linalgOp));
+  return isGenerated(op, known) || (linalgOp && isScaling(linalgOp));
 }
 
 //===----------------------------------------------------------------------===//
@@ -265,7 +279,7 @@ chimera::findRuns(ArrayRef<linalg::LinalgOp> candidates) {
 /// Adds to `group` the producers of what `op` reads that only prepare operands,
 /// each after its own.
 static void addPreparations(Operation *op, llvm::SetVector<Operation *> &group,
-                            bool hasSoftmax) {
+                            bool hasSoftmax, Generated &known) {
   llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), values);
   for (Value value : values) {
@@ -273,9 +287,9 @@ static void addPreparations(Operation *op, llvm::SetVector<Operation *> &group,
     if (!producer || group.contains(producer))
       continue;
     if (!isPreparation(producer) &&
-        !(hasSoftmax && isSoftmaxPreparation(producer)))
+        !(hasSoftmax && isSoftmaxPreparation(producer, known)))
       continue;
-    addPreparations(producer, group, hasSoftmax);
+    addPreparations(producer, group, hasSoftmax, known);
     group.insert(producer);
   }
 }
@@ -345,8 +359,9 @@ SmallVector<Operation *> chimera::getGroup(const ContractionRun &run,
   }
   path.insert(tail.begin(), tail.end());
   llvm::SetVector<Operation *> group;
+  Generated known;
   for (Operation *op : path) {
-    addPreparations(op, group, hasSoftmax);
+    addPreparations(op, group, hasSoftmax, known);
     group.insert(op);
   }
   return group.takeVector();
