@@ -24,11 +24,12 @@
 
 #include "Chimera/Chain/ChainAnalysis.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <limits>
@@ -89,6 +90,29 @@ static bool hasCommonLoop(const model::ChainProblem &problem) {
         concernsAll(problem, loop))
       return true;
   return false;
+}
+
+/// The operations before `chain` that need one of `values`, directly or through
+/// each other, in program order.
+static llvm::SetVector<Operation *> findEarlyReaders(ValueRange values,
+                                                     ChainOp chain) {
+  Operation *first = chain;
+  for (Value value : values)
+    for (Operation *user : value.getUsers())
+      if (Operation *beside = chain->getBlock()->findAncestorOpInBlock(*user);
+          beside && beside->isBeforeInBlock(first))
+        first = beside;
+  llvm::SetVector<Operation *> readers;
+  for (Operation *op = first; op != chain; op = op->getNextNode()) {
+    llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), read);
+    if (llvm::any_of(read, [&](Value value) {
+          return llvm::is_contained(values, value) ||
+                 readers.contains(value.getDefiningOp());
+        }))
+      readers.insert(op);
+  }
+  return readers;
 }
 
 namespace {
@@ -194,9 +218,15 @@ ChainOp ChainFormer::tryChain(const GeneralGroup &group, size_t numOperators,
   if (succeeded(normalize(chain)))
     analysis = analyzeChain(chain, reason);
   if (succeeded(analysis) && analysis->operators.size() == numOperators) {
-    if (hasCommonLoop(analysis->problem))
+    // What reads the chain's results has to come after it.
+    bool areMovable = llvm::all_of(findEarlyReaders(group.getExports(), chain),
+                                   isMemoryEffectFree);
+    if (areMovable && hasCommonLoop(analysis->problem))
       return chain;
-    reason = getText(MissedReason::NoCommonLoop).str();
+    reason = areMovable
+                 ? getText(MissedReason::NoCommonLoop).str()
+                 : "an operation with side effects needs a result of the chain "
+                   "before the chain's last operator";
   }
   chain.erase();
   return nullptr;
@@ -266,11 +296,11 @@ void ChainFormer::commit(const Cluster &cluster) {
     for (linalg::LinalgOp op : operators)
       missed.erase(op);
     group.replaceExports(chain.getResults());
-    if (llvm::any_of(chain->getUsers(), [&](Operation *user) {
-          Operation *beside = chain->getBlock()->findAncestorOpInBlock(*user);
-          return beside && beside->isBeforeInBlock(chain);
-        }))
-      sortTopologically(chain->getBlock());
+    Operation *last = chain;
+    for (Operation *reader : findEarlyReaders(chain.getResults(), chain)) {
+      reader->moveAfter(last);
+      last = reader;
+    }
     return;
   }
   note(operators, reason);

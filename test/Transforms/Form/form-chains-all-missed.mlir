@@ -97,3 +97,29 @@ func.func @between(%a: tensor<16x8xf32>, %b: tensor<8x16xf32>, %c: tensor<8x16xf
   %1 = linalg.matmul ins(%slice, %c : tensor<16x8xf32>, tensor<8x16xf32>) outs(%acc : tensor<16x16xf32>) -> tensor<16x16xf32>
   return %1 : tensor<16x16xf32>
 }
+
+// -----
+
+// Calls stay in order: one that reads what would only be there after the chain
+// keeps the chain from being formed.
+
+func.func private @read(tensor<64x64xf32>)
+func.func private @write()
+
+// CHECK-LABEL: func.func @calls_between(
+func.func @calls_between(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %d: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<64x64xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x64xf32>) -> tensor<64x64xf32>
+  // CHECK: linalg.matmul
+  // expected-remark @below {{not in a chain: an operation with side effects needs a result of the chain before the chain's last operator}}
+  %1 = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
+  // CHECK: call @read
+  call @read(%1) : (tensor<64x64xf32>) -> ()
+  // CHECK: call @write
+  call @write() : () -> ()
+  // CHECK: linalg.matmul
+  // expected-remark @below {{not in a chain: an operation with side effects needs a result of the chain before the chain's last operator}}
+  %2 = linalg.matmul ins(%1, %d : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}

@@ -89,3 +89,29 @@ func.func @order(%a: tensor<64x512xf32>, %b: tensor<512x16xf32>, %c: tensor<16x2
   %z = linalg.matmul ins(%y, %d : tensor<64x256xf32>, tensor<256x16xf32>) outs(%x_zero : tensor<64x16xf32>) -> tensor<64x16xf32>
   return %z : tensor<64x16xf32>
 }
+
+// -----
+
+// What reads a result before the chain's last operator moves behind the chain,
+// with what reads that in turn. Nothing else does.
+
+func.func private @read(tensor<64x64xf32>)
+
+// CHECK-LABEL: func.func @readers_move(
+// CHECK:         call @read(%arg0)
+// CHECK:         %[[CHAIN:.*]]:2 = chimera.chain
+// CHECK:         %[[REVERSED:.*]] = tensor.extract_slice %[[CHAIN]]#
+// CHECK-NEXT:    %[[MOVED:.*]] = tensor.insert_slice %[[REVERSED]]
+// CHECK-NEXT:    call @read(%[[MOVED]])
+func.func @readers_move(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %d: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<64x64xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %part = tensor.extract_slice %1[0, 0] [32, 64] [1, 1] : tensor<64x64xf32> to tensor<32x64xf32>
+  %moved = tensor.insert_slice %part into %a[32, 0] [32, 64] [1, 1] : tensor<32x64xf32> into tensor<64x64xf32>
+  call @read(%a) : (tensor<64x64xf32>) -> ()
+  %2 = linalg.matmul ins(%1, %d : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
+  call @read(%moved) : (tensor<64x64xf32>) -> ()
+  return %2 : tensor<64x64xf32>
+}
