@@ -247,3 +247,27 @@ func.func @slices_of_blocks(%x: tensor<1x16xf32>, %y: tensor<4x32xf32>, %i: inde
   %2 = tensor.insert_slice %1 into %y[%i, 0] [1, 16] [1, 1] : tensor<1x16xf32> into tensor<4x32xf32>
   return %2 : tensor<4x32xf32>
 }
+
+// -----
+
+// Parts without elements have no place in the whole, least of all at its end.
+
+// CHECK-LABEL: func.func @empty_part(
+// CHECK-SAME:    %[[A:.*]]: tensor<2x8xf32>, %{{.*}}: tensor<0x8xf32>)
+// CHECK:         %[[WHOLE:.*]] = tensor.empty() : tensor<2x8xf32>
+// CHECK:         %[[RESULT:.*]] = tensor.insert_slice %[[A]] into %[[WHOLE]][0, 0] [2, 8]
+// CHECK-NEXT:    return %[[RESULT]]
+func.func @empty_part(%a: tensor<2x8xf32>, %b: tensor<0x8xf32>) -> tensor<2x8xf32> {
+  %0 = tensor.concat dim(0) %a, %b : (tensor<2x8xf32>, tensor<0x8xf32>) -> tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @only_empty_parts(
+// CHECK:         %[[WHOLE:.*]] = tensor.empty() : tensor<0x5xf32>
+// CHECK-NEXT:    return %[[WHOLE]]
+func.func @only_empty_parts(%a: tensor<0x2xf32>, %b: tensor<0x3xf32>) -> tensor<0x5xf32> {
+  %0 = tensor.concat dim(1) %a, %b : (tensor<0x2xf32>, tensor<0x3xf32>) -> tensor<0x5xf32>
+  return %0 : tensor<0x5xf32>
+}
