@@ -28,6 +28,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -116,9 +117,10 @@ static MicroKernelKind getKind(linalg::LinalgOp structured) {
                                 : MicroKernelKind::Elementwise;
 }
 
-/// A block is mapped if its structured operation reads the block's inputs and
-/// updates its output: nothing else happens inside.
-static bool isMappable(BlockOp block) {
+/// Why `block` is no micro kernel, if so. It is one if its structured operation
+/// reads the block's inputs and updates its outputs: nothing else happens
+/// inside.
+static std::optional<StringRef> getObstacle(BlockOp block) {
   linalg::LinalgOp structured = block.getStructuredOp();
   bool readsArguments =
       llvm::all_of(structured.getDpsInputs(), [&](Value input) {
@@ -126,18 +128,22 @@ static bool isMappable(BlockOp block) {
                                              matchPattern(input, m_Constant()));
       });
   if (!readsArguments)
-    return false;
-  if (!capturesOnlyConstants(structured) ||
-      !llvm::all_of(structured.getIndexingMapsArray(),
+    return "its operation reads more than the block's inputs";
+  if (!capturesOnlyConstants(structured))
+    return "the body of its operation uses values from outside that are no "
+           "constants";
+  if (!llvm::all_of(structured.getIndexingMapsArray(),
                     [](AffineMap map) { return map.isProjectedPermutation(); }))
-    return false;
+    return "its operation is not indexed by projected permutations";
   SmallVector<Value> inits(structured.getDpsInits());
   if (startsFromZero(structured))
     inits[0] = inits[0].getDefiningOp<linalg::FillOp>().getOutputs()[0];
   ValueRange yielded = block.getBody().front().getTerminator()->getOperands();
-  return llvm::equal(inits, block.getBody().front().getArguments().take_back(
-                                block.getOutputs().size())) &&
-         llvm::equal(yielded, structured->getResults());
+  if (!llvm::equal(inits, block.getBody().front().getArguments().take_back(
+                              block.getOutputs().size())) ||
+      !llvm::equal(yielded, structured->getResults()))
+    return "its operation does not update the block's outputs alone";
+  return std::nullopt;
 }
 
 namespace {
@@ -393,9 +399,13 @@ void BlockMapper::map() {
   block.erase();
 }
 
-/// Puts the contents of `block` in its place. Outside more may be known of the
-/// extents of tensors.
-static void dissolve(BlockOp block) {
+/// Puts the contents of `block` in its place, and says why. Outside more may be
+/// known of the extents of tensors.
+static void dissolve(BlockOp block, StringRef obstacle) {
+  remark::missed(
+      block.getLoc(),
+      remark::RemarkOpts::name("no-micro-kernel").category("chimera"))
+      << remark::add("no micro kernel: {0}", obstacle.str());
   Block &body = block.getBody().front();
   OpBuilder builder(block);
   auto adapt = [&](Value value, Type type) -> Value {
@@ -440,10 +450,10 @@ struct MapMicroKernelsPass
       if (failed(targetAttr))
         return signalPassFailure();
       mostAhead = std::min(mostAhead, getMostAhead(*targetAttr));
-      if (isMappable(block))
-        BlockMapper(block, *targetAttr).map();
+      if (std::optional<StringRef> obstacle = getObstacle(block))
+        dissolve(block, *obstacle);
       else
-        dissolve(block);
+        BlockMapper(block, *targetAttr).map();
     }
     if (!blocks.empty())
       fetchForNextPart(getOperation(), mostAhead);
