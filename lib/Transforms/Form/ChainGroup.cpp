@@ -64,6 +64,9 @@ StringRef chimera::getText(MissedReason reason) {
   case MissedReason::NotNormalized:
     return "the operations between it and its neighbours do not reduce to one "
            "elementwise operation on the result of each contraction";
+  case MissedReason::NotByItself:
+    return "it joins no other, and by itself it does not reduce to one product "
+           "that the model takes and elementwise operations on its result";
   }
   llvm_unreachable("unknown reason");
 }

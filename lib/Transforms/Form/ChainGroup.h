@@ -40,7 +40,8 @@ enum class MissedReason {
   UnsupportedBetween,
   NoCommonLoop,
   NoSoftmax,
-  NotNormalized
+  NotNormalized,
+  NotByItself
 };
 
 /// The reason in words, to follow "not in a chain: ".

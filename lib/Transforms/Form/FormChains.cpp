@@ -287,8 +287,9 @@ void FormChainsPass::formChains(SmallVector<linalg::LinalgOp> candidates) {
 /// is planned and runs through the same kernels.
 void FormChainsPass::formLoneChains(ArrayRef<linalg::LinalgOp> candidates) {
   for (linalg::LinalgOp op : candidates)
-    if (!taken.contains(op))
-      buildChain({op}, CommonLoop::None);
+    if (!taken.contains(op) &&
+        buildChain({op}, CommonLoop::None) != MissedReason::None)
+      note({op}, MissedReason::NotByItself);
 }
 
 void FormChainsPass::runOnOperation() {

@@ -210,3 +210,16 @@ func.func @part(%a: tensor<8x8xf32>, %x: tensor<8xf32>, %acc: tensor<8x8xf32>, %
   %4 = linalg.vecmat ins(%3, %a : tensor<8xf32>, tensor<8x8xf32>) outs(%y : tensor<8xf32>) -> tensor<8xf32>
   return %4 : tensor<8xf32>
 }
+
+// -----
+
+// A product of single numbers is none any more without the dimensions of one
+// element.
+
+// CHECK-LABEL: func.func @one_number(
+func.func @one_number(%a: tensor<1xf32>, %b: tensor<1x1xf32>, %acc: tensor<1xf32>) -> tensor<1xf32> {
+  // CHECK: linalg.vecmat
+  // expected-remark @below {{not in a chain: it joins no other, and by itself it does not reduce to one product that the model takes and elementwise operations on its result}}
+  %0 = linalg.vecmat ins(%a, %b : tensor<1xf32>, tensor<1x1xf32>) outs(%acc : tensor<1xf32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
