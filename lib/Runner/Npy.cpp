@@ -14,16 +14,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/Runner/Tensor.h"
+#include "Chimera/Support/OutputFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
 
+using namespace chimera;
 using namespace chimera::runner;
 using llvm::StringRef;
 
@@ -167,19 +167,11 @@ llvm::Error chimera::runner::writeNpy(StringRef path, const Tensor &tensor) {
                 ' ');
   header += '\n';
 
-  std::error_code error;
-  llvm::raw_fd_ostream os(path, error, llvm::sys::fs::OF_None);
-  if (error)
-    return llvm::createStringError(path + ": " + error.message());
   char length[2];
   llvm::support::endian::write16le(length,
                                    static_cast<uint16_t>(header.size()));
-  os << kMagic << '\x01' << '\x00' << StringRef(length, 2) << header;
-  os.write(static_cast<const char *>(tensor.data()), type.getBytes());
-  os.close();
-  if (!os.has_error())
-    return llvm::Error::success();
-  std::string message = os.error().message();
-  os.clear_error();
-  return llvm::createStringError(path + ": " + message);
+  return writeFile(path, [&](llvm::raw_ostream &os) {
+    os << kMagic << '\x01' << '\x00' << StringRef(length, 2) << header;
+    os.write(static_cast<const char *>(tensor.data()), type.getBytes());
+  });
 }

@@ -15,6 +15,7 @@
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/InitAll.h"
 #include "Chimera/Report/PlanReport.h"
+#include "Chimera/Support/OutputFile.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -22,7 +23,9 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
 
 #include <mutex>
@@ -75,19 +78,50 @@ private:
 
 } // namespace
 
+/// Writes a file and reports what goes wrong.
+static LogicalResult
+writeOutput(StringRef path,
+            llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  llvm::Error error = chimera::writeFile(path, write);
+  if (!error)
+    return success();
+  llvm::WithColor::error(llvm::errs(), "chimera-opt")
+      << llvm::toString(std::move(error)) << '\n';
+  return failure();
+}
+
 static LogicalResult writePlans(PlanList &list) {
-  std::string error;
-  std::unique_ptr<llvm::ToolOutputFile> file =
-      openOutputFile(reportFile, &error);
-  if (!file) {
-    llvm::WithColor::error(llvm::errs(), "chimera-opt") << error << '\n';
+  chimera::sortPlans(list.plans);
+  return writeOutput(reportFile, [&](llvm::raw_ostream &os) {
+    chimera::writeReport(os, list.plans, chimera::getReportFormat(reportFile));
+  });
+}
+
+/// What mlir-opt does between its command line and its exit, but with an output
+/// file that is written whole or not at all: mlir-opt ends in a crash where the
+/// disk is full.
+static LogicalResult optimize(StringRef inputFile, StringRef outputFile,
+                              DialectRegistry &registry,
+                              const MlirOptMainConfig &config) {
+  if (inputFile == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "(processing input from stdin now, hit ctrl-c/ctrl-d to "
+                    "interrupt)\n";
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> input =
+      openInputFile(inputFile, &message);
+  if (!input) {
+    llvm::errs() << message << '\n';
     return failure();
   }
-  chimera::sortPlans(list.plans);
-  chimera::writeReport(file->os(), list.plans,
-                       chimera::getReportFormat(reportFile));
-  file->keep();
-  return success();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  LogicalResult result = MlirOptMain(os, std::move(input), registry, config);
+  // What there is before an error is shown, but not kept.
+  if (failed(result) && outputFile != "-")
+    return failure();
+  LogicalResult written =
+      writeOutput(outputFile, [&](llvm::raw_ostream &file) { file << text; });
+  return success(succeeded(result) && succeeded(written));
 }
 
 int main(int argc, char **argv) {
@@ -102,8 +136,14 @@ int main(int argc, char **argv) {
   registry.addExtension(TypeID::get<CollectorExtension>(),
                         std::make_unique<CollectorExtension>(list));
 
-  LogicalResult result = MlirOptMain(
+  auto [inputFile, outputFile] = registerAndParseCLIOptions(
       argc, argv, "Chimera: analytical fusion of operator chains\n", registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(
+        MlirOptMain(argc, argv, inputFile, outputFile, registry));
+  llvm::InitLLVM initialized(argc, argv);
+  LogicalResult result = optimize(inputFile, outputFile, registry, config);
   if (succeeded(result) && !reportFile.empty())
     result = writePlans(list);
   return asMainReturnCode(result);

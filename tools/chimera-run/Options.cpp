@@ -37,7 +37,7 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --target=NAME     machine to compile for (default: host)
   --threads=N       threads to run on (default: the target's cores)
   --input=X.npy     an argument; repeat in order; the rest is random
-  --output=Y.npy    write a result; repeat in order
+  --output=Y.npy    write a result, unless the check fails; repeat in order
   --constant=I,J    arguments, counted from 0, that are the same in every call
                     (weights): what is computed from them alone is computed
                     once, before the clock starts
@@ -156,6 +156,10 @@ static Error checkCombination(const Options &options) {
     return createStringError("no input file; see --help");
   if (!options.outputFile.empty() && options.emit == Emit::Nothing)
     return createStringError("-o goes with --emit; results go to --output");
+  if (options.file == "-" && options.outputFile.empty() &&
+      (options.emit == Emit::Object || options.emit == Emit::SharedLibrary))
+    return createStringError("--emit=obj and --emit=so need -o if the program "
+                             "comes from standard input");
   if (options.entry == "*" &&
       !(options.inputs.empty() && options.outputs.empty() &&
         options.constants.empty()))

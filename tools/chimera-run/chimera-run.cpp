@@ -17,6 +17,7 @@
 
 #include "Chimera/Runner/Report.h"
 #include "Chimera/Runner/Work.h"
+#include "Chimera/Support/OutputFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -369,10 +370,11 @@ Error Session::run() {
   if (!call)
     return call.takeError();
   (*call)();
-  if (Error error = writeOutputs())
-    return error;
   if (options.check)
     if (Error error = check())
+      return error;
+  if (passed)
+    if (Error error = writeOutputs())
       return error;
   if (options.time)
     if (Error error = measure())
@@ -386,26 +388,15 @@ Error Session::run() {
 // Modes
 //===----------------------------------------------------------------------===//
 
-/// Writes `text` to a file or, for "-", to standard output.
 static Error writeText(StringRef path, StringRef text) {
-  std::error_code error;
-  llvm::raw_fd_ostream os(path, error, llvm::sys::fs::OF_None);
-  if (error)
-    return createStringError(path + ": " + error.message());
-  os << text;
-  os.flush();
-  if (!os.has_error())
-    return Error::success();
-  std::string message = os.error().message();
-  os.clear_error();
-  return createStringError(path + ": " + message);
+  return writeFile(path, [&](llvm::raw_ostream &os) { os << text; });
 }
 
 static Error writeJSON(StringRef path, llvm::json::Object object) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << llvm::formatv("{0:2}", llvm::json::Value(std::move(object))) << '\n';
-  return writeText(path, text);
+  llvm::json::Value value(std::move(object));
+  return writeFile(path, [&](llvm::raw_ostream &os) {
+    os << llvm::formatv("{0:2}", value) << '\n';
+  });
 }
 
 static Error makeCheckError(StringRef function, const Deviation &deviation,
@@ -424,13 +415,14 @@ static Error runEntry(const Options &options, ModuleOp module,
   if (Error error = session.run())
     return error;
   if (options.json != "-")
-    session.report.print(llvm::outs());
+    if (Error error = writeFile(
+            "-", [&](llvm::raw_ostream &os) { session.report.print(os); }))
+      return error;
   if (!options.json.empty())
     if (Error error = writeJSON(options.json, session.report.toJSON()))
       return error;
   if (session.passed)
     return Error::success();
-  llvm::outs().flush();
   return makeCheckError(session.report.entry, *session.report.deviation,
                         session.report.allowedError);
 }
@@ -503,6 +495,8 @@ static Error checkAll(const Options &options, ModuleOp module,
   report.objectSeconds = compiled->objectSeconds;
   setNumThreads(report.threads);
   llvm::json::Array functions;
+  std::string table;
+  llvm::raw_string_ostream os(table);
   Error failures = Error::success();
   for (const runner::Function &function : compiled->program->getFunctions()) {
     Expected<CheckResult> verdict =
@@ -526,11 +520,11 @@ static Error checkAll(const Options &options, ModuleOp module,
                            {"max_rel_error", std::move(all["max_rel_error"])},
                            {"nonfinite_elements", deviation.nonFinite},
                            {"chains", std::move(all["chains"])}});
-    if (options.json != "-")
-      llvm::outs() << (passed ? "passed " : "FAILED ") << function.name
-                   << llvm::format("  max rel error %.2e\n", deviation.maxRel);
+    os << (passed ? "passed " : "FAILED ") << function.name
+       << llvm::format("  max rel error %.2e\n", deviation.maxRel);
   }
-  llvm::outs().flush();
+  if (options.json != "-")
+    failures = llvm::joinErrors(std::move(failures), writeText("-", table));
   if (options.json.empty())
     return failures;
   llvm::json::Object object = report.toJSON();
@@ -558,7 +552,8 @@ static Error emitSharedLibrary(StringRef object, StringRef path) {
   llvm::FileRemover remover(temporary);
   if (Error error = writeText(temporary, object))
     return error;
-  return linkSharedLibrary(temporary, path);
+  return replaceFile(
+      path, [&](StringRef name) { return linkSharedLibrary(temporary, name); });
 }
 
 static Error emit(const Options &options, ModuleOp module) {
@@ -612,6 +607,8 @@ static Error markConstants(const Options &options, ModuleOp module) {
 }
 
 static Error runTool(const Options &options, MLIRContext &context) {
+  if (options.help)
+    return writeText("-", kUsage);
   phase = "reading the program";
   std::optional<Expected<OwningOpRef<ModuleOp>>> module;
   double parseSeconds =
@@ -646,10 +643,6 @@ int main(int argc, char **argv) {
   if (!options) {
     printErrors(options.takeError());
     return 2;
-  }
-  if (options->help) {
-    llvm::outs() << kUsage;
-    return 0;
   }
   DialectRegistry registry;
   registerDialects(registry);

@@ -12,15 +12,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/Conversion/Passes.h"
+#include "Chimera/Support/OutputFile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 namespace chimera {
 #define GEN_PASS_DEF_WRITEMANIFESTPASS
@@ -128,12 +127,11 @@ struct WriteManifestPass
   }
 
   LogicalResult write(const llvm::json::Value &manifest) {
-    std::string error;
-    std::unique_ptr<llvm::ToolOutputFile> output = openOutputFile(file, &error);
-    if (!output)
-      return getOperation()->emitError(error);
-    output->os() << llvm::formatv("{0:2}\n", manifest);
-    output->keep();
+    llvm::Error error = writeFile(file, [&](llvm::raw_ostream &os) {
+      os << llvm::formatv("{0:2}\n", manifest);
+    });
+    if (error)
+      return getOperation()->emitError(llvm::toString(std::move(error)));
     return success();
   }
 };

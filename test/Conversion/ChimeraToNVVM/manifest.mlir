@@ -1,7 +1,7 @@
 // RUN: chimera-opt %s --chimera-write-manifest=file=- | FileCheck %s
 // RUN: not chimera-opt %s --chimera-write-manifest=file=%t.missing/manifest.json 2>&1 | FileCheck %s --check-prefix=ERROR
 
-// ERROR: error: cannot open output file
+// ERROR: error: {{.*}}manifest.json: No such file or directory
 
 // CHECK:      "kernels": [
 // CHECK:        "arguments": [

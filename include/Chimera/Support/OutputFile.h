@@ -1,0 +1,41 @@
+//===- OutputFile.h - Files written whole or not at all ---------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A full disk or an error halfway must not leave half a file behind, nor
+// destroy the file that was there before. All files that the tools write go
+// through here: the contents are written to a new file beside the old one,
+// which then takes its place.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_SUPPORT_OUTPUTFILE_H
+#define CHIMERA_SUPPORT_OUTPUTFILE_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace chimera {
+
+/// Writes the file `path`, or standard output if that is "-". An error names
+/// the path and the cause; the file is then as it was before.
+///
+/// A symbolic link stays, and what it points to is replaced. Devices and pipes
+/// cannot be replaced: they are written in place.
+llvm::Error writeFile(llvm::StringRef path,
+                      llvm::function_ref<void(llvm::raw_ostream &)> write);
+
+/// The same for writers that open their file themselves, such as linkers:
+/// `write` gets the name of the file that will take the place of `path`.
+llvm::Error replaceFile(llvm::StringRef path,
+                        llvm::function_ref<llvm::Error(llvm::StringRef)> write);
+
+} // namespace chimera
+
+#endif // CHIMERA_SUPPORT_OUTPUTFILE_H

@@ -1,0 +1,80 @@
+//===- OutputFile.cpp - Files written whole or not at all -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Support/OutputFile.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+
+using llvm::Error;
+using llvm::StringRef;
+namespace fs = llvm::sys::fs;
+
+static Error makeError(StringRef path, std::error_code error) {
+  return llvm::createStringError(error, path + ": " + error.message());
+}
+
+/// The error of `os`, if it has one. LLVM ends the process if a stream is
+/// destroyed with an error that nobody took.
+static Error takeError(llvm::raw_fd_ostream &os, StringRef path) {
+  std::error_code error = os.error();
+  os.clear_error();
+  return error ? makeError(path, error) : Error::success();
+}
+
+/// True if `path` exists and a new file must not take its place: directories,
+/// devices, pipes, and names of open files such as /dev/stdout.
+static bool isWrittenInPlace(StringRef path) {
+  fs::file_status status;
+  if (fs::status(path, status))
+    return false;
+  return path.starts_with("/dev/") || !fs::is_regular_file(status);
+}
+
+Error chimera::replaceFile(StringRef path,
+                           llvm::function_ref<Error(StringRef)> write) {
+  if (isWrittenInPlace(path))
+    return write(path);
+  llvm::SmallString<128> place(path), temporary;
+  llvm::ErrorOr<fs::perms> permissions = fs::getPermissions(path);
+  if (permissions)
+    if (std::error_code error = fs::real_path(path, place))
+      return makeError(path, error);
+  if (std::error_code error =
+          fs::createUniqueFile(place + ".%%%%%%%%", temporary))
+    return makeError(path, error);
+  llvm::FileRemover remover(temporary);
+  if (Error error = write(temporary))
+    return error;
+  if (permissions)
+    if (std::error_code error = fs::setPermissions(temporary, *permissions))
+      return makeError(path, error);
+  if (std::error_code error = fs::rename(temporary, place))
+    return makeError(path, error);
+  remover.releaseFile();
+  return Error::success();
+}
+
+Error chimera::writeFile(StringRef path,
+                         llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  if (path == "-") {
+    write(llvm::outs());
+    llvm::outs().flush();
+    return takeError(llvm::outs(), "standard output");
+  }
+  return replaceFile(path, [&](StringRef name) -> Error {
+    std::error_code error;
+    llvm::raw_fd_ostream os(name, error, fs::OF_None);
+    if (error)
+      return makeError(path, error);
+    write(os);
+    os.close();
+    return takeError(os, path);
+  });
+}
