@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "RunningProgram.h"
 
 #include "Chimera/Runner/Float64.h"
 
@@ -48,6 +49,18 @@ int64_t TensorList::getBytes() const {
   for (const Tensor &tensor : tensors)
     bytes += tensor.getType().getBytes();
   return bytes;
+}
+
+Error chimera::run::runOnce(Program &program, StringRef function,
+                            TensorList &arguments, TensorList &results,
+                            const char *what) {
+  RunningProgram running(what);
+  Expected<Call> call =
+      program.bind(function, arguments.getPointers(), results.getPointers());
+  if (!call)
+    return call.takeError();
+  (*call)();
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,11 +141,9 @@ static Expected<TensorList> runProgram(Program &program, StringRef function,
   Expected<TensorList> results = TensorList::allocate(signature->results);
   if (!results)
     return results;
-  Expected<Call> call =
-      program.bind(function, converted.getPointers(), results->getPointers());
-  if (!call)
-    return call.takeError();
-  (*call)();
+  if (Error error = runOnce(program, function, converted, *results,
+                            "running the reference"))
+    return std::move(error);
   return results;
 }
 

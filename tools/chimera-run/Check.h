@@ -33,6 +33,12 @@ public:
   int64_t getBytes() const;
 };
 
+/// Calls `function` of `program`. If it ends in a fatal signal, the process
+/// does too, with an error that says it came while `what` was done.
+llvm::Error runOnce(runner::Program &program, llvm::StringRef function,
+                    TensorList &arguments, TensorList &results,
+                    const char *what);
+
 /// What came of a check.
 struct CheckResult {
   runner::Deviation deviation;

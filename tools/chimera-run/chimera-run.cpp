@@ -14,6 +14,7 @@
 
 #include "Check.h"
 #include "Options.h"
+#include "RunningProgram.h"
 
 #include "Chimera/Runner/Report.h"
 #include "Chimera/Runner/Work.h"
@@ -22,11 +23,11 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <csignal>
-#include <cstring>
 #include <unistd.h>
 
 using namespace mlir;
@@ -36,53 +37,6 @@ using namespace chimera::runner;
 using llvm::createStringError;
 using llvm::Error;
 using llvm::Expected;
-
-//===----------------------------------------------------------------------===//
-// Last resorts
-//===----------------------------------------------------------------------===//
-
-/// What the process was doing when a signal came.
-static const char *volatile phase = "starting";
-
-/// Only calls what is safe in a signal handler.
-static void reportSignal(int signal) {
-  auto print = [](const char *text) {
-    (void)!write(STDERR_FILENO, text, std::strlen(text));
-  };
-  print("chimera-run: error: ");
-  print(signal == SIGABRT  ? "aborted"
-        : signal == SIGILL ? "illegal instruction"
-        : signal == SIGFPE ? "arithmetic exception"
-                           : "invalid memory access");
-  print(" while ");
-  print(phase);
-  print("\n");
-  _exit(1);
-}
-
-static void reportFatalError(void *, const char *reason, bool) {
-  llvm::errs() << "chimera-run: error: " << reason << " while " << phase
-               << '\n';
-  _exit(1);
-}
-
-/// Programs can divide by zero or fail an assertion of their own; whatever
-/// happens, the user gets one line and an exit status.
-static void installHandlers() {
-  llvm::install_fatal_error_handler(reportFatalError);
-  llvm::install_bad_alloc_error_handler(reportFatalError);
-  // A stack of its own, for when the stack is what overflowed.
-  static char stack[1 << 16];
-  stack_t alternative = {};
-  alternative.ss_sp = stack;
-  alternative.ss_size = sizeof(stack);
-  sigaltstack(&alternative, nullptr);
-  struct sigaction action = {};
-  action.sa_handler = reportSignal;
-  action.sa_flags = SA_ONSTACK;
-  for (int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV})
-    sigaction(signal, &action, nullptr);
-}
 
 //===----------------------------------------------------------------------===//
 // Program
@@ -173,7 +127,6 @@ struct Compiled {
 
 static Expected<Compiled> compileTimed(ModuleOp module,
                                        const CompileOptions &options) {
-  phase = "compiling";
   Compiled compiled;
   std::optional<Expected<LoweredModule>> lowered;
   compiled.seconds = timeOnce([&] { lowered.emplace(lower(module, options)); });
@@ -225,6 +178,7 @@ private:
   Error compileEntry();
   Error check();
   Error measure();
+  Error measurePrograms(Program *unfused);
   Error measurePlainRead();
   Error measureReference();
   Error writeOutputs();
@@ -254,12 +208,10 @@ Error Session::compileEntry() {
 }
 
 Error Session::check() {
-  phase = "compiling the reference";
   Expected<Reference> reference =
       Reference::create(module, /*optimizationLevel=*/3);
   if (!reference)
     return reference.takeError();
-  phase = "running the reference";
   Expected<CheckResult> verdict =
       reference->check(report.entry, arguments, results);
   if (!verdict)
@@ -272,12 +224,12 @@ Error Session::check() {
 }
 
 Error Session::measureReference() {
-  phase = "timing plain code";
   CompileOptions compileOptions;
   compileOptions.lowering = Lowering::Reference;
   Expected<std::unique_ptr<Program>> plain = compile(module, compileOptions);
   if (!plain)
     return plain.takeError();
+  RunningProgram running("timing plain code");
   Expected<Call> call = (*plain)->bind(report.entry, arguments.getPointers(),
                                        results.getPointers());
   if (!call)
@@ -295,39 +247,45 @@ static ElementKind getPeakKind(const runner::Function &function) {
 }
 
 Error Session::measure() {
-  phase = "timing";
-  Expected<Call> fused = program->bind(report.entry, arguments.getPointers(),
-                                       results.getPointers());
-  if (!fused)
-    return fused.takeError();
-  ElementKind kind = getPeakKind(program->getFunctions().front());
-  PeakMeter meter(report.threads, kind);
-  if (options.fuse == FuseMode::Never) {
-    report.time = report.unfusedTime = timeInTurns({*fused}, meter).front();
-  } else {
+  std::unique_ptr<Program> unfused;
+  if (options.fuse != FuseMode::Never) {
     CompileOptions unfusedOptions = getCompileOptions(options);
     unfusedOptions.fuse = FuseMode::Never;
-    Expected<std::unique_ptr<Program>> unfused =
-        compile(module, unfusedOptions);
-    if (!unfused)
-      return unfused.takeError();
-    Expected<Call> call = (*unfused)->bind(
-        report.entry, arguments.getPointers(), results.getPointers());
-    if (!call)
-      return call.takeError();
-    SmallVector<Samples> samples = timeInTurns({*fused, *call}, meter);
-    report.time = samples[0];
-    report.unfusedTime = samples[1];
+    if (Error error = compile(module, unfusedOptions).moveInto(unfused))
+      return error;
   }
-  Peak peak = meter.getPeak();
-  report.peakFlops = peak.best;
-  report.medianPeakFlops = peak.median;
+  if (Error error = measurePrograms(unfused.get()))
+    return error;
   report.multiplyAdds = countWork(entry).multiplyAdds;
   return measurePlainRead();
 }
 
+/// Times the program, and the unfused one beside it if there is one.
+Error Session::measurePrograms(Program *unfused) {
+  RunningProgram running("timing");
+  SmallVector<Call, 2> calls;
+  SmallVector<llvm::function_ref<void()>> runs;
+  for (Program *timed : {program.get(), unfused}) {
+    if (!timed)
+      continue;
+    Expected<Call> call = timed->bind(report.entry, arguments.getPointers(),
+                                      results.getPointers());
+    if (!call)
+      return call.takeError();
+    calls.push_back(std::move(*call));
+  }
+  llvm::append_range(runs, calls);
+  PeakMeter meter(report.threads, getPeakKind(program->getFunctions().front()));
+  SmallVector<Samples> samples = timeInTurns(runs, meter);
+  report.time = samples.front();
+  report.unfusedTime = samples.back();
+  Peak peak = meter.getPeak();
+  report.peakFlops = peak.best;
+  report.medianPeakFlops = peak.median;
+  return Error::success();
+}
+
 Error Session::measurePlainRead() {
-  phase = "measuring a plain read";
   double bytes = report.argumentBytes + report.resultBytes;
   // The program's own memory may be all there is.
   if (bytes > getAvailableBytes())
@@ -363,13 +321,10 @@ Error Session::run() {
 
   if (Error error = compileEntry())
     return error;
-  phase = "running the program";
   setNumThreads(report.threads);
-  Expected<Call> call = program->bind(report.entry, arguments.getPointers(),
-                                      results.getPointers());
-  if (!call)
-    return call.takeError();
-  (*call)();
+  if (Error error = runOnce(*program, report.entry, arguments, results,
+                            "running the program"))
+    return error;
   if (options.check)
     if (Error error = check())
       return error;
@@ -439,13 +394,9 @@ static Expected<CheckResult> checkFunction(const runner::Function &function,
   Expected<TensorList> results = TensorList::allocate(function.results);
   if (!results)
     return results.takeError();
-  Expected<Call> call = program.bind(function.name, arguments->getPointers(),
-                                     results->getPointers());
-  if (!call)
-    return call.takeError();
-  phase = "running a program";
-  (*call)();
-  phase = "running a reference";
+  if (Error error = runOnce(program, function.name, *arguments, *results,
+                            "running a program"))
+    return std::move(error);
   return reference.check(function.name, *arguments, *results);
 }
 
@@ -479,7 +430,6 @@ static Error checkAll(const Options &options, ModuleOp module,
   Expected<Compiled> compiled = compileTimed(module, compileOptions);
   if (!compiled)
     return compiled.takeError();
-  phase = "compiling the reference";
   Expected<Reference> reference =
       Reference::create(module, /*optimizationLevel=*/1);
   if (!reference)
@@ -557,7 +507,6 @@ static Error emitSharedLibrary(StringRef object, StringRef path) {
 }
 
 static Error emit(const Options &options, ModuleOp module) {
-  phase = "compiling";
   bool isText =
       options.emit != Emit::Object && options.emit != Emit::SharedLibrary;
   std::string path = options.outputFile;
@@ -609,7 +558,6 @@ static Error markConstants(const Options &options, ModuleOp module) {
 static Error runTool(const Options &options, MLIRContext &context) {
   if (options.help)
     return writeText("-", kUsage);
-  phase = "reading the program";
   std::optional<Expected<OwningOpRef<ModuleOp>>> module;
   double parseSeconds =
       timeOnce([&] { module.emplace(parseFile(options.file, &context)); });
@@ -627,6 +575,13 @@ static Error runTool(const Options &options, MLIRContext &context) {
   return runEntry(options, ***module, *target, parseSeconds);
 }
 
+/// Nothing can be allocated any more.
+static void reportBadAlloc(void *, const char *, bool) {
+  constexpr StringRef message = "chimera-run: error: out of memory\n";
+  (void)!write(STDERR_FILENO, message.data(), message.size());
+  _exit(1);
+}
+
 /// Every error is one line.
 static void printErrors(Error error) {
   llvm::handleAllErrors(std::move(error), [](const llvm::ErrorInfoBase &info) {
@@ -637,7 +592,11 @@ static void printErrors(Error error) {
 }
 
 int main(int argc, char **argv) {
-  installHandlers();
+  llvm::setBugReportMsg(
+      "This is a defect of Chimera; please report it with the "
+      "program and what follows.\n");
+  llvm::InitLLVM initialized(argc, argv);
+  llvm::install_bad_alloc_error_handler(reportBadAlloc);
   Expected<Options> options = parseOptions(
       llvm::ArrayRef<const char *>(argv, argc).drop_front(argc > 0));
   if (!options) {
