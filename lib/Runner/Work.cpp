@@ -12,9 +12,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "llvm/Support/MemoryBuffer.h"
-
-#include <limits>
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace chimera::runner;
@@ -107,16 +105,4 @@ double chimera::runner::estimateBytes(func::FuncOp function) {
       largest = std::max(largest, getBytes(type));
   });
   return sum + largest;
-}
-
-double chimera::runner::getAvailableBytes() {
-  double unknown = std::numeric_limits<double>::infinity();
-  auto file = llvm::MemoryBuffer::getFileAsStream("/proc/meminfo");
-  if (!file)
-    return unknown;
-  StringRef rest = (*file)->getBuffer().split("MemAvailable:").second.ltrim();
-  uint64_t kibibytes;
-  if (rest.consumeInteger(10, kibibytes))
-    return unknown;
-  return 1024.0 * static_cast<double>(kibibytes);
 }

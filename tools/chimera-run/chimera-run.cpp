@@ -16,6 +16,7 @@
 #include "Options.h"
 #include "RunningProgram.h"
 
+#include "Chimera/Runner/Memory.h"
 #include "Chimera/Runner/Report.h"
 #include "Chimera/Runner/Work.h"
 #include "Chimera/Support/OutputFile.h"

@@ -32,9 +32,6 @@ Work countWork(mlir::func::FuncOp function);
 /// Bytes of the arguments and results and of the largest tensor in between.
 double estimateBytes(mlir::func::FuncOp function);
 
-/// Bytes this machine can still give out; infinite if it does not say.
-double getAvailableBytes();
-
 } // namespace chimera::runner
 
 #endif // CHIMERA_RUNNER_WORK_H
