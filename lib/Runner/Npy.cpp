@@ -84,11 +84,9 @@ static bool parseShape(StringRef text, llvm::SmallVectorImpl<int64_t> &shape) {
   text.take_front(end - 1).split(parts, ',');
   if (!parts.empty() && parts.back().trim().empty())
     parts.pop_back();
-  int64_t count = 1;
   for (StringRef part : parts) {
     int64_t extent;
-    if (part.trim().getAsInteger(10, extent) || extent < 0 ||
-        llvm::MulOverflow(count, extent, count))
+    if (part.trim().getAsInteger(10, extent) || extent < 0)
       return false;
     shape.push_back(extent);
   }
@@ -141,9 +139,7 @@ llvm::Expected<Tensor> chimera::runner::readNpy(StringRef path) {
   if (!problem.empty())
     return fail(problem);
   StringRef elements = contents.drop_front(kPrefixBytes + headerBytes);
-  if (type.getNumElements() >
-          std::numeric_limits<int64_t>::max() / getElementBytes(type.element) ||
-      elements.size() != static_cast<uint64_t>(type.getBytes()))
+  if (elements.size() != static_cast<uint64_t>(type.getBytes()))
     return fail("the file holds " + llvm::Twine(elements.size()) +
                 " bytes of elements, which is not what " + type.str() +
                 " takes");

@@ -66,11 +66,26 @@ bool chimera::runner::isFloatKind(ElementKind kind) {
          kind == ElementKind::BF16;
 }
 
+/// The product, or the largest number if it does not fit.
+static int64_t multiply(int64_t lhs, int64_t rhs) {
+  int64_t product;
+  return llvm::MulOverflow(lhs, rhs, product)
+             ? std::numeric_limits<int64_t>::max()
+             : product;
+}
+
 int64_t ValueType::getNumElements() const {
+  // Without elements, whatever the other extents are.
+  if (llvm::is_contained(shape, 0))
+    return 0;
   int64_t count = 1;
   for (int64_t extent : shape)
-    count *= extent;
+    count = multiply(count, extent);
   return count;
+}
+
+int64_t ValueType::getBytes() const {
+  return multiply(getNumElements(), getElementBytes(element));
 }
 
 std::string ValueType::str() const {
@@ -92,9 +107,16 @@ bool ValueType::operator==(const ValueType &other) const {
 //===----------------------------------------------------------------------===//
 
 llvm::Expected<Tensor> Tensor::allocate(ValueType type) {
+  if (llvm::any_of(type.shape, [](int64_t extent) { return extent < 0; }))
+    return llvm::createStringError("a tensor of type " + type.str() +
+                                   " has no size");
   // Whole cache lines, and at least one: a tensor without elements has an
   // address too.
   constexpr size_t alignment = 64;
+  constexpr int64_t most = std::numeric_limits<int64_t>::max() - alignment;
+  if (type.getBytes() > most)
+    return llvm::createStringError("a tensor of type " + type.str() +
+                                   " is larger than any memory");
   size_t bytes =
       llvm::alignTo(std::max<int64_t>(type.getBytes(), 1), alignment);
   Tensor tensor;

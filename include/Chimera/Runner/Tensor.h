@@ -42,10 +42,9 @@ struct ValueType {
   llvm::SmallVector<int64_t, 4> shape;
   bool isScalar = false;
 
+  /// The largest number stands for all that is larger.
   int64_t getNumElements() const;
-  int64_t getBytes() const {
-    return getNumElements() * getElementBytes(element);
-  }
+  int64_t getBytes() const;
   /// As in `2x3xf32`.
   std::string str() const;
   bool operator==(const ValueType &other) const;
@@ -54,7 +53,8 @@ struct ValueType {
 /// A value in memory. A scalar is a tensor of rank 0.
 class Tensor {
 public:
-  /// Allocates without initialising. Fails if there is no memory.
+  /// Allocates without initialising. Fails if there is no memory, or if an
+  /// extent is negative, as those are that MLIR calls dynamic.
   static llvm::Expected<Tensor> allocate(ValueType type);
 
   const ValueType &getType() const { return type; }
