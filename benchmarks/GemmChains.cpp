@@ -193,7 +193,6 @@ static double timeCall(const Chain &chain) {
 
 static void runChain(benchmark::State &state, const Shape &shape, Chain &chain,
                      int64_t threads, bool cold) {
-  setNumThreads(threads);
   double error = measureError(shape, chain);
   if (!(error <= kTolerance)) {
     state.SkipWithError(

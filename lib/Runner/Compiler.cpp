@@ -184,19 +184,24 @@ Error chimera::runner::plan(ModuleOp module, const CompileOptions &options) {
 }
 
 /// Makes the public functions callable: a C interface for each, and arguments
-/// that must not be written. Returns the signatures of those that have one.
-static std::vector<Function> prepareFunctions(ModuleOp module) {
-  std::vector<Function> functions;
+/// that must not be written.
+static ModuleInterface prepareFunctions(ModuleOp module) {
+  ModuleInterface interface;
   Builder builder(module.getContext());
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function.isPublic())
-      continue;
-    Expected<Function> signature = getSignature(function);
-    if (!signature) {
-      llvm::consumeError(signature.takeError());
+    StringRef name = function.getName();
+    if (!function.isPublic()) {
+      interface.obstacles[name] =
+          ("'" + name + "' is private; only public functions can be called")
+              .str();
       continue;
     }
-    functions.push_back(std::move(*signature));
+    Expected<Function> signature = getSignature(function);
+    if (!signature) {
+      interface.obstacles[name] = llvm::toString(signature.takeError());
+      continue;
+    }
+    interface.functions.push_back(std::move(*signature));
     function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
                       builder.getUnitAttr());
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
@@ -205,7 +210,7 @@ static std::vector<Function> prepareFunctions(ModuleOp module) {
             index, bufferization::BufferizationDialect::kWritableAttrName,
             builder.getBoolAttr(false));
   }
-  return functions;
+  return interface;
 }
 
 /// Leaves parts without elements out of concatenations. Upstream would make
@@ -291,6 +296,24 @@ static Error addPackedWrapper(llvm::Module &module, StringRef name) {
   return Error::success();
 }
 
+/// Wrappers for all `functions` and for what prepares them.
+static Error addPackedWrappers(llvm::Module &module,
+                               MutableArrayRef<Function> functions) {
+  for (Function &function : functions) {
+    std::string preparation = function.name + "_prepare";
+    function.isPrepared = module.getFunction("_mlir_ciface_" + preparation) &&
+                          llvm::none_of(functions, [&](const Function &known) {
+                            return known.name == preparation;
+                          });
+    if (Error error = addPackedWrapper(module, function.name))
+      return error;
+    if (function.isPrepared)
+      if (Error error = addPackedWrapper(module, preparation))
+        return error;
+  }
+  return Error::success();
+}
+
 /// Lets sums be reordered and says that arguments do not overlap, so that plain
 /// loops over memory vectorise.
 static void relax(llvm::Module &module) {
@@ -357,10 +380,27 @@ static Expected<LoweredModule> translate(ModuleOp module) {
   return lowered;
 }
 
+/// The threads that a module compiled with `options` runs on. Plain loops run
+/// on one.
+static Expected<int64_t> getNumThreads(ModuleOp module,
+                                       const CompileOptions &options) {
+  if (options.lowering != Lowering::Chimera)
+    return 1;
+  Expected<TargetAttrInterface> target = getTargetOf(module, options.target);
+  if (!target)
+    return target.takeError();
+  return resolveThreads(*target, options.threads);
+}
+
 Expected<LoweredModule> chimera::runner::lower(ModuleOp module,
                                                const CompileOptions &options) {
+  if (options.optimizationLevel > 3)
+    return createStringError("LLVM has the optimisation levels 0 to 3, got %u",
+                             options.optimizationLevel);
   OwningOpRef<ModuleOp> clone = module.clone();
-  std::vector<Function> functions = prepareFunctions(*clone);
+  ModuleInterface interface = prepareFunctions(*clone);
+  if (Error error = getNumThreads(*clone, options).moveInto(interface.threads))
+    return std::move(error);
   Expected<std::unique_ptr<llvm::TargetMachine>> machine =
       createTargetMachine(*clone, options);
   if (!machine)
@@ -371,24 +411,13 @@ Expected<LoweredModule> chimera::runner::lower(ModuleOp module,
   Expected<LoweredModule> lowered = translate(*clone);
   if (!lowered)
     return lowered;
-  lowered->functions = std::move(functions);
+  lowered->interface = std::move(interface);
   lowered->machine = std::move(*machine);
   llvm::Module &llvmModule = *lowered->module;
   llvmModule.setTargetTriple(lowered->machine->getTargetTriple());
   llvmModule.setDataLayout(lowered->machine->createDataLayout());
-  for (Function &function : lowered->functions) {
-    std::string preparation = function.name + "_prepare";
-    function.isPrepared =
-        llvmModule.getFunction("_mlir_ciface_" + preparation) &&
-        llvm::none_of(lowered->functions, [&](const Function &known) {
-          return known.name == preparation;
-        });
-    if (Error error = addPackedWrapper(llvmModule, function.name))
-      return error;
-    if (function.isPrepared)
-      if (Error error = addPackedWrapper(llvmModule, preparation))
-        return error;
-  }
+  if (Error error = addPackedWrappers(llvmModule, lowered->interface.functions))
+    return std::move(error);
   std::string problems;
   llvm::raw_string_ostream os(problems);
   if (llvm::verifyModule(llvmModule, &os))
@@ -451,5 +480,5 @@ chimera::runner::compile(ModuleOp module, const CompileOptions &options) {
       emitCode(*lowered, llvm::CodeGenFileType::ObjectFile);
   if (!object)
     return object.takeError();
-  return Program::load(std::move(*object), std::move(lowered->functions));
+  return Program::load(std::move(*object), std::move(lowered->interface));
 }

@@ -14,7 +14,10 @@
 
 // Declared here because the header comes with the compiler, not with the
 // library.
-extern "C" void omp_set_num_threads(int threads);
+extern "C" {
+int omp_get_max_threads();
+void omp_set_num_threads(int threads);
+}
 
 using namespace chimera::runner;
 using llvm::ArrayRef;
@@ -23,11 +26,37 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
 
-void chimera::runner::setNumThreads(int64_t threads) {
+struct chimera::runner::LoadedCode {
+  /// Linked when a function is looked up first, and read until then.
+  std::unique_ptr<llvm::MemoryBuffer> object;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+
+//===----------------------------------------------------------------------===//
+// Call
+//===----------------------------------------------------------------------===//
+
+/// Calls `entry` with parallel loops on `threads` threads. OpenMP keeps the
+/// number for each thread that calls, so it is set in every call, and is what
+/// it was afterwards.
+static void runOnThreads(int64_t threads, void (*entry)(void **),
+                         void **arguments) {
+  int before = omp_get_max_threads();
   omp_set_num_threads(static_cast<int>(threads));
+  entry(arguments);
+  omp_set_num_threads(before);
 }
 
-Program::~Program() = default;
+void Call::operator()() const {
+  if (entry)
+    runOnThreads(threads, entry, packed.data());
+}
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+StringRef Program::getObject() const { return code->object->getBuffer(); }
 
 /// Makes the copy of strided memrefs known to the code. Everything else that it
 /// calls is found in the process: libm, libomp, the allocator.
@@ -42,8 +71,7 @@ static Error defineRuntime(llvm::orc::LLJIT &jit) {
 
 Expected<std::unique_ptr<Program>>
 Program::load(std::unique_ptr<llvm::MemoryBuffer> object,
-              std::vector<Function> functions) {
-  std::unique_ptr<Program> program(new Program());
+              ModuleInterface interface) {
   Expected<std::unique_ptr<llvm::orc::LLJIT>> jit =
       llvm::orc::LLJITBuilder().create();
   if (!jit)
@@ -53,10 +81,21 @@ Program::load(std::unique_ptr<llvm::MemoryBuffer> object,
   if (Error error = (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBuffer(
           object->getMemBufferRef(), /*RequiresNullTerminator=*/false)))
     return error;
-  program->object = std::move(object);
-  program->jit = std::move(*jit);
-  program->functions = std::move(functions);
+  std::unique_ptr<Program> program(new Program());
+  program->code = std::make_shared<LoadedCode>(
+      LoadedCode{std::move(object), std::move(*jit)});
+  program->interface = std::move(interface);
   return program;
+}
+
+Expected<const Function &> Program::getFunction(StringRef name) const {
+  for (const Function &function : interface.functions)
+    if (function.name == name)
+      return function;
+  auto obstacle = interface.obstacles.find(name);
+  if (obstacle != interface.obstacles.end())
+    return createStringError(llvm::Twine(obstacle->second));
+  return createStringError("the program has no function '" + name + "'");
 }
 
 static Error checkTensors(StringRef what, ArrayRef<ValueType> types,
@@ -86,21 +125,22 @@ static std::unique_ptr<int64_t[]> makeDescriptor(Tensor &tensor) {
   return descriptor;
 }
 
-Expected<Call> Program::bind(StringRef function, ArrayRef<Tensor *> arguments,
+Expected<Call> Program::bind(StringRef name, ArrayRef<Tensor *> arguments,
                              ArrayRef<Tensor *> results) {
-  auto signature = llvm::find_if(
-      functions, [&](const Function &f) { return f.name == function; });
-  if (signature == functions.end())
-    return createStringError("the program has no function '" + function + "'");
-  if (Error error = checkTensors("arguments", signature->arguments, arguments))
+  Expected<const Function &> function = getFunction(name);
+  if (!function)
+    return function.takeError();
+  if (Error error = checkTensors("arguments", function->arguments, arguments))
     return std::move(error);
-  if (Error error = checkTensors("results", signature->results, results))
+  if (Error error = checkTensors("results", function->results, results))
     return std::move(error);
-  auto address = jit->lookup(("_mlir_packed_" + function).str());
+  auto address = code->jit->lookup(("_mlir_packed_" + name).str());
   if (!address)
     return address.takeError();
 
   Call call;
+  call.code = code;
+  call.threads = interface.threads;
   call.entry = address->toPtr<void (*)(void **)>();
   // Slots are pointed to: they must not move.
   call.slots.reserve(arguments.size() + results.size());
@@ -109,19 +149,20 @@ Expected<Call> Program::bind(StringRef function, ArrayRef<Tensor *> arguments,
     call.slots.push_back(call.descriptors.back().get());
     call.packed.push_back(&call.slots.back());
   };
-  for (auto [type, argument] : llvm::zip(signature->arguments, arguments)) {
+  for (auto [type, argument] : llvm::zip(function->arguments, arguments)) {
     if (type.isScalar)
       call.packed.push_back(argument->data());
     else
       addTensor(argument);
   }
   llvm::for_each(results, addTensor);
-  if (signature->isPrepared) {
+  if (function->isPrepared) {
     auto preparation =
-        jit->lookup(("_mlir_packed_" + function + "_prepare").str());
+        code->jit->lookup(("_mlir_packed_" + name + "_prepare").str());
     if (!preparation)
       return preparation.takeError();
-    preparation->toPtr<void (*)(void **)>()(call.packed.data());
+    runOnThreads(call.threads, preparation->toPtr<void (*)(void **)>(),
+                 call.packed.data());
   }
   return call;
 }

@@ -123,13 +123,9 @@ static Deviation compareAll(TensorList &actual, TensorList &expected) {
 /// Runs `function` of `program` on `arguments` and returns its results.
 static Expected<TensorList> runProgram(Program &program, StringRef function,
                                        TensorList &arguments) {
-  auto signature =
-      llvm::find_if(program.getFunctions(), [&](const runner::Function &f) {
-        return f.name == function;
-      });
-  if (signature == program.getFunctions().end())
-    return llvm::createStringError("the reference has no function '" +
-                                   function + "'");
+  Expected<const runner::Function &> signature = program.getFunction(function);
+  if (!signature)
+    return signature.takeError();
   TensorList converted;
   for (auto [type, tensor] :
        llvm::zip(signature->arguments, arguments.tensors)) {

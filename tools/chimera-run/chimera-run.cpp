@@ -52,18 +52,20 @@ static CompileOptions getCompileOptions(const Options &options) {
 }
 
 static Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
-  SmallVector<func::FuncOp> publics;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (function.isPublic())
-      publics.push_back(function);
-  for (func::FuncOp function : publics)
-    if (function.getName() == (name.empty() ? "main" : name))
-      return function;
-  if (name.empty() && publics.size() == 1)
-    return publics.front();
+  auto named = module.lookupSymbol<func::FuncOp>(name.empty() ? "main" : name);
+  if (named && named.isPublic())
+    return named;
+  if (named && !name.empty())
+    return createStringError(
+        "'" + name + "' is private; only public functions can be called");
   if (!name.empty())
     return createStringError("no public function '" + name + "'");
-  return createStringError(publics.empty()
+  auto functions = llvm::make_filter_range(
+      module.getOps<func::FuncOp>(),
+      [](func::FuncOp function) { return function.isPublic(); });
+  if (llvm::hasSingleElement(functions))
+    return *functions.begin();
+  return createStringError(functions.empty()
                                ? "the file has no public function"
                                : "the file has several public functions and "
                                  "none is named 'main'; choose with --entry");
@@ -141,7 +143,7 @@ static Expected<Compiled> compileTimed(ModuleOp module,
     return object->takeError();
   compiled.seconds += compiled.objectSeconds;
   Expected<std::unique_ptr<Program>> program =
-      Program::load(std::move(**object), std::move((*lowered)->functions));
+      Program::load(std::move(**object), std::move((*lowered)->interface));
   if (!program)
     return program.takeError();
   compiled.program = std::move(*program);
@@ -322,7 +324,6 @@ Error Session::run() {
 
   if (Error error = compileEntry())
     return error;
-  setNumThreads(report.threads);
   if (Error error = runOnce(*program, report.entry, arguments, results,
                             "running the program"))
     return error;
@@ -444,7 +445,6 @@ static Error checkAll(const Options &options, ModuleOp module,
   report.threads = resolveThreads(target, options.threads);
   report.compileSeconds = parseSeconds + compiled->seconds;
   report.objectSeconds = compiled->objectSeconds;
-  setNumThreads(report.threads);
   llvm::json::Array functions;
   std::string table;
   llvm::raw_string_ostream os(table);
@@ -507,6 +507,16 @@ static Error emitSharedLibrary(StringRef object, StringRef path) {
       path, [&](StringRef name) { return linkSharedLibrary(temporary, name); });
 }
 
+/// Says which public functions a program in another language cannot call.
+static void warnOfObstacles(ModuleOp module, const ModuleInterface &interface) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto obstacle = interface.obstacles.find(function.getName());
+    if (function.isPublic() && obstacle != interface.obstacles.end())
+      llvm::errs() << "chimera-run: warning: no C interface: "
+                   << obstacle->second << '\n';
+  }
+}
+
 static Error emit(const Options &options, ModuleOp module) {
   bool isText =
       options.emit != Emit::Object && options.emit != Emit::SharedLibrary;
@@ -521,6 +531,7 @@ static Error emit(const Options &options, ModuleOp module) {
   Expected<LoweredModule> lowered = lower(module, getCompileOptions(options));
   if (!lowered)
     return lowered.takeError();
+  warnOfObstacles(module, lowered->interface);
   if (options.emit == Emit::LLVM) {
     std::string text;
     llvm::raw_string_ostream os(text);

@@ -26,16 +26,13 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include <functional>
-
-namespace llvm::orc {
-class LLJIT;
-} // namespace llvm::orc
 
 namespace chimera::runner {
 
@@ -53,10 +50,11 @@ struct CompileOptions {
   Lowering lowering = Lowering::Chimera;
   /// Used unless the module carries a `chimera.target`.
   std::string target = "host";
-  /// Threads that will run the program; 0 means one per core of the target.
+  /// Threads that run the program's parallel loops; 0 means one per core of
+  /// the target.
   int64_t threads = 0;
   FuseMode fuse = FuseMode::Auto;
-  /// LLVM's optimisation level, 0 to 3.
+  /// LLVM's optimisation level, 0 to 3; others are an error.
   unsigned optimizationLevel = 3;
   /// Called with the planned module, if set; not for references.
   std::function<void(mlir::ModuleOp)> onPlanned;
@@ -104,13 +102,23 @@ int64_t resolveThreads(TargetAttrInterface target, int64_t threads);
 /// Says so if this machine lacks instructions that the target has.
 llvm::Error checkRunsHere(TargetAttrInterface target);
 
+/// What can be called in a compiled module, and how.
+struct ModuleInterface {
+  /// The public functions that can be called from outside.
+  std::vector<Function> functions;
+  /// Of each other function, why it cannot be called: in a sentence that names
+  /// it.
+  llvm::StringMap<std::string> obstacles;
+  /// Threads that run parallel loops.
+  int64_t threads = 1;
+};
+
 /// A module lowered and optimised.
 struct LoweredModule {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
-  /// The public functions that can be called from outside.
-  std::vector<Function> functions;
+  ModuleInterface interface;
 };
 
 /// Everything up to optimised LLVM IR. `module` stays as it is.
@@ -126,14 +134,22 @@ emitCode(LoweredModule &lowered, llvm::CodeGenFileType type);
 llvm::Error linkSharedLibrary(llvm::StringRef objectPath,
                               llvm::StringRef libraryPath);
 
-/// A function with its arguments and results in place.
+/// Machine code in memory. It stays as long as a program or a call has it.
+struct LoadedCode;
+
+/// A function with its arguments and results in place. It may outlive its
+/// program, but not its tensors. An empty one does nothing.
 class Call {
 public:
-  void operator()() const { entry(packed.data()); }
+  /// Runs the function, with the program's number of threads whichever thread
+  /// calls; a thread that is itself one of a parallel loop runs it alone.
+  void operator()() const;
 
 private:
   friend class Program;
 
+  std::shared_ptr<const LoadedCode> code;
+  int64_t threads = 1;
   void (*entry)(void **) = nullptr;
   mutable std::vector<void *> packed;
   /// What `packed` points to: addresses of memref descriptors.
@@ -141,20 +157,20 @@ private:
   std::vector<std::unique_ptr<int64_t[]>> descriptors;
 };
 
-/// Machine code in memory.
+/// A compiled module, ready to be called.
 class Program {
 public:
   static llvm::Expected<std::unique_ptr<Program>>
-  load(std::unique_ptr<llvm::MemoryBuffer> object,
-       std::vector<Function> functions);
-  ~Program();
+  load(std::unique_ptr<llvm::MemoryBuffer> object, ModuleInterface interface);
 
-  llvm::ArrayRef<Function> getFunctions() const { return functions; }
+  llvm::ArrayRef<Function> getFunctions() const { return interface.functions; }
+  /// The function of that name; an error says why it cannot be called.
+  llvm::Expected<const Function &> getFunction(llvm::StringRef name) const;
   /// The object file the program was loaded from.
-  llvm::StringRef getObject() const { return object->getBuffer(); }
+  llvm::StringRef getObject() const;
 
-  /// Prepares calls of `function`. The tensors must outlive the call object.
-  /// Arguments marked `chimera.constant` have to hold what they are to hold.
+  /// Prepares calls of `function`. Arguments marked `chimera.constant` have to
+  /// hold what they are to hold.
   llvm::Expected<Call> bind(llvm::StringRef function,
                             llvm::ArrayRef<Tensor *> arguments,
                             llvm::ArrayRef<Tensor *> results);
@@ -162,17 +178,13 @@ public:
 private:
   Program() = default;
 
-  std::unique_ptr<llvm::MemoryBuffer> object;
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  std::vector<Function> functions;
+  std::shared_ptr<const LoadedCode> code;
+  ModuleInterface interface;
 };
 
 /// `lower`, `emitCode` and `load` in one. `module` stays as it is.
 llvm::Expected<std::unique_ptr<Program>> compile(mlir::ModuleOp module,
                                                  const CompileOptions &options);
-
-/// Sets the number of threads of parallel loops in all programs.
-void setNumThreads(int64_t threads);
 
 } // namespace chimera::runner
 

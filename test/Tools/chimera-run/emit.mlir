@@ -6,7 +6,7 @@
 // RUN: FileCheck %s --check-prefix=ASM --input-file=%t.s
 // RUN: chimera-run %s --emit=obj -o %t.o
 // RUN: llvm-nm %t.o | FileCheck %s --check-prefix=SYMBOLS
-// RUN: chimera-run %s --emit=so -o %t.so
+// RUN: chimera-run %s --emit=so -o %t.so 2>&1 | count 0
 // RUN: %python %S/Inputs/call_library.py %t.so
 // RUN: %python %S/Inputs/without_path.py chimera-run %s --emit=so -o %t.so \
 // RUN:   | FileCheck %s --check-prefix=NOLINKER
