@@ -19,6 +19,9 @@
 
 namespace chimera {
 
+struct HostTopology;
+struct TargetFigures;
+
 /// The names that each family knows, from general to particular.
 llvm::SmallVector<llvm::StringRef> getX86TargetNames();
 llvm::SmallVector<llvm::StringRef> getNvidiaTargetNames();
@@ -31,6 +34,10 @@ TargetAttr getAscendTarget(mlir::MLIRContext *context, llvm::StringRef name);
 
 /// The machine we run on.
 TargetAttr detectX86Host(mlir::MLIRContext *context);
+
+/// Replaces cores, capacities, associativities and sharers by what is known of
+/// the machine we run on.
+void refine(TargetFigures &figures, const HostTopology &topology);
 
 /// The attribute that `text` spells, which must be a valid target.
 TargetAttr parseKnownTarget(mlir::MLIRContext *context, llvm::StringRef text);

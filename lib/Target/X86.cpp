@@ -28,16 +28,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Families.h"
+#include "HostTopology.h"
 
 #include "Chimera/Target/Target.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
-
-#include <thread>
 
 using namespace mlir;
 using namespace chimera;
@@ -229,33 +227,33 @@ TargetAttr chimera::getX86Target(MLIRContext *context, StringRef name) {
 // The machine we run on
 //===----------------------------------------------------------------------===//
 
-/// The contents of a one-line file that the kernel keeps for a cache of the
-/// first core; empty if there is none.
-static std::string readCacheFile(unsigned index, StringRef file) {
-  std::string path = "/sys/devices/system/cpu/cpu0/cache/index" +
-                     std::to_string(index) + "/" + file.str();
-  auto buffer = llvm::MemoryBuffer::getFileAsStream(path);
-  return buffer ? (*buffer)->getBuffer().trim().str() : std::string();
+/// The cores and caches of this machine. They are read once: there may be
+/// hundreds of cores, and every pass asks for its target.
+static const HostTopology &getHostTopology() {
+  static const HostTopology topology =
+      readHostTopology("/sys/devices/system/cpu", getUsableThreads());
+  return topology;
 }
 
-/// Replaces capacity and associativity by what the kernel reports for the data
-/// or unified cache of that level, if it does.
-static void refine(TargetFigures::Level &cache) {
-  for (unsigned index = 0;; ++index) {
-    std::string type = readCacheFile(index, "type");
-    if (type.empty())
-      return;
-    if (type == "Instruction" ||
-        "L" + readCacheFile(index, "level") != cache.name)
+void chimera::refine(TargetFigures &figures, const HostTopology &topology) {
+  if (topology.cores > 0)
+    figures.setCores(topology.cores);
+  for (TargetFigures::Level &level : figures.levels) {
+    int64_t number;
+    StringRef name = level.name;
+    if (!name.consume_front("L") || name.getAsInteger(10, number))
       continue;
-    std::string size = readCacheFile(index, "size");
-    std::string ways = readCacheFile(index, "ways_of_associativity");
-    int64_t number = 0;
-    if (!StringRef(size).rtrim('K').getAsInteger(10, number) && number > 0)
-      cache.capacity = number * 1024;
-    if (!StringRef(ways).getAsInteger(10, number) && number > 0)
-      cache.ways = number;
+    const HostTopology::Cache *cache = topology.find(number);
+    if (!cache)
+      continue;
+    level.capacity = cache->capacity;
+    level.sharers = cache->sharers;
+    if (cache->ways > 0)
+      level.ways = cache->ways;
   }
+  for (size_t level = figures.levels.size() - 1; level > 0; --level)
+    figures.levels[level - 1].capacity = std::max(
+        figures.levels[level - 1].capacity, figures.levels[level].capacity);
 }
 
 /// The feature without which there is no matrix unit for `type`.
@@ -312,12 +310,7 @@ TargetAttr chimera::detectX86Host(MLIRContext *context) {
   TargetFigures host(
       parseKnownTarget(context, findProcessor(cpu, features).text));
   host.name = "host";
-  host.setCores(std::max(1u, std::thread::hardware_concurrency()));
-  for (TargetFigures::Level &level : host.levels)
-    refine(level);
-  for (size_t level = host.levels.size() - 1; level > 0; --level)
-    host.levels[level - 1].capacity =
-        std::max(host.levels[level - 1].capacity, host.levels[level].capacity);
+  refine(host, getHostTopology());
   // A virtual machine may hide what the processor has.
   if (!features.lookup("avx512bf16"))
     host.dots.clear();
