@@ -101,7 +101,7 @@ OwningOpRef<ModuleOp> chimera::runner::convertToFloat64(ModuleOp module) {
   return clone;
 }
 
-bool chimera::runner::usesType(ModuleOp module, Type type) {
+bool chimera::runner::usesType(Operation *root, Type type) {
   auto isMadeOf = [&](Type candidate) {
     return candidate
         .walk([&](Type part) {
@@ -109,8 +109,8 @@ bool chimera::runner::usesType(ModuleOp module, Type type) {
         })
         .wasInterrupted();
   };
-  return module
-      .walk([&](Operation *op) {
+  return root
+      ->walk([&](Operation *op) {
         bool found = llvm::any_of(op->getResultTypes(), isMadeOf);
         for (Region &region : op->getRegions())
           for (Block &block : region)

@@ -128,6 +128,7 @@ json::Object Report::toJSON() const {
       {"reference_ms", toJSONNumber(scale(referenceSeconds, 1e3))},
       {"gflops", toJSONNumber(scale(getFlops(), 1e-9))},
       {"peak_gflops", toJSONNumber(scale(peakFlops, 1e-9))},
+      {"peak_type", getElementName(peakKind)},
       {"median_peak_gflops", toJSONNumber(scale(medianPeakFlops, 1e-9))},
       {"fraction_of_peak", toJSONNumber(getFractionOfPeak())},
       {"argument_bytes", argumentBytes},

@@ -11,6 +11,9 @@
 
 #include "Chimera/Runner/Float64.h"
 
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SetVector.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -72,15 +75,35 @@ Error chimera::run::runOnce(Program &program, StringRef function,
 /// amplified.
 static constexpr double kAmplification = 8, kMostAllowed = 1e-3;
 
-/// Rounding to the narrowest type of a program decides how exact it can be.
-static double getTolerance(ModuleOp module) {
-  MLIRContext *context = module.getContext();
-  if (usesType(module, BFloat16Type::get(context)) ||
-      usesType(module, Float16Type::get(context)))
+/// `function` and what it calls, directly or not.
+static SetVector<Operation *> findCallees(func::FuncOp function) {
+  SetVector<Operation *> found;
+  found.insert(function);
+  for (size_t next = 0; next < found.size(); ++next) {
+    auto uses = SymbolTable::getSymbolUses(found[next]);
+    if (!uses)
+      continue;
+    for (const SymbolTable::SymbolUse &use : *uses)
+      if (Operation *symbol = SymbolTable::lookupNearestSymbolFrom(
+              use.getUser(), use.getSymbolRef()))
+        found.insert(symbol);
+  }
+  return found;
+}
+
+/// Rounding to the narrowest type of a function decides how exact it can be.
+static double getTolerance(func::FuncOp function) {
+  SetVector<Operation *> callees = findCallees(function);
+  Builder builder(function.getContext());
+  auto uses = [&](Type type) {
+    return llvm::any_of(callees,
+                        [&](Operation *op) { return usesType(op, type); });
+  };
+  if (uses(builder.getBF16Type()) || uses(builder.getF16Type()))
     return 2e-2;
-  if (usesType(module, Float32Type::get(context)))
+  if (uses(builder.getF32Type()))
     return 1e-5;
-  if (usesType(module, Float64Type::get(context)))
+  if (uses(builder.getF64Type()))
     return 1e-12;
   return 0;
 }
@@ -97,7 +120,9 @@ Expected<Reference> Reference::create(ModuleOp module,
     if (Error error = runFrontEnd(*linalg))
       return error;
   reference.description = "plain loops";
-  reference.tolerance = getTolerance(*linalg);
+  for (auto function : linalg->getOps<func::FuncOp>())
+    if (function.isPublic())
+      reference.tolerances[function.getName()] = getTolerance(function);
   if (usesType(*linalg, Float32Type::get(module.getContext())))
     if (OwningOpRef<ModuleOp> wide = convertToFloat64(*linalg)) {
       reference.isWider = true;
@@ -167,6 +192,7 @@ Expected<CheckResult> Reference::check(StringRef function,
   Expected<TensorList> expected = runProgram(*program, function, arguments);
   if (!expected)
     return expected.takeError();
+  double tolerance = tolerances.lookup(function);
   CheckResult result{compareAll(results, *expected), tolerance};
   if (result.passed() || !isWider || std::isinf(result.deviation.maxRel))
     return result;

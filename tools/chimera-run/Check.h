@@ -80,7 +80,8 @@ private:
   std::unique_ptr<runner::Program> program;
   /// Whether `program` has wider types than the module.
   bool isWider = false;
-  double tolerance = 0;
+  /// The relative error of each function that passes without a closer look.
+  llvm::StringMap<double> tolerances;
 };
 
 } // namespace chimera::run

@@ -241,7 +241,7 @@ Error Session::measureReference() {
   return Error::success();
 }
 
-/// The element type whose arithmetic the program's peak is about.
+/// The element type whose arithmetic the peak of `function` is about.
 static ElementKind getPeakKind(const runner::Function &function) {
   for (const ValueType &type : function.results)
     if (type.element == ElementKind::F64)
@@ -278,7 +278,7 @@ Error Session::measurePrograms(Program *unfused) {
     calls.push_back(std::move(*call));
   }
   llvm::append_range(runs, calls);
-  PeakMeter meter(report.threads, getPeakKind(program->getFunctions().front()));
+  PeakMeter meter(report.threads, report.peakKind);
   SmallVector<Samples> samples = timeInTurns(runs, meter);
   report.time = samples.front();
   report.unfusedTime = samples.back();
@@ -319,6 +319,7 @@ Error Session::run() {
   if (!allocated)
     return allocated.takeError();
   results = std::move(*allocated);
+  report.peakKind = getPeakKind(*signature);
   report.argumentBytes = arguments.getBytes();
   report.resultBytes = results.getBytes();
 

@@ -22,8 +22,8 @@ namespace chimera::runner {
 /// if the program depends on the width of f32 (it casts its bits, say).
 mlir::OwningOpRef<mlir::ModuleOp> convertToFloat64(mlir::ModuleOp module);
 
-/// True if anything in `module` has a type made of `type`.
-bool usesType(mlir::ModuleOp module, mlir::Type type);
+/// True if anything in `op` has a type made of `type`.
+bool usesType(mlir::Operation *op, mlir::Type type);
 
 } // namespace chimera::runner
 

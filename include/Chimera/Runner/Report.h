@@ -75,6 +75,8 @@ struct Report {
   std::optional<Samples> time, unfusedTime;
   std::optional<double> referenceSeconds;
   std::optional<double> multiplyAdds;
+  /// The element type of the peak.
+  ElementKind peakKind = ElementKind::F32;
   /// Of the best slice of time, and of the median one.
   std::optional<double> peakFlops, medianPeakFlops;
   int64_t argumentBytes = 0, resultBytes = 0;
