@@ -15,9 +15,7 @@
 using namespace mlir;
 using namespace chimera::runner;
 
-/// The place in a file that `location` stands for, as in `a.mlir:3:5: `; empty
-/// if there is none.
-static std::string describePlace(Location location) {
+std::string chimera::runner::describePlace(Location location) {
   FileLineColLoc place;
   location->walk([&](Location part) {
     place = dyn_cast<FileLineColLoc>(part);
@@ -26,9 +24,8 @@ static std::string describePlace(Location location) {
   if (!place)
     return "";
   std::string text;
-  llvm::raw_string_ostream(text)
-      << place.getFilename().getValue() << ':' << place.getLine() << ':'
-      << place.getColumn() << ": ";
+  llvm::raw_string_ostream(text) << place.getFilename().getValue() << ':'
+                                 << place.getLine() << ':' << place.getColumn();
   return text;
 }
 
@@ -36,7 +33,8 @@ static std::string describePlace(Location location) {
 static void keepFirstError(std::string &message, Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error || !message.empty())
     return;
-  message = describePlace(diagnostic.getLocation()) + diagnostic.str();
+  message = describePlace(diagnostic.getLocation());
+  message += (message.empty() ? "" : ": ") + diagnostic.str();
   // Some messages carry IR.
   message = StringRef(message).split('\n').first.str();
 }

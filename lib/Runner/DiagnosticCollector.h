@@ -22,6 +22,10 @@
 
 namespace chimera::runner {
 
+/// The place in a file that `location` stands for, as in `a.mlir:3:5`; empty if
+/// there is none.
+std::string describePlace(mlir::Location location);
+
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext *context);

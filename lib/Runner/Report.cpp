@@ -99,6 +99,13 @@ static json::Object toJSON(const ChainReport &chain) {
       {"predicted_unfused_ms", toJSONNumber(1e3 * chain.unfusedSeconds)}};
 }
 
+static json::Object toJSON(const Remark &remark) {
+  return json::Object{{"kind", remark.kind},
+                      {"name", remark.name},
+                      {"place", remark.place},
+                      {"text", remark.text}};
+}
+
 json::Object Report::toJSON() const {
   auto milliseconds = [](const std::optional<Samples> &samples,
                          double Samples::*field) {
@@ -109,9 +116,11 @@ json::Object Report::toJSON() const {
     return toJSONNumber(deviation ? std::optional<double>((*deviation).*field)
                                   : std::nullopt);
   };
-  json::Array chains;
+  json::Array chains, notes;
   for (const ChainReport &chain : plan.chains)
     chains.push_back(::toJSON(chain));
+  for (const Remark &remark : remarks)
+    notes.push_back(::toJSON(remark));
   return json::Object{
       {"file", file},
       {"entry", entry},
@@ -143,7 +152,8 @@ json::Object Report::toJSON() const {
                               : std::nullopt)},
       {"nonfinite_elements", deviation ? deviation->nonFinite : 0},
       {"chains", std::move(chains)},
-      {"contractions_outside_chains", plan.contractionsOutside}};
+      {"contractions_outside_chains", plan.contractionsOutside},
+      {"remarks", std::move(notes)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,6 +284,10 @@ void Report::print(llvm::raw_ostream &os) const {
     os << "\n"
        << plan.contractionsOutside
        << " contractions or convolutions outside chains\n";
+  if (!remarks.empty()) {
+    os << '\n';
+    printRemarks(remarks, os);
+  }
   os << '\n';
   printTimes(*this, os);
   if (deviation)

@@ -45,6 +45,8 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --fuse=MODE       auto: where it is predicted to gain (default),
                     never, always
   --json=PATH       write the report as JSON; "-" prints it instead of the table
+  --remarks         show every decision of the compiler with its reason; without
+                    it, only what it did not take
   --no-check        do not compare with plain loops in higher precision
   --no-time         do not measure times
   --emit=KIND       do not run; write mlir (as planned), llvm, asm, obj or so
@@ -110,6 +112,8 @@ static bool parseFlag(StringRef name, Options &options) {
     options.check = false;
   else if (name == "--no-time")
     options.time = false;
+  else if (name == "--remarks")
+    options.remarks = true;
   else if (name == "--help" || name == "-h")
     options.help = true;
   else

@@ -34,6 +34,8 @@ struct Options {
   FuseMode fuse = FuseMode::Auto;
   /// Empty: no JSON. "-": standard output, in place of the table.
   std::string json;
+  /// All remarks; else only those on what was not taken.
+  bool remarks = false;
   bool check = true;
   bool time = true;
   Emit emit = Emit::Nothing;

@@ -17,10 +17,12 @@
 #include "RunningProgram.h"
 
 #include "Chimera/Runner/Memory.h"
+#include "Chimera/Runner/Remarks.h"
 #include "Chimera/Runner/Report.h"
 #include "Chimera/Runner/Work.h"
 #include "Chimera/Support/OutputFile.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
@@ -125,16 +127,30 @@ namespace {
 struct Compiled {
   std::unique_ptr<Program> program;
   double seconds = 0, objectSeconds = 0;
+  /// What the compiler said about its decisions.
+  std::vector<Remark> remarks;
 };
 } // namespace
+
+/// What was not taken is always shown, the rest if it is asked for.
+static std::vector<Remark> selectRemarks(std::vector<Remark> remarks,
+                                         const Options &options) {
+  if (!options.remarks)
+    llvm::erase_if(remarks, [](const Remark &remark) {
+      return remark.kind != "missed" && remark.kind != "failed";
+    });
+  return remarks;
+}
 
 static Expected<Compiled> compileTimed(ModuleOp module,
                                        const CompileOptions &options) {
   Compiled compiled;
+  RemarkCollector remarks(module.getContext());
   std::optional<Expected<LoweredModule>> lowered;
   compiled.seconds = timeOnce([&] { lowered.emplace(lower(module, options)); });
   if (!*lowered)
     return lowered->takeError();
+  compiled.remarks = remarks.take();
   std::optional<Expected<std::unique_ptr<llvm::MemoryBuffer>>> object;
   compiled.objectSeconds = timeOnce([&] {
     object.emplace(emitCode(**lowered, llvm::CodeGenFileType::ObjectFile));
@@ -206,6 +222,7 @@ Error Session::compileEntry() {
     return compiled.takeError();
   report.compileSeconds += compiled->seconds;
   report.objectSeconds = compiled->objectSeconds;
+  report.remarks = selectRemarks(std::move(compiled->remarks), options);
   program = std::move(compiled->program);
   return Error::success();
 }
@@ -446,6 +463,7 @@ static Error checkAll(const Options &options, ModuleOp module,
   report.threads = resolveThreads(target, options.threads);
   report.compileSeconds = parseSeconds + compiled->seconds;
   report.objectSeconds = compiled->objectSeconds;
+  report.remarks = selectRemarks(std::move(compiled->remarks), options);
   llvm::json::Array functions;
   std::string table;
   llvm::raw_string_ostream os(table);
@@ -475,6 +493,8 @@ static Error checkAll(const Options &options, ModuleOp module,
     os << (passed ? "passed " : "FAILED ") << function.name
        << llvm::format("  max rel error %.2e\n", deviation.maxRel);
   }
+  if (options.remarks)
+    printRemarks(report.remarks, os);
   if (options.json != "-")
     failures = llvm::joinErrors(std::move(failures), writeText("-", table));
   if (options.json.empty())
@@ -527,6 +547,11 @@ static Error emit(const Options &options, ModuleOp module) {
                   : (llvm::sys::path::stem(options.file) +
                      (options.emit == Emit::Object ? ".o" : ".so"))
                         .str();
+  RemarkCollector remarks(module.getContext());
+  llvm::scope_exit showRemarks([&] {
+    if (options.remarks)
+      printRemarks(remarks.take(), llvm::errs());
+  });
   if (options.emit == Emit::MLIR)
     return emitMLIR(options, module, path);
   Expected<LoweredModule> lowered = lower(module, getCompileOptions(options));

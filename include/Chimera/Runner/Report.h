@@ -15,6 +15,7 @@
 #define CHIMERA_RUNNER_REPORT_H
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/Runner/Remarks.h"
 #include "Chimera/Runner/Tensor.h"
 #include "Chimera/Runner/Timing.h"
 
@@ -68,6 +69,8 @@ struct Report {
   /// The machine we run on and the target's caches, in one line.
   std::string machine;
   PlanReport plan;
+  /// Those that are to be shown.
+  std::vector<Remark> remarks;
   /// From input text to object code.
   double compileSeconds = 0;
   /// The part of it after the passes: code generation.
