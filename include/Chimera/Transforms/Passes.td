@@ -32,7 +32,7 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
     alone: `--remarks-filter=chimera`. So does a contraction that is no part of
     any chain, because of its form, shape or number type; it stays as it is.
 
-    Example: see `test/Transforms/form-chains.mlir`. For
+    Example: see `test/Transforms/Form/form-chains.mlir`. For
 
     ```mlir
     %c = linalg.matmul ins(%a, %b : ...) outs(%zero0 : ...) -> tensor<64x48xf32>
@@ -51,7 +51,7 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
     rows (softmax), reshapes, transposes, broadcasts and zero padding between
     them; intermediates may have other readers and become results of the chain.
     Operators are joined in the order in which the tensors between them matter,
-    see `test/Transforms/form-chains-all.mlir`. The operators are left as they
+    see `test/Transforms/Form/form-chains-all.mlir`. The operators are left as they
     were.
   }];
   let options = [
@@ -97,12 +97,12 @@ def SchedulePass : Pass<"chimera-schedule"> {
     `single` and `given`, missed `split` and `unfused` with the reason and its
     figures, analysis `bound` for what moves at each level against the I/O lower
     bound, `runner-up` for other loop orders and `recomputed`. Programs that want
-    all of it attach a listener (`Chimera/Transforms/PlanReport.h`), as
+    all of it attach a listener (`Chimera/Report/PlanReport.h`), as
     `chimera-opt --chimera-report` does (docs/report.md).
 
     Example: `chimera-opt --chimera-form-chains --chimera-schedule=target=zen5`,
-    see `test/Transforms/schedule.mlir`; for `tf32`,
-    `test/Transforms/schedule-tf32.mlir`.
+    see `test/Transforms/Schedule/schedule.mlir`; for `tf32`,
+    `test/Transforms/Schedule/schedule-tf32.mlir`.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"host\"",
