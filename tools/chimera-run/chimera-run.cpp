@@ -420,11 +420,8 @@ static Expected<CheckResult> checkFunction(const runner::Function &function,
   return reference.check(function.name, *arguments, *results);
 }
 
-/// Checks every public function, for many small programs in one process.
-static Error checkAll(const Options &options, ModuleOp module,
-                      TargetAttrInterface target, double parseSeconds) {
-  if (Error error = checkRunsHere(target))
-    return error;
+/// Refuses a module with a public function that cannot be run here.
+static Error checkPublicFunctions(const Options &options, ModuleOp module) {
   bool hasPublic = false;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function.isPublic())
@@ -437,7 +434,62 @@ static Error checkAll(const Options &options, ModuleOp module,
   }
   if (!hasPublic)
     return createStringError("the file has no public function");
+  return Error::success();
+}
 
+static llvm::json::Object toJSON(StringRef function, const CheckResult &verdict,
+                                 PlanReport plan) {
+  Report report;
+  report.deviation = verdict.deviation;
+  report.plan = std::move(plan);
+  llvm::json::Object all = report.toJSON();
+  return llvm::json::Object{{"entry", function},
+                            {"passed", verdict.passed()},
+                            {"max_abs_error", std::move(all["max_abs_error"])},
+                            {"max_rel_error", std::move(all["max_rel_error"])},
+                            {"nonfinite_elements", verdict.deviation.nonFinite},
+                            {"chains", std::move(all["chains"])}};
+}
+
+namespace {
+/// What came of the checks of all functions.
+struct CheckTable {
+  /// For people and for programs.
+  std::string text;
+  llvm::json::Array functions;
+};
+} // namespace
+
+/// Checks the functions of `program` one by one and adds them to `table`.
+static Error checkFunctions(Program &program, Reference &reference,
+                            uint64_t seed, llvm::StringMap<PlanReport> &plans,
+                            CheckTable &table) {
+  llvm::raw_string_ostream os(table.text);
+  Error failures = Error::success();
+  for (const runner::Function &function : program.getFunctions()) {
+    Expected<CheckResult> verdict =
+        checkFunction(function, program, reference, seed);
+    if (!verdict)
+      return llvm::joinErrors(std::move(failures), verdict.takeError());
+    if (!verdict->passed())
+      failures = llvm::joinErrors(
+          std::move(failures),
+          makeCheckError(function.name, verdict->deviation, verdict->allowed));
+    os << (verdict->passed() ? "passed " : "FAILED ") << function.name
+       << llvm::format("  max rel error %.2e\n", verdict->deviation.maxRel);
+    table.functions.push_back(
+        toJSON(function.name, *verdict, std::move(plans[function.name])));
+  }
+  return failures;
+}
+
+/// Checks every public function, for many small programs in one process.
+static Error checkAll(const Options &options, ModuleOp module,
+                      TargetAttrInterface target, double parseSeconds) {
+  if (Error error = checkRunsHere(target))
+    return error;
+  if (Error error = checkPublicFunctions(options, module))
+    return error;
   llvm::StringMap<PlanReport> plans;
   CompileOptions compileOptions = getCompileOptions(options);
   // Programs are small and many: LLVM's optimiser would take most of the time,
@@ -464,44 +516,20 @@ static Error checkAll(const Options &options, ModuleOp module,
   report.compileSeconds = parseSeconds + compiled->seconds;
   report.objectSeconds = compiled->objectSeconds;
   report.remarks = selectRemarks(std::move(compiled->remarks), options);
-  llvm::json::Array functions;
-  std::string table;
-  llvm::raw_string_ostream os(table);
-  Error failures = Error::success();
-  for (const runner::Function &function : compiled->program->getFunctions()) {
-    Expected<CheckResult> verdict =
-        checkFunction(function, *compiled->program, *reference, options.seed);
-    if (!verdict)
-      return llvm::joinErrors(std::move(failures), verdict.takeError());
-    const Deviation &deviation = verdict->deviation;
-    bool passed = verdict->passed();
-    if (!passed)
-      failures = llvm::joinErrors(
-          std::move(failures),
-          makeCheckError(function.name, deviation, verdict->allowed));
-    Report one;
-    one.deviation = deviation;
-    one.plan = std::move(plans[function.name]);
-    llvm::json::Object all = one.toJSON();
-    functions.push_back(
-        llvm::json::Object{{"entry", function.name},
-                           {"passed", passed},
-                           {"max_abs_error", std::move(all["max_abs_error"])},
-                           {"max_rel_error", std::move(all["max_rel_error"])},
-                           {"nonfinite_elements", deviation.nonFinite},
-                           {"chains", std::move(all["chains"])}});
-    os << (passed ? "passed " : "FAILED ") << function.name
-       << llvm::format("  max rel error %.2e\n", deviation.maxRel);
-  }
-  if (options.remarks)
+  CheckTable table;
+  Error errors = checkFunctions(*compiled->program, *reference, options.seed,
+                                plans, table);
+  if (options.remarks) {
+    llvm::raw_string_ostream os(table.text);
     printRemarks(report.remarks, os);
+  }
   if (options.json != "-")
-    failures = llvm::joinErrors(std::move(failures), writeText("-", table));
+    errors = llvm::joinErrors(std::move(errors), writeText("-", table.text));
   if (options.json.empty())
-    return failures;
+    return errors;
   llvm::json::Object object = report.toJSON();
-  object["functions"] = std::move(functions);
-  return llvm::joinErrors(std::move(failures),
+  object["functions"] = std::move(table.functions);
+  return llvm::joinErrors(std::move(errors),
                           writeJSON(options.json, std::move(object)));
 }
 
