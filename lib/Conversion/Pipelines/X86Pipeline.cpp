@@ -51,19 +51,43 @@ static bool isUsedByMicroKernel(Value buffer) {
   });
 }
 
-/// True if `buffer` is one that a schedule keeps close to the core: small, and
-/// worked on by micro kernels of the thread that creates it. Others stay on the
-/// heap: a program has many, and threads have small stacks.
-static bool belongsOnStack(Value buffer) {
-  constexpr int64_t maxBytes = 64 * 1024;
-  auto type = cast<MemRefType>(buffer.getType());
+/// Bytes of a buffer of numbers whose shape is static, if they can be counted.
+static std::optional<int64_t> getBytes(MemRefType type) {
   if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
-    return false;
+    return std::nullopt;
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   for (int64_t size : type.getShape())
-    if (llvm::MulOverflow(bytes, size, bytes) || bytes > maxBytes)
-      return false;
-  return isUsedByMicroKernel(buffer);
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return std::nullopt;
+  return bytes;
+}
+
+/// Bytes of the buffers that are on the stack as long as `scope` runs.
+static int64_t countStackBytes(Operation *scope) {
+  int64_t sum = 0;
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op != scope && op->hasTrait<OpTrait::AutomaticAllocationScope>())
+      return WalkResult::skip();
+    if (auto buffer = dyn_cast<memref::AllocaOp>(op))
+      sum += getBytes(buffer.getType()).value_or(0);
+    return WalkResult::advance();
+  });
+  return sum;
+}
+
+/// True if `buffer` is one that a schedule keeps close to the core: small, and
+/// worked on by micro kernels of the thread that creates it. Others stay on the
+/// heap, and so does what comes after as many as a thread's stack has room for:
+/// a function has those of all its chains at once.
+static bool belongsOnStack(Value buffer) {
+  constexpr int64_t maxBytes = 64 * 1024, maxSum = 512 * 1024;
+  std::optional<int64_t> bytes = getBytes(cast<MemRefType>(buffer.getType()));
+  if (!bytes || *bytes > maxBytes || !isUsedByMicroKernel(buffer))
+    return false;
+  Operation *scope =
+      buffer.getDefiningOp()
+          ->getParentWithTrait<OpTrait::AutomaticAllocationScope>();
+  return scope && *bytes + countStackBytes(scope) <= maxSum;
 }
 
 /// On-chip buffers on the stack of the thread that uses them, the others with
