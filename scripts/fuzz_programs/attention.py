@@ -83,7 +83,10 @@ class Attention(Scores):
         self.shrink(scores + ["e"])
         if "h" in self.parts:
             self.merge_as("h", ["k", "r"])
+        # Sometimes nothing comes from the cache, or nothing but what it has.
         self.extents["past"] = rng.randint(1, max(1, self.extents["l"] - 1))
+        if self.chance(0.2):
+            self.extents["past"] = rng.choice([0, self.extents["l"]])
         self.extents["new"] = self.extents["l"] - self.extents["past"]
         self.is_self = self.extents["s"] == self.extents["l"]
 
@@ -205,6 +208,8 @@ class Attention(Scores):
             # As dropout does.
             weights = self.binary("mul", weights, self.argument(weights.dims))
         result = self.value_product(weights, value, key_heads)
+        if self.chance(0.03):
+            result = self.doubled(result)
         for step in finish:
             result = step(result)
         return self.reshape(result, self.query_heads + self.rows + ["e"])

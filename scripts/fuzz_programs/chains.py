@@ -205,6 +205,15 @@ class Chain(Program):
     def elementwise(self, value):
         rng = self.rng
         kind = rng.random()
+        if kind < 0.02:
+            return self.doubled(value)
+        if kind < 0.06:
+            numbers, convert = self.numbers(
+                [d for d in value.dims if rng.random() < 0.7])
+            return self.compute(
+                value.dims, [value, numbers],
+                lambda body, x, n: body.op(
+                    f"arith.addf {x}, {convert(body, n)} : f32"))
         if kind < 0.4:
             return self.unary(value, self.UNARY[rng.choice(list(self.UNARY))])
         if kind < 0.75:
@@ -267,6 +276,7 @@ class Chain(Program):
         if rng.random() < 0.1:
             value = self.elementwise(value)
         extra = []
+        calls = rng.random() < 0.05
         for i in range(rng.choice([2, 2, 3])):
             # A gate takes the place of the first contraction.
             if i == 0 and rng.random() < 0.08 and set(batch) <= set(value.dims):
@@ -274,6 +284,9 @@ class Chain(Program):
             else:
                 value = self.contraction(value, batch)
             value = self.elementwises(value)
+            if calls:
+                self.note(value)
+                self.note(self.arguments[0])
             if rng.random() < 0.12:
                 extra.append(value)
         self.results = [value] + [v for v in extra if v is not value]

@@ -66,6 +66,8 @@ class Program:
         self.locals = 0
         # Tensors without contents, by type: importers make each only once.
         self.empties = None
+        # The types of what each function with effects is called with.
+        self.notes = []
 
     # Pieces of text.
 
@@ -164,8 +166,18 @@ class Program:
             for (text, element), name in self.constants.items())
         lines = "".join(f"    {line}\n" for line in self.lines)
         names = ", ".join(v.name for v in self.results)
-        return (f"  func.func @{self.name}({arguments}) -> ({types}) {{\n"
+        notes = "".join(
+            f"  func.func private @{self.name}_note{i}(%x: {type}) {{\n"
+            "    return\n  }\n" for i, type in enumerate(self.notes))
+        return (f"{notes}  func.func @{self.name}({arguments}) -> ({types}) {{\n"
                 f"{constants}{lines}    return {names} : {types}\n  }}\n")
+
+    def note(self, value):
+        """Calls a function that could do anything with `value`. Calls have to
+        stay in order."""
+        self.lines.append(f"call @{self.name}_note{len(self.notes)}"
+                          f"({value.name}) : ({self.type_of(value)}) -> ()")
+        self.notes.append(self.type_of(value))
 
     # Random choices.
 
@@ -276,6 +288,54 @@ class Program:
             return block.lines, result
 
         return self.generic(loops, [], inputs, output, body)
+
+    def doubled(self, value):
+        """`value`, made small and added to itself until it is what it was: many
+        paths lead to it. In one operation, or one for each addition."""
+        times = self.rng.randint(24, 40)
+        small = self.constant(2.0 ** -times)
+
+        def shrink(body, x):
+            return body.op(f"arith.mulf {x}, {small} : f32")
+
+        def double(body, x):
+            return body.op(f"arith.addf {x}, {x} : f32")
+
+        def function(body, x):
+            x = shrink(body, x)
+            for _ in range(times):
+                x = double(body, x)
+            return x
+
+        if self.chance(0.7):
+            return self.compute(value.dims, [value], function)
+        value = self.compute(value.dims, [value], shrink)
+        for _ in range(times):
+            value = self.compute(value.dims, [value], double)
+        return value
+
+    def numbers(self, dims):
+        """A tensor of small numbers in any type, also of positions, and a
+        function that writes its conversion to f32."""
+        element = self.rng.choice(["index", "i8", "i16", "i32", "i64"])
+        # Arguments can have no such type.
+        given = "i32" if element == "i16" else element
+        value = self.argument(dims, given)
+        if element != given:
+            value = self.compute(
+                dims, [value],
+                lambda body, x: body.op(f"arith.trunci {x} : i32 to i16"),
+                element)
+
+        def convert(body, x):
+            signed = element
+            if element == "index":
+                signed = self.rng.choice(["i32", "i64"])
+                x = body.op(f"arith.index_cast {x} : index to {signed}")
+            x = body.op(f"arith.sitofp {x} : {signed} to f32")
+            return body.op(f"arith.mulf {x}, {self.constant(0.0625)} : f32")
+
+        return value, convert
 
     def reduce(self, loops, reduced, inputs, output, function):
         """As `compute`, where `function` gets the former value last."""

@@ -86,6 +86,8 @@ class Scores(Softmax):
         masks = self.masks(x.dims)
         steps = self.biases(x.dims) + [step for mask in masks for step in mask]
         steps = steps + scale if self.scaled_late else scale + steps
+        if self.chance(0.03):
+            x = self.doubled(x)
         while steps:
             count = self.rng.choice([1, 1, 2, 4])
             x = self.apply(x, steps[:count])
@@ -144,7 +146,23 @@ class Scores(Softmax):
             steps.append(Step(self.cap))
         if "s" in dims and self.chance(0.05):
             steps.append(self.distance_bias(dims))
+        if not self.exact and self.chance(0.06):
+            numbers, convert = self.numbers(self.some_dims(dims) or ["l"])
+            steps.append(Step(lambda body, x, n: self.add(
+                body, x, convert(body, n)), [numbers]))
+        if not self.exact and self.chance(0.03):
+            steps.append(Step(self.add, [self.doubled(self.ramp())]))
         return steps
+
+    def ramp(self):
+        """Less than one, from the positions of keys alone."""
+        def function(body):
+            value = body.op(
+                f"arith.sitofp {body.index('l', 'i32')} : i32 to f32")
+            return body.op(
+                f"arith.mulf {value}, {self.constant(2.0 ** -10)} : f32")
+
+        return self.compute(["l"], [], function)
 
     def add(self, body, x, y):
         operands = ", ".join(self.shuffle([x, y]))
@@ -328,11 +346,22 @@ class Scores(Softmax):
     def positions(self):
         """The type of positions, and how far queries are ahead of keys: what a
         cache holds already, or a few more or less."""
-        element = self.rng.choice(["index", "i64", "i64", "i32"])
+        element = self.position_type()
         ahead = self.extent("l") - self.extent("s")
         offset = self.rng.choice([0, 0, ahead, ahead, 1, -1,
                                   self.rng.randint(0, self.extent("l"))])
         return element, offset
+
+    def position_type(self):
+        """The last two wrap in long rows, and with far positions."""
+        return self.rng.choice(["index", "i64", "i64", "i64", "i32", "i32",
+                                "i16", "i8"])
+
+    def position(self, number, element):
+        """A constant, wrapped to the type of positions."""
+        if element == "i8":
+            number = (number + 128) % 256 - 128
+        return self.constant(number, element)
 
     def some_see_none(self, sees):
         """Whether some query sees no key; `sees` maps their positions."""
@@ -344,7 +373,7 @@ class Scores(Softmax):
         inputs, dims = [], ["s", "l"]
         argument = None
         kind = self.rng.random()
-        if kind < 0.15 and element != "i32":
+        if kind < 0.15 and element in ("index", "i64"):
             argument = self.argument(None, element).name
         elif kind < 0.3 and element == "i64":
             # Offsets of their own for each sequence, or one in a tensor.
@@ -355,7 +384,7 @@ class Scores(Softmax):
             query = body.index("s", element)
             key = body.index("l", element)
             amount = argument or (names[0] if inputs
-                                  else self.constant(offset, element))
+                                  else self.position(offset, element))
             if self.chance(0.5):
                 first = body.op(f"arith.addi {query}, {amount} : {element}")
                 return self.compare(body, "sle", key, first, element, negated)
@@ -363,7 +392,8 @@ class Scores(Softmax):
             return self.compare(body, "sle", first, amount, element, negated)
 
         is_known = not argument and not inputs
-        return Condition(dims, inputs, write, is_known and offset < 0)
+        return Condition(dims, inputs, write,
+                         element == "i8" or (is_known and offset < 0))
 
     def is_iota(self, dims):
         """Causal, from tensors that hold their own positions."""
@@ -394,17 +424,17 @@ class Scores(Softmax):
             query = body.index("s", element)
             key = body.index("l", element)
             query = body.op(f"arith.addi {query}, "
-                            f"{self.constant(offset, element)} : {element}")
+                            f"{self.position(offset, element)} : {element}")
             distance = body.op(f"arith.subi {query}, {key} : {element}")
             near = self.compare(body, "slt", distance,
-                                self.constant(width, element), element, negated)
+                                self.position(width, element), element, negated)
             past = self.compare(body, "sge", distance,
                                 self.constant(0, element), element, negated)
             return body.op(
                 f"arith.{'ori' if negated else 'andi'} {near}, {past} : i1")
 
         return Condition(
-            ["s", "l"], [], write,
+            ["s", "l"], [], write, element == "i8" or
             self.some_see_none(lambda i, j: 0 <= i + offset - j < width))
 
     def is_band(self, dims):
@@ -443,20 +473,20 @@ class Scores(Softmax):
 
     def is_prefix(self, dims):
         """All of a prefix, and what is past."""
-        element = self.rng.choice(["index", "i64", "i32"])
+        element = self.position_type()
         length = self.random_extent(self.extent("l"))
 
         def write(body, names, negated):
             key = body.index("l", element)
             first = self.compare(body, "slt", key,
-                                 self.constant(length, element), element,
+                                 self.position(length, element), element,
                                  negated)
             past = self.compare(body, "sle", key, body.index("s", element),
                                 element, negated)
             return body.op(
                 f"arith.{'andi' if negated else 'ori'} {first}, {past} : i1")
 
-        return Condition(["s", "l"], [], write, False)
+        return Condition(["s", "l"], [], write, element == "i8")
 
     def is_documents(self, dims):
         """Keys of the same document: arguments say which one it is."""

@@ -43,6 +43,8 @@ class Softmax(Layers):
         if not self.exact:
             variants.append("sink")
             if not self.has_far_keys:
+                # Scores as far below a limit as these would be less exact.
+                variants += ["clamped", "plus one"]
                 # Exponentials of such scores are too large for f32.
                 variants.append("no maximum")
             if not self.has_huge_rows:
@@ -56,12 +58,17 @@ class Softmax(Layers):
         shift = most
         if variant == "guarded":
             shift = self.replace_rows(most, -INFINITY, 0.0)
+        if variant == "clamped" or variant == "plus one" and self.chance(0.6):
+            # It is no longer the maximum, in some rows.
+            shift = most = self.at_least(most, self.rng.choice([0.0, 1.0, 4.0]))
         shift = shift and self.respell_row(shift, x.dims, over)
         powers, total, normalized = self.powers_and_total(x, shift, over)
         if variant == "guarded":
             total = self.replace_rows(total, 0.0, 1.0)
         if variant == "sink":
             total = self.add_sink(total, most, x.dims, over)
+        if variant == "plus one":
+            total = self.add_one(total, most, x.dims, over)
         finish = []
         if variant == "safe":
             finish.append(self.zero_empty_rows(x, most, over))
@@ -143,6 +150,12 @@ class Softmax(Layers):
                 f"arith.select {same}, {self.constant(new)}, {value} : f32")
 
         return self.compute(row.dims, [row], function)
+
+    def at_least(self, row, limit):
+        return self.compute(
+            row.dims, [row],
+            lambda body, m: body.op(
+                f"arith.maximumf {m}, {self.constant(limit)} : f32"))
 
     # Powers.
 
@@ -257,6 +270,19 @@ class Softmax(Layers):
             return body.op(f"arith.addf {t}, {power} : f32")
 
         return self.compute(rows, [total, most, sink], function)
+
+    def add_one(self, total, most, dims, over):
+        """One more key in every row whose score is zero and that has no
+        value."""
+        rows = [d for d in dims if d != over]
+        total = self.reshape(total, rows)
+        most = self.reshape(most, rows)
+
+        def function(body, t, m):
+            power = self.power(body, self.constant(0.0), m)
+            return body.op(f"arith.addf {t}, {power} : f32")
+
+        return self.compute(rows, [total, most], function)
 
     def zero_empty_rows(self, x, most, over):
         """Rows that are masked entirely become zero instead of NaN."""
