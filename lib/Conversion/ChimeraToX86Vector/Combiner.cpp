@@ -58,9 +58,10 @@ static bool propagatesNans(Operation *operation) {
 }
 
 bool Combiner::losesNans() const {
+  if (!propagatesNans(operation))
+    return false;
   auto flags = cast<arith::ArithFastMathInterface>(operation);
-  return propagatesNans(operation) &&
-         !bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(),
+  return !bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(),
                              arith::FastMathFlags::nnan);
 }
 
