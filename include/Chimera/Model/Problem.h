@@ -192,6 +192,10 @@ struct Band {
     return !(most && column >= row + rows - 1 + *most) &&
            !(least && column + columns - 1 < row + *least);
   }
+  bool operator==(const Band &other) const {
+    return row == other.row && column == other.column && least == other.least &&
+           most == other.most;
+  }
 };
 
 /// The chain. `check` must succeed before any other function is called.
@@ -226,6 +230,10 @@ struct ChainProblem {
   int64_t multiplyAdds() const;
   int64_t multiplyAdds(const Operator &op) const;
 };
+
+/// True if the two problems differ in names at most, so that a schedule of the
+/// one is a schedule of the other, at the same cost.
+bool areAlike(const ChainProblem &left, const ChainProblem &right);
 
 } // namespace chimera::model
 

@@ -45,6 +45,8 @@ private:
   LoopId mapLoop(LoopId loop);
   Access mapAccess(const Access &access);
   TensorId mapTensor(TensorId tensor);
+  void addOperator(unsigned index);
+  void addBands();
   void setRole(TensorId tensor, Tensor &copy) const;
   bool readsInside(const Operator &op) const;
   std::optional<LoopId> rowOf(unsigned index) const;
@@ -120,33 +122,53 @@ std::optional<LoopId> Isolator::rowOf(unsigned index) const {
   return std::nullopt;
 }
 
-ChainProblem Isolator::run() {
-  for (unsigned index = group.first; index <= group.last; ++index) {
-    Operator copy = problem.operators[index];
-    // What is finished when it is read needs no correction.
-    if (!readsInside(copy)) {
-      copy.states.clear();
-      copy.rescaledBy.reset();
-    }
-    if (std::optional<LoopId> row = rowOf(index))
-      copy.completes.push_back(*row);
-    for (LoopId &loop : copy.loops)
-      loop = mapLoop(loop);
-    for (Access &input : copy.inputs)
-      input = mapAccess(input);
-    for (Access &operand : copy.epilogue)
-      operand = mapAccess(operand);
-    for (Access &state : copy.states)
-      state = mapAccess(state);
-    copy.output = mapAccess(copy.output);
-    for (LoopId &loop : copy.completes)
-      loop = mapLoop(loop);
-    if (copy.rescaledBy)
-      copy.rescaledBy = mapLoop(*copy.rescaledBy);
-    copy.vectorLoop = mapLoop(copy.vectorLoop);
-    copy.rowLoop = mapLoop(copy.rowLoop);
-    alone.operators.push_back(copy);
+void Isolator::addOperator(unsigned index) {
+  Operator copy = problem.operators[index];
+  // What is finished when it is read needs no correction.
+  if (!readsInside(copy)) {
+    copy.states.clear();
+    copy.rescaledBy.reset();
   }
+  if (std::optional<LoopId> row = rowOf(index))
+    copy.completes.push_back(*row);
+  for (LoopId &loop : copy.loops)
+    loop = mapLoop(loop);
+  for (Access &input : copy.inputs)
+    input = mapAccess(input);
+  for (Access &operand : copy.epilogue)
+    operand = mapAccess(operand);
+  for (Access &state : copy.states)
+    state = mapAccess(state);
+  copy.output = mapAccess(copy.output);
+  for (LoopId &loop : copy.completes)
+    loop = mapLoop(loop);
+  if (copy.rescaledBy)
+    copy.rescaledBy = mapLoop(*copy.rescaledBy);
+  copy.vectorLoop = mapLoop(copy.vectorLoop);
+  copy.rowLoop = mapLoop(copy.rowLoop);
+  alone.operators.push_back(std::move(copy));
+}
+
+/// The masks of softmaxes that stay whole. Of one that is cut, the scores are
+/// made in full, and so is what is read of them.
+void Isolator::addBands() {
+  for (Band band : problem.bands) {
+    if (!is_contained(loopsTaken, band.row) ||
+        !is_contained(loopsTaken, band.column))
+      continue;
+    band.row = mapLoop(band.row);
+    band.column = mapLoop(band.column);
+    if (any_of(alone.operators, [&](const Operator &op) {
+          return op.rescaledBy == band.column && op.hasLoop(band.row);
+        }))
+      alone.bands.push_back(band);
+  }
+}
+
+ChainProblem Isolator::run() {
+  for (unsigned index = group.first; index <= group.last; ++index)
+    addOperator(index);
+  addBands();
   return std::move(alone);
 }
 
@@ -156,3 +178,4 @@ ChainProblem chimera::model::isolate(const ChainProblem &problem,
                                      unsigned first, unsigned last) {
   return Isolator(problem, first, last).run();
 }
+

@@ -18,6 +18,8 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <tuple>
+
 using namespace llvm;
 using namespace chimera::model;
 
@@ -386,4 +388,56 @@ Error ChainProblem::check() const {
   if (error.empty())
     return Error::success();
   return createStringError(Twine(error));
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+/// Everything of a tensor but its name.
+static auto keyOf(const Tensor &tensor) {
+  return std::tie(tensor.role, tensor.shape, tensor.strides,
+                  tensor.elementBytes, tensor.accumulatorBytes, tensor.isStored,
+                  tensor.isConstant);
+}
+
+/// Everything of an operator but its name and its accesses.
+static auto keyOf(const Operator &op) {
+  return std::tie(op.loops, op.hasEpilogue, op.epilogueCost,
+                  op.epilogueExponentials, op.completes, op.rescaledBy,
+                  op.vectorLoop, op.rowLoop);
+}
+
+static bool areEqual(const Access &left, const Access &right) {
+  return left.tensor == right.tensor && left.indices == right.indices;
+}
+
+static bool areEqual(ArrayRef<Access> left, ArrayRef<Access> right) {
+  return equal(left, right, [](const Access &left, const Access &right) {
+    return areEqual(left, right);
+  });
+}
+
+static bool areAlike(const Operator &left, const Operator &right) {
+  return keyOf(left) == keyOf(right) && areEqual(left.inputs, right.inputs) &&
+         areEqual(left.epilogue, right.epilogue) &&
+         areEqual(left.states, right.states) &&
+         areEqual(left.output, right.output);
+}
+
+bool chimera::model::areAlike(const ChainProblem &left,
+                              const ChainProblem &right) {
+  return equal(left.loops, right.loops,
+               [](const Loop &left, const Loop &right) {
+                 return left.extent == right.extent;
+               }) &&
+         equal(left.tensors, right.tensors,
+               [](const Tensor &left, const Tensor &right) {
+                 return keyOf(left) == keyOf(right);
+               }) &&
+         equal(left.operators, right.operators,
+               [](const Operator &left, const Operator &right) {
+                 return ::areAlike(left, right);
+               }) &&
+         left.bands == right.bands;
 }

@@ -344,52 +344,13 @@ void ChainScheduler::applyWhole(const model::Plan &plan) {
   report(size == 1 ? ChainOutcome::Single : ChainOutcome::Fused, explanation);
 }
 
-/// True if the two problems differ in names at most, so that a schedule of the
-/// one is a schedule of the other.
-static bool areAlike(const model::ChainProblem &left,
-                     const model::ChainProblem &right) {
-  auto sameLoops = [](const model::Loop &left, const model::Loop &right) {
-    return left.extent == right.extent;
-  };
-  auto sameTensors = [](const model::Tensor &left, const model::Tensor &right) {
-    auto key = [](const model::Tensor &tensor) {
-      return std::tie(tensor.role, tensor.shape, tensor.strides,
-                      tensor.elementBytes, tensor.accumulatorBytes,
-                      tensor.isStored);
-    };
-    return key(left) == key(right);
-  };
-  auto sameAccesses = [](ArrayRef<model::Access> left,
-                         ArrayRef<model::Access> right) {
-    return llvm::equal(
-        left, right, [](const model::Access &left, const model::Access &right) {
-          return left.tensor == right.tensor && left.indices == right.indices;
-        });
-  };
-  auto sameOperators = [&](const model::Operator &left,
-                           const model::Operator &right) {
-    auto key = [](const model::Operator &op) {
-      return std::tie(op.loops, op.hasEpilogue, op.epilogueCost,
-                      op.epilogueExponentials, op.completes, op.rescaledBy,
-                      op.vectorLoop, op.rowLoop);
-    };
-    return key(left) == key(right) && sameAccesses(left.inputs, right.inputs) &&
-           sameAccesses(left.epilogue, right.epilogue) &&
-           sameAccesses(left.states, right.states) &&
-           sameAccesses(left.output, right.output);
-  };
-  return llvm::equal(left.loops, right.loops, sameLoops) &&
-         llvm::equal(left.tensors, right.tensors, sameTensors) &&
-         llvm::equal(left.operators, right.operators, sameOperators);
-}
-
 /// Gives `part`, which has the operators of `segment`, its schedule.
 void ChainScheduler::planPart(ChainOp part, const model::Segment &segment) {
   FailureOr<ChainAnalysis> own = analyzeChain(part, /*emitErrors=*/false);
   model::KernelReport kernel =
       model::describeKernel(analysis.problem, machine, options, segment);
   // Read by itself, a part can turn out to be a little different.
-  if (succeeded(own) && !areAlike(own->problem, kernel.problem)) {
+  if (succeeded(own) && !model::areAlike(own->problem, kernel.problem)) {
     if (std::optional<model::Plan> plan =
             model::solve(own->problem, machine, options)) {
       unsigned end = own->operators.size();

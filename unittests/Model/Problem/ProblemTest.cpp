@@ -163,4 +163,45 @@ TEST_F(ProblemCheck, RejectsRolesThatDoNotMatch) {
   EXPECT_NE(errorOf(broken), "");
 }
 
+TEST(AreAlike, NamesDoNotMatter) {
+  ChainProblem problem = makeChain({2, 8, 4, 5, 6}), other = problem;
+  other.loops[m].name = "rows";
+  other.tensors[C].name = "middle";
+  other.operators[1].name = "second";
+  EXPECT_TRUE(areAlike(problem, other));
+}
+
+TEST(AreAlike, EverythingElseDoes) {
+  ChainProblem problem = makeAttention({1, 2, 8, 12, 4, 4});
+  auto expectChange = [&](llvm::StringRef what, auto change) {
+    ChainProblem other = problem;
+    change(other);
+    EXPECT_FALSE(areAlike(problem, other)) << what.str();
+    EXPECT_FALSE(areAlike(other, problem)) << what.str();
+  };
+  expectChange("extent", [](auto &other) { ++other.loops[0].extent; });
+  expectChange("loop", [](auto &other) { other.loops.emplace_back(); });
+  expectChange("tensor", [](auto &other) { other.tensors.pop_back(); });
+  expectChange("role",
+               [](auto &other) { other.tensors[0].role = Role::Intermediate; });
+  expectChange("strides", [](auto &other) { ++other.tensors[0].strides[0]; });
+  expectChange("constant",
+               [](auto &other) { other.tensors[1].isConstant = true; });
+  expectChange("stored", [](auto &other) { other.tensors[2].isStored = true; });
+  expectChange("access", [](auto &other) {
+    std::swap(other.operators[0].inputs[0], other.operators[0].inputs[1]);
+  });
+  expectChange("output", [](auto &other) {
+    std::swap(other.operators[0].output.indices[0],
+              other.operators[0].output.indices[1]);
+  });
+  expectChange("states",
+               [](auto &other) { other.operators[1].states.pop_back(); });
+  expectChange("epilogue",
+               [](auto &other) { ++other.operators[0].epilogueCost; });
+  expectChange("mask", [](auto &other) { other.bands.emplace_back(); });
+  problem.bands.emplace_back();
+  expectChange("edge of a mask", [](auto &other) { other.bands[0].most = 1; });
+}
+
 } // namespace
