@@ -187,6 +187,7 @@ public:
 
 private:
   void explainMissing();
+  std::vector<Plan> alternative() const;
   void because(Reason reason, double first, double second, StringRef unit,
                StringRef level = "") {
     verdict.reason = reason;
@@ -224,19 +225,36 @@ void Explainer::explainMissing() {
     because(Reason::IntermediateTooLarge, least, most, "bytes");
 }
 
+/// What the fused plan is compared with: separate operators or, if not all of
+/// them have a plan by themselves, the parts that were chosen.
+std::vector<Plan> Explainer::alternative() const {
+  if (verdict.unfused.size() == problem.operators.size())
+    return {verdict.unfused.begin(), verdict.unfused.end()};
+  std::vector<Plan> plans;
+  for (const Segment &segment : verdict.segments)
+    plans.push_back(segment.plan);
+  return plans;
+}
+
 void Explainer::explainUnfused() {
   if (!verdict.fused)
     return explainMissing();
   const Plan &fused = *verdict.fused;
-  double compute = 0, transfer = 0;
-  int64_t tasks = std::numeric_limits<int64_t>::max();
-  for (const Plan &plan : verdict.unfused) {
+  const auto *slowest = max_element(
+      fused.levels, [](const LevelCost &left, const LevelCost &right) {
+        return left.seconds < right.seconds;
+      });
+  double seconds = 0, compute = 0, transfer = 0;
+  int64_t bytes = 0, tasks = std::numeric_limits<int64_t>::max();
+  for (const Plan &plan : alternative()) {
+    seconds += plan.seconds;
     compute += plan.computeSeconds;
+    bytes += plan.levels[slowest - fused.levels.begin()].bytes;
     tasks = std::min(tasks, plan.tasks);
-    double slowest = 0;
+    double longest = 0;
     for (const LevelCost &level : plan.levels)
-      slowest = std::max(slowest, level.seconds);
-    transfer += slowest;
+      longest = std::max(longest, level.seconds);
+    transfer += longest;
   }
   if (fused.multiplyAdds > problem.multiplyAdds() &&
       fused.computeSeconds > compute)
@@ -244,17 +262,12 @@ void Explainer::explainUnfused() {
                    "s");
   if (fused.tasks < options.threads && fused.tasks < tasks)
     return because(Reason::TooFewTasks, fused.tasks, options.threads, "tasks");
-  const auto *slowest = max_element(
-      fused.levels, [](const LevelCost &left, const LevelCost &right) {
-        return left.seconds < right.seconds;
-      });
-  int64_t unfusedBytes = verdict.unfusedBytes[slowest - fused.levels.begin()];
-  if (slowest->bytes > unfusedBytes)
-    return because(Reason::MovesMore, slowest->bytes, unfusedBytes, "bytes",
+  if (slowest->bytes > bytes)
+    return because(Reason::MovesMore, slowest->bytes, bytes, "bytes",
                    slowest->name);
   if (compute > transfer)
     return because(Reason::ComputeBound, compute, transfer, "s");
-  because(Reason::UnfusedIsFaster, fused.seconds, verdict.unfusedSeconds, "s");
+  because(Reason::UnfusedIsFaster, fused.seconds, seconds, "s");
 }
 
 } // namespace

@@ -238,6 +238,118 @@ TEST(JudgeParts, FusesThePairThatPays) {
 }
 
 //===----------------------------------------------------------------------===//
+// Masks, and operators that cannot run alone
+//===----------------------------------------------------------------------===//
+
+/// Attention along rows of `keys`, and a projection of the result to `width`
+/// columns.
+ChainProblem makeProjectedAttention(int64_t keys, int64_t width) {
+  ProblemBuilder builder;
+  LoopId m = builder.loop("m", 256), l = builder.loop("l", keys),
+         k = builder.loop("k", 64), n = builder.loop("n", 64),
+         p = builder.loop("p", width);
+  TensorId queries = builder.tensor("Q", Role::Input, {m, k}),
+           transposed = builder.tensor("K", Role::Input, {l, k}),
+           scores = builder.tensor("S", Role::Intermediate, {m, l}),
+           values = builder.tensor("V", Role::Input, {l, n}),
+           mixed = builder.tensor("O", Role::Intermediate, {m, n}),
+           maximum = builder.tensor("max", Role::State, {m}),
+           weights = builder.tensor("W", Role::Input, {n, p}),
+           result = builder.tensor("Y", Role::Output, {m, p});
+  Operator &first =
+      builder.contraction("scores", {queries, transposed}, scores, m, l);
+  first.hasEpilogue = true;
+  first.epilogueCost = 12;
+  Operator &second =
+      builder.contraction("values", {scores, values}, mixed, m, n);
+  second.hasEpilogue = true;
+  second.states = {builder.access(maximum)};
+  second.rescaledBy = l;
+  builder.contraction("projection", {mixed, weights}, result, m, p);
+  return builder.problem;
+}
+
+/// Three products of f16, the first of which is finished element by element.
+ChainProblem makeNarrowTriple(int64_t m, int64_t small, int64_t large) {
+  ChainProblem problem = makeTriple(m, small, small, large, large);
+  for (Tensor &tensor : problem.tensors) {
+    tensor.elementBytes = 2;
+    if (tensor.role != Role::Input)
+      tensor.accumulatorBytes = 4;
+  }
+  problem.operators[0].hasEpilogue = true;
+  return problem;
+}
+
+/// A core whose vector unit hands what it has finished to the matrix unit, and
+/// to nobody else.
+Machine makeWithoutWayBack() {
+  Machine machine = makeSmall();
+  MemoryLevel &level = machine.levels[0];
+  level.capacityBytes = 1 << 20;
+  level.usableShare = 1;
+  level.ways = 0;
+  level.buffers = 2;
+  MatrixUnit unit;
+  unit.rows = unit.columns = unit.depth = 16;
+  unit.multiplyAddsPerCycle = 4096;
+  unit.lhsBytes = unit.rhsBytes = 32768;
+  unit.accumulatorBytes = 262144;
+  unit.loadBytesPerCycle = 512;
+  unit.storeBytesPerCycle = 256;
+  unit.cyclesPerSecond = 1e9;
+  machine.matrix = unit;
+  machine.buffers = {{"A", Buffer::Role::Lhs, 65536},
+                     {"B", Buffer::Role::Rhs, 65536},
+                     {"C", Buffer::Role::Sums, 262144},
+                     {"V", Buffer::Role::Vectors, 262144}};
+  machine.routes = {{"memory", "L1", 125e9},     {"memory", "V", 125e9},
+                    {"L1", "A", 512e9},          {"L1", "B", 256e9},
+                    {"C", "V", 256e9, true},     {"V", "L1", 128e9},
+                    {"C", "memory", 128e9, true}};
+  return machine;
+}
+
+TEST(JudgeParts, AreComparedWithWhereAnOperatorHasNoPlan) {
+  // What the first product makes can only go on into the second one. The third
+  // is large, and better off with tiles of its own.
+  ChainProblem problem = makeNarrowTriple(4096, 64, 512);
+  Verdict verdict = judge(problem, makeWithoutWayBack(), withThreads(1));
+  EXPECT_EQ(verdict.unfused.size(), 2u);
+  EXPECT_TRUE(verdict.unfusedBytes.empty());
+  ASSERT_TRUE(verdict.fused);
+  EXPECT_FALSE(verdict.fuse);
+  ASSERT_EQ(verdict.segments.size(), 2u);
+  EXPECT_EQ(verdict.segments[0].last, 1u);
+  EXPECT_LT(verdict.seconds, verdict.fused->seconds);
+  EXPECT_EQ(verdict.reason, Reason::MovesMore) << verdict.explain();
+  EXPECT_EQ(verdict.figures[1], verdict.segments[0].plan.levels[0].bytes +
+                                    verdict.segments[1].plan.levels[0].bytes);
+}
+
+TEST(JudgeParts, KeepTheMasksOfTheirSoftmax) {
+  ChainProblem problem = makeProjectedAttention(512, 64);
+  LoopId m = loopNamed(problem, "m"), l = loopNamed(problem, "l");
+  Band band;
+  band.row = m;
+  band.column = l;
+  band.most = 1;
+  problem.bands = {band};
+  ChainProblem pair = isolate(problem, 0, 1);
+  ASSERT_EQ(pair.bands.size(), 1u);
+  EXPECT_EQ(pair.bands[0].row, loopNamed(pair, "m"));
+  EXPECT_EQ(pair.bands[0].column, loopNamed(pair, "l"));
+  EXPECT_EQ(pair.bands[0].most, 1);
+  ChainProblem whole = isolate(problem, 0, 2);
+  EXPECT_TRUE(areAlike(isolate(whole, 0, 2), whole));
+  EXPECT_EQ(whole.bands.size(), 1u);
+  // Where the softmax is cut, scores are made and read in full.
+  EXPECT_TRUE(isolate(problem, 0).bands.empty());
+  EXPECT_TRUE(isolate(problem, 1, 2).bands.empty());
+  EXPECT_TRUE(isolate(problem, 2).bands.empty());
+}
+
+//===----------------------------------------------------------------------===//
 // Beside the paper
 //===----------------------------------------------------------------------===//
 
