@@ -32,6 +32,8 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 
+#include <chrono>
+
 using namespace mlir;
 using namespace chimera;
 using namespace chimera::runner;
@@ -255,10 +257,13 @@ static Error lowerToLLVMDialect(ModuleOp module,
       buildReferencePipeline(pm, /*outParams=*/true);
     });
   }
+  auto begin = std::chrono::steady_clock::now();
   if (Error error = plan(module, options))
     return error;
+  std::chrono::duration<double> planning =
+      std::chrono::steady_clock::now() - begin;
   if (options.onPlanned)
-    options.onPlanned(module);
+    options.onPlanned(module, planning.count());
   PipelineOptions pipelineOptions;
   setPipelineOptions(options, pipelineOptions);
   return runPasses(module, "lowering", [&](OpPassManager &pm) {

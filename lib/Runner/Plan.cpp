@@ -149,8 +149,6 @@ static void describePlan(PlanAttr plan, ChainReport &report) {
   report.verdict = stringifyVerdict(plan.getVerdict()).str();
   report.reason = plan.getReason().str();
   report.operators = plan.getOperators();
-  report.planSeconds =
-      1e-9 * static_cast<double>(plan.getPlanningNanoseconds());
   report.seconds = 1e-9 * static_cast<double>(plan.getNanoseconds());
   report.unfusedSeconds =
       1e-9 * static_cast<double>(plan.getUnfusedNanoseconds());

@@ -94,7 +94,6 @@ static json::Object toJSON(const ChainReport &chain) {
       {"order", std::move(order)},
       {"tiles", std::move(tiles)},
       {"levels", std::move(levels)},
-      {"plan_ms", toJSONNumber(1e3 * chain.planSeconds)},
       {"predicted_ms", toJSONNumber(1e3 * chain.seconds)},
       {"predicted_unfused_ms", toJSONNumber(1e3 * chain.unfusedSeconds)}};
 }
@@ -128,6 +127,7 @@ json::Object Report::toJSON() const {
       {"threads", threads},
       {"seed", static_cast<int64_t>(seed)},
       {"compile_ms", toJSONNumber(1e3 * compileSeconds)},
+      {"plan_ms", toJSONNumber(1e3 * plan.seconds)},
       {"object_ms", toJSONNumber(1e3 * objectSeconds)},
       {"best_ms", milliseconds(time, &Samples::best)},
       {"median_ms", milliseconds(time, &Samples::median)},
@@ -219,7 +219,7 @@ static void printChain(const ChainReport &chain, size_t number,
   if (chain.seconds > 0)
     os << "    predicted " << formatTime(chain.seconds)
        << ", as separate operators " << formatTime(chain.unfusedSeconds)
-       << "; planned in " << formatTime(chain.planSeconds) << '\n';
+       << '\n';
 }
 
 static void printSamples(StringRef label, const Samples &samples,

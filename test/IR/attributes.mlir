@@ -74,13 +74,11 @@ func.func private @level_plan() attributes {
 // CHECK: @plan
 // CHECK-SAME: #chimera.plan<fused, "the intermediate stays on chip",
 // CHECK-SAME: operators = 2, nanoseconds = 2100, unfused_nanoseconds = 2600,
-// CHECK-SAME: planning_nanoseconds = 900000,
 // CHECK-SAME: levels = [<"L2", predicted = 5, unfused = 6, bound = 4, capacity = 9, used = 8>,
 // CHECK-SAME: <"L1", predicted = 64, unfused = 128, bound = 64, capacity = 49152, used = 32768>]>
 func.func private @plan() attributes {
   chimera.test = #chimera.plan<fused, "the intermediate stays on chip",
     operators = 2, nanoseconds = 2100, unfused_nanoseconds = 2600,
-    planning_nanoseconds = 900000,
     levels = [
       <"L2", predicted = 5, unfused = 6, bound = 4, capacity = 9, used = 8>,
       <"L1", predicted = 64, unfused = 128, bound = 64, capacity = 49152,
@@ -88,17 +86,17 @@ func.func private @plan() attributes {
 }
 
 // CHECK: @plan_split
-// CHECK-SAME: #chimera.plan<split, "a \22quoted\22 reason", operators = 3, nanoseconds = 1, unfused_nanoseconds = 2, planning_nanoseconds = 3>
+// CHECK-SAME: #chimera.plan<split, "a \22quoted\22 reason", operators = 3, nanoseconds = 1, unfused_nanoseconds = 2>
 func.func private @plan_split() attributes {
   chimera.test = #chimera.plan<split, "a \"quoted\" reason", operators = 3,
-    nanoseconds = 1, unfused_nanoseconds = 2, planning_nanoseconds = 3>
+    nanoseconds = 1, unfused_nanoseconds = 2>
 }
 
 // CHECK: @plan_unfused
 // CHECK-SAME: #chimera.plan<unfused,
 func.func private @plan_unfused() attributes {
   chimera.test = #chimera.plan<unfused, "", operators = 1, nanoseconds = 1,
-    unfused_nanoseconds = 1, planning_nanoseconds = 0>
+    unfused_nanoseconds = 1>
 }
 
 // CHECK: @memory

@@ -29,7 +29,7 @@
 // -----
 
 #attr = #chimera.plan<fused, "the intermediate stays on chip", operators = 2,
-  nanoseconds = 2100, unfused_nanoseconds = 2600, planning_nanoseconds = 900000,
+  nanoseconds = 2100, unfused_nanoseconds = 2600,
   levels = [<"L1", predicted = 64, unfused = 128, bound = 64, capacity = 49152, used = 32768>]>
 
 // -----

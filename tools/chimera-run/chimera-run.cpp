@@ -213,9 +213,10 @@ private:
 
 Error Session::compileEntry() {
   CompileOptions compileOptions = getCompileOptions(options);
-  compileOptions.onPlanned = [&](ModuleOp planned) {
+  compileOptions.onPlanned = [&](ModuleOp planned, double seconds) {
     if (auto function = planned.lookupSymbol<func::FuncOp>(report.entry))
       report.plan = describePlan(function);
+    report.plan.seconds = seconds;
   };
   Expected<Compiled> compiled = compileTimed(module, compileOptions);
   if (!compiled)
@@ -495,7 +496,7 @@ static Error checkAll(const Options &options, ModuleOp module,
   // Programs are small and many: LLVM's optimiser would take most of the time,
   // and it is not what is checked here.
   compileOptions.optimizationLevel = 1;
-  compileOptions.onPlanned = [&](ModuleOp planned) {
+  compileOptions.onPlanned = [&](ModuleOp planned, double) {
     for (auto function : planned.getOps<func::FuncOp>())
       plans[function.getName()] = describePlan(function);
   };

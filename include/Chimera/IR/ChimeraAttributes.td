@@ -150,7 +150,7 @@ def Chimera_PlanAttr : Chimera_Attr<"Plan", "plan"> {
     Example:
     ```mlir
     #chimera.plan<fused, "the intermediate stays on chip", operators = 2,
-      nanoseconds = 2100, unfused_nanoseconds = 2600, planning_nanoseconds = 900000,
+      nanoseconds = 2100, unfused_nanoseconds = 2600,
       levels = [<"L1", predicted = 64, unfused = 128, bound = 64, capacity = 49152, used = 32768>]>
     ```
   }];
@@ -158,13 +158,11 @@ def Chimera_PlanAttr : Chimera_Attr<"Plan", "plan"> {
                         StringRefParameter<"reason">:$reason,
                         "int64_t":$operators,
                         "int64_t":$nanoseconds, "int64_t":$unfusedNanoseconds,
-                        "int64_t":$planningNanoseconds,
                         OptionalArrayRefParameter<"::chimera::LevelPlanAttr">:$levels);
   let assemblyFormat = [{
     `<` $verdict `,` $reason `,` `operators` `=` $operators `,`
         `nanoseconds` `=` $nanoseconds `,`
-        `unfused_nanoseconds` `=` $unfusedNanoseconds `,`
-        `planning_nanoseconds` `=` $planningNanoseconds
+        `unfused_nanoseconds` `=` $unfusedNanoseconds
         (`,` `levels` `=` `[` $levels^ `]`)? `>`
   }];
 }

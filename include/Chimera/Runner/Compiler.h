@@ -56,8 +56,9 @@ struct CompileOptions {
   FuseMode fuse = FuseMode::Auto;
   /// LLVM's optimisation level, 0 to 3; others are an error.
   unsigned optimizationLevel = 3;
-  /// Called with the planned module, if set; not for references.
-  std::function<void(mlir::ModuleOp)> onPlanned;
+  /// Called with the planned module and the seconds that planning took, if
+  /// set; not for references.
+  std::function<void(mlir::ModuleOp, double seconds)> onPlanned;
 };
 
 /// A function that can be called from outside.

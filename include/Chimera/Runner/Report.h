@@ -48,7 +48,6 @@ struct ChainReport {
   std::vector<LevelReport> levels;
   /// The schedule as a loop tree, for people.
   std::string drawing;
-  double planSeconds = 0;
   /// The model's prediction.
   double seconds = 0, unfusedSeconds = 0;
 };
@@ -57,6 +56,8 @@ struct PlanReport {
   std::vector<ChainReport> chains;
   /// Contractions that no chain took.
   int64_t contractionsOutside = 0;
+  /// What it took to plan the whole module.
+  double seconds = 0;
 };
 
 /// Reads the chains of a planned function.

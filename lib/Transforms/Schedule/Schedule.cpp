@@ -24,9 +24,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <chrono>
-#include <tuple>
-
 namespace chimera {
 #define GEN_PASS_DEF_SCHEDULEPASS
 #include "Chimera/Transforms/Passes.h.inc"
@@ -97,7 +94,6 @@ private:
   model::Machine machine;
   model::SolveOptions options;
   model::Verdict verdict;
-  std::chrono::nanoseconds planningTime{0};
   /// What is said of the decision. Holds what there is to say when the chain
   /// may be gone.
   ChainPlan summary;
@@ -128,9 +124,9 @@ PlanAttr ChainScheduler::makePlan(Verdict kind, StringRef reason,
         context, level.name, level.bytes,
         index < unfused.size() ? unfused[index] : level.bytes, bound[index],
         level.capacityBytes, level.liveBytes));
-  return PlanAttr::get(
-      context, kind, reason, operators, toNanoseconds(plan.seconds),
-      toNanoseconds(unfusedSeconds), planningTime.count(), levels);
+  return PlanAttr::get(context, kind, reason, operators,
+                       toNanoseconds(plan.seconds),
+                       toNanoseconds(unfusedSeconds), levels);
 }
 
 //===----------------------------------------------------------------------===//
@@ -431,10 +427,7 @@ LogicalResult ChainScheduler::keepSchedule() {
 }
 
 void ChainScheduler::judge() {
-  auto begin = std::chrono::steady_clock::now();
   verdict = model::judge(analysis.problem, machine, options);
-  planningTime = std::chrono::steady_clock::now() - begin;
-
   std::vector<model::Segment> segments = chooseSegments();
   if (segments.empty())
     return report(ChainOutcome::Unfused, verdict.explain());

@@ -4,6 +4,12 @@
 // RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 threads=1 fuse=never" --split-input-file | FileCheck %s --check-prefix=NEVER
 // RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 threads=1 fuse=always" --split-input-file | FileCheck %s --check-prefix=ALWAYS
 
+// The same program is planned in the same way, and printed alike, every time.
+//
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 threads=1" --split-input-file -o %t.first
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule="target=zen5 threads=1" --split-input-file -o %t.second
+// RUN: diff %t.first %t.second
+
 // Eight heads of 512 x 512 with depth 64: the intermediate is 16 times what
 // compulsory traffic is left without it, so the operators fuse; at L2 nothing
 // but compulsory bytes moves.

@@ -3,13 +3,12 @@
 import json
 import sys
 
-KEYS = {"file", "entry", "target", "threads", "seed", "compile_ms", "best_ms",
-        "median_ms", "unfused_best_ms", "gflops", "peak_gflops",
+KEYS = {"file", "entry", "target", "threads", "seed", "compile_ms", "plan_ms",
+        "best_ms", "median_ms", "unfused_best_ms", "gflops", "peak_gflops",
         "median_peak_gflops", "fraction_of_peak", "argument_bytes",
         "result_bytes", "gbytes_per_s", "read_gbytes_per_s",
         "fraction_of_read", "max_abs_error", "max_rel_error", "chains"}
-CHAIN_KEYS = {"operators", "verdict", "reason", "order", "tiles", "levels",
-              "plan_ms"}
+CHAIN_KEYS = {"operators", "verdict", "reason", "order", "tiles", "levels"}
 LEVEL_KEYS = {"name", "predicted_bytes", "unfused_bytes", "bound_bytes",
               "capacity_bytes", "used_bytes"}
 
@@ -20,6 +19,7 @@ assert report["threads"] == 1
 assert 0 < report["best_ms"] <= report["median_ms"]
 assert report["unfused_best_ms"] > 0 and report["reference_ms"] > 0
 assert report["compile_ms"] > report["object_ms"] > 0
+assert report["compile_ms"] > report["plan_ms"] > 0
 multiply_adds = 72 * 56 * (40 + 24)
 expected = 2e-6 * multiply_adds / report["best_ms"]
 assert abs(report["gflops"] / expected - 1) < 1e-6
