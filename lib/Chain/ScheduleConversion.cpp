@@ -19,10 +19,41 @@ static std::optional<model::LoopId> findLoop(const model::ChainProblem &problem,
   return std::nullopt;
 }
 
+static InFlightDiagnostic
+reportUnknownLoop(ChainOp chain, StringRef name,
+                  const model::ChainProblem &problem) {
+  InFlightDiagnostic diagnostic = chain.emitError("schedule names loop '")
+                                  << name << "', but the chain's loops are ";
+  llvm::interleaveComma(
+      problem.loops, diagnostic,
+      [&](const model::Loop &known) { diagnostic << known.name; });
+  return diagnostic;
+}
+
+/// Loops have their names from the chain's body, which a pass may have changed
+/// since the schedule was made: then a name can mean another loop.
+static LogicalResult verifyExtents(ChainOp chain, ScheduleAttr attribute,
+                                   const model::ChainProblem &problem) {
+  for (LoopExtentAttr loop : attribute.getExtents()) {
+    std::optional<model::LoopId> id = findLoop(problem, loop.getName());
+    if (!id)
+      return reportUnknownLoop(chain, loop.getName(), problem);
+    if (int64_t extent = problem.loops[*id].extent; extent != loop.getExtent())
+      return chain.emitError("schedule was made for a loop '")
+             << loop.getName() << "' of " << loop.getExtent()
+             << " iterations, but the chain's has " << extent
+             << ": the chain has changed since; drop the schedule and run "
+                "chimera-schedule again";
+  }
+  return success();
+}
+
 FailureOr<model::Schedule>
 chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
                          const ChainAnalysis &analysis) {
   const model::ChainProblem &problem = analysis.problem;
+  if (failed(verifyExtents(chain, attribute, problem)))
+    return failure();
   model::Schedule schedule;
   unsigned numOperators = problem.operators.size();
   model::OperatorSet everyone =
@@ -38,15 +69,8 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
     order.name = level.getName().str();
     for (TiledLoopAttr loop : level.getOrder()) {
       std::optional<model::LoopId> id = findLoop(problem, loop.getName());
-      if (!id) {
-        InFlightDiagnostic diagnostic = chain.emitError("schedule names loop '")
-                                        << loop.getName()
-                                        << "', but the chain's loops are ";
-        llvm::interleaveComma(
-            problem.loops, diagnostic,
-            [&](const model::Loop &known) { diagnostic << known.name; });
-        return diagnostic;
-      }
+      if (!id)
+        return reportUnknownLoop(chain, loop.getName(), problem);
       model::OperatorSet around = 0;
       for (int64_t op : loop.getOperators())
         around |= model::OperatorSet(1) << op;
@@ -83,9 +107,14 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
         return failure();
       }
       Value argument = chain.getBody().getArgument(input);
+      size_t numFound = tensors.size();
       for (auto [id, value] : llvm::enumerate(analysis.tensors))
         if (value == argument)
           tensors.push_back(id);
+      if (tensors.size() == numFound)
+        return LogicalResult(chain.emitError("schedule ")
+                             << verb << " input " << input
+                             << ", which is no tensor that an operator reads");
     }
     return success();
   };
@@ -110,6 +139,24 @@ RegisterTileAttr chimera::getRegisterTileAttr(MLIRContext *context,
                                               const model::RegisterTile &tile) {
   return RegisterTileAttr::get(context, tile.rows, tile.vectors,
                                tile.broadcasts, tile.depth);
+}
+
+/// The loops that a schedule for `analysis` is made for.
+static SmallVector<LoopExtentAttr> getExtents(MLIRContext *context,
+                                              const ChainAnalysis &analysis) {
+  SmallVector<LoopExtentAttr> extents;
+  for (const model::Loop &loop : analysis.problem.loops)
+    extents.push_back(LoopExtentAttr::get(context, loop.name, loop.extent));
+  return extents;
+}
+
+ScheduleAttr chimera::withExtents(ScheduleAttr attribute,
+                                  const ChainAnalysis &analysis) {
+  return ScheduleAttr::get(attribute.getContext(), attribute.getLevels(),
+                           attribute.getParallel(), attribute.getRegisters(),
+                           attribute.getPacked(), attribute.getStaged(),
+                           attribute.getPrepacked(), attribute.getRolling(),
+                           getExtents(attribute.getContext(), analysis));
 }
 
 ScheduleAttr chimera::convertSchedule(MLIRContext *context,
@@ -143,5 +190,6 @@ ScheduleAttr chimera::convertSchedule(MLIRContext *context,
   return ScheduleAttr::get(context, levels, schedule.numParallel,
                            getRegisterTileAttr(context, schedule.registerTile),
                            inputsOf(schedule.packed), inputsOf(schedule.staged),
-                           inputsOf(schedule.prepacked), rolling);
+                           inputsOf(schedule.prepacked), rolling,
+                           getExtents(context, analysis));
 }

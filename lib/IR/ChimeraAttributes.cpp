@@ -82,48 +82,67 @@ static void printLoopOrder(AsmPrinter &printer, ArrayRef<TiledLoopAttr> order) {
   });
 }
 
-/// `, packed = [0, 1], staged = [2], prepacked = [3], rolling = ["x"]`, each
-/// only if it is not empty.
-static ParseResult parseTensorLists(AsmParser &parser,
-                                    SmallVector<int64_t> &packed,
-                                    SmallVector<int64_t> &staged,
-                                    SmallVector<int64_t> &prepacked,
-                                    SmallVector<StringAttr> &rolling) {
-  auto parseItems = [&](llvm::function_ref<ParseResult()> parseItem) {
-    return failure(parser.parseEqual() ||
-                   parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                                  parseItem));
+/// `m = 512`
+static ParseResult parseLoopExtent(AsmParser &parser,
+                                   SmallVector<LoopExtentAttr> &extents) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string name;
+  int64_t extent = 0;
+  if (parseLoopName(parser, name) || parser.parseEqual() ||
+      parser.parseInteger(extent))
+    return failure();
+  auto attr = LoopExtentAttr::getChecked([&] { return parser.emitError(loc); },
+                                         parser.getContext(), name, extent);
+  if (!attr)
+    return failure();
+  extents.push_back(attr);
+  return success();
+}
+
+/// `, packed = [0, 1], staged = [2], prepacked = [3], rolling = ["x"],
+/// extents = [m = 512]`, each only if it is not empty.
+static ParseResult parseScheduleLists(AsmParser &parser,
+                                      SmallVector<int64_t> &packed,
+                                      SmallVector<int64_t> &staged,
+                                      SmallVector<int64_t> &prepacked,
+                                      SmallVector<StringAttr> &rolling,
+                                      SmallVector<LoopExtentAttr> &extents) {
+  auto parseInput = [&](SmallVector<int64_t> &inputs) {
+    return parser.parseInteger(inputs.emplace_back());
   };
-  auto parseInputs = [&](SmallVector<int64_t> &inputs) {
-    return parseItems(
-        [&] { return parser.parseInteger(inputs.emplace_back()); });
-  };
+  llvm::StringSet<> seen;
   while (succeeded(parser.parseOptionalComma())) {
-    ParseResult result = failure();
-    if (packed.empty() && succeeded(parser.parseOptionalKeyword("packed")))
-      result = parseInputs(packed);
-    else if (staged.empty() && succeeded(parser.parseOptionalKeyword("staged")))
-      result = parseInputs(staged);
-    else if (prepacked.empty() &&
-             succeeded(parser.parseOptionalKeyword("prepacked")))
-      result = parseInputs(prepacked);
-    else if (succeeded(parser.parseOptionalKeyword("rolling")))
-      result = parseItems(
-          [&] { return parser.parseAttribute(rolling.emplace_back()); });
-    else
-      return parser.emitError(parser.getCurrentLocation(),
-                              "expected 'packed', 'staged', 'prepacked' or "
-                              "'rolling', each once");
-    if (failed(result))
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef key;
+    if (parser.parseKeyword(&key))
+      return failure();
+    bool isKnown = key == "packed" || key == "staged" || key == "prepacked" ||
+                   key == "rolling" || key == "extents";
+    if (!isKnown || !seen.insert(key).second)
+      return parser.emitError(
+          loc, "expected 'packed', 'staged', 'prepacked', 'rolling' or "
+               "'extents', each once");
+    auto parseItem = [&]() -> ParseResult {
+      if (key == "rolling")
+        return parser.parseAttribute(rolling.emplace_back());
+      if (key == "extents")
+        return parseLoopExtent(parser, extents);
+      return parseInput(key == "packed"   ? packed
+                        : key == "staged" ? staged
+                                          : prepacked);
+    };
+    if (parser.parseEqual() ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseItem))
       return failure();
   }
   return success();
 }
 
-static void printTensorLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
-                             ArrayRef<int64_t> staged,
-                             ArrayRef<int64_t> prepacked,
-                             ArrayRef<StringAttr> rolling) {
+static void printScheduleLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
+                               ArrayRef<int64_t> staged,
+                               ArrayRef<int64_t> prepacked,
+                               ArrayRef<StringAttr> rolling,
+                               ArrayRef<LoopExtentAttr> extents) {
   auto print = [&](StringRef name, auto list) {
     if (list.empty())
       return;
@@ -135,6 +154,14 @@ static void printTensorLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
   print("staged", staged);
   print("prepacked", prepacked);
   print("rolling", rolling);
+  if (extents.empty())
+    return;
+  printer << ", extents = [";
+  llvm::interleaveComma(extents, printer, [&](LoopExtentAttr loop) {
+    printLoopName(printer, loop.getName());
+    printer << " = " << loop.getExtent();
+  });
+  printer << "]";
 }
 
 /// `[<...>, <...>]`
@@ -295,11 +322,22 @@ LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
       emitError, {{"rows", rows}, {"vectors", vectors}, {"depth", depth}});
 }
 
+LogicalResult LoopExtentAttr::verify(EmitError emitError, StringRef name,
+                                     int64_t extent) {
+  if (name.empty())
+    return emitError() << "a loop needs a name";
+  if (extent < 1)
+    return emitError() << "the extent of loop '" << name
+                       << "' must be positive, got " << extent;
+  return success();
+}
+
 LogicalResult
 ScheduleAttr::verify(EmitError emitError, ArrayRef<LevelScheduleAttr> levels,
                      int64_t parallel, RegisterTileAttr,
                      ArrayRef<int64_t> packed, ArrayRef<int64_t> staged,
-                     ArrayRef<int64_t> prepacked, ArrayRef<StringAttr>) {
+                     ArrayRef<int64_t> prepacked, ArrayRef<StringAttr>,
+                     ArrayRef<LoopExtentAttr> extents) {
   if (levels.empty())
     return emitError() << "a schedule needs at least one level";
   llvm::StringSet<> seen;
@@ -322,6 +360,11 @@ ScheduleAttr::verify(EmitError emitError, ArrayRef<LevelScheduleAttr> levels,
         return emitError() << "'" << name
                            << "' lists the inputs of the chain from 0 on, got "
                            << input;
+  llvm::StringSet<> loops;
+  for (LoopExtentAttr loop : extents)
+    if (!loops.insert(loop.getName()).second)
+      return emitError() << "'extents' lists loop '" << loop.getName()
+                         << "' twice";
   return success();
 }
 

@@ -56,6 +56,20 @@ func.func private @schedule_with_staging_only() attributes {
     registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>, staged = [1], prepacked = [2]>
 }
 
+// CHECK: @schedule_with_extents
+// CHECK-SAME: depth = 4>, packed = [0], extents = [m = 512, "loop 2" = 1]>
+func.func private @schedule_with_extents() attributes {
+  chimera.test = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
+    extents = [m = 512, "loop 2" = 1], packed = [0]>
+}
+
+// CHECK: @extent
+// CHECK-SAME: #chimera.extent<m = 512>
+func.func private @extent() attributes {
+  chimera.test = #chimera.extent<m = 512>
+}
+
 // CHECK: @schedule_without_packing
 // CHECK-SAME: #chimera.schedule<levels = [<"L1">], parallel = 0,
 // CHECK-SAME: registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>

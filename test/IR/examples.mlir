@@ -16,11 +16,16 @@
 
 // -----
 
+#attr = #chimera.extent<m = 512>
+
+// -----
+
 #attr = #chimera.schedule<
   levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
   parallel = 1,
   registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
-  packed = [1]>
+  packed = [1],
+  extents = [b = 8, m = 512, l = 512, k = 64, n = 64]>
 
 // -----
 

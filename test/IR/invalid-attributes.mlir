@@ -88,8 +88,33 @@
 
 #attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, packed = [0],
-    // expected-error @below {{expected 'packed', 'staged', 'prepacked' or 'rolling', each once}}
+    // expected-error @below {{expected 'packed', 'staged', 'prepacked', 'rolling' or 'extents', each once}}
     packed = [1]>
+
+// -----
+
+#attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>,
+    // expected-error @below {{expected 'packed', 'staged', 'prepacked', 'rolling' or 'extents', each once}}
+    loops = [m = 4]>
+
+// -----
+
+// expected-error @below {{'extents' lists loop 'm' twice}}
+#attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, extents = [m = 4, m = 8]>
+
+// -----
+
+#attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>,
+    // expected-error @below {{the extent of loop 'm' must be positive, got 0}}
+    extents = [m = 0]>
+
+// -----
+
+// expected-error @below {{a loop needs a name}}
+#attr = #chimera.extent<"" = 4>
 
 // -----
 

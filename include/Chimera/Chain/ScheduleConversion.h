@@ -15,8 +15,8 @@
 namespace chimera {
 
 /// The model's schedule for an attribute. Fails with an error on `chain` if the
-/// attribute names loops or inputs that the chain does not have, or lists tiles
-/// that do not nest.
+/// attribute names loops or inputs that the chain does not have, was made for
+/// loops of other extents, or lists tiles that do not nest.
 llvm::FailureOr<model::Schedule> convertSchedule(ChainOp chain,
                                                  ScheduleAttr attribute,
                                                  const ChainAnalysis &analysis);
@@ -25,6 +25,9 @@ llvm::FailureOr<model::Schedule> convertSchedule(ChainOp chain,
 ScheduleAttr convertSchedule(mlir::MLIRContext *context,
                              const model::Schedule &schedule,
                              const ChainAnalysis &analysis);
+
+/// `attribute`, which can run, with the loops that it is for.
+ScheduleAttr withExtents(ScheduleAttr attribute, const ChainAnalysis &analysis);
 
 RegisterTileAttr getRegisterTileAttr(mlir::MLIRContext *context,
                                      const model::RegisterTile &tile);

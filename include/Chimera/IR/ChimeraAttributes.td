@@ -76,6 +76,19 @@ def Chimera_RegisterTileAttr : Chimera_Attr<"RegisterTile", "registers"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_LoopExtentAttr : Chimera_Attr<"LoopExtent", "extent"> {
+  let summary = "The extent that a loop of the chain has as a whole";
+  let description = [{
+    The name of a loop of the chain and its number of iterations.
+
+    Example: `#chimera.extent<m = 512>`
+  }];
+  let parameters = (ins StringRefParameter<"loop name">:$name,
+                        "int64_t":$extent);
+  let assemblyFormat = "`<` custom<LoopName>($name) `=` $extent `>`";
+  let genVerifyDecl = 1;
+}
+
 def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
   let summary = "How a chain runs: order and tiles per level, register tile";
   let description = [{
@@ -93,13 +106,19 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     that it happens once (see `chimera.prepare`). `rolling` names the tensors, as
     reports do, whose buffers keep what neighbouring windows share.
 
+    Loops have the names that the chain's body gives them. `extents` says which
+    loops the schedule was made for: a chain whose loops of these names have other
+    extents has changed since, and the schedule is refused. `chimera-schedule`
+    lists all loops; a schedule written by hand may list none.
+
     Example:
     ```mlir
     #chimera.schedule<
       levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
       parallel = 1,
       registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
-      packed = [1]>
+      packed = [1],
+      extents = [b = 8, m = 512, l = 512, k = 64, n = 64]>
     ```
   }];
   let parameters = (ins
@@ -109,11 +128,13 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$packed,
     OptionalArrayRefParameter<"int64_t">:$staged,
     OptionalArrayRefParameter<"int64_t">:$prepacked,
-    OptionalArrayRefParameter<"::mlir::StringAttr">:$rolling);
+    OptionalArrayRefParameter<"::mlir::StringAttr">:$rolling,
+    OptionalArrayRefParameter<"::chimera::LoopExtentAttr">:$extents);
   let assemblyFormat = [{
     `<` `levels` `=` `[` $levels `]` `,` `parallel` `=` $parallel `,`
         `registers` `=` $registers
-        `` custom<TensorLists>($packed, $staged, $prepacked, $rolling) `>`
+        `` custom<ScheduleLists>($packed, $staged, $prepacked, $rolling,
+                                 $extents) `>`
   }];
   let genVerifyDecl = 1;
 }

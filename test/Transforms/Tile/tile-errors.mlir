@@ -39,3 +39,46 @@ func.func @reduction(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5
   } -> tensor<20x5xf32>
   return %e : tensor<20x5xf32>
 }
+
+// -----
+
+// A schedule of the chain before somebody turned it around: its tiles of 5 rows and
+// of 12 columns would fit both loops.
+func.func @turned(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {
+  // expected-error @+1 {{schedule was made for a loop 'm' of 12 iterations, but the chain's has 20: the chain has changed since; drop the schedule and run chimera-schedule again}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<20x6xf32>, tensor<6x12xf32>, tensor<12x5xf32>)
+      schedule(<levels = [<"L1" : m = 5>], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>, extents = [m = 12, l = 20, k = 6, n = 5]>) {
+  ^bb0(%a0: tensor<20x6xf32>, %b0: tensor<6x12xf32>, %d0: tensor<12x5xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x12xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x6xf32>, tensor<6x12xf32>) outs(%1 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %3 = tensor.empty() : tensor<20x5xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<20x12xf32>, tensor<12x5xf32>) outs(%4 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    chimera.yield %5 : tensor<20x5xf32>
+  } -> tensor<20x5xf32>
+  return %e : tensor<20x5xf32>
+}
+
+// -----
+
+// A loop that there was.
+func.func @gone(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {
+  // expected-error @+1 {{schedule names loop 'b', but the chain's loops are m, l, k, n}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<20x6xf32>, tensor<6x12xf32>, tensor<12x5xf32>)
+      schedule(<levels = [<"L1" : m = 5>], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>, extents = [b = 2, m = 20]>) {
+  ^bb0(%a0: tensor<20x6xf32>, %b0: tensor<6x12xf32>, %d0: tensor<12x5xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x12xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x6xf32>, tensor<6x12xf32>) outs(%1 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %3 = tensor.empty() : tensor<20x5xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<20x12xf32>, tensor<12x5xf32>) outs(%4 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    chimera.yield %5 : tensor<20x5xf32>
+  } -> tensor<20x5xf32>
+  return %e : tensor<20x5xf32>
+}
