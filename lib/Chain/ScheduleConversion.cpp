@@ -8,6 +8,8 @@
 
 #include "Chimera/Chain/ScheduleConversion.h"
 
+#include <functional>
+
 using namespace mlir;
 using namespace chimera;
 
@@ -44,6 +46,49 @@ static LogicalResult verifyExtents(ChainOp chain, ScheduleAttr attribute,
              << " iterations, but the chain's has " << extent
              << ": the chain has changed since; drop the schedule and run "
                 "chimera-schedule again";
+  }
+  return success();
+}
+
+/// Adds what the operators call `inputs`, which the schedule `verb`s: an input
+/// that is read in several ways is as many tensors.
+static LogicalResult addTensors(ChainOp chain, ArrayRef<int64_t> inputs,
+                                StringRef verb, const ChainAnalysis &analysis,
+                                SmallVectorImpl<model::TensorId> &tensors) {
+  for (int64_t input : inputs) {
+    if (input >= static_cast<int64_t>(chain.getInputs().size()))
+      return chain.emitError("schedule ")
+             << verb << " input " << input << ", but the chain has "
+             << chain.getInputs().size();
+    Value argument = chain.getBody().getArgument(input);
+    size_t numBefore = tensors.size();
+    for (auto [id, value] : llvm::enumerate(analysis.tensors))
+      if (value == argument)
+        tensors.push_back(id);
+    if (tensors.size() == numBefore)
+      return chain.emitError("schedule ")
+             << verb << " input " << input
+             << ", which is no tensor that an operator reads";
+  }
+  return success();
+}
+
+/// Of an input that is read in several ways, those are packed that can be.
+static LogicalResult addPacked(ChainOp chain, ScheduleAttr attribute,
+                               const ChainAnalysis &analysis,
+                               model::Schedule &schedule) {
+  auto canBePacked = [&](model::TensorId tensor) {
+    model::Schedule only;
+    only.packed = {tensor};
+    return !llvm::errorToBool(model::verifyPacked(analysis.problem, only));
+  };
+  for (int64_t input : attribute.getPacked()) {
+    SmallVector<model::TensorId> tensors;
+    if (failed(addTensors(chain, input, "packs", analysis, tensors)))
+      return failure();
+    if (llvm::any_of(tensors, canBePacked))
+      llvm::erase_if(tensors, std::not_fn(canBePacked));
+    schedule.packed.append(tensors.begin(), tensors.end());
   }
   return success();
 }
@@ -97,31 +142,11 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
   RegisterTileAttr registers = attribute.getRegisters();
   schedule.registerTile = {registers.getRows(), registers.getVectors(),
                            registers.getBroadcasts(), registers.getDepth()};
-  auto addTensors = [&](ArrayRef<int64_t> inputs, StringRef verb,
-                        SmallVectorImpl<model::TensorId> &tensors) {
-    for (int64_t input : inputs) {
-      if (input >= static_cast<int64_t>(chain.getInputs().size())) {
-        chain.emitError("schedule ")
-            << verb << " input " << input << ", but the chain has "
-            << chain.getInputs().size();
-        return failure();
-      }
-      Value argument = chain.getBody().getArgument(input);
-      size_t numFound = tensors.size();
-      for (auto [id, value] : llvm::enumerate(analysis.tensors))
-        if (value == argument)
-          tensors.push_back(id);
-      if (tensors.size() == numFound)
-        return LogicalResult(chain.emitError("schedule ")
-                             << verb << " input " << input
-                             << ", which is no tensor that an operator reads");
-    }
-    return success();
-  };
-  if (failed(addTensors(attribute.getPacked(), "packs", schedule.packed)) ||
-      failed(addTensors(attribute.getStaged(), "stages", schedule.staged)) ||
-      failed(
-          addTensors(attribute.getPrepacked(), "prepacks", schedule.prepacked)))
+  if (failed(addPacked(chain, attribute, analysis, schedule)) ||
+      failed(addTensors(chain, attribute.getStaged(), "stages", analysis,
+                        schedule.staged)) ||
+      failed(addTensors(chain, attribute.getPrepacked(), "prepacks", analysis,
+                        schedule.prepacked)))
     return failure();
   for (StringAttr name : attribute.getRolling()) {
     auto tensor = llvm::find_if(problem.tensors, [&](const auto &known) {

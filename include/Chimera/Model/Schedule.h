@@ -197,6 +197,10 @@ std::optional<int64_t> prepackedColumns(const ChainProblem &problem,
                                         const Schedule &schedule, unsigned op,
                                         const Access &access);
 
+/// Says which tensor of Schedule::packed cannot be, if so: packing brings the
+/// vectors of a factor together, so one operator has to read it along them.
+llvm::Error verifyPacked(const ChainProblem &problem, const Schedule &schedule);
+
 /// Says which tensor of Schedule::prepacked cannot be, if so.
 llvm::Error verifyPrepacked(const ChainProblem &problem,
                             const Schedule &schedule);

@@ -196,6 +196,8 @@ std::string ScheduleChecker::checkPacked() const {
   if (error.empty())
     error = check(schedule.prepacked, "prepacked");
   if (error.empty())
+    error = toString(verifyPacked(problem, schedule));
+  if (error.empty())
     error = toString(verifyPrepacked(problem, schedule));
   for (TensorId tensor : schedule.staged)
     if (error.empty() && is_contained(schedule.packed, tensor))
@@ -292,6 +294,24 @@ chimera::model::prepackedColumns(const ChainProblem &problem,
              [&](int64_t tile) { return tile % innermost != 0; }))
     return std::nullopt;
   return innermost;
+}
+
+Error chimera::model::verifyPacked(const ChainProblem &problem,
+                                   const Schedule &schedule) {
+  auto isReadAlongVectors = [&](TensorId tensor) {
+    return any_of(problem.operators, [&](const Operator &op) {
+      return any_of(op.inputs, [&](const Access &input) {
+        return input == tensor && input.hasLoop(op.vectorLoop);
+      });
+    });
+  };
+  for (TensorId tensor : schedule.packed)
+    if (!isReadAlongVectors(tensor))
+      return createStringError(
+          "tensor '" + problem.tensors[tensor].name +
+          "' cannot be packed: no operator reads vectors of it, and single "
+          "elements are read where they lie; take it off the list");
+  return Error::success();
 }
 
 Error chimera::model::verifyPrepacked(const ChainProblem &problem,

@@ -778,9 +778,13 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
       if (failed(schedule))
         return signalPassFailure();
       // The schedule may be written by hand and never have met a target.
-      if (llvm::Error error = llvm::joinErrors(
-              model::verifyParallel(analysis->problem, *schedule),
-              model::verifyPrepacked(analysis->problem, *schedule))) {
+      const model::ChainProblem &problem = analysis->problem;
+      llvm::Error error = model::verifyParallel(problem, *schedule);
+      if (!error)
+        error = model::verifyPacked(problem, *schedule);
+      if (!error)
+        error = model::verifyPrepacked(problem, *schedule);
+      if (error) {
         chain.emitError("schedule cannot run: ")
             << llvm::toString(std::move(error));
         return signalPassFailure();

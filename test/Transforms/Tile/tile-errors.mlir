@@ -42,6 +42,27 @@ func.func @reduction(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5
 
 // -----
 
+// Single elements of the left factor are broadcast: there is nothing to pack.
+func.func @packed_rows(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {
+  // expected-error @+1 {{schedule cannot run: tensor 'in0' cannot be packed: no operator reads vectors of it, and single elements are read where they lie; take it off the list}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<20x6xf32>, tensor<6x12xf32>, tensor<12x5xf32>)
+      schedule(<levels = [<"L1" : m = 8>], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>, packed = [0]>) {
+  ^bb0(%a0: tensor<20x6xf32>, %b0: tensor<6x12xf32>, %d0: tensor<12x5xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x12xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x6xf32>, tensor<6x12xf32>) outs(%1 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %3 = tensor.empty() : tensor<20x5xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<20x12xf32>, tensor<12x5xf32>) outs(%4 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    chimera.yield %5 : tensor<20x5xf32>
+  } -> tensor<20x5xf32>
+  return %e : tensor<20x5xf32>
+}
+
+// -----
+
 // A schedule of the chain before somebody turned it around: its tiles of 5 rows and
 // of 12 columns would fit both loops.
 func.func @turned(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {

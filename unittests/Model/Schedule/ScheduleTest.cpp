@@ -207,6 +207,11 @@ TEST_F(Verify, RejectsBadPacking) {
   expectError("packed tensor 'C' is not an input");
   schedule.packed = {9};
   expectError("packed tensor 9 is unknown");
+  // Vectors lie along B and D.
+  schedule.packed = {B, A};
+  expectError("tensor 'A' cannot be packed: no operator reads vectors of it, "
+              "and single elements are read where they lie; take it off the "
+              "list");
   schedule.packed = {B};
   schedule.staged = {C};
   expectError("staged tensor 'C' is not an input");
