@@ -13,6 +13,8 @@
 
 #include "VectorCode.h"
 
+#include "../Support/OddRational.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -172,48 +174,27 @@ VectorCode::Operand VectorCode::asShape(Operand operand, Shape shape) {
   return result;
 }
 
-/// tanh(x) = 1 - 2 / (exp(2x) + 1), which goes to its limits as exp does.
-void VectorCode::emitTanh(Value to, Operand x) {
-  Value two = temporary();
-  emitScalar(VectorKind::Muls, to, x.value, 2);
-  emitUnary(VectorKind::Exp, to, to);
-  emitScalar(VectorKind::Adds, to, to, 1);
-  dup(two, 2);
-  emitPlain(VectorKind::Div, to, two, to);
-  emitScalar(VectorKind::Muls, to, to, -1);
-  emitScalar(VectorKind::Adds, to, to, 1);
-}
-
-/// Abramowitz and Stegun 7.1.26, off by at most 1.5e-7: with t = 1 / (1 +
-/// p|x|), erf(|x|) = 1 - t (a1 + t (a2 + ...)) exp(-x^2).
-void VectorCode::emitErf(Value to, Operand x) {
-  constexpr double p = 0.3275911;
-  constexpr double factors[] = {1.061405429, -1.453152027, 1.421413741,
-                                -0.284496736, 0.254829592};
-  Value t = temporary(), sum = temporary(), tail = temporary();
-  emitUnary(VectorKind::Abs, t, x.value);
-  emitScalar(VectorKind::Muls, t, t, p);
-  emitScalar(VectorKind::Adds, t, t, 1);
-  dup(sum, 1);
-  emitPlain(VectorKind::Div, t, sum, t);
-  dup(sum, factors[0]);
-  for (double factor : ArrayRef(factors).drop_front()) {
-    emitPlain(VectorKind::Mul, sum, sum, t);
-    emitScalar(VectorKind::Adds, sum, sum, factor);
-  }
-  emitPlain(VectorKind::Mul, sum, sum, t);
-  emitPlain(VectorKind::Mul, tail, x.value, x.value);
-  emitScalar(VectorKind::Muls, tail, tail, -1);
-  emitUnary(VectorKind::Exp, tail, tail);
-  emitPlain(VectorKind::Mul, sum, sum, tail);
-  emitScalar(VectorKind::Muls, sum, sum, -1);
-  emitScalar(VectorKind::Adds, sum, sum, 1);
-  // The sign of x, as a number.
-  constexpr double huge = 1e30;
-  emitScalar(VectorKind::Muls, t, x.value, huge);
-  emitScalar(VectorKind::Mins, t, t, 1);
-  emitScalar(VectorKind::Maxs, t, t, -1);
-  emitPlain(VectorKind::Mul, to, sum, t);
+void VectorCode::emitOddRational(Value to, Operand x,
+                                 const OddRational &function) {
+  Value square = temporary(), sum = temporary();
+  emitScalar(VectorKind::Mins, to, x.value, function.limit);
+  emitScalar(VectorKind::Maxs, to, to, -function.limit);
+  emitPlain(VectorKind::Mul, square, to, to);
+  auto evaluate = [&](ArrayRef<double> coefficients) {
+    emitScalar(VectorKind::Muls, sum, square, coefficients.back());
+    for (double coefficient :
+         llvm::reverse(coefficients.drop_back().drop_front())) {
+      emitScalar(VectorKind::Adds, sum, sum, coefficient);
+      emitPlain(VectorKind::Mul, sum, sum, square);
+    }
+    emitScalar(VectorKind::Adds, sum, sum, coefficients.front());
+  };
+  evaluate(function.numerator);
+  emitPlain(VectorKind::Mul, to, to, sum);
+  evaluate(function.denominator);
+  emitPlain(VectorKind::Div, to, to, sum);
+  release(square);
+  release(sum);
 }
 
 //===----------------------------------------------------------------------===//
@@ -506,10 +487,8 @@ FailureOr<VectorCode::Operand> VectorCode::emitOperation(Operation &op) {
     return result;
   }
   if (isa<math::TanhOp, math::ErfOp>(op) && x.shape == Shape::Group) {
-    if (isa<math::TanhOp>(op))
-      emitTanh(result.value, x);
-    else
-      emitErf(result.value, x);
+    emitOddRational(result.value, x,
+                    isa<math::TanhOp>(op) ? getTanh() : getErf());
     return result;
   }
   lowering.reason =

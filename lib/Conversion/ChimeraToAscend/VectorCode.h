@@ -28,6 +28,10 @@
 
 #include "KernelLowering.h"
 
+namespace chimera {
+struct OddRational;
+} // namespace chimera
+
 namespace chimera::ascend {
 
 class VectorCode {
@@ -120,8 +124,7 @@ private:
   Operand asNumbers(Operand mask);
   mlir::Value asScalar(mlir::Value value);
   void emitBinary(VectorKind kind, mlir::Value to, Operand a, Operand b);
-  void emitErf(mlir::Value to, Operand x);
-  void emitTanh(mlir::Value to, Operand x);
+  void emitOddRational(mlir::Value to, Operand x, const OddRational &function);
   void emitUnary(VectorKind kind, mlir::Value to, mlir::Value from,
                  Shape shape = Shape::Group);
   void emitScalar(VectorKind kind, mlir::Value to, mlir::Value from,

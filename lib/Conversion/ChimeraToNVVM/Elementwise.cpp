@@ -8,6 +8,8 @@
 
 #include "Elementwise.h"
 
+#include "../Support/OddRational.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -213,110 +215,94 @@ Value ElementwiseBuilder::loadPart(const ElementwiseOperand &operand,
 // The body
 //===----------------------------------------------------------------------===//
 
-/// Two to the power of each element; what is too small for a normal number
-/// becomes zero.
-Value ElementwiseBuilder::createExp2(Value exponent) {
-  OpBuilder &builder = kernel.builder;
-  auto type = cast<VectorType>(exponent.getType());
-  SmallVector<Value> elements;
-  for (int64_t element = 0; element < type.getNumElements(); ++element) {
-    SmallVector<int64_t, 2> place = {element};
-    if (type.getRank() == 2)
-      place = {element / 2, element % 2};
-    Value own = vector::ExtractOp::create(builder, kernel.loc, exponent, place);
-    elements.push_back(
-        LLVM::CallIntrinsicOp::create(
-            builder, kernel.loc, own.getType(),
-            builder.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), own)
-            .getResult(0));
-  }
-  return vector::FromElementsOp::create(builder, kernel.loc, type, elements);
-}
-
 Value ElementwiseBuilder::makeNumber(double number) {
   return makeVector(arith::ConstantOp::create(
       kernel.builder, kernel.loc, kernel.builder.getF32FloatAttr(number)));
 }
 
-Value ElementwiseBuilder::divide(Value left, Value right) {
-  return arith::DivFOp::create(kernel.builder, kernel.loc, left, right,
-                               arith::FastMathFlags::afn);
+/// An intrinsic of numbers, for each element of vectors.
+Value ElementwiseBuilder::mapElements(StringRef intrinsic, ValueRange vectors) {
+  OpBuilder &builder = kernel.builder;
+  auto type = cast<VectorType>(vectors.front().getType());
+  SmallVector<Value> elements;
+  for (int64_t element = 0; element < type.getNumElements(); ++element) {
+    SmallVector<int64_t, 2> place = {element};
+    if (type.getRank() == 2)
+      place = {element / 2, element % 2};
+    SmallVector<Value> own;
+    for (Value vector : vectors)
+      own.push_back(
+          vector::ExtractOp::create(builder, kernel.loc, vector, place));
+    elements.push_back(LLVM::CallIntrinsicOp::create(
+                           builder, kernel.loc, own.front().getType(),
+                           builder.getStringAttr(intrinsic), own)
+                           .getResult(0));
+  }
+  return vector::FromElementsOp::create(builder, kernel.loc, type, elements);
 }
 
-/// `magnitude` with the sign of `value`.
-Value ElementwiseBuilder::copySign(Value magnitude, Value value) {
-  OpBuilder &builder = kernel.builder;
-  Location loc = kernel.loc;
-  Value isNegative = arith::CmpFOp::create(
-      builder, loc, arith::CmpFPredicate::OLT, value, makeNumber(0));
-  Value negative = arith::NegFOp::create(builder, loc, magnitude);
-  return arith::SelectOp::create(builder, loc, isNegative, negative, magnitude);
+/// Two to the power of each element; what is too small for a normal number
+/// becomes zero.
+Value ElementwiseBuilder::createExp2(Value exponent) {
+  return mapElements("llvm.nvvm.ex2.approx.ftz.f32", exponent);
 }
 
-/// Abramowitz and Stegun, 7.1.26: off by no more than 2e-7, of 1.
-Value ElementwiseBuilder::createErf(Value value) {
+/// Off by two units in the last place, instead of a subroutine. With `afn` it
+/// may be a product with the reciprocal, which is zero for the largest numbers.
+Value ElementwiseBuilder::divide(Value left, Value right,
+                                 arith::FastMathFlags flags) {
+  if (bitEnumContainsAny(flags, arith::FastMathFlags::afn))
+    return arith::DivFOp::create(kernel.builder, kernel.loc, left, right,
+                                 flags);
+  return mapElements("llvm.nvvm.div.full", {left, right});
+}
+
+Value ElementwiseBuilder::createOddRational(Value value,
+                                            const OddRational &function) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
-  Value size = copySign(value, value);
-  Value place =
-      divide(makeNumber(1),
-             vector::FMAOp::create(builder, loc, size, makeNumber(0.3275911),
-                                   makeNumber(1)));
-  Value sum = makeNumber(1.061405429);
-  for (double coefficient :
-       {-1.453152027, 1.421413741, -0.284496736, 0.254829592})
-    sum = vector::FMAOp::create(builder, loc, sum, place,
-                                makeNumber(coefficient));
+  value = arith::MaximumFOp::create(builder, loc, value,
+                                    makeNumber(-function.limit));
+  value = arith::MinimumFOp::create(builder, loc, value,
+                                    makeNumber(function.limit));
   Value square = arith::MulFOp::create(builder, loc, value, value);
-  Value power = createExp2(
-      arith::MulFOp::create(builder, loc, square, makeNumber(-log2OfE)));
-  Value rest = arith::MulFOp::create(
-      builder, loc, arith::MulFOp::create(builder, loc, sum, place), power);
-  return copySign(arith::SubFOp::create(builder, loc, makeNumber(1), rest),
-                  value);
+  auto evaluate = [&](ArrayRef<double> coefficients) {
+    Value sum = makeNumber(coefficients.back());
+    for (double coefficient : llvm::reverse(coefficients.drop_back()))
+      sum = vector::FMAOp::create(builder, loc, sum, square,
+                                  makeNumber(coefficient));
+    return sum;
+  };
+  Value numerator =
+      arith::MulFOp::create(builder, loc, value, evaluate(function.numerator));
+  // The denominator is between one and a few hundred.
+  return divide(numerator, evaluate(function.denominator),
+                arith::FastMathFlags::afn);
 }
 
-/// 1 - 2 / (exp(2 |x|) + 1), with the sign of x: off by no more than 2e-7.
-Value ElementwiseBuilder::createTanh(Value value) {
-  OpBuilder &builder = kernel.builder;
-  Location loc = kernel.loc;
-  Value size = copySign(value, value);
-  Value power = createExp2(
-      arith::MulFOp::create(builder, loc, size, makeNumber(2 * log2OfE)));
-  Value rest = divide(
-      makeNumber(2), arith::AddFOp::create(builder, loc, power, makeNumber(1)));
-  return copySign(arith::SubFOp::create(builder, loc, makeNumber(1), rest),
-                  value);
-}
-
-/// The hardware has powers of two. The factor goes into the subtraction of the
-/// maximum, if that is what there is.
-Value ElementwiseBuilder::mapExponential(math::ExpOp exponential,
-                                         IRMapping &mapping) {
-  OpBuilder &builder = kernel.builder;
-  Location loc = kernel.loc;
-  Value factor = makeNumber(log2OfE);
-  auto shift = exponential.getOperand().getDefiningOp<arith::SubFOp>();
-  if (!shift)
-    return createExp2(arith::MulFOp::create(
-        builder, loc, mapping.lookup(exponential.getOperand()), factor));
-  Value shifted = arith::MulFOp::create(builder, loc,
-                                        mapping.lookup(shift.getRhs()), factor);
-  return createExp2(vector::FMAOp::create(
-      builder, loc, mapping.lookup(shift.getLhs()), factor,
-      arith::NegFOp::create(builder, loc, shifted)));
+/// The hardware has powers of two. The factor is not drawn into a difference in
+/// front of it: rounded by itself, the subtrahend would leave more than the
+/// difference where both are large.
+Value ElementwiseBuilder::createExp(Value value) {
+  return createExp2(arith::MulFOp::create(kernel.builder, kernel.loc, value,
+                                          makeNumber(log2OfE)));
 }
 
 /// What has no instruction of its own, of those with some; null otherwise.
 Value ElementwiseBuilder::mapFunction(Operation &nested, IRMapping &mapping) {
-  if (auto exponential = dyn_cast<math::ExpOp>(nested))
-    return mapExponential(exponential, mapping);
+  auto operand = [&](unsigned index) {
+    return mapping.lookup(nested.getOperand(index));
+  };
+  if (isa<math::ExpOp>(nested))
+    return createExp(operand(0));
   if (isa<math::Exp2Op>(nested))
-    return createExp2(mapping.lookup(nested.getOperand(0)));
+    return createExp2(operand(0));
   if (isa<math::ErfOp>(nested))
-    return createErf(mapping.lookup(nested.getOperand(0)));
+    return createOddRational(operand(0), getErf());
   if (isa<math::TanhOp>(nested))
-    return createTanh(mapping.lookup(nested.getOperand(0)));
+    return createOddRational(operand(0), getTanh());
+  if (auto division = dyn_cast<arith::DivFOp>(nested))
+    return divide(operand(0), operand(1), division.getFastmath());
   return {};
 }
 
@@ -337,9 +323,6 @@ LogicalResult ElementwiseBuilder::mapOperation(Operation &nested,
   for (auto [result, original] :
        llvm::zip_equal(copy->getResults(), nested.getResults()))
     result.setType(typeOf(original.getType()));
-  // Off by two units in the last place, instead of a subroutine.
-  if (auto division = dyn_cast<arith::DivFOp>(copy))
-    division.setFastmath(division.getFastmath() | arith::FastMathFlags::afn);
   return success();
 }
 

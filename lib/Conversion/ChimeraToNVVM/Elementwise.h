@@ -23,6 +23,8 @@
 
 namespace chimera {
 
+struct OddRational;
+
 /// An operand: in registers, in global memory, or one number for all elements.
 struct ElementwiseOperand {
   std::optional<Fragment> fragment;
@@ -78,16 +80,15 @@ private:
   bool mapConstant(mlir::Value value, mlir::IRMapping &mapping);
   llvm::LogicalResult mapOperation(mlir::Operation &nested,
                                    mlir::IRMapping &mapping);
-  mlir::Value mapExponential(mlir::math::ExpOp exponential,
-                             mlir::IRMapping &mapping);
   mlir::Value mapFunction(mlir::Operation &nested, mlir::IRMapping &mapping);
   mlir::Value makeNumber(double number);
   mlir::Value makeWord(int64_t value);
-  mlir::Value divide(mlir::Value left, mlir::Value right);
-  mlir::Value copySign(mlir::Value magnitude, mlir::Value value);
+  mlir::Value mapElements(llvm::StringRef intrinsic, mlir::ValueRange vectors);
+  mlir::Value divide(mlir::Value left, mlir::Value right,
+                     mlir::arith::FastMathFlags flags);
   mlir::Value createExp2(mlir::Value exponent);
-  mlir::Value createErf(mlir::Value value);
-  mlir::Value createTanh(mlir::Value value);
+  mlir::Value createExp(mlir::Value value);
+  mlir::Value createOddRational(mlir::Value value, const OddRational &function);
   llvm::FailureOr<Parts> mapPart(int64_t row, int64_t column);
   bool keepsTilesApart();
   llvm::LogicalResult mapRowTile(int64_t row,

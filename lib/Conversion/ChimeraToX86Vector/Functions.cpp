@@ -6,17 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Coefficients are our own. Each set minimises the greatest relative error over
-// the interval that is left after reduction, polynomials by Remez' exchange,
-// rational functions by least squares with weights adapted until the error is
-// level; then they are rounded to f32. The errors named below are those of all
-// steps together in f32 arithmetic, found by trying, which a test repeats.
+// Coefficients are our own. Those of polynomials minimise the greatest relative
+// error over the interval that is left after reduction, by Remez' exchange;
+// then they are rounded to f32. The errors named below are those of all steps
+// together in f32 arithmetic, found by trying, which a test repeats.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Functions.h"
 
 #include "X86Intrinsics.h"
+
+#include "../Support/OddRational.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -35,8 +36,7 @@ public:
 
   /// 2^(scale x): relative error below 1.8e-7 where the result is normal.
   Value emitExp2(double scale);
-  Value emitTanh();
-  Value emitErf();
+  Value oddRational(const OddRational &function);
 
 private:
   Value emitPower(Value r);
@@ -64,8 +64,6 @@ private:
   Value clamp(Value value, double low, double high);
   Value scale(Value value, Value exponent);
   Value powerOfTwo(Value integer);
-  /// x P(x^2) / Q(x^2), with x no further from zero than `limit`.
-  Value oddRational(double limit, ArrayRef<double> p, ArrayRef<double> q);
 
   OpBuilder &builder;
   Location loc;
@@ -156,31 +154,13 @@ Value FunctionEmitter::powerOfTwo(Value integer) {
 // Sigmoids
 //===----------------------------------------------------------------------===//
 
-Value FunctionEmitter::oddRational(double limit, ArrayRef<double> p,
-                                   ArrayRef<double> q) {
-  Value clamped = clamp(x, -limit, limit);
+Value FunctionEmitter::oddRational(const OddRational &function) {
+  Value clamped = clamp(x, -function.limit, function.limit);
   Value square = make<arith::MulFOp>(clamped, clamped);
-  Value numerator = make<arith::MulFOp>(clamped, polynomial(square, p));
-  return make<arith::DivFOp>(numerator, polynomial(square, q));
-}
-
-/// Relative error below 3.1e-7; from the limit on the result is one.
-Value FunctionEmitter::emitTanh() {
-  return oddRational(8.9,
-                     {1.0, 0.13387541472911835, 0.0035033372696489096,
-                      2.0737177692353725e-05, 1.3533741238802577e-08},
-                     {1.0, 0.467208594083786, 0.025906434282660484,
-                      0.00032983298297040164, 7.849487246858189e-07});
-}
-
-/// Relative error below 3.5e-7; from the limit on the result is one.
-Value FunctionEmitter::emitErf() {
-  return oddRational(
-      3.92,
-      {1.1283791065216064, 0.1904076486825943, 0.05274888500571251,
-       0.003765668487176299, 0.00028488397947512567, 2.0500797290878836e-06},
-      {1.0, 0.5020771026611328, 0.11410960555076599, 0.01496932003647089,
-       0.0011625482002273202, 3.809170448221266e-05});
+  Value numerator =
+      make<arith::MulFOp>(clamped, polynomial(square, function.numerator));
+  return make<arith::DivFOp>(numerator,
+                             polynomial(square, function.denominator));
 }
 
 Value chimera::emitFunction(OpBuilder &builder, Operation *function,
@@ -191,8 +171,8 @@ Value chimera::emitFunction(OpBuilder &builder, Operation *function,
   if (isa<math::Exp2Op>(function))
     return emitter.emitExp2(1);
   if (isa<math::TanhOp>(function))
-    return emitter.emitTanh();
+    return emitter.oddRational(getTanh());
   if (isa<math::ErfOp>(function))
-    return emitter.emitErf();
+    return emitter.oddRational(getErf());
   return Value();
 }

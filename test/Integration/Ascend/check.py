@@ -53,6 +53,8 @@ CASES = {
         Chain(1, 100, 60, [Stage(130, bias=True, activation="gelu"),
                            Stage(70)], transposed=True),
         Chain(1, 33, 20, [Stage(40, activation="tanh"), Stage(30), Stage(50)]),
+        Chain(1, 20, 20, [Stage(20, activation="small_tanh")]),
+        Chain(1, 20, 20, [Stage(20, activation="small_erf")]),
         Chain(1, 48, 100, [Stage(17, residual=True)]),
         # The reduction goes around the columns: sums are come back to.
         Chain(1, 64, 512, [Stage(2048), Stage(512)]),

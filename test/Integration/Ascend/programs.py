@@ -22,6 +22,19 @@ class Stage:
     activation: str = "none"
 
 
+SMALL = 1e-6
+
+
+def near_zero(function: str) -> str:
+    """The function where its argument is small, and the result multiplied until
+    f16 can tell how exact it is."""
+    return (f"%small{{n}} = arith.constant {SMALL:e} : f32\n"
+            f"%large{{n}} = arith.constant {1 / SMALL:e} : f32\n"
+            "%near{n} = arith.mulf %s{n}, %small{n} : f32\n"
+            f"%value{{n}} = math.{function} %near{{n}} : f32\n"
+            "%a{n} = arith.mulf %value{n}, %large{n} : f32\n")
+
+
 ACTIVATIONS = {
     "none": "",
     "relu": "%a{n} = arith.maximumf %s{n}, %zero : f32\n",
@@ -31,6 +44,8 @@ ACTIVATIONS = {
              "%h{n} = arith.mulf %s{n}, %half : f32\n"
              "%a{n} = arith.mulf %h{n}, %p{n} : f32\n"),
     "tanh": "%a{n} = math.tanh %s{n} : f32\n",
+    "small_tanh": near_zero("tanh"),
+    "small_erf": near_zero("erf"),
 }
 
 
@@ -42,6 +57,10 @@ def activate(name: str, x: np.ndarray) -> np.ndarray:
         return 0.5 * x * (1 + np.vectorize(math.erf)(x * math.sqrt(0.5)))
     if name == "tanh":
         return np.tanh(x)
+    if name == "small_tanh":
+        return np.tanh(x * SMALL) / SMALL
+    if name == "small_erf":
+        return np.vectorize(math.erf)(x * SMALL) / SMALL
     return x
 
 
