@@ -60,6 +60,9 @@ LogicalResult KernelLowering::checkForm(MicroKernelOp kernel) {
   for (Value input : kernel.getInputs())
     if (!getElementTypeOrSelf(input).isF16())
       return fail("the factors of a contraction are not f16");
+  if (!multipliesAndAdds(kernel.getBody().front()))
+    return fail("a contraction does something else than to multiply in f32 and "
+                "add up, which is all that the cube unit does");
   return success();
 }
 

@@ -287,7 +287,12 @@ FailureOr<Contraction> ContractionReader::read() {
   contraction.block = block;
   if (op.getNumDpsInputs() != 2 || !linalg::isaContractionOpInterface(op))
     return fail("a reduction that is not a product");
-  if (failed(readTypes()) || failed(readDims()) || failed(readExtents()) ||
+  if (failed(readTypes()))
+    return failure();
+  if (!multipliesAndAdds(*op.getBlock()))
+    return fail("does something else than to multiply and add up in f32, which "
+                "is all that tensor cores do");
+  if (failed(readDims()) || failed(readExtents()) ||
       failed(readFactor(/*isLhs=*/true)) || failed(readFactor(/*isLhs=*/false)))
     return failure();
   if (!contraction.lhs.value || !contraction.rhs.value)

@@ -129,3 +129,38 @@ func.func @turned(%x: tensor<64x16xf16>, %w: tensor<16x16xf16>) -> tensor<64x16x
   }
   return %1 : tensor<64x16xf32>
 }
+
+// -----
+
+// Tensor cores add products to sums, and nothing else.
+// REMARK: no kernel for this chain: gemm0: does something else than to multiply and add up in f32, which is all that tensor cores do
+// CHECK: func @negated
+// CHECK: chimera.block
+func.func @negated(%x: tensor<64x16xf16>, %w: tensor<16x16xf16>) -> tensor<64x16xf32> {
+  %0 = tensor.empty() : tensor<64x16xf32>
+  %1 = scf.forall (%i) = (0) to (64) step (16) shared_outs(%out = %0) -> (tensor<64x16xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [16, 16] [1, 1] : tensor<64x16xf16> to tensor<16x16xf16>
+    %o = tensor.extract_slice %out[%i, 0] [16, 16] [1, 1] : tensor<64x16xf32> to tensor<16x16xf32>
+    %2 = chimera.block "gemm0" ins(%a, %w : tensor<16x16xf16>, tensor<16x16xf16>) outs(%o : tensor<16x16xf32>) {
+    ^bb0(%a0: tensor<16x16xf16>, %b0: tensor<16x16xf16>, %c0: tensor<16x16xf32>):
+      %zero = arith.constant 0.0 : f32
+      %3 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+      %4 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+                           iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%a0, %b0 : tensor<16x16xf16>, tensor<16x16xf16>) outs(%3 : tensor<16x16xf32>) {
+      ^bb0(%p: f16, %q: f16, %s: f32):
+        %wide = arith.extf %p : f16 to f32
+        %n = arith.negf %wide : f32
+        %other = arith.extf %q : f16 to f32
+        %product = arith.mulf %n, %other : f32
+        %sum = arith.addf %s, %product : f32
+        linalg.yield %sum : f32
+      } -> tensor<16x16xf32>
+      chimera.yield %4 : tensor<16x16xf32>
+    } -> tensor<16x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %2 into %out[%i, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<64x16xf32>
+    }
+  }
+  return %1 : tensor<64x16xf32>
+}
