@@ -241,6 +241,29 @@ struct ConvertChimeraToNVVMPass
 
   LogicalResult readTarget(BlockLimits &limits, NVVM::NVVMTargetAttr &chip) {
     ModuleOp module = getOperation();
+  /// Kernels are made of one instruction for each type. Plans for a unit of
+  /// another shape would be plans for another machine.
+  LogicalResult checkShapes(TargetAttrInterface found) {
+    MLIRContext *context = &getContext();
+    for (auto [type, depth] :
+         {std::pair<Type, int64_t>(Float16Type::get(context), 16),
+          {BFloat16Type::get(context), 16},
+          {FloatTF32Type::get(context), 8}}) {
+      FailureOr<model::Machine> machine = found.getMachine(type);
+      if (failed(machine) || !machine->matrix)
+        continue;
+      const model::MatrixUnit &unit = *machine->matrix;
+      if (unit.rows != mmaRows || unit.columns != mmaColumns ||
+          unit.depth != depth)
+        return getOperation()->emitError("target '")
+               << target << "' has a matrix unit of " << unit.rows << " x "
+               << unit.columns << " x " << unit.depth << " for " << type
+               << ", but kernels are made of mma.sync, which is " << mmaRows
+               << " x " << mmaColumns << " x " << depth;
+    }
+    return success();
+  }
+
     FailureOr<TargetAttrInterface> found = resolveTarget(module, target);
     if (failed(found))
       return failure();
@@ -259,6 +282,8 @@ struct ConvertChimeraToNVVMPass
     }
     const model::MemoryLevel &shared = machine->levels.back();
     bool hasTF32 =
+    if (failed(checkShapes(*found)))
+      return failure();
         succeeded(found->getMachine(FloatTF32Type::get(&getContext())));
     limits = {shared.usableBytes(), shared.buffers, tf32 && hasTF32,
               *machine->groups};
