@@ -45,7 +45,11 @@ def ConvertChimeraToNVVMPass
     are of f16 or bf16 with sums in f32; with `tf32` also of f32, whose factors are
     rounded to tf32 on their way into `mma.sync`, if the target has that. A chain
     that is not covered, or whose tiles need more registers or shared memory than
-    there are, stays as it is, with a missed remark.
+    there are, stays as it is, with a missed remark. With `required` that is an
+    error, and so is a contraction or convolution outside of all blocks.
+
+    Quotients are off by two units in the last place, or as `afn` allows where a
+    division has it.
 
     Tensors have to start at multiples of 16 bytes.
 
@@ -133,13 +137,19 @@ def ConvertChimeraToAscendPass
     use, and flags keep apart the pipes that fill and use it.
 
     A function of which something is not covered stays as it is, with a missed
-    remark that says what: operands and results are f16, sums f32.
+    remark that says what: operands and results are f16, sums f32. With `required`
+    that is an error, and so is a contraction or convolution anywhere that has not
+    become a micro kernel. The kernels take the place of the function, so it is
+    also left if something in the module calls it. The target needs the routes
+    and shapes of an `ascend910`, which the instructions are for.
 
     Example: see `test/Conversion/ChimeraToAscend/gemm-chain.mlir`.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"ascend910\"",
-           "Machine to make kernels for, as for chimera-schedule">
+           "Machine to make kernels for, as for chimera-schedule">,
+    Option<"required", "required", "bool", "false",
+           "Fail where no kernel can be made">
   ];
   let dependentDialects = ["::chimera::ascend::AscendDialect",
                            "::mlir::arith::ArithDialect",

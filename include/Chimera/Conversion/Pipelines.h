@@ -22,6 +22,23 @@
 
 namespace chimera {
 
+/// What the option `fuse` can be.
+inline llvm::cl::ValuesClass getFuseModes() {
+  return llvm::cl::values(
+      clEnumValN(FuseMode::Auto, "auto", "where the model predicts a gain"),
+      clEnumValN(FuseMode::Never, "never", "operators run one by one"),
+      clEnumValN(FuseMode::Always, "always",
+                 "every chain that fits the target"));
+}
+
+/// What the option `kinds` can be.
+inline llvm::cl::ValuesClass getChainKinds() {
+  return llvm::cl::values(
+      clEnumValN(ChainKinds::Lowered, "lowered",
+                 "those that code can be generated from"),
+      clEnumValN(ChainKinds::All, "all", "all that the model can plan"));
+}
+
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<std::string> target{
       *this, "target",
@@ -121,7 +138,24 @@ void buildLoweringPipeline(mlir::OpPassManager &pm,
 /// loops, the reference that results are compared with.
 void buildReferencePipeline(mlir::OpPassManager &pm, bool outParams);
 
-struct AscendPipelineOptions : PipelineOptions {
+struct AscendPipelineOptions
+    : mlir::PassPipelineOptions<AscendPipelineOptions> {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc(
+          "Processor to compile for: a name, or a file (machine.mlir)"),
+      llvm::cl::init("ascend910")};
+  Option<int64_t> threads{
+      *this, "threads",
+      llvm::cl::desc("Cores that will run the code; 0 means all"),
+      llvm::cl::init(0)};
+  Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
+                        llvm::cl::init(FuseMode::Auto), getFuseModes()};
+  Option<bool> required{
+      *this, "required",
+      llvm::cl::desc("Fail where no kernel can be made; otherwise the function "
+                     "stays as it is"),
+      llvm::cl::init(true)};
   Option<AscendEmission> emit{
       *this, "emit", llvm::cl::desc("How to write matrix products"),
       llvm::cl::init(AscendEmission::Call),

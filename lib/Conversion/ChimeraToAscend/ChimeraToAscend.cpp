@@ -14,6 +14,8 @@
 
 #include "KernelLowering.h"
 
+#include "../Support/RequiredKernels.h"
+
 #include "Chimera/Conversion/Passes.h"
 #include "Chimera/Target/Target.h"
 
@@ -23,6 +25,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace chimera {
 #define GEN_PASS_DEF_CONVERTCHIMERATOASCENDPASS
@@ -43,13 +46,14 @@ public:
 
   /// Fails, with a reason, if some of the function cannot be lowered; then
   /// nothing has changed.
-  LogicalResult run(std::string &reason);
+  LogicalResult run(Refusal &refusal);
 
 private:
-  LogicalResult checkOutside(std::string &reason);
+  LogicalResult checkOutside(Refusal &refusal);
   FailureOr<func::FuncOp> makeKernel(scf::ForallOp forall, StringRef name,
-                                     std::string &reason);
+                                     Refusal &refusal);
   std::string describe(Value value);
+  std::string getFreeName(std::string name);
 
   OpBuilder builder;
   func::FuncOp function;
@@ -139,9 +143,9 @@ static Value getRoot(Value value) {
 }
 
 /// Between kernels there may be memory and nothing that computes.
-LogicalResult FunctionSplitter::checkOutside(std::string &reason) {
+LogicalResult FunctionSplitter::checkOutside(Refusal &refusal) {
   if (!function.getBody().hasOneBlock()) {
-    reason = "it has control flow";
+    refusal = {function.getLoc(), "it has control flow"};
     return failure();
   }
   for (Operation &op : function.getBody().front()) {
@@ -153,13 +157,13 @@ LogicalResult FunctionSplitter::checkOutside(std::string &reason) {
             memref::ExpandShapeOp, func::ReturnOp>(op) ||
         op.hasTrait<OpTrait::ConstantLike>())
       continue;
-    reason = ("'" + op.getName().getStringRef() +
-              "' is outside of all parallel loops")
-                 .str();
+    refusal = {op.getLoc(), ("'" + op.getName().getStringRef() +
+                             "' is outside of all parallel loops")
+                                .str()};
     return failure();
   }
   if (foralls.empty()) {
-    reason = "it has no parallel loop";
+    refusal = {function.getLoc(), "it has no parallel loop"};
     return failure();
   }
   return success();
@@ -250,7 +254,7 @@ static void convertArguments(func::FuncOp kernel) {
 
 FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
                                                      StringRef name,
-                                                     std::string &reason) {
+                                                     Refusal &refusal) {
   llvm::SetVector<Value> memory, constants;
   std::optional<SmallVector<int64_t>> lower = getConstantIntValues(
                                           forall.getMixedLowerBound()),
@@ -260,7 +264,8 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
                                           forall.getMixedStep());
   if (!lower || !upper || !step ||
       failed(getMemory(forall, memory, constants))) {
-    reason = "a parallel loop depends on values that are not known";
+    refusal = {forall.getLoc(),
+               "a parallel loop depends on values that are not known"};
     return failure();
   }
   Location loc = forall.getLoc();
@@ -303,7 +308,7 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
   for (Operation &op : forall.getBody()->without_terminator())
     builder.clone(op, mapping);
   KernelLowering lowering(tasks, cores, numTasks, machine);
-  if (failed(lowering.run(reason))) {
+  if (failed(lowering.run(refusal))) {
     kernel.erase();
     return failure();
   }
@@ -317,15 +322,25 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
   return kernel;
 }
 
-LogicalResult FunctionSplitter::run(std::string &reason) {
-  if (failed(checkOutside(reason)))
+/// `name`, or something like it that nothing in the module has yet.
+std::string FunctionSplitter::getFreeName(std::string name) {
+  Operation *module = function->getParentOp();
+  std::string free = name;
+  for (unsigned suffix = 0; SymbolTable::lookupSymbolIn(module, free); ++suffix)
+    free = name + "_" + std::to_string(suffix);
+  return free;
+}
+
+LogicalResult FunctionSplitter::run(Refusal &refusal) {
+  if (failed(checkOutside(refusal)))
     return failure();
   SmallVector<func::FuncOp> kernels;
   for (auto [index, forall] : llvm::enumerate(foralls)) {
     std::string name = function.getName().str() + "_kernel";
     if (foralls.size() > 1)
       name += std::to_string(index);
-    FailureOr<func::FuncOp> kernel = makeKernel(forall, name, reason);
+    FailureOr<func::FuncOp> kernel =
+        makeKernel(forall, getFreeName(name), refusal);
     if (failed(kernel)) {
       for (func::FuncOp made : kernels)
         made.erase();
@@ -336,6 +351,10 @@ LogicalResult FunctionSplitter::run(std::string &reason) {
   function.erase();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// The target
+//===----------------------------------------------------------------------===//
 
 static Cores getCores(const model::Machine &machine) {
   Cores cores;
@@ -363,28 +382,137 @@ static Cores getCores(const model::Machine &machine) {
   return cores;
 }
 
+/// The first route of those that instructions are made for which `machine` does
+/// not have, as in "L0C to UB"; empty if it has all.
+static std::string findMissingRoute(const model::Machine &machine) {
+  using Role = model::Buffer::Role;
+  auto nameOf = [&](Role role) -> StringRef {
+    const auto *found =
+        llvm::find_if(machine.buffers, [&](const model::Buffer &buffer) {
+          return buffer.role == role;
+        });
+    return found == machine.buffers.end() ? "nowhere" : StringRef(found->name);
+  };
+  StringRef memory = model::Machine::mainMemory,
+            l1 = machine.levels.back().name, lhs = nameOf(Role::Lhs),
+            rhs = nameOf(Role::Rhs), sums = nameOf(Role::Sums),
+            vectors = nameOf(Role::Vectors);
+  auto isMissing = [&](std::pair<StringRef, StringRef> wanted) {
+    return llvm::none_of(machine.routes, [&](const model::Route &route) {
+      return route.source == wanted.first && route.destination == wanted.second;
+    });
+  };
+  for (std::pair<StringRef, StringRef> wanted : {std::pair(memory, l1),
+                                                 {memory, vectors},
+                                                 {l1, lhs},
+                                                 {l1, rhs},
+                                                 {sums, vectors},
+                                                 {vectors, l1},
+                                                 {vectors, memory}})
+    if (isMissing(wanted))
+      return (wanted.first + " to " + wanted.second).str();
+  return "";
+}
+
+/// What instructions are made for and `machine` is not like; empty if it is.
+/// Its plans would be for another machine than the code.
+static std::string findMismatch(const model::Machine &machine) {
+  const model::MatrixUnit &unit = *machine.matrix;
+  if (std::string route = findMissingRoute(machine); !route.empty())
+    return "it has no route from " + route;
+  if (unit.rows != fractal || unit.columns != fractal || unit.depth != fractal)
+    return llvm::formatv(
+        "its matrix unit multiplies {0} x {1} x {2} numbers of "
+        "f16 at once, instructions do {3} x {3} x {3}",
+        unit.rows, unit.columns, unit.depth, fractal);
+  constexpr int64_t lanes = 8 * blockBytes / sizeof(float);
+  if (machine.unit.lanes != lanes)
+    return llvm::formatv("its vectors have {0} numbers of f32, instructions "
+                         "work on {1}",
+                         machine.unit.lanes, lanes);
+  Cores cores = getCores(machine);
+  auto capacityOf = [&](Memory memory) {
+    return cores.capacities[static_cast<unsigned>(memory)];
+  };
+  if (2 * unit.lhsBytes > capacityOf(Memory::L0A) ||
+      2 * unit.rhsBytes > capacityOf(Memory::L0B))
+    return "an operand of its matrix unit is more than half of the buffer that "
+           "holds two";
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
 namespace {
 struct ConvertChimeraToAscendPass
     : chimera::impl::ConvertChimeraToAscendPassBase<
           ConvertChimeraToAscendPass> {
   using Base::Base;
 
-  void runOnOperation() override {
+  FailureOr<Cores> readTarget() {
     FailureOr<TargetAttrInterface> targetAttr =
         resolveTarget(getOperation(), target);
     if (failed(targetAttr))
-      return signalPassFailure();
+      return failure();
     FailureOr<model::Machine> machine =
         targetAttr->getMachine(Float16Type::get(&getContext()));
-    if (failed(machine) || machine->buffers.empty() || !machine->matrix) {
-      getOperation()->emitError("target '")
-          << target
-          << "' has no memories beside its levels, or no matrix unit for "
-          << "f16: it is no machine whose programs move their data by "
-          << "themselves";
-      return signalPassFailure();
+    if (failed(machine) || machine->buffers.empty() || !machine->matrix)
+      return getOperation()->emitError("target '")
+             << target
+             << "' has no memories beside its levels, or no matrix unit for "
+             << "f16: it is no machine whose programs move their data by "
+             << "themselves";
+    if (std::string mismatch = findMismatch(*machine); !mismatch.empty())
+      return getOperation()->emitError("no code can be made for target '")
+             << target << "': " << mismatch << "; 'ascend910' is what it takes";
+    return getCores(*machine);
+  }
+
+  /// Replaces `function` by kernels. Fails, with a reason, if that is not
+  /// possible; then nothing has changed.
+  LogicalResult convert(func::FuncOp function, const Cores &cores,
+                        Refusal &refusal) {
+    // Kernels have other arguments, and nobody would launch them.
+    auto uses = SymbolTable::getSymbolUses(function, getOperation());
+    if (!uses || !uses->empty()) {
+      refusal = {uses ? uses->begin()->getUser()->getLoc() : function.getLoc(),
+                 ("'" + function.getName() +
+                  "' is used here, but kernels take its place; inline it")
+                     .str()};
+      return failure();
     }
-    Cores cores = getCores(*machine);
+    // On a copy, so that a function that stays is what it was.
+    auto copy = cast<func::FuncOp>(OpBuilder(function).clone(*function));
+    if (copy.getBody().hasOneBlock()) {
+      wrapSerialParts(copy);
+      sinkSubviews(copy);
+    }
+    if (failed(FunctionSplitter(copy, cores).run(refusal))) {
+      copy.erase();
+      return failure();
+    }
+    function.erase();
+    return success();
+  }
+
+  /// Says why `function` stays; fails if it has to become kernels.
+  LogicalResult refuse(const Refusal &refusal) {
+    std::string text = "no kernel for an Ascend core: " + refusal.reason;
+    if (required)
+      return emitError(refusal.loc) << text;
+    remark::missed(refusal.loc,
+                   remark::RemarkOpts::name("not-lowered").category("chimera"))
+        << text;
+    return success();
+  }
+
+  void runOnOperation() override {
+    FailureOr<Cores> cores = readTarget();
+    if (failed(cores) ||
+        (required && failed(checkNoContractionIsLeft(getOperation()))))
+      return signalPassFailure();
     SmallVector<func::FuncOp> functions;
     getOperation()->walk([&](func::FuncOp function) {
       WalkResult found =
@@ -393,22 +521,9 @@ struct ConvertChimeraToAscendPass
         functions.push_back(function);
     });
     for (func::FuncOp function : functions) {
-      std::string reason;
-      // On a copy, so that a function that stays is what it was.
-      auto copy = cast<func::FuncOp>(OpBuilder(function).clone(*function));
-      if (copy.getBody().hasOneBlock()) {
-        wrapSerialParts(copy);
-        sinkSubviews(copy);
-      }
-      if (succeeded(FunctionSplitter(copy, cores).run(reason))) {
-        function.erase();
-        continue;
-      }
-      copy.erase();
-      remark::missed(
-          function.getLoc(),
-          remark::RemarkOpts::name("not-lowered").category("chimera"))
-          << "no kernel for an Ascend core: " + reason;
+      Refusal refusal = {function.getLoc(), ""};
+      if (failed(convert(function, *cores, refusal)) && failed(refuse(refusal)))
+        return signalPassFailure();
     }
   }
 };

@@ -71,6 +71,7 @@ LogicalResult KernelLowering::collect() {
       [&](MicroKernelOp kernel) { kernels.push_back(kernel); });
   OpBuilder::InsertionGuard guard(builder);
   for (MicroKernelOp kernel : kernels) {
+    code.loc = kernel.getLoc();
     if (failed(checkForm(kernel)))
       return failure();
     builder.setInsertionPoint(kernel);
@@ -98,9 +99,11 @@ LogicalResult KernelLowering::collect() {
   }
   for (int64_t group = 0; group < model::vectorGroups; ++group)
     addScratch();
-  for (auto &[root, buffer] : buffers)
+  for (auto &[root, buffer] : buffers) {
+    code.loc = root.getLoc();
     if (failed(placeBuffer(root, buffer)))
       return failure();
+  }
   return success();
 }
 
@@ -738,7 +741,7 @@ void KernelLowering::finish() {
     kernel.erase();
 }
 
-LogicalResult KernelLowering::run(std::string &why) {
+LogicalResult KernelLowering::run(Refusal &refusal) {
   auto attempt = [&] {
     if (failed(collect()))
       return failure();
@@ -751,6 +754,7 @@ LogicalResult KernelLowering::run(std::string &why) {
     for (MicroKernelOp kernel : kernels)
       if (failed(lower(kernel)))
         return failure();
+    code.loc = tasks.getLoc();
     if (scratch.size() > model::vectorGroups)
       return fail("an elementwise operation works with " +
                   Twine(scratch.size()) + " column groups at once, there are " +
@@ -760,7 +764,7 @@ LogicalResult KernelLowering::run(std::string &why) {
     return success();
   };
   if (failed(attempt())) {
-    why = reason;
+    refusal = {code.loc, reason};
     return failure();
   }
   finish();

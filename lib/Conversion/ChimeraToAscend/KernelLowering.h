@@ -55,6 +55,12 @@ struct Matrix {
   }
 };
 
+/// Why there is no kernel, and where what stands in the way is.
+struct Refusal {
+  mlir::Location loc;
+  std::string reason;
+};
+
 /// What a kernel runs on.
 struct Cores {
   int64_t count = 1;
@@ -72,9 +78,9 @@ public:
         cores(cores), isRepeated(numTasks > machine.count),
         places(machine.capacities), unit(machine.unit) {}
 
-  /// Replaces the micro kernels. Fails if some are not covered; the reason says
-  /// which and why, and the body is of no use any more.
-  mlir::LogicalResult run(std::string &reason);
+  /// Replaces the micro kernels. Fails if some are not covered; the refusal
+  /// says which and why, and the body is of no use any more.
+  mlir::LogicalResult run(Refusal &refusal);
 
   /// The bytes that the kernel takes of each memory on chip.
   llvm::SmallVector<std::pair<Memory, int64_t>> getRoom() const;

@@ -15,6 +15,8 @@
 
 #include "ProgramEmitter.h"
 
+#include "../Support/RequiredKernels.h"
+
 #include "Chimera/Conversion/Passes.h"
 #include "Chimera/Model/Machine.h"
 #include "Chimera/Target/Target.h"
@@ -239,8 +241,6 @@ struct ConvertChimeraToNVVMPass
     : chimera::impl::ConvertChimeraToNVVMPassBase<ConvertChimeraToNVVMPass> {
   using Base::Base;
 
-  LogicalResult readTarget(BlockLimits &limits, NVVM::NVVMTargetAttr &chip) {
-    ModuleOp module = getOperation();
   /// Kernels are made of one instruction for each type. Plans for a unit of
   /// another shape would be plans for another machine.
   LogicalResult checkShapes(TargetAttrInterface found) {
@@ -264,6 +264,8 @@ struct ConvertChimeraToNVVMPass
     return success();
   }
 
+  LogicalResult readTarget(BlockLimits &limits, NVVM::NVVMTargetAttr &chip) {
+    ModuleOp module = getOperation();
     FailureOr<TargetAttrInterface> found = resolveTarget(module, target);
     if (failed(found))
       return failure();
@@ -280,10 +282,10 @@ struct ConvertChimeraToNVVMPass
           << " threads have of its registers ('groups')";
       return failure();
     }
-    const model::MemoryLevel &shared = machine->levels.back();
-    bool hasTF32 =
     if (failed(checkShapes(*found)))
       return failure();
+    const model::MemoryLevel &shared = machine->levels.back();
+    bool hasTF32 =
         succeeded(found->getMachine(FloatTF32Type::get(&getContext())));
     limits = {shared.usableBytes(), shared.buffers, tf32 && hasTF32,
               *machine->groups};
@@ -326,7 +328,8 @@ struct ConvertChimeraToNVVMPass
     BlockLimits limits;
     NVVM::NVVMTargetAttr chip;
     SetVector<scf::ForallOp> programs;
-    if (failed(readTarget(limits, chip)) || failed(findPrograms(programs)))
+    if (failed(readTarget(limits, chip)) || failed(findPrograms(programs)) ||
+        (required && failed(checkNoContractionIsLeft(getOperation()))))
       return signalPassFailure();
     SymbolTable symbols(getOperation());
     for (scf::ForallOp forall : programs) {

@@ -43,6 +43,7 @@ void chimera::buildAscendPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   ConvertChimeraToAscendPassOptions convert;
   convert.target = options.target;
+  convert.required = options.required;
   pm.addPass(createConvertChimeraToAscendPass(convert));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

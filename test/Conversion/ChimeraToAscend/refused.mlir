@@ -1,6 +1,6 @@
 // What there is no code for stays as it is, with the reason.
 //
-// RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910 fuse=always" --remarks-filter=chimera -o %t 2> %t.remarks
+// RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910 fuse=always required=false" --remarks-filter=chimera -o %t 2> %t.remarks
 // RUN: FileCheck %s < %t.remarks
 // RUN: FileCheck %s --check-prefix=LEFT < %t
 // RUN: not chimera-opt %s --split-input-file --convert-chimera-to-ascend=target=zen5 2>&1 | FileCheck %s --check-prefix=TARGET
@@ -207,6 +207,48 @@ func.func @unsigned(%x: memref<64x48xf16>, %y: memref<64x48xf16>) {
     %is = arith.cmpi ult, %distance, %width : index
     %0 = arith.select %is, %a, %zero : f16
     chimera.yield %0 : f16
+  }
+  return
+}
+
+// -----
+
+// The cube unit adds products to sums, and nothing else.
+// CHECK: refused.mlir:[[@LINE+4]]:{{[0-9]+}}: remark: [Missed] not-lowered
+// CHECK-SAME: no kernel for an Ascend core: a contraction does something else than to multiply in f32 and add up
+// LEFT: func.func @subtracts
+func.func @subtracts(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x80xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%x, %w : memref<64x48xf16>, memref<48x80xf16>) outs(%y : memref<64x80xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+            affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] extents [[64], [80], [48]] {
+  ^bb0(%a: f16, %b: f16, %c: f32):
+    %0 = arith.extf %a : f16 to f32
+    %1 = arith.extf %b : f16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.subf %c, %2 : f32
+    chimera.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
+// The same for products that are rounded before they are added up.
+// CHECK: no kernel for an Ascend core: a contraction does something else than to multiply in f32 and add up
+// LEFT: func.func @rounds
+func.func @rounds(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x80xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%x, %w : memref<64x48xf16>, memref<48x80xf16>) outs(%y : memref<64x80xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+            affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] extents [[64], [80], [48]] {
+  ^bb0(%a: f16, %b: f16, %c: f32):
+    %0 = arith.mulf %a, %b : f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = arith.addf %c, %1 : f32
+    chimera.yield %2 : f32
   }
   return
 }
