@@ -49,21 +49,11 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "threads",
       llvm::cl::desc("Threads that will run the code; 0 means one per core"),
       llvm::cl::init(0)};
-  Option<FuseMode> fuse{
-      *this, "fuse", llvm::cl::desc("Whether to fuse"),
-      llvm::cl::init(FuseMode::Auto),
-      llvm::cl::values(
-          clEnumValN(FuseMode::Auto, "auto", "where the model predicts a gain"),
-          clEnumValN(FuseMode::Never, "never", "operators run one by one"),
-          clEnumValN(FuseMode::Always, "always",
-                     "every chain that fits the target"))};
+  Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
+                        llvm::cl::init(FuseMode::Auto), getFuseModes()};
   Option<ChainKinds> kinds{
       *this, "kinds", llvm::cl::desc("Which chains to form"),
-      llvm::cl::init(ChainKinds::Lowered),
-      llvm::cl::values(
-          clEnumValN(ChainKinds::Lowered, "lowered",
-                     "those that code can be generated from"),
-          clEnumValN(ChainKinds::All, "all", "all that the model can plan"))};
+      llvm::cl::init(ChainKinds::Lowered), getChainKinds()};
   Option<bool> outParams{
       *this, "out-params",
       llvm::cl::desc("Turn results into arguments that the caller allocates"),
@@ -76,14 +66,8 @@ struct NvidiaPipelineOptions
       *this, "target",
       llvm::cl::desc("GPU to compile for: a name, or a file (machine.mlir)"),
       llvm::cl::init("h200")};
-  Option<FuseMode> fuse{
-      *this, "fuse", llvm::cl::desc("Whether to fuse"),
-      llvm::cl::init(FuseMode::Auto),
-      llvm::cl::values(
-          clEnumValN(FuseMode::Auto, "auto", "where the model predicts a gain"),
-          clEnumValN(FuseMode::Never, "never", "operators run one by one"),
-          clEnumValN(FuseMode::Always, "always",
-                     "every chain that fits the target"))};
+  Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
+                        llvm::cl::init(FuseMode::Auto), getFuseModes()};
   Option<bool> tf32{
       *this, "tf32",
       llvm::cl::desc("Multiply f32 as tf32, which keeps 10 of 23 bits, where "
@@ -100,7 +84,8 @@ struct NvidiaPipelineOptions
       llvm::cl::init("")};
 };
 
-/// What all back ends have options for, and what one has.
+/// The options of all back ends. One that asks for what the target's back end
+/// does not do is an error.
 struct TargetPipelineOptions : PipelineOptions {
   Option<bool> tf32{
       *this, "tf32",

@@ -74,9 +74,12 @@ static void registerDialects(DialectRegistry &registry) {
   registry.insert<ascend::AscendDialect>();
 }
 
+/// Results are always arguments, so `out-params` asks for nothing else.
+static constexpr StringLiteral ownOptions[] = {"out-params", "threads"};
+
+static bool takes(const llvm::Triple &triple) {
+  return triple.getArchName() == "davinci";
+}
+
 const BackEnd chimera::ascendBackEnd = {
-    "davinci",
-    [](const llvm::Triple &triple) {
-      return triple.getArchName() == "davinci";
-    },
-    build, registerPipeline, registerDialects};
+    "davinci", ownOptions, takes, build, registerPipeline, registerDialects};

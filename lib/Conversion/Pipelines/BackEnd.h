@@ -23,6 +23,9 @@ namespace chimera {
 struct BackEnd {
   /// What its triples are called, for messages.
   llvm::StringLiteral family;
+  /// The options of `chimera-pipeline` that mean something to it, beside those
+  /// that mean something to all.
+  llvm::ArrayRef<llvm::StringLiteral> options;
   bool (*takes)(const llvm::Triple &triple);
   void (*build)(mlir::OpPassManager &pm, const TargetPipelineOptions &options);
   /// Under names of its own, with its own options.

@@ -27,6 +27,42 @@ using namespace chimera;
 static const BackEnd *const backEnds[] = {&x86BackEnd, &nvidiaBackEnd,
                                           &ascendBackEnd};
 
+/// The options, beside those that mean something to all back ends, that ask for
+/// anything.
+static SmallVector<StringRef> getWishes(const TargetPipelineOptions &options) {
+  SmallVector<StringRef> wishes;
+  for (auto [name, isSet] : {std::pair<StringRef, bool>(
+                                 "kinds", options.kinds != ChainKinds::Lowered),
+                             {"threads", options.threads != 0},
+                             {"out-params", options.outParams},
+                             {"tf32", options.tf32},
+                             {"format", options.format != "bin"},
+                             {"manifest", !options.manifest.empty()}})
+    if (isSet)
+      wishes.push_back(name);
+  return wishes;
+}
+
+/// Fails if an option asks for something that `backEnd` does not do.
+static LogicalResult checkOptions(ModuleOp module, const BackEnd &backEnd,
+                                  const TargetPipelineOptions &options) {
+  for (StringRef name : getWishes(options)) {
+    if (llvm::is_contained(backEnd.options, name))
+      continue;
+    InFlightDiagnostic error = module.emitError("option '");
+    error << name << "' means nothing for target '" << options.target
+          << "', whose back end is " << backEnd.family
+          << "; leave it out, it is for ";
+    auto others = llvm::make_filter_range(backEnds, [&](const BackEnd *other) {
+      return llvm::is_contained(other->options, name);
+    });
+    llvm::interleaveComma(
+        others, error, [&](const BackEnd *other) { error << other->family; });
+    return error;
+  }
+  return success();
+}
+
 namespace {
 struct CompilePass : PassWrapper<CompilePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CompilePass)
@@ -65,6 +101,8 @@ struct CompilePass : PassWrapper<CompilePass, OperationPass<ModuleOp>> {
       });
       return signalPassFailure();
     }
+    if (failed(checkOptions(getOperation(), **found, *options)))
+      return signalPassFailure();
     OpPassManager pm(ModuleOp::getOperationName());
     (*found)->build(pm, *options);
     if (failed(runPipeline(pm, getOperation())))
@@ -87,16 +125,40 @@ void chimera::registerBackEndDialects(DialectRegistry &registry) {
     backEnd->registerDialects(registry);
 }
 
+namespace {
+/// What planning takes: the pipeline of it alone knows no other options.
+struct PlanningOptions : PassPipelineOptions<PlanningOptions> {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("Machine to plan for: a name, or a file (machine.mlir)"),
+      llvm::cl::init("host")};
+  Option<int64_t> threads{
+      *this, "threads",
+      llvm::cl::desc("Threads that will run the code; 0 means one per core"),
+      llvm::cl::init(0)};
+  Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
+                        llvm::cl::init(FuseMode::Auto), getFuseModes()};
+  Option<ChainKinds> kinds{
+      *this, "kinds", llvm::cl::desc("Which chains to form"),
+      llvm::cl::init(ChainKinds::Lowered), getChainKinds()};
+};
+} // namespace
+
 void chimera::registerPipelines() {
   PassPipelineRegistration<TargetPipelineOptions>(
       "chimera-pipeline",
       "From linalg on tensors to what the target runs, the LLVM dialect on a "
       "CPU: form, plan, tile and lower chains",
       buildTargetPipeline);
-  PassPipelineRegistration<PipelineOptions>(
+  PassPipelineRegistration<PlanningOptions>(
       "chimera-planning-pipeline",
       "Form chains and decide how each runs; everything stays on tensors",
-      [](OpPassManager &pm, const PipelineOptions &options) {
+      [](OpPassManager &pm, const PlanningOptions &own) {
+        PipelineOptions options;
+        options.target = own.target;
+        options.threads = own.threads;
+        options.fuse = own.fuse;
+        options.kinds = own.kinds;
         buildFrontEndPipeline(pm);
         buildPlanningPipeline(pm, options);
       });

@@ -104,8 +104,13 @@ static void registerPipeline() {
       buildNvidiaPipeline);
 }
 
+/// Results are always arguments, so `out-params` asks for nothing else.
+static constexpr StringLiteral ownOptions[] = {"out-params", "tf32", "format",
+                                               "manifest"};
+
 const BackEnd chimera::nvidiaBackEnd = {
-    "nvptx", [](const llvm::Triple &triple) { return triple.isNVPTX(); }, build,
+    "nvptx", ownOptions,
+    [](const llvm::Triple &triple) { return triple.isNVPTX(); }, build,
     registerPipeline,
     // Kernels become LLVM IR, and code, within the pipeline.
     registerAllGPUToLLVMIRTranslations};

@@ -156,17 +156,45 @@ static void build(OpPassManager &pm, const TargetPipelineOptions &options) {
   buildLoweringPipeline(pm, options);
 }
 
+namespace {
+/// What lowering takes, where planning is over.
+struct LoweringOptions : PassPipelineOptions<LoweringOptions> {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("CPU to compile for: a name, or a file (machine.mlir)"),
+      llvm::cl::init("host")};
+  Option<int64_t> threads{
+      *this, "threads",
+      llvm::cl::desc("Threads that will run the code; 0 means one per core"),
+      llvm::cl::init(0)};
+  Option<bool> outParams{
+      *this, "out-params",
+      llvm::cl::desc("Turn results into arguments that the caller allocates"),
+      llvm::cl::init(false)};
+};
+} // namespace
+
 static void registerPipeline() {
-  PassPipelineRegistration<PipelineOptions>(
+  PassPipelineRegistration<LoweringOptions>(
       "chimera-lowering-pipeline",
       "From scheduled chains to the LLVM dialect; schedules are taken as they "
       "are",
-      buildLoweringPipeline);
+      [](OpPassManager &pm, const LoweringOptions &own) {
+        PipelineOptions options;
+        options.target = own.target;
+        options.threads = own.threads;
+        options.outParams = own.outParams;
+        buildLoweringPipeline(pm, options);
+      });
+}
+
+static constexpr StringLiteral ownOptions[] = {"kinds", "threads",
+                                               "out-params"};
+
+static bool takes(const llvm::Triple &triple) {
+  return triple.str().empty() || triple.isX86();
 }
 
 const BackEnd chimera::x86BackEnd = {
-    "x86",
-    [](const llvm::Triple &triple) {
-      return triple.str().empty() || triple.isX86();
-    },
+    "x86", ownOptions,       takes,
     build, registerPipeline, registerX86VectorMicroKernels};
