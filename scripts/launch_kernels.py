@@ -6,7 +6,8 @@
 
 MODULE is what the pipeline prints with `format=bin`, MANIFEST the file it writes.
 The function's first arguments come from the inputs, the others are its results.
-Without inputs there are random ones. Arrays of bf16 are of type uint16.
+Without inputs there are random ones. Arrays of bf16 are of type uint16. A function
+that computes anything on the host, as the manifest says, is not run.
 
 Needs numpy and the driver, libcuda.so.1, and nothing else of CUDA. Prints
 "skipped: no driver" and ends well where there is none.
@@ -19,7 +20,8 @@ import re
 import sys
 
 TYPES = {"f16": "float16", "bf16": "uint16", "f32": "float32", "f64": "float64",
-         "i8": "int8", "i32": "int32", "i64": "int64"}
+         "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32",
+         "i64": "int64", "index": "int64"}
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
@@ -94,27 +96,34 @@ def read_code(module):
         r'gpu\.binary @(\w+) .*?\bbin = "((?:[^"\\]|\\.)*)"', module)}
 
 
-def key_of(argument):
+def key_of(kernel, argument):
+    """What an argument of a kernel is: of its function, by kind and number."""
     kind = "argument" if "argument" in argument else "buffer"
-    return kind, argument[kind]
+    if kind not in argument:
+        sys.exit(f"an argument of {kernel['entry']} is computed by the host, which "
+                 "is not done here")
+    return kernel["function"], kind, argument[kind]
 
 
 def make_arrays(kernels, inputs):
-    """What the kernels work on, by argument or buffer of their function."""
+    """What the kernels work on, by function, and argument or buffer of it."""
     import numpy as np
     random = np.random.default_rng(0)
     arrays = {}
     for kernel in kernels:
         for argument in kernel["arguments"]:
-            key = key_of(argument)
+            key = key_of(kernel, argument)
             if key in arrays:
                 continue
+            if argument["type"] not in TYPES:
+                sys.exit(f"{argument['type']}, the type of an argument of "
+                         f"{kernel['entry']}, is not known here")
             kind = np.dtype(TYPES[argument["type"]])
-            given = key[0] == "argument" and key[1] < len(inputs)
-            if given:
-                array = np.ascontiguousarray(inputs[key[1]], kind)
+            _, place, number = key
+            if place == "argument" and number < len(inputs):
+                array = np.asarray(inputs[number], kind, order="C")
                 if list(array.shape) != argument.get("shape", []):
-                    sys.exit(f"argument {key[1]} has another shape")
+                    sys.exit(f"argument {number} has another shape")
             elif argument["type"] == "bf16":
                 array = (random.standard_normal(argument["shape"]).astype(np.float32)
                          .view(np.uint32) >> 16).astype(np.uint16)
@@ -135,11 +144,10 @@ def main():
     parser.add_argument("--repeat", type=int, default=20)
     options = parser.parse_args()
     with open(options.manifest) as file:
-        kernels = json.load(file)["kernels"]
+        manifest = json.load(file)
     with open(options.module, encoding="latin-1") as file:
         code = read_code(file.read())
-    kernels = [kernel for kernel in kernels
-               if options.function in (None, kernel["function"])]
+    kernels = choose_kernels(manifest, options)
     missing = [kernel["module"] for kernel in kernels if kernel["module"] not in code]
     if not kernels or missing:
         sys.exit("there is no machine code for " + (", ".join(missing) or "anything"))
@@ -149,6 +157,22 @@ def main():
         print("skipped: no driver")
         return
     run(driver, kernels, code, options)
+
+
+def choose_kernels(manifest, options):
+    """The kernels to launch; ends where these are not all there is to do."""
+    def is_chosen(entry):
+        return options.function in (None, entry["function"])
+
+    for step in filter(is_chosen, manifest["host"]):
+        sys.exit(f"'{step['function']}' needs {step['operation']} on the host, which "
+                 "is not done here")
+    kernels = list(filter(is_chosen, manifest["kernels"]))
+    functions = {kernel["function"] for kernel in kernels}
+    if len(functions) > 1 and (options.inputs or options.expect):
+        sys.exit("inputs and results are of one function; name it: --function "
+                 + " or ".join(sorted(functions)))
+    return kernels
 
 
 def run(driver, kernels, code, options):
@@ -161,7 +185,8 @@ def run(driver, kernels, code, options):
               for key, array in arrays.items()}
     work = []
     for kernel in kernels:
-        values = [places[key_of(argument)] for argument in kernel["arguments"]]
+        values = [places[key_of(kernel, argument)]
+                  for argument in kernel["arguments"]]
         work.append((driver.load(code[kernel["module"]], kernel["entry"],
                                  kernel["shared"]),
                      kernel["grid"], kernel["block"], kernel["shared"], values))
@@ -177,8 +202,7 @@ def run(driver, kernels, code, options):
             driver.fetch(array, places[key])
     print(f"{times[len(times) // 2]:.1f} us")
     if options.expect:
-        last = max(index for kind, index in arrays if kind == "argument")
-        found = arrays["argument", last]
+        found = arrays[max(key for key in arrays if key[1] == "argument")]
         if found.dtype == np.uint16:
             found = (found.astype(np.uint32) << 16).view(np.float32)
         expected = np.load(options.expect).astype(np.float64)

@@ -100,6 +100,12 @@ def WriteManifestPass
     the function allocates it. The text becomes the attribute `chimera.manifest`
     of the module, for programs that launch the kernels themselves.
 
+    What else a function with launches does is for the host, and the kernels alone
+    do not give its results. Such operations are listed under `host`, in order,
+    with the `function`, the name of the `operation` and the number of kernels
+    of the list that come `before` it; a warning names each. A program that cannot
+    do them must not launch the kernels of the function.
+
     Example: see `test/Conversion/ChimeraToNVVM/manifest.mlir`.
   }];
   let options = [

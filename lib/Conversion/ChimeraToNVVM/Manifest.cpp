@@ -98,6 +98,46 @@ static FailureOr<llvm::json::Object> describe(gpu::LaunchFuncOp launch,
   return entry;
 }
 
+/// True if those who launch the kernels of a function need not do `op`
+/// themselves: it is a launch, or memory, or says where memory is.
+static bool isCovered(Operation *op) {
+  return isa<gpu::LaunchFuncOp, memref::AllocOp, memref::DeallocOp,
+             memref::ExpandShapeOp, memref::CollapseShapeOp>(op) ||
+         op->hasTrait<OpTrait::ConstantLike>() ||
+         op->hasTrait<OpTrait::ReturnLike>();
+}
+
+/// What the functions of `module` that launch kernels do beside that.
+static llvm::json::Array describeHost(ModuleOp module) {
+  llvm::json::Array steps;
+  int64_t before = 0;
+  module.walk([&](FunctionOpInterface function) {
+    auto countLaunches = [](Operation *op) {
+      int64_t count = 0;
+      op->walk([&](gpu::LaunchFuncOp) { ++count; });
+      return count;
+    };
+    if (isa<gpu::GPUFuncOp>(function) || countLaunches(function) == 0)
+      return WalkResult::skip();
+    for (Block &block : function.getFunctionBody())
+      for (Operation &op : block) {
+        if (!isCovered(&op)) {
+          op.emitWarning("'")
+              << op.getName()
+              << "' is left to the host: whoever launches the kernels of '"
+              << function.getName() << "' has to do this, too";
+          steps.push_back(
+              llvm::json::Object{{"function", function.getName()},
+                                 {"operation", op.getName().getStringRef()},
+                                 {"before", before}});
+        }
+        before += countLaunches(&op);
+      }
+    return WalkResult::skip();
+  });
+  return steps;
+}
+
 namespace {
 struct WriteManifestPass
     : chimera::impl::WriteManifestPassBase<WriteManifestPass> {
@@ -118,7 +158,8 @@ struct WriteManifestPass
     if (result.wasInterrupted())
       return signalPassFailure();
     llvm::json::Value manifest =
-        llvm::json::Object{{"kernels", std::move(kernels)}};
+        llvm::json::Object{{"kernels", std::move(kernels)},
+                           {"host", describeHost(getOperation())}};
     std::string text = llvm::formatv("{0}", manifest);
     getOperation()->setAttr(kManifestAttrName,
                             StringAttr::get(&getContext(), text));

@@ -1,8 +1,24 @@
 // RUN: chimera-opt %s --chimera-write-manifest=file=- | FileCheck %s
 // RUN: not chimera-opt %s --chimera-write-manifest=file=%t.missing/manifest.json 2>&1 | FileCheck %s --check-prefix=ERROR
 
+// RUN: chimera-opt %s --chimera-write-manifest -o /dev/null 2>&1 | FileCheck %s --check-prefix=WARNING
+
 // ERROR: error: {{.*}}manifest.json: No such file or directory
 
+// What else functions with launches do is said twice.
+// WARNING-NOT: warning
+// WARNING:     warning: 'linalg.exp' is left to the host: whoever launches the kernels of 'reshape' has to do this, too
+// WARNING:     warning: 'scf.for' is left to the host
+// WARNING-NOT: warning
+
+// CHECK:      "host": [
+// CHECK:          "before": 1,
+// CHECK-NEXT:     "function": "reshape",
+// CHECK-NEXT:     "operation": "linalg.exp"
+// CHECK:          "before": 2,
+// CHECK-NEXT:     "function": "reshape",
+// CHECK-NEXT:     "operation": "scf.for"
+// CHECK-NOT:  "operation"
 // CHECK:      "kernels": [
 // CHECK:        "arguments": [
 // CHECK:          "argument": 1,
@@ -27,7 +43,7 @@
 // CHECK-NEXT:       8,
 // CHECK-NEXT:       16
 // CHECK:        "function": "reshape",
-// CHECK:      module attributes {chimera.manifest = "{\22kernels\22:[
+// CHECK:      module attributes {chimera.manifest = "{\22host\22:[
 module attributes {gpu.container_module} {
   gpu.module @kernels {
     gpu.func @kernel(%a: memref<8x16xf16>, %b: f32) kernel {
@@ -46,8 +62,18 @@ module attributes {gpu.container_module} {
   func.func @reshape(%a: memref<1x8x16xf16>, %b: f32) {
     %one = arith.constant 1 : index
     %flat = memref.collapse_shape %a [[0, 1], [2]] : memref<1x8x16xf16> into memref<8x16xf16>
+    linalg.exp ins(%flat : memref<8x16xf16>) outs(%flat : memref<8x16xf16>)
     gpu.launch_func @kernels::@kernel blocks in (%one, %one, %one) threads in (%one, %one, %one)
         args(%flat : memref<8x16xf16>, %b : f32)
+    %zero = arith.constant 0 : index
+    scf.for %i = %zero to %one step %one {
+      gpu.launch_func @kernels::@kernel blocks in (%one, %one, %one) threads in (%one, %one, %one)
+          args(%flat : memref<8x16xf16>, %b : f32)
+    }
+    return
+  }
+  func.func @host(%a: memref<8x16xf16>) {
+    linalg.exp ins(%a : memref<8x16xf16>) outs(%a : memref<8x16xf16>)
     return
   }
 }
