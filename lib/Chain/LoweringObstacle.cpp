@@ -26,8 +26,10 @@ StringRef chimera::getText(LoweringObstacle obstacle) {
   case LoweringObstacle::None:
     return "";
   case LoweringObstacle::Operator:
-    return "an operator is no contraction of static tensors, f32 or narrower "
-           "with sums in f32, with projected permutation maps";
+    return "an operator is no contraction of f32, or of narrower floats with "
+           "sums in f32, with projected permutations as maps";
+  case LoweringObstacle::ElementType:
+    return "floats are narrower than f32";
   case LoweringObstacle::UnitDimension:
     return "a dimension has one element";
   case LoweringObstacle::Movement:
@@ -241,4 +243,11 @@ void chimera::findLoweringObstacle(ChainOp chain, ChainAnalysis &analysis) {
   analysis.obstacle = matcher.run();
   if (analysis.obstacle != LoweringObstacle::None)
     analysis.obstacleOp = matcher.getCause();
+}
+
+LoweringObstacle chimera::getObstacle(const ChainAnalysis &analysis,
+                                      bool mayBeNarrow) {
+  if (isLowerable(analysis) && isNarrow(analysis) && !mayBeNarrow)
+    return LoweringObstacle::ElementType;
+  return analysis.obstacle;
 }

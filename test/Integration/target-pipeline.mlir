@@ -14,10 +14,9 @@
 // RUN: not chimera-opt %s --chimera-pipeline="target=zen5 format=isa" 2>&1 | FileCheck %s --check-prefix=FORMAT
 // RUN: not chimera-opt %s --chimera-pipeline="target=ascend910 manifest=%t.json" 2>&1 | FileCheck %s --check-prefix=MANIFEST
 // RUN: not chimera-opt %s --chimera-pipeline="target=a100 format=isa threads=4" 2>&1 | FileCheck %s --check-prefix=THREADS
-// RUN: not chimera-opt %s --chimera-pipeline="target=ascend910 kinds=all" 2>&1 | FileCheck %s --check-prefix=KINDS
 // RUN: not chimera-opt %s --chimera-planning-pipeline=out-params 2>&1 | FileCheck %s --check-prefix=PLANNING
 // RUN: not chimera-opt %s --chimera-lowering-pipeline=fuse=never 2>&1 | FileCheck %s --check-prefix=LOWERING
-// RUN: not chimera-opt %s --chimera-ascend-pipeline=kinds=all 2>&1 | FileCheck %s --check-prefix=OWN
+// RUN: not chimera-opt %s --chimera-ascend-pipeline=tf32 2>&1 | FileCheck %s --check-prefix=OWN
 // Results of kernels are arguments anyway.
 // RUN: chimera-opt %s --chimera-pipeline="target=ascend910 out-params" | FileCheck %s --check-prefix=ASCEND
 
@@ -25,10 +24,9 @@
 // FORMAT:   error: option 'format' means nothing for target 'zen5', whose back end is x86; leave it out, it is for nvptx
 // MANIFEST: error: option 'manifest' means nothing for target 'ascend910', whose back end is davinci; leave it out, it is for nvptx
 // THREADS:  error: option 'threads' means nothing for target 'a100', whose back end is nvptx; leave it out, it is for x86, davinci
-// KINDS:    error: option 'kinds' means nothing for target 'ascend910', whose back end is davinci; leave it out, it is for x86
 // PLANNING: no such option out-params
 // LOWERING: no such option fuse
-// OWN:      no such option kinds
+// OWN:      no such option tf32
 
 // X86:     llvm.func @chain
 // X86-NOT: gpu.

@@ -45,6 +45,8 @@ enum class LoweringObstacle {
   /// An operator is no contraction of floats, by projected permutations, with
   /// sums in f32.
   Operator,
+  /// Floats are narrower than f32, and the back end has no code for them.
+  ElementType,
   /// A dimension of an operator or a tensor has one element.
   UnitDimension,
   /// A tensor is reshaped, transposed or padded between operators.
@@ -112,6 +114,10 @@ bool isLowerable(const ChainAnalysis &analysis);
 
 /// True if some tensor of the chain has floats narrower than f32.
 bool isNarrow(const ChainAnalysis &analysis);
+
+/// Why no code is generated from the chain; floats narrower than f32 are an
+/// obstacle unless they `mayBeNarrow`.
+LoweringObstacle getObstacle(const ChainAnalysis &analysis, bool mayBeNarrow);
 
 /// Analyses `chain`. On failure says on `chain` why it cannot be planned, if
 /// `emitErrors` is set.

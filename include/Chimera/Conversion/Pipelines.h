@@ -31,14 +31,6 @@ inline llvm::cl::ValuesClass getFuseModes() {
                  "every chain that fits the target"));
 }
 
-/// What the option `kinds` can be.
-inline llvm::cl::ValuesClass getChainKinds() {
-  return llvm::cl::values(
-      clEnumValN(ChainKinds::Lowered, "lowered",
-                 "those that code can be generated from"),
-      clEnumValN(ChainKinds::All, "all", "all that the model can plan"));
-}
-
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<std::string> target{
       *this, "target",
@@ -51,9 +43,6 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(0)};
   Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
                         llvm::cl::init(FuseMode::Auto), getFuseModes()};
-  Option<ChainKinds> kinds{
-      *this, "kinds", llvm::cl::desc("Which chains to form"),
-      llvm::cl::init(ChainKinds::Lowered), getChainKinds()};
   Option<bool> outParams{
       *this, "out-params",
       llvm::cl::desc("Turn results into arguments that the caller allocates"),

@@ -16,9 +16,6 @@
 
 namespace chimera {
 
-/// Which chains are formed.
-enum class ChainKinds { Lowered, All };
-
 /// Who decides whether a chain is fused.
 enum class FuseMode { Auto, Never, Always };
 

@@ -45,31 +45,47 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
     well, and the conversions after them are elementwise operations like others:
     for targets that have code for these types.
 
-    With `kinds=all` it forms every chain the model can plan, whether or not
-    code can be generated from it: one to six contractions and convolutions of
-    any layout and number type, with elementwise operations, reductions along
-    rows (softmax), reshapes, transposes, broadcasts and zero padding between
-    them; intermediates may have other readers and become results of the chain.
-    Operators are joined in the order in which the tensors between them matter,
-    see `test/Transforms/Form/form-chains-all.mlir`. The operators are left as they
-    were.
+    What these chains leave over is joined to chains that the model can plan,
+    whether or not code can be generated from them: one to six contractions and
+    convolutions of any layout and number type, with elementwise operations,
+    reductions along rows (softmax), reshapes, transposes, broadcasts and zero
+    padding between them; intermediates may have other readers and become results
+    of the chain. Operators are joined in the order in which the tensors between
+    them matter, see `test/Transforms/Form/form-chains-planned.mlir`, and left as
+    they were. `chimera-put-back-chains` undoes these chains once they are
+    planned. With `compiled-only` they are not formed, and nothing is said of
+    operators that are in no chain: that has been said before.
   }];
   let options = [
-    Option<"kinds", "kinds", "::chimera::ChainKinds",
-           "::chimera::ChainKinds::Lowered", "Which chains to form",
-           [{::llvm::cl::values(
-             clEnumValN(::chimera::ChainKinds::Lowered, "lowered",
-                        "those that code can be generated from"),
-             clEnumValN(::chimera::ChainKinds::All, "all",
-                        "all that can be planned"))}]>,
     Option<"narrow", "narrow", "bool", "false",
-           "Also form chains of f16 or bf16 operands with sums in f32">,
+           "Also generate code from chains of f16 or bf16 operands with sums "
+           "in f32">,
+    Option<"compiledOnly", "compiled-only", "bool", "false",
+           "Form no chains but those that code is generated from">,
     Option<"printProblem", "print-problem", "bool", "false",
            "Print what the model sees of each chain to the standard error "
            "stream">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::tensor::TensorDialect"];
+}
+
+def PutBackChainsPass : Pass<"chimera-put-back-chains"> {
+  let summary = "Undo chains that no code is generated from";
+  let description = [{
+    Puts the operators of every `chimera.chain` that code generation does not
+    cover back in its place, with a missed remark (category `chimera`, name
+    `not-lowered`) that says which obstacle there is. The pipelines run it after
+    `chimera-schedule`, whose report has the chain's plan, and form chains of what
+    came back once more, with `compiled-only`.
+
+    Example: see `test/Transforms/Form/put-back-chains.mlir`.
+  }];
+  let options = [
+    Option<"narrow", "narrow", "bool", "false",
+           "Code is generated from chains of f16 or bf16 operands, too">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect"];
 }
 
 def SchedulePass : Pass<"chimera-schedule"> {
@@ -124,6 +140,8 @@ def SchedulePass : Pass<"chimera-schedule"> {
                         "no chain; operators run one by one"),
              clEnumValN(::chimera::FuseMode::Always, "always",
                         "every chain that fits the target"))}]>,
+    Option<"newOnly", "new-only", "bool", "false",
+           "Leave chains that have a schedule alone, unseen">,
     Option<"tf32", "tf32", "bool", "false",
            "Plan products of f32 for the unit that the target has for tf32, if "
            "it has one">

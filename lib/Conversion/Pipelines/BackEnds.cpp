@@ -31,13 +31,12 @@ static const BackEnd *const backEnds[] = {&x86BackEnd, &nvidiaBackEnd,
 /// anything.
 static SmallVector<StringRef> getWishes(const TargetPipelineOptions &options) {
   SmallVector<StringRef> wishes;
-  for (auto [name, isSet] : {std::pair<StringRef, bool>(
-                                 "kinds", options.kinds != ChainKinds::Lowered),
-                             {"threads", options.threads != 0},
-                             {"out-params", options.outParams},
-                             {"tf32", options.tf32},
-                             {"format", options.format != "bin"},
-                             {"manifest", !options.manifest.empty()}})
+  for (auto [name, isSet] :
+       {std::pair<StringRef, bool>("threads", options.threads != 0),
+        {"out-params", options.outParams},
+        {"tf32", options.tf32},
+        {"format", options.format != "bin"},
+        {"manifest", !options.manifest.empty()}})
     if (isSet)
       wishes.push_back(name);
   return wishes;
@@ -138,9 +137,6 @@ struct PlanningOptions : PassPipelineOptions<PlanningOptions> {
       llvm::cl::init(0)};
   Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
                         llvm::cl::init(FuseMode::Auto), getFuseModes()};
-  Option<ChainKinds> kinds{
-      *this, "kinds", llvm::cl::desc("Which chains to form"),
-      llvm::cl::init(ChainKinds::Lowered), getChainKinds()};
 };
 } // namespace
 
@@ -158,7 +154,6 @@ void chimera::registerPipelines() {
         options.target = own.target;
         options.threads = own.threads;
         options.fuse = own.fuse;
-        options.kinds = own.kinds;
         buildFrontEndPipeline(pm);
         buildPlanningPipeline(pm, options);
       });

@@ -30,27 +30,38 @@ void chimera::buildFrontEndPipeline(OpPassManager &pm) {
   func.addPass(createCanonicalizerPass());
 }
 
-void chimera::buildPlanningPipeline(OpPassManager &pm,
-                                    const PipelineOptions &options) {
-  OpPassManager &func = pm.nest<func::FuncOp>();
+/// Forms and plans chains. Those that no code is generated from are put back
+/// once they are planned, and what came back makes chains without them.
+static void addPlanning(OpPassManager &func, bool narrow,
+                        SchedulePassOptions schedule) {
   FormChainsPassOptions form;
-  form.kinds = options.kinds;
+  form.narrow = narrow;
+  PutBackChainsPassOptions putBack;
+  putBack.narrow = narrow;
   func.addPass(createFormChainsPass(form));
   func.addPass(createOrientConstantsPass());
+  func.addPass(createSchedulePass(schedule));
+  func.addPass(createPutBackChainsPass(putBack));
+  form.compiledOnly = true;
+  schedule.newOnly = true;
+  func.addPass(createFormChainsPass(form));
+  func.addPass(createOrientConstantsPass());
+  func.addPass(createSchedulePass(schedule));
+}
+
+void chimera::buildPlanningPipeline(OpPassManager &pm,
+                                    const PipelineOptions &options) {
   SchedulePassOptions schedule;
   schedule.target = options.target;
   schedule.threads = options.threads;
   schedule.fuse = options.fuse;
-  func.addPass(createSchedulePass(schedule));
+  addPlanning(pm.nest<func::FuncOp>(), /*narrow=*/false, schedule);
 }
 
 void chimera::addNarrowTiling(OpPassManager &pm,
                               const SchedulePassOptions &schedule) {
   OpPassManager &func = pm.nest<func::FuncOp>();
-  FormChainsPassOptions form;
-  form.narrow = true;
-  func.addPass(createFormChainsPass(form));
-  func.addPass(createSchedulePass(schedule));
+  addPlanning(func, /*narrow=*/true, schedule);
   TilePassOptions tile;
   tile.caches = false;
   tile.clip = false;

@@ -188,8 +188,7 @@ static void registerPipeline() {
       });
 }
 
-static constexpr StringLiteral ownOptions[] = {"kinds", "threads",
-                                               "out-params"};
+static constexpr StringLiteral ownOptions[] = {"threads", "out-params"};
 
 static bool takes(const llvm::Triple &triple) {
   return triple.str().empty() || triple.isX86();

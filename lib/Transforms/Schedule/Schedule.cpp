@@ -501,7 +501,10 @@ void SchedulePass::runOnOperation() {
   wanted.threads = threads;
   wanted.isExhaustive = exhaustive;
   SmallVector<ChainOp> chains;
-  getOperation()->walk([&](ChainOp chain) { chains.push_back(chain); });
+  getOperation()->walk([&](ChainOp chain) {
+    if (!newOnly || !chain.getSchedule())
+      chains.push_back(chain);
+  });
   for (ChainOp chain : chains) {
     FailureOr<TargetAttrInterface> found = resolveTarget(chain, target);
     if (failed(found) ||

@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Form/PutBackChains.h"
 #include "Tile/BlockBuilder.h"
 #include "Tile/OnlineSoftmax.h"
 #include "Tile/Staging.h"
@@ -733,22 +734,6 @@ TreeBuilder::Carried TreeBuilder::buildParts(const model::LoopNest &nest,
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Puts the operators of `chain` back in its place.
-static void putBack(ChainOp chain) {
-  Block &body = chain.getBody().front();
-  for (auto [argument, input] :
-       llvm::zip_equal(body.getArguments(), chain.getInputs()))
-    argument.replaceAllUsesWith(input);
-  Operation *yield = body.getTerminator();
-  for (auto [result, value] :
-       llvm::zip_equal(chain.getResults(), yield->getOperands()))
-    result.replaceAllUsesWith(value);
-  chain->getBlock()->getOperations().splice(Block::iterator(chain),
-                                            body.getOperations(), body.begin(),
-                                            Block::iterator(yield));
-  chain.erase();
-}
-
 namespace {
 struct TilePass : chimera::impl::TilePassBase<TilePass> {
   using Base::Base;
@@ -765,12 +750,7 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
       if (failed(analysis))
         return signalPassFailure();
       if (!isLowerable(*analysis)) {
-        remark::missed(
-            chain.getLoc(),
-            remark::RemarkOpts::name("not-lowered").category("chimera"))
-            << remark::add("planned, but left to other passes: {0}",
-                           getText(analysis->obstacle).str());
-        putBack(chain);
+        putBack(chain, analysis->obstacle);
         continue;
       }
       FailureOr<model::Schedule> schedule =

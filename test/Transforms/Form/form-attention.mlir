@@ -1,4 +1,4 @@
-// RUN: chimera-opt %s --chimera-form-chains --split-input-file | FileCheck %s
+// RUN: chimera-opt %s --chimera-form-chains=compiled-only --split-input-file | FileCheck %s
 
 // Attention in any spelling becomes one chain in one form: maximum,
 // exponential, sum, and what depends on rows alone behind the second product.

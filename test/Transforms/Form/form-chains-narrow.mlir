@@ -1,9 +1,9 @@
 // Narrow operands with sums in f32: a chain for targets that have code for them.
 // What narrows the sums is the elementwise operation after each contraction.
 //
-// RUN: chimera-opt %s --split-input-file --chimera-form-chains=narrow | FileCheck %s
-// RUN: chimera-opt %s --split-input-file --chimera-form-chains=narrow --chimera-schedule="target=ascend910 fuse=always" --chimera-tile=caches=false --canonicalize | FileCheck %s --check-prefix=TILED
-// RUN: chimera-opt %s --split-input-file --chimera-form-chains | FileCheck %s --check-prefix=WITHOUT
+// RUN: chimera-opt %s --split-input-file --chimera-form-chains="narrow compiled-only" | FileCheck %s
+// RUN: chimera-opt %s --split-input-file --chimera-form-chains="narrow compiled-only" --chimera-schedule="target=ascend910 fuse=always" --chimera-tile=caches=false --canonicalize | FileCheck %s --check-prefix=TILED
+// RUN: chimera-opt %s --split-input-file --chimera-form-chains=compiled-only | FileCheck %s --check-prefix=WITHOUT
 
 // WITHOUT-NOT: chimera.chain
 

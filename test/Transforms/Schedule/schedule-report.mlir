@@ -1,7 +1,7 @@
-// RUN: chimera-opt %s --chimera-planning-pipeline="target=zen5 threads=1 kinds=all" --chimera-report=- -o /dev/null | FileCheck %s
-// RUN: chimera-opt %s --chimera-planning-pipeline="target=zen5 threads=1 kinds=all" --chimera-report=%t.json -o /dev/null && FileCheck %s --check-prefix=JSON < %t.json
-// RUN: chimera-opt %s --chimera-planning-pipeline="target=a100 kinds=all" --chimera-report=- -o /dev/null | FileCheck %s --check-prefix=GPU
-// RUN: chimera-opt %s --chimera-planning-pipeline="target=avx2 threads=1 kinds=all" --chimera-report=- --remarks-filter=chimera -o /dev/null 2>&1 | FileCheck %s --check-prefix=AVX2
+// RUN: chimera-opt %s --chimera-planning-pipeline="target=zen5 threads=1" --chimera-report=- -o /dev/null | FileCheck %s
+// RUN: chimera-opt %s --chimera-planning-pipeline="target=zen5 threads=1" --chimera-report=%t.json -o /dev/null && FileCheck %s --check-prefix=JSON < %t.json
+// RUN: chimera-opt %s --chimera-planning-pipeline="target=a100" --chimera-report=- -o /dev/null | FileCheck %s --check-prefix=GPU
+// RUN: chimera-opt %s --chimera-planning-pipeline="target=avx2 threads=1" --chimera-report=- --remarks-filter=chimera -o /dev/null 2>&1 | FileCheck %s --check-prefix=AVX2
 
 // Every chain that is planned is in the report, in the order of the source.
 

@@ -1,4 +1,4 @@
-//===- GeneralGroup.cpp - What could be planned as a chain ----------------===//
+//===- PlannedGroup.cpp - What could be planned as a chain ----------------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Form/GeneralGroup.h"
+#include "Form/PlannedGroup.h"
 
 #include "Chimera/Chain/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -130,15 +131,40 @@ bool chimera::hasDistantNeighbour(linalg::LinalgOp op) {
   return llvm::any_of(after, isNeighbour) || llvm::any_of(before, isNeighbour);
 }
 
-const llvm::StringLiteral chimera::unsupportedBetween =
-    "what lies between it and its neighbours is neither elementwise nor a "
-    "reduction along rows, or it is an operator of no or another chain";
+ChainOp chimera::cloneIntoChain(ArrayRef<Operation *> group,
+                                ValueRange results) {
+  Operation *last = group.back();
+  OpBuilder builder(last->getContext());
+  builder.setInsertionPointAfter(last);
+  llvm::SetVector<Value> inputs;
+  llvm::DenseSet<Operation *> members(group.begin(), group.end());
+  for (Operation *op : group) {
+    for (Value value : getReadValues(op))
+      if (!members.contains(value.getDefiningOp()))
+        inputs.insert(value);
+  }
+
+  auto chain = ChainOp::create(builder, last->getLoc(), results.getTypes(),
+                               inputs.getArrayRef(), nullptr, nullptr);
+  Block &body = chain.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+  builder.setInsertionPointToEnd(&body);
+  for (Operation *op : group)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (Value result : results)
+    yielded.push_back(mapping.lookup(result));
+  YieldOp::create(builder, last->getLoc(), yielded);
+  return chain;
+}
 
 //===----------------------------------------------------------------------===//
-// GeneralGroup
+// PlannedGroup
 //===----------------------------------------------------------------------===//
 
-GeneralGroup::GeneralGroup(ArrayRef<linalg::LinalgOp> operators) {
+PlannedGroup::PlannedGroup(OperatorList operators) {
   for (linalg::LinalgOp op : operators)
     this->operators.insert(op);
   collectPaths();
@@ -146,7 +172,7 @@ GeneralGroup::GeneralGroup(ArrayRef<linalg::LinalgOp> operators) {
     collectTail();
 }
 
-void GeneralGroup::collectPaths() {
+void PlannedGroup::collectPaths() {
   for (Operation *op : operators)
     after.insert_range(getUsersBeside(op));
   for (size_t i = 0; i < after.size(); ++i)
@@ -163,11 +189,11 @@ void GeneralGroup::collectPaths() {
   for (Operation *op : sortByPosition(before)) {
     members.insert(op);
     if (!operators.contains(op) && !mayLieBetween(op))
-      reason = unsupportedBetween.str();
+      reason = getText(MissedReason::UnsupportedBetween).str();
   }
 }
 
-void GeneralGroup::collectTail() {
+void PlannedGroup::collectTail() {
   OperationSet grown;
   for (Operation *op : operators) {
     bool isLast = llvm::none_of(getUsersBeside(op), [&](Operation *user) {
@@ -196,7 +222,7 @@ void GeneralGroup::collectTail() {
 
 /// True if something outside `set` needs `value`, be it moved. Operations that
 /// move what others need stay behind.
-bool GeneralGroup::isRead(Value value, const OperationSet &set) const {
+bool PlannedGroup::isRead(Value value, const OperationSet &set) const {
   Block *block = value.getParentBlock();
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     Operation *beside = block->findAncestorOpInBlock(*user);
@@ -206,7 +232,7 @@ bool GeneralGroup::isRead(Value value, const OperationSet &set) const {
   });
 }
 
-SmallVector<Value> GeneralGroup::getExports(const OperationSet &set) const {
+SmallVector<Value> PlannedGroup::getExports(const OperationSet &set) const {
   SmallVector<Value> exports;
   for (Operation *op : sortByPosition(set))
     for (Value value : op->getResults())
@@ -215,11 +241,11 @@ SmallVector<Value> GeneralGroup::getExports(const OperationSet &set) const {
   return exports;
 }
 
-SmallVector<Value> GeneralGroup::getExports() const {
+SmallVector<Value> PlannedGroup::getExports() const {
   return getExports(members);
 }
 
-SmallVector<size_t> GeneralGroup::getTailLengths() const {
+SmallVector<size_t> PlannedGroup::getTailLengths() const {
   SmallVector<size_t> lengths = {0};
   OperationSet set = members;
   size_t most = std::max(getExports(set).size(), numLast);
@@ -232,11 +258,11 @@ SmallVector<size_t> GeneralGroup::getTailLengths() const {
   return lengths;
 }
 
-void GeneralGroup::takeTail(size_t length) {
+void PlannedGroup::takeTail(size_t length) {
   members.insert(tail.begin(), tail.begin() + length);
 }
 
-void GeneralGroup::addPreparations(Operation *op, OperationSet &group) const {
+void PlannedGroup::addPreparations(Operation *op, OperationSet &group) const {
   for (Value value : getReadValues(op)) {
     Operation *producer = value.getDefiningOp();
     if (!producer || group.contains(producer) || after.contains(producer) ||
@@ -247,7 +273,7 @@ void GeneralGroup::addPreparations(Operation *op, OperationSet &group) const {
   }
 }
 
-SmallVector<Operation *> GeneralGroup::getOperations() const {
+SmallVector<Operation *> PlannedGroup::getOperations() const {
   OperationSet group;
   for (Operation *op : sortByPosition(members)) {
     addPreparations(op, group);
@@ -256,7 +282,7 @@ SmallVector<Operation *> GeneralGroup::getOperations() const {
   return sortByPosition(group);
 }
 
-void GeneralGroup::replaceExports(ValueRange values) {
+void PlannedGroup::replaceExports(ValueRange values) {
   SmallVector<Operation *> operations = getOperations();
   Block *block = operations.front()->getBlock();
   for (auto [old, value] : llvm::zip_equal(getExports(), values))

@@ -1,4 +1,4 @@
-//===- GeneralGroup.h - What could be planned as a chain --------*- C++ -*-===//
+//===- PlannedGroup.h - What could be planned as a chain --------*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,15 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CHIMERA_LIB_TRANSFORMS_FORM_GENERALGROUP_H
-#define CHIMERA_LIB_TRANSFORMS_FORM_GENERALGROUP_H
+#ifndef CHIMERA_LIB_TRANSFORMS_FORM_PLANNEDGROUP_H
+#define CHIMERA_LIB_TRANSFORMS_FORM_PLANNEDGROUP_H
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "llvm/ADT/SetVector.h"
+#include "Form/ChainFormer.h"
+
+#include "Chimera/IR/Chimera.h"
 
 namespace chimera {
-
-using OperationSet = llvm::SetVector<mlir::Operation *>;
 
 /// True if `op` is a contraction or convolution of any type and shape.
 bool isOperatorLike(mlir::linalg::LinalgOp op);
@@ -36,14 +35,16 @@ findReaders(mlir::linalg::LinalgOp op, const OperationSet &candidates);
 /// from another to `op`.
 bool hasDistantNeighbour(mlir::linalg::LinalgOp op);
 
-/// Why neighbours cannot be joined if what lies between them is not supported.
-extern const llvm::StringLiteral unsupportedBetween;
+/// Clones `group`, in program order, into a chain in front of the operation
+/// after its last one. The chain yields what stands for `results`.
+ChainOp cloneIntoChain(llvm::ArrayRef<mlir::Operation *> group,
+                       mlir::ValueRange results);
 
 /// Operations of one block that a chain would hold.
-class GeneralGroup {
+class PlannedGroup {
 public:
   /// The group of `operators`. If there is none, `getReason` says why.
-  explicit GeneralGroup(llvm::ArrayRef<mlir::linalg::LinalgOp> operators);
+  explicit PlannedGroup(OperatorList operators);
 
   bool isValid() const { return reason.empty(); }
   llvm::StringRef getReason() const { return reason; }
@@ -81,4 +82,4 @@ private:
 
 } // namespace chimera
 
-#endif // CHIMERA_LIB_TRANSFORMS_FORM_GENERALGROUP_H
+#endif // CHIMERA_LIB_TRANSFORMS_FORM_PLANNEDGROUP_H

@@ -1,5 +1,5 @@
 // RUN: chimera-opt %s --split-input-file -o /dev/null \
-// RUN:   --chimera-form-chains="kinds=all print-problem" 2>&1 | FileCheck %s
+// RUN:   --chimera-form-chains="print-problem" 2>&1 | FileCheck %s
 
 // What the model sees of chains that can be planned.
 
@@ -173,14 +173,14 @@ func.func @gqa(%q: tensor<8x16x32xbf16>, %k: tensor<2x64x32xbf16>, %v: tensor<2x
 
 #id = affine_map<(h, i, j) -> (h, i, j)>
 #row = affine_map<(h, i, j) -> (h, i)>
-func.func @softmax(%q: tensor<4x16x32xf32>, %k: tensor<4x32x64xf32>, %v: tensor<4x64x32xf32>, %mask: tensor<16x64xf32>) -> tensor<1x4x16x32xf32> {
+func.func @softmax(%q: tensor<4x16x32xf16>, %k: tensor<4x32x64xf16>, %v: tensor<4x64x32xf32>, %mask: tensor<16x64xf32>) -> tensor<1x4x16x32xf32> {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xFF800000 : f32
   %true = arith.constant true
   %zeros = arith.constant dense<0.0> : tensor<4x16x64xf32>
   %s_empty = tensor.empty() : tensor<4x16x64xf32>
   %s_zero = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<4x16x64xf32>) -> tensor<4x16x64xf32>
-  %s = linalg.batch_matmul ins(%q, %k : tensor<4x16x32xf32>, tensor<4x32x64xf32>) outs(%s_zero : tensor<4x16x64xf32>) -> tensor<4x16x64xf32>
+  %s = linalg.batch_matmul ins(%q, %k : tensor<4x16x32xf16>, tensor<4x32x64xf16>) outs(%s_zero : tensor<4x16x64xf32>) -> tensor<4x16x64xf32>
   %masked = linalg.generic {indexing_maps = [#id, affine_map<(h, i, j) -> (i, j)>, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s, %mask : tensor<4x16x64xf32>, tensor<16x64xf32>) outs(%s_empty : tensor<4x16x64xf32>) {
   ^bb0(%in: f32, %in1: f32, %out: f32):
     %0 = arith.addf %in, %in1 : f32
@@ -245,27 +245,27 @@ func.func @softmax(%q: tensor<4x16x32xf32>, %k: tensor<4x32x64xf32>, %v: tensor<
 
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
-func.func @norm(%a: tensor<32x16xf32>, %b: tensor<16x64xf32>, %c: tensor<64x128xf32>, %d: tensor<128x64xf32>) -> tensor<32x64xf32> {
-  %zero = arith.constant 0.0 : f32
-  %count = arith.constant 64.0 : f32
-  %x_empty = tensor.empty() : tensor<32x64xf32>
-  %x_zero = linalg.fill ins(%zero : f32) outs(%x_empty : tensor<32x64xf32>) -> tensor<32x64xf32>
-  %x = linalg.matmul ins(%a, %b : tensor<32x16xf32>, tensor<16x64xf32>) outs(%x_zero : tensor<32x64xf32>) -> tensor<32x64xf32>
-  %row_empty = tensor.empty() : tensor<32xf32>
-  %row_zero = linalg.fill ins(%zero : f32) outs(%row_empty : tensor<32xf32>) -> tensor<32xf32>
-  %sum = linalg.reduce { arith.addf } ins(%x : tensor<32x64xf32>) outs(%row_zero : tensor<32xf32>) dimensions = [1]
-  %y = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %sum : tensor<32x64xf32>, tensor<32xf32>) outs(%x_empty : tensor<32x64xf32>) {
-  ^bb0(%in: f32, %in1: f32, %out: f32):
-    %0 = arith.divf %in1, %count : f32
-    %1 = arith.subf %in, %0 : f32
-    linalg.yield %1 : f32
-  } -> tensor<32x64xf32>
-  %z_empty = tensor.empty() : tensor<32x128xf32>
-  %z_zero = linalg.fill ins(%zero : f32) outs(%z_empty : tensor<32x128xf32>) -> tensor<32x128xf32>
-  %z = linalg.matmul ins(%y, %c : tensor<32x64xf32>, tensor<64x128xf32>) outs(%z_zero : tensor<32x128xf32>) -> tensor<32x128xf32>
-  %w = linalg.matmul ins(%z, %d : tensor<32x128xf32>, tensor<128x64xf32>) outs(%x_zero : tensor<32x64xf32>) -> tensor<32x64xf32>
-  %e = arith.addf %w, %y : tensor<32x64xf32>
-  return %e : tensor<32x64xf32>
+func.func @norm(%a: tensor<32x16xf64>, %b: tensor<16x64xf64>, %c: tensor<64x128xf64>, %d: tensor<128x64xf64>) -> tensor<32x64xf64> {
+  %zero = arith.constant 0.0 : f64
+  %count = arith.constant 64.0 : f64
+  %x_empty = tensor.empty() : tensor<32x64xf64>
+  %x_zero = linalg.fill ins(%zero : f64) outs(%x_empty : tensor<32x64xf64>) -> tensor<32x64xf64>
+  %x = linalg.matmul ins(%a, %b : tensor<32x16xf64>, tensor<16x64xf64>) outs(%x_zero : tensor<32x64xf64>) -> tensor<32x64xf64>
+  %row_empty = tensor.empty() : tensor<32xf64>
+  %row_zero = linalg.fill ins(%zero : f64) outs(%row_empty : tensor<32xf64>) -> tensor<32xf64>
+  %sum = linalg.reduce { arith.addf } ins(%x : tensor<32x64xf64>) outs(%row_zero : tensor<32xf64>) dimensions = [1]
+  %y = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %sum : tensor<32x64xf64>, tensor<32xf64>) outs(%x_empty : tensor<32x64xf64>) {
+  ^bb0(%in: f64, %in1: f64, %out: f64):
+    %0 = arith.divf %in1, %count : f64
+    %1 = arith.subf %in, %0 : f64
+    linalg.yield %1 : f64
+  } -> tensor<32x64xf64>
+  %z_empty = tensor.empty() : tensor<32x128xf64>
+  %z_zero = linalg.fill ins(%zero : f64) outs(%z_empty : tensor<32x128xf64>) -> tensor<32x128xf64>
+  %z = linalg.matmul ins(%y, %c : tensor<32x64xf64>, tensor<64x128xf64>) outs(%z_zero : tensor<32x128xf64>) -> tensor<32x128xf64>
+  %w = linalg.matmul ins(%z, %d : tensor<32x128xf64>, tensor<128x64xf64>) outs(%x_zero : tensor<32x64xf64>) -> tensor<32x64xf64>
+  %e = arith.addf %w, %y : tensor<32x64xf64>
+  return %e : tensor<32x64xf64>
 }
 
 // CHECK:      problem
@@ -385,15 +385,15 @@ func.func @residual(%a: tensor<8x32xf32>, %b: tensor<16x8xf32>, %c: tensor<16x16
 
 // An intermediate times its own transpose is read along two loops.
 
-func.func @gram(%a: tensor<32x16xf32>, %b: tensor<16x64xf32>) -> tensor<32x32xf32> {
-  %zero = arith.constant 0.0 : f32
-  %x_empty = tensor.empty() : tensor<32x64xf32>
-  %x_zero = linalg.fill ins(%zero : f32) outs(%x_empty : tensor<32x64xf32>) -> tensor<32x64xf32>
-  %x = linalg.matmul ins(%a, %b : tensor<32x16xf32>, tensor<16x64xf32>) outs(%x_zero : tensor<32x64xf32>) -> tensor<32x64xf32>
-  %y_empty = tensor.empty() : tensor<32x32xf32>
-  %y_zero = linalg.fill ins(%zero : f32) outs(%y_empty : tensor<32x32xf32>) -> tensor<32x32xf32>
-  %y = linalg.matmul indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>] ins(%x, %x : tensor<32x64xf32>, tensor<32x64xf32>) outs(%y_zero : tensor<32x32xf32>) -> tensor<32x32xf32>
-  return %y : tensor<32x32xf32>
+func.func @gram(%a: tensor<32x16xf64>, %b: tensor<16x64xf64>) -> tensor<32x32xf64> {
+  %zero = arith.constant 0.0 : f64
+  %x_empty = tensor.empty() : tensor<32x64xf64>
+  %x_zero = linalg.fill ins(%zero : f64) outs(%x_empty : tensor<32x64xf64>) -> tensor<32x64xf64>
+  %x = linalg.matmul ins(%a, %b : tensor<32x16xf64>, tensor<16x64xf64>) outs(%x_zero : tensor<32x64xf64>) -> tensor<32x64xf64>
+  %y_empty = tensor.empty() : tensor<32x32xf64>
+  %y_zero = linalg.fill ins(%zero : f64) outs(%y_empty : tensor<32x32xf64>) -> tensor<32x32xf64>
+  %y = linalg.matmul indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>] ins(%x, %x : tensor<32x64xf64>, tensor<32x64xf64>) outs(%y_zero : tensor<32x32xf64>) -> tensor<32x32xf64>
+  return %y : tensor<32x32xf64>
 }
 
 // CHECK:      problem
@@ -403,18 +403,18 @@ func.func @gram(%a: tensor<32x16xf32>, %b: tensor<16x64xf32>) -> tensor<32x32xf3
 
 // Six operators, the most of one chain; the seventh is alone.
 
-func.func @seven(%x: tensor<64x32xf32>, %w: tensor<32x32xf32>) -> tensor<64x32xf32> {
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<64x32xf32>
-  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x32xf32>) -> tensor<64x32xf32>
-  %0 = linalg.matmul ins(%x, %w : tensor<64x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<64x32xf32>) -> tensor<64x32xf32>
-  %1 = linalg.matmul ins(%0, %w : tensor<64x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<64x32xf32>) -> tensor<64x32xf32>
-  %2 = linalg.matmul ins(%1, %w : tensor<64x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<64x32xf32>) -> tensor<64x32xf32>
-  %3 = linalg.matmul ins(%2, %w : tensor<64x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<64x32xf32>) -> tensor<64x32xf32>
-  %4 = linalg.matmul ins(%3, %w : tensor<64x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<64x32xf32>) -> tensor<64x32xf32>
-  %5 = linalg.matmul ins(%4, %w : tensor<64x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<64x32xf32>) -> tensor<64x32xf32>
-  %6 = linalg.matmul ins(%5, %w : tensor<64x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<64x32xf32>) -> tensor<64x32xf32>
-  return %6 : tensor<64x32xf32>
+func.func @seven(%x: tensor<64x32xf64>, %w: tensor<32x32xf64>) -> tensor<64x32xf64> {
+  %zero = arith.constant 0.0 : f64
+  %empty = tensor.empty() : tensor<64x32xf64>
+  %fill = linalg.fill ins(%zero : f64) outs(%empty : tensor<64x32xf64>) -> tensor<64x32xf64>
+  %0 = linalg.matmul ins(%x, %w : tensor<64x32xf64>, tensor<32x32xf64>) outs(%fill : tensor<64x32xf64>) -> tensor<64x32xf64>
+  %1 = linalg.matmul ins(%0, %w : tensor<64x32xf64>, tensor<32x32xf64>) outs(%fill : tensor<64x32xf64>) -> tensor<64x32xf64>
+  %2 = linalg.matmul ins(%1, %w : tensor<64x32xf64>, tensor<32x32xf64>) outs(%fill : tensor<64x32xf64>) -> tensor<64x32xf64>
+  %3 = linalg.matmul ins(%2, %w : tensor<64x32xf64>, tensor<32x32xf64>) outs(%fill : tensor<64x32xf64>) -> tensor<64x32xf64>
+  %4 = linalg.matmul ins(%3, %w : tensor<64x32xf64>, tensor<32x32xf64>) outs(%fill : tensor<64x32xf64>) -> tensor<64x32xf64>
+  %5 = linalg.matmul ins(%4, %w : tensor<64x32xf64>, tensor<32x32xf64>) outs(%fill : tensor<64x32xf64>) -> tensor<64x32xf64>
+  %6 = linalg.matmul ins(%5, %w : tensor<64x32xf64>, tensor<32x32xf64>) outs(%fill : tensor<64x32xf64>) -> tensor<64x32xf64>
+  return %6 : tensor<64x32xf64>
 }
 
 // CHECK:      problem
@@ -434,25 +434,25 @@ func.func @seven(%x: tensor<64x32xf32>, %w: tensor<32x32xf32>) -> tensor<64x32xf
 
 #id = affine_map<(m, l) -> (m, l)>
 #row = affine_map<(m, l) -> (m)>
-func.func @condition_on_maximum(%q: tensor<16x32xf32>, %k: tensor<32x64xf32>, %v: tensor<64x32xf32>) -> tensor<16x32xf32> {
-  %zero = arith.constant 0.0 : f32
-  %inf = arith.constant 0xFF800000 : f32
-  %s_empty = tensor.empty() : tensor<16x64xf32>
-  %s_zero = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<16x64xf32>) -> tensor<16x64xf32>
-  %s = linalg.matmul ins(%q, %k : tensor<16x32xf32>, tensor<32x64xf32>) outs(%s_zero : tensor<16x64xf32>) -> tensor<16x64xf32>
-  %row_empty = tensor.empty() : tensor<16xf32>
-  %row_inf = linalg.fill ins(%inf : f32) outs(%row_empty : tensor<16xf32>) -> tensor<16xf32>
-  %max = linalg.reduce { arith.maximumf } ins(%s : tensor<16x64xf32>) outs(%row_inf : tensor<16xf32>) dimensions = [1]
-  %p = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%s, %max : tensor<16x64xf32>, tensor<16xf32>) outs(%s_empty : tensor<16x64xf32>) {
-  ^bb0(%in: f32, %in1: f32, %out: f32):
-    %0 = arith.subf %in, %in1 : f32
-    %1 = math.exp %0 : f32
-    %2 = arith.cmpf ogt, %in1, %zero : f32
-    %3 = arith.select %2, %1, %zero : f32
-    linalg.yield %3 : f32
-  } -> tensor<16x64xf32>
-  %o_empty = tensor.empty() : tensor<16x32xf32>
-  %o_zero = linalg.fill ins(%zero : f32) outs(%o_empty : tensor<16x32xf32>) -> tensor<16x32xf32>
-  %o = linalg.matmul ins(%p, %v : tensor<16x64xf32>, tensor<64x32xf32>) outs(%o_zero : tensor<16x32xf32>) -> tensor<16x32xf32>
-  return %o : tensor<16x32xf32>
+func.func @condition_on_maximum(%q: tensor<16x32xf64>, %k: tensor<32x64xf64>, %v: tensor<64x32xf64>) -> tensor<16x32xf64> {
+  %zero = arith.constant 0.0 : f64
+  %inf = arith.constant 0xFF800000 : f64
+  %s_empty = tensor.empty() : tensor<16x64xf64>
+  %s_zero = linalg.fill ins(%zero : f64) outs(%s_empty : tensor<16x64xf64>) -> tensor<16x64xf64>
+  %s = linalg.matmul ins(%q, %k : tensor<16x32xf64>, tensor<32x64xf64>) outs(%s_zero : tensor<16x64xf64>) -> tensor<16x64xf64>
+  %row_empty = tensor.empty() : tensor<16xf64>
+  %row_inf = linalg.fill ins(%inf : f64) outs(%row_empty : tensor<16xf64>) -> tensor<16xf64>
+  %max = linalg.reduce { arith.maximumf } ins(%s : tensor<16x64xf64>) outs(%row_inf : tensor<16xf64>) dimensions = [1]
+  %p = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%s, %max : tensor<16x64xf64>, tensor<16xf64>) outs(%s_empty : tensor<16x64xf64>) {
+  ^bb0(%in: f64, %in1: f64, %out: f64):
+    %0 = arith.subf %in, %in1 : f64
+    %1 = math.exp %0 : f64
+    %2 = arith.cmpf ogt, %in1, %zero : f64
+    %3 = arith.select %2, %1, %zero : f64
+    linalg.yield %3 : f64
+  } -> tensor<16x64xf64>
+  %o_empty = tensor.empty() : tensor<16x32xf64>
+  %o_zero = linalg.fill ins(%zero : f64) outs(%o_empty : tensor<16x32xf64>) -> tensor<16x32xf64>
+  %o = linalg.matmul ins(%p, %v : tensor<16x64xf64>, tensor<64x32xf64>) outs(%o_zero : tensor<16x32xf64>) -> tensor<16x32xf64>
+  return %o : tensor<16x32xf64>
 }
