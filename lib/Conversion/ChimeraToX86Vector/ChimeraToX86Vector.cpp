@@ -252,6 +252,19 @@ void chimera::registerX86VectorMicroKernels(DialectRegistry &registry) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// The operations that are emitted and still there.
+class EmittedOps : public RewriterBase::Listener {
+public:
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    emitted.insert(op);
+  }
+  void notifyOperationErased(Operation *op) override { emitted.remove(op); }
+  ArrayRef<Operation *> get() const { return emitted.getArrayRef(); }
+
+private:
+  llvm::SetVector<Operation *> emitted;
+};
+
 struct ConvertChimeraToX86VectorPass
     : chimera::impl::ConvertChimeraToX86VectorPassBase<
           ConvertChimeraToX86VectorPass> {
@@ -260,7 +273,8 @@ struct ConvertChimeraToX86VectorPass
   void runOnOperation() override {
     SmallVector<MicroKernelOp> kernels;
     getOperation()->walk([&](MicroKernelOp op) { kernels.push_back(op); });
-    IRRewriter rewriter(&getContext());
+    EmittedOps emitted;
+    IRRewriter rewriter(&getContext(), &emitted);
     for (MicroKernelOp op : kernels) {
       if (!isa<MemRefType>(op.getOutput().getType())) {
         op.emitError("must be bufferized before it is lowered; run "
@@ -280,22 +294,35 @@ struct ConvertChimeraToX86VectorPass
       rewriter.eraseOp(op);
     }
     getOperation()->walk([&](PrefetchOp op) { rewriter.eraseOp(op); });
-    if (!kernels.empty())
-      lowerVectorOperations();
+    if (!kernels.empty() && (failed(approximateFunctions(emitted.get())) ||
+                             failed(lowerVectorOperations())))
+      signalPassFailure();
   }
 
-  /// Functions become polynomials, transposes of squares become shuffles.
-  void lowerVectorOperations() {
+  /// Functions become polynomials; those that the program has besides keep the
+  /// precision they were written for.
+  LogicalResult approximateFunctions(ArrayRef<Operation *> emitted) {
+    SmallVector<Operation *> functions =
+        llvm::to_vector(llvm::make_filter_range(emitted, [](Operation *op) {
+          return isa<math::MathDialect>(op->getDialect());
+        }));
     RewritePatternSet patterns(&getContext());
     populateMathAlgebraicSimplificationPatterns(patterns);
     MathPolynomialApproximationOptions approximation;
     approximation.enableAvx2 = false;
     populateMathPolynomialApproximationPatterns(patterns, approximation);
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    return applyOpPatternsGreedily(functions, std::move(patterns), config);
+  }
+
+  /// Transposes of squares become shuffles.
+  LogicalResult lowerVectorOperations() {
+    RewritePatternSet patterns(&getContext());
     vector::populateVectorTransposeLoweringPatterns(
         patterns, vector::VectorTransposeLowering::Shuffle16x16);
     vector::populateVectorMaskOpLoweringPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 };
 } // namespace

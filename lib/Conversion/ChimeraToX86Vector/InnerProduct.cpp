@@ -60,8 +60,7 @@ static std::optional<unsigned> getLastDim(AffineMap map) {
 }
 
 bool chimera::isInnerProduct(MicroKernelOp op) {
-  if (op.getKind() != MicroKernelKind::Contraction ||
-      !multipliesAndAdds(op.getBody().front()))
+  if (op.getKind() != MicroKernelKind::Contraction || !isProductOfF32(op))
     return false;
   SmallVector<AffineMap> maps = op.getMaps();
   std::optional<unsigned> along = getLastDim(maps[0]);

@@ -16,6 +16,12 @@
 using namespace mlir;
 using namespace chimera;
 
+bool chimera::isProductOfF32(MicroKernelOp op) {
+  return multipliesAndAdds(op.getBody().front()) &&
+         llvm::all_of(op.getBody().getArgumentTypes(),
+                      [](Type type) { return type.isF32(); });
+}
+
 MicroKernelEmitter::MicroKernelEmitter(OpBuilder &builder, MicroKernelOp op,
                                        int64_t lanes, ArrayRef<int64_t> extents)
     : builder(builder), op(op), lanes(lanes), extents(extents),

@@ -122,6 +122,10 @@ private:
   mlir::Value getMemory(unsigned operand);
 };
 
+/// True if `op` multiplies and adds, and its factors are f32 as its sums are:
+/// the vectors of an FMA have one type.
+bool isProductOfF32(MicroKernelOp op);
+
 /// Emits `op`, a contraction, as outer products on `tile`, which fetch what
 /// `prefetches` say while they compute. Fails, having emitted nothing, if an
 /// operand that the vector dimension indexes is not contiguous along it.

@@ -130,8 +130,7 @@ void OuterProductEmitter::chooseDims() {
 }
 
 LogicalResult OuterProductEmitter::emit() {
-  if (!multipliesAndAdds(op.getBody().front()) ||
-      maps.back().getNumResults() == 0)
+  if (!isProductOfF32(op) || maps.back().getNumResults() == 0)
     return failure();
   useLastDim();
   for (unsigned operand = 0; operand < maps.size(); ++operand)

@@ -323,3 +323,27 @@ func.func @prefetch_by_three(%next: memref<24x32xf32, strided<[64, 1]>>, %a: mem
   }
   return
 }
+
+// -----
+
+// Factors narrower than the sum: an FMA has no such form.
+
+// CHECK-LABEL: func @narrow_factors
+// CHECK-NOT:     vector
+// CHECK:         linalg.generic
+// REMARK:        micro kernel lowered by its naive semantics: {{.*}}does not cover it
+func.func @narrow_factors(%a: memref<8x8xbf16>, %b: memref<8x16xbf16>, %c: memref<8x16xf32>) {
+  chimera.micro_kernel contraction
+      ins(%a, %b : memref<8x8xbf16>, memref<8x16xbf16>) outs(%c : memref<8x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: bf16, %y: bf16, %z: f32):
+    %0 = arith.extf %x : bf16 to f32
+    %1 = arith.extf %y : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %z, %2 : f32
+    chimera.yield %3 : f32
+  }
+  return
+}

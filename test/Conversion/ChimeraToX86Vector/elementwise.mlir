@@ -49,3 +49,27 @@ func.func @transpose(%a: memref<16x18xf32>, %b: memref<18x16xf32>) {
   }
   return
 }
+
+// -----
+
+// What other functions of the program compute is theirs: only kernels are
+// approximated.
+
+// CHECK-LABEL: func @kernel
+// CHECK-NOT:     math.log
+// CHECK-LABEL: func @other
+// CHECK:         math.log
+func.func @kernel(%a: memref<16xf32>, %c: memref<16xf32>) {
+  chimera.micro_kernel elementwise ins(%a : memref<16xf32>) outs(%c : memref<16xf32>)
+      maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>] iterators ["parallel"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: f32, %z: f32):
+    %0 = math.log %x : f32
+    chimera.yield %0 : f32
+  }
+  return
+}
+func.func @other(%x: f32) -> f32 {
+  %0 = math.log %x : f32
+  return %0 : f32
+}
