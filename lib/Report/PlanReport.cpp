@@ -319,6 +319,8 @@ std::string report::describeRegisters(const model::ChainProblem &problem,
       formatv("{0} rows x {1} vectors, {2} for broadcasts, {3} "
               "deep",
               tile.rows, tile.vectors, tile.broadcasts, tile.depth);
+  if (!tile.kernel.empty())
+    text += ", by micro kernel '" + tile.kernel + "'";
   if (!schedule.packed.empty())
     text += "; packed: " + listTensors(problem, schedule.packed);
   if (!schedule.staged.empty())

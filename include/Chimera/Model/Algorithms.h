@@ -162,6 +162,28 @@ int64_t mostBytesAhead(const Machine &machine);
 /// a smaller tile is never better than the part of a larger one.
 llvm::SmallVector<RegisterTile, 8> maximalRegisterTiles(const VectorUnit &unit);
 
+/// Operations per second of what does the contractions of one core, at best:
+/// its unit, or a kernel that is declared to be faster.
+double coreFlops(const Machine &machine);
+
+/// The kernel whose tile `tile` is; null if it is that of none.
+const KernelShape *findKernel(const Machine &machine, const RegisterTile &tile);
+
+/// The register tile of `kernel`.
+RegisterTile kernelTile(const VectorUnit &unit, const KernelShape &kernel);
+
+/// The register tile on which the parts of a block are computed that a kernel
+/// with tiles of one size, here `tile`, leaves at its edges: the same one, or
+/// as much of it as the registers hold.
+RegisterTile edgeTile(const VectorUnit &unit, const RegisterTile &tile);
+
+/// Cycles of a block of `rows` x `columns` x `depth` on `kernel`, with its
+/// edges on `edgeTile`. Sums that are not loaded are zeroed first, as the
+/// kernel adds to what is there.
+double kernelCycles(const VectorUnit &unit, const KernelShape &kernel,
+                    int64_t rows, int64_t columns, int64_t depth,
+                    bool loadsOutput);
+
 /// The same for a matrix unit, in instructions: `rows` x `vectors` results that
 /// fit the accumulators, whose operands fit beside them.
 llvm::SmallVector<RegisterTile, 8> maximalMatrixTiles(const MatrixUnit &unit);

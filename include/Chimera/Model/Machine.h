@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace chimera::model {
 
@@ -106,6 +107,17 @@ struct MatrixUnit {
   }
 };
 
+/// A micro kernel that computes tiles of one size, with its cost. It competes
+/// with the kernels that take register tiles of all sizes.
+struct KernelShape {
+  std::string name;
+  /// Rows and columns of results of one call, and how many steps of the
+  /// reduction it takes: 0 for any number.
+  int64_t rows = 0, columns = 0, depth = 0;
+  /// Cycles of a call for each step of the reduction, and beside.
+  double cyclesPerStep = 0, cyclesPerCall = 0;
+};
+
 /// A memory at a unit, beside the levels, of which a program is in charge.
 struct Buffer {
   /// The operands and partial sums of the matrix unit, and what the vector unit
@@ -158,6 +170,8 @@ struct Machine {
   VectorUnit unit;
   /// Does the contractions, if there is one for the element type.
   std::optional<MatrixUnit> matrix;
+  /// Offered beside the register tiles that the vector unit has room for.
+  std::vector<KernelShape> kernels;
   /// Of machines whose programs move all data by themselves; empty elsewhere.
   llvm::SmallVector<Buffer, 4> buffers;
   llvm::SmallVector<Route, 8> routes;

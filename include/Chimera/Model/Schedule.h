@@ -75,6 +75,8 @@ struct LevelSchedule {
 /// the reduction unrolled into one loop body (KI).
 struct RegisterTile {
   int64_t rows = 0, vectors = 0, broadcasts = 0, depth = 1;
+  /// The name, in Machine::kernels, of the micro kernel whose tile this is.
+  std::string kernel = {};
 };
 
 struct Schedule {

@@ -186,16 +186,22 @@ double CostModel::operatorCycles(const Operator &op,
   for (Parts column : parts[op.vectorLoop])
     splits.push_back(splitEvenly(
         divideCeilSigned(column.size, machine.unit.lanes), tile.vectors));
+  const KernelShape *kernel = findKernel(machine, tile);
   double cycles = 0;
   for (Parts row : rows) {
     BalancedSplit down = splitEvenly(row.size, tile.rows);
     for (auto [column, across] : zip(parts[op.vectorLoop], splits)) {
       BlockCost cost(machine.unit, down, across);
+      auto cyclesOf = [&, columns = column.size](int64_t depth, bool loads) {
+        return kernel ? kernelCycles(machine.unit, *kernel, row.size, columns,
+                                     depth, loads)
+                      : cost.cycles(depth, loads);
+      };
       for (Parts depth : depths) {
-        double fresh = cost.cycles(depth.size, false) + blockSetupCycles;
+        double fresh = cyclesOf(depth.size, false) + blockSetupCycles;
         double loaded = fresh;
         if (first != 1.0)
-          loaded = cost.cycles(depth.size, true) + blockSetupCycles;
+          loaded = cyclesOf(depth.size, true) + blockSetupCycles;
         cycles += row.count * column.count * depth.count *
                   (first * fresh + (1 - first) * loaded);
       }
@@ -357,6 +363,10 @@ double CostModel::leastCycles() const {
     return 0;
   double least = std::numeric_limits<double>::infinity();
   for (const RegisterTile &tile : registerTiles) {
+    if (const KernelShape *kernel = findKernel(machine, tile)) {
+      least = std::min(least, leastKernelCycles(*kernel));
+      continue;
+    }
     double cycles = 0;
     for (const Operator &op : problem.operators) {
       auto whole = [&](LoopId loop) { return problem.loops[loop].extent; };
@@ -371,6 +381,19 @@ double CostModel::leastCycles() const {
     least = std::min(least, cycles);
   }
   return least;
+}
+
+/// The same on `kernel`: no part takes less than the best tile, and edges no
+/// less than the unit needs.
+double CostModel::leastKernelCycles(const KernelShape &kernel) const {
+  double perMultiplyAdd =
+      std::min(kernel.cyclesPerStep / (kernel.rows * kernel.columns),
+               1.0 / (machine.unit.lanes * machine.unit.depth *
+                      machine.unit.fmaPerCycle));
+  double cycles = problem.multiplyAdds() * perMultiplyAdd;
+  for (const Operator &op : problem.operators)
+    cycles += epilogueCycles(op);
+  return cycles;
 }
 
 double CostModel::leastSeconds(const Schedule &schedule) const {
@@ -397,11 +420,17 @@ ArrayRef<unsigned> CostModel::registerTilesFor(int64_t rows,
            std::min(large.vectors, vectors) >= std::min(small.vectors, vectors);
   };
   for (unsigned index = 0; index < registerTiles.size(); ++index) {
+    // Kernels with tiles of their own are not parts of others.
+    if (!registerTiles[index].kernel.empty())
+      continue;
     erase_if(indices, [&](unsigned other) { return contains(index, other); });
     if (none_of(indices,
                 [&](unsigned other) { return contains(other, index); }))
       indices.push_back(index);
   }
+  for (unsigned index = 0; index < registerTiles.size(); ++index)
+    if (!registerTiles[index].kernel.empty())
+      indices.push_back(index);
   return indices;
 }
 

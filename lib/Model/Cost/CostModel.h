@@ -85,10 +85,7 @@ public:
     return machine.matrix ? machine.matrix->cyclesPerSecond
                           : machine.unit.cyclesPerSecond;
   }
-  double peakFlops() const {
-    return machine.matrix ? machine.matrix->peakFlops()
-                          : machine.unit.peakFlops();
-  }
+  double peakFlops() const { return coreFlops(machine); }
 
   /// Rows and columns of one register tile step.
   int64_t rowUnit() const { return machine.matrix ? machine.matrix->rows : 1; }
@@ -210,8 +207,13 @@ public:
 
 private:
   static llvm::SmallVector<RegisterTile, 8> tilesOf(const Machine &machine) {
-    if (!machine.matrix)
-      return maximalRegisterTiles(machine.unit);
+    if (!machine.matrix) {
+      llvm::SmallVector<RegisterTile, 8> tiles =
+          maximalRegisterTiles(machine.unit);
+      for (const KernelShape &kernel : machine.kernels)
+        tiles.push_back(kernelTile(machine.unit, kernel));
+      return tiles;
+    }
     if (machine.groups)
       return {groupTile(*machine.matrix, *machine.groups)};
     return maximalMatrixTiles(*machine.matrix);
@@ -234,6 +236,7 @@ private:
   double leastCycles() const;
   double arithmeticCycles(const Schedule &schedule,
                           llvm::ArrayRef<Work> works) const;
+  double leastKernelCycles(const KernelShape &kernel) const;
   double matrixCycles(const Operator &op,
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                       const RegisterTile &tile) const;

@@ -116,13 +116,17 @@ RegisterTile chimera::model::selectRegisterTile(const VectorUnit &unit,
   return best;
 }
 
+/// With every register taken, a compiler that orders loads ahead of their use
+/// has to spill accumulators. A sixteenth of the file in reserve (two of 32,
+/// one of 16) prevents that on every processor in lib/Target; a test reads the
+/// assembly.
+static int64_t usableRegisters(const VectorUnit &unit) {
+  return unit.registers - divideCeilSigned(unit.registers, 16);
+}
+
 SmallVector<RegisterTile, 8>
 chimera::model::maximalRegisterTiles(const VectorUnit &unit) {
-  // With every register taken, a compiler that orders loads ahead of their use
-  // has to spill accumulators. A sixteenth of the file in reserve (two of 32,
-  // one of 16) prevents that on every processor in lib/Target; a test reads the
-  // assembly.
-  int64_t registers = unit.registers - divideCeilSigned(unit.registers, 16);
+  int64_t registers = usableRegisters(unit);
   SmallVector<RegisterTile, 8> tiles;
   for (int64_t vectors = 1; 2 * vectors + 1 <= registers; ++vectors) {
     RegisterTile tile;
@@ -165,4 +169,77 @@ RegisterTile chimera::model::groupTile(const MatrixUnit &unit,
       std::max<int64_t>(1, (groups.registersPerThread - groups.reserved) *
                                groups.threads / (unit.rows * unit.columns));
   return tile;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels with tiles of their own
+//===----------------------------------------------------------------------===//
+
+double chimera::model::coreFlops(const Machine &machine) {
+  if (machine.matrix)
+    return machine.matrix->peakFlops();
+  double peak = machine.unit.peakFlops();
+  for (const KernelShape &kernel : machine.kernels)
+    peak =
+        std::max(peak, 2.0 * kernel.rows * kernel.columns /
+                           kernel.cyclesPerStep * machine.unit.cyclesPerSecond);
+  return peak;
+}
+
+const KernelShape *chimera::model::findKernel(const Machine &machine,
+                                              const RegisterTile &tile) {
+  for (const KernelShape &kernel : machine.kernels)
+    if (kernel.name == tile.kernel)
+      return &kernel;
+  return nullptr;
+}
+
+RegisterTile chimera::model::kernelTile(const VectorUnit &unit,
+                                        const KernelShape &kernel) {
+  RegisterTile tile;
+  tile.rows = kernel.rows;
+  tile.vectors = divideCeilSigned(kernel.columns, unit.lanes);
+  tile.depth = std::max<int64_t>(1, kernel.depth);
+  tile.kernel = kernel.name;
+  return tile;
+}
+
+RegisterTile chimera::model::edgeTile(const VectorUnit &unit,
+                                      const RegisterTile &tile) {
+  int64_t registers = usableRegisters(unit);
+  RegisterTile edge;
+  edge.vectors =
+      std::min(tile.vectors, std::max<int64_t>(1, registers / 2 - 1));
+  edge.rows = std::clamp<int64_t>((registers - edge.vectors - 1) / edge.vectors,
+                                  1, tile.rows);
+  edge.broadcasts = 1;
+  edge.depth = unrolledSteps;
+  return edge;
+}
+
+double chimera::model::kernelCycles(const VectorUnit &unit,
+                                    const KernelShape &kernel, int64_t rows,
+                                    int64_t columns, int64_t depth,
+                                    bool loadsOutput) {
+  RegisterTile edge = edgeTile(unit, kernelTile(unit, kernel));
+  auto edgeCycles = [&](int64_t rows, int64_t columns, int64_t depth,
+                        bool loadsOutput) {
+    if (rows == 0 || columns == 0 || depth == 0)
+      return 0.0;
+    return blockCycles(unit, edge, rows, columns, depth, loadsOutput);
+  };
+  int64_t calls = kernel.depth ? depth / kernel.depth : 1;
+  int64_t steps = kernel.depth ? calls * kernel.depth : depth;
+  int64_t fullRows = rows / kernel.rows * kernel.rows;
+  int64_t fullColumns = columns / kernel.columns * kernel.columns;
+  double tiles = static_cast<double>(rows / kernel.rows) *
+                 static_cast<double>(columns / kernel.columns);
+  double cycles =
+      tiles * (steps * kernel.cyclesPerStep + calls * kernel.cyclesPerCall);
+  if (!loadsOutput)
+    cycles += fullRows * divideCeilSigned(fullColumns, unit.lanes) /
+              unit.storesPerCycle;
+  return cycles + edgeCycles(fullRows, fullColumns, depth - steps, true) +
+         edgeCycles(rows - fullRows, columns, depth, loadsOutput) +
+         edgeCycles(fullRows, columns - fullColumns, depth, loadsOutput);
 }

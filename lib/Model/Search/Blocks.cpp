@@ -188,18 +188,23 @@ double BlockSearch::chooseAmong(ArrayRef<unsigned> registerTiles) {
   RegisterTile &chosen = block.registerTile;
   for (unsigned index : registerTiles) {
     RegisterTile tile = costModel.getRegisterTiles()[index];
-    tile.rows = std::min(tile.rows, largest.rows);
-    tile.vectors = std::min(tile.vectors, largest.vectors);
-    tile.depth = std::min(tile.depth, largest.depth);
+    bool isOffered = !tile.kernel.empty();
+    if (!isOffered) {
+      tile.rows = std::min(tile.rows, largest.rows);
+      tile.vectors = std::min(tile.vectors, largest.vectors);
+      tile.depth = std::min(tile.depth, largest.depth);
+    }
     double cycles = 0;
     for (Arithmetic &arithmetic : operators)
       cycles += cyclesOf(arithmetic, index) + arithmetic.epilogue;
-    // Equal times: the tile with fewer loads per multiply-add.
+    // Equal times: a kernel that somebody offers, then the tile with fewer
+    // loads per multiply-add.
     bool better =
         cycles < best * (1 - 1e-9) ||
         (cycles < best * (1 + 1e-9) &&
-         tile.rows * tile.vectors * (chosen.rows + chosen.vectors) >
-             chosen.rows * chosen.vectors * (tile.rows + tile.vectors));
+         (isOffered ||
+          tile.rows * tile.vectors * (chosen.rows + chosen.vectors) >
+              chosen.rows * chosen.vectors * (tile.rows + tile.vectors)));
     if (chosen.rows && !better)
       continue;
     best = cycles;
@@ -227,7 +232,8 @@ double BlockSearch::cyclesOf(Arithmetic &arithmetic, unsigned registerTile) {
 
 double BlockSearch::roughCyclesOf(Arithmetic &arithmetic,
                                   unsigned registerTile) {
-  if (machine.matrix)
+  const RegisterTile &tile = pricer.getRegisterTiles()[registerTile];
+  if (machine.matrix || !tile.kernel.empty())
     return cyclesOf(arithmetic, registerTile);
   const Operator &op = *arithmetic.op;
   const Parts oneRow = {1, 1};
@@ -237,7 +243,6 @@ double BlockSearch::roughCyclesOf(Arithmetic &arithmetic,
   std::optional<CostModel::RoughCycles> &rough =
       arithmetic.rough[keyOf(arithmetic.roughStride, registerTile)];
   if (!rough) {
-    const RegisterTile &tile = costModel.getRegisterTiles()[registerTile];
     PartList vectors;
     for (Parts column : parts[op.vectorLoop])
       vectors.push_back(

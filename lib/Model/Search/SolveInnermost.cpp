@@ -20,6 +20,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <functional>
 #include <numeric>
 
 using namespace llvm;
@@ -64,6 +65,20 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
       tiles.push_back(1);
     return tiles;
   }
+  addKernelTiles(loop, size, unit, tiles);
+  // Kernels with tiles of one size leave edges in blocks of others.
+  for (int64_t whole : kernelUnits(loop))
+    addKernelTiles(loop, size, whole, tiles);
+  llvm::sort(tiles, std::greater<>());
+  tiles.erase(llvm::unique(tiles), tiles.end());
+  // A block counts its choices in bytes.
+  tiles.truncate(std::min<size_t>(tiles.size(), 256));
+  return tiles;
+}
+
+void Solver::addKernelTiles(LoopId loop, int64_t size, int64_t unit,
+                            SmallVectorImpl<int64_t> &tiles) const {
+  int64_t least = size;
   for (int64_t target : {256, 128, 96, 64, 48, 32, 24, 16, 12, 8}) {
     // The depth of a block matters less than its sides: powers of two will do.
     if (unit == depthUnit() && (!inSteps || problem.isReduction(loop)) &&
@@ -74,10 +89,28 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
       continue;
     int64_t parts = divideCeilSigned(size, goal);
     int64_t tile = alignTo(divideCeilSigned(size, parts), unit);
-    if (tile < tiles.back())
-      tiles.push_back(tile);
+    if (tile >= least)
+      continue;
+    tiles.push_back(tile);
+    least = tile;
   }
-  return tiles;
+}
+
+/// The sides of the kernels' tiles along `loop`.
+SmallVector<int64_t, 4> Solver::kernelUnits(LoopId loop) const {
+  SmallVector<int64_t, 4> units;
+  for (const KernelShape &kernel : machine.kernels)
+    for (const Operator &op : problem.operators) {
+      if (!op.hasLoop(loop))
+        continue;
+      if (loop == op.vectorLoop)
+        units.push_back(std::lcm(kernel.columns, tileUnit(loop)));
+      else if (loop == op.rowLoop)
+        units.push_back(kernel.rows);
+    }
+  llvm::sort(units);
+  units.erase(llvm::unique(units), units.end());
+  return units;
 }
 
 /// Parts of a derived loop if its reader's loop `loop` has tiles of `tile`:

@@ -79,7 +79,8 @@ void Solver::tryParted(Schedule schedule, unsigned level) {
     bool isSeen = any_of(ArrayRef(tiles).take_front(index),
                          [&, current = &tile](const RegisterTile &other) {
                            return other.rows == current->rows &&
-                                  other.vectors == current->vectors;
+                                  other.vectors == current->vectors &&
+                                  other.kernel == current->kernel;
                          });
     if (!isSeen)
       pricePlan(schedule);

@@ -123,6 +123,9 @@ private:
   int64_t tileUnit(LoopId loop) const;
   int64_t depthUnit() const;
   llvm::SmallVector<int64_t, 16> kernelTiles(LoopId loop, int64_t size) const;
+  void addKernelTiles(LoopId loop, int64_t size, int64_t unit,
+                      llvm::SmallVectorImpl<int64_t> &tiles) const;
+  llvm::SmallVector<int64_t, 4> kernelUnits(LoopId loop) const;
   llvm::SmallVector<PartList, 6> partsWithin(const Schedule &schedule) const;
   LoopTiles makeLoopTiles(const Schedule &schedule, LoopId loop, int64_t size,
                           llvm::ArrayRef<Parts> parts) const;

@@ -75,9 +75,7 @@ bool chimera::model::recomputes(const ChainProblem &problem, const Plan &plan) {
 }
 
 double chimera::model::peakFlops(const Machine &machine, int64_t threads) {
-  double core =
-      machine.matrix ? machine.matrix->peakFlops() : machine.unit.peakFlops();
-  return core * std::min(threads, machine.cores);
+  return coreFlops(machine) * std::min(threads, machine.cores);
 }
 
 double chimera::model::bandwidthInto(const MemoryLevel &level,

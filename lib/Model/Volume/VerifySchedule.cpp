@@ -40,6 +40,7 @@ private:
   std::string checkTensors() const;
   std::string checkPacked() const;
   std::string checkRegisters() const;
+  std::string checkKernel() const;
   std::string checkCapacities() const;
 
   const ChainProblem &problem;
@@ -215,11 +216,33 @@ std::string ScheduleChecker::checkRegisters() const {
     return name + " with " + std::to_string(tile.broadcasts) +
            " broadcasts and depth " + std::to_string(tile.depth) +
            " has a figure out of range";
+  if (!tile.kernel.empty())
+    return checkKernel();
   int64_t used = tile.rows * tile.vectors + tile.vectors + tile.broadcasts;
   if (used > machine.unit.registers)
     return name + " needs " + std::to_string(used) + " registers of " +
            std::to_string(machine.unit.registers);
   return "";
+}
+
+/// A kernel sees to its registers by itself.
+std::string ScheduleChecker::checkKernel() const {
+  const RegisterTile &tile = schedule.registerTile;
+  const KernelShape *kernel = findKernel(machine, tile);
+  if (!kernel) {
+    std::string known;
+    for (const KernelShape &shape : machine.kernels)
+      known += (known.empty() ? "there are '" : ", '") + shape.name + "'";
+    return "no micro kernel is named '" + tile.kernel + "'; " +
+           (known.empty() ? "there are none with tiles of their own" : known);
+  }
+  RegisterTile offered = kernelTile(machine.unit, *kernel);
+  if (tile.rows == offered.rows && tile.vectors == offered.vectors)
+    return "";
+  return "micro kernel '" + tile.kernel + "' has a tile of " +
+         std::to_string(offered.rows) + " rows and " +
+         std::to_string(offered.vectors) + " vectors, not of " +
+         std::to_string(tile.rows) + " and " + std::to_string(tile.vectors);
 }
 
 std::string ScheduleChecker::checkCapacities() const {

@@ -110,6 +110,51 @@ TEST(BlockCycles, ChargesEdgesAndAccumulators) {
             blockCycles(unit, tile, 48, 64, 64, false));
 }
 
+TEST(KernelCycles, AreThoseDeclaredAndOfTheEdges) {
+  VectorUnit unit = makeUnit(32, 16);
+  KernelShape kernel{"k",
+                     4,
+                     32,
+                     /*depth=*/0,
+                     /*cyclesPerStep=*/5,
+                     /*cyclesPerCall=*/7};
+  EXPECT_DOUBLE_EQ(kernelCycles(unit, kernel, 8, 64, 10, true),
+                   4 * (10 * 5 + 7));
+  // Sums that are not loaded are zeroed: eight rows of four vectors.
+  EXPECT_DOUBLE_EQ(kernelCycles(unit, kernel, 8, 64, 10, false),
+                   4 * (10 * 5 + 7) + 32);
+  // A row more, and columns more, are computed by register tiles.
+  RegisterTile edge = edgeTile(unit, kernelTile(unit, kernel));
+  EXPECT_DOUBLE_EQ(kernelCycles(unit, kernel, 9, 64, 10, true),
+                   4 * (10 * 5 + 7) + blockCycles(unit, edge, 1, 64, 10, true));
+  EXPECT_DOUBLE_EQ(kernelCycles(unit, kernel, 8, 70, 10, true),
+                   4 * (10 * 5 + 7) + blockCycles(unit, edge, 8, 6, 10, true));
+  // Calls take four steps each; two steps are left.
+  kernel.depth = 4;
+  EXPECT_DOUBLE_EQ(kernelCycles(unit, kernel, 8, 64, 10, true),
+                   4 * (8 * 5 + 2 * 7) +
+                       blockCycles(unit, edge, 8, 64, 2, true));
+  // A block smaller than a tile is all edge.
+  EXPECT_DOUBLE_EQ(kernelCycles(unit, kernel, 3, 64, 8, true),
+                   blockCycles(unit, edge, 3, 64, 8, true));
+}
+
+TEST(EdgeTile, FitsTheRegisters) {
+  for (int64_t registers : {16, 32})
+    for (int64_t rows : {1, 3, 8, 40})
+      for (int64_t vectors : {1, 4, 9, 40}) {
+        RegisterTile tile;
+        tile.rows = rows;
+        tile.vectors = vectors;
+        RegisterTile edge = edgeTile(makeUnit(registers, 16), tile);
+        EXPECT_LE(edge.rows, rows);
+        EXPECT_LE(edge.vectors, vectors);
+        EXPECT_GE(edge.rows, 1);
+        EXPECT_LE(edge.rows * edge.vectors + edge.vectors + edge.broadcasts,
+                  registers);
+      }
+}
+
 TEST(MostBytesAhead, IsAnEighthOfTheLevelOutsideTheInnermost) {
   Machine machine = makeZen5();
   machine.levels[1].usableShare = 0.5;
