@@ -142,6 +142,8 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
   RegisterTileAttr registers = attribute.getRegisters();
   schedule.registerTile = {registers.getRows(), registers.getVectors(),
                            registers.getBroadcasts(), registers.getDepth()};
+  if (StringAttr kernel = registers.getKernel())
+    schedule.registerTile.kernel = kernel.str();
   if (failed(addPacked(chain, attribute, analysis, schedule)) ||
       failed(addTensors(chain, attribute.getStaged(), "stages", analysis,
                         schedule.staged)) ||
@@ -162,8 +164,11 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
 
 RegisterTileAttr chimera::getRegisterTileAttr(MLIRContext *context,
                                               const model::RegisterTile &tile) {
+  StringAttr kernel = tile.kernel.empty()
+                          ? StringAttr()
+                          : StringAttr::get(context, tile.kernel);
   return RegisterTileAttr::get(context, tile.rows, tile.vectors,
-                               tile.broadcasts, tile.depth);
+                               tile.broadcasts, tile.depth, kernel);
 }
 
 /// The loops that a schedule for `analysis` is made for.

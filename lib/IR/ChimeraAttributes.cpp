@@ -22,7 +22,6 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -252,6 +251,17 @@ printTargetDetails(AsmPrinter &printer, ArrayRef<DotProductAttr> dots,
       printer << ", " << name << " = " << text;
 }
 
+/// `6x16x?`
+static ParseResult parseDimensionList(AsmParser &parser,
+                                      SmallVector<int64_t> &list) {
+  return parser.parseDimensionList(list, /*allowDynamic=*/true,
+                                   /*withTrailingX=*/false);
+}
+
+static void printDimensionList(AsmPrinter &printer, ArrayRef<int64_t> list) {
+  printer.printDimensionList(list);
+}
+
 #include "Chimera/IR/ChimeraEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
@@ -313,7 +323,9 @@ LogicalResult LevelScheduleAttr::verify(EmitError emitError, StringRef name,
 
 LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
                                        int64_t vectors, int64_t broadcasts,
-                                       int64_t depth) {
+                                       int64_t depth, StringAttr kernel) {
+  if (kernel && kernel.getValue().empty())
+    return emitError() << "'kernel' must name a micro kernel";
   // A matrix unit broadcasts nothing.
   if (broadcasts < 0)
     return emitError() << "'broadcasts' must not be negative, got "
@@ -390,11 +402,24 @@ LogicalResult MemoryLevelAttr::verify(EmitError emitError, StringRef name,
                                     {"burst", burst}});
 }
 
+LogicalResult VectorTuningAttr::verify(EmitError emitError, int64_t chains,
+                                       int64_t accumulators, int64_t rowVectors,
+                                       int64_t ahead, int64_t streams,
+                                       int64_t streamAhead, int64_t line) {
+  return verifyPositive(emitError, {{"chains", chains},
+                                    {"accumulators", accumulators},
+                                    {"row_vectors", rowVectors},
+                                    {"ahead", ahead},
+                                    {"streams", streams},
+                                    {"stream_ahead", streamAhead},
+                                    {"line", line}});
+}
+
 LogicalResult VectorUnitAttr::verify(EmitError emitError, int64_t bits,
                                      int64_t registers, int64_t fma,
                                      int64_t load, int64_t store,
                                      int64_t latency, int64_t clock,
-                                     int64_t exponential) {
+                                     int64_t exponential, VectorTuningAttr) {
   if (bits % 32 != 0)
     return emitError() << "'bits' must be a multiple of 32, got " << bits;
   return verifyPositive(emitError, {{"bits", bits},
@@ -550,11 +575,6 @@ LogicalResult TargetAttr::verify(
   return success();
 }
 
-LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
-                                       RegisterTileAttr) {
-  return verifyPositive(emitError, {{"lanes", lanes}});
-}
-
 //===----------------------------------------------------------------------===//
 // TargetAttr
 //===----------------------------------------------------------------------===//
@@ -671,16 +691,6 @@ FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
         {route.getSource().str(), route.getDestination().str(),
          static_cast<double>(route.getBandwidth()), route.getConverts()});
   return machine;
-}
-
-MicroKernelAttrInterface
-TargetAttr::getMicroKernel(const model::RegisterTile &tile) const {
-  if (!getTriple().empty() && !llvm::Triple(getTriple()).isX86())
-    return {};
-  auto registers = RegisterTileAttr::get(getContext(), tile.rows, tile.vectors,
-                                         tile.broadcasts, tile.depth);
-  return cast<MicroKernelAttrInterface>(
-      OuterProductAttr::get(getContext(), getUnit().getBits() / 32, registers));
 }
 
 static StringRef valueOf(StringAttr text) {

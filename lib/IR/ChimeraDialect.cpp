@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/MicroKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -29,7 +30,9 @@ void ChimeraDialect::initialize() {
       >();
   declarePromisedInterfaces<bufferization::BufferizableOpInterface,
                             MicroKernelOp, PrefetchOp>();
-  declarePromisedInterface<MicroKernelAttrInterface, OuterProductAttr>();
+  declarePromisedInterfaces<MicroKernelAttrInterface, FunctionKernelAttr,
+                            OuterProductAttr>();
+  addInterface<MicroKernelRegistry>();
 }
 
 LogicalResult ChimeraDialect::verifyRegionArgAttribute(

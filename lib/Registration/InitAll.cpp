@@ -25,6 +25,7 @@ void chimera::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
   registry.insert<ChimeraDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
+  registerFunctionMicroKernels(registry);
   registerBackEndDialects(registry);
 }
 

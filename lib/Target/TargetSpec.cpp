@@ -113,7 +113,7 @@ LogicalResult SpecReader::setVectorBits(int64_t bits) {
   figures.unit = VectorUnitAttr::getChecked(
       emitError, figures.context, bits, unit.getRegisters(), unit.getFma(),
       unit.getLoad(), unit.getStore(), unit.getLatency(), unit.getClock(),
-      unit.getExponential());
+      unit.getExponential(), unit.getTuning());
   return success(figures.unit != nullptr);
 }
 

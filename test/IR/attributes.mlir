@@ -179,3 +179,37 @@ func.func private @kinds() attributes {
   chimera.test = [#chimera<kind contraction>, #chimera<kind elementwise>,
                   #chimera<kind pack>]
 }
+
+// CHECK: @registers_of_a_kernel
+// CHECK-SAME: #chimera.registers<rows = 6, vectors = 2, broadcasts = 0, depth = 1, kernel = "sgemm">
+func.func private @registers_of_a_kernel() attributes {
+  chimera.test = #chimera.registers<kernel = "sgemm", rows = 6, vectors = 2,
+    broadcasts = 0, depth = 1>
+}
+
+// CHECK: @tuned
+// CHECK-SAME: #chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>, avx512 = false, tuning = <chains = 10, line = 128>>
+func.func private @tuned() attributes {
+  chimera.test = #chimera.outer_product<lanes = 16, avx512 = false,
+    registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
+    tuning = <line = 128, chains = 10, ahead = 32>>
+}
+
+// CHECK: @layouts
+// CHECK-SAME: [#chimera.layout<any>, #chimera.layout<contiguous along 0>, #chimera.layout<interleaved along 2 by[2]>, #chimera.layout<tiles by[16, 64]>, #chimera.layout<fractals by[16, 16]>]
+func.func private @layouts() attributes {
+  chimera.test = [#chimera.layout<any>, #chimera.layout<contiguous along 0>,
+    #chimera.layout<interleaved along 2 by [2]>,
+    #chimera.layout<tiles by [16, 64]>, #chimera.layout<fractals by [16, 16]>]
+}
+
+// CHECK: @micro_kernels
+// CHECK-SAME: #chimera.function_kernel<@sgemm, <contraction, types = [bf16, bf16, f32], shape = 6x16x?, layouts = [<any>, <any>, <contiguous along 1>], cycles = 6.000000e+00 : f64, setup = 1.200000e+01 : f64>>
+// CHECK-SAME: #chimera.matrix_program<rows = 16, columns = 8, depth = 8, factors = [tf32]>
+func.func private @micro_kernels() attributes {
+  chimera.test = [#chimera.function_kernel<@sgemm, <contraction,
+    types = [bf16, bf16, f32], shape = 6x16x?,
+    layouts = [<any>, <any>, <contiguous along 1>], cycles = 6.0 : f64,
+    setup = 12.0 : f64>>,
+    #chimera.matrix_program<rows = 16, columns = 8, depth = 8, factors = [tf32]>]
+}

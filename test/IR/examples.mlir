@@ -13,6 +13,7 @@
 // -----
 
 #attr = #chimera.registers<rows = 6, vectors = 4, broadcasts = 1, depth = 4>
+#other = #chimera.registers<rows = 6, vectors = 2, broadcasts = 0, depth = 1, kernel = "sgemm_6x32">
 
 // -----
 
@@ -74,7 +75,28 @@ module attributes {chimera.target = #chimera.target<"small", cores = 2,
 
 // -----
 
+#attr = #chimera.vector_tuning<chains = 10>
+
+// -----
+
+#attr = #chimera.layout<contiguous along 1>
+#other = #chimera.layout<interleaved along 2 by [2]>
+
+// -----
+
 #attr = #chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>
+
+// -----
+
+#attr = #chimera.kernel<contraction, types = [f32, f32, f32], shape = 6x16x?, layouts = [<any>, <contiguous along 1>, <contiguous along 1>], cycles = 6.0 : f64, setup = 12.0 : f64>
+
+// -----
+
+#attr = #chimera.function_kernel<@chimera_micro_kernels::@sgemm, <contraction, types = [f32, f32, f32], shape = 6x16x?, layouts = [<any>, <contiguous along 1>, <contiguous along 1>], cycles = 6.0 : f64>>
+
+// -----
+
+#attr = #chimera.matrix_program<rows = 16, columns = 8, depth = 16, factors = [f16, bf16]>
 
 // -----
 

@@ -320,3 +320,53 @@
 // expected-error @below {{expected ::chimera::MicroKernelKind to be one of}}
 // expected-error @below {{failed to parse Chimera_MicroKernelKindAttr parameter}}
 #attr = #chimera<kind convolution>
+
+// -----
+
+// expected-error @+1 {{'kernel' must name a micro kernel}}
+#registers = #chimera.registers<rows = 6, vectors = 4, broadcasts = 1, depth = 4, kernel = "">
+
+// -----
+
+// expected-error @+1 {{'chains' must be positive, got 0}}
+#tuning = #chimera.vector_tuning<chains = 0>
+
+// -----
+
+// expected-error @+1 {{layout 'contiguous' needs a dimension, as in 'along 1'}}
+#layout = #chimera.layout<contiguous>
+
+// -----
+
+// expected-error @+1 {{layout 'any' is along no dimension}}
+#layout = #chimera.layout<any along 1>
+
+// -----
+
+// expected-error @+1 {{layout 'tiles' takes 2 sizes, got 1}}
+#layout = #chimera.layout<tiles by [16]>
+
+// -----
+
+// expected-error @+1 {{sizes of layout 'interleaved' must be positive}}
+#layout = #chimera.layout<interleaved along 0 by [0]>
+
+// -----
+
+// expected-error @+1 {{expected three types, extents and layouts, got 2, 3 and 3}}
+#kernel = #chimera.kernel<contraction, types = [f32, f32], shape = 4x8x?, layouts = [<any>, <any>, <any>], cycles = 1.0 : f64>
+
+// -----
+
+// expected-error @+1 {{'types' are of integers or floats}}
+#kernel = #chimera.kernel<contraction, types = [f32, index, f32], shape = 4x8x?, layouts = [<any>, <any>, <any>], cycles = 1.0 : f64>
+
+// -----
+
+// expected-error @+1 {{rows and columns of 'shape' are positive, and the reduction positive or '?'}}
+#kernel = #chimera.kernel<contraction, types = [f32, f32, f32], shape = 4x?x4, layouts = [<any>, <any>, <any>], cycles = 1.0 : f64>
+
+// -----
+
+// expected-error @+1 {{'setup' must not be negative, got -1.000000e+00 : f64}}
+#kernel = #chimera.kernel<contraction, types = [f32, f32, f32], shape = 4x8x?, layouts = [<any>, <any>, <any>], cycles = 1.0 : f64, setup = -1.0 : f64>

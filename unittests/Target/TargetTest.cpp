@@ -127,12 +127,7 @@ TEST_F(TargetTest, ManagedMemoriesAreFilledAhead) {
   }
 }
 
-TEST_F(TargetTest, MicroKernelsAreForX86) {
-  model::RegisterTile tile{6, 4, 1, 4};
-  EXPECT_TRUE(getTarget(&context, "zen5").getMicroKernel(tile));
-  EXPECT_TRUE(getTarget(&context, "host").getMicroKernel(tile));
-  EXPECT_FALSE(getTarget(&context, "h200").getMicroKernel(tile));
-  EXPECT_FALSE(getTarget(&context, "ascend910").getMicroKernel(tile));
+TEST_F(TargetTest, Triples) {
   EXPECT_EQ(getTarget(&context, "h200").getTriple(), "nvptx64-nvidia-cuda");
   EXPECT_EQ(getTarget(&context, "zen5").getTriple(), "");
 }

@@ -23,7 +23,10 @@ enum class AscendEmission { Call, Nest };
 #define GEN_PASS_REGISTRATION
 #include "Chimera/Conversion/Passes.h.inc"
 
-/// Attaches the emission of `#chimera.outer_product` micro kernels.
+/// Attaches the emission of functions that are micro kernels.
+void registerFunctionMicroKernels(mlir::DialectRegistry &registry);
+
+/// Offers `#chimera.outer_product` micro kernels, and attaches their emission.
 void registerX86VectorMicroKernels(mlir::DialectRegistry &registry);
 
 } // namespace chimera

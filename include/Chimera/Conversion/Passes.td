@@ -11,17 +11,54 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ConvertChimeraToX86VectorPass : Pass<"convert-chimera-to-x86vector"> {
-  let summary = "Emit micro kernels as vector code";
+def LoadMicroKernelsPass
+    : Pass<"chimera-load-micro-kernels", "::mlir::ModuleOp"> {
+  let summary = "Take micro kernels from a file into the program";
   let description = [{
-    Replaces every `chimera.micro_kernel` on memrefs by loops over register
-    tiles with vector loads, broadcasts and FMAs. Extents that a kernel lists
-    are specialised, edges are masked; a kernel that its implementation does not
-    cover is lowered by its naive semantics, with a missed remark.
+    The file holds functions with an attribute `chimera.kernel`, which says what
+    each computes, on tiles of what size, in which layouts and at what cost
+    (`#chimera.kernel`). A function that has a body replaces micro kernels; one
+    without is called by C's conventions. Types are checked against what the
+    attribute says. Other functions in the file are declarations of what
+    kernels call.
+
+    Kernels become a module inside the program, and a list of the attribute
+    `chimera.micro_kernels`, which passes ask before the registry of the context:
+    `chimera-schedule` chooses their tiles where these take less time,
+    `chimera-map-micro-kernels` lets operands have the layouts they want, and
+    `chimera-lower-micro-kernels` puts their code in place. See
+    docs/micro-kernels.md.
+
+    Example: see `test/Conversion/MicroKernels/load.mlir`.
+  }];
+  let options = [
+    Option<"file", "file", "std::string", "\"\"", "File with the micro kernels">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def LowerMicroKernelsPass : Pass<"chimera-lower-micro-kernels"> {
+  let summary = "Emit the code of micro kernels";
+  let description = [{
+    Replaces every `chimera.micro_kernel` on memrefs by the code of its
+    implementation, on x86 loops over register tiles with vector loads,
+    broadcasts and FMAs. Extents that a kernel lists are specialised; a block is
+    cut into tiles if its implementation has tiles of one size, and the edges are
+    those of `otherwise`; what no implementation covers is lowered by its naive
+    semantics, with a missed remark.
 
     Example: see `test/Conversion/ChimeraToX86Vector/contraction.mlir`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",

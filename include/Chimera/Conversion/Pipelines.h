@@ -76,6 +76,11 @@ struct NvidiaPipelineOptions
 /// The options of all back ends. One that asks for what the target's back end
 /// does not do is an error.
 struct TargetPipelineOptions : PipelineOptions {
+  Option<std::string> microKernels{
+      *this, "micro-kernels",
+      llvm::cl::desc("File with micro kernels for a CPU, see "
+                     "chimera-load-micro-kernels"),
+      llvm::cl::init("")};
   Option<bool> tf32{
       *this, "tf32",
       llvm::cl::desc(

@@ -28,13 +28,58 @@
 
 #include <optional>
 
+#include "Chimera/IR/ChimeraEnums.h.inc"
+
 namespace chimera {
 class MicroKernelAttrInterface;
+class PrefetchOp;
+
+/// What vector code suits a core, in figures that no manual lists. The defaults
+/// were measured on Cascade Lake and Granite Rapids.
+struct VectorTuning {
+  /// FMAs that are to be under way at a time: two start in a cycle and take
+  /// four.
+  int64_t chains = 8;
+  /// Of a product along the reduction: half of 32 registers hold sums, a
+  /// quarter vectors of the rows.
+  int64_t accumulators = 16, rowVectors = 8;
+  /// If a kernel is limited by reading a matrix for more than one row, so many
+  /// operations wait for each vector that a processor does not see far enough
+  /// ahead; it asks for what it needs later. How many vectors: in time for the
+  /// next level but one, little enough for the first.
+  int64_t ahead = 32;
+  /// If a matrix is read for one row, its way from memory is all that counts.
+  /// One core has more of it under way if it reads two parts by turns and asks
+  /// for what comes a little later in each. More streams, and more or less
+  /// ahead, gain less.
+  int64_t streams = 2, streamAhead = 16;
+  /// Of all caches.
+  int64_t lineBytes = 64;
+};
+
+/// How an operand of a micro kernel lies in memory; see `#chimera.layout`.
+struct OperandLayout {
+  LayoutKind kind = LayoutKind::Any;
+  /// A dimension of the iteration space, for what is contiguous or interleaved.
+  unsigned along = 0;
+  llvm::SmallVector<int64_t, 2> sizes = {};
+
+  /// True if neighbours along `dim` have to be neighbours in memory.
+  bool isContiguousAlong(unsigned dim) const {
+    return kind == LayoutKind::Contiguous && along == dim;
+  }
+  /// True for layouts that operands have or can be copied into.
+  bool isProduced() const {
+    return kind == LayoutKind::Any || kind == LayoutKind::Contiguous;
+  }
+  static OperandLayout contiguousAlong(unsigned dim) {
+    return {LayoutKind::Contiguous, dim};
+  }
+};
 } // namespace chimera
 
 #include "Chimera/IR/ChimeraAttrInterfaces.h.inc"
 #include "Chimera/IR/ChimeraDialect.h.inc"
-#include "Chimera/IR/ChimeraEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "Chimera/IR/ChimeraAttributes.h.inc"

@@ -67,11 +67,15 @@ def Chimera_RegisterTileAttr : Chimera_Attr<"RegisterTile", "registers"> {
     `rows` x `vectors` accumulators (MI and NI in section V-B of the paper),
     `broadcasts` registers for the broadcast operand (MII), `depth` steps of the
     reduction per loop iteration (KI). Counts of registers, except `depth`.
+    `kernel` names the micro kernel that offers the tile; without it the tile is
+    for any kernel that takes tiles of all sizes.
 
-    Example: `#chimera.registers<rows = 6, vectors = 4, broadcasts = 1, depth = 4>`
+    Example: `#chimera.registers<rows = 6, vectors = 4, broadcasts = 1, depth = 4>`,
+    `#chimera.registers<rows = 6, vectors = 2, broadcasts = 0, depth = 1, kernel = "sgemm_6x32">`
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$vectors,
-                        "int64_t":$broadcasts, "int64_t":$depth);
+                        "int64_t":$broadcasts, "int64_t":$depth,
+                        OptionalParameter<"::mlir::StringAttr">:$kernel);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -217,13 +221,50 @@ def Chimera_MemoryLevelAttr : Chimera_Attr<"MemoryLevel", "memory"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_VectorTuningAttr : Chimera_Attr<"VectorTuning", "vector_tuning"> {
+  let summary = "What vector code suits one kind of core";
+  let description = [{
+    Figures of a core that no manual lists, found by measuring kernels. They
+    change the code that is made and not what it computes; what is not given is
+    as `chimera::VectorTuning` says, which explains them.
+
+    - `chains`: independent FMAs under way at a time;
+    - `accumulators` and `row_vectors`: registers of a product along the
+      reduction for sums and for vectors of rows;
+    - `ahead`: vectors from the one that is read to the one asked for, where a
+      matrix is used for a few rows;
+    - `streams` and `stream_ahead`: parts of a matrix that are read by turns where
+      it is used for one row, and vectors asked for ahead in each;
+    - `line`: bytes that one prefetch brings.
+
+    Example: `#chimera.vector_tuning<chains = 10>`
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "VectorTuning().chains">:$chains,
+    DefaultValuedParameter<"int64_t", "VectorTuning().accumulators">:$accumulators,
+    DefaultValuedParameter<"int64_t", "VectorTuning().rowVectors">:$row_vectors,
+    DefaultValuedParameter<"int64_t", "VectorTuning().ahead">:$ahead,
+    DefaultValuedParameter<"int64_t", "VectorTuning().streams">:$streams,
+    DefaultValuedParameter<"int64_t", "VectorTuning().streamAhead">:$stream_ahead,
+    DefaultValuedParameter<"int64_t", "VectorTuning().lineBytes">:$line);
+  let extraClassDeclaration = [{
+    VectorTuning getFigures() const {
+      return {getChains(),  getAccumulators(), getRowVectors(), getAhead(),
+              getStreams(), getStreamAhead(),  getLine()};
+    }
+  }];
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Chimera_VectorUnitAttr : Chimera_Attr<"VectorUnit", "vector_unit"> {
   let summary = "The f32 vector unit of one core";
   let description = [{
     `bits` per register, number of `registers`, instructions started per cycle
     (`fma`, `load`, `store`), `latency` of an FMA in cycles, `clock` in Hz.
     `exponential` is how many of its instructions the exponentials of one
-    register take: 20, as a polynomial does, if it is not given.
+    register take: 20, as a polynomial does, if it is not given. `tuning` is for
+    cores that want other code than the default.
 
     Example: `#chimera.vector_unit<bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 4100000000>`,
     `#chimera.vector_unit<bits = 2048, registers = 256, fma = 1, load = 1, store = 1, latency = 1, clock = 1000000000, exponential = 1>`
@@ -231,7 +272,8 @@ def Chimera_VectorUnitAttr : Chimera_Attr<"VectorUnit", "vector_unit"> {
   let parameters = (ins "int64_t":$bits, "int64_t":$registers, "int64_t":$fma,
                         "int64_t":$load, "int64_t":$store, "int64_t":$latency,
                         "int64_t":$clock,
-                        DefaultValuedParameter<"int64_t", "20">:$exponential);
+                        DefaultValuedParameter<"int64_t", "20">:$exponential,
+                        OptionalParameter<"::chimera::VectorTuningAttr">:$tuning);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -393,20 +435,127 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
 // Micro kernels
 //===----------------------------------------------------------------------===//
 
+def Chimera_LayoutAttr : Chimera_Attr<"Layout", "layout"> {
+  let summary = "How an operand of a micro kernel lies in memory";
+  let description = [{
+    Dimensions are those of the kernel's iteration space:
+
+    - `any`: strides are what they are;
+    - `contiguous along d`: neighbours along dimension `d` are neighbours in
+      memory;
+    - `interleaved along d by [n]`: groups of `n` neighbours along `d` lie
+      together, and the groups of one row after those of the last (as dot
+      products of narrow types read their factors);
+    - `tiles by [r, c]`: tiles of r x c elements, one after the other, the
+      elements of a tile row by row;
+    - `fractals by [r, c]`: the same tiles, column of tiles by column of tiles.
+
+    `chimera-map-micro-kernels` copies operands that are not contiguous as a
+    kernel wants them. It does not make the other layouts, and takes no kernel
+    that asks for one.
+
+    Example: `#chimera.layout<contiguous along 1>`, `#chimera.layout<interleaved along 2 by [2]>`
+  }];
+  let parameters = (ins "::chimera::LayoutKind":$kind,
+                        DefaultValuedParameter<"int64_t", "-1">:$along,
+                        OptionalArrayRefParameter<"int64_t">:$sizes);
+  let assemblyFormat = [{
+    `<` $kind (`along` $along^)? (`by` `[` $sizes^ `]`)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    OperandLayout getLayout() const;
+  }];
+}
+
 def Chimera_OuterProductAttr : Chimera_Attr<"OuterProduct", "outer_product"> {
   let summary = "Micro kernels on vector registers";
   let description = [{
     Contractions as outer products: `registers.rows` broadcast elements times
     `registers.vectors` vectors of `lanes` elements (Algorithm 2 of the paper);
-    everything else one vector at a time. Edges are masked. Emitted by
-    `convert-chimera-to-x86vector`.
+    everything else one vector at a time. Edges are masked. Without `avx512`,
+    vectors of 512 bits do without the instructions that AVX-512 alone has;
+    `tuning` is the target's. Emitted for x86.
 
     Example: `#chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>`
   }];
   let parameters = (ins "int64_t":$lanes,
-                        "::chimera::RegisterTileAttr":$registers);
+                        "::chimera::RegisterTileAttr":$registers,
+                        DefaultValuedParameter<"bool", "true">:$avx512,
+                        OptionalParameter<"::chimera::VectorTuningAttr">:$tuning);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+}
+
+def Chimera_KernelAttr : Chimera_Attr<"Kernel", "kernel"> {
+  let summary = "What a function computes as a micro kernel, and at what cost";
+  let description = [{
+    On a function, as the attribute `chimera.kernel`: it is a micro kernel of
+    that kind. A contraction has three dimensions, rows, columns and the
+    reduction (0, 1 and 2), and adds to its third argument the product of the
+    first two: `c[m, n] += a[m, k] * b[k, n]`.
+
+    `types` are the element types of the arguments. `shape` is the number of
+    rows, columns and steps of the reduction that one call computes, `?` for any
+    number of steps. `layouts` says what each argument must look like in memory.
+    One call takes `cycles` for each step of the reduction and `setup` beside;
+    plans are made by these figures.
+
+    Example: `#chimera.kernel<contraction, types = [f32, f32, f32], shape = 6x16x?, layouts = [<any>, <contiguous along 1>, <contiguous along 1>], cycles = 6.0 : f64, setup = 12.0 : f64>`
+  }];
+  let parameters = (ins "::chimera::MicroKernelKind":$kind,
+                        ArrayRefParameter<"::mlir::Type">:$types,
+                        ArrayRefParameter<"int64_t">:$shape,
+                        ArrayRefParameter<"::chimera::LayoutAttr">:$layouts,
+                        "::mlir::FloatAttr":$cycles,
+                        OptionalParameter<"::mlir::FloatAttr">:$setup);
+  let assemblyFormat = [{
+    `<` $kind `,` `types` `=` `[` $types `]` `,`
+        `shape` `=` custom<DimensionList>($shape) `,`
+        `layouts` `=` `[` $layouts `]` `,` struct($cycles, $setup) `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The dimensions that argument `operand` has, in order.
+    static ::llvm::ArrayRef<unsigned> getDimsOf(unsigned operand);
+    /// What a function with this attribute has to look like.
+    ::mlir::FunctionType getExpectedType() const;
+  }];
+}
+
+def Chimera_FunctionKernelAttr
+    : Chimera_Attr<"FunctionKernel", "function_kernel"> {
+  let summary = "A micro kernel that is a function of the program";
+  let description = [{
+    The function `function`, which computes what `kernel` says, replaces the
+    micro kernel, or is called where it has no body. Introduced by
+    `chimera-load-micro-kernels`.
+
+    Example: `#chimera.function_kernel<@chimera_micro_kernels::@sgemm, <contraction, types = [f32, f32, f32], shape = 6x16x?, layouts = [<any>, <contiguous along 1>, <contiguous along 1>], cycles = 6.0 : f64>>`
+  }];
+  let parameters = (ins "::mlir::SymbolRefAttr":$function,
+                        "::chimera::KernelAttr":$kernel);
+  let assemblyFormat = "`<` $function `,` $kernel `>`";
+}
+
+def Chimera_MatrixProgramAttr
+    : Chimera_Attr<"MatrixProgram", "matrix_program", [
+        DeclareAttrInterfaceMethods<Chimera_MicroKernelAttrInterface,
+            ["supports", "getLayout", "getGranularity"]>]> {
+  let summary = "Products by the matrix instructions of a whole program";
+  let description = [{
+    Contractions of `factors`, with sums of 32 bits, by instructions of `rows` x
+    `columns` x `depth` multiply-adds. Where tiles are and who computes what is
+    settled for a program as a whole, so its conversion emits all blocks
+    together.
+
+    Example: `#chimera.matrix_program<rows = 16, columns = 8, depth = 16, factors = [f16, bf16]>`
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "int64_t":$depth,
+                        ArrayRefParameter<"::mlir::Type">:$factors);
+  let assemblyFormat = [{
+    `<` struct($rows, $columns, $depth) `,` `factors` `=` `[` $factors `]` `>`
+  }];
 }
 
 def Chimera_MicroKernelKindAttr

@@ -39,6 +39,10 @@ def Chimera_Dialect : Dialect {
     of a model, may be marked `chimera.constant`. What is computed from them
     alone and worth it is then computed once, by a function beside the first: see
     `chimera-prepare-constants`.
+
+    Micro kernels come from a registry of the context, and from the program: a
+    list of them as its attribute `chimera.micro_kernels` comes first. See
+    `chimera-load-micro-kernels`.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::DLTIDialect",
@@ -51,6 +55,14 @@ def Chimera_Dialect : Dialect {
     /// Marks arguments of functions that are the same in every call.
     static constexpr ::llvm::StringLiteral getConstantAttrName() {
       return ::llvm::StringLiteral("chimera.constant");
+    }
+    /// The micro kernels that a program brings, as an attribute of its module.
+    static constexpr ::llvm::StringLiteral getMicroKernelsAttrName() {
+      return ::llvm::StringLiteral("chimera.micro_kernels");
+    }
+    /// Says of a function what micro kernel it is.
+    static constexpr ::llvm::StringLiteral getKernelAttrName() {
+      return ::llvm::StringLiteral("chimera.kernel");
     }
   }];
 }

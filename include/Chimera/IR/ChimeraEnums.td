@@ -32,6 +32,29 @@ def Chimera_MicroKernelKind : I32EnumAttr<"MicroKernelKind",
   let genSpecializedAttr = 0;
 }
 
+def Chimera_LayoutAny : I32EnumAttrCase<"Any", 0, "any">;
+def Chimera_LayoutContiguous : I32EnumAttrCase<"Contiguous", 1, "contiguous">;
+def Chimera_LayoutInterleaved
+    : I32EnumAttrCase<"Interleaved", 2, "interleaved">;
+def Chimera_LayoutTiles : I32EnumAttrCase<"Tiles", 3, "tiles">;
+def Chimera_LayoutFractals : I32EnumAttrCase<"Fractals", 4, "fractals">;
+def Chimera_LayoutKind : I32EnumAttr<"LayoutKind",
+    "How an operand of a micro kernel lies in memory",
+    [Chimera_LayoutAny, Chimera_LayoutContiguous, Chimera_LayoutInterleaved,
+     Chimera_LayoutTiles, Chimera_LayoutFractals]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
+def Chimera_GranularityBlock : I32EnumAttrCase<"Block", 0, "block">;
+def Chimera_GranularityProgram : I32EnumAttrCase<"Program", 1, "program">;
+def Chimera_KernelGranularity : I32EnumAttr<"KernelGranularity",
+    "How much of a program a micro kernel is emitted for at a time",
+    [Chimera_GranularityBlock, Chimera_GranularityProgram]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
 def Chimera_RoleLhs : I32EnumAttrCase<"Lhs", 0, "lhs">;
 def Chimera_RoleRhs : I32EnumAttrCase<"Rhs", 1, "rhs">;
 def Chimera_RoleSums : I32EnumAttrCase<"Sums", 2, "sums">;

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The two seams at which a back end meets the passes: a target says what the
-// machine can do, and a micro kernel says how one block is computed on it.
+// machine can do, and a micro kernel says how one block is computed on it. Which
+// micro kernels there are is the business of a registry, see MicroKernels.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +20,8 @@ include "mlir/IR/Interfaces.td"
 def Chimera_TargetAttrInterface : AttrInterface<"TargetAttrInterface"> {
   let cppNamespace = "::chimera";
   let description = [{
-    A description of hardware. The model reads its figures; the passes ask it
-    for the micro kernels that implement a schedule.
+    A description of hardware: the figures that the model reads, and the names
+    by which compilers know it.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -28,12 +29,6 @@ def Chimera_TargetAttrInterface : AttrInterface<"TargetAttrInterface"> {
       target has no unit for that type.
     }], "::llvm::FailureOr<::chimera::model::Machine>", "getMachine",
       (ins "::mlir::Type":$elementType)>,
-    InterfaceMethod<[{
-      The implementation of micro kernels with the given register tile, or null
-      if there is no back end for the target: blocks are then to keep their
-      naive semantics.
-    }], "::chimera::MicroKernelAttrInterface", "getMicroKernel",
-      (ins "const ::chimera::model::RegisterTile &":$registerTile)>,
     InterfaceMethod<[{
       The triple of the compiler that turns LLVM IR into code, in LLVM's syntax.
       Empty: that of the machine we run on.
@@ -50,22 +45,66 @@ def Chimera_MicroKernelAttrInterface
     : AttrInterface<"MicroKernelAttrInterface"> {
   let cppNamespace = "::chimera";
   let description = [{
-    One way to compute a `chimera.micro_kernel` on some hardware. Kernels of a
-    back end are attributes; their emission is attached by the back end as an
-    external model, so that the dialect needs no back end.
+    One way to compute a `chimera.micro_kernel` on some hardware. Kernels are
+    attributes; their emission is attached by whoever brings them as an external
+    model, so that the dialect needs no back end.
+
+    An implementation says what it takes and wants, and emits code for extents
+    that are known. What all have in common is done for it: operands come in the
+    layout it asks for, code is chosen by the extents at run time, blocks are cut
+    into tiles if it has tiles of one size only, and what it declines goes to the
+    next kernel, in the end to the naive semantics. `op` is a
+    `chimera.micro_kernel` everywhere.
   }];
   let methods = [
     InterfaceMethod<[{
-      The dimension of the kernel's iteration space that must be contiguous in
-      every operand that it indexes, or nothing if any layout will do.
-    }], "::std::optional<unsigned>", "getContiguousDim",
-      (ins "::mlir::Operation *":$op)>,
+      True if there are kernels of `kind` for operands with these element types,
+      inputs first.
+    }], "bool", "supports",
+      (ins "::chimera::MicroKernelKind":$kind,
+           "::llvm::ArrayRef<::mlir::Type>":$types)>,
     InterfaceMethod<[{
-      Replaces the `chimera.micro_kernel` `op`, whose operands are memrefs, by code that computes the same.
-      Fails without changing anything if the kernel does not cover `op`; the
-      caller then falls back on the naive semantics.
+      The tiles that contractions are offered on and what they cost. A kernel
+      that offers tiles is used where the plan has chosen one of them; a kernel
+      that offers none takes register tiles of any size, whose cost the model
+      knows from the target, and is used wherever it is the first to do so.
+    }], "::llvm::SmallVector<::chimera::model::KernelShape>", "getShapes",
+      (ins), "", [{ return {}; }]>,
+    InterfaceMethod<[{
+      True if the kernel computes `op`, whatever its extents. The operands of
+      `op` may be tensors or memrefs.
+    }], "bool", "isLegal", (ins "::mlir::Operation *":$op), "",
+      [{ return true; }]>,
+    InterfaceMethod<[{
+      The layout that operand `operand` of `op` must have. Dimensions are those
+      of `op`.
+    }], "::chimera::OperandLayout", "getLayout",
+      (ins "::mlir::Operation *":$op, "unsigned":$operand)>,
+    InterfaceMethod<[{
+      The extents that code is emitted for, one per dimension of `op`, dynamic
+      where any will do; nothing if any will do for all.
+    }], "::llvm::SmallVector<int64_t>", "getTile",
+      (ins "::mlir::Operation *":$op), "", [{ return {}; }]>,
+    InterfaceMethod<[{
+      Emits code that computes `op`, whose operands are memrefs, for `extents`,
+      which are known for each dimension and those of `getTile` where that has
+      some. The code may fetch what `prefetches` name while it computes. Fails if
+      the kernel does not cover `op`; what was emitted so far is taken away.
     }], "::llvm::LogicalResult", "emit",
-      (ins "::mlir::RewriterBase &":$rewriter, "::mlir::Operation *":$op)>
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Operation *":$op,
+           "::llvm::ArrayRef<int64_t>":$extents,
+           "::llvm::ArrayRef<::chimera::PrefetchOp>":$prefetches),
+      "", [{ return ::llvm::failure(); }]>,
+    InterfaceMethod<[{
+      Adds the patterns by which emitted code is finished. They are applied to
+      what kernels have emitted and to nothing else.
+    }], "void", "populatePatterns",
+      (ins "::mlir::RewritePatternSet &":$patterns), "", [{ (void)patterns; }]>,
+    InterfaceMethod<[{
+      Whether `emit` makes code block by block, or a conversion makes it of whole
+      programs.
+    }], "::chimera::KernelGranularity", "getGranularity", (ins), "",
+      [{ return ::chimera::KernelGranularity::Block; }]>
   ];
 }
 

@@ -135,8 +135,9 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
   let description = [{
     The replaceable micro kernel of the paper (section V-A): indexing maps,
     iterator types and a scalar body give its naive semantics, exactly those of
-    a `linalg.generic`; `implementation` names the code that is to replace it. A kernel without one, or one that its implementation does not
-    cover, is lowered by its naive semantics.
+    a `linalg.generic`; `implementation` names the code that is to replace it, and
+    `otherwise` what computes the parts that this does not cover. A kernel without
+    either, or one that neither covers, is lowered by its naive semantics.
 
     Contractions and copies have one output. A reduction has several or one: each
     combines what it holds with the elements along the reduced dimensions, or is
@@ -174,6 +175,7 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
                        StrArrayAttr:$iterator_types,
                        OptionalAttr<ArrayAttr>:$extents,
                        OptionalAttr<Chimera_MicroKernelAttrInterface>:$implementation,
+                       OptionalAttr<Chimera_MicroKernelAttrInterface>:$otherwise,
                        UnitAttr:$overwrite);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -182,7 +184,7 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     `outs` `(` $outputs `:` type($outputs) `)`
     `maps` $indexing_maps `iterators` $iterator_types
     (`extents` $extents^)? (`implementation` $implementation^)?
-    attr-dict-with-keyword $body (`->` type($results)^)?
+    (`otherwise` $otherwise^)? attr-dict-with-keyword $body (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {

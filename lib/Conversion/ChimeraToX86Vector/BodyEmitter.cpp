@@ -18,9 +18,10 @@
 using namespace mlir;
 using namespace chimera;
 
-BodyEmitter::BodyEmitter(OpBuilder &builder, MicroKernelOp op, int64_t lanes,
+BodyEmitter::BodyEmitter(OpBuilder &builder, MicroKernelOp op,
+                         const VectorFigures &figures,
                          ArrayRef<int64_t> extents)
-    : MicroKernelEmitter(builder, op, lanes, extents) {
+    : MicroKernelEmitter(builder, op, figures, extents) {
   unsigned numDims = op.getNumDims();
   for (BlockArgument argument : body().getArguments()) {
     Dims &dims = dependences[argument];
@@ -164,8 +165,9 @@ Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
     mapping.map(operand,
                 isScalar ? values.lookup(operand) : asVector(operand, values));
   if (!isScalar && type.isF32() && nested.getNumOperands() == 1)
-    if (Value approximated = emitFunction(builder, &nested,
-                                          mapping.lookup(nested.getOperand(0))))
+    if (Value approximated =
+            emitFunction(builder, &nested, mapping.lookup(nested.getOperand(0)),
+                         figures.hasAvx512))
       return approximated;
   Operation *clone = builder.clone(nested, mapping);
   Value result = clone->getResult(0);

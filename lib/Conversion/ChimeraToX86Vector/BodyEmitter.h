@@ -25,8 +25,8 @@ namespace chimera {
 
 class BodyEmitter : public MicroKernelEmitter {
 public:
-  BodyEmitter(mlir::OpBuilder &builder, MicroKernelOp op, int64_t lanes,
-              llvm::ArrayRef<int64_t> extents);
+  BodyEmitter(mlir::OpBuilder &builder, MicroKernelOp op,
+              const VectorFigures &figures, llvm::ArrayRef<int64_t> extents);
 
 protected:
   using Dims = llvm::SmallBitVector;

@@ -17,13 +17,15 @@
 using namespace mlir;
 using namespace chimera;
 
-std::optional<Combiner> Combiner::find(BlockArgument held, Value yielded) {
+std::optional<Combiner> Combiner::find(BlockArgument held, Value yielded,
+                                       bool hasAvx512) {
   Operation *operation = yielded.getDefiningOp();
   if (!operation || !held.hasOneUse() || !yielded.hasOneUse() ||
       *held.user_begin() != operation || !arith::getNeutralElement(operation))
     return std::nullopt;
   Combiner combiner;
   combiner.operation = operation;
+  combiner.hasAvx512 = hasAvx512;
   unsigned position = held.use_begin()->getOperandNumber();
   combiner.contribution = operation->getOperand(1 - position);
   return combiner;
@@ -80,7 +82,7 @@ Value Combiner::combineFast(OpBuilder &builder, Value accumulator,
   if (!propagatesNans(operation))
     return combine(builder, accumulator, value);
   bool isMaximum = isa<arith::MaximumFOp>(operation);
-  if (hasAvx512Form(value.getType()))
+  if (hasAvx512 && hasAvx512Form(value.getType()))
     return createRange(builder, loc, accumulator, value,
                        isMaximum ? RangeKind::Maximum : RangeKind::Minimum);
   Value combined = combine(builder, accumulator, value);

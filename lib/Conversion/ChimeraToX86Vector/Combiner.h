@@ -26,9 +26,10 @@ class Combiner {
 public:
   /// The combiner of a body that takes the accumulator as `held` and yields
   /// `yielded`: a sum, a product, a maximum, ... of `held` and something that
-  /// does not depend on it.
+  /// does not depend on it. With `hasAvx512`, vectors of 512 bits are combined
+  /// by instructions of AVX-512.
   static std::optional<Combiner> find(mlir::BlockArgument held,
-                                      mlir::Value yielded);
+                                      mlir::Value yielded, bool hasAvx512);
 
   mlir::Operation *getOperation() const { return operation; }
   /// What the body combines with the accumulator.
@@ -49,6 +50,7 @@ public:
 private:
   mlir::Operation *operation = nullptr;
   mlir::Value contribution;
+  bool hasAvx512 = false;
 };
 
 /// Combines the lanes of each of `rows`, at most as many as they have lanes:

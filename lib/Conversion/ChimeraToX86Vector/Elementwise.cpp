@@ -92,9 +92,9 @@ void ElementwiseEmitter::emitVector(int64_t count, Values values) {
 }
 
 LogicalResult chimera::emitElementwise(OpBuilder &builder, MicroKernelOp op,
-                                       int64_t lanes,
+                                       const VectorFigures &figures,
                                        ArrayRef<int64_t> extents) {
-  return ElementwiseEmitter(builder, op, lanes, extents).emit();
+  return ElementwiseEmitter(builder, op, figures, extents).emit();
 }
 
 //===----------------------------------------------------------------------===//
@@ -166,7 +166,7 @@ void TransposedCopyEmitter::emitSquare(Value row, int64_t rows, Value column,
 }
 
 LogicalResult chimera::emitTransposedCopy(OpBuilder &builder, MicroKernelOp op,
-                                          int64_t lanes,
+                                          const VectorFigures &figures,
                                           ArrayRef<int64_t> extents) {
-  return TransposedCopyEmitter(builder, op, lanes, extents).emit();
+  return TransposedCopyEmitter(builder, op, figures, extents).emit();
 }

@@ -31,8 +31,9 @@ namespace {
 /// Arithmetic on vectors of f32.
 class FunctionEmitter {
 public:
-  FunctionEmitter(OpBuilder &builder, Location loc, Value x)
-      : builder(builder), loc(loc), type(cast<VectorType>(x.getType())), x(x) {}
+  FunctionEmitter(OpBuilder &builder, Location loc, Value x, bool hasAvx512)
+      : builder(builder), loc(loc), type(cast<VectorType>(x.getType())), x(x),
+        isAvx512(hasAvx512 && hasAvx512Form(type)) {}
 
   /// 2^(scale x): relative error below 1.8e-7 where the result is normal.
   Value emitExp2(double scale);
@@ -69,6 +70,7 @@ private:
   Location loc;
   VectorType type;
   Value x;
+  bool isAvx512;
 };
 
 } // namespace
@@ -105,7 +107,6 @@ Value FunctionEmitter::emitPower(Value r) {
 
 /// With y = scale x and n = round(y), 2^y = 2^n 2^r, where r = y - n.
 Value FunctionEmitter::emitExp2(double scaleValue) {
-  bool isAvx512 = hasAvx512Form(type);
   if (isAvx512 && scaleValue == 1) {
     Value r = createFraction(builder, loc, x);
     return createScale(builder, loc, emitPower(r), make<arith::SubFOp>(x, r));
@@ -164,8 +165,8 @@ Value FunctionEmitter::oddRational(const OddRational &function) {
 }
 
 Value chimera::emitFunction(OpBuilder &builder, Operation *function,
-                            Value operand) {
-  FunctionEmitter emitter(builder, function->getLoc(), operand);
+                            Value operand, bool hasAvx512) {
+  FunctionEmitter emitter(builder, function->getLoc(), operand, hasAvx512);
   if (isa<math::ExpOp>(function))
     return emitter.emitExp2(llvm::numbers::log2e);
   if (isa<math::Exp2Op>(function))

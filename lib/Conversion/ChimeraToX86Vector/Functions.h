@@ -21,9 +21,10 @@ namespace chimera {
 
 /// Emits `function`, an operation of one operand, of `operand`, a vector of
 /// f32. Null if there is no approximation of our own: for all but exp, exp2,
-/// tanh and erf. Of NaN all are NaN, and the limits at infinity are exact.
+/// tanh and erf. Of NaN all are NaN, and the limits at infinity are exact. With
+/// `hasAvx512`, vectors of 512 bits use instructions of AVX-512.
 mlir::Value emitFunction(mlir::OpBuilder &builder, mlir::Operation *function,
-                         mlir::Value operand);
+                         mlir::Value operand, bool hasAvx512);
 
 } // namespace chimera
 

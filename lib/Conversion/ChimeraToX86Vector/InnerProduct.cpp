@@ -35,9 +35,6 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Half of the registers are accumulators; a quarter holds vectors of the rows.
-static constexpr int64_t numAccumulators = 16, numRowVectors = 8;
-
 /// The greatest extent of `dim` that is listed or given by a type.
 static std::optional<int64_t> getGreatestExtent(MicroKernelOp op,
                                                 unsigned dim) {
@@ -107,7 +104,7 @@ private:
   SmallVector<unsigned> outerDims, innerDims;
   /// Elements along the reduction in one iteration.
   int64_t getStep() const {
-    return std::max<int64_t>(1, numRowVectors / rows) * lanes;
+    return std::max<int64_t>(1, figures.tuning.rowVectors / rows) * lanes;
   }
   /// True if a column after the other is read, each of them at once, once.
   bool isStream() const {
@@ -144,8 +141,8 @@ void InnerProductEmitter::chooseDims() {
 
 LogicalResult InnerProductEmitter::emit() {
   Block &body = op.getBody().front();
-  sum =
-      Combiner::find(body.getArgument(2), body.getTerminator()->getOperand(0));
+  sum = Combiner::find(body.getArgument(2), body.getTerminator()->getOperand(0),
+                       figures.hasAvx512);
   if (!sum)
     return failure();
   chooseDims();
@@ -163,8 +160,9 @@ void InnerProductEmitter::emitColumns() {
   if (!columnDim)
     return emitTile(1);
   int64_t extent = extents[*columnDim];
-  int64_t step = std::max<int64_t>(1, std::min(numAccumulators / rows, lanes));
-  int64_t streams = isStream() ? std::min(numStreams, step) : 1;
+  int64_t step =
+      std::max<int64_t>(1, std::min(figures.tuning.accumulators / rows, lanes));
+  int64_t streams = isStream() ? std::min(figures.tuning.streams, step) : 1;
   int64_t columnsOfStream = step / streams;
   distance = extent / step * columnsOfStream;
   buildLoop(0, distance, columnsOfStream, [&](Value column) {
@@ -265,14 +263,15 @@ void InnerProductEmitter::prefetchAfter(unsigned operand,
   int64_t perColumn = llvm::divideCeil(extents[vectorDim], lanes);
   int64_t perGroup = columns * perColumn;
   if (isStream()) {
-    here[*columnDim] = add(here[*columnDim],
-                           llvm::divideCeil(vectorsAheadInStream, perColumn));
-  } else if (perGroup <= 2 * vectorsAhead) {
-    int64_t groups = llvm::divideCeil(vectorsAhead, perGroup);
+    here[*columnDim] =
+        add(here[*columnDim],
+            llvm::divideCeil(figures.tuning.streamAhead, perColumn));
+  } else if (perGroup <= 2 * figures.tuning.ahead) {
+    int64_t groups = llvm::divideCeil(figures.tuning.ahead, perGroup);
     here[*columnDim] = add(here[*columnDim], groups * columns);
   } else {
     int64_t perStep = columns * getStep() / lanes;
-    int64_t steps = llvm::divideCeil(vectorsAhead, perStep);
+    int64_t steps = llvm::divideCeil(figures.tuning.ahead, perStep);
     here[vectorDim] = add(here[vectorDim], steps * getStep());
   }
   prefetch(operand, here);
@@ -313,7 +312,7 @@ void InnerProductEmitter::storeColumns(SmallVector<Value> first, Value sums) {
 }
 
 LogicalResult chimera::emitInnerProduct(OpBuilder &builder, MicroKernelOp op,
-                                        int64_t lanes,
+                                        const VectorFigures &figures,
                                         ArrayRef<int64_t> extents) {
-  return InnerProductEmitter(builder, op, lanes, extents).emit();
+  return InnerProductEmitter(builder, op, figures, extents).emit();
 }

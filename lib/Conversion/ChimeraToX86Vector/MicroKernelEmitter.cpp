@@ -16,6 +16,12 @@
 using namespace mlir;
 using namespace chimera;
 
+VectorFigures::VectorFigures(OuterProductAttr implementation)
+    : lanes(implementation.getLanes()), hasAvx512(implementation.getAvx512()) {
+  if (VectorTuningAttr given = implementation.getTuning())
+    tuning = given.getFigures();
+}
+
 bool chimera::isProductOfF32(MicroKernelOp op) {
   return multipliesAndAdds(op.getBody().front()) &&
          llvm::all_of(op.getBody().getArgumentTypes(),
@@ -23,9 +29,10 @@ bool chimera::isProductOfF32(MicroKernelOp op) {
 }
 
 MicroKernelEmitter::MicroKernelEmitter(OpBuilder &builder, MicroKernelOp op,
-                                       int64_t lanes, ArrayRef<int64_t> extents)
-    : builder(builder), op(op), lanes(lanes), extents(extents),
-      maps(op.getMaps()) {}
+                                       const VectorFigures &figures,
+                                       ArrayRef<int64_t> extents)
+    : builder(builder), op(op), figures(figures), lanes(figures.lanes),
+      extents(extents), maps(op.getMaps()) {}
 
 void MicroKernelEmitter::useLastDim() {
   AffineMap output = maps.back();

@@ -24,21 +24,22 @@ namespace chimera {
 /// The extents a kernel is specialised for, one per dimension.
 using Extents = llvm::SmallVector<int64_t>;
 
-/// If a kernel is limited by reading a matrix for more than one row, so many
-/// operations wait for each vector that a processor does not see far enough
-/// ahead; it asks for what it needs later. How far: in time for the next level
-/// but one, little enough for the first.
-constexpr int64_t vectorsAhead = 32;
+/// What the code depends on besides the kernel: `#chimera.outer_product` in
+/// numbers.
+struct VectorFigures {
+  explicit VectorFigures(OuterProductAttr implementation);
 
-/// If a matrix is read for one row, its way from memory is all that counts. One
-/// core has more of it under way if it reads two parts by turns and asks for
-/// what comes a little later in each. More streams, and more or less ahead,
-/// gain less (measured on Granite Rapids).
-constexpr int64_t numStreams = 2, vectorsAheadInStream = 16;
+  /// Elements of a vector of f32.
+  int64_t lanes = 0;
+  /// True if vectors of 512 bits have the instructions of AVX-512.
+  bool hasAvx512 = true;
+  VectorTuning tuning;
+};
 
 class MicroKernelEmitter {
 public:
-  MicroKernelEmitter(mlir::OpBuilder &builder, MicroKernelOp op, int64_t lanes,
+  MicroKernelEmitter(mlir::OpBuilder &builder, MicroKernelOp op,
+                     const VectorFigures &figures,
                      llvm::ArrayRef<int64_t> extents);
 
 protected:
@@ -111,6 +112,7 @@ protected:
 
   mlir::OpBuilder &builder;
   MicroKernelOp op;
+  const VectorFigures &figures;
   int64_t lanes;
   Extents extents;
   llvm::SmallVector<mlir::AffineMap> maps;
@@ -130,7 +132,7 @@ bool isProductOfF32(MicroKernelOp op);
 /// `prefetches` say while they compute. Fails, having emitted nothing, if an
 /// operand that the vector dimension indexes is not contiguous along it.
 llvm::LogicalResult emitOuterProduct(mlir::OpBuilder &builder, MicroKernelOp op,
-                                     int64_t lanes,
+                                     const VectorFigures &figures,
                                      const model::RegisterTile &tile,
                                      llvm::ArrayRef<int64_t> extents,
                                      llvm::ArrayRef<PrefetchOp> prefetches);
@@ -142,14 +144,14 @@ bool isInnerProduct(MicroKernelOp op);
 /// Emits `op`, for which isInnerProduct holds. Fails, having emitted nothing,
 /// if operands are not as contiguous in memory as their dimensions say.
 llvm::LogicalResult emitInnerProduct(mlir::OpBuilder &builder, MicroKernelOp op,
-                                     int64_t lanes,
+                                     const VectorFigures &figures,
                                      llvm::ArrayRef<int64_t> extents);
 
 /// Emits `op`, an elementwise operation or a copy, one vector at a time. Fails,
 /// having emitted nothing, if the body has an operation without vector form or
 /// operands are not contiguous along a common dimension.
 llvm::LogicalResult emitElementwise(mlir::OpBuilder &builder, MicroKernelOp op,
-                                    int64_t lanes,
+                                    const VectorFigures &figures,
                                     llvm::ArrayRef<int64_t> extents);
 
 /// Emits `op`, a reduction, on several rows and vectors at a time. Fails,
@@ -157,13 +159,14 @@ llvm::LogicalResult emitElementwise(mlir::OpBuilder &builder, MicroKernelOp op,
 /// neither written element by element nor combined by an operation whose order
 /// does not matter.
 llvm::LogicalResult emitReduction(mlir::OpBuilder &builder, MicroKernelOp op,
-                                  int64_t lanes,
+                                  const VectorFigures &figures,
                                   llvm::ArrayRef<int64_t> extents);
 
 /// Emits `op`, a copy that exchanges the contiguous dimension for another, by
 /// transposing squares of `lanes` x `lanes` elements in registers.
 llvm::LogicalResult emitTransposedCopy(mlir::OpBuilder &builder,
-                                       MicroKernelOp op, int64_t lanes,
+                                       MicroKernelOp op,
+                                       const VectorFigures &figures,
                                        llvm::ArrayRef<int64_t> extents);
 
 } // namespace chimera

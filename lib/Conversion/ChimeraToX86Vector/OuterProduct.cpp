@@ -26,6 +26,7 @@
 
 #include "MicroKernelEmitter.h"
 
+#include "Chimera/Conversion/KernelPrefetch.h"
 #include "Chimera/Model/Algorithms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,20 +36,16 @@
 using namespace mlir;
 using namespace chimera;
 
-/// FMAs under way at a time: two start in a cycle and take four.
-static constexpr int64_t numChains = 8;
-/// Of all caches.
-static constexpr int64_t lineBytes = 64;
-
 namespace {
 
 class OuterProductEmitter : public MicroKernelEmitter {
 public:
-  OuterProductEmitter(OpBuilder &builder, MicroKernelOp op, int64_t lanes,
+  OuterProductEmitter(OpBuilder &builder, MicroKernelOp op,
+                      const VectorFigures &figures,
                       const model::RegisterTile &tile,
                       ArrayRef<int64_t> extents,
                       ArrayRef<PrefetchOp> prefetches)
-      : MicroKernelEmitter(builder, op, lanes, extents), tile(tile),
+      : MicroKernelEmitter(builder, op, figures, extents), tile(tile),
         prefetches(prefetches) {}
 
   LogicalResult emit();
@@ -67,18 +64,7 @@ private:
   SmallVector<Value> emitSteps(Value first, int64_t steps,
                                SmallVector<Value> carried, int64_t rows,
                                int64_t vectors, int64_t columns);
-  /// What part of all iterations of a panel the one at hand is.
-  struct Share {
-    int64_t tiles = 1, iterations = 1;
-    Value tile, iteration;
-  };
-  void emitPrefetches(Value first, int64_t step, int64_t iterations);
-  void prefetchEvenly(PrefetchOp prefetch, const Share &share);
-  bool prefetchBlocks(PrefetchOp prefetch, const Share &share);
-  void prefetchLine(PrefetchOp prefetch, Value row, Value line);
-  Value scale(Value value, int64_t factor) {
-    return arith::MulIOp::create(builder, loc(), value, constant(factor));
-  }
+  void fetchShare(Value first, int64_t step, int64_t iterations);
   int64_t rowsInAll() const { return rowDim ? extents[*rowDim] : 1; }
   /// True if rows of the streamed operand are read one after the other, each of
   /// them at once, once.
@@ -221,7 +207,8 @@ OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
                                vectors, columns);
         });
   int64_t chains = rows * vectors;
-  int64_t sets = std::clamp<int64_t>(numChains / chains, 1, extents[dim]);
+  int64_t sets =
+      std::clamp<int64_t>(figures.tuning.chains / chains, 1, extents[dim]);
   Value none = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
   carried.resize(sets * chains, none);
   carried = emitInnermost(carried, rows, vectors, columns);
@@ -240,13 +227,13 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
                                    int64_t vectors, int64_t columns) {
   int64_t sets = carried.size() / (rows * vectors);
   int64_t extent = extents[reductionDims.back()];
-  parts = isStream() ? numStreams : 1;
+  parts = isStream() ? figures.tuning.streams : 1;
   int64_t unroll = llvm::alignTo(std::min(tile.depth, extent), sets * parts);
   int64_t iterations = extent / unroll, step = unroll / parts;
   distance = iterations * step;
   carried =
       buildLoop(0, distance, step, carried, [&](Value iv, ValueRange values) {
-        emitPrefetches(iv, step, iterations);
+        fetchShare(iv, step, iterations);
         return emitSteps(iv, unroll, SmallVector<Value>(values), rows, vectors,
                          columns);
       });
@@ -258,39 +245,17 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
                    columns);
 }
 
-/// Elements of a line.
-static int64_t lineElements(PrefetchOp prefetch) {
-  return lineBytes * 8 /
-         getElementTypeOrSelf(prefetch.getSource()).getIntOrFloatBitWidth();
-}
-
-/// True if the rows of the tile follow each other without a gap.
-static bool isGapless(PrefetchOp prefetch) {
-  auto type = cast<MemRefType>(prefetch.getSource().getType());
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  return succeeded(type.getStridesAndOffset(strides, offset)) &&
-         strides.back() == 1 &&
-         strides[strides.size() - 2] == prefetch.getBounds().back();
-}
-
-/// Lines that a row of the tile takes.
-static int64_t countLines(PrefetchOp prefetch) {
-  return llvm::divideCeilSigned(prefetch.getBounds().back(),
-                                lineElements(prefetch));
-}
-
 /// Asks for what is due in the iteration from `first` on, one of `iterations`
 /// that are `step` apart.
-void OuterProductEmitter::emitPrefetches(Value first, int64_t step,
-                                         int64_t iterations) {
-  using namespace arith;
+void OuterProductEmitter::fetchShare(Value first, int64_t step,
+                                     int64_t iterations) {
   if (prefetches.empty())
     return;
   auto divide = [&](Value value, int64_t divisor) -> Value {
-    return DivUIOp::create(builder, loc(), value, constant(divisor));
+    return arith::DivUIOp::create(builder, loc(), value, constant(divisor));
   };
-  Share share;
+  PrefetchShare share;
+  share.lineBytes = figures.tuning.lineBytes;
   share.iterations = iterations;
   share.iteration = divide(first, step);
   share.tile = constant(0);
@@ -299,74 +264,7 @@ void OuterProductEmitter::emitPrefetches(Value first, int64_t step,
     int64_t rows = llvm::divideCeilSigned(extents[*rowDim], share.tiles);
     share.tile = divide(point[*rowDim], rows);
   }
-  for (PrefetchOp prefetch : prefetches) {
-    auto type = dyn_cast<MemRefType>(prefetch.getSource().getType());
-    if (!type || prefetch.getBounds().size() < 2)
-      continue;
-    if (isGapless(prefetch) || !prefetchBlocks(prefetch, share))
-      prefetchEvenly(prefetch, share);
-  }
-}
-
-/// Each register tile takes as many of the lines as the others. Within the
-/// tile, lines follow the reduction.
-void OuterProductEmitter::prefetchEvenly(PrefetchOp prefetch,
-                                         const Share &share) {
-  int64_t lines = countLines(prefetch);
-  int64_t rows = prefetch.getBounds()[prefetch.getBounds().size() - 2];
-  int64_t count =
-      llvm::divideCeilSigned(lines * rows, share.tiles * share.iterations);
-  Value iteration = arith::AddIOp::create(
-      builder, loc(), scale(share.tile, share.iterations), share.iteration);
-  Value first = scale(iteration, count), width = constant(lines);
-  for (int64_t i = 0; i < count; ++i) {
-    Value line = add(first, i);
-    if (isGapless(prefetch))
-      prefetchLine(prefetch, constant(0), line);
-    else
-      prefetchLine(prefetch,
-                   arith::DivUIOp::create(builder, loc(), line, width),
-                   arith::RemUIOp::create(builder, loc(), line, width));
-  }
-}
-
-/// Each register tile takes some of the columns, of some of the rows where
-/// there are more tiles than columns: an address is one addition. Fails if that
-/// leaves tiles without a part, and shifts are enough to find one for them.
-bool OuterProductEmitter::prefetchBlocks(PrefetchOp prefetch,
-                                         const Share &share) {
-  int64_t lines = countLines(prefetch);
-  int64_t allRows = prefetch.getBounds()[prefetch.getBounds().size() - 2];
-  int64_t tilesOfColumn = std::max<int64_t>(1, share.tiles / lines);
-  int64_t columnsOfTile = llvm::divideCeilSigned(lines, share.tiles);
-  int64_t rows = llvm::divideCeilSigned(allRows, tilesOfColumn);
-  int64_t rowsOfIteration = llvm::divideCeilSigned(rows, share.iterations);
-  bool someAreIdle = share.tiles * columnsOfTile > lines * tilesOfColumn;
-  if (someAreIdle && llvm::isPowerOf2_64(lines))
-    return false;
-  Value parts = constant(tilesOfColumn);
-  Value column = scale(
-      arith::DivUIOp::create(builder, loc(), share.tile, parts), columnsOfTile);
-  Value part = arith::RemUIOp::create(builder, loc(), share.tile, parts);
-  Value row = arith::AddIOp::create(builder, loc(), scale(part, rows),
-                                    scale(share.iteration, rowsOfIteration));
-  for (int64_t i = 0; i < rowsOfIteration; ++i)
-    for (int64_t j = 0; j < columnsOfTile; ++j)
-      prefetchLine(prefetch, add(row, i), add(column, j));
-  return true;
-}
-
-/// Asks for line `line` of row `row`. What is outside the tile is harmless.
-void OuterProductEmitter::prefetchLine(PrefetchOp prefetch, Value row,
-                                       Value line) {
-  size_t rank = prefetch.getBounds().size();
-  SmallVector<Value> position(rank, constant(0));
-  position[rank - 2] = row;
-  position.back() = scale(line, lineElements(prefetch));
-  // Into the second level: the first is for what is used now.
-  memref::PrefetchOp::create(builder, loc(), prefetch.getSource(), position,
-                             /*isWrite=*/false, /*localityHint=*/2,
-                             /*isDataCache=*/true);
+  emitPrefetches(builder, loc(), prefetches, share);
 }
 
 SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
@@ -376,7 +274,8 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
   unsigned dim = reductionDims.back();
   bool isReading = isStream() ||
                    (rowsInAll() > 1 && rowsInAll() <= model::mostRowsOfReading);
-  int64_t ahead = isStream() ? vectorsAheadInStream : vectorsAhead;
+  int64_t ahead =
+      isStream() ? figures.tuning.streamAhead : figures.tuning.ahead;
   for (int64_t step = 0; step < steps; ++step) {
     point[dim] = add(first, step % parts * distance + step / parts);
     // An operand has one value per row, per vector, or for both.
@@ -410,10 +309,10 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
 }
 
 LogicalResult chimera::emitOuterProduct(OpBuilder &builder, MicroKernelOp op,
-                                        int64_t lanes,
+                                        const VectorFigures &figures,
                                         const model::RegisterTile &tile,
                                         ArrayRef<int64_t> extents,
                                         ArrayRef<PrefetchOp> prefetches) {
-  return OuterProductEmitter(builder, op, lanes, tile, extents, prefetches)
+  return OuterProductEmitter(builder, op, figures, tile, extents, prefetches)
       .emit();
 }

@@ -86,9 +86,10 @@ private:
   size_t maskIndexOf(unsigned number, int64_t slot) const {
     return (accumulators.size() + number) * rows * vectors + slot;
   }
-  /// Chains of combinations: two start in a cycle and take four, unless the
-  /// body takes longer.
-  int64_t numChains() { return isLong() ? numInterleaved : 8; }
+  /// Chains of combinations, fewer if the body takes long anyway.
+  int64_t numChains() {
+    return isLong() ? numInterleaved : figures.tuning.chains;
+  }
   int64_t numSlots() const { return alongRows ? rows : vectors; }
   SmallVector<Value> pointOf(int64_t row, int64_t vector);
 
@@ -127,7 +128,7 @@ bool ReductionEmitter::findOutputs() {
       if (op.isReduction(dim) && map.isFunctionOfDim(dim))
         return false;
     std::optional<Combiner> combiner =
-        Combiner::find(held(output), yielded(output));
+        Combiner::find(held(output), yielded(output), figures.hasAvx512);
     if (!combiner || held(output).getType().isInteger(1))
       return false;
     accumulators.push_back({numInputs + output, *combiner});
@@ -460,6 +461,7 @@ void ReductionEmitter::storeRows(unsigned operand, Value vector) {
 }
 
 LogicalResult chimera::emitReduction(OpBuilder &builder, MicroKernelOp op,
-                                     int64_t lanes, ArrayRef<int64_t> extents) {
-  return ReductionEmitter(builder, op, lanes, extents).emit();
+                                     const VectorFigures &figures,
+                                     ArrayRef<int64_t> extents) {
+  return ReductionEmitter(builder, op, figures, extents).emit();
 }

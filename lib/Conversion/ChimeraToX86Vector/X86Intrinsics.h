@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Instructions of AVX-512 that do in one step what takes several operations of
-// the vector dialect. Only kernels for AVX-512 work on vectors this long.
+// the vector dialect. Vectors as long do not imply AVX-512: whoever calls has
+// to know that it is there.
 //
 //===----------------------------------------------------------------------===//
 

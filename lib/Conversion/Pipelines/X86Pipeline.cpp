@@ -146,12 +146,17 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   addBufferization(pm, options.outParams);
   placeBuffers(pm);
-  pm.addPass(createConvertChimeraToX86VectorPass());
+  pm.addPass(createLowerMicroKernelsPass());
   addLLVMLowering(pm);
 }
 
 static void build(OpPassManager &pm, const TargetPipelineOptions &options) {
   buildFrontEndPipeline(pm);
+  if (!options.microKernels.empty()) {
+    LoadMicroKernelsPassOptions load;
+    load.file = options.microKernels;
+    pm.addPass(createLoadMicroKernelsPass(load));
+  }
   buildPlanningPipeline(pm, options);
   buildLoweringPipeline(pm, options);
 }
@@ -188,7 +193,8 @@ static void registerPipeline() {
       });
 }
 
-static constexpr StringLiteral ownOptions[] = {"threads", "out-params"};
+static constexpr StringLiteral ownOptions[] = {"threads", "out-params",
+                                               "micro-kernels"};
 
 static bool takes(const llvm::Triple &triple) {
   return triple.str().empty() || triple.isX86();

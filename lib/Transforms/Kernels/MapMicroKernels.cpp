@@ -18,6 +18,7 @@
 #include "Tile/RowPadding.h"
 
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/IR/MicroKernels.h"
 #include "Chimera/Model/Algorithms.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/BufferScope.h"
@@ -158,6 +159,7 @@ public:
 
 private:
   MicroKernelOp createKernel();
+  void chooseImplementation(MicroKernelOp kernel);
   void packOperands(MicroKernelOp kernel);
   void pack(MicroKernelOp kernel, unsigned input, unsigned contiguousDim);
   void fetchAhead(MicroKernelOp kernel, unsigned input, Operation *position);
@@ -189,18 +191,29 @@ MicroKernelOp BlockMapper::createKernel() {
   for (utils::IteratorType iterator : structured.getIteratorTypesArray())
     iterators.push_back(utils::stringifyIteratorType(iterator));
 
-  // Only contractions have a register tile.
-  RegisterTileAttr registers = block.getRegistersAttr();
-  model::RegisterTile tile =
-      registers
-          ? model::RegisterTile{registers.getRows(), registers.getVectors(),
-                                registers.getBroadcasts(), registers.getDepth()}
-          : model::RegisterTile{1, 1, 1, 1};
   return MicroKernelOp::create(
       builder, block.getLoc(), block.getResultTypes(), getKind(structured),
       inputs, block.getOutputs(), builder.getAffineMapArrayAttr(maps),
       builder.getStrArrayAttr(iterators), block.getExtentsAttr(),
-      target.getMicroKernel(tile), startsFromZero(structured));
+      /*implementation=*/MicroKernelAttrInterface(),
+      /*otherwise=*/MicroKernelAttrInterface(), startsFromZero(structured));
+}
+
+/// Gives `kernel` the implementation that the schedule has chosen, or the first
+/// that takes it.
+void BlockMapper::chooseImplementation(MicroKernelOp kernel) {
+  RegisterTileAttr registers = block.getRegistersAttr();
+  MicroKernelChoice choice = chooseMicroKernel(kernel, target, registers);
+  if (!choice.declined.empty())
+    remark::missed(kernel.getLoc(),
+                   remark::RemarkOpts::name("micro-kernel").category("chimera"))
+        << ("micro kernel '" + registers.getKernel().getValue() +
+            "' is not used: " + choice.declined)
+               .str();
+  if (choice.implementation)
+    kernel.setImplementationAttr(choice.implementation);
+  if (choice.otherwise)
+    kernel.setOtherwiseAttr(choice.otherwise);
 }
 
 /// Moves the slices that `value` is cut from as far out as they can go.
@@ -295,12 +308,13 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
       builder, loc, TypeRange(buffer.getType()), MicroKernelKind::Pack, source,
       buffer, builder.getAffineMapArrayAttr(maps),
       builder.getStrArrayAttr(SmallVector<StringRef>(order.size(), "parallel")),
-      builder.getArrayAttr(extents), kernel.getImplementationAttr(),
-      /*overwrite=*/false);
+      builder.getArrayAttr(extents), MicroKernelAttrInterface(),
+      MicroKernelAttrInterface(), /*overwrite=*/false);
   Block &body = copy.getBody().emplaceBlock();
   body.addArguments({elementType, elementType}, {loc, loc});
   builder.setInsertionPointToStart(&body);
   YieldOp::create(builder, loc, body.getArgument(0));
+  chooseImplementation(copy);
   fetchAhead(kernel, input, copy);
 
   kernel.getInputsMutable()[input].set(copy.getResult(0));
@@ -356,21 +370,22 @@ void BlockMapper::packOperands(MicroKernelOp kernel) {
   MicroKernelAttrInterface implementation = kernel.getImplementationAttr();
   if (!implementation || kernel.getKind() != MicroKernelKind::Contraction)
     return;
-  std::optional<unsigned> contiguousDim =
-      implementation.getContiguousDim(kernel);
-  if (!contiguousDim || !kernel.getExtentsAttr())
+  if (!kernel.getExtentsAttr())
     return;
-  AffineExpr contiguous = builder.getAffineDimExpr(*contiguousDim);
   ArrayRef<int64_t> packed = block.getPacked().value_or(ArrayRef<int64_t>());
   int64_t numInputs = kernel.getInputs().size();
   for (int64_t input = 0; input < numInputs; ++input) {
+    OperandLayout layout = implementation.getLayout(kernel, input);
+    if (layout.kind != LayoutKind::Contiguous)
+      continue;
     AffineMap map = kernel.getMaps()[input];
-    std::optional<unsigned> result = map.getResultPosition(contiguous);
+    std::optional<unsigned> result =
+        map.getResultPosition(builder.getAffineDimExpr(layout.along));
     if (!result)
       continue;
     bool isLast = *result + 1 == map.getNumResults();
     if (!isLast || llvm::is_contained(packed, input)) {
-      pack(kernel, input, *contiguousDim);
+      pack(kernel, input, layout.along);
     } else if (Value operand = kernel.getInputs()[input]; isPrepared(operand)) {
       hoistSlices(operand);
       fetchAhead(kernel, input, findUser(kernel, operand));
@@ -394,6 +409,7 @@ void BlockMapper::map() {
   } else {
     buildKernelBody(builder, structured, kernel.getBody());
   }
+  chooseImplementation(kernel);
   packOperands(kernel);
   block.getResults().replaceAllUsesWith(kernel.getResults());
   block.erase();

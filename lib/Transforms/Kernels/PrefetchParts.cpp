@@ -59,7 +59,11 @@ private:
 static bool readsThroughCaches(MicroKernelOp kernel) {
   MicroKernelAttrInterface implementation = kernel.getImplementationAttr();
   return kernel.getKind() == MicroKernelKind::Contraction && implementation &&
-         implementation.getContiguousDim(kernel);
+         llvm::any_of(llvm::seq(kernel->getNumOperands()),
+                      [&](unsigned operand) {
+                        return implementation.getLayout(kernel, operand).kind ==
+                               LayoutKind::Contiguous;
+                      });
 }
 
 /// True if `op`, a kernel or a loop, adds to what `before` has computed.

@@ -17,6 +17,7 @@
 
 #include "Chimera/Chain/ScheduleConversion.h"
 #include "Chimera/Report/PlanReport.h"
+#include "Chimera/IR/MicroKernels.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 
@@ -477,6 +478,7 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
     return success();
   }
   machine = std::move(*figures);
+  machine.kernels = getKernelShapes(chain, target, type);
   if (options.threads == 0)
     options.threads = machine.cores;
   if (isAnybodyListening())

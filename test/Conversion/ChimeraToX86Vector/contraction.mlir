@@ -1,5 +1,5 @@
-// RUN: chimera-opt %s --convert-chimera-to-x86vector --split-input-file | FileCheck %s
-// RUN: chimera-opt %s --convert-chimera-to-x86vector --remarks-filter=chimera --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: chimera-opt %s --chimera-lower-micro-kernels --split-input-file | FileCheck %s
+// RUN: chimera-opt %s --chimera-lower-micro-kernels --remarks-filter=chimera --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // 5 rows on a tile of 3 split evenly into 3 and 2, not 3 and 1 + 1; 24 columns
 // are one full and one masked vector; the accumulators start from zero; two
@@ -344,6 +344,27 @@ func.func @narrow_factors(%a: memref<8x8xbf16>, %b: memref<8x16xbf16>, %c: memre
     %2 = arith.mulf %0, %1 : f32
     %3 = arith.addf %z, %2 : f32
     chimera.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
+// A target may want fewer FMAs under way than the default: one accumulator becomes
+// four sets, not eight.
+
+// CHECK-LABEL: func @tuned
+// CHECK:         %{{.*}}:4 = scf.for
+func.func @tuned(%a: memref<1x64xf32>, %b: memref<64x64xf32>, %c: memref<1x64xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%a, %b : memref<1x64xf32>, memref<64x64xf32>) outs(%c : memref<1x64xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 4>, tuning = <chains = 4>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
   }
   return
 }

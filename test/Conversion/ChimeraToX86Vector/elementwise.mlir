@@ -1,4 +1,4 @@
-// RUN: chimera-opt %s --convert-chimera-to-x86vector --split-input-file | FileCheck %s
+// RUN: chimera-opt %s --chimera-lower-micro-kernels --split-input-file | FileCheck %s
 
 // One operand along vectors, one broadcast over them, a function as polynomial;
 // 20 columns are one vector and four lanes, which take turns.

@@ -1,4 +1,4 @@
-// RUN: chimera-opt %s --convert-chimera-to-x86vector --verify-diagnostics
+// RUN: chimera-opt %s --chimera-lower-micro-kernels --verify-diagnostics
 
 func.func @tensors(%c: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{must be bufferized before it is lowered; run one-shot-bufferize first}}

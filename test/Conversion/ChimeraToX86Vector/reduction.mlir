@@ -1,5 +1,5 @@
-// RUN: chimera-opt %s --convert-chimera-to-x86vector --canonicalize --cse --split-input-file | FileCheck %s
-// RUN: chimera-opt %s --convert-chimera-to-x86vector --remarks-filter=chimera --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: chimera-opt %s --chimera-lower-micro-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: chimera-opt %s --chimera-lower-micro-kernels --remarks-filter=chimera --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #impl = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
 

@@ -203,3 +203,43 @@ func.func @stages_nothing(%a: tensor<512x64xf32>, %b: tensor<64x512xf32>, %d: te
   } -> tensor<512x64xf32>
   return %e : tensor<512x64xf32>
 }
+
+// -----
+
+#own = #chimera.function_kernel<@own, <contraction, types = [f32, f32, f32], shape = 4x16x?, layouts = [<any>, <any>, <any>], cycles = 1.0 : f64>>
+module attributes {chimera.micro_kernels = [#own]} {
+func.func @unknown_kernel(%a: tensor<512x64xf32>, %b: tensor<64x512xf32>) -> tensor<512x512xf32> {
+  // expected-error @+1 {{schedule cannot run on target 'zen5': no micro kernel is named 'other'; there are 'own'}}
+  %e = chimera.chain ins(%a, %b : tensor<512x64xf32>, tensor<64x512xf32>)
+      schedule(<levels = [<"L3">, <"L2">, <"L1">], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 0, depth = 1, kernel = "other">>) {
+  ^bb0(%a0: tensor<512x64xf32>, %b0: tensor<64x512xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<512x512xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<512x512xf32>) -> tensor<512x512xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<512x64xf32>, tensor<64x512xf32>) outs(%1 : tensor<512x512xf32>) -> tensor<512x512xf32>
+    chimera.yield %2 : tensor<512x512xf32>
+  } -> tensor<512x512xf32>
+  return %e : tensor<512x512xf32>
+}
+}
+
+// -----
+
+#own = #chimera.function_kernel<@own, <contraction, types = [f32, f32, f32], shape = 4x16x?, layouts = [<any>, <any>, <any>], cycles = 1.0 : f64>>
+module attributes {chimera.micro_kernels = [#own]} {
+func.func @other_tile(%a: tensor<512x64xf32>, %b: tensor<64x512xf32>) -> tensor<512x512xf32> {
+  // expected-error @+1 {{schedule cannot run on target 'zen5': micro kernel 'own' has a tile of 4 rows and 1 vectors, not of 6 and 1}}
+  %e = chimera.chain ins(%a, %b : tensor<512x64xf32>, tensor<64x512xf32>)
+      schedule(<levels = [<"L3">, <"L2">, <"L1">], parallel = 0,
+                registers = <rows = 6, vectors = 1, broadcasts = 0, depth = 1, kernel = "own">>) {
+  ^bb0(%a0: tensor<512x64xf32>, %b0: tensor<64x512xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<512x512xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<512x512xf32>) -> tensor<512x512xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<512x64xf32>, tensor<64x512xf32>) outs(%1 : tensor<512x512xf32>) -> tensor<512x512xf32>
+    chimera.yield %2 : tensor<512x512xf32>
+  } -> tensor<512x512xf32>
+  return %e : tensor<512x512xf32>
+}
+}

@@ -1,0 +1,96 @@
+//===- MicroKernels.h - Which micro kernels there are -----------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Whoever has micro kernels, a back end or a program that embeds Chimera,
+// offers them to the registry of the context:
+//
+//   registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
+//     MicroKernelRegistry::get(context).add(
+//         [](TargetAttrInterface target, RegisterTileAttr) {
+//           return isMine(target) ? cast<MicroKernelAttrInterface>(mine)
+//                                 : MicroKernelAttrInterface();
+//         });
+//   });
+//
+// The passes ask in order: first the kernels that the program brings, then
+// those of users, then those of back ends. An offer may decline a target, a
+// kernel a kind, types or an operation; then the next one is asked.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_IR_MICROKERNELS_H
+#define CHIMERA_IR_MICROKERNELS_H
+
+#include "Chimera/IR/Chimera.h"
+
+#include <functional>
+#include <vector>
+
+namespace chimera {
+
+class MicroKernelRegistry
+    : public mlir::DialectInterface::Base<MicroKernelRegistry> {
+public:
+  explicit MicroKernelRegistry(mlir::Dialect *dialect) : Base(dialect) {}
+
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MicroKernelRegistry)
+
+  static MicroKernelRegistry &get(mlir::MLIRContext *context);
+
+  /// The micro kernel for `target` whose register tile is `registers` (null if
+  /// that is not known yet, or the kernel has none); null to decline.
+  using Offer = std::function<MicroKernelAttrInterface(
+      TargetAttrInterface target, RegisterTileAttr registers)>;
+
+  enum class Precedence { User, BackEnd };
+
+  /// Adds `offer` behind the others of its precedence. Not while passes run.
+  void add(Offer offer, Precedence precedence = Precedence::User);
+
+  /// What is offered for `target`, in order.
+  llvm::SmallVector<MicroKernelAttrInterface>
+  getOffers(TargetAttrInterface target, RegisterTileAttr registers) const;
+
+private:
+  std::vector<Offer> ofUsers, ofBackEnds;
+};
+
+/// The micro kernels for `target` in the program around `op` and in the
+/// registry, in order.
+llvm::SmallVector<MicroKernelAttrInterface>
+getMicroKernels(mlir::Operation *op, TargetAttrInterface target,
+                RegisterTileAttr registers = {});
+
+/// The tiles that contractions of `factor` are offered on in the program around
+/// `op`, for the model to choose from; those that make no sense are left out.
+std::vector<model::KernelShape> getKernelShapes(mlir::Operation *op,
+                                                TargetAttrInterface target,
+                                                mlir::Type factor);
+
+/// True if `kernel` computes `op`, if only operands are laid out as it wants.
+bool computes(MicroKernelAttrInterface kernel, MicroKernelOp op);
+
+struct MicroKernelChoice {
+  /// Null if no kernel takes the operation.
+  MicroKernelAttrInterface implementation;
+  /// What computes the parts that `implementation` does not cover, if that has
+  /// tiles of one size only.
+  MicroKernelAttrInterface otherwise;
+  /// Why a kernel that the schedule names was not chosen; empty if it was.
+  std::string declined;
+};
+
+/// The micro kernel for `kernel` on `target`: the one whose tile `registers`
+/// is, if it names one, else the first of those without tiles of their own.
+MicroKernelChoice chooseMicroKernel(MicroKernelOp kernel,
+                                    TargetAttrInterface target,
+                                    RegisterTileAttr registers);
+
+} // namespace chimera
+
+#endif // CHIMERA_IR_MICROKERNELS_H

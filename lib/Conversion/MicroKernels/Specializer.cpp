@@ -1,0 +1,125 @@
+//===- Specializer.cpp - Code for the extents that occur ------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Specializer.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// Naive semantics
+//===----------------------------------------------------------------------===//
+
+void chimera::emitNaive(OpBuilder &builder, MicroKernelOp op) {
+  Location loc = op.getLoc();
+  if (op.getOverwrite()) {
+    Type elementType = getElementTypeOrSelf(op.getOutput());
+    Value zero = arith::ConstantOp::create(builder, loc,
+                                           builder.getZeroAttr(elementType));
+    linalg::FillOp::create(builder, loc, zero, op.getOutput());
+  }
+  SmallVector<utils::IteratorType> iterators;
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
+    iterators.push_back(op.isReduction(dim) ? utils::IteratorType::reduction
+                                            : utils::IteratorType::parallel);
+  linalg::GenericOp::create(
+      builder, loc, op.getInputs(), op.getOutputs(), op.getMaps(), iterators,
+      [&](OpBuilder &body, Location, ValueRange arguments) {
+        IRMapping mapping;
+        Block &source = op.getBody().front();
+        mapping.map(source.getArguments(), arguments);
+        for (Operation &nested : source.without_terminator()) {
+          if (auto index = dyn_cast<IndexOp>(nested))
+            mapping.map(index.getResult(),
+                        linalg::IndexOp::create(body, loc, index.getDim()));
+          else
+            body.clone(nested, mapping);
+        }
+        SmallVector<Value> yielded;
+        for (Value value : source.getTerminator()->getOperands())
+          yielded.push_back(mapping.lookupOrDefault(value));
+        linalg::YieldOp::create(body, loc, yielded);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Specialisation
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Where the run-time extent of a dimension can be read.
+struct DimSource {
+  Value memref;
+  unsigned position;
+};
+
+class Specializer {
+public:
+  Specializer(OpBuilder &builder, MicroKernelOp op) : builder(builder), op(op) {
+    extents.assign(op.getNumDims(), ShapedType::kDynamic);
+    sources.resize(op.getNumDims());
+    for (auto [map, operand] : llvm::zip_equal(op.getMaps(), op->getOperands()))
+      if (auto type = dyn_cast<MemRefType>(operand.getType()))
+        for (unsigned i = 0; i < map.getNumResults(); ++i) {
+          unsigned dim = map.getDimPosition(i);
+          if (!type.isDynamicDim(i))
+            extents[dim] = type.getDimSize(i);
+          sources[dim] = {operand, i};
+        }
+  }
+
+  /// Emits code for every combination of listed extents of the dimensions from
+  /// `dim` on, and the naive semantics for all others.
+  LogicalResult specialize(unsigned dim, EmitForExtents emit);
+
+private:
+  OpBuilder &builder;
+  MicroKernelOp op;
+  SmallVector<int64_t> extents;
+  SmallVector<DimSource> sources;
+};
+
+} // namespace
+
+LogicalResult Specializer::specialize(unsigned dim, EmitForExtents emit) {
+  if (dim == op.getNumDims())
+    return emit(builder, extents);
+  if (!ShapedType::isDynamic(extents[dim]))
+    return specialize(dim + 1, emit);
+
+  Location loc = op.getLoc();
+  Value size = memref::DimOp::create(builder, loc, sources[dim].memref,
+                                     sources[dim].position);
+  OpBuilder::InsertionGuard guard(builder);
+  for (int64_t extent : op.getExtentsOf(dim)) {
+    Value expected = arith::ConstantIndexOp::create(builder, loc, extent);
+    Value matches = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq, size, expected);
+    auto ifOp = scf::IfOp::create(builder, loc, matches, /*withElse=*/true);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    extents[dim] = extent;
+    if (failed(specialize(dim + 1, emit)))
+      return failure();
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+  }
+  extents[dim] = ShapedType::kDynamic;
+  emitNaive(builder, op);
+  return success();
+}
+
+LogicalResult chimera::specialize(OpBuilder &builder, MicroKernelOp op,
+                                  EmitForExtents emit) {
+  return Specializer(builder, op).specialize(0, emit);
+}

@@ -1,0 +1,136 @@
+//===- MicroKernelAttributes.cpp - What micro kernels say of themselves ---===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace chimera;
+
+using EmitError = llvm::function_ref<InFlightDiagnostic()>;
+
+LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
+                                       RegisterTileAttr, bool,
+                                       VectorTuningAttr) {
+  if (lanes < 1)
+    return emitError() << "'lanes' must be positive, got " << lanes;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayoutAttr::verify(EmitError emitError, LayoutKind kind,
+                                 int64_t along, ArrayRef<int64_t> sizes) {
+  StringRef name = stringifyLayoutKind(kind);
+  bool hasDim =
+      kind == LayoutKind::Contiguous || kind == LayoutKind::Interleaved;
+  if (hasDim && along < 0)
+    return emitError() << "layout '" << name
+                       << "' needs a dimension, as in 'along 1'";
+  if (!hasDim && along >= 0)
+    return emitError() << "layout '" << name << "' is along no dimension";
+  size_t expected = kind == LayoutKind::Interleaved ? 1
+                    : kind == LayoutKind::Tiles || kind == LayoutKind::Fractals
+                        ? 2
+                        : 0;
+  if (sizes.size() != expected)
+    return emitError() << "layout '" << name << "' takes " << expected
+                       << " sizes, got " << sizes.size();
+  if (llvm::any_of(sizes, [](int64_t size) { return size < 1; }))
+    return emitError() << "sizes of layout '" << name << "' must be positive";
+  return success();
+}
+
+OperandLayout LayoutAttr::getLayout() const {
+  unsigned along = getAlong() < 0 ? 0 : getAlong();
+  return {getKind(), along, llvm::to_vector<2>(getSizes())};
+}
+
+//===----------------------------------------------------------------------===//
+// Functions that are micro kernels
+//===----------------------------------------------------------------------===//
+
+ArrayRef<unsigned> KernelAttr::getDimsOf(unsigned operand) {
+  static constexpr unsigned dims[3][2] = {{0, 2}, {2, 1}, {0, 1}};
+  return dims[operand];
+}
+
+LogicalResult KernelAttr::verify(EmitError emitError, MicroKernelKind kind,
+                                 ArrayRef<Type> types, ArrayRef<int64_t> shape,
+                                 ArrayRef<LayoutAttr> layouts, FloatAttr cycles,
+                                 FloatAttr setup) {
+  if (kind != MicroKernelKind::Contraction)
+    return emitError()
+           << "functions can be kernels of kind 'contraction', got '"
+           << stringifyMicroKernelKind(kind) << "'; register others from C++";
+  if (types.size() != 3 || shape.size() != 3 || layouts.size() != 3)
+    return emitError() << "a contraction has two factors and a sum, rows, "
+                          "columns and a reduction: expected three types, "
+                          "extents and layouts, got "
+                       << types.size() << ", " << shape.size() << " and "
+                       << layouts.size();
+  if (llvm::any_of(types, [](Type type) { return !type.isIntOrFloat(); }))
+    return emitError() << "'types' are of integers or floats";
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (ShapedType::isDynamic(size) ? dim < 2 : size < 1)
+      return emitError() << "rows and columns of 'shape' are positive, and the "
+                            "reduction positive or '?'";
+  for (auto [operand, layout] : llvm::enumerate(layouts))
+    if (layout.getAlong() >= 0 &&
+        !llvm::is_contained(getDimsOf(operand), layout.getAlong()))
+      return emitError() << "argument #" << operand << " has dimensions "
+                         << getDimsOf(operand)[0] << " and "
+                         << getDimsOf(operand)[1] << " but its layout is along "
+                         << layout.getAlong();
+  if (!(cycles.getValueAsDouble() > 0))
+    return emitError() << "'cycles' must be positive, got " << cycles;
+  if (setup && !(setup.getValueAsDouble() >= 0))
+    return emitError() << "'setup' must not be negative, got " << setup;
+  return success();
+}
+
+FunctionType KernelAttr::getExpectedType() const {
+  SmallVector<Type> arguments;
+  for (auto [operand, layout] : llvm::enumerate(getLayouts())) {
+    SmallVector<int64_t> sizes, strides(2, ShapedType::kDynamic);
+    for (auto [place, dim] : llvm::enumerate(getDimsOf(operand))) {
+      sizes.push_back(getShape()[dim]);
+      if (layout.getLayout().isContiguousAlong(dim))
+        strides[place] = 1;
+    }
+    auto strided =
+        StridedLayoutAttr::get(getContext(), ShapedType::kDynamic, strides);
+    arguments.push_back(MemRefType::get(sizes, getTypes()[operand], strided));
+  }
+  return FunctionType::get(getContext(), arguments, {});
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels of whole programs
+//===----------------------------------------------------------------------===//
+
+bool MatrixProgramAttr::supports(MicroKernelKind kind,
+                                 ArrayRef<Type> types) const {
+  // What stands between products is part of the program.
+  if (kind != MicroKernelKind::Contraction)
+    return true;
+  return types.size() == 3 && types[0] == types[1] &&
+         llvm::is_contained(getFactors(), types[0]) &&
+         types[2].getIntOrFloatBitWidth() == 32;
+}
+
+OperandLayout MatrixProgramAttr::getLayout(Operation *, unsigned) const {
+  return OperandLayout();
+}
+
+KernelGranularity MatrixProgramAttr::getGranularity() const {
+  return KernelGranularity::Program;
+}

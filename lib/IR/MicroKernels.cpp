@@ -1,0 +1,126 @@
+//===- MicroKernels.cpp - Which micro kernels there are -------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/IR/MicroKernels.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace chimera;
+
+MicroKernelRegistry &MicroKernelRegistry::get(MLIRContext *context) {
+  auto *dialect = context->getOrLoadDialect<ChimeraDialect>();
+  return *dialect->getRegisteredInterface<MicroKernelRegistry>();
+}
+
+void MicroKernelRegistry::add(Offer offer, Precedence precedence) {
+  bool isUsers = precedence == Precedence::User;
+  (isUsers ? ofUsers : ofBackEnds).push_back(std::move(offer));
+}
+
+SmallVector<MicroKernelAttrInterface>
+MicroKernelRegistry::getOffers(TargetAttrInterface target,
+                               RegisterTileAttr registers) const {
+  SmallVector<MicroKernelAttrInterface> kernels;
+  for (const std::vector<Offer> *offers : {&ofUsers, &ofBackEnds})
+    for (const Offer &offer : *offers)
+      if (MicroKernelAttrInterface kernel = offer(target, registers))
+        kernels.push_back(kernel);
+  return kernels;
+}
+
+SmallVector<MicroKernelAttrInterface>
+chimera::getMicroKernels(Operation *op, TargetAttrInterface target,
+                         RegisterTileAttr registers) {
+  SmallVector<MicroKernelAttrInterface> kernels;
+  StringRef name = ChimeraDialect::getMicroKernelsAttrName();
+  for (Operation *scope = op; scope; scope = scope->getParentOp())
+    if (auto list = scope->getAttrOfType<ArrayAttr>(name))
+      llvm::append_range(kernels, list.getAsRange<MicroKernelAttrInterface>());
+  llvm::append_range(
+      kernels,
+      MicroKernelRegistry::get(op->getContext()).getOffers(target, registers));
+  return kernels;
+}
+
+/// The type in which products of `factor` are added up.
+static Type getSumType(Type factor) {
+  return factor.isInteger() ? Type(IntegerType::get(factor.getContext(), 32))
+                            : Type(Float32Type::get(factor.getContext()));
+}
+
+std::vector<model::KernelShape>
+chimera::getKernelShapes(Operation *op, TargetAttrInterface target,
+                         Type factor) {
+  std::vector<model::KernelShape> shapes;
+  for (MicroKernelAttrInterface kernel : getMicroKernels(op, target))
+    if (kernel.supports(MicroKernelKind::Contraction,
+                        {factor, factor, getSumType(factor)}))
+      llvm::append_range(shapes, kernel.getShapes());
+  llvm::erase_if(shapes, [](const model::KernelShape &shape) {
+    return shape.name.empty() || shape.rows < 1 || shape.columns < 1 ||
+           shape.depth < 0 || !(shape.cyclesPerStep > 0);
+  });
+  return shapes;
+}
+
+bool chimera::computes(MicroKernelAttrInterface kernel, MicroKernelOp op) {
+  SmallVector<Type> types;
+  for (Value operand : op->getOperands())
+    types.push_back(getElementTypeOrSelf(operand));
+  return kernel.supports(op.getKind(), types) && kernel.isLegal(op);
+}
+
+/// Why `kernel` is not used for `op`; empty if it can be.
+static std::string findObstacle(MicroKernelAttrInterface kernel,
+                                MicroKernelOp op) {
+  if (!computes(kernel, op))
+    return "it does not cover the operation";
+  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand)
+    if (OperandLayout layout = kernel.getLayout(op, operand);
+        !layout.isProduced())
+      return llvm::formatv("operand #{0} would have to be laid out as '{1}', "
+                           "which no pass does",
+                           operand, stringifyLayoutKind(layout.kind));
+  return "";
+}
+
+MicroKernelChoice chimera::chooseMicroKernel(MicroKernelOp op,
+                                             TargetAttrInterface target,
+                                             RegisterTileAttr registers) {
+  bool isContraction = op.getKind() == MicroKernelKind::Contraction;
+  StringAttr name =
+      registers && isContraction ? registers.getKernel() : StringAttr();
+  MicroKernelChoice choice;
+  if (name)
+    choice.declined = "there is none of that name";
+  MicroKernelAttrInterface first;
+  for (MicroKernelAttrInterface kernel :
+       getMicroKernels(op, target, registers)) {
+    if (kernel.getGranularity() != KernelGranularity::Block)
+      continue;
+    SmallVector<model::KernelShape> shapes = kernel.getShapes();
+    bool isNamed = name && llvm::any_of(shapes, [&](const auto &shape) {
+                     return shape.name == name.getValue();
+                   });
+    bool mayBeFirst = !first && (shapes.empty() || !isContraction);
+    if (!isNamed && !mayBeFirst)
+      continue;
+    std::string obstacle = findObstacle(kernel, op);
+    if (isNamed && !choice.implementation)
+      choice.declined = obstacle;
+    if (!obstacle.empty())
+      continue;
+    if (isNamed && !choice.implementation)
+      choice.implementation = kernel;
+    else if (mayBeFirst)
+      first = kernel;
+  }
+  (choice.implementation ? choice.otherwise : choice.implementation) = first;
+  return choice;
+}

@@ -1,0 +1,142 @@
+//===- MicroKernelsTest.cpp - Which micro kernels there are ---------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/IR/MicroKernels.h"
+
+#include "Chimera/InitAll.h"
+#include "Chimera/Target/Target.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+class MicroKernelsTest : public ::testing::Test {
+protected:
+  MicroKernelsTest() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.getOrLoadDialect<ChimeraDialect>();
+  }
+
+  SmallVector<MicroKernelAttrInterface> offersFor(StringRef target) {
+    return MicroKernelRegistry::get(&context).getOffers(
+        getTarget(&context, target), RegisterTileAttr());
+  }
+  /// True if a back end has kernels of `kind` for `types`, emitted in parts of
+  /// `granularity`.
+  bool hasKernel(StringRef target, MicroKernelKind kind, ArrayRef<Type> types,
+                 KernelGranularity granularity) {
+    return llvm::any_of(offersFor(target), [&](auto kernel) {
+      return kernel.supports(kind, types) &&
+             kernel.getGranularity() == granularity;
+    });
+  }
+  MicroKernelAttrInterface parseKernel(StringRef name, StringRef cycles) {
+    return cast<MicroKernelAttrInterface>(parseAttribute(
+        ("#chimera.function_kernel<@" + name +
+         ", <contraction, types = [f32, f32, f32], shape = 4x16x?, layouts = "
+         "[<any>, <contiguous along 1>, <any>], cycles = " +
+         cycles + " : f64>>")
+            .str(),
+        &context));
+  }
+
+  MLIRContext context;
+};
+
+TEST_F(MicroKernelsTest, BackEndsOfferWhatTheyEmit) {
+  auto contraction = MicroKernelKind::Contraction;
+  auto block = KernelGranularity::Block, program = KernelGranularity::Program;
+  Type f32 = Float32Type::get(&context), f16 = Float16Type::get(&context),
+       bf16 = BFloat16Type::get(&context), tf32 = FloatTF32Type::get(&context);
+  for (StringRef name : {"zen5", "avx2", "host"}) {
+    EXPECT_TRUE(hasKernel(name, contraction, {f32, f32, f32}, block));
+    EXPECT_FALSE(hasKernel(name, contraction, {bf16, bf16, f32}, block));
+    EXPECT_FALSE(hasKernel(name, contraction, {f16, f16, f32}, program));
+    EXPECT_TRUE(
+        hasKernel(name, MicroKernelKind::Elementwise, {bf16, bf16}, block));
+  }
+  for (StringRef name : {"a100", "h200", "ascend910"}) {
+    EXPECT_TRUE(hasKernel(name, contraction, {f16, f16, f32}, program));
+    EXPECT_FALSE(hasKernel(name, contraction, {f32, f32, f32}, program));
+    EXPECT_FALSE(hasKernel(name, contraction, {f32, f32, f32}, block));
+  }
+  EXPECT_TRUE(hasKernel("h200", contraction, {bf16, bf16, f32}, program));
+  EXPECT_TRUE(hasKernel("h200", contraction, {tf32, tf32, f32}, program));
+  EXPECT_FALSE(hasKernel("ascend910", contraction, {bf16, bf16, f32}, program));
+}
+
+TEST_F(MicroKernelsTest, UsersComeFirst) {
+  MicroKernelAttrInterface own = parseKernel("own", "4.0");
+  MicroKernelRegistry::get(&context).add(
+      [own](TargetAttrInterface target, RegisterTileAttr) {
+        return target.getTriple().empty() ? own : MicroKernelAttrInterface();
+      });
+  SmallVector<MicroKernelAttrInterface> kernels = offersFor("zen5");
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels.front(), own);
+  // It has declined.
+  EXPECT_FALSE(llvm::is_contained(offersFor("h200"), own));
+}
+
+TEST_F(MicroKernelsTest, ProgramsComeBeforeUsers) {
+  MicroKernelAttrInterface own = parseKernel("own", "4.0"),
+                           program = parseKernel("program", "5.0");
+  MicroKernelRegistry::get(&context).add(
+      [own](TargetAttrInterface, RegisterTileAttr) { return own; });
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  (*module)->setAttr(ChimeraDialect::getMicroKernelsAttrName(),
+                     ArrayAttr::get(&context, {program}));
+  TargetAttrInterface target = getTarget(&context, "zen5");
+  SmallVector<MicroKernelAttrInterface> kernels =
+      getMicroKernels(*module, target);
+  ASSERT_EQ(kernels.size(), 3u);
+  EXPECT_EQ(kernels[0], program);
+  EXPECT_EQ(kernels[1], own);
+
+  std::vector<model::KernelShape> shapes =
+      getKernelShapes(*module, target, Float32Type::get(&context));
+  ASSERT_EQ(shapes.size(), 2u);
+  EXPECT_EQ(shapes[0].name, "program");
+  EXPECT_EQ(shapes[0].rows, 4);
+  EXPECT_EQ(shapes[0].columns, 16);
+  EXPECT_EQ(shapes[0].depth, 0);
+  EXPECT_EQ(shapes[0].cyclesPerStep, 5);
+  EXPECT_TRUE(
+      getKernelShapes(*module, target, BFloat16Type::get(&context)).empty());
+}
+
+/// Vectors of 512 bits do not imply AVX-512.
+TEST_F(MicroKernelsTest, InstructionsFollowTheProcessor) {
+  auto kernelOf = [&](StringRef cpu, StringRef features) {
+    std::string text =
+        ("#chimera.target<\"t\", cores = 1, unit = <bits = 512, registers = "
+         "32, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>, "
+         "levels = [<\"L1\", capacity = 32768, usable = 80, core_bandwidth = "
+         "1, chip_bandwidth = 1, sharers = 1, line = 64, ways = 8>], cpu = \"" +
+         cpu + "\", features = \"" + features + "\">")
+            .str();
+    auto target = cast<TargetAttrInterface>(parseAttribute(text, &context));
+    return cast<OuterProductAttr>(MicroKernelRegistry::get(&context)
+                                      .getOffers(target, RegisterTileAttr())
+                                      .front());
+  };
+  EXPECT_TRUE(kernelOf("skylake-avx512", "").getAvx512());
+  EXPECT_FALSE(kernelOf("haswell", "").getAvx512());
+  EXPECT_TRUE(kernelOf("haswell", "+avx512f,+avx512dq").getAvx512());
+  EXPECT_FALSE(kernelOf("skylake-avx512", "-avx512dq").getAvx512());
+}
+
+} // namespace
