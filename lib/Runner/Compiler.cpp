@@ -176,7 +176,18 @@ static void setPipelineOptions(const CompileOptions &options,
   result.outParams = true;
 }
 
+Error chimera::runner::loadMicroKernels(ModuleOp module, StringRef path) {
+  LoadMicroKernelsPassOptions load;
+  load.file = path.str();
+  return runPasses(module, "loading micro kernels", [&](OpPassManager &pm) {
+    pm.addPass(createLoadMicroKernelsPass(load));
+  });
+}
+
 Error chimera::runner::plan(ModuleOp module, const CompileOptions &options) {
+  if (!options.microKernels.empty())
+    if (Error error = loadMicroKernels(module, options.microKernels))
+      return error;
   PipelineOptions pipelineOptions;
   setPipelineOptions(options, pipelineOptions);
   return runPasses(module, "planning", [&](OpPassManager &pm) {

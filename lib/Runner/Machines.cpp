@@ -69,6 +69,8 @@ static llvm::Triple getTriple() {
 static Expected<const llvm::Target *> lookUpTarget() {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
+  // Micro kernels may hold inline assembly.
+  llvm::InitializeNativeTargetAsmParser();
   std::string error;
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(getTriple(), error);

@@ -107,7 +107,10 @@ static void describeRegisters(ScheduleAttr schedule, ChainAnalysis &analysis,
   RegisterTileAttr tile = schedule.getRegisters();
   os << "register tile " << tile.getRows() << " rows x " << tile.getVectors()
      << " vectors, " << tile.getBroadcasts() << " for broadcasts, "
-     << tile.getDepth() << " deep\n";
+     << tile.getDepth() << " deep";
+  if (StringAttr kernel = tile.getKernel())
+    os << ", by micro kernel " << kernel;
+  os << '\n';
   auto list = [&](StringRef what, ArrayRef<int64_t> inputs) {
     if (inputs.empty())
       return;

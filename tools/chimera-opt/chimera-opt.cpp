@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Chimera/Conversion/Passes.h"
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/InitAll.h"
 #include "Chimera/Report/PlanReport.h"
@@ -20,6 +21,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
@@ -36,6 +38,12 @@ static llvm::cl::opt<std::string> reportFile(
     "chimera-report",
     llvm::cl::desc("Write a report of all chains that are planned: a page "
                    "(.html), data (.json), or text; - is standard output"),
+    llvm::cl::value_desc("file"));
+
+static llvm::cl::opt<std::string> microKernelsFile(
+    "chimera-micro-kernels",
+    llvm::cl::desc("Take micro kernels from a file into the program before "
+                   "all passes"),
     llvm::cl::value_desc("file"));
 
 namespace {
@@ -124,6 +132,18 @@ static LogicalResult optimize(StringRef inputFile, StringRef outputFile,
   return success(succeeded(result) && succeeded(written));
 }
 
+/// Puts a pass that reads the micro kernels of the command line in front of all
+/// others.
+static void loadMicroKernels(MlirOptMainConfig &config,
+                             const MlirOptMainConfig &given) {
+  config.setPassPipelineSetupFn([&given](PassManager &pm) {
+    chimera::LoadMicroKernelsPassOptions load;
+    load.file = microKernelsFile;
+    pm.addPass(chimera::createLoadMicroKernelsPass(load));
+    return given.setupPassPipeline(pm);
+  });
+}
+
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   chimera::registerAllPasses();
@@ -138,7 +158,10 @@ int main(int argc, char **argv) {
 
   auto [inputFile, outputFile] = registerAndParseCLIOptions(
       argc, argv, "Chimera: analytical fusion of operator chains\n", registry);
-  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  MlirOptMainConfig given = MlirOptMainConfig::createFromCLOptions();
+  MlirOptMainConfig config = given;
+  if (!microKernelsFile.empty())
+    loadMicroKernels(config, given);
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(
         MlirOptMain(argc, argv, inputFile, outputFile, registry));

@@ -44,6 +44,14 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --seed=N          seed of random arguments, below 2^32 (default: 0)
   --fuse=MODE       auto: where it is predicted to gain (default),
                     never, always
+  --chimera-micro-kernels=KERNELS.mlir
+                    micro kernels to use besides Chimera's own where they are
+                    predicted to be faster (docs/micro-kernels.md)
+  --check-micro-kernels
+                    run these on random matrices instead of a program, and
+                    compare with what they say they compute
+  --shared-libs=X.so
+                    a library with C functions that kernels call; repeatable
   --json=PATH       write the report as JSON; "-" prints it instead of the table
   --remarks         show every decision of the compiler with its reason; without
                     it, only what it did not take
@@ -114,6 +122,8 @@ static bool parseFlag(StringRef name, Options &options) {
     options.time = false;
   else if (name == "--remarks")
     options.remarks = true;
+  else if (name == "--check-micro-kernels")
+    options.checkMicroKernels = true;
   else if (name == "--help" || name == "-h")
     options.help = true;
   else
@@ -135,16 +145,20 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
   if (name == "--constant")
     return parseConstants(value, options.constants);
 
-  std::string *text = llvm::StringSwitch<std::string *>(name)
-                          .Case("--entry", &options.entry)
-                          .Case("--target", &options.target)
-                          .Case("--json", &options.json)
-                          .Case("-o", &options.outputFile)
-                          .Default(nullptr);
+  std::string *text =
+      llvm::StringSwitch<std::string *>(name)
+          .Case("--entry", &options.entry)
+          .Case("--target", &options.target)
+          .Case("--json", &options.json)
+          .Case("--chimera-micro-kernels", &options.microKernels)
+          .Case("-o", &options.outputFile)
+          .Default(nullptr);
   if (name == "--input")
     text = &options.inputs.emplace_back();
   if (name == "--output")
     text = &options.outputs.emplace_back();
+  if (name == "--shared-libs")
+    text = &options.sharedLibraries.emplace_back();
   if (!text)
     return createStringError("unknown option '" + name + "'; see --help");
   if (value.empty())
@@ -156,7 +170,13 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
 static Error checkCombination(const Options &options) {
   if (options.help)
     return Error::success();
-  if (options.file.empty())
+  if (options.checkMicroKernels && options.microKernels.empty())
+    return createStringError(
+        "--check-micro-kernels needs --chimera-micro-kernels=FILE");
+  if (options.checkMicroKernels && !options.file.empty())
+    return createStringError("--check-micro-kernels runs no program, but '" +
+                             options.file + "' is given");
+  if (options.file.empty() && !options.checkMicroKernels)
     return createStringError("no input file; see --help");
   if (!options.outputFile.empty() && options.emit == Emit::Nothing)
     return createStringError("-o goes with --emit; results go to --output");

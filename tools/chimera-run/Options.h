@@ -32,6 +32,12 @@ struct Options {
   std::vector<unsigned> constants;
   uint64_t seed = 0;
   FuseMode fuse = FuseMode::Auto;
+  /// A file with micro kernels of the user's; empty for none.
+  std::string microKernels;
+  /// Check these instead of running a program.
+  bool checkMicroKernels = false;
+  /// Libraries with what kernels call.
+  std::vector<std::string> sharedLibraries;
   /// Empty: no JSON. "-": standard output, in place of the table.
   std::string json;
   /// All remarks; else only those on what was not taken.

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "CheckMicroKernels.h"
 #include "Options.h"
 #include "RunningProgram.h"
 
@@ -23,6 +24,7 @@
 #include "Chimera/Support/OutputFile.h"
 
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/DynamicLibrary.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
@@ -50,6 +52,7 @@ static CompileOptions getCompileOptions(const Options &options) {
   result.target = options.target;
   result.threads = options.threads;
   result.fuse = options.fuse;
+  result.microKernels = options.microKernels;
   return result;
 }
 
@@ -622,9 +625,25 @@ static Error markConstants(const Options &options, ModuleOp module) {
   return Error::success();
 }
 
+/// Makes the symbols of the libraries known to programs.
+static Error loadLibraries(const Options &options) {
+  for (const std::string &path : options.sharedLibraries) {
+    std::string message;
+    if (llvm::sys::DynamicLibrary::LoadLibraryPermanently(path.c_str(),
+                                                          &message))
+      return createStringError("--shared-libs: " + message);
+  }
+  return Error::success();
+}
+
 static Error runTool(const Options &options, MLIRContext &context) {
   if (options.help)
     return writeText("-", kUsage);
+  if (Error error = loadLibraries(options))
+    return error;
+  if (options.checkMicroKernels)
+    return checkMicroKernels(options.microKernels, getCompileOptions(options),
+                             options.seed, context);
   std::optional<Expected<OwningOpRef<ModuleOp>>> module;
   double parseSeconds =
       timeOnce([&] { module.emplace(parseFile(options.file, &context)); });

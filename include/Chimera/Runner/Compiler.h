@@ -54,6 +54,8 @@ struct CompileOptions {
   /// the target.
   int64_t threads = 0;
   FuseMode fuse = FuseMode::Auto;
+  /// A file with micro kernels of the user's; empty for none.
+  std::string microKernels;
   /// LLVM's optimisation level, 0 to 3; others are an error.
   unsigned optimizationLevel = 3;
   /// Called with the planned module and the seconds that planning took, if
@@ -90,7 +92,11 @@ bool needsFrontEnd(mlir::ModuleOp module);
 /// Brings `module` to linalg, in place.
 llvm::Error runFrontEnd(mlir::ModuleOp module);
 
-/// Forms and schedules chains in `module`, in place, front end included.
+/// Takes the micro kernels in the file `path` into `module`.
+llvm::Error loadMicroKernels(mlir::ModuleOp module, llvm::StringRef path);
+
+/// Forms and schedules chains in `module`, in place, front end and micro kernels
+/// included.
 llvm::Error plan(mlir::ModuleOp module, const CompileOptions &options);
 
 /// The target that `options` name for `module`.
