@@ -35,6 +35,20 @@ void ChimeraDialect::initialize() {
   addInterface<MicroKernelRegistry>();
 }
 
+LogicalResult
+ChimeraDialect::verifyOperationAttribute(Operation *op,
+                                         NamedAttribute attribute) {
+  if (attribute.getName() != getMicroKernelsAttrName())
+    return success();
+  auto kernels = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (kernels && llvm::all_of(kernels, llvm::IsaPred<MicroKernelAttrInterface>))
+    return success();
+  return op->emitError("'") << getMicroKernelsAttrName()
+                            << "' must list micro kernels such as "
+                               "#chimera.function_kernel<...>, got "
+                            << attribute.getValue();
+}
+
 LogicalResult ChimeraDialect::verifyRegionArgAttribute(
     Operation *op, unsigned /*regionIndex*/, unsigned argIndex,
     NamedAttribute attribute) {

@@ -77,8 +77,13 @@ LogicalResult KernelAttr::verify(EmitError emitError, MicroKernelKind kind,
                           "extents and layouts, got "
                        << types.size() << ", " << shape.size() << " and "
                        << layouts.size();
-  if (llvm::any_of(types, [](Type type) { return !type.isIntOrFloat(); }))
-    return emitError() << "'types' are of integers or floats";
+  auto isFactor = [](Type type) {
+    return type.isF32() || type.isF16() || type.isBF16();
+  };
+  if (!isFactor(types[0]) || !isFactor(types[1]) || !types[2].isF32())
+    return emitError() << "'types' must be factors of f32, f16 or bf16 and a "
+                          "sum of f32, got "
+                       << types[0] << ", " << types[1] << " and " << types[2];
   for (auto [dim, size] : llvm::enumerate(shape))
     if (ShapedType::isDynamic(size) ? dim < 2 : size < 1)
       return emitError() << "rows and columns of 'shape' are positive, and the "

@@ -196,7 +196,7 @@ func.func private @tuned() attributes {
 }
 
 // CHECK: @layouts
-// CHECK-SAME: [#chimera.layout<any>, #chimera.layout<contiguous along 0>, #chimera.layout<interleaved along 2 by[2]>, #chimera.layout<tiles by[16, 64]>, #chimera.layout<fractals by[16, 16]>]
+// CHECK-SAME: [#chimera.layout<any>, #chimera.layout<contiguous along 0>, #chimera.layout<interleaved along 2 by [2]>, #chimera.layout<tiles by [16, 64]>, #chimera.layout<fractals by [16, 16]>]
 func.func private @layouts() attributes {
   chimera.test = [#chimera.layout<any>, #chimera.layout<contiguous along 0>,
     #chimera.layout<interleaved along 2 by [2]>,

@@ -358,8 +358,8 @@
 
 // -----
 
-// expected-error @+1 {{'types' are of integers or floats}}
-#kernel = #chimera.kernel<contraction, types = [f32, index, f32], shape = 4x8x?, layouts = [<any>, <any>, <any>], cycles = 1.0 : f64>
+// expected-error @+1 {{'types' must be factors of f32, f16 or bf16 and a sum of f32, got 'i8', 'i8' and 'i32'}}
+#kernel = #chimera.kernel<contraction, types = [i8, i8, i32], shape = 4x8x?, layouts = [<any>, <any>, <any>], cycles = 1.0 : f64>
 
 // -----
 

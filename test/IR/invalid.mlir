@@ -611,3 +611,13 @@ func.func @valued(%a: tensor<4xf32>, %b: tensor<4xf32> {chimera.constant = 1}) {
 func.func @unknown(%a: tensor<4xf32> {chimera.fixed}) {
   return
 }
+
+// -----
+
+// expected-error @+1 {{'chimera.micro_kernels' must list micro kernels such as #chimera.function_kernel<...>, got ["sgemm"]}}
+module attributes {chimera.micro_kernels = ["sgemm"]} {}
+
+// -----
+
+// expected-error @+1 {{'chimera.micro_kernels' must list micro kernels such as #chimera.function_kernel<...>, got 4 : i64}}
+module attributes {chimera.micro_kernels = 4} {}

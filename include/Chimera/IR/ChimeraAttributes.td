@@ -460,7 +460,7 @@ def Chimera_LayoutAttr : Chimera_Attr<"Layout", "layout"> {
                         DefaultValuedParameter<"int64_t", "-1">:$along,
                         OptionalArrayRefParameter<"int64_t">:$sizes);
   let assemblyFormat = [{
-    `<` $kind (`along` $along^)? (`by` `[` $sizes^ `]`)? `>`
+    `<` $kind (`along` $along^)? (`by` ` ` `[` $sizes^ `]`)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -495,7 +495,8 @@ def Chimera_KernelAttr : Chimera_Attr<"Kernel", "kernel"> {
     reduction (0, 1 and 2), and adds to its third argument the product of the
     first two: `c[m, n] += a[m, k] * b[k, n]`.
 
-    `types` are the element types of the arguments. `shape` is the number of
+    `types` are the element types of the arguments: factors of f32, f16 or bf16,
+    which are widened, and sums of f32. `shape` is the number of
     rows, columns and steps of the reduction that one call computes, `?` for any
     number of steps. `layouts` says what each argument must look like in memory.
     One call takes `cycles` for each step of the reduction and `setup` beside;

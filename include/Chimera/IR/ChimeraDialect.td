@@ -49,6 +49,7 @@ def Chimera_Dialect : Dialect {
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
   ];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();

@@ -115,6 +115,11 @@ LogicalResult KernelLowering::tryKernel(MicroKernelOp op,
   rewriter.setInsertionPoint(op);
   LogicalResult result =
       specialize(rewriter, op, [&](OpBuilder &, ArrayRef<int64_t> extents) {
+        // No kernel has to expect that there is nothing to compute.
+        if (llvm::is_contained(extents, 0)) {
+          emitNaive(rewriter, op);
+          return success();
+        }
         ArrayRef<PrefetchOp> own = prefetches;
         if (isAtEdge(op, extents))
           own = {};

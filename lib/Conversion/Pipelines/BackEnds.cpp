@@ -103,6 +103,13 @@ struct CompilePass : PassWrapper<CompilePass, OperationPass<ModuleOp>> {
     }
     if (failed(checkOptions(getOperation(), **found, *options)))
       return signalPassFailure();
+    if (getOperation()->hasAttr(ChimeraDialect::getMicroKernelsAttrName()) &&
+        !llvm::is_contained((*found)->options, "micro-kernels")) {
+      getOperation().emitError("programs can bring micro kernels for CPUs; "
+                               "kernels of ")
+          << (*found)->family << " are emitted as a whole";
+      return signalPassFailure();
+    }
     OpPassManager pm(ModuleOp::getOperationName());
     (*found)->build(pm, *options);
     if (failed(runPipeline(pm, getOperation())))

@@ -139,3 +139,29 @@ module {
   }
   func.func private @kernel(memref<4x?xbf16, strided<[?, ?], offset: ?>>, memref<?x4xbf16, strided<[?, ?], offset: ?>>, memref<4x4xf32, strided<[?, ?], offset: ?>>)
 }
+
+// -----
+
+// Nothing to compute: no kernel has to expect that.
+
+#kernel = #chimera.kernel<contraction, types = [f32, f32, f32], shape = 4x4x?,
+  layouts = [<any>, <any>, <any>], cycles = 2.0 : f64>
+
+// CHECK-LABEL: func @empty
+// CHECK:         linalg.generic
+module {
+  func.func @empty(%a: memref<4x0xf32>, %b: memref<0x4xf32>, %c: memref<4x4xf32>) {
+    chimera.micro_kernel contraction
+        ins(%a, %b : memref<4x0xf32>, memref<0x4xf32>) outs(%c : memref<4x4xf32>)
+        maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+        iterators ["parallel", "parallel", "reduction"]
+        implementation #chimera.function_kernel<@kernel, #kernel> {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %0 = arith.mulf %x, %y : f32
+      %1 = arith.addf %z, %0 : f32
+      chimera.yield %1 : f32
+    }
+    return
+  }
+  func.func private @kernel(memref<4x?xf32, strided<[?, ?], offset: ?>>, memref<?x4xf32, strided<[?, ?], offset: ?>>, memref<4x4xf32, strided<[?, ?], offset: ?>>)
+}
