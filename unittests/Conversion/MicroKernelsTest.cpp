@@ -13,6 +13,7 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
 
 #include "gtest/gtest.h"
 
@@ -116,6 +117,63 @@ TEST_F(MicroKernelsTest, ProgramsComeBeforeUsers) {
   EXPECT_EQ(shapes[0].cyclesPerStep, 5);
   EXPECT_TRUE(
       getKernelShapes(*module, target, BFloat16Type::get(&context)).empty());
+}
+
+/// Kernels without tiles of their own are taken in order; those that have some,
+/// only where they are named.
+TEST_F(MicroKernelsTest, ChoosesByNameElseInOrder) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
+      R"mlir(
+func.func @f(%a: memref<4x8xf32>, %b: memref<8x16xf32>, %c: memref<4x16xf32>) {
+  chimera.micro_kernel contraction
+      ins(%a, %b : memref<4x8xf32>, memref<8x16xf32>) outs(%c : memref<4x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+            affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+)mlir",
+      &context);
+  MicroKernelOp op;
+  module->walk([&](MicroKernelOp found) { op = found; });
+  TargetAttrInterface target = getTarget(&context, "zen5");
+  auto registersOf = [&](StringAttr name) {
+    return RegisterTileAttr::get(&context, 4, 1, 0, 1, name);
+  };
+  auto own = StringAttr::get(&context, "own");
+  MicroKernelChoice choice =
+      chooseMicroKernel(op, target, registersOf(StringAttr()));
+  MicroKernelAttrInterface ofBackEnd = choice.implementation;
+  EXPECT_TRUE(ofBackEnd);
+  EXPECT_FALSE(choice.otherwise);
+
+  MicroKernelRegistry &registry = MicroKernelRegistry::get(&context);
+  MicroKernelAttrInterface named = parseKernel("own", "4.0");
+  registry.add(
+      [named](TargetAttrInterface, RegisterTileAttr) { return named; });
+  EXPECT_EQ(
+      chooseMicroKernel(op, target, registersOf(StringAttr())).implementation,
+      ofBackEnd);
+  choice = chooseMicroKernel(op, target, registersOf(own));
+  EXPECT_EQ(choice.implementation, named);
+  EXPECT_TRUE(isa<OuterProductAttr>(choice.otherwise));
+  EXPECT_EQ(choice.declined, "");
+
+  auto plain = cast<MicroKernelAttrInterface>(
+      parseAttribute("#chimera.outer_product<lanes = 4, registers = <rows = 1, "
+                     "vectors = 1, broadcasts = 1, depth = 1>>",
+                     &context));
+  registry.add(
+      [plain](TargetAttrInterface, RegisterTileAttr) { return plain; });
+  EXPECT_EQ(
+      chooseMicroKernel(op, target, registersOf(StringAttr())).implementation,
+      plain);
+  EXPECT_EQ(chooseMicroKernel(op, target, registersOf(own)).otherwise, plain);
 }
 
 /// Vectors of 512 bits do not imply AVX-512.

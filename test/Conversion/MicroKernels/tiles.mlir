@@ -165,3 +165,42 @@ module {
   }
   func.func private @kernel(memref<4x?xf32, strided<[?, ?], offset: ?>>, memref<?x4xf32, strided<[?, ?], offset: ?>>, memref<4x4xf32, strided<[?, ?], offset: ?>>)
 }
+
+// -----
+
+// What is read next is asked for tile by tile: each of the four asks for one of
+// the four rows, which are a line each.
+
+#kernel = #chimera.kernel<contraction, types = [f32, f32, f32], shape = 4x4x?,
+  layouts = [<any>, <any>, <any>], cycles = 2.0 : f64>
+
+// CHECK-LABEL: func @hints
+// CHECK-SAME:    %[[NEXT:[a-z0-9]+]]: memref<4x16xf32, strided<[64, 1]>>
+// CHECK:         scf.for %[[N:.*]] = %c0 to %c8 step %c4
+// CHECK:           scf.for %[[M:.*]] = %c0 to %c8 step %c4
+// CHECK-DAG:         %[[ROW:.*]] = arith.divui %[[M]], %c4
+// CHECK-DAG:         %[[COLUMN:.*]] = arith.divui %[[N]], %c4
+// CHECK:             %[[TILES:.*]] = arith.muli %[[ROW]], %c2
+// CHECK:             %[[TILE:.*]] = arith.addi %[[TILES]], %[[COLUMN]]
+// CHECK:             %[[LINE:.*]] = arith.remui %[[TILE]], %c4
+// CHECK:             memref.prefetch %[[NEXT]][%[[LINE]],
+// CHECK-NOT:         memref.prefetch
+// CHECK:             call @kernel
+// CHECK-NOT:       memref.prefetch
+module {
+  func.func @hints(%next: memref<4x16xf32, strided<[64, 1]>>, %a: memref<8x6xf32>, %b: memref<6x8xf32>, %c: memref<8x8xf32>) {
+    chimera.prefetch %next within [4, 16] : memref<4x16xf32, strided<[64, 1]>>
+    chimera.micro_kernel contraction
+        ins(%a, %b : memref<8x6xf32>, memref<6x8xf32>) outs(%c : memref<8x8xf32>)
+        maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+        iterators ["parallel", "parallel", "reduction"]
+        implementation #chimera.function_kernel<@kernel, #kernel> {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %0 = arith.mulf %x, %y : f32
+      %1 = arith.addf %z, %0 : f32
+      chimera.yield %1 : f32
+    }
+    return
+  }
+  func.func private @kernel(memref<4x?xf32, strided<[?, ?], offset: ?>>, memref<?x4xf32, strided<[?, ?], offset: ?>>, memref<4x4xf32, strided<[?, ?], offset: ?>>)
+}
