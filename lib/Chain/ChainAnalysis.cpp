@@ -78,9 +78,15 @@ static FailureOr<ChainAnalysis> read(ChainOp chain, Complaint &complaint) {
     return analysis;
   FailureOr<ChainAnalysis> whole =
       readChain(chain, /*keepsUnits=*/true, complaint);
-  if (succeeded(whole))
-    findLoweringObstacle(chain, *whole);
-  return succeeded(whole) && isLowerable(*whole) ? whole : analysis;
+  if (failed(whole))
+    return analysis;
+  findLoweringObstacle(chain, *whole);
+  if (isLowerable(*whole))
+    return whole;
+  // A loop would do for the dimension, so something else is in the way.
+  analysis->obstacle = whole->obstacle;
+  analysis->obstacleOp = whole->obstacleOp;
+  return analysis;
 }
 
 FailureOr<ChainAnalysis> chimera::analyzeChain(ChainOp chain, bool emitErrors) {
