@@ -63,7 +63,7 @@ std::string RandomBody::addComparison() {
 }
 
 std::string RandomBody::addCondition() {
-  switch (pick(6)) {
+  switch (pick(9)) {
   case 0:
     return add("arith.andi " + addCondition() + ", " + addCondition() +
                " : i1");

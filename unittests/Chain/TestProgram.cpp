@@ -21,7 +21,8 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 
@@ -356,8 +357,11 @@ double ExprEvaluator::reduce(const Expr &expr, Point point) {
     point[rowDim] = place;
     return evaluate(expr.operands[0], point);
   };
-  double value = get(0);
-  for (int64_t place = 1; place < extents[rowDim]; ++place)
+  // Programs start sums from zero, which is not without effect on negative
+  // zero.
+  bool isSum = expr.name == "arith.addf";
+  double value = isSum ? 0.0 : get(0);
+  for (int64_t place = !isSum; place < extents[rowDim]; ++place)
     value = apply(expr.name, {}, expr.type, expr.type, {value, get(place)});
   return value;
 }
@@ -385,11 +389,14 @@ static std::string getPredicateName(const Expr &expr) {
 std::string chimera::print(const ExprPool &pool, ExprId id,
                            const std::map<const void *, std::string> &names) {
   const Expr &expr = pool[id];
+  std::string text;
   switch (expr.kind) {
   case Expr::Kind::Number:
-    return llvm::formatv("{0:g}", getNumber(expr.attribute));
+    llvm::raw_string_ostream(text)
+        << llvm::format("%g", getNumber(expr.attribute));
+    return text;
   case Expr::Kind::Index:
-    return llvm::formatv("i{0}", expr.dims[0]);
+    return "i" + std::to_string(expr.dims[0]);
   case Expr::Kind::Tensor:
     return names.at(expr.tensor.getAsOpaquePointer());
   case Expr::Kind::Operation:
