@@ -232,7 +232,7 @@ double BlockSearch::cyclesOf(Arithmetic &arithmetic, unsigned registerTile) {
 
 double BlockSearch::roughCyclesOf(Arithmetic &arithmetic,
                                   unsigned registerTile) {
-  const RegisterTile &tile = pricer.getRegisterTiles()[registerTile];
+  const RegisterTile &tile = costModel.getRegisterTiles()[registerTile];
   if (machine.matrix || !tile.kernel.empty())
     return cyclesOf(arithmetic, registerTile);
   const Operator &op = *arithmetic.op;
