@@ -16,6 +16,7 @@
 #include "Chimera/IR/Chimera.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -34,9 +35,10 @@ using namespace chimera;
 //===----------------------------------------------------------------------===//
 
 ProgramTest::ProgramTest() {
-  context.loadDialect<arith::ArithDialect, ChimeraDialect, func::FuncDialect,
-                      linalg::LinalgDialect, math::MathDialect,
-                      tensor::TensorDialect>();
+  context
+      .loadDialect<arith::ArithDialect, ChimeraDialect, cf::ControlFlowDialect,
+                   func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                   tensor::TensorDialect>();
 }
 
 func::FuncOp ProgramTest::parse(StringRef text) {
@@ -47,7 +49,7 @@ func::FuncOp ProgramTest::parse(StringRef text) {
 }
 
 Value ProgramTest::getReturned(unsigned index) {
-  return function.getBody().front().getTerminator()->getOperand(index);
+  return function.getBody().back().getTerminator()->getOperand(index);
 }
 
 Operation *ProgramTest::findMarked(StringRef name) {
