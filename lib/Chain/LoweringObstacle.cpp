@@ -160,6 +160,20 @@ LoweringObstacle FormMatcher::matchEpilogue(linalg::GenericOp op) {
   return LoweringObstacle::None;
 }
 
+/// What it takes to make a score of a product, if it can be done whenever the
+/// score is read.
+static std::optional<int64_t> countScoreInstructions(const ChainOperator &op) {
+  if (!op.epilogue || op.narrowed ||
+      linalg::GenericOp(op.epilogue).getNumDpsInputs() != 1)
+    return std::nullopt;
+  // Of other operations it is not known that they are one instruction.
+  auto body = linalg::GenericOp(op.epilogue).getBlock()->without_terminator();
+  if (!llvm::all_of(body,
+                    llvm::IsaPred<arith::MulFOp, arith::AddFOp, arith::SubFOp>))
+    return std::nullopt;
+  return llvm::range_size(body);
+}
+
 /// The softmax that begins with `maximum`. Whoever reads it keeps the maximum
 /// and the sum.
 LoweringObstacle FormMatcher::matchSoftmaxOf(linalg::GenericOp maximum) {
@@ -179,6 +193,8 @@ LoweringObstacle FormMatcher::matchSoftmaxOf(linalg::GenericOp maximum) {
   owner->exponential = softmax->exponential;
   owner->sum = softmax->sum;
   owner->narrowed = softmax->narrowed;
+  analysis.problem.operators[index].scoreInstructions =
+      countScoreInstructions(*owner);
   linalg::GenericOp last =
       owner->narrowed ? owner->narrowed : owner->exponential;
   return owner->result == last.getResult(0) ? LoweringObstacle::None

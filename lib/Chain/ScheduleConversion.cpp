@@ -93,6 +93,45 @@ static LogicalResult addPacked(ChainOp chain, ScheduleAttr attribute,
   return success();
 }
 
+static std::optional<model::BlockForms> convertBlocks(BlocksAttr attribute) {
+  if (!attribute)
+    return std::nullopt;
+  auto toSet = [](ArrayRef<int64_t> operators) {
+    model::OperatorSet set = 0;
+    for (int64_t op : operators)
+      set |= model::OperatorSet(1) << op;
+    return set;
+  };
+  model::BlockForms forms;
+  if (RowLayoutAttr rows = attribute.getRows())
+    forms.rows = {rows.getLine(), rows.getApart()};
+  forms.ahead = toSet(attribute.getAhead());
+  forms.repeated = toSet(attribute.getRepeated());
+  forms.base2 = toSet(attribute.getBase2());
+  forms.clips = attribute.getClip();
+  return forms;
+}
+
+static BlocksAttr convertBlocks(MLIRContext *context,
+                                const std::optional<model::BlockForms> &forms) {
+  if (!forms)
+    return {};
+  auto toList = [](model::OperatorSet set) {
+    SmallVector<int64_t> operators;
+    for (int64_t op = 0; op < 32 && set >> op; ++op)
+      if (set >> op & 1)
+        operators.push_back(op);
+    return operators;
+  };
+  RowLayoutAttr rows;
+  if (forms->rows)
+    rows =
+        RowLayoutAttr::get(context, forms->rows->lineBytes, forms->rows->apart);
+  return BlocksAttr::get(context, rows, toList(forms->ahead),
+                         toList(forms->repeated), toList(forms->base2),
+                         forms->clips);
+}
+
 FailureOr<model::Schedule>
 chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
                          const ChainAnalysis &analysis) {
@@ -139,6 +178,7 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
   }
 
   schedule.numParallel = attribute.getParallel();
+  schedule.blocks = convertBlocks(attribute.getBlocks());
   RegisterTileAttr registers = attribute.getRegisters();
   schedule.registerTile = {registers.getRows(), registers.getVectors(),
                            registers.getBroadcasts(), registers.getDepth()};
@@ -180,13 +220,15 @@ static SmallVector<LoopExtentAttr> getExtents(MLIRContext *context,
   return extents;
 }
 
-ScheduleAttr chimera::withExtents(ScheduleAttr attribute,
-                                  const ChainAnalysis &analysis) {
-  return ScheduleAttr::get(attribute.getContext(), attribute.getLevels(),
-                           attribute.getParallel(), attribute.getRegisters(),
-                           attribute.getPacked(), attribute.getStaged(),
-                           attribute.getPrepacked(), attribute.getRolling(),
-                           getExtents(attribute.getContext(), analysis));
+ScheduleAttr chimera::complete(ScheduleAttr attribute,
+                               const model::Schedule &schedule,
+                               const ChainAnalysis &analysis) {
+  MLIRContext *context = attribute.getContext();
+  return ScheduleAttr::get(
+      context, attribute.getLevels(), attribute.getParallel(),
+      attribute.getRegisters(), attribute.getPacked(), attribute.getStaged(),
+      attribute.getPrepacked(), attribute.getRolling(),
+      getExtents(context, analysis), convertBlocks(context, schedule.blocks));
 }
 
 ScheduleAttr chimera::convertSchedule(MLIRContext *context,
@@ -221,5 +263,6 @@ ScheduleAttr chimera::convertSchedule(MLIRContext *context,
                            getRegisterTileAttr(context, schedule.registerTile),
                            inputsOf(schedule.packed), inputsOf(schedule.staged),
                            inputsOf(schedule.prepacked), rolling,
-                           getExtents(context, analysis));
+                           getExtents(context, analysis),
+                           convertBlocks(context, schedule.blocks));
 }

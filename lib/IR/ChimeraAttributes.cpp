@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "VerifyFigures.h"
+
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/ElementBytes.h"
 
@@ -19,14 +21,13 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace chimera;
-
-using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 
 //===----------------------------------------------------------------------===//
 // Assembly
@@ -98,14 +99,61 @@ static ParseResult parseLoopExtent(AsmParser &parser,
   return success();
 }
 
+/// `rows <line = 64, apart = 4> ahead [0] repeated [0] base2 [0] clip`, any of
+/// them.
+static ParseResult parseBlockEntries(AsmParser &parser, RowLayoutAttr &rows,
+                                     SmallVector<int64_t> &ahead,
+                                     SmallVector<int64_t> &repeated,
+                                     SmallVector<int64_t> &base2, bool &clip) {
+  auto parseOperators = [&](StringRef name, SmallVector<int64_t> &operators) {
+    if (failed(parser.parseOptionalKeyword(name)))
+      return ParseResult(success());
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+      return parser.parseInteger(operators.emplace_back());
+    });
+  };
+  if (succeeded(parser.parseOptionalKeyword("rows")) &&
+      parser.parseCustomAttributeWithFallback(rows))
+    return failure();
+  if (parseOperators("ahead", ahead) || parseOperators("repeated", repeated) ||
+      parseOperators("base2", base2))
+    return failure();
+  clip = succeeded(parser.parseOptionalKeyword("clip"));
+  return success();
+}
+
+static void printBlockEntries(AsmPrinter &printer, RowLayoutAttr rows,
+                              ArrayRef<int64_t> ahead,
+                              ArrayRef<int64_t> repeated,
+                              ArrayRef<int64_t> base2, bool clip) {
+  llvm::ListSeparator separator(" ");
+  if (rows) {
+    printer << StringRef(separator) << "rows ";
+    printer.printStrippedAttrOrType(rows);
+  }
+  for (auto [name, operators] :
+       {std::pair<StringRef, ArrayRef<int64_t>>("ahead", ahead),
+        {"repeated", repeated},
+        {"base2", base2}}) {
+    if (operators.empty())
+      continue;
+    printer << StringRef(separator) << name << " [";
+    llvm::interleaveComma(operators, printer);
+    printer << "]";
+  }
+  if (clip)
+    printer << StringRef(separator) << "clip";
+}
+
 /// `, packed = [0, 1], staged = [2], prepacked = [3], rolling = ["x"],
-/// extents = [m = 512]`, each only if it is not empty.
+/// extents = [m = 512], blocks = <clip>`, each only if it is not empty.
 static ParseResult parseScheduleLists(AsmParser &parser,
                                       SmallVector<int64_t> &packed,
                                       SmallVector<int64_t> &staged,
                                       SmallVector<int64_t> &prepacked,
                                       SmallVector<StringAttr> &rolling,
-                                      SmallVector<LoopExtentAttr> &extents) {
+                                      SmallVector<LoopExtentAttr> &extents,
+                                      BlocksAttr &blocks) {
   auto parseInput = [&](SmallVector<int64_t> &inputs) {
     return parser.parseInteger(inputs.emplace_back());
   };
@@ -116,11 +164,17 @@ static ParseResult parseScheduleLists(AsmParser &parser,
     if (parser.parseKeyword(&key))
       return failure();
     bool isKnown = key == "packed" || key == "staged" || key == "prepacked" ||
-                   key == "rolling" || key == "extents";
+                   key == "rolling" || key == "extents" || key == "blocks";
     if (!isKnown || !seen.insert(key).second)
       return parser.emitError(
-          loc, "expected 'packed', 'staged', 'prepacked', 'rolling' or "
-               "'extents', each once");
+          loc, "expected 'packed', 'staged', 'prepacked', 'rolling', 'extents' "
+               "or 'blocks', each once");
+    if (key == "blocks") {
+      if (parser.parseEqual() ||
+          parser.parseCustomAttributeWithFallback(blocks))
+        return failure();
+      continue;
+    }
     auto parseItem = [&]() -> ParseResult {
       if (key == "rolling")
         return parser.parseAttribute(rolling.emplace_back());
@@ -141,7 +195,8 @@ static void printScheduleLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
                                ArrayRef<int64_t> staged,
                                ArrayRef<int64_t> prepacked,
                                ArrayRef<StringAttr> rolling,
-                               ArrayRef<LoopExtentAttr> extents) {
+                               ArrayRef<LoopExtentAttr> extents,
+                               BlocksAttr blocks) {
   auto print = [&](StringRef name, auto list) {
     if (list.empty())
       return;
@@ -153,14 +208,18 @@ static void printScheduleLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
   print("staged", staged);
   print("prepacked", prepacked);
   print("rolling", rolling);
-  if (extents.empty())
-    return;
-  printer << ", extents = [";
-  llvm::interleaveComma(extents, printer, [&](LoopExtentAttr loop) {
-    printLoopName(printer, loop.getName());
-    printer << " = " << loop.getExtent();
-  });
-  printer << "]";
+  if (!extents.empty()) {
+    printer << ", extents = [";
+    llvm::interleaveComma(extents, printer, [&](LoopExtentAttr loop) {
+      printLoopName(printer, loop.getName());
+      printer << " = " << loop.getExtent();
+    });
+    printer << "]";
+  }
+  if (blocks) {
+    printer << ", blocks = ";
+    printer.printStrippedAttrOrType(blocks);
+  }
 }
 
 /// `[<...>, <...>]`
@@ -188,12 +247,16 @@ static void printList(AsmPrinter &printer, StringRef name,
   printer << "]";
 }
 
+/// What the parameter `stack` of a target is if it is not given.
+static constexpr int64_t defaultStack = 524288;
+
 /// `, matrix = [...], launch = 2000, cpu = "sm_80"`: any of them, once each.
 static ParseResult parseTargetDetails(
     AsmParser &parser, SmallVector<DotProductAttr> &dots,
     SmallVector<MatrixUnitAttr> &matrix, SmallVector<BufferAttr> &buffers,
     SmallVector<RouteAttr> &routes, ThreadGroupsAttr &groups, int64_t &launch,
-    StringAttr &triple, StringAttr &cpu, StringAttr &features) {
+    int64_t &stack, StringAttr &triple, StringAttr &cpu, StringAttr &features) {
+  stack = defaultStack;
   llvm::StringSet<> seen;
   while (succeeded(parser.parseOptionalComma())) {
     SMLoc loc = parser.getCurrentLocation();
@@ -207,21 +270,22 @@ static ParseResult parseTargetDetails(
                            .Default(nullptr);
     bool isKnown = text || key == "dots" || key == "matrix" ||
                    key == "buffers" || key == "routes" || key == "groups" ||
-                   key == "launch";
+                   key == "launch" || key == "stack";
     if (!isKnown || !seen.insert(key).second)
       return parser.emitError(
           loc, "expected 'dots', 'matrix', 'buffers', 'routes', 'groups', "
-               "'launch', 'triple', 'cpu' or 'features', each once");
+               "'launch', 'stack', 'triple', 'cpu' or 'features', each once");
     if (parser.parseEqual())
       return failure();
-    ParseResult result = text               ? parser.parseAttribute(*text)
-                         : key == "dots"    ? parseList(parser, dots)
-                         : key == "matrix"  ? parseList(parser, matrix)
-                         : key == "buffers" ? parseList(parser, buffers)
-                         : key == "routes"  ? parseList(parser, routes)
-                         : key == "groups"
-                             ? parser.parseCustomAttributeWithFallback(groups)
-                             : parser.parseInteger(launch);
+    ParseResult result =
+        text               ? parser.parseAttribute(*text)
+        : key == "dots"    ? parseList(parser, dots)
+        : key == "matrix"  ? parseList(parser, matrix)
+        : key == "buffers" ? parseList(parser, buffers)
+        : key == "routes"  ? parseList(parser, routes)
+        : key == "groups"
+            ? parser.parseCustomAttributeWithFallback(groups)
+            : parser.parseInteger(key == "launch" ? launch : stack);
     if (result)
       return failure();
   }
@@ -232,8 +296,8 @@ static void
 printTargetDetails(AsmPrinter &printer, ArrayRef<DotProductAttr> dots,
                    ArrayRef<MatrixUnitAttr> matrix,
                    ArrayRef<BufferAttr> buffers, ArrayRef<RouteAttr> routes,
-                   ThreadGroupsAttr groups, int64_t launch, StringAttr triple,
-                   StringAttr cpu, StringAttr features) {
+                   ThreadGroupsAttr groups, int64_t launch, int64_t stack,
+                   StringAttr triple, StringAttr cpu, StringAttr features) {
   printList(printer, "dots", dots);
   printList(printer, "matrix", matrix);
   printList(printer, "buffers", buffers);
@@ -244,6 +308,8 @@ printTargetDetails(AsmPrinter &printer, ArrayRef<DotProductAttr> dots,
   }
   if (launch != 0)
     printer << ", launch = " << launch;
+  if (stack != defaultStack)
+    printer << ", stack = " << stack;
   for (auto [name, text] :
        std::initializer_list<std::pair<StringRef, StringAttr>>{
            {"triple", triple}, {"cpu", cpu}, {"features", features}})
@@ -277,108 +343,6 @@ void ChimeraDialect::registerAttributes() {
 //===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//
-
-/// Fails unless every one of the named figures is positive.
-static LogicalResult
-verifyPositive(EmitError emitError,
-               ArrayRef<std::pair<StringRef, int64_t>> figures) {
-  for (auto [name, value] : figures)
-    if (value < 1)
-      return emitError() << "'" << name << "' must be positive, got " << value;
-  return success();
-}
-
-LogicalResult TiledLoopAttr::verify(EmitError emitError, StringRef name,
-                                    int64_t tile, ArrayRef<int64_t> operators) {
-  if (name.empty())
-    return emitError() << "a loop needs a name";
-  if (tile < 1)
-    return emitError() << "the tile of loop '" << name
-                       << "' must be positive, got " << tile;
-  // Schedules keep operators in 32 bits.
-  for (int64_t op : operators)
-    if (op < 0 || op >= 32)
-      return emitError() << "loop '" << name << "' cannot go around operator "
-                         << op;
-  return success();
-}
-
-LogicalResult LevelScheduleAttr::verify(EmitError emitError, StringRef name,
-                                        ArrayRef<TiledLoopAttr> order) {
-  if (name.empty())
-    return emitError() << "a level needs a name";
-  llvm::StringMap<uint32_t> seen;
-  for (TiledLoopAttr loop : order) {
-    uint32_t around = loop.getOperators().empty() ? ~0u : 0;
-    for (int64_t op : loop.getOperators())
-      around |= uint32_t(1) << op;
-    uint32_t &before = seen[loop.getName()];
-    if (before & around)
-      return emitError() << "loop '" << loop.getName()
-                         << "' occurs twice in level '" << name << "'";
-    before |= around;
-  }
-  return success();
-}
-
-LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
-                                       int64_t vectors, int64_t broadcasts,
-                                       int64_t depth, StringAttr kernel) {
-  if (kernel && kernel.getValue().empty())
-    return emitError() << "'kernel' must name a micro kernel";
-  // A matrix unit broadcasts nothing.
-  if (broadcasts < 0)
-    return emitError() << "'broadcasts' must not be negative, got "
-                       << broadcasts;
-  return verifyPositive(
-      emitError, {{"rows", rows}, {"vectors", vectors}, {"depth", depth}});
-}
-
-LogicalResult LoopExtentAttr::verify(EmitError emitError, StringRef name,
-                                     int64_t extent) {
-  if (name.empty())
-    return emitError() << "a loop needs a name";
-  if (extent < 1)
-    return emitError() << "the extent of loop '" << name
-                       << "' must be positive, got " << extent;
-  return success();
-}
-
-LogicalResult
-ScheduleAttr::verify(EmitError emitError, ArrayRef<LevelScheduleAttr> levels,
-                     int64_t parallel, RegisterTileAttr,
-                     ArrayRef<int64_t> packed, ArrayRef<int64_t> staged,
-                     ArrayRef<int64_t> prepacked, ArrayRef<StringAttr>,
-                     ArrayRef<LoopExtentAttr> extents) {
-  if (levels.empty())
-    return emitError() << "a schedule needs at least one level";
-  llvm::StringSet<> seen;
-  int64_t numLoops = 0;
-  for (LevelScheduleAttr level : levels) {
-    if (!seen.insert(level.getName()).second)
-      return emitError() << "level '" << level.getName() << "' occurs twice";
-    numLoops += level.getOrder().size();
-  }
-  if (parallel < 0 || parallel > numLoops)
-    return emitError() << "'parallel' must be between 0 and the number of "
-                          "loops, "
-                       << numLoops << ", got " << parallel;
-  for (auto [name, inputs] :
-       {std::pair<StringRef, ArrayRef<int64_t>>("packed", packed),
-        {"staged", staged},
-        {"prepacked", prepacked}})
-    for (int64_t input : inputs)
-      if (input < 0)
-        return emitError() << "'" << name
-                           << "' lists the inputs of the chain from 0 on, got "
-                           << input;
-  llvm::StringSet<> loops;
-  for (LoopExtentAttr loop : extents)
-    if (!loops.insert(loop.getName()).second)
-      return emitError() << "'extents' lists loop '" << loop.getName()
-                         << "' twice";
-  return success();
-}
 
 LogicalResult MemoryLevelAttr::verify(EmitError emitError, StringRef name,
                                       int64_t capacity, int64_t usable,
@@ -452,7 +416,8 @@ LogicalResult MatrixUnitAttr::verify(EmitError emitError, Type type,
                                      int64_t depth, int64_t macs,
                                      int64_t latency, int64_t accumulators,
                                      int64_t lhs, int64_t rhs, int64_t load,
-                                     int64_t store, int64_t clock) {
+                                     int64_t store, int64_t clock,
+                                     int64_t interleave) {
   if (failed(verifyElementType(emitError, type)) ||
       failed(verifyPositive(emitError, {{"rows", rows},
                                         {"columns", columns},
@@ -464,7 +429,8 @@ LogicalResult MatrixUnitAttr::verify(EmitError emitError, Type type,
                                         {"rhs", rhs},
                                         {"load", load},
                                         {"store", store},
-                                        {"clock", clock}})))
+                                        {"clock", clock},
+                                        {"interleave", interleave}})))
     return failure();
   constexpr int64_t accumulatorBytes = 4;
   int64_t elementBytes = bytesOf(type);
@@ -535,14 +501,16 @@ LogicalResult TargetAttr::verify(
     EmitError emitError, StringRef name, int64_t cores, VectorUnitAttr,
     ArrayRef<MemoryLevelAttr> levels, ArrayRef<DotProductAttr> dots,
     ArrayRef<MatrixUnitAttr> matrix, ArrayRef<BufferAttr> buffers,
-    ArrayRef<RouteAttr> routes, ThreadGroupsAttr, int64_t launch, StringAttr,
-    StringAttr, StringAttr) {
+    ArrayRef<RouteAttr> routes, ThreadGroupsAttr, int64_t launch, int64_t stack,
+    StringAttr, StringAttr, StringAttr) {
   if (name.empty())
     return emitError() << "a target needs a name";
   if (cores < 1)
     return emitError() << "'cores' must be positive, got " << cores;
   if (launch < 0)
     return emitError() << "'launch' must not be negative, got " << launch;
+  if (stack < 0)
+    return emitError() << "'stack' must not be negative, got " << stack;
   if (levels.empty())
     return emitError() << "a target needs at least one memory level";
   llvm::StringSet<> seen;
@@ -634,6 +602,7 @@ static model::MatrixUnit getFigures(MatrixUnitAttr unit) {
   figures.loadBytesPerCycle = unit.getLoad();
   figures.storeBytesPerCycle = unit.getStore();
   figures.cyclesPerSecond = unit.getClock();
+  figures.interleave = unit.getInterleave();
   return figures;
 }
 
@@ -677,8 +646,13 @@ FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
   machine.cores = getCores();
   machine.launchSeconds = getLaunch() * 1e-9;
   machine.unit = getFigures(getUnit(), dot);
-  if (matrix)
+  machine.stackBytes = getStack();
+  machine.unit.hasExponentials = getGroups() || getUnit().getExponential() == 1;
+  if (matrix) {
     machine.matrix = getFigures(matrix);
+    machine.matrix->arrangesOperands = getLevels().back().getWays() == 0;
+    machine.matrix->hasFixedTiles = getGroups() || !getBuffers().empty();
+  }
   if (getGroups())
     machine.groups = getFigures(getGroups());
   for (MemoryLevelAttr level : getLevels())

@@ -69,7 +69,7 @@ struct TargetFigures {
   llvm::SmallVector<BufferAttr, 4> buffers;
   llvm::SmallVector<RouteAttr, 8> routes;
   ThreadGroupsAttr groups;
-  int64_t launch;
+  int64_t launch, stack;
   mlir::StringAttr triple, cpu, features;
 };
 

@@ -161,15 +161,16 @@ static constexpr Processor kProcessors[] = {
      chip_bandwidth = 4800000000000, sharers = 1, line = 64, ways = 12>],
   // Intel 248966, AMX: eight tiles of 16 rows of 64 bytes, used as 2 x 2
   // accumulators and two tiles for each operand; a product in 16 cycles with 52
-  // of latency; a load in 8, a store in 16. Clock: below the vector unit's in
+  // of latency; a load in 8, a store in 16. Rows of the right operand hold pairs
+  // of bf16 or four bytes of i8 along the reduction (Intel 319433). Clock: below the vector unit's in
   // the proportion measured on granite-rapids.
   matrix = [
     <type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52,
      accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64,
-     clock = 2200000000>,
+     clock = 2200000000, interleave = 2>,
     <type = i8, rows = 16, columns = 16, depth = 64, macs = 1024, latency = 52,
      accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64,
-     clock = 2200000000>],
+     clock = 2200000000, interleave = 4>],
   cpu = "sapphirerapids">)"},
 
     {"graniterapids", 512, "granite-rapids",
@@ -199,13 +200,13 @@ static constexpr Processor kProcessors[] = {
   matrix = [
     <type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52,
      accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73,
-     clock = 2440000000>,
+     clock = 2440000000, interleave = 2>,
     <type = f16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52,
      accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73,
-     clock = 2440000000>,
+     clock = 2440000000, interleave = 2>,
     <type = i8, rows = 16, columns = 16, depth = 64, macs = 1024, latency = 52,
      accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73,
-     clock = 2440000000>],
+     clock = 2440000000, interleave = 4>],
   cpu = "graniterapids">)"},
 };
 

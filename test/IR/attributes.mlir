@@ -36,6 +36,26 @@ func.func private @registers() attributes {
   chimera.test = #chimera.registers<depth = 2, rows = 6, broadcasts = 1, vectors = 4>
 }
 
+// CHECK: @blocks
+// CHECK-SAME: #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip>
+func.func private @blocks() attributes {
+  chimera.test = #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip>
+}
+
+// CHECK: @blocks_of_any_entries
+// CHECK-SAME: [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>]
+func.func private @blocks_of_any_entries() attributes {
+  chimera.test = [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>]
+}
+
+// CHECK: @schedule_with_blocks
+// CHECK-SAME: packed = [1], blocks = <ahead [1]>>
+func.func private @schedule_with_blocks() attributes {
+  chimera.test = #chimera.schedule<levels = [<"L1">], parallel = 0,
+      registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
+      blocks = <ahead [1]>, packed = [1]>
+}
+
 // CHECK: @schedule
 // CHECK-SAME: #chimera.schedule<levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
 // CHECK-SAME: parallel = 1,

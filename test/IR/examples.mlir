@@ -21,12 +21,21 @@
 
 // -----
 
+#attr = #chimera.rows<line = 64, apart = 4>
+
+// -----
+
+#attr = #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip>
+
+// -----
+
 #attr = #chimera.schedule<
   levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
   parallel = 1,
   registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
   packed = [1],
-  extents = [b = 8, m = 512, l = 512, k = 64, n = 64]>
+  extents = [b = 8, m = 512, l = 512, k = 64, n = 64],
+  blocks = <rows <line = 64, apart = 4> ahead [0, 1]>>
 
 // -----
 
@@ -56,7 +65,7 @@
 
 // -----
 
-#attr = #chimera.matrix_unit<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2400000000>
+#attr = #chimera.matrix_unit<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2400000000, interleave = 2>
 
 // -----
 

@@ -88,15 +88,30 @@
 
 #attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, packed = [0],
-    // expected-error @below {{expected 'packed', 'staged', 'prepacked', 'rolling' or 'extents', each once}}
+    // expected-error @below {{expected 'packed', 'staged', 'prepacked', 'rolling', 'extents' or 'blocks', each once}}
     packed = [1]>
 
 // -----
 
 #attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>,
-    // expected-error @below {{expected 'packed', 'staged', 'prepacked', 'rolling' or 'extents', each once}}
+    // expected-error @below {{expected 'packed', 'staged', 'prepacked', 'rolling', 'extents' or 'blocks', each once}}
     loops = [m = 4]>
+
+// -----
+
+// expected-error @below {{'ahead' lists operators of the chain from 0 on, got -1}}
+#attr = #chimera.blocks<ahead [0, -1]>
+
+// -----
+
+// expected-error @below {{'base2' lists operators of the chain from 0 on, got 32}}
+#attr = #chimera.blocks<base2 [32]>
+
+// -----
+
+// expected-error @below {{'apart' must be positive, got 0}}
+#attr = #chimera.rows<line = 64, apart = 0>
 
 // -----
 
@@ -280,7 +295,7 @@
     levels = [
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
-    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'launch', 'triple', 'cpu' or 'features', each once}}
+    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'launch', 'stack', 'triple', 'cpu' or 'features', each once}}
     vendor = "x">
 
 // -----
@@ -291,7 +306,7 @@
     levels = [
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
-    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'launch', 'triple', 'cpu' or 'features', each once}}
+    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'launch', 'stack', 'triple', 'cpu' or 'features', each once}}
     cpu = "x", cpu = "y">
 
 // -----

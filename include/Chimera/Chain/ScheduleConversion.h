@@ -26,8 +26,10 @@ ScheduleAttr convertSchedule(mlir::MLIRContext *context,
                              const model::Schedule &schedule,
                              const ChainAnalysis &analysis);
 
-/// `attribute`, which can run, with the loops that it is for.
-ScheduleAttr withExtents(ScheduleAttr attribute, const ChainAnalysis &analysis);
+/// `attribute`, which can run, with the loops that it is for, and with what has
+/// been decided of the blocks for `schedule`, which it is.
+ScheduleAttr complete(ScheduleAttr attribute, const model::Schedule &schedule,
+                      const ChainAnalysis &analysis);
 
 RegisterTileAttr getRegisterTileAttr(mlir::MLIRContext *context,
                                      const model::RegisterTile &tile);

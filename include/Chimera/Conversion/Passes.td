@@ -78,7 +78,7 @@ def ConvertChimeraToNVVMPass
     as many at a time as the target says, and read by `ldmatrix`. Extents may have
     any size: what does not exist is zero on the chip, and not stored.
 
-    Runs on tensors, after `chimera-tile="caches=false clip=false"`. Products
+    Runs on tensors, after `chimera-tile`. Products
     are of f16 or bf16 with sums in f32; with `tf32` also of f32, whose factors are
     rounded to tf32 on their way into `mma.sync`, if the target has that. A chain
     that is not covered, or whose tiles need more registers or shared memory than

@@ -93,6 +93,53 @@ def Chimera_LoopExtentAttr : Chimera_Attr<"LoopExtent", "extent"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_RowLayoutAttr : Chimera_Attr<"RowLayout", "rows"> {
+  let summary = "How far apart the rows of a buffer lie";
+  let description = [{
+    A row begins with a cache line of `line` bytes, unless that makes the buffer
+    longer by more than a quarter. Rows that would lie a multiple of `apart`
+    lines apart are a line longer, since they would meet in few sets of the
+    cache.
+
+    Example: `#chimera.rows<line = 64, apart = 4>`
+  }];
+  let parameters = (ins "int64_t":$line, "int64_t":$apart);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Chimera_BlocksAttr : Chimera_Attr<"Blocks", "blocks"> {
+  let summary = "How the blocks inside the loops of a schedule are made";
+  let description = [{
+    What the loops leave open, each entry only where it is to be so. Operators
+    are given by position.
+
+    - `rows`: the layout of intermediates in a cache. Without it their rows
+      follow each other, and no two share a buffer, as suits a memory that a
+      program is in charge of.
+    - `ahead`: operators that have the loops over their reduction to themselves
+      and whose first tile there overwrites the sums, which are zeroed otherwise.
+    - `repeated`: operators whose scores, in a softmax, are computed from the
+      product twice, for the maximum and for the exponentials, instead of being
+      stored.
+    - `base2`: operators of whose scores the exponentials are powers of two.
+    - `clip`: tiles of which a mask leaves the first half alone end there, and
+      those in the loops of one operator of which it leaves nothing are left out.
+
+    Example: `#chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip>`
+  }];
+  let parameters = (ins
+    OptionalParameter<"::chimera::RowLayoutAttr">:$rows,
+    OptionalArrayRefParameter<"int64_t">:$ahead,
+    OptionalArrayRefParameter<"int64_t">:$repeated,
+    OptionalArrayRefParameter<"int64_t">:$base2,
+    DefaultValuedParameter<"bool", "false">:$clip);
+  let assemblyFormat = [{
+    `<` `` custom<BlockEntries>($rows, $ahead, $repeated, $base2, $clip) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
   let summary = "How a chain runs: order and tiles per level, register tile";
   let description = [{
@@ -115,6 +162,9 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     extents has changed since, and the schedule is refused. `chimera-schedule`
     lists all loops; a schedule written by hand may list none.
 
+    `blocks` says how the blocks are made. `chimera-schedule` decides it for a
+    schedule that does not say; `chimera-tile` makes plain ones then.
+
     Example:
     ```mlir
     #chimera.schedule<
@@ -122,7 +172,8 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
       parallel = 1,
       registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
       packed = [1],
-      extents = [b = 8, m = 512, l = 512, k = 64, n = 64]>
+      extents = [b = 8, m = 512, l = 512, k = 64, n = 64],
+      blocks = <rows <line = 64, apart = 4> ahead [0, 1]>>
     ```
   }];
   let parameters = (ins
@@ -133,12 +184,13 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$staged,
     OptionalArrayRefParameter<"int64_t">:$prepacked,
     OptionalArrayRefParameter<"::mlir::StringAttr">:$rolling,
-    OptionalArrayRefParameter<"::chimera::LoopExtentAttr">:$extents);
+    OptionalArrayRefParameter<"::chimera::LoopExtentAttr">:$extents,
+    OptionalParameter<"::chimera::BlocksAttr">:$blocks);
   let assemblyFormat = [{
     `<` `levels` `=` `[` $levels `]` `,` `parallel` `=` $parallel `,`
         `registers` `=` $registers
         `` custom<ScheduleLists>($packed, $staged, $prepacked, $rolling,
-                                 $extents) `>`
+                                 $extents, $blocks) `>`
   }];
   let genVerifyDecl = 1;
 }
@@ -302,16 +354,19 @@ def Chimera_MatrixUnitAttr : Chimera_Attr<"MatrixUnit", "matrix_unit"> {
     instruction to the next one on the same accumulators. Near the unit there
     are `accumulators` bytes for partial sums, `lhs` and `rhs` bytes for the
     operands. `load` bytes per cycle come in from the last level, `store` bytes
-    go back. `clock` in Hz.
+    go back. `clock` in Hz. `interleave` neighbours along the reduction lie side
+    by side in a row of the right operand, 1 if it is not given; where there are
+    caches, such an operand has to be packed.
 
-    Example: `#chimera.matrix_unit<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2400000000>`
+    Example: `#chimera.matrix_unit<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2400000000, interleave = 2>`
   }];
   let parameters = (ins "::mlir::Type":$type, "int64_t":$rows,
                         "int64_t":$columns, "int64_t":$depth, "int64_t":$macs,
                         DefaultValuedParameter<"int64_t", "1">:$latency,
                         "int64_t":$accumulators, "int64_t":$lhs,
                         "int64_t":$rhs, "int64_t":$load, "int64_t":$store,
-                        "int64_t":$clock);
+                        "int64_t":$clock,
+                        DefaultValuedParameter<"int64_t", "1">:$interleave);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -386,6 +441,9 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
       memories, of machines whose programs move all data by themselves;
     - `groups`, the threads of machines whose matrix units work on registers;
     - `launch`, nanoseconds that it costs to start a kernel (0);
+    - `stack`, bytes of a thread's stack that buffers may take (524288: an eighth
+      of the 4 MiB that libomp gives its threads on 64-bit machines, see
+      KMP_STACKSIZE; libgomp takes the limit of the process, usually 8 MiB);
     - `triple`, `cpu` and `features`, as LLVM spells them. Without a triple the
       code is for the kind of machine that compiles it.
 
@@ -419,6 +477,7 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
                         OptionalArrayRefParameter<"::chimera::RouteAttr">:$routes,
                         OptionalParameter<"::chimera::ThreadGroupsAttr">:$groups,
                         DefaultValuedParameter<"int64_t", "0">:$launch,
+                        DefaultValuedParameter<"int64_t", "524288">:$stack,
                         OptionalParameter<"::mlir::StringAttr">:$tripleName,
                         OptionalParameter<"::mlir::StringAttr">:$cpuName,
                         OptionalParameter<"::mlir::StringAttr">:$featureString);
@@ -426,7 +485,8 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
     `<` $name `,` `cores` `=` $cores `,` `unit` `=` $unit `,`
         `levels` `=` `[` $levels `]`
         `` custom<TargetDetails>($dots, $matrix, $buffers, $routes, $groups,
-                                 $launch, $tripleName, $cpuName, $featureString) `>`
+                                 $launch, $stack, $tripleName, $cpuName,
+                                 $featureString) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -58,6 +58,13 @@ struct MemoryLevel {
   int64_t usableBytes() const {
     return static_cast<int64_t>(capacityBytes * usableShare);
   }
+  /// Sets of a cache; 0 of an explicitly managed memory.
+  int64_t sets() const {
+    if (ways == 0)
+      return 0;
+    int64_t sets = capacityBytes / (lineBytes * ways);
+    return sets > 0 ? sets : 1;
+  }
 };
 
 /// The vector arithmetic of one core: everything element by element, and
@@ -78,6 +85,9 @@ struct VectorUnit {
   /// Vector instructions that the exponentials of one vector take: the length
   /// of a polynomial, or less where there is hardware for them.
   int64_t exponentialCost = 20;
+  /// True if there is an instruction for exponentials, so that nobody has to
+  /// take them apart.
+  bool hasExponentials = false;
   double cyclesPerSecond = 0;
 
   double peakFlops() const {
@@ -101,6 +111,16 @@ struct MatrixUnit {
   double loadBytesPerCycle = 0, storeBytesPerCycle = 0;
   /// The clock while the unit works, which may be below the vector unit's.
   double cyclesPerSecond = 0;
+  /// True if the way from the innermost level to the unit brings operands into
+  /// the order that the unit wants, however they lie. False if tiles are loaded
+  /// from rows in a cache: then operands may have to be packed.
+  bool arrangesOperands = true;
+  /// Neighbours along the reduction that the unit wants side by side in a row
+  /// of the right operand. More than 1: it has to be packed.
+  int64_t interleave = 1;
+  /// True if kernels work on whole tiles, in registers of threads or in
+  /// memories at the unit, even where a mask leaves only part of one.
+  bool hasFixedTiles = true;
 
   double peakFlops() const {
     return 2 * multiplyAddsPerCycle * cyclesPerSecond;
@@ -180,6 +200,37 @@ struct Machine {
   int64_t cores = 1;
   /// Seconds it costs to start one kernel, whatever it does.
   double launchSeconds = 0;
+  /// Bytes of a thread's stack that buffers may take.
+  int64_t stackBytes = 0;
+
+  /// The clock and the peak, of one core, of the unit that does the
+  /// contractions.
+  double contractionClock() const {
+    return matrix ? matrix->cyclesPerSecond : unit.cyclesPerSecond;
+  }
+  double contractionPeak() const {
+    return matrix ? matrix->peakFlops() : unit.peakFlops();
+  }
+  /// Rows and columns of one instruction of that unit.
+  int64_t rowsPerInstruction() const { return matrix ? matrix->rows : 1; }
+  int64_t columnsPerInstruction() const {
+    return matrix ? matrix->columns : unit.lanes;
+  }
+  /// True if that unit reads operands as they lie in the innermost level, so
+  /// that copying them into another order may pay.
+  bool readsOperandsInPlace() const {
+    return !matrix || !matrix->arrangesOperands;
+  }
+  /// True if kernels can end a tile where a mask does.
+  bool canClipTiles() const { return !matrix || !matrix->hasFixedTiles; }
+  /// True if what operators add up lies in the innermost level, where zeroing
+  /// and storing it take time, and not in memories or registers of its own.
+  bool keepsSumsInLevels() const {
+    for (const Buffer &buffer : buffers)
+      if (buffer.role == Buffer::Role::Sums)
+        return false;
+    return levels.back().holdsResults;
+  }
 };
 
 } // namespace chimera::model

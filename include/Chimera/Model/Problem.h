@@ -156,6 +156,10 @@ struct Operator {
   /// Vector instructions per vector of output spent in the epilogue, and the
   /// exponentials beside them, which take as many as the machine says.
   int64_t epilogueCost = 0, epilogueExponentials = 0;
+  /// Of an operator whose results are the scores of a softmax: the vector
+  /// instructions that make a score of a product, if they read nothing else.
+  /// Then the product can be kept and the score computed whenever it is read.
+  std::optional<int64_t> scoreInstructions;
   /// Loops that the epilogue reduces over, in a way that whoever reads the
   /// result has to wait for the whole reduction (LayerNorm, and a softmax that
   /// the consumer cannot correct afterwards).

@@ -79,6 +79,31 @@ struct RegisterTile {
   std::string kernel = {};
 };
 
+/// How far apart the rows of an intermediate lie in a cache: a row begins with
+/// a line, and rows that would be a multiple of `apart` lines apart are a line
+/// longer.
+struct RowLayout {
+  int64_t lineBytes = 0, apart = 0;
+};
+
+/// How the blocks inside the loops are made.
+struct BlockForms {
+  /// None: rows follow each other, and each intermediate has a buffer of its
+  /// own.
+  std::optional<RowLayout> rows;
+  /// Operators whose sums the first tile of their reduction overwrites, ahead
+  /// of the loop over the others.
+  OperatorSet ahead = 0;
+  /// Operators whose scores are computed for the maximum of a softmax, and
+  /// again for the exponentials, instead of being stored.
+  OperatorSet repeated = 0;
+  /// Operators of whose scores the exponentials are powers of two.
+  OperatorSet base2 = 0;
+  /// True if tiles end where a mask does, and tiles of one operator that a mask
+  /// rules out are left out.
+  bool clips = false;
+};
+
 struct Schedule {
   /// Slowest level first, in the order of Machine::levels. A level whose order
   /// is empty adds no loops.
@@ -106,6 +131,8 @@ struct Schedule {
   /// written and read like an output and an input. Empty: the innermost level
   /// for all.
   llvm::SmallVector<unsigned, 6> homes;
+  /// None if nobody has decided.
+  std::optional<BlockForms> blocks;
 
   /// Index of the level at which `tensor` is held.
   unsigned homeOf(TensorId tensor) const {
@@ -148,6 +175,11 @@ struct LoopNest {
 /// Resolves the order of `schedule` down to level `level` (inclusive).
 LoopNest buildLoopTree(const ChainProblem &problem, const Schedule &schedule,
                        unsigned level);
+
+/// Gives operators of `nest` loops of their own where a part would hand on more
+/// than one tensor: as many blocks, larger buffers. Code has the loops of the
+/// tree after this.
+void separateCrossing(const ChainProblem &problem, LoopNest &nest);
 
 /// The place of the split loop in `tree`, if one of its parallel loops is that.
 std::optional<unsigned> findSplit(const ChainProblem &problem,
@@ -202,6 +234,13 @@ std::optional<int64_t> prepackedColumns(const ChainProblem &problem,
 /// Says which tensor of Schedule::packed cannot be, if so: packing brings the
 /// vectors of a factor together, so one operator has to read it along them.
 llvm::Error verifyPacked(const ChainProblem &problem, const Schedule &schedule);
+
+/// Decides how the blocks of `schedule` are made on `machine`.
+BlockForms chooseBlocks(const ChainProblem &problem, const Machine &machine,
+                        const Schedule &schedule);
+
+/// Says which operator of Schedule::blocks cannot be made so, if any.
+llvm::Error verifyBlocks(const ChainProblem &problem, const Schedule &schedule);
 
 /// Says which tensor of Schedule::prepacked cannot be, if so.
 llvm::Error verifyPrepacked(const ChainProblem &problem,

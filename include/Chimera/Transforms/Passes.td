@@ -158,26 +158,17 @@ def TilePass : Pass<"chimera-tile"> {
     leaves. Where a parallel loop cuts the reduction of a softmax, each part has
     an accumulator and states of its own, and another loop combines them.
     Nothing is padded: tiles at the edge are smaller. Tiles of which a mask of
-    the attention leaves nothing are not visited, and those of which it leaves
-    the first half alone end there. A chain without a
-    schedule is dissolved: its operators are put back in its place. So are
+    the attention leaves nothing are not visited. How the blocks are made, and
+    whether tiles end where a mask does, stands in the schedule (`blocks`); a
+    schedule without that gets plain blocks. A chain without a schedule is
+    dissolved: its operators are put back in its place. So are
     chains that can be planned but not generated yet, with a remark.
 
     Example: see `test/Transforms/tile.mlir`.
   }];
   let options = [
     Option<"dissolve", "dissolve", "bool", "false",
-           "Dissolve all chains, whatever their schedule">,
-    Option<"caches", "caches", "bool", "true",
-           "Make code for cores with caches and vectors: buffers with rows that "
-           "begin with a line and lie in different sets, shared by tensors of "
-           "one shape; scores of a softmax scaled twice instead of stored; "
-           "exponentials as powers of two; sums that start with their first "
-           "tile. Not for memories that a program is in charge of">,
-    Option<"clip", "clip", "bool", "true",
-           "Cut tiles that a mask leaves only the beginning of down to that, in "
-           "halves, and leave out those that it rules out in the loops of one "
-           "operator, too; not for matrix units">
+           "Dissolve all chains, whatever their schedule">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::affine::AffineDialect",
@@ -396,10 +387,10 @@ def PrepareConstantsPass
 def PadBuffersPass : Pass<"chimera-pad-buffers"> {
   let summary = "Keep rows of buffers from meeting in few sets of the cache";
   let description = [{
-    Gives each row of a `memref.alloc` of static shape a cache line more if rows
-    are a multiple of 1024 bytes long: the rows that a micro kernel works on
-    together would lie in few sets of the first-level cache and drive each other
-    out. What has read and written the buffer does so through a `memref.subview`.
+    Gives each row of a `memref.alloc` of static shape a cache line more if
+    neighbouring rows would share four sets of the target's first-level cache, or
+    fewer: where it has 64 sets of 64 bytes, rows of a multiple of 1024 bytes. The
+    rows that a micro kernel works on together would drive each other out. What has read and written the buffer does so through a `memref.subview`.
 
     A buffer stays as it is if anything but micro kernels, operations of linalg,
     loads and stores of elements and copies that are not of one block of bytes
@@ -420,6 +411,11 @@ def PadBuffersPass : Pass<"chimera-pad-buffers"> {
         : memref<197x3088xf32> to memref<197x3072xf32, strided<[3088, 1]>>
     ```
   }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine whose first-level cache counts: a name, host, dlti, or a file "
+           "(machine.mlir)">
+  ];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 

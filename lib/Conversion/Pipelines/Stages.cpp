@@ -62,10 +62,7 @@ void chimera::addNarrowTiling(OpPassManager &pm,
                               const SchedulePassOptions &schedule) {
   OpPassManager &func = pm.nest<func::FuncOp>();
   addPlanning(func, /*narrow=*/true, schedule);
-  TilePassOptions tile;
-  tile.caches = false;
-  tile.clip = false;
-  func.addPass(createTilePass(tile));
+  func.addPass(createTilePass());
   func.addPass(createCanonicalizerPass());
   func.addPass(createCSEPass());
 }

@@ -10,6 +10,7 @@
 #include "Stages.h"
 
 #include "Chimera/Conversion/Pipelines.h"
+#include "Chimera/Target/Target.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -75,26 +76,40 @@ static int64_t countStackBytes(Operation *scope) {
   return sum;
 }
 
+/// Bytes of a thread's stack that buffers in `scope` may take.
+static int64_t getStackBytes(Operation *scope, StringRef target) {
+  FailureOr<TargetAttrInterface> found = resolveTarget(scope, target);
+  if (failed(found))
+    return 0;
+  FailureOr<model::Machine> machine =
+      found->getMachine(Float32Type::get(scope->getContext()));
+  return succeeded(machine) ? machine->stackBytes : 0;
+}
+
 /// True if `buffer` is one that a schedule keeps close to the core: small, and
 /// worked on by micro kernels of the thread that creates it. Others stay on the
 /// heap, and so does what comes after as many as a thread's stack has room for:
 /// a function has those of all its chains at once.
-static bool belongsOnStack(Value buffer) {
-  constexpr int64_t maxBytes = 64 * 1024, maxSum = 512 * 1024;
+static bool belongsOnStack(Value buffer, StringRef target) {
+  // No buffer may take the room of many.
+  constexpr int64_t shareOfOne = 8;
   std::optional<int64_t> bytes = getBytes(cast<MemRefType>(buffer.getType()));
-  if (!bytes || *bytes > maxBytes || !isUsedByMicroKernel(buffer))
+  if (!bytes || !isUsedByMicroKernel(buffer))
     return false;
   Operation *scope =
       buffer.getDefiningOp()
           ->getParentWithTrait<OpTrait::AutomaticAllocationScope>();
-  return scope && *bytes + countStackBytes(scope) <= maxSum;
+  if (!scope)
+    return false;
+  int64_t most = getStackBytes(scope, target);
+  return *bytes <= most / shareOfOne && *bytes + countStackBytes(scope) <= most;
 }
 
 /// On-chip buffers on the stack of the thread that uses them, the others with
 /// rows in different sets of the cache.
-static void placeBuffers(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(
-      bufferization::createPromoteBuffersToStackPass(belongsOnStack));
+static void placeBuffers(OpPassManager &pm, const std::string &target) {
+  pm.addNestedPass<func::FuncOp>(bufferization::createPromoteBuffersToStackPass(
+      [target](Value buffer) { return belongsOnStack(buffer, target); }));
   bufferization::BufferDeallocationPipelineOptions deallocation;
   bufferization::buildBufferDeallocationPipeline(pm, deallocation);
   pm.addPass(createConvertBufferizationToMemRefPass());
@@ -102,7 +117,9 @@ static void placeBuffers(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
-  pm.addNestedPass<func::FuncOp>(createPadBuffersPass());
+  PadBuffersPassOptions pad;
+  pad.target = target;
+  pm.addNestedPass<func::FuncOp>(createPadBuffersPass(pad));
   pm.addNestedPass<func::FuncOp>(createWriteResultsInPlacePass());
 }
 
@@ -145,7 +162,7 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
   pm.addPass(createCanonicalizerPass());
   addBufferization(pm, options.outParams);
-  placeBuffers(pm);
+  placeBuffers(pm, options.target);
   pm.addPass(createLowerMicroKernelsPass());
   addLLVMLowering(pm);
 }

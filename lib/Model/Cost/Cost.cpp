@@ -277,7 +277,7 @@ double CostModel::combineSeconds(const Schedule &schedule) const {
     return 0;
   double share = busiestShare(countTasks(schedule) / parts);
   return share * rescaleCycles(problem.operators.back(), parts + 1) /
-             cyclesPerSecond() +
+             machine.contractionClock() +
          machine.launchSeconds;
 }
 
@@ -289,7 +289,7 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Work &work = works[index];
     SmallVector<ArrayRef<Parts>, 6> views(work.parts.begin(), work.parts.end());
-    Visited visited = visitedBy(tree, index);
+    Visited visited = visitedBy(schedule, tree, index);
     cycles +=
         work.repeats * (visited.byProducts *
                             operatorCycles(op, views, schedule.registerTile) +
@@ -399,9 +399,9 @@ double CostModel::leastKernelCycles(const KernelShape &kernel) const {
 double CostModel::leastSeconds(const Schedule &schedule) const {
   if (leastCyclesKnown < 0)
     leastCyclesKnown = leastCycles();
-  double ideal = 2 * problem.multiplyAdds() / peakFlops();
+  double ideal = 2 * problem.multiplyAdds() / coreFlops(machine);
   return busiestShare(countTasks(schedule)) *
-         std::max(ideal, leastCyclesKnown / cyclesPerSecond());
+         std::max(ideal, leastCyclesKnown / machine.contractionClock());
 }
 
 ArrayRef<unsigned> CostModel::registerTilesFor(int64_t rows,
@@ -459,7 +459,7 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
   int64_t tasks = countTasks(schedule);
   double share = busiestShare(tasks);
   double cycles = arithmeticCycles(schedule, works);
-  plan.computeSeconds = share * cycles / cyclesPerSecond();
+  plan.computeSeconds = share * cycles / machine.contractionClock();
   plan.tasks = tasks;
   for (int64_t count : countMultiplyAdds(problem, schedule))
     plan.multiplyAdds += count;
@@ -490,7 +490,7 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
       plan.computeSeconds +=
           share *
           packingSeconds(op, *operand, packedBytes(schedule, *operand, moved));
-    else if (isStrided(op, *operand) ||
+    else if (needsPacking(op, *operand) ||
              conflicts(*operand, largestOf(parts), innermost))
       again =
           refetchedBytes(op, *operand, parts, schedule.registerTile) - moved;
@@ -547,5 +547,7 @@ Plan chimera::model::price(const ChainProblem &problem, const Machine &machine,
     complete.homes =
         findHomes(problem, machine, schedule, costModel.capacitiesOf(schedule),
                   options.threads);
+  if (!complete.blocks)
+    complete.blocks = chooseBlocks(problem, machine, complete);
   return costModel.price(complete);
 }

@@ -80,19 +80,6 @@ public:
   /// says is not decided, lines collide as little as they may.
   Plan price(const Schedule &schedule, bool isOpen = false) const;
 
-  /// The clock and the peak of what does the contractions.
-  double cyclesPerSecond() const {
-    return machine.matrix ? machine.matrix->cyclesPerSecond
-                          : machine.unit.cyclesPerSecond;
-  }
-  double peakFlops() const { return coreFlops(machine); }
-
-  /// Rows and columns of one register tile step.
-  int64_t rowUnit() const { return machine.matrix ? machine.matrix->rows : 1; }
-  int64_t columnUnit() const {
-    return machine.matrix ? machine.matrix->columns : machine.unit.lanes;
-  }
-
   /// Seconds of arithmetic on the busiest core that no plan goes below.
   double leastSeconds(const Schedule &schedule) const;
 
@@ -249,6 +236,7 @@ private:
   bool isReadInRows(const Operator &op, const Access &operand) const;
   double readingSeconds(const Schedule &schedule, const Operator &op,
                         llvm::ArrayRef<int64_t> tiles, int64_t tasks) const;
+  bool needsPacking(const Operator &op, const Access &operand) const;
   bool isStrided(const Operator &op, const Access &operand) const;
   /// True if the lines of the operand's tile evict each other from `level`.
   bool conflicts(const Access &operand, llvm::ArrayRef<int64_t> tiles,
@@ -283,7 +271,8 @@ private:
     double byTiles = 1, byProducts = 1;
   };
   /// `tree` are the loops of the innermost level.
-  Visited visitedBy(const LoopNest &tree, unsigned op) const;
+  Visited visitedBy(const Schedule &schedule, const LoopNest &tree,
+                    unsigned op) const;
   int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
   double packingSeconds(const Operator &op, const Access &operand,
                         int64_t bytes) const;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Tiles of which a mask leaves nothing are not visited by the loops around all
-// operators. Vector units cut the last one that is visited down to what counts,
-// and leave out smaller tiles in the loops of one operator.
+// operators. A schedule may also cut the last one that is visited down to what
+// counts, and leave out smaller tiles in the loops of one operator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -125,7 +125,8 @@ bool CostModel::isOfSoftmax(unsigned op, LoopId column) const {
   });
 }
 
-CostModel::Visited CostModel::visitedBy(const LoopNest &tree,
+CostModel::Visited CostModel::visitedBy(const Schedule &schedule,
+                                        const LoopNest &tree,
                                         unsigned op) const {
   if (problem.bands.empty())
     return {};
@@ -142,7 +143,7 @@ CostModel::Visited CostModel::visitedBy(const LoopNest &tree,
   };
   MaskedLoop rows = describe(problem.bands[0].row),
              columns = describe(problem.bands[0].column);
-  bool clips = !machine.matrix;
+  bool clips = schedule.blocks && schedule.blocks->clips;
   bool skipsInside = clips && isOfSoftmax(op, columns.loop);
   if (columns.outer >= columns.extent && !skipsInside)
     return {};

@@ -52,7 +52,7 @@ static double runCost(int64_t run) {
 }
 
 const Access *CostModel::vectorOperand(const Operator &op) const {
-  if (machine.matrix)
+  if (!machine.readsOperandsInPlace())
     return nullptr;
   for (const Access &input : op.inputs)
     if (input.hasLoop(op.vectorLoop) &&
@@ -62,7 +62,9 @@ const Access *CostModel::vectorOperand(const Operator &op) const {
 }
 
 bool CostModel::isReadInRows(const Operator &op, const Access &operand) const {
-  if (problem.tensors[operand].isConstant || !isStrided(op, operand))
+  // There are inner products for vectors only.
+  if (machine.matrix || problem.tensors[operand].isConstant ||
+      !isStrided(op, operand))
     return false;
   int64_t rows = 1;
   for (LoopId loop : op.loops)
@@ -75,7 +77,7 @@ bool CostModel::isReadInRows(const Operator &op, const Access &operand) const {
 /// rows of its tiles in short runs.
 double CostModel::readingSeconds(const Schedule &schedule, const Operator &op,
                                  ArrayRef<int64_t> tiles, int64_t tasks) const {
-  if (machine.matrix || machine.levels.size() < 2)
+  if (machine.levels.size() < 2)
     return 0;
   double seconds = 0;
   for (const Access &input : op.inputs)
@@ -85,6 +87,14 @@ double CostModel::readingSeconds(const Schedule &schedule, const Operator &op,
                  bandwidth(tasks, machine.levels.size() - 2) *
                  runCost(runBytes(input, tiles));
   return seconds;
+}
+
+/// True if `operand` cannot be used as it lies: neighbouring columns are not
+/// neighbours in memory, or the matrix unit wants those along the reduction
+/// side by side.
+bool CostModel::needsPacking(const Operator &op, const Access &operand) const {
+  return isStrided(op, operand) ||
+         (machine.matrix && machine.matrix->interleave > 1);
 }
 
 /// True if neighbouring lanes are not neighbours in memory.
@@ -166,7 +176,9 @@ int64_t CostModel::refetchedBytes(const Operator &op, const Access &operand,
     }
     int64_t rowTiles = 0;
     for (Parts part : parts[loop])
-      rowTiles += part.count * divideCeilSigned(part.size, tile.rows);
+      rowTiles +=
+          part.count *
+          divideCeilSigned(part.size, tile.rows * machine.rowsPerInstruction());
     passes *= rowTiles;
   }
   const Tensor &tensor = problem.tensors[operand];
@@ -232,7 +244,8 @@ int64_t CostModel::matrixBytes(const Operator &op,
 bool CostModel::canStage(const Operator &op, const Access &operand) const {
   if (machine.levels.size() < 2 || machine.levels.back().ways == 0 ||
       problem.tensors[operand].isConstant ||
-      problem.tensors[operand].role != Role::Input || isStrided(op, operand) ||
+      problem.tensors[operand].role != Role::Input ||
+      needsPacking(op, operand) ||
       matrixBytes(op, operand) <=
           machine.levels[machine.levels.size() - 2].usableBytes())
     return false;
@@ -291,12 +304,12 @@ void CostModel::choosePacking(Schedule &schedule) const {
       works = workOf(schedule);
     const auto &parts = works[index].parts;
     SmallVector<int64_t, 6> tiles = largestOf(parts);
-    bool strided = isStrided(op, *operand);
-    bool collides = !strided && conflicts(*operand, tiles, innermost);
+    bool isForced = needsPacking(op, *operand);
+    bool collides = !isForced && conflicts(*operand, tiles, innermost);
     auto arrival = find_if(arrivals, [&, current = &op](const Arrival &known) {
       return known.op == current;
     });
-    if (!strided && !collides && arrival == arrivals.end())
+    if (!isForced && !collides && arrival == arrivals.end())
       continue;
     if (!evaluation)
       evaluation = Evaluator(structure, schedule, innermost,
@@ -318,7 +331,7 @@ void CostModel::choosePacking(Schedule &schedule) const {
     };
     inPlace += arriving(Way::InPlace);
     packing += arriving(Way::Packed);
-    bool packs = strided || packing < inPlace;
+    bool packs = isForced || packing < inPlace;
     double least = packs ? packing : inPlace;
     // Not if it is staged, which comes in once.
     if (arrival != arrivals.end() && collidesOutside(schedule, index, *operand))
@@ -437,7 +450,7 @@ CostModel::unavoidablePacking(function_ref<int64_t(TensorId)> bytesOf) const {
   double seconds = 0;
   for (const Operator &op : problem.operators) {
     const Access *operand = vectorOperand(op);
-    if (operand && isStrided(op, *operand))
+    if (operand && needsPacking(op, *operand))
       seconds += packingSeconds(op, *operand, bytesOf(*operand));
   }
   return seconds;
@@ -468,7 +481,7 @@ CostModel::conflictCost(const Operator &op, ArrayRef<int64_t> tiles,
   const Access *operand = vectorOperand(op);
   // Constants are prepacked, or cost more than this says.
   if (!operand || problem.tensors[*operand].isConstant ||
-      isStrided(op, *operand) ||
+      needsPacking(op, *operand) ||
       !conflicts(*operand, tiles, machine.levels.size() - 1))
     return std::nullopt;
   int64_t moved = bytesOf(*operand);

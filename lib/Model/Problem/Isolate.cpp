@@ -129,8 +129,10 @@ void Isolator::addOperator(unsigned index) {
     copy.states.clear();
     copy.rescaledBy.reset();
   }
-  if (std::optional<LoopId> row = rowOf(index))
+  if (std::optional<LoopId> row = rowOf(index)) {
     copy.completes.push_back(*row);
+    copy.scoreInstructions.reset();
+  }
   for (LoopId &loop : copy.loops)
     loop = mapLoop(loop);
   for (Access &input : copy.inputs)
@@ -178,4 +180,3 @@ ChainProblem chimera::model::isolate(const ChainProblem &problem,
                                      unsigned first, unsigned last) {
   return Isolator(problem, first, last).run();
 }
-

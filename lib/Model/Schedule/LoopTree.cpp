@@ -250,3 +250,37 @@ SmallVector<int64_t, 8> chimera::model::tilesAt(const ChainProblem &problem,
   builder.run();
   return SmallVector<int64_t, 8>(builder.sizesAt(op));
 }
+
+/// True if an output of a part of `nest` is read outside that part, though it
+/// is not the part's last one.
+static bool crossesPart(const ChainProblem &problem, const LoopNest &part) {
+  for (unsigned op = part.firstOperator; op < part.lastOperator; ++op)
+    for (auto [index, reader] : enumerate(problem.operators)) {
+      auto reads = [&, output = problem.operators[op].output.tensor](
+                       const Access &access) { return access == output; };
+      if (!part.has(index) &&
+          (any_of(reader.inputs, reads) || any_of(reader.epilogue, reads)))
+        return true;
+    }
+  return false;
+}
+
+void chimera::model::separateCrossing(const ChainProblem &problem,
+                                      LoopNest &nest) {
+  std::vector<LoopNest> parts;
+  for (LoopNest &part : nest.parts) {
+    if (!crossesPart(problem, part)) {
+      separateCrossing(problem, part);
+      parts.push_back(part);
+      continue;
+    }
+    for (unsigned op = part.firstOperator; op <= part.lastOperator; ++op) {
+      LoopNest alone;
+      alone.firstOperator = alone.lastOperator = op;
+      for (const NestLoop &loop : pathOf(part, op))
+        alone.loops.push_back(loop);
+      parts.push_back(alone);
+    }
+  }
+  nest.parts = std::move(parts);
+}

@@ -84,7 +84,7 @@ std::vector<Block> BlockSearch::run(int64_t capacityBytes, double share,
   this->others = others;
   this->limit = limit;
   mostCycles = others.room(limit * (1 + cutOffMargin)) *
-               costModel.cyclesPerSecond() / share;
+               machine.contractionClock() / share;
   if (fits())
     extend(0);
   sort(blocks, [](const Block &left, const Block &right) {
@@ -136,7 +136,7 @@ void BlockSearch::finish() {
   double cycles = chooseRegisterTile();
   if (block.registerTile.rows == 0)
     return;
-  block.seconds = cycles * share / costModel.cyclesPerSecond();
+  block.seconds = cycles * share / machine.contractionClock();
   if (others.with(block.seconds) >= limit)
     return;
   block.index = blocks.size();
@@ -152,8 +152,8 @@ double BlockSearch::chooseRegisterTile() {
     if (op.rowLoop != op.vectorLoop)
       rows = std::max(rows, tiles[op.rowLoop]);
   }
-  largest.rows = divideCeilSigned(rows, costModel.rowUnit());
-  largest.vectors = divideCeilSigned(columns, costModel.columnUnit());
+  largest.rows = divideCeilSigned(rows, machine.rowsPerInstruction());
+  largest.vectors = divideCeilSigned(columns, machine.columnsPerInstruction());
   block.registerTile = RegisterTile();
   ArrayRef<unsigned> indices =
       costModel.registerTilesFor(largest.rows, largest.vectors);

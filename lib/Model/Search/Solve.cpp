@@ -226,6 +226,9 @@ Schedule Solver::emptySchedule() const {
     schedule.levels.emplace_back();
     schedule.levels.back().name = level.name;
   }
+  // What it is about the blocks that has a price; the rest follows in the end.
+  schedule.blocks = BlockForms();
+  schedule.blocks->clips = machine.canClipTiles();
   return schedule;
 }
 
@@ -401,6 +404,8 @@ std::optional<Plan> chimera::model::solve(const ChainProblem &problem,
   std::optional<Plan> best = solver.run();
   if (runnersUp)
     *runnersUp = solver.takeRunnersUp();
+  if (best)
+    best->schedule.blocks = chooseBlocks(problem, machine, best->schedule);
   return best;
 }
 

@@ -200,6 +200,8 @@ std::string ScheduleChecker::checkPacked() const {
     error = toString(verifyPacked(problem, schedule));
   if (error.empty())
     error = toString(verifyPrepacked(problem, schedule));
+  if (error.empty())
+    error = toString(verifyBlocks(problem, schedule));
   for (TensorId tensor : schedule.staged)
     if (error.empty() && is_contained(schedule.packed, tensor))
       error = "tensor '" + problem.tensors[tensor].name +

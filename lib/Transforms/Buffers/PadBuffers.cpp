@@ -15,6 +15,7 @@
 
 #include "Tile/RowPadding.h"
 
+#include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -29,26 +30,29 @@ namespace chimera {
 using namespace mlir;
 using namespace chimera;
 
-/// At 16 lines, or 1024 bytes, neighbouring rows share 4 sets of the usual 64.
-/// Shorter rows spread over more, and a line would add more than a sixteenth to
-/// the size of the buffer.
-static constexpr int64_t fewSetsLines = 16;
+/// Neighbouring rows that share no more than so many sets meet in few. Shorter
+/// rows spread over more, and a line would add more to the size of the buffer
+/// than is worth it.
+static constexpr int64_t fewSets = 4;
 
 /// The shape of `type` with padded rows; none if they are well as they are.
-static std::optional<SmallVector<int64_t>> getPaddedShape(MemRefType type) {
+static std::optional<SmallVector<int64_t>>
+getPaddedShape(MemRefType type, const model::MemoryLevel &cache) {
   Type element = type.getElementType();
   if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
       !element.isIntOrFloat())
     return std::nullopt;
   int64_t bits = element.getIntOrFloatBitWidth();
-  if (bits < 8 || cacheLineBytes * 8 % bits != 0)
+  if (bits < 8 || cache.lineBytes * 8 % bits != 0)
     return std::nullopt;
   SmallVector<int64_t> shape(type.getShape());
   auto isMany = [](int64_t size) { return size > 1; };
   if (shape.empty() || shape.back() == 0 ||
       llvm::none_of(ArrayRef(shape).drop_back(), isMany))
     return std::nullopt;
-  int64_t row = padRow(shape.back(), element, fewSetsLines);
+  int64_t row =
+      padRow(shape.back(), element,
+             std::max<int64_t>(1, cache.sets() / fewSets), cache.lineBytes);
   if (row == shape.back())
     return std::nullopt;
   shape.back() = row;
@@ -122,8 +126,17 @@ struct PadBuffersPass : chimera::impl::PadBuffersPassBase<PadBuffersPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    getOperation()->walk([](memref::AllocOp buffer) {
-      auto shape = getPaddedShape(buffer.getType());
+    FailureOr<TargetAttrInterface> found =
+        resolveTarget(getOperation(), target);
+    if (failed(found))
+      return signalPassFailure();
+    FailureOr<model::Machine> machine =
+        found->getMachine(Float32Type::get(&getContext()));
+    if (failed(machine) || machine->levels.back().ways == 0)
+      return;
+    const model::MemoryLevel &cache = machine->levels.back();
+    getOperation()->walk([&](memref::AllocOp buffer) {
+      auto shape = getPaddedShape(buffer.getType(), cache);
       if (!shape)
         return;
       if (auto views = getViews(buffer))

@@ -418,7 +418,8 @@ LogicalResult ChainScheduler::keepSchedule() {
   model::Plan plan =
       model::price(analysis.problem, machine, *schedule, options);
   unsigned size = analysis.operators.size();
-  chain.setScheduleAttr(withExtents(*chain.getSchedule(), analysis));
+  chain.setScheduleAttr(
+      complete(*chain.getSchedule(), plan.schedule, analysis));
   chain.setPlanAttr(makePlan(
       Verdict::Fused, "the schedule was given", size, plan, plan.seconds, {},
       model::lowerBounds(analysis.problem, machine, options)));

@@ -25,9 +25,10 @@ using namespace chimera;
 
 BlockBuilder::BlockBuilder(OpBuilder &builder, ChainOp chain,
                            const ChainAnalysis &analysis,
-                           const model::Schedule &schedule, bool caches)
+                           const model::Schedule &schedule)
     : builder(builder), chain(chain), analysis(analysis),
-      problem(analysis.problem), schedule(schedule), caches(caches),
+      problem(analysis.problem), schedule(schedule),
+      forms(schedule.blocks.value_or(model::BlockForms())),
       dims(problem.tensors.size()) {
   auto read = [&](const model::Access &access) {
     dims[access].clear();
@@ -81,10 +82,10 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
                 sizes, strides);
   bool isState = problem.tensors[tensor].role == model::Role::State;
   bool isPadded = false;
-  if (caches && shape.size() > 1 && !isState) {
-    constexpr int64_t fewSetsLines = 4;
-    int64_t row =
-        padRow(alignRow(shape.back(), elementType), elementType, fewSetsLines);
+  if (forms.rows && shape.size() > 1 && !isState) {
+    auto [lineBytes, apart] = *forms.rows;
+    int64_t row = padRow(alignRow(shape.back(), elementType, lineBytes),
+                         elementType, apart, lineBytes);
     isPadded = row != shape.back();
     shape.back() = row;
   }
@@ -96,7 +97,7 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
     // As empty tensors, states would become one, as several have one shape, and
     // padded buffers the slice that is used of them.
     auto type = RankedTensorType::get(shape, elementType);
-    if (isState || isPadded || !caches)
+    if (isState || isPadded || !forms.rows)
       buffer = bufferization::AllocTensorOp::create(builder, loc(), type,
                                                     ValueRange());
     else

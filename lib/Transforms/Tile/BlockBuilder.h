@@ -44,11 +44,10 @@ class BlockBuilder {
 public:
   /// Blocks go where `builder` stands.
   BlockBuilder(mlir::OpBuilder &builder, ChainOp chain,
-               const ChainAnalysis &analysis, const model::Schedule &schedule,
-               bool caches);
+               const ChainAnalysis &analysis, const model::Schedule &schedule);
 
-  /// True unless programs are in charge of memories.
-  bool hasCaches() const { return caches; }
+  /// How the blocks are to be made.
+  const model::BlockForms &getForms() const { return forms; }
   /// The loop of each dimension of `tensor`; chains that are tiled index all of
   /// them plainly and alike.
   llvm::ArrayRef<model::LoopId> dimsOf(model::TensorId tensor) const {
@@ -132,7 +131,8 @@ private:
   const ChainAnalysis &analysis;
   const model::ChainProblem &problem;
   const model::Schedule &schedule;
-  bool caches;
+  /// Plain ones, if nobody has decided.
+  model::BlockForms forms;
   /// Per tensor: the loops of its dimensions.
   std::vector<llvm::SmallVector<model::LoopId, 4>> dims;
 };

@@ -105,22 +105,6 @@ SmallVector<Value> OnlineSoftmax::clearStates(unsigned op,
   return cleared;
 }
 
-/// True if an epilogue takes less time to compute again, as a scale does, than
-/// to store what it makes.
-static bool isCheap(linalg::GenericOp epilogue) {
-  constexpr unsigned fewOperations = 2;
-  Block *body = epilogue.getBlock();
-  return epilogue.getNumDpsInputs() == 1 &&
-         llvm::range_size(body->without_terminator()) <= fewOperations &&
-         llvm::all_of(body->without_terminator(), [&](Operation &nested) {
-           return isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(nested) &&
-                  llvm::all_of(nested.getOperands(), [&](Value operand) {
-                    return operand.getParentBlock() == body ||
-                           matchPattern(operand, m_Constant());
-                  });
-         });
-}
-
 /// The factor that `epilogue` multiplies elements by, if that is all.
 static std::optional<double> getScale(linalg::GenericOp epilogue) {
   auto product = getYielded(epilogue).getDefiningOp<arith::MulFOp>();
@@ -138,9 +122,7 @@ static std::optional<double> getScale(linalg::GenericOp epilogue) {
 }
 
 bool OnlineSoftmax::repeatsEpilogue(unsigned op) const {
-  const ChainOperator &producer = analysis.operators[op];
-  return blocks.hasCaches() && producer.epilogue && !producer.narrowed &&
-         isCheap(producer.epilogue);
+  return blocks.getForms().repeated >> op & 1;
 }
 
 /// The exponential of `score` in a row with `maximum`. Where vectors have to
@@ -152,7 +134,8 @@ Value OnlineSoftmax::createExponential(unsigned op,
                                        OpBuilder &body, Value score,
                                        Value maximum) {
   const ChainOperator &producer = analysis.operators[op];
-  Value shift = blocks.hasCaches() ? findShift(producer) : Value();
+  bool isPower = blocks.getForms().base2 >> op & 1;
+  Value shift = isPower ? findShift(producer) : Value();
   if (!shift)
     return cloneExponential(body, producer,
                             finishElement(op, position, body, score), maximum);

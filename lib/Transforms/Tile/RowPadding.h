@@ -22,16 +22,15 @@
 
 namespace chimera {
 
-constexpr int64_t cacheLineBytes = 64;
-
 /// Elements of a line; one if they are longer.
-inline int64_t elementsOfLine(mlir::Type elementType) {
-  return std::max<int64_t>(1, cacheLineBytes / bytesOf(elementType));
+inline int64_t elementsOfLine(mlir::Type elementType, int64_t lineBytes) {
+  return std::max<int64_t>(1, lineBytes / bytesOf(elementType));
 }
 
 /// `elements` in whole lines, unless that adds more than a quarter of them.
-inline int64_t alignRow(int64_t elements, mlir::Type elementType) {
-  int64_t line = elementsOfLine(elementType);
+inline int64_t alignRow(int64_t elements, mlir::Type elementType,
+                        int64_t lineBytes = 64) {
+  int64_t line = elementsOfLine(elementType, lineBytes);
   int64_t aligned = llvm::alignTo(elements, line);
   return 4 * (aligned - elements) <= elements ? aligned : elements;
 }
@@ -39,8 +38,8 @@ inline int64_t alignRow(int64_t elements, mlir::Type elementType) {
 /// The elements that a row takes in memory: a cache line more if it fills a
 /// multiple of `linesApart` lines.
 inline int64_t padRow(int64_t elements, mlir::Type elementType,
-                      int64_t linesApart) {
-  int64_t line = elementsOfLine(elementType);
+                      int64_t linesApart, int64_t lineBytes) {
+  int64_t line = elementsOfLine(elementType, lineBytes);
   return elements % (linesApart * line) == 0 ? elements + line : elements;
 }
 

@@ -53,16 +53,16 @@ namespace {
 class TreeBuilder {
 public:
   TreeBuilder(ChainOp chain, const ChainAnalysis &analysis,
-              const model::Schedule &schedule, bool caches, bool clip)
+              const model::Schedule &schedule)
       : builder(chain), chain(chain), analysis(analysis),
-        problem(analysis.problem), schedule(schedule), clip(clip),
+        problem(analysis.problem), schedule(schedule),
         tree(model::buildLoopTree(problem, schedule,
                                   schedule.levels.size() - 1)),
-        blocks(builder, chain, analysis, schedule, caches),
+        blocks(builder, chain, analysis, schedule),
         softmax(blocks, analysis, chain.getLoc()),
         stager(builder, blocks, analysis, schedule, chain.getLoc()),
         split(model::findSplit(problem, schedule, tree)) {
-    separateCrossing(tree);
+    model::separateCrossing(problem, tree);
   }
 
   /// Builds the tree before the chain and returns the chain's result.
@@ -75,7 +75,6 @@ private:
   using Body = llvm::function_ref<Carried(const TreePosition &position,
                                           const Carried &carried)>;
 
-  void separateCrossing(model::LoopNest &nest);
   TreePosition start();
   Value buildParallel(const TreePosition &position, Value destination);
   Carried buildForall(ArrayRef<model::NestLoop> loops,
@@ -93,8 +92,6 @@ private:
   bool makesExponentials(const model::LoopNest &nest) const;
   void startStates(const TreePosition &position, Carried &carried);
   Value startSums(unsigned op, const TreePosition &position, Value place);
-  bool startsAhead(const model::LoopNest &nest, unsigned depth,
-                   const TreePosition &position) const;
   Carried buildNest(const model::LoopNest &nest, unsigned depth,
                     const TreePosition &position, Carried carried,
                     bool initialised);
@@ -140,7 +137,6 @@ private:
   const ChainAnalysis &analysis;
   const model::ChainProblem &problem;
   const model::Schedule &schedule;
-  bool clip;
   model::LoopNest tree;
   BlockBuilder blocks;
   OnlineSoftmax softmax;
@@ -418,7 +414,7 @@ bool TreeBuilder::isSkipping(const model::LoopNest &nest, unsigned depth,
       return band.row == loop.loop || band.column == loop.loop;
     });
   };
-  if (!clip || !isOfMask(nest.loops[depth]) ||
+  if (!blocks.getForms().clips || !isOfMask(nest.loops[depth]) ||
       llvm::any_of(ArrayRef(nest.loops).drop_front(depth + 1), isOfMask))
     return false;
   return analysis.operators[nest.lastOperator].exponential ||
@@ -510,7 +506,7 @@ TreeBuilder::Carried TreeBuilder::buildLoop(const model::LoopNest &nest,
                                             const Bounds &bounds,
                                             const Carried &carried, Body body) {
   SmallVector<int64_t> sizes;
-  if (clip && bounds.isMasked && nest.size() > 1)
+  if (blocks.getForms().clips && bounds.isMasked && nest.size() > 1)
     sizes = model::clippedSizes(problem, schedule, nest.lastOperator,
                                 position.depth + 1, loop.loop);
   Value lower = getValueOrCreateConstantIndexOp(builder, loc(), bounds.lower);
@@ -544,44 +540,6 @@ TreeBuilder::Carried TreeBuilder::buildLoop(const model::LoopNest &nest,
   return Carried(forOp.getResults());
 }
 
-/// True if an output of a part of `nest` is read outside that part, though it
-/// is not the part's last one.
-static bool crossesPart(const model::ChainProblem &problem,
-                        const model::LoopNest &part) {
-  for (unsigned op = part.firstOperator; op < part.lastOperator; ++op)
-    for (auto [index, reader] : llvm::enumerate(problem.operators)) {
-      auto reads = [&, output = problem.operators[op].output.tensor](
-                       const model::Access &access) {
-        return access == output;
-      };
-      if (!part.has(index) && (llvm::any_of(reader.inputs, reads) ||
-                               llvm::any_of(reader.epilogue, reads)))
-        return true;
-    }
-  return false;
-}
-
-/// A part of the tree hands on one tensor. Operators of a part that would hand
-/// on several get loops of their own: as many blocks, larger buffers.
-void TreeBuilder::separateCrossing(model::LoopNest &nest) {
-  std::vector<model::LoopNest> parts;
-  for (model::LoopNest &part : nest.parts) {
-    if (!crossesPart(problem, part)) {
-      separateCrossing(part);
-      parts.push_back(part);
-      continue;
-    }
-    for (unsigned op = part.firstOperator; op <= part.lastOperator; ++op) {
-      model::LoopNest alone;
-      alone.firstOperator = alone.lastOperator = op;
-      for (const model::NestLoop &loop : model::pathOf(part, op))
-        alone.loops.push_back(loop);
-      parts.push_back(alone);
-    }
-  }
-  nest.parts = std::move(parts);
-}
-
 /// The loops of `nest` from `depth` on and what is inside. What is carried is
 /// `initialised` if a loop outside has filled it already.
 TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
@@ -609,7 +567,8 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   bool isOutermostReduction = !initialised && isReductionOf(last, loop.loop);
   Value place = carried[0];
   Bounds bounds = {builder.getIndexAttr(0), position.extents[loop.loop]};
-  if (isOutermostReduction && startsAhead(nest, depth, position)) {
+  if (isOutermostReduction && nest.size() == 1 &&
+      (blocks.getForms().ahead >> last & 1)) {
     Value zero = arith::ConstantIndexOp::create(builder, loc(), 0);
     TreePosition ahead = narrow(loop, position, zero);
     ahead.possible[loop.loop] = {loop.tile};
@@ -646,23 +605,6 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   if (isFinal)
     results[0] = blocks.buildEpilogue(last, finished, results[0], place);
   return results;
-}
-
-/// True if the first tile of the reduction loop number `depth` of `nest` is
-/// computed ahead of the loop, into accumulators that nobody has to fill: where
-/// the nest is of one operator, and nothing else is added up inside.
-bool TreeBuilder::startsAhead(const model::LoopNest &nest, unsigned depth,
-                              const TreePosition &position) const {
-  unsigned op = nest.lastOperator;
-  int64_t tile = nest.loops[depth].tile;
-  auto isLonger = [&](int64_t extent) { return extent > tile; };
-  return blocks.hasCaches() && nest.size() == 1 &&
-         llvm::all_of(position.possible[nest.loops[depth].loop], isLonger) &&
-         !isSkipping(nest, depth, /*initialised=*/true) &&
-         llvm::none_of(ArrayRef(nest.loops).drop_front(depth + 1),
-                       [&](const model::NestLoop &loop) {
-                         return isReductionOf(op, loop.loop);
-                       });
 }
 
 /// True if the states of the last operator belong to `nest`: it has that
@@ -764,13 +706,14 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
         error = model::verifyPacked(problem, *schedule);
       if (!error)
         error = model::verifyPrepacked(problem, *schedule);
+      if (!error)
+        error = model::verifyBlocks(problem, *schedule);
       if (error) {
         chain.emitError("schedule cannot run: ")
             << llvm::toString(std::move(error));
         return signalPassFailure();
       }
-      Value result =
-          TreeBuilder(chain, *analysis, *schedule, caches, clip).build();
+      Value result = TreeBuilder(chain, *analysis, *schedule).build();
       chain.getResult(0).replaceAllUsesWith(result);
       chain.erase();
     }

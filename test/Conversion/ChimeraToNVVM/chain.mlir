@@ -1,4 +1,4 @@
-// RUN: chimera-opt %s --chimera-schedule=target=h200 --chimera-tile=caches=false --canonicalize --cse --convert-chimera-to-nvvm=target=h200 --canonicalize --cse | FileCheck %s
+// RUN: chimera-opt %s --chimera-schedule=target=h200 --chimera-tile --canonicalize --cse --convert-chimera-to-nvvm=target=h200 --canonicalize --cse | FileCheck %s
 
 // The left factor is copied once, a block for each 32 rows; the others two
 // iterations at a time. What the first product makes never leaves the registers.

@@ -1,7 +1,7 @@
 // Products of f32 on tensor cores: only if rounding to tf32 is allowed, and where the
 // target has it.
 //
-// RUN: chimera-opt %s --chimera-schedule="target=h200 tf32" --chimera-tile=caches=false --canonicalize --cse --convert-chimera-to-nvvm="target=h200 tf32" --canonicalize --cse | FileCheck %s
+// RUN: chimera-opt %s --chimera-schedule="target=h200 tf32" --chimera-tile --canonicalize --cse --convert-chimera-to-nvvm="target=h200 tf32" --canonicalize --cse | FileCheck %s
 // RUN: chimera-opt %s --chimera-pipeline="target=h200 tf32 format=isa" | FileCheck %s --check-prefix=PTX
 // RUN: chimera-opt %s --chimera-nvidia-pipeline="target=a100 tf32 format=isa" | FileCheck %s --check-prefix=PTX
 //

@@ -1,4 +1,4 @@
-// RUN: chimera-opt %s --split-input-file --chimera-pad-buffers | FileCheck %s
+// RUN: chimera-opt %s --split-input-file --chimera-pad-buffers=target=zen5 | FileCheck %s
 
 // The example in the description.
 

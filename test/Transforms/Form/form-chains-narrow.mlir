@@ -2,7 +2,7 @@
 // What narrows the sums is the elementwise operation after each contraction.
 //
 // RUN: chimera-opt %s --split-input-file --chimera-form-chains="narrow compiled-only" | FileCheck %s
-// RUN: chimera-opt %s --split-input-file --chimera-form-chains="narrow compiled-only" --chimera-schedule="target=ascend910 fuse=always" --chimera-tile=caches=false --canonicalize | FileCheck %s --check-prefix=TILED
+// RUN: chimera-opt %s --split-input-file --chimera-form-chains="narrow compiled-only" --chimera-schedule="target=ascend910 fuse=always" --chimera-tile --canonicalize | FileCheck %s --check-prefix=TILED
 // RUN: chimera-opt %s --split-input-file --chimera-form-chains=compiled-only | FileCheck %s --check-prefix=WITHOUT
 
 // WITHOUT-NOT: chimera.chain

@@ -5,12 +5,57 @@
 
 // CHECK-LABEL: func @honoured
 // CHECK:         schedule(<levels = [<"L3">, <"L2">, <"L1" : m = 8, l = 16>], parallel = 1
-// CHECK-SAME:    extents = [m = 64, l = 48, k = 32, n = 16]>)
+// CHECK-SAME:    extents = [m = 64, l = 48, k = 32, n = 16], blocks = <rows <line = 64, apart = 4>>>)
 // CHECK-SAME:    plan(<fused, "the schedule was given"
 func.func @honoured(%a: tensor<64x32xf32>, %b: tensor<32x48xf32>, %d: tensor<48x16xf32>) -> tensor<64x16xf32> {
   %e = chimera.chain ins(%a, %b, %d : tensor<64x32xf32>, tensor<32x48xf32>, tensor<48x16xf32>)
       schedule(<levels = [<"L3">, <"L2">, <"L1" : m = 8, l = 16>], parallel = 1,
                 registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>) {
+  ^bb0(%a0: tensor<64x32xf32>, %b0: tensor<32x48xf32>, %d0: tensor<48x16xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<64x48xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<64x32xf32>, tensor<32x48xf32>) outs(%1 : tensor<64x48xf32>) -> tensor<64x48xf32>
+    %3 = tensor.empty() : tensor<64x16xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<64x16xf32>) -> tensor<64x16xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<64x48xf32>, tensor<48x16xf32>) outs(%4 : tensor<64x16xf32>) -> tensor<64x16xf32>
+    chimera.yield %5 : tensor<64x16xf32>
+  } -> tensor<64x16xf32>
+  return %e : tensor<64x16xf32>
+}
+
+// -----
+
+// What it says of the blocks is not decided again.
+
+// CHECK-LABEL: func @plain_blocks
+// CHECK:         extents = [m = 64, l = 48, k = 32, n = 16], blocks = <>>)
+func.func @plain_blocks(%a: tensor<64x32xf32>, %b: tensor<32x48xf32>, %d: tensor<48x16xf32>) -> tensor<64x16xf32> {
+  %e = chimera.chain ins(%a, %b, %d : tensor<64x32xf32>, tensor<32x48xf32>, tensor<48x16xf32>)
+      schedule(<levels = [<"L3">, <"L2">, <"L1" : m = 8, l = 16>], parallel = 1,
+                registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
+                blocks = <>>) {
+  ^bb0(%a0: tensor<64x32xf32>, %b0: tensor<32x48xf32>, %d0: tensor<48x16xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<64x48xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<64x32xf32>, tensor<32x48xf32>) outs(%1 : tensor<64x48xf32>) -> tensor<64x48xf32>
+    %3 = tensor.empty() : tensor<64x16xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<64x16xf32>) -> tensor<64x16xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<64x48xf32>, tensor<48x16xf32>) outs(%4 : tensor<64x16xf32>) -> tensor<64x16xf32>
+    chimera.yield %5 : tensor<64x16xf32>
+  } -> tensor<64x16xf32>
+  return %e : tensor<64x16xf32>
+}
+
+// -----
+
+func.func @no_sums_ahead(%a: tensor<64x32xf32>, %b: tensor<32x48xf32>, %d: tensor<48x16xf32>) -> tensor<64x16xf32> {
+  // expected-error @+1 {{schedule cannot run on target 'zen5': operator 'gemm0' cannot start ahead: all it adds up must be in one loop that it has to itself, of two trips or more, of which masks leave out none; take it off the list}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<64x32xf32>, tensor<32x48xf32>, tensor<48x16xf32>)
+      schedule(<levels = [<"L3">, <"L2">, <"L1" : m = 8, l = 16>], parallel = 1,
+                registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
+                blocks = <ahead [0]>>) {
   ^bb0(%a0: tensor<64x32xf32>, %b0: tensor<32x48xf32>, %d0: tensor<48x16xf32>):
     %zero = arith.constant 0.0 : f32
     %0 = tensor.empty() : tensor<64x48xf32>

@@ -16,7 +16,7 @@
 
 // CHECK-LABEL: func @heads
 // CHECK:         chimera.chain
-// CHECK-SAME:      extents = [b = 8, m = 512, l = 512, k = 64, n = 64]>)
+// CHECK-SAME:      extents = [b = 8, m = 512, l = 512, k = 64, n = 64], blocks = <rows <line = 64, apart = 4>
 // CHECK-SAME:      plan(<fused, "the intermediate stays on chip", operators = 2
 // CHECK-SAME:      <"L2", predicted = 4194304, unfused = 20971520, bound = 4194304, capacity = 838860
 // CHECK-NOT:     chimera.chain

@@ -103,3 +103,108 @@ func.func @gone(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>
   } -> tensor<20x5xf32>
   return %e : tensor<20x5xf32>
 }
+
+// -----
+
+func.func @ahead_of_nothing(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {
+  // expected-error @+1 {{schedule cannot run: operator 'gemm1' cannot start ahead: all it adds up must be in one loop that it has to itself, of two trips or more, of which masks leave out none; take it off the list}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<20x6xf32>, tensor<6x12xf32>, tensor<12x5xf32>)
+      schedule(<levels = [<"L1" : m = 8, k = 2>], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>,
+                blocks = <ahead [0, 1]>>) {
+  ^bb0(%a0: tensor<20x6xf32>, %b0: tensor<6x12xf32>, %d0: tensor<12x5xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x12xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x6xf32>, tensor<6x12xf32>) outs(%1 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %3 = tensor.empty() : tensor<20x5xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<20x12xf32>, tensor<12x5xf32>) outs(%4 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    chimera.yield %5 : tensor<20x5xf32>
+  } -> tensor<20x5xf32>
+  return %e : tensor<20x5xf32>
+}
+
+// -----
+
+func.func @ahead_of_one_trip(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {
+  // expected-error @+1 {{schedule cannot run: operator 'gemm0' cannot start ahead}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<20x6xf32>, tensor<6x12xf32>, tensor<12x5xf32>)
+      schedule(<levels = [<"L1" : m = 8, k = 6>], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>,
+                blocks = <ahead [0]>>) {
+  ^bb0(%a0: tensor<20x6xf32>, %b0: tensor<6x12xf32>, %d0: tensor<12x5xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x12xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x6xf32>, tensor<6x12xf32>) outs(%1 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %3 = tensor.empty() : tensor<20x5xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<20x12xf32>, tensor<12x5xf32>) outs(%4 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    chimera.yield %5 : tensor<20x5xf32>
+  } -> tensor<20x5xf32>
+  return %e : tensor<20x5xf32>
+}
+
+// -----
+
+func.func @unknown_operator(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {
+  // expected-error @+1 {{schedule cannot run: 'blocks' lists an operator that the chain does not have; it has 2}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<20x6xf32>, tensor<6x12xf32>, tensor<12x5xf32>)
+      schedule(<levels = [<"L1" : m = 8, k = 2>], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>,
+                blocks = <ahead [2]>>) {
+  ^bb0(%a0: tensor<20x6xf32>, %b0: tensor<6x12xf32>, %d0: tensor<12x5xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x12xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x6xf32>, tensor<6x12xf32>) outs(%1 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %3 = tensor.empty() : tensor<20x5xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<20x12xf32>, tensor<12x5xf32>) outs(%4 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    chimera.yield %5 : tensor<20x5xf32>
+  } -> tensor<20x5xf32>
+  return %e : tensor<20x5xf32>
+}
+
+// -----
+
+func.func @no_scores(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {
+  // expected-error @+1 {{schedule cannot run: operator 'gemm0' has no scores of a softmax that are computed from its product alone, to be repeated; take it off the list}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<20x6xf32>, tensor<6x12xf32>, tensor<12x5xf32>)
+      schedule(<levels = [<"L1" : m = 8, k = 2>], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>,
+                blocks = <repeated [0]>>) {
+  ^bb0(%a0: tensor<20x6xf32>, %b0: tensor<6x12xf32>, %d0: tensor<12x5xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x12xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x6xf32>, tensor<6x12xf32>) outs(%1 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %3 = tensor.empty() : tensor<20x5xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<20x12xf32>, tensor<12x5xf32>) outs(%4 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    chimera.yield %5 : tensor<20x5xf32>
+  } -> tensor<20x5xf32>
+  return %e : tensor<20x5xf32>
+}
+
+// -----
+
+func.func @no_exponentials(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {
+  // expected-error @+1 {{schedule cannot run: operator 'gemm1' has no scores of a softmax, of which 'base2' is; take it off the list}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<20x6xf32>, tensor<6x12xf32>, tensor<12x5xf32>)
+      schedule(<levels = [<"L1" : m = 8, k = 2>], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>,
+                blocks = <base2 [1]>>) {
+  ^bb0(%a0: tensor<20x6xf32>, %b0: tensor<6x12xf32>, %d0: tensor<12x5xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x12xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x6xf32>, tensor<6x12xf32>) outs(%1 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %3 = tensor.empty() : tensor<20x5xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<20x12xf32>, tensor<12x5xf32>) outs(%4 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    chimera.yield %5 : tensor<20x5xf32>
+  } -> tensor<20x5xf32>
+  return %e : tensor<20x5xf32>
+}

@@ -1,6 +1,7 @@
 // RUN: chimera-opt %s --chimera-tile --canonicalize --cse --split-input-file | FileCheck %s
 // RUN: chimera-opt %s --chimera-lowering-pipeline --mlir-print-ir-after=one-shot-bufferize --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=BUFFERS
-// RUN: chimera-opt %s --chimera-tile=caches=false --canonicalize --split-input-file | FileCheck %s --check-prefix=FILLED
+// RUN: sed 's/ ahead \[0, 1\]//' %s | chimera-opt --chimera-tile --canonicalize --split-input-file | FileCheck %s --check-prefix=FILLED
+// RUN: sed 's/blocks = <.*>>) {/blocks = <>>) {/' %s | chimera-opt --chimera-tile --canonicalize --split-input-file | FileCheck %s --check-prefix=FILLED
 
 // The shared path is m, then l; m is parallel and does not divide. Sizes at the
 // edge are computed, and the blocks list which ones occur. The intermediate has
@@ -35,7 +36,8 @@
 func.func @shared(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {
   %e = chimera.chain ins(%a, %b, %d : tensor<20x6xf32>, tensor<6x12xf32>, tensor<12x5xf32>)
       schedule(<levels = [<"L1" : m = 8, l = 4>], parallel = 1,
-                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>, packed = [1]>) {
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>, packed = [1],
+                blocks = <rows <line = 64, apart = 4>>>) {
   ^bb0(%a0: tensor<20x6xf32>, %b0: tensor<6x12xf32>, %d0: tensor<12x5xf32>):
     %zero = arith.constant 0.0 : f32
     %0 = tensor.empty() : tensor<20x12xf32>
@@ -53,8 +55,8 @@ func.func @shared(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf3
 
 // k comes first and is private to the first operator: it ends the shared path
 // after m. The intermediate is a strip of all of l, which the first step of k
-// overwrites and the others add to; where a program is in charge of memories it
-// is zeroed before k. Bias and activation follow once the strip is complete,
+// overwrites and the others add to; a schedule that does not say so has it zeroed
+// before k. Bias and activation follow once the strip is complete,
 // then the second operator has its own loop over l.
 
 // CHECK-LABEL: func @subtrees
@@ -84,7 +86,8 @@ func.func @shared(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf3
 func.func @subtrees(%a: tensor<24x6xf32>, %b: tensor<6x12xf32>, %bias: tensor<12xf32>, %d: tensor<12x5xf32>) -> tensor<24x5xf32> {
   %e = chimera.chain ins(%a, %b, %bias, %d : tensor<24x6xf32>, tensor<6x12xf32>, tensor<12xf32>, tensor<12x5xf32>)
       schedule(<levels = [<"L2" : m = 8>, <"L1" : k = 2, l = 4>], parallel = 0,
-                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>>) {
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>,
+                blocks = <rows <line = 64, apart = 4> ahead [0, 1]>>) {
   ^bb0(%a0: tensor<24x6xf32>, %b0: tensor<6x12xf32>, %bias0: tensor<12xf32>, %d0: tensor<12x5xf32>):
     %zero = arith.constant 0.0 : f32
     %0 = tensor.empty() : tensor<24x12xf32>
@@ -162,7 +165,8 @@ func.func @unscheduled(%a: tensor<4x6xf32>, %b: tensor<6x8xf32>) -> tensor<4x8xf
 func.func @staged(%a: tensor<20x64xf32>, %b: tensor<64x40xf32>) -> tensor<20x40xf32> {
   %e = chimera.chain ins(%a, %b : tensor<20x64xf32>, tensor<64x40xf32>)
       schedule(<levels = [<"L2" : n = 24>, <"L1" : n = 16, m = 8>], parallel = 0,
-                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>, staged = [0, 1]>) {
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>, staged = [0, 1],
+                blocks = <rows <line = 64, apart = 4>>>) {
   ^bb0(%a0: tensor<20x64xf32>, %b0: tensor<64x40xf32>):
     %zero = arith.constant 0.0 : f32
     %0 = tensor.empty() : tensor<20x40xf32>

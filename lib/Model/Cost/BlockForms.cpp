@@ -1,0 +1,154 @@
+//===- BlockForms.cpp - How the blocks of a schedule are made -------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The loops of a schedule leave open how the blocks inside them are made. That
+// follows from figures of the machine: from its innermost level, from where
+// sums are, and from what its vector unit takes for stores and exponentials.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Schedule/LoopTree.h"
+
+#include "Chimera/Model/Machine.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// A register tile reads one line from each of some neighbouring rows. Rows
+/// that share no more than this part of the sets drive each other out.
+static constexpr int64_t fewSets = 16;
+
+static OperatorSet bitOfOperator(unsigned op) { return OperatorSet(1) << op; }
+
+/// True if what operator `op` makes are the scores of a softmax that its reader
+/// corrects.
+static bool makesScores(const ChainProblem &problem, unsigned op) {
+  return any_of(problem.operators, [&](const Operator &reader) {
+    return reader.rescaledBy &&
+           is_contained(reader.inputs, problem.operators[op].output.tensor);
+  });
+}
+
+/// True if a loop around `op` alone, the innermost one of `loops` that a mask
+/// concerns, leaves out the tiles that the mask rules out.
+static bool leavesOut(const ChainProblem &problem, unsigned op,
+                      ArrayRef<NestLoop> loops) {
+  auto isOfMask = [&](const NestLoop &loop) {
+    return any_of(problem.bands, [&](const Band &band) {
+      return band.row == loop.loop || band.column == loop.loop;
+    });
+  };
+  return isOfMask(loops.front()) && none_of(loops.drop_front(), isOfMask) &&
+         (makesScores(problem, op) || problem.operators[op].rescaledBy);
+}
+
+/// True if every tile that the `outer` loops leave of loop `inner` is longer
+/// than that loop's.
+static bool isCutEverywhere(const ChainProblem &problem,
+                            ArrayRef<NestLoop> outer, const NestLoop &inner) {
+  SmallVector<int64_t, 4> sizes = {problem.loops[inner.loop].extent};
+  for (const NestLoop &loop : outer) {
+    if (loop.loop != inner.loop)
+      continue;
+    SmallVector<int64_t, 4> parts;
+    for (int64_t size : sizes) {
+      if (size >= loop.tile)
+        parts.push_back(loop.tile);
+      if (size % loop.tile != 0)
+        parts.push_back(size % loop.tile);
+    }
+    sizes = parts;
+  }
+  return all_of(sizes, [&](int64_t size) { return size > inner.tile; });
+}
+
+/// True if one loop, of `op` alone and of several trips, has all that is added
+/// up for the operator, so that its first tile can overwrite the sums.
+static bool canStartAhead(const ChainProblem &problem, const Schedule &schedule,
+                          bool clips, unsigned op) {
+  LoopNest tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+  separateCrossing(problem, tree);
+  const LoopNest *leaf = &tree;
+  while (!leaf->parts.empty())
+    leaf = &leaf->partOf(op);
+  SmallVector<NestLoop, 12> path = pathOf(tree, op);
+  const Operator &description = problem.operators[op];
+  auto isReduction = [&](const NestLoop &loop) {
+    return description.isReduction(loop.loop);
+  };
+  size_t numParallel = schedule.numParallel;
+  size_t place = find_if(drop_begin(path, std::min(numParallel, path.size())),
+                         isReduction) -
+                 path.begin();
+  if (place == path.size() || place < path.size() - leaf->loops.size())
+    return false;
+  ArrayRef<NestLoop> inside = ArrayRef(path).drop_front(place);
+  return none_of(inside.drop_front(), isReduction) &&
+         isCutEverywhere(problem, ArrayRef(path).take_front(place),
+                         inside.front()) &&
+         !(clips && leavesOut(problem, op, inside));
+}
+
+BlockForms chimera::model::chooseBlocks(const ChainProblem &problem,
+                                        const Machine &machine,
+                                        const Schedule &schedule) {
+  BlockForms forms;
+  const MemoryLevel &innermost = machine.levels.back();
+  if (int64_t sets = innermost.sets())
+    forms.rows = {innermost.lineBytes, std::max<int64_t>(1, sets / fewSets)};
+  forms.clips = machine.canClipTiles() && !problem.bands.empty();
+  const VectorUnit &unit = machine.unit;
+  for (unsigned op = 0; op < problem.operators.size(); ++op) {
+    if (machine.keepsSumsInLevels() &&
+        canStartAhead(problem, schedule, forms.clips, op))
+      forms.ahead |= bitOfOperator(op);
+    if (!makesScores(problem, op))
+      continue;
+    if (!unit.hasExponentials)
+      forms.base2 |= bitOfOperator(op);
+    // The product is loaded either way: computing again saves the store.
+    std::optional<int64_t> again = problem.operators[op].scoreInstructions;
+    if (machine.keepsSumsInLevels() && again &&
+        *again / unit.fmaPerCycle <= 1 / unit.storesPerCycle)
+      forms.repeated |= bitOfOperator(op);
+  }
+  return forms;
+}
+
+Error chimera::model::verifyBlocks(const ChainProblem &problem,
+                                   const Schedule &schedule) {
+  if (!schedule.blocks)
+    return Error::success();
+  const BlockForms &forms = *schedule.blocks;
+  OperatorSet all = forms.ahead | forms.repeated | forms.base2;
+  unsigned numOperators = problem.operators.size();
+  if (numOperators < 32 && all >> numOperators)
+    return createStringError(
+        "'blocks' lists an operator that the chain does not have; it has " +
+        Twine(numOperators));
+  for (unsigned op = 0; op < numOperators; ++op) {
+    std::string name = "operator '" + problem.operators[op].name + "'";
+    auto isIn = [&](OperatorSet set) { return (set & bitOfOperator(op)) != 0; };
+    if (isIn(forms.ahead) && !canStartAhead(problem, schedule, forms.clips, op))
+      return createStringError(
+          name + " cannot start ahead: all it adds up must be in one loop that "
+                 "it has to itself, of two trips or more, of which masks leave "
+                 "out none; take it off the list");
+    if (isIn(forms.repeated) && !problem.operators[op].scoreInstructions)
+      return createStringError(
+          name + " has no scores of a softmax that are computed from its "
+                 "product alone, to be repeated; take it off the list");
+    if (isIn(forms.base2) && !makesScores(problem, op))
+      return createStringError(name + " has no scores of a softmax, of which "
+                                      "'base2' is; take it off the list");
+  }
+  return Error::success();
+}
