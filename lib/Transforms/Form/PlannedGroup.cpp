@@ -98,37 +98,51 @@ static SmallVector<Operation *> sortByPosition(const OperationSet &set) {
   return sorted;
 }
 
+/// Readers to look for: a chain has fewer operators, and in long programs
+/// almost everything depends on almost everything.
+static constexpr size_t mostReaders = 8;
+
 SmallVector<linalg::LinalgOp>
 chimera::findReaders(linalg::LinalgOp op, const OperationSet &candidates) {
+  OperationSet seen, readers;
+  seen.insert(op);
+  for (size_t i = 0; i < seen.size() && readers.size() < mostReaders; ++i) {
+    if (i > 0 && candidates.contains(seen[i]))
+      readers.insert(seen[i]);
+    else if (i == 0 || mayLieBetween(seen[i]))
+      seen.insert_range(getUsersBeside(seen[i]));
+  }
+  SmallVector<linalg::LinalgOp> sorted;
+  for (Operation *reader : sortByPosition(readers))
+    sorted.push_back(cast<linalg::LinalgOp>(reader));
+  return sorted;
+}
+
+/// True if `step` leads from `op` to another operator.
+static bool leadsToOperator(
+    Operation *op,
+    llvm::function_ref<SmallVector<Operation *>(Operation *)> step) {
   OperationSet seen;
   seen.insert(op);
-  for (size_t i = 0; i < seen.size(); ++i)
-    if (i == 0 || (!candidates.contains(seen[i]) && mayLieBetween(seen[i])))
-      seen.insert_range(getUsersBeside(seen[i]));
-  seen.remove(op);
-  SmallVector<linalg::LinalgOp> readers;
-  for (Operation *reader : sortByPosition(seen))
-    if (candidates.contains(reader))
-      readers.push_back(cast<linalg::LinalgOp>(reader));
-  return readers;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(seen[i]);
+    if (i > 0 && linalgOp && isOperatorLike(linalgOp))
+      return true;
+    seen.insert_range(step(seen[i]));
+  }
+  return false;
 }
 
 bool chimera::hasDistantNeighbour(linalg::LinalgOp op) {
-  auto isNeighbour = [](Operation *other) {
-    auto linalgOp = dyn_cast<linalg::LinalgOp>(other);
-    return linalgOp && isOperatorLike(linalgOp);
-  };
-  OperationSet after, before;
-  after.insert_range(getUsersBeside(op));
-  for (size_t i = 0; i < after.size(); ++i)
-    after.insert_range(getUsersBeside(after[i]));
-  before.insert(op);
-  for (size_t i = 0; i < before.size(); ++i)
-    for (Value value : getReadValues(before[i]))
+  auto getProducers = [](Operation *from) {
+    SmallVector<Operation *> producers;
+    for (Value value : getReadValues(from))
       if (Operation *producer = value.getDefiningOp())
-        before.insert(producer);
-  before.remove(op);
-  return llvm::any_of(after, isNeighbour) || llvm::any_of(before, isNeighbour);
+        producers.push_back(producer);
+    return producers;
+  };
+  return leadsToOperator(op, getUsersBeside) ||
+         leadsToOperator(op, getProducers);
 }
 
 ChainOp chimera::cloneIntoChain(ArrayRef<Operation *> group,
