@@ -330,8 +330,17 @@ static void printDimensionList(AsmPrinter &printer, ArrayRef<int64_t> list) {
 
 #include "Chimera/IR/ChimeraEnums.cpp.inc"
 
+// GCC 12 takes the default of an optional parameter for a value that was never
+// set.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #define GET_ATTRDEF_CLASSES
 #include "Chimera/IR/ChimeraAttributes.cpp.inc"
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 void ChimeraDialect::registerAttributes() {
   addAttributes<
