@@ -20,13 +20,13 @@
 // JSON-NEXT: "text": "not in a chain: {{.+}}"
 
 // ALL-DAG: missed {{.*}}: not in a chain:
-// ALL-DAG: passed {{.*}}: formed a chain of 2 contractions
+// ALL-DAG: passed {{.*}}: formed a chain of 2 operators
 // ALL-DAG: analysis {{.*}}: L1: {{.*}} bytes against a bound of
 
 // QUIET-NOT: missed
 
 // PLAN-DAG: missed {{.*}}: not in a chain:
-// PLAN-DAG: passed {{.*}}: formed a chain of 2 contractions
+// PLAN-DAG: passed {{.*}}: formed a chain of 2 operators
 
 func.func @outside(%a: tensor<8x6xi32>, %b: tensor<6x10xi32>) -> tensor<8x10xi32> {
   %zero = arith.constant 0 : i32
