@@ -250,7 +250,7 @@ int main() {
   int64_t numChosen = 0;
   chimera::runner::CompileOptions options;
   options.threads = 1;
-  options.onPlanned = [&](ModuleOp planned) {
+  options.onPlanned = [&](ModuleOp planned, double) {
     planned.walk([&](chimera::ChainOp chain) {
       if (chimera::ScheduleAttr schedule = chain.getScheduleAttr())
         if (StringAttr kernel = schedule.getRegisters().getKernel())

@@ -19,7 +19,7 @@ func.func @whole_in_if(%a: tensor<13x7xf32>, %b: tensor<7x9xf32>, %d: tensor<9x5
   %7 = scf.if %c -> tensor<13x5xf32> {
     %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<13x9xf32>) -> tensor<13x9xf32>
     %2 = linalg.matmul ins(%a, %b : tensor<13x7xf32>, tensor<7x9xf32>) outs(%1 : tensor<13x9xf32>) -> tensor<13x9xf32>
-    // expected-remark @+2 {{formed a chain of 2 contractions}}
+    // expected-remark @+2 {{formed a chain of 2 operators}}
     // expected-remark @below {{2 operators fused: the intermediate stays on chip}}
     %6 = linalg.matmul ins(%2, %d : tensor<13x9xf32>, tensor<9x5xf32>) outs(%5 : tensor<13x5xf32>) -> tensor<13x5xf32>
     scf.yield %6 : tensor<13x5xf32>
@@ -41,7 +41,7 @@ func.func @loop(%a: tensor<13x13xf32>, %b: tensor<13x13xf32>, %d: tensor<13x13xf
   %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<13x13xf32>) -> tensor<13x13xf32>
   %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %a) -> tensor<13x13xf32> {
     %2 = linalg.matmul ins(%x, %b : tensor<13x13xf32>, tensor<13x13xf32>) outs(%1 : tensor<13x13xf32>) -> tensor<13x13xf32>
-    // expected-remark @+2 {{formed a chain of 2 contractions}}
+    // expected-remark @+2 {{formed a chain of 2 operators}}
     // expected-remark @below {{2 operators fused: the intermediate stays on chip}}
     %3 = linalg.matmul ins(%2, %d : tensor<13x13xf32>, tensor<13x13xf32>) outs(%1 : tensor<13x13xf32>) -> tensor<13x13xf32>
     scf.yield %3 : tensor<13x13xf32>

@@ -56,11 +56,10 @@ func.func @bf16(%a: tensor<17x9xbf16>, %b: tensor<9x33xbf16>, %d: tensor<33x5xbf
   %zero = arith.constant 0.0 : bf16
   %c_empty = tensor.empty() : tensor<17x33xbf16>
   %c_zero = linalg.fill ins(%zero : bf16) outs(%c_empty : tensor<17x33xbf16>) -> tensor<17x33xbf16>
-  // expected-remark @below {{not in a chain: its element types are not all f32}}
   %c = linalg.matmul ins(%a, %b : tensor<17x9xbf16>, tensor<9x33xbf16>) outs(%c_zero : tensor<17x33xbf16>) -> tensor<17x33xbf16>
   %e_empty = tensor.empty() : tensor<17x5xbf16>
   %e_zero = linalg.fill ins(%zero : bf16) outs(%e_empty : tensor<17x5xbf16>) -> tensor<17x5xbf16>
-  // expected-remark @below {{not in a chain: its element types are not all f32}}
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %e = linalg.matmul ins(%c, %d : tensor<17x33xbf16>, tensor<33x5xbf16>) outs(%e_zero : tensor<17x5xbf16>) -> tensor<17x5xbf16>
   return %e : tensor<17x5xbf16>
 }
@@ -69,11 +68,11 @@ func.func @f64(%a: tensor<17x9xf64>, %b: tensor<9x33xf64>, %d: tensor<33x5xf64>)
   %zero = arith.constant 0.0 : f64
   %c_empty = tensor.empty() : tensor<17x33xf64>
   %c_zero = linalg.fill ins(%zero : f64) outs(%c_empty : tensor<17x33xf64>) -> tensor<17x33xf64>
-  // expected-remark @below {{not in a chain: its element types are not all f32}}
   %c = linalg.matmul ins(%a, %b : tensor<17x9xf64>, tensor<9x33xf64>) outs(%c_zero : tensor<17x33xf64>) -> tensor<17x33xf64>
   %e_empty = tensor.empty() : tensor<17x5xf64>
   %e_zero = linalg.fill ins(%zero : f64) outs(%e_empty : tensor<17x5xf64>) -> tensor<17x5xf64>
-  // expected-remark @below {{not in a chain: its element types are not all f32}}
+  // expected-remark @below {{operators left alone: target 'zen5' has no unit for f64}}
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %e = linalg.matmul ins(%c, %d : tensor<17x33xf64>, tensor<33x5xf64>) outs(%e_zero : tensor<17x5xf64>) -> tensor<17x5xf64>
   return %e : tensor<17x5xf64>
 }
@@ -82,11 +81,11 @@ func.func @i32(%a: tensor<17x9xi32>, %b: tensor<9x33xi32>, %d: tensor<33x5xi32>)
   %zero = arith.constant 0 : i32
   %c_empty = tensor.empty() : tensor<17x33xi32>
   %c_zero = linalg.fill ins(%zero : i32) outs(%c_empty : tensor<17x33xi32>) -> tensor<17x33xi32>
-  // expected-remark @below {{not in a chain: its element types are not all f32}}
   %c = linalg.matmul ins(%a, %b : tensor<17x9xi32>, tensor<9x33xi32>) outs(%c_zero : tensor<17x33xi32>) -> tensor<17x33xi32>
   %e_empty = tensor.empty() : tensor<17x5xi32>
   %e_zero = linalg.fill ins(%zero : i32) outs(%e_empty : tensor<17x5xi32>) -> tensor<17x5xi32>
-  // expected-remark @below {{not in a chain: its element types are not all f32}}
+  // expected-remark @below {{operators left alone: target 'zen5' has no unit for i32}}
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %e = linalg.matmul ins(%c, %d : tensor<17x33xi32>, tensor<33x5xi32>) outs(%e_zero : tensor<17x5xi32>) -> tensor<17x5xi32>
   return %e : tensor<17x5xi32>
 }
@@ -95,11 +94,10 @@ func.func @mixed(%a: tensor<17x9xbf16>, %b: tensor<9x33xbf16>, %d: tensor<33x5xf
   %zero = arith.constant 0.0 : f32
   %c_empty = tensor.empty() : tensor<17x33xf32>
   %c_zero = linalg.fill ins(%zero : f32) outs(%c_empty : tensor<17x33xf32>) -> tensor<17x33xf32>
-  // expected-remark @below {{not in a chain: its element types are not all f32}}
   %c = linalg.matmul ins(%a, %b : tensor<17x9xbf16>, tensor<9x33xbf16>) outs(%c_zero : tensor<17x33xf32>) -> tensor<17x33xf32>
   %e_empty = tensor.empty() : tensor<17x5xf32>
   %e_zero = linalg.fill ins(%zero : f32) outs(%e_empty : tensor<17x5xf32>) -> tensor<17x5xf32>
-  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  // expected-remark @below {{no code is generated from the chain: floats are narrower than f32}}
   %e = linalg.matmul ins(%c, %d : tensor<17x33xf32>, tensor<33x5xf32>) outs(%e_zero : tensor<17x5xf32>) -> tensor<17x5xf32>
   return %e : tensor<17x5xf32>
 }
@@ -126,7 +124,7 @@ func.func @no_reduction(%a: tensor<6x0xf32>, %b: tensor<0x8xf32>, %d: tensor<8x3
   %2 = linalg.matmul ins(%a, %b : tensor<6x0xf32>, tensor<0x8xf32>) outs(%1 : tensor<6x8xf32>) -> tensor<6x8xf32>
   %3 = tensor.empty() : tensor<6x3xf32>
   %4 = linalg.fill ins(%z : f32) outs(%3 : tensor<6x3xf32>) -> tensor<6x3xf32>
-  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain}}
   %5 = linalg.matmul ins(%2, %d : tensor<6x8xf32>, tensor<8x3xf32>) outs(%4 : tensor<6x3xf32>) -> tensor<6x3xf32>
   return %5 : tensor<6x3xf32>
 }
@@ -135,11 +133,11 @@ func.func @dot(%a: tensor<9x7xf32>, %x: tensor<7xf32>, %y: tensor<9xf32>) -> ten
   %z = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<9xf32>
   %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<9xf32>) -> tensor<9xf32>
-  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain}}
   %2 = linalg.matvec ins(%a, %x : tensor<9x7xf32>, tensor<7xf32>) outs(%1 : tensor<9xf32>) -> tensor<9xf32>
   %3 = tensor.empty() : tensor<f32>
   %4 = linalg.fill ins(%z : f32) outs(%3 : tensor<f32>) -> tensor<f32>
-  // expected-remark @below {{not in a chain: it is not a product of two tensors, indexed by projected permutations, with a result that has dimensions}}
+  // expected-remark @below {{not in a chain: it is not a sum of products of two tensors whose indices are sums of loops, or it uses every element once}}
   %5 = linalg.dot ins(%2, %y : tensor<9xf32>, tensor<9xf32>) outs(%4 : tensor<f32>) -> tensor<f32>
   return %5 : tensor<f32>
 }
@@ -148,11 +146,11 @@ func.func @convolutions(%a: tensor<1x9x9x4xf32>, %f: tensor<3x3x4x5xf32>, %g: te
   %z = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<1x7x7x5xf32>
   %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<1x7x7x5xf32>) -> tensor<1x7x7x5xf32>
-  // expected-remark @below {{not in a chain: it is a convolution}}
   %2 = linalg.conv_2d_nhwc_hwcf ins(%a, %f : tensor<1x9x9x4xf32>, tensor<3x3x4x5xf32>) outs(%1 : tensor<1x7x7x5xf32>) -> tensor<1x7x7x5xf32>
   %3 = tensor.empty() : tensor<1x5x5x2xf32>
   %4 = linalg.fill ins(%z : f32) outs(%3 : tensor<1x5x5x2xf32>) -> tensor<1x5x5x2xf32>
-  // expected-remark @below {{not in a chain: it is a convolution}}
+  // expected-remark @below {{operators run one by one}}
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %5 = linalg.conv_2d_nhwc_hwcf ins(%2, %g : tensor<1x7x7x5xf32>, tensor<3x3x5x2xf32>) outs(%4 : tensor<1x5x5x2xf32>) -> tensor<1x5x5x2xf32>
   return %5 : tensor<1x5x5x2xf32>
 }
@@ -183,7 +181,6 @@ func.func @not_projected(%a: tensor<14xf32>, %b: tensor<6x8xf32>, %d: tensor<8x3
   %z = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<9x8xf32>
   %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<9x8xf32>) -> tensor<9x8xf32>
-  // expected-remark @below {{not in a chain: it is a convolution}}
   %2 = linalg.generic {indexing_maps = [#am, #bm, #cm], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<14xf32>, tensor<6x8xf32>) outs(%1 : tensor<9x8xf32>) {
   ^bb0(%x: f32, %y: f32, %out: f32):
@@ -193,7 +190,7 @@ func.func @not_projected(%a: tensor<14xf32>, %b: tensor<6x8xf32>, %d: tensor<8x3
   } -> tensor<9x8xf32>
   %3 = tensor.empty() : tensor<9x3xf32>
   %4 = linalg.fill ins(%z : f32) outs(%3 : tensor<9x3xf32>) -> tensor<9x3xf32>
-  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %5 = linalg.matmul ins(%2, %d : tensor<9x8xf32>, tensor<8x3xf32>) outs(%4 : tensor<9x3xf32>) -> tensor<9x3xf32>
   return %5 : tensor<9x3xf32>
 }
@@ -202,13 +199,12 @@ func.func @gram(%a: tensor<13x7xf32>, %b: tensor<7x9xf32>) -> tensor<13x13xf32> 
   %z = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<13x9xf32>
   %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<13x9xf32>) -> tensor<13x9xf32>
-  // expected-remark @below {{not in a chain: the operations between it and its neighbours do not reduce to one elementwise operation on the result of each contraction}}
   %2 = linalg.matmul ins(%a, %b : tensor<13x7xf32>, tensor<7x9xf32>) outs(%1 : tensor<13x9xf32>) -> tensor<13x9xf32>
   %t = tensor.empty() : tensor<9x13xf32>
   %3 = linalg.transpose ins(%2 : tensor<13x9xf32>) outs(%t : tensor<9x13xf32>) permutation = [1, 0]
   %4 = tensor.empty() : tensor<13x13xf32>
   %5 = linalg.fill ins(%z : f32) outs(%4 : tensor<13x13xf32>) -> tensor<13x13xf32>
-  // expected-remark @below {{not in a chain: the operations between it and its neighbours do not reduce to one elementwise operation on the result of each contraction}}
+  // expected-remark @below {{no code is generated from the chain: a tensor is reshaped, transposed or padded between operators}}
   %6 = linalg.matmul ins(%2, %3 : tensor<13x9xf32>, tensor<9x13xf32>) outs(%5 : tensor<13x13xf32>) -> tensor<13x13xf32>
   return %6 : tensor<13x13xf32>
 }
@@ -217,11 +213,10 @@ func.func @returned(%a: tensor<13x7xf32>, %b: tensor<7x9xf32>, %d: tensor<9x5xf3
   %z = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<13x9xf32>
   %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<13x9xf32>) -> tensor<13x9xf32>
-  // expected-remark @below {{not in a chain: a tensor between it and the next contraction is used elsewhere}}
   %2 = linalg.matmul ins(%a, %b : tensor<13x7xf32>, tensor<7x9xf32>) outs(%1 : tensor<13x9xf32>) -> tensor<13x9xf32>
   %4 = tensor.empty() : tensor<13x5xf32>
   %5 = linalg.fill ins(%z : f32) outs(%4 : tensor<13x5xf32>) -> tensor<13x5xf32>
-  // expected-remark @below {{not in a chain: a tensor between it and the next contraction is used elsewhere}}
+  // expected-remark @below {{no code is generated from the chain: the chain yields something else than the result of its last operator}}
   %6 = linalg.matmul ins(%2, %d : tensor<13x9xf32>, tensor<9x5xf32>) outs(%5 : tensor<13x5xf32>) -> tensor<13x5xf32>
   return %2, %6 : tensor<13x9xf32>, tensor<13x5xf32>
 }
@@ -234,12 +229,12 @@ func.func @call_between(%a: tensor<13x7xf32>, %b: tensor<7x9xf32>, %d: tensor<9x
   %z = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<13x9xf32>
   %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<13x9xf32>) -> tensor<13x9xf32>
-  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain}}
   %2 = linalg.matmul ins(%a, %b : tensor<13x7xf32>, tensor<7x9xf32>) outs(%1 : tensor<13x9xf32>) -> tensor<13x9xf32>
   %3 = call @twice(%2) : (tensor<13x9xf32>) -> tensor<13x9xf32>
   %4 = tensor.empty() : tensor<13x5xf32>
   %5 = linalg.fill ins(%z : f32) outs(%4 : tensor<13x5xf32>) -> tensor<13x5xf32>
-  // expected-remark @below {{not in a chain: an operation that is not elementwise, or a contraction that is not supported, lies between it and the next contraction}}
+  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain}}
   %6 = linalg.matmul ins(%3, %d : tensor<13x9xf32>, tensor<9x5xf32>) outs(%5 : tensor<13x5xf32>) -> tensor<13x5xf32>
   return %6 : tensor<13x5xf32>
 }
