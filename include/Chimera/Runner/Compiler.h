@@ -95,8 +95,8 @@ llvm::Error runFrontEnd(mlir::ModuleOp module);
 /// Takes the micro kernels in the file `path` into `module`.
 llvm::Error loadMicroKernels(mlir::ModuleOp module, llvm::StringRef path);
 
-/// Forms and schedules chains in `module`, in place, front end and micro kernels
-/// included.
+/// Forms and schedules chains in `module`, in place, front end and micro
+/// kernels included.
 llvm::Error plan(mlir::ModuleOp module, const CompileOptions &options);
 
 /// The target that `options` name for `module`.

@@ -34,7 +34,7 @@ static SmallVector<StringRef> getWishes(const TargetPipelineOptions &options) {
   for (auto [name, isSet] :
        {std::pair<StringRef, bool>("threads", options.threads != 0),
         {"out-params", options.outParams},
-{"micro-kernels", !options.microKernels.empty()},
+        {"micro-kernels", !options.microKernels.empty()},
         {"tf32", options.tf32},
         {"format", options.format != "bin"},
         {"manifest", !options.manifest.empty()}})

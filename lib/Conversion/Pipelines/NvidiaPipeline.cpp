@@ -137,6 +137,9 @@ static constexpr StringLiteral ownOptions[] = {"out-params", "tf32", "format",
                                                "manifest"};
 
 const BackEnd chimera::nvidiaBackEnd = {
-    "nvptx", ownOptions,
-    [](const llvm::Triple &triple) { return triple.isNVPTX(); }, build,
-    registerPipeline, registerDialects};
+    "nvptx",
+    ownOptions,
+    [](const llvm::Triple &triple) { return triple.isNVPTX(); },
+    build,
+    registerPipeline,
+    registerDialects};

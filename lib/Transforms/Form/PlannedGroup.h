@@ -26,8 +26,8 @@ bool isOperatorLike(mlir::linalg::LinalgOp op);
 /// True if `op` may lie between two operators of a chain.
 bool mayLieBetween(mlir::Operation *op);
 
-/// The nearest operators among `candidates` that read what `op` computes, at the
-/// end of paths of operations that may lie between operators.
+/// The nearest operators among `candidates` that read what `op` computes, at
+/// the end of paths of operations that may lie between operators.
 llvm::SmallVector<mlir::linalg::LinalgOp>
 findReaders(mlir::linalg::LinalgOp op, const OperationSet &candidates);
 

@@ -16,8 +16,8 @@
 #include "Schedule/SplitChain.h"
 
 #include "Chimera/Chain/ScheduleConversion.h"
-#include "Chimera/Report/PlanReport.h"
 #include "Chimera/IR/MicroKernels.h"
+#include "Chimera/Report/PlanReport.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 

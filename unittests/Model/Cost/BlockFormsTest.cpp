@@ -28,8 +28,7 @@ Schedule makeSchedule(const ChainProblem &problem,
   schedule.levels.back().name = "L1";
   schedule.registerTile = {6, 4, 1, 4};
   for (auto [name, tile] : order)
-    schedule.levels.back().order.push_back(
-        {loopNamed(problem, name), tile, 0});
+    schedule.levels.back().order.push_back({loopNamed(problem, name), tile, 0});
   return schedule;
 }
 
