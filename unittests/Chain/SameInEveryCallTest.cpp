@@ -38,9 +38,10 @@ func.func @f(%w: f32 {{chimera.constant}, %x: f32, %flag: i1)
       return std::nullopt;
     for (auto [index, op] : llvm::enumerate(*operations))
       for (mlir::Value operand : op->getOperands())
-        if (mlir::Operation *definition = operand.getDefiningOp())
+        if (mlir::Operation *definition = operand.getDefiningOp()) {
           EXPECT_TRUE(llvm::is_contained(
               operations->getArrayRef().take_front(index), definition));
+        }
     return operations->size();
   }
   std::optional<size_t> count(llvm::StringRef body) {

@@ -134,8 +134,9 @@ TEST(Dimensions, CutsThatAreFarApartHaveToNest) {
                      {dimensions.add(768 / inner), dimensions.add(inner)});
     dimensions.align(first, second);
     EXPECT_EQ(succeeded(dimensions.solve()), inner == 8);
-    if (inner == 8)
+    if (inner == 8) {
       EXPECT_EQ(getShape(dimensions, first), Shape({{12, 64}, {8, 8}, {8, 1}}));
+    }
   }
 }
 
