@@ -1,4 +1,4 @@
-//===- OpKinds.cpp - What general chains are made of ----------------------===//
+//===- OpKinds.cpp - What kind of operation something is ------------------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

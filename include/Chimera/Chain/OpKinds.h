@@ -1,4 +1,4 @@
-//===- OpKinds.h - What general chains are made of --------------*- C++ -*-===//
+//===- OpKinds.h - What kind of operation something is ----------*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
