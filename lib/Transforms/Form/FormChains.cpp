@@ -36,12 +36,19 @@ static bool isStaticAndNotEmpty(Type type) {
   return !shaped || (shaped.hasStaticShape() && shaped.getNumElements() > 0);
 }
 
+static bool hasEncoding(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getEncoding();
+}
+
 /// Why `op` can be no operator of a chain that is planned; empty if it can.
 static StringRef getPlanningObstacle(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics())
     return getText(MissedReason::Buffers);
   if (!llvm::all_of(op->getOperandTypes(), isStaticAndNotEmpty))
     return getText(MissedReason::Shape);
+  if (llvm::any_of(op->getOperandTypes(), hasEncoding))
+    return getText(MissedReason::Encoding);
   return isComputeIntensive(op) ? "" : getText(MissedReason::Form);
 }
 

@@ -18,6 +18,9 @@ llvm::StringRef chimera::getText(MissedReason reason) {
     return "it does not work on tensors";
   case MissedReason::Shape:
     return "its shape is not static or has no elements";
+  case MissedReason::Encoding:
+    return "a tensor that it reads or writes has an encoding, such as a sparse "
+           "format";
   case MissedReason::Form:
     return "it is not a sum of products of two tensors whose indices are sums "
            "of loops, or it uses every element once";

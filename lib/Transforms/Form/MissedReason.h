@@ -17,6 +17,7 @@ namespace chimera {
 enum class MissedReason {
   Buffers,
   Shape,
+  Encoding,
   Form,
   Alone,
   UnsupportedBetween,
