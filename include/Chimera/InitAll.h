@@ -13,8 +13,13 @@
 
 namespace chimera {
 
-/// The dialect with its interfaces, and the upstream dialects and interfaces
-/// that Chimera's passes and pipelines need. Enough for a program that embeds
+/// Chimera's back ends, behind those that a program has registered. The
+/// functions below call it.
+void registerAllBackEnds();
+
+/// The dialect with its interfaces, the upstream dialects and interfaces that
+/// Chimera's passes and pipelines need, and what the back ends bring that are
+/// registered by now. Enough for a program that embeds
 /// Chimera; chimera-opt registers all of upstream besides.
 void registerAllDialects(mlir::DialectRegistry &registry);
 

@@ -8,6 +8,7 @@
 
 #include "Chimera/InitAll.h"
 
+#include "Chimera/Conversion/BackEnd.h"
 #include "Chimera/Conversion/Passes.h"
 #include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/Target/Passes.h"
@@ -20,13 +21,21 @@
 
 using namespace mlir;
 
+void chimera::registerAllBackEnds() {
+  registerBackEnd(createX86BackEnd(), BackEndPrecedence::Chimera);
+  registerBackEnd(createNvidiaBackEnd(), BackEndPrecedence::Chimera);
+  registerBackEnd(createAscendBackEnd(), BackEndPrecedence::Chimera);
+}
+
 void chimera::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registry.insert<ChimeraDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
   registerFunctionMicroKernels(registry);
-  registerBackEndDialects(registry);
+  registerAllBackEnds();
+  for (const BackEnd *backEnd : getBackEnds())
+    backEnd->registerDialects(registry);
 }
 
 void chimera::registerAllPasses() {
@@ -34,4 +43,5 @@ void chimera::registerAllPasses() {
   registerChimeraConversionPasses();
   registerChimeraTargetPasses();
   registerPipelines();
+  registerAllBackEnds();
 }

@@ -168,14 +168,6 @@ Error chimera::runner::runFrontEnd(ModuleOp module) {
                    [](OpPassManager &pm) { buildFrontEndPipeline(pm); });
 }
 
-static void setPipelineOptions(const CompileOptions &options,
-                               PipelineOptions &result) {
-  result.target = options.target;
-  result.threads = options.threads;
-  result.fuse = options.fuse;
-  result.outParams = true;
-}
-
 Error chimera::runner::loadMicroKernels(ModuleOp module, StringRef path) {
   LoadMicroKernelsPassOptions load;
   load.file = path.str();
@@ -188,11 +180,13 @@ Error chimera::runner::plan(ModuleOp module, const CompileOptions &options) {
   if (!options.microKernels.empty())
     if (Error error = loadMicroKernels(module, options.microKernels))
       return error;
-  PipelineOptions pipelineOptions;
-  setPipelineOptions(options, pipelineOptions);
+  PlanningOptions planning;
+  planning.target = options.target;
+  planning.threads = options.threads;
+  planning.fuse = options.fuse;
   return runPasses(module, "planning", [&](OpPassManager &pm) {
     buildFrontEndPipeline(pm);
-    buildPlanningPipeline(pm, pipelineOptions);
+    buildPlanningPipeline(pm, planning);
   });
 }
 
@@ -275,10 +269,12 @@ static Error lowerToLLVMDialect(ModuleOp module,
       std::chrono::steady_clock::now() - begin;
   if (options.onPlanned)
     options.onPlanned(module, planning.count());
-  PipelineOptions pipelineOptions;
-  setPipelineOptions(options, pipelineOptions);
+  LoweringOptions lowering;
+  lowering.target = options.target;
+  lowering.threads = options.threads;
+  lowering.outParams = true;
   return runPasses(module, "lowering", [&](OpPassManager &pm) {
-    buildLoweringPipeline(pm, pipelineOptions);
+    buildLoweringPipeline(pm, lowering);
   });
 }
 

@@ -55,7 +55,7 @@ int main() {
   if (!module)
     return fail("the module does not parse");
 
-  chimera::PipelineOptions options;
+  chimera::PlanningOptions options;
   options.target = "avx2";
   options.fuse = chimera::FuseMode::Always;
 
@@ -71,8 +71,10 @@ int main() {
       numFused += plan.getVerdict() == chimera::Verdict::Fused;
   });
 
+  chimera::LoweringOptions loweringOptions;
+  loweringOptions.target = "avx2";
   PassManager lowering(&context);
-  chimera::buildLoweringPipeline(lowering, options);
+  chimera::buildLoweringPipeline(lowering, loweringOptions);
   if (failed(lowering.run(*module)))
     return fail("lowering failed");
   WalkResult lowered = module->walk([](Operation *op) {

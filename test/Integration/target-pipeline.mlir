@@ -2,28 +2,27 @@
 // says.
 //
 // RUN: chimera-opt %s --chimera-pipeline=target=zen5 | FileCheck %s --check-prefix=X86
-// RUN: chimera-opt %s --chimera-pipeline="target=h100 format=isa" | FileCheck %s --check-prefix=H100
-// RUN: chimera-opt %s --chimera-pipeline="target=a100 format=isa" | FileCheck %s --check-prefix=A100
+// RUN: chimera-opt %s --chimera-pipeline="target=h100 back-end={format=isa}" | FileCheck %s --check-prefix=H100
+// RUN: chimera-opt %s --chimera-pipeline="target=a100 back-end={format=isa}" | FileCheck %s --check-prefix=A100
 // RUN: chimera-opt %s --chimera-pipeline=target=ascend910 | FileCheck %s --check-prefix=ASCEND
-// RUN: chimera-opt %s --chimera-attach-target=target=h200 --chimera-pipeline=format=isa | FileCheck %s --check-prefix=H100
-// RUN: not chimera-opt %s --chimera-pipeline=target=%S/Inputs/arm.mlir 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: chimera-opt %s --chimera-attach-target=target=h200 --chimera-pipeline=back-end={format=isa} | FileCheck %s --check-prefix=H100
 
 // An option that means nothing for the target is an error, not ignored.
 //
-// RUN: not chimera-opt %s --chimera-pipeline="target=zen5 tf32" 2>&1 | FileCheck %s --check-prefix=TF32
-// RUN: not chimera-opt %s --chimera-pipeline="target=zen5 format=isa" 2>&1 | FileCheck %s --check-prefix=FORMAT
-// RUN: not chimera-opt %s --chimera-pipeline="target=ascend910 manifest=%t.json" 2>&1 | FileCheck %s --check-prefix=MANIFEST
-// RUN: not chimera-opt %s --chimera-pipeline="target=a100 format=isa threads=4" 2>&1 | FileCheck %s --check-prefix=THREADS
+// RUN: not chimera-opt %s --chimera-pipeline="target=zen5 back-end=tf32" 2>&1 | FileCheck %s --check-prefix=TF32
+// RUN: not chimera-opt %s --chimera-pipeline="target=zen5 back-end={format=isa}" 2>&1 | FileCheck %s --check-prefix=FORMAT
+// RUN: not chimera-opt %s --chimera-pipeline="target=ascend910 back-end={manifest=%t.json}" 2>&1 | FileCheck %s --check-prefix=MANIFEST
+// RUN: not chimera-opt %s --chimera-pipeline="target=a100 back-end={format=isa} threads=4" 2>&1 | FileCheck %s --check-prefix=THREADS
 // RUN: not chimera-opt %s --chimera-planning-pipeline=out-params 2>&1 | FileCheck %s --check-prefix=PLANNING
 // RUN: not chimera-opt %s --chimera-lowering-pipeline=fuse=never 2>&1 | FileCheck %s --check-prefix=LOWERING
 // RUN: not chimera-opt %s --chimera-ascend-pipeline=tf32 2>&1 | FileCheck %s --check-prefix=OWN
-// Results of kernels are arguments anyway.
-// RUN: chimera-opt %s --chimera-pipeline="target=ascend910 out-params" | FileCheck %s --check-prefix=ASCEND
+// RUN: chimera-opt %s --chimera-pipeline="target=zen5 back-end={out-params}" | FileCheck %s --check-prefix=PARAMS
+// RUN: chimera-opt %s --chimera-pipeline="target=ascend910 back-end={emit=nest}" | FileCheck %s --check-prefix=NEST
 
-// TF32:     error: option 'tf32' means nothing for target 'zen5', whose back end is x86; leave it out, it is for nvptx
-// FORMAT:   error: option 'format' means nothing for target 'zen5', whose back end is x86; leave it out, it is for nvptx
-// MANIFEST: error: option 'manifest' means nothing for target 'ascend910', whose back end is davinci; leave it out, it is for nvptx
-// THREADS:  error: option 'threads' means nothing for target 'a100', whose back end is nvptx; leave it out, it is for x86, davinci
+// TF32:     error: the back end of target 'zen5', x86, does not take these options: no such option tf32; those it takes are the options of chimera-x86-pipeline
+// FORMAT:   error: the back end of target 'zen5', x86, does not take these options: no such option format
+// MANIFEST: error: the back end of target 'ascend910', ascend, does not take these options: no such option manifest
+// THREADS:  error: the back end of target 'a100', nvidia, does not take these options: no such option threads
 // PLANNING: no such option out-params
 // LOWERING: no such option fuse
 // OWN:      no such option tf32
@@ -32,8 +31,10 @@
 // X86-NOT: gpu.
 // H100:    gpu.binary @chain_kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_90a">
 // A100:    gpu.binary @chain_kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_80">
-// ASCEND:  emitc
-// OTHER:   error: there is no back end for 'aarch64-linux-gnu', the triple of target '{{.*}}'; there are x86, nvptx, davinci
+// ASCEND:  call_opaque "mad"
+// NEST-NOT: call_opaque "mad"
+// NEST: #pragma emit_insn mad
+// PARAMS:  llvm.func @chain({{[^()]*}}) {
 func.func @chain(%x: tensor<256x64xf16>, %w: tensor<64x256xf16>, %v: tensor<256x64xf16>) -> tensor<256x64xf16> {
   %zero = arith.constant 0.0 : f32
   %c0 = tensor.empty() : tensor<256x256xf32>

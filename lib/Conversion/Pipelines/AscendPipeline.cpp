@@ -6,24 +6,66 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BackEnd.h"
 #include "Stages.h"
 
 #include "Chimera/Ascend/Ascend.h"
+#include "Chimera/Conversion/BackEnd.h"
+#include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/IR/MicroKernels.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/EmitC/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace chimera;
 
-void chimera::buildAscendPipeline(OpPassManager &pm,
-                                  const AscendPipelineOptions &options) {
+namespace {
+
+struct AscendOptions : PassPipelineOptions<AscendOptions> {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc(
+          "Processor to compile for: a name, or a file (machine.mlir)"),
+      llvm::cl::init("ascend910")};
+  Option<int64_t> threads{
+      *this, "threads",
+      llvm::cl::desc("Cores that will run the code; 0 means all"),
+      llvm::cl::init(0)};
+  Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
+                        llvm::cl::init(FuseMode::Auto), getFuseModes()};
+  Option<bool> required{
+      *this, "required",
+      llvm::cl::desc("Fail where no kernel can be made; otherwise the function "
+                     "stays as it is"),
+      llvm::cl::init(true)};
+  Option<AscendEmission> emit{
+      *this, "emit", llvm::cl::desc("How to write matrix products"),
+      llvm::cl::init(AscendEmission::Call),
+      llvm::cl::values(clEnumValN(AscendEmission::Call, "call", "as calls"),
+                       clEnumValN(AscendEmission::Nest, "nest", "as loops"))};
+};
+
+class AscendBackEnd : public BackEndWithOptions<AscendOptions> {
+public:
+  StringRef getName() const override { return "ascend"; }
+  StringRef getDescription() const override {
+    return "From linalg on tensors to C++ for Ascend cores, as mlir-translate "
+           "--mlir-to-cpp takes it: form, plan, tile and lower chains";
+  }
+  bool takes(const llvm::Triple &triple) const override {
+    return triple.getArchName() == "davinci";
+  }
+  void addPasses(OpPassManager &pm,
+                 const AscendOptions &options) const override;
+  void registerDialects(DialectRegistry &registry) const override;
+};
+
+} // namespace
+
+void AscendBackEnd::addPasses(OpPassManager &pm,
+                              const AscendOptions &options) const {
   buildFrontEndPipeline(pm);
   SchedulePassOptions schedule;
   schedule.target = options.target;
@@ -55,22 +97,6 @@ void chimera::buildAscendPipeline(OpPassManager &pm,
   pm.addPass(emitc::createFormExpressionsPass());
 }
 
-static void build(OpPassManager &pm, const TargetPipelineOptions &options) {
-  AscendPipelineOptions own;
-  own.target = options.target;
-  own.threads = options.threads;
-  own.fuse = options.fuse;
-  buildAscendPipeline(pm, own);
-}
-
-static void registerPipeline() {
-  PassPipelineRegistration<AscendPipelineOptions>(
-      "chimera-ascend-pipeline",
-      "From linalg on tensors to C++ for Ascend cores: form, plan, tile and "
-      "lower chains",
-      buildAscendPipeline);
-}
-
 /// The cube unit multiplies fractals of 16 x 16.
 static MicroKernelAttrInterface offerCube(TargetAttrInterface target,
                                           RegisterTileAttr) {
@@ -81,7 +107,7 @@ static MicroKernelAttrInterface offerCube(TargetAttrInterface target,
                                 /*depth=*/16, {Float16Type::get(context)});
 }
 
-static void registerDialects(DialectRegistry &registry) {
+void AscendBackEnd::registerDialects(DialectRegistry &registry) const {
   registry.insert<ascend::AscendDialect>();
   registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
     MicroKernelRegistry::get(context).add(
@@ -89,12 +115,6 @@ static void registerDialects(DialectRegistry &registry) {
   });
 }
 
-/// Results are always arguments, so `out-params` asks for nothing else.
-static constexpr StringLiteral ownOptions[] = {"out-params", "threads"};
-
-static bool takes(const llvm::Triple &triple) {
-  return triple.getArchName() == "davinci";
+std::unique_ptr<BackEnd> chimera::createAscendBackEnd() {
+  return std::make_unique<AscendBackEnd>();
 }
-
-const BackEnd chimera::ascendBackEnd = {
-    "davinci", ownOptions, takes, build, registerPipeline, registerDialects};

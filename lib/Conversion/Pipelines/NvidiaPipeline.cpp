@@ -13,9 +13,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BackEnd.h"
 #include "Stages.h"
 
+#include "Chimera/Conversion/BackEnd.h"
+#include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/IR/MicroKernels.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -24,13 +25,53 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace chimera;
+
+namespace {
+
+struct NvidiaOptions : PassPipelineOptions<NvidiaOptions> {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("GPU to compile for: a name, or a file (machine.mlir)"),
+      llvm::cl::init("h200")};
+  Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
+                        llvm::cl::init(FuseMode::Auto), getFuseModes()};
+  Option<bool> tf32{
+      *this, "tf32",
+      llvm::cl::desc("Multiply f32 as tf32, which keeps 10 of 23 bits, where "
+                     "the GPU can; otherwise f32 has no kernels"),
+      llvm::cl::init(false)};
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc("What the binary holds: isa (PTX), bin or fatbin, for "
+                     "which ptxas is needed"),
+      llvm::cl::init("bin")};
+  Option<std::string> manifest{
+      *this, "manifest",
+      llvm::cl::desc("File that says in JSON how the kernels are launched"),
+      llvm::cl::init("")};
+};
+
+class NvidiaBackEnd : public BackEndWithOptions<NvidiaOptions> {
+public:
+  StringRef getName() const override { return "nvidia"; }
+  StringRef getDescription() const override {
+    return "From linalg on tensors to kernels for NVIDIA GPUs, a gpu.binary "
+           "with the code of each, and the functions that launch them";
+  }
+  bool takes(const llvm::Triple &triple) const override {
+    return triple.isNVPTX();
+  }
+  void addPasses(OpPassManager &pm,
+                 const NvidiaOptions &options) const override;
+  void registerDialects(DialectRegistry &registry) const override;
+};
+
+} // namespace
 
 /// What is left of the functions: launches, on memrefs.
 static void addHost(OpPassManager &pm) {
@@ -64,8 +105,8 @@ static void addKernels(OpPassManager &pm) {
   kernel.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void chimera::buildNvidiaPipeline(OpPassManager &pm,
-                                  const NvidiaPipelineOptions &options) {
+void NvidiaBackEnd::addPasses(OpPassManager &pm,
+                              const NvidiaOptions &options) const {
   buildFrontEndPipeline(pm);
   SchedulePassOptions schedule;
   schedule.target = options.target;
@@ -88,24 +129,6 @@ void chimera::buildNvidiaPipeline(OpPassManager &pm,
   pm.addPass(createGpuModuleToBinaryPass(binary));
 }
 
-static void build(OpPassManager &pm, const TargetPipelineOptions &options) {
-  NvidiaPipelineOptions own;
-  own.target = options.target;
-  own.fuse = options.fuse;
-  own.tf32 = options.tf32;
-  own.format = options.format;
-  own.manifest = options.manifest;
-  buildNvidiaPipeline(pm, own);
-}
-
-static void registerPipeline() {
-  PassPipelineRegistration<NvidiaPipelineOptions>(
-      "chimera-nvidia-pipeline",
-      "From linalg on tensors to kernels for NVIDIA GPUs and the functions "
-      "that launch them",
-      buildNvidiaPipeline);
-}
-
 /// The instruction of warps, m16n8, whose reduction takes 32 bytes of each row.
 static MicroKernelAttrInterface offerWarpMatrix(TargetAttrInterface target,
                                                 ArrayRef<Type> factors,
@@ -116,7 +139,7 @@ static MicroKernelAttrInterface offerWarpMatrix(TargetAttrInterface target,
                                 /*columns=*/8, depth, factors);
 }
 
-static void registerDialects(DialectRegistry &registry) {
+void NvidiaBackEnd::registerDialects(DialectRegistry &registry) const {
   // Kernels become LLVM IR, and code, within the pipeline.
   registerAllGPUToLLVMIRTranslations(registry);
   registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
@@ -132,14 +155,6 @@ static void registerDialects(DialectRegistry &registry) {
   });
 }
 
-/// Results are always arguments, so `out-params` asks for nothing else.
-static constexpr StringLiteral ownOptions[] = {"out-params", "tf32", "format",
-                                               "manifest"};
-
-const BackEnd chimera::nvidiaBackEnd = {
-    "nvptx",
-    ownOptions,
-    [](const llvm::Triple &triple) { return triple.isNVPTX(); },
-    build,
-    registerPipeline,
-    registerDialects};
+std::unique_ptr<BackEnd> chimera::createNvidiaBackEnd() {
+  return std::make_unique<NvidiaBackEnd>();
+}

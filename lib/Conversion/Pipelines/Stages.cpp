@@ -50,7 +50,7 @@ static void addPlanning(OpPassManager &func, bool narrow,
 }
 
 void chimera::buildPlanningPipeline(OpPassManager &pm,
-                                    const PipelineOptions &options) {
+                                    const PlanningOptions &options) {
   SchedulePassOptions schedule;
   schedule.target = options.target;
   schedule.threads = options.threads;

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BackEnd.h"
 #include "Stages.h"
 
+#include "Chimera/Conversion/BackEnd.h"
 #include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/Target/Target.h"
 
@@ -22,8 +22,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -32,7 +30,7 @@ using namespace chimera;
 
 /// Loops and blocks for what lies outside chains. What is the same twice is
 /// made once between the steps.
-static void tileOthers(OpPassManager &pm, const PipelineOptions &options) {
+static void tileOthers(OpPassManager &pm, const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createFuseMemoryBoundPass());
   pm.addPass(createCSEPass());
   TileMemoryBoundPassOptions tile;
@@ -150,7 +148,7 @@ static void addLLVMLowering(OpPassManager &pm) {
 }
 
 void chimera::buildLoweringPipeline(OpPassManager &pm,
-                                    const PipelineOptions &options) {
+                                    const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createTilePass());
   pm.addPass(createPrepareConstantsPass());
   pm.addPass(createDecomposeSoftmaxPass());
@@ -167,7 +165,44 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   addLLVMLowering(pm);
 }
 
-static void build(OpPassManager &pm, const TargetPipelineOptions &options) {
+//===----------------------------------------------------------------------===//
+// The back end
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct X86Options : PlanningOptions {
+  Option<bool> outParams{
+      *this, "out-params",
+      llvm::cl::desc("Turn results into arguments that the caller allocates"),
+      llvm::cl::init(false)};
+  Option<std::string> microKernels{
+      *this, "micro-kernels",
+      llvm::cl::desc("File with micro kernels, see "
+                     "chimera-load-micro-kernels"),
+      llvm::cl::init("")};
+};
+
+class X86BackEnd : public BackEndWithOptions<X86Options> {
+public:
+  StringRef getName() const override { return "x86"; }
+  StringRef getDescription() const override {
+    return "From linalg on tensors to the LLVM dialect for x86 CPUs: form, "
+           "plan, tile and lower chains";
+  }
+  bool takes(const llvm::Triple &triple) const override {
+    return triple.str().empty() || triple.isX86();
+  }
+  bool takesMicroKernels() const override { return true; }
+  void addPasses(OpPassManager &pm, const X86Options &options) const override;
+  void registerDialects(DialectRegistry &registry) const override {
+    registerX86VectorMicroKernels(registry);
+  }
+};
+
+} // namespace
+
+void X86BackEnd::addPasses(OpPassManager &pm, const X86Options &options) const {
   buildFrontEndPipeline(pm);
   if (!options.microKernels.empty()) {
     LoadMicroKernelsPassOptions load;
@@ -175,48 +210,13 @@ static void build(OpPassManager &pm, const TargetPipelineOptions &options) {
     pm.addPass(createLoadMicroKernelsPass(load));
   }
   buildPlanningPipeline(pm, options);
-  buildLoweringPipeline(pm, options);
+  LoweringOptions lowering;
+  lowering.target = options.target;
+  lowering.threads = options.threads;
+  lowering.outParams = options.outParams;
+  buildLoweringPipeline(pm, lowering);
 }
 
-namespace {
-/// What lowering takes, where planning is over.
-struct LoweringOptions : PassPipelineOptions<LoweringOptions> {
-  Option<std::string> target{
-      *this, "target",
-      llvm::cl::desc("CPU to compile for: a name, or a file (machine.mlir)"),
-      llvm::cl::init("host")};
-  Option<int64_t> threads{
-      *this, "threads",
-      llvm::cl::desc("Threads that will run the code; 0 means one per core"),
-      llvm::cl::init(0)};
-  Option<bool> outParams{
-      *this, "out-params",
-      llvm::cl::desc("Turn results into arguments that the caller allocates"),
-      llvm::cl::init(false)};
-};
-} // namespace
-
-static void registerPipeline() {
-  PassPipelineRegistration<LoweringOptions>(
-      "chimera-lowering-pipeline",
-      "From scheduled chains to the LLVM dialect; schedules are taken as they "
-      "are",
-      [](OpPassManager &pm, const LoweringOptions &own) {
-        PipelineOptions options;
-        options.target = own.target;
-        options.threads = own.threads;
-        options.outParams = own.outParams;
-        buildLoweringPipeline(pm, options);
-      });
+std::unique_ptr<BackEnd> chimera::createX86BackEnd() {
+  return std::make_unique<X86BackEnd>();
 }
-
-static constexpr StringLiteral ownOptions[] = {"threads", "out-params",
-                                               "micro-kernels"};
-
-static bool takes(const llvm::Triple &triple) {
-  return triple.str().empty() || triple.isX86();
-}
-
-const BackEnd chimera::x86BackEnd = {
-    "x86", ownOptions,       takes,
-    build, registerPipeline, registerX86VectorMicroKernels};

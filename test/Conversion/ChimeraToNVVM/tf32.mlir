@@ -2,12 +2,12 @@
 // target has it.
 //
 // RUN: chimera-opt %s --chimera-schedule="target=h200 tf32" --chimera-tile --canonicalize --cse --convert-chimera-to-nvvm="target=h200 tf32" --canonicalize --cse | FileCheck %s
-// RUN: chimera-opt %s --chimera-pipeline="target=h200 tf32 format=isa" | FileCheck %s --check-prefix=PTX
+// RUN: chimera-opt %s --chimera-pipeline="target=h200 back-end={tf32 format=isa}" | FileCheck %s --check-prefix=PTX
 // RUN: chimera-opt %s --chimera-nvidia-pipeline="target=a100 tf32 format=isa" | FileCheck %s --check-prefix=PTX
 //
-// RUN: not chimera-opt %s --chimera-pipeline="target=h200 format=isa" 2>&1 | FileCheck %s --check-prefix=EXACT
+// RUN: not chimera-opt %s --chimera-pipeline="target=h200 back-end={format=isa}" 2>&1 | FileCheck %s --check-prefix=EXACT
 // RUN: echo "module {}" | chimera-opt --chimera-attach-target=target=a100 | sed -n "s/.*chimera.target = \(.*\)} {/\1/p" | sed "s/<type = tf32[^>]*>, //" > %t.target.mlir
-// RUN: not chimera-opt %s --chimera-pipeline="target=%t.target.mlir tf32 format=isa" 2>&1 | FileCheck %s --check-prefix=EXACT
+// RUN: not chimera-opt %s --chimera-pipeline="target=%t.target.mlir back-end={tf32 format=isa}" 2>&1 | FileCheck %s --check-prefix=EXACT
 
 // The left factor comes as matrices, the first right one, stored by rows, word by
 // word; all are rounded on the way. So is the intermediate, each part of which is a
