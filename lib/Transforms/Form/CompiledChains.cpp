@@ -202,53 +202,57 @@ static void addPreparations(Operation *op, OperationSet &group, bool hasSoftmax,
   }
 }
 
-/// What reads `op` on the way to `last`, contractions left out.
-static OperationSet getReadersUpTo(Operation *op, Operation *last) {
-  OperationSet seen;
-  auto goTo = [&](Operation *from) {
+/// True if one of `between`, all of which lead to the same operation, is part
+/// of a softmax and depends on `op`.
+static bool feedsSoftmax(Operation *op, const OperationSet &between) {
+  OperationSet readers;
+  auto addReaders = [&](Operation *from) {
     for (Operation *user : from->getUsers())
       if (Operation *beside = getUserBeside(op, user);
-          beside && beside != last && beside->isBeforeInBlock(last))
-        seen.insert(beside);
+          beside && between.contains(beside))
+        readers.insert(beside);
   };
-  goTo(op);
-  for (size_t i = 0; i < seen.size(); ++i)
-    if (isBetween(seen[i]) || isPartOfSoftmax(seen[i]))
-      goTo(seen[i]);
-  return seen;
+  addReaders(op);
+  for (size_t i = 0; i < readers.size(); ++i)
+    addReaders(readers[i]);
+  return llvm::any_of(readers, isPartOfSoftmax);
 }
+
+/// Operations to look at behind a contraction for a softmax: one with its mask
+/// has fewer, and in long programs almost everything depends on almost
+/// everything.
+static constexpr size_t mostOfSoftmax = 256;
 
 /// The contraction whose rows a softmax works on before `op` reads them, in any
 /// spelling. Null if there is none.
 static linalg::LinalgOp findSoftmaxProducer(linalg::LinalgOp op) {
-  OperationSet seen;
-  OperationSet found;
-  bool hasReduction = false;
-  auto goTo = [&](Operation *from) {
+  OperationSet seen, between;
+  SmallVector<linalg::LinalgOp> contractions;
+  auto addProducers = [&](Operation *from) {
     for (Value operand : from->getOperands())
       if (Operation *producer = operand.getDefiningOp())
         seen.insert(producer);
   };
-  goTo(op);
-  for (size_t i = 0; i < seen.size(); ++i) {
+  addProducers(op);
+  bool hasReduction = false;
+  for (size_t i = 0; i < seen.size() && i < mostOfSoftmax; ++i) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(seen[i]);
+    bool isReduction = isPartOfSoftmax(seen[i]);
     if (linalgOp && isContractionLike(linalgOp)) {
-      found.insert(seen[i]);
-    } else if (isPartOfSoftmax(seen[i]) || isBetween(seen[i])) {
-      hasReduction |= isPartOfSoftmax(seen[i]);
-      goTo(seen[i]);
+      contractions.push_back(linalgOp);
+    } else if (isReduction || isBetween(seen[i])) {
+      hasReduction |= isReduction;
+      between.insert(seen[i]);
+      addProducers(seen[i]);
     }
   }
   if (!hasReduction)
     return {};
   // Of several, the one that reductions read is wanted.
-  SmallVector<linalg::LinalgOp> producers;
-  for (Operation *producer : found) {
-    OperationSet after = getReadersUpTo(producer, op);
-    if (llvm::any_of(after, isPartOfSoftmax))
-      producers.push_back(cast<linalg::LinalgOp>(producer));
-  }
-  return producers.size() == 1 ? producers[0] : linalg::LinalgOp();
+  llvm::erase_if(contractions, [&](linalg::LinalgOp producer) {
+    return !feedsSoftmax(producer, between);
+  });
+  return contractions.size() == 1 ? contractions[0] : linalg::LinalgOp();
 }
 
 static bool hasSoftmaxBetween(OperatorList operators) {
