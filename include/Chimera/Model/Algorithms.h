@@ -243,8 +243,9 @@ struct SolveOptions {
   int64_t threads = 1;
   /// Plans of other orders to keep besides the best.
   unsigned runnersUp = 0;
-  /// Follows every order of outer levels that a bound does not rule out, not
-  /// only the few with the least volume. Takes several times as long.
+  /// Follows every order of outer levels, and prices every block, that a bound
+  /// does not rule out, not only the few with the least volume or the lowest
+  /// estimates. Takes several times as long.
   bool isExhaustive = false;
 };
 

@@ -30,6 +30,11 @@ using namespace chimera::model;
 /// even.
 static constexpr int64_t reductionUnit = 8;
 
+/// Candidates of one search to price in full, by rising estimate. In chains of
+/// products bounds leave up to 120, in those of convolutions 29,000; in
+/// exported programs, on three targets, none after the 66th was the best.
+static constexpr unsigned mostPriced = 512;
+
 /// What tiles of `loop` should be multiples of; 0 for a loop that only repeats
 /// the micro kernel, whose blocks have one iteration or all.
 int64_t Solver::tileUnit(LoopId loop) const {
@@ -263,11 +268,13 @@ void Solver::searchInnermost(const Schedule &outer) {
     return std::tie(left.estimate, left.index) <
            std::tie(right.estimate, right.index);
   });
+  unsigned numPriced = 0;
   for (const Candidate &candidate : level.candidates) {
-    if (candidate.estimate >= limit())
+    bool isEnough = numPriced == mostPriced && !isExhaustive;
+    if (isEnough || candidate.estimate >= limit())
       break;
     setBlock(level, *candidate.block);
-    priceCandidate(level, candidate);
+    numPriced += priceCandidate(level, candidate);
   }
 }
 
@@ -389,10 +396,10 @@ bool Solver::canWin(Innermost &level, const Candidate &candidate) const {
 }
 
 /// Completes the schedule with the candidate's loops for as long as it takes to
-/// price it.
-void Solver::priceCandidate(Innermost &level, const Candidate &candidate) {
+/// price it. False if it cannot win.
+bool Solver::priceCandidate(Innermost &level, const Candidate &candidate) {
   if (!canWin(level, candidate))
-    return;
+    return false;
   Schedule &schedule = level.schedule;
   auto &entries = schedule.levels[innermost()].order;
   size_t prefix = entries.size();
@@ -405,6 +412,7 @@ void Solver::priceCandidate(Innermost &level, const Candidate &candidate) {
   markParallel(schedule);
   pricePlan(schedule);
   entries.resize(prefix);
+  return true;
 }
 
 /// The loops of all levels without their tiles.

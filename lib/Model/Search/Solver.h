@@ -144,7 +144,7 @@ private:
   llvm::ArrayRef<LoopOrder> ordersOf(const Schedule &schedule, unsigned level,
                                      llvm::ArrayRef<LoopId> loops);
   bool canWin(Innermost &level, const Candidate &candidate) const;
-  void priceCandidate(Innermost &level, const Candidate &candidate);
+  bool priceCandidate(Innermost &level, const Candidate &candidate);
   void pricePlan(Schedule &schedule);
   double leastTimeWith(const Schedule &schedule, unsigned level,
                        int64_t bytes) const;
