@@ -35,6 +35,23 @@ function(chimera_precompile_headers name)
   target_precompile_headers(${name} REUSE_FROM ChimeraPrecompiled)
 endfunction()
 
+# chimera_uses_mlir(VARIABLE libraries...): whether MLIR is among the libraries
+# or what Chimera's among them use.
+function(chimera_uses_mlir variable)
+  set(uses OFF)
+  foreach(lib ${ARGN})
+    if(lib MATCHES "^MLIR")
+      set(uses ON)
+    elseif(TARGET ${lib})
+      get_target_property(inherited ${lib} CHIMERA_USES_MLIR)
+      if(inherited)
+        set(uses ON)
+      endif()
+    endif()
+  endforeach()
+  set(${variable} ${uses} PARENT_SCOPE)
+endfunction()
+
 # add_chimera_library(NAME sources... [DEPENDS ...] [LINK_COMPONENTS ...]
 #                     [LINK_LIBS PUBLIC ...])
 function(add_chimera_library name)
@@ -45,7 +62,9 @@ function(add_chimera_library name)
     DEPENDS ${ARG_DEPENDS}
     LINK_COMPONENTS ${ARG_LINK_COMPONENTS}
     LINK_LIBS ${link_libs})
-  if(CHIMERA_PRECOMPILE_HEADERS AND "MLIR" IN_LIST link_libs)
+  chimera_uses_mlir(uses_mlir ${link_libs})
+  set_target_properties(${name} PROPERTIES CHIMERA_USES_MLIR ${uses_mlir})
+  if(CHIMERA_PRECOMPILE_HEADERS AND uses_mlir)
     chimera_precompile_headers(${name})
   endif()
   set_property(GLOBAL APPEND PROPERTY CHIMERA_INSTALLED_TARGETS ${name})
@@ -59,10 +78,36 @@ function(add_chimera_library name)
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# add_chimera_tool(NAME sources...): an executable that is installed.
-function(add_chimera_tool name)
-  add_executable(${name} ${ARGN})
+# add_chimera_program(NAME sources... [INCLUDES ...] [LINK_LIBS ...]): an
+# executable.
+function(add_chimera_program name)
+  cmake_parse_arguments(ARG "" "" "INCLUDES;LINK_LIBS" ${ARGN})
+  chimera_mlir_libs(link_libs ${ARG_LINK_LIBS})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   llvm_update_compile_flags(${name})
+  target_include_directories(${name} PRIVATE ${ARG_INCLUDES})
+  target_link_libraries(${name} PRIVATE ${link_libs})
+  chimera_uses_mlir(uses_mlir ${link_libs})
+  if(CHIMERA_PRECOMPILE_HEADERS AND uses_mlir)
+    chimera_precompile_headers(${name})
+  endif()
+endfunction()
+
+# add_chimera_unittest(NAME [INCLUDES ...] [LINK_LIBS ...]): the tests in the
+# folder's files, which check-chimera builds and runs.
+function(add_chimera_unittest name)
+  cmake_parse_arguments(ARG "" "" "INCLUDES;LINK_LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  add_chimera_program(${name} ${sources}
+    INCLUDES ${ARG_INCLUDES}
+    LINK_LIBS ${ARG_LINK_LIBS} GTest::gtest_main)
+  gtest_discover_tests(${name})
+  set_property(GLOBAL APPEND PROPERTY CHIMERA_TEST_PROGRAMS ${name})
+endfunction()
+
+# add_chimera_tool(NAME sources... [LINK_LIBS ...]): a program that is installed.
+function(add_chimera_tool name)
+  add_chimera_program(${name} ${ARGN})
   set_property(GLOBAL APPEND PROPERTY CHIMERA_INSTALLED_TARGETS ${name})
   install(TARGETS ${name} EXPORT ChimeraTargets
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
