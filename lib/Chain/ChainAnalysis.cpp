@@ -112,6 +112,12 @@ FailureOr<ChainAnalysis> chimera::analyzeChain(ChainOp chain,
   return analysis;
 }
 
+NumberTypes chimera::getNumberTypes(ChainOperator op) {
+  return {getElementTypeOrSelf(op.contraction.getDpsInputs().front()),
+          getElementTypeOrSelf(op.contraction->getResult(0)),
+          getElementTypeOrSelf(op.result)};
+}
+
 bool chimera::isLowerable(const ChainAnalysis &analysis) {
   return analysis.obstacle == LoweringObstacle::None;
 }

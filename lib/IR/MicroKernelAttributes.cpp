@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -77,10 +78,7 @@ LogicalResult KernelAttr::verify(EmitError emitError, MicroKernelKind kind,
                           "extents and layouts, got "
                        << types.size() << ", " << shape.size() << " and "
                        << layouts.size();
-  auto isFactor = [](Type type) {
-    return type.isF32() || type.isF16() || type.isBF16();
-  };
-  if (!isFactor(types[0]) || !isFactor(types[1]) || !types[2].isF32())
+  if (!canBeFactor(types[0]) || !canBeFactor(types[1]) || !canBeSum(types[2]))
     return emitError() << "'types' must be factors of f32, f16 or bf16 and a "
                           "sum of f32, got "
                        << types[0] << ", " << types[1] << " and " << types[2];
@@ -129,7 +127,7 @@ bool MatrixProgramAttr::supports(MicroKernelKind kind,
     return true;
   return types.size() == 3 && types[0] == types[1] &&
          llvm::is_contained(getFactors(), types[0]) &&
-         types[2].getIntOrFloatBitWidth() == 32;
+         types[2] == getSumType(types[0]);
 }
 
 OperandLayout MatrixProgramAttr::getLayout(Operation *, unsigned) const {

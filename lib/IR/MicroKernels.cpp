@@ -8,6 +8,8 @@
 
 #include "Chimera/IR/MicroKernels.h"
 
+#include "Chimera/IR/NumberTypes.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -46,12 +48,6 @@ chimera::getMicroKernels(Operation *op, TargetAttrInterface target,
       kernels,
       MicroKernelRegistry::get(op->getContext()).getOffers(target, registers));
   return kernels;
-}
-
-/// The type in which products of `factor` are added up.
-static Type getSumType(Type factor) {
-  return factor.isInteger() ? Type(IntegerType::get(factor.getContext(), 32))
-                            : Type(Float32Type::get(factor.getContext()));
 }
 
 std::vector<model::KernelShape>

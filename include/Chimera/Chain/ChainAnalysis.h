@@ -33,6 +33,7 @@
 #define CHIMERA_CHAIN_CHAINANALYSIS_H
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/NumberTypes.h"
 #include "Chimera/Model/Problem.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -89,6 +90,9 @@ struct ChainOperator {
 
   mlir::Value getResult() const { return result; }
 };
+
+/// The types of what `op` multiplies and adds up, and of its result.
+NumberTypes getNumberTypes(ChainOperator op);
 
 /// A chain with the correspondence between its IR and the model's problem.
 ///

@@ -79,11 +79,7 @@ static int64_t countStackBytes(Operation *scope) {
 /// Bytes of a thread's stack that buffers in `scope` may take.
 static int64_t getStackBytes(Operation *scope, StringRef target) {
   FailureOr<TargetAttrInterface> found = resolveTarget(scope, target);
-  if (failed(found))
-    return 0;
-  FailureOr<model::Machine> machine =
-      found->getMachine(Float32Type::get(scope->getContext()));
-  return succeeded(machine) ? machine->stackBytes : 0;
+  return succeeded(found) ? found->getCommonFigures().stackBytes : 0;
 }
 
 /// True if `buffer` is one that a schedule keeps close to the core: small, and

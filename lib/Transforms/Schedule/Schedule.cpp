@@ -450,9 +450,9 @@ static Type getElementType(const ChainAnalysis &analysis) {
            type.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth()))
         widest = type;
     }
-  return widest ? widest
-                : Float32Type::get(
-                      analysis.operators.front().contraction->getContext());
+  if (!widest)
+    return getWideType(analysis.operators.front().result.getContext());
+  return widest;
 }
 
 LogicalResult ChainScheduler::run(TargetAttrInterface target,
@@ -463,9 +463,9 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
     return failure();
   analysis = std::move(*read);
   Type type = getElementType(analysis);
-  // A target without has the unit for f32 that it has.
-  Type rounded = FloatTF32Type::get(context);
-  if (allowsTF32 && type.isF32() && succeeded(target.getMachine(rounded)))
+  // A target without a unit for it has the one for f32.
+  Type rounded = allowsTF32 ? getRoundedType(type) : Type();
+  if (rounded && succeeded(target.getMachine(rounded)))
     type = rounded;
   summary.elementType = llvm::formatv("{0}", type).str();
   FailureOr<model::Machine> figures = target.getMachine(type);
