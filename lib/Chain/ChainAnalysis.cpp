@@ -121,10 +121,3 @@ NumberTypes chimera::getNumberTypes(ChainOperator op) {
 bool chimera::isLowerable(const ChainAnalysis &analysis) {
   return analysis.obstacle == LoweringObstacle::None;
 }
-
-bool chimera::isNarrow(const ChainAnalysis &analysis) {
-  return llvm::any_of(analysis.tensors, [](Value value) {
-    Type type = getElementTypeOrSelf(value);
-    return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
-  });
-}

@@ -44,14 +44,16 @@ protected:
              kernel.getGranularity() == granularity;
     });
   }
-  MicroKernelAttrInterface parseKernel(StringRef name, StringRef cycles) {
-    return cast<MicroKernelAttrInterface>(parseAttribute(
-        ("#chimera.function_kernel<@" + name +
-         ", <contraction, types = [f32, f32, f32], shape = 4x16x?, layouts = "
-         "[<any>, <contiguous along 1>, <any>], cycles = " +
-         cycles + " : f64>>")
-            .str(),
-        &context));
+  MicroKernelAttrInterface parseKernel(StringRef name, StringRef cycles,
+                                       StringRef factor = "f32") {
+    return cast<MicroKernelAttrInterface>(
+        parseAttribute(("#chimera.function_kernel<@" + name +
+                        ", <contraction, types = [" + factor + ", " + factor +
+                        ", f32], shape = 4x16x?, layouts = "
+                        "[<any>, <contiguous along 1>, <any>], cycles = " +
+                        cycles + " : f64>>")
+                           .str(),
+                       &context));
   }
 
   MLIRContext context;
@@ -77,6 +79,55 @@ TEST_F(MicroKernelsTest, BackEndsOfferWhatTheyEmit) {
   EXPECT_TRUE(hasKernel("h200", contraction, {bf16, bf16, f32}, program));
   EXPECT_TRUE(hasKernel("h200", contraction, {tf32, tf32, f32}, program));
   EXPECT_FALSE(hasKernel("ascend910", contraction, {bf16, bf16, f32}, program));
+}
+
+TEST_F(MicroKernelsTest, FactorsWithCodeAreSumsAndThoseOfAnyKernel) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  Type f32 = Float32Type::get(&context), f16 = Float16Type::get(&context),
+       bf16 = BFloat16Type::get(&context);
+  auto factorsOn = [&](StringRef target) {
+    return getCompiledFactors(*module, getTarget(&context, target));
+  };
+  EXPECT_EQ(factorsOn("zen5"), SmallVector<Type>{f32});
+  EXPECT_EQ(factorsOn("granite-rapids"), SmallVector<Type>{f32});
+  EXPECT_EQ(factorsOn("h200"), (SmallVector<Type>{f32, f16, bf16}));
+  EXPECT_EQ(factorsOn("ascend910"), (SmallVector<Type>{f32, f16}));
+  (*module)->setAttr(
+      ChimeraDialect::getMicroKernelsAttrName(),
+      ArrayAttr::get(&context, {parseKernel("own", "8.0", "bf16")}));
+  EXPECT_EQ(factorsOn("zen5"), (SmallVector<Type>{f32, bf16}));
+  MicroKernelAttrInterface offered = parseKernel("offered", "8.0", "f16");
+  MicroKernelRegistry::get(&context).add(
+      [offered](TargetAttrInterface, RegisterTileAttr) { return offered; });
+  EXPECT_EQ(factorsOn("zen5"), (SmallVector<Type>{f32, f16, bf16}));
+}
+
+/// Where all kernels have tiles of their own, nothing else is planned with.
+TEST_F(MicroKernelsTest, TilesOfTheirOwnAreAllThereIs) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  Type f32 = Float32Type::get(&context), bf16 = BFloat16Type::get(&context);
+  auto machineOn = [&](StringRef target, Type factor) {
+    return getMachine(*module, getTarget(&context, target), factor);
+  };
+  EXPECT_TRUE(failed(machineOn("avx2", bf16)));
+  EXPECT_TRUE(machineOn("granite-rapids", bf16)->matrix);
+  EXPECT_EQ(machineOn("zen5", bf16)->unit.depth, 2);
+  EXPECT_TRUE(machineOn("zen5", bf16)->hasRegisterTiles);
+  (*module)->setAttr(
+      ChimeraDialect::getMicroKernelsAttrName(),
+      ArrayAttr::get(&context, {parseKernel("own", "8.0", "bf16"),
+                                parseKernel("beside", "8.0")}));
+  for (StringRef name : {"avx2", "zen5", "granite-rapids"}) {
+    FailureOr<model::Machine> machine = machineOn(name, bf16);
+    ASSERT_TRUE(succeeded(machine));
+    EXPECT_FALSE(machine->hasRegisterTiles);
+    EXPECT_FALSE(machine->matrix);
+    EXPECT_EQ(machine->unit.depth, 1);
+    ASSERT_EQ(machine->kernels.size(), 1u);
+    EXPECT_EQ(machine->kernels[0].name, "own");
+    EXPECT_TRUE(machineOn(name, f32)->hasRegisterTiles);
+    EXPECT_EQ(machineOn(name, f32)->kernels.size(), 1u);
+  }
 }
 
 TEST_F(MicroKernelsTest, UsersComeFirst) {

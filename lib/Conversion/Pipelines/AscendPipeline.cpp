@@ -29,7 +29,7 @@ void chimera::buildAscendPipeline(OpPassManager &pm,
   schedule.target = options.target;
   schedule.threads = options.threads;
   schedule.fuse = options.fuse;
-  addNarrowTiling(pm, schedule);
+  addTiling(pm, schedule);
   MapMicroKernelsPassOptions map;
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));

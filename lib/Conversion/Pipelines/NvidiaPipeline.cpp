@@ -71,7 +71,7 @@ void chimera::buildNvidiaPipeline(OpPassManager &pm,
   schedule.target = options.target;
   schedule.fuse = options.fuse;
   schedule.tf32 = options.tf32;
-  addNarrowTiling(pm, schedule);
+  addTiling(pm, schedule);
   ConvertChimeraToNVVMPassOptions convert;
   convert.target = options.target;
   convert.tf32 = options.tf32;

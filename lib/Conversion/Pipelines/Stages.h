@@ -13,10 +13,9 @@
 
 namespace chimera {
 
-/// Forms chains, of narrow operands too, plans and tiles them, with a buffer of
-/// its own for every tensor.
-void addNarrowTiling(mlir::OpPassManager &pm,
-                     const SchedulePassOptions &schedule);
+/// Forms chains, plans and tiles them, with a buffer of its own for every
+/// tensor.
+void addTiling(mlir::OpPassManager &pm, const SchedulePassOptions &schedule);
 
 /// Tensors to memrefs, with `outParams` results in memory that the caller
 /// provides.

@@ -692,7 +692,7 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
       if (failed(analysis))
         return signalPassFailure();
       if (!isLowerable(*analysis)) {
-        putBack(chain, analysis->obstacle);
+        putBack(chain, getText(analysis->obstacle));
         continue;
       }
       FailureOr<model::Schedule> schedule =
