@@ -97,6 +97,16 @@ chimera::getKernelShapes(Operation *op, TargetAttrInterface target,
   return shapes;
 }
 
+/// Lets `unit` work by the instruction `shape`.
+static void setInstruction(model::MatrixUnit &unit,
+                           const model::KernelShape &shape) {
+  unit.rows = shape.rows;
+  unit.columns = shape.columns;
+  unit.depth = shape.depth;
+  unit.multiplyAddsPerCycle =
+      static_cast<double>(shape.rows * shape.columns) / shape.cyclesPerStep;
+}
+
 FailureOr<model::Machine>
 chimera::getMachine(Operation *op, TargetAttrInterface target, Type factor) {
   FailureOr<model::Machine> machine = target.getMachine(factor);
@@ -113,6 +123,9 @@ chimera::getMachine(Operation *op, TargetAttrInterface target, Type factor) {
   if (failed(machine))
     return failure();
   machine->kernels = std::move(shapes);
+  if (machine->matrix && !kernels.empty() && isProgram(kernels.front()))
+    for (const model::KernelShape &shape : getUsableShapes(kernels.front()))
+      setInstruction(*machine->matrix, shape);
   return machine;
 }
 

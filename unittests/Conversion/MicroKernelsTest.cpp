@@ -102,6 +102,55 @@ TEST_F(MicroKernelsTest, FactorsWithCodeAreSumsAndThoseOfAnyKernel) {
   EXPECT_EQ(factorsOn("zen5"), (SmallVector<Type>{f32, f16, bf16}));
 }
 
+/// Plans for programs are made by the instruction that is offered, which is the
+/// one that the target's unit has.
+TEST_F(MicroKernelsTest, ProgramsOfferTheirInstruction) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  Type f16 = Float16Type::get(&context), tf32 = FloatTF32Type::get(&context);
+  for (auto [name, factor, columns, depth, cyclesPerStep] :
+       {std::tuple<StringRef, Type, int64_t, int64_t, double>{"h200", f16, 8,
+                                                              16, 0.0625},
+        {"h200", tf32, 8, 8, 0.125},
+        {"a100", f16, 8, 16, 0.125},
+        {"ascend910", f16, 16, 16, 0.0625}}) {
+    TargetAttrInterface target = getTarget(&context, name);
+    SmallVector<model::KernelShape> shapes;
+    for (MicroKernelAttrInterface kernel : offersFor(name)) {
+      if (kernel.supports(MicroKernelKind::Contraction,
+                          {factor, factor, Float32Type::get(&context)})) {
+        llvm::append_range(shapes, kernel.getShapes());
+      }
+    }
+    ASSERT_EQ(shapes.size(), 1u);
+    EXPECT_EQ(shapes[0].rows, 16);
+    EXPECT_EQ(shapes[0].columns, columns);
+    EXPECT_EQ(shapes[0].depth, depth);
+    EXPECT_EQ(shapes[0].cyclesPerStep, cyclesPerStep);
+    EXPECT_EQ(shapes[0].cyclesPerCall, 0);
+    // Blocks have no choice between programs.
+    EXPECT_TRUE(getKernelShapes(*module, target, factor).empty());
+    FailureOr<model::Machine> offered = getMachine(*module, target, factor),
+                              own = target.getMachine(factor);
+    ASSERT_TRUE(succeeded(offered) && succeeded(own));
+    EXPECT_EQ(offered->matrix->rows, own->matrix->rows);
+    EXPECT_EQ(offered->matrix->columns, own->matrix->columns);
+    EXPECT_EQ(offered->matrix->depth, own->matrix->depth);
+    EXPECT_EQ(offered->matrix->multiplyAddsPerCycle,
+              own->matrix->multiplyAddsPerCycle);
+  }
+}
+
+/// The parser asks for a type by itself.
+TEST_F(MicroKernelsTest, ProgramsMultiplySomething) {
+  std::string text;
+  ScopedDiagnosticHandler handler(
+      &context, [&](Diagnostic &diagnostic) { text = diagnostic.str(); });
+  EXPECT_TRUE(failed(MatrixProgramAttr::verify(
+      [&] { return emitError(UnknownLoc::get(&context)); }, 16, 8, 16,
+      ArrayRef<Type>(), FloatAttr())));
+  EXPECT_EQ(text, "'factors' must name a type");
+}
+
 /// Where all kernels have tiles of their own, nothing else is planned with.
 TEST_F(MicroKernelsTest, TilesOfTheirOwnAreAllThereIs) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));

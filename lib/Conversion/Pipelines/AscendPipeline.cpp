@@ -10,7 +10,6 @@
 #include "Stages.h"
 
 #include "Chimera/Ascend/Ascend.h"
-#include "Chimera/IR/MicroKernels.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/EmitC/Transforms/Passes.h"
@@ -71,22 +70,9 @@ static void registerPipeline() {
       buildAscendPipeline);
 }
 
-/// The cube unit multiplies fractals of 16 x 16.
-static MicroKernelAttrInterface offerCube(TargetAttrInterface target,
-                                          RegisterTileAttr) {
-  if (llvm::Triple(target.getTriple()).getArchName() != "davinci")
-    return {};
-  MLIRContext *context = target.getContext();
-  return MatrixProgramAttr::get(context, /*rows=*/16, /*columns=*/16,
-                                /*depth=*/16, {Float16Type::get(context)});
-}
-
 static void registerDialects(DialectRegistry &registry) {
   registry.insert<ascend::AscendDialect>();
-  registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
-    MicroKernelRegistry::get(context).add(
-        offerCube, MicroKernelRegistry::Precedence::BackEnd);
-  });
+  registerAscendMicroKernels(registry);
 }
 
 /// Results are always arguments, so `out-params` asks for nothing else.

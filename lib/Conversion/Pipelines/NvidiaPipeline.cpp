@@ -16,8 +16,6 @@
 #include "BackEnd.h"
 #include "Stages.h"
 
-#include "Chimera/IR/MicroKernels.h"
-
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -106,30 +104,10 @@ static void registerPipeline() {
       buildNvidiaPipeline);
 }
 
-/// The instruction of warps, m16n8, whose reduction takes 32 bytes of each row.
-static MicroKernelAttrInterface offerWarpMatrix(TargetAttrInterface target,
-                                                ArrayRef<Type> factors,
-                                                int64_t depth) {
-  if (!llvm::Triple(target.getTriple()).isNVPTX())
-    return {};
-  return MatrixProgramAttr::get(target.getContext(), /*rows=*/16,
-                                /*columns=*/8, depth, factors);
-}
-
 static void registerDialects(DialectRegistry &registry) {
   // Kernels become LLVM IR, and code, within the pipeline.
   registerAllGPUToLLVMIRTranslations(registry);
-  registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
-    auto add = [&](SmallVector<Type> factors, int64_t depth) {
-      MicroKernelRegistry::get(context).add(
-          [factors, depth](TargetAttrInterface target, RegisterTileAttr) {
-            return offerWarpMatrix(target, factors, depth);
-          },
-          MicroKernelRegistry::Precedence::BackEnd);
-    };
-    add({Float16Type::get(context), BFloat16Type::get(context)}, 16);
-    add({FloatTF32Type::get(context)}, 8);
-  });
+  registerNVVMMicroKernels(registry);
 }
 
 /// Results are always arguments, so `out-params` asks for nothing else.
