@@ -45,7 +45,8 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
     with sums in f32, are is for the micro kernels to say: those that are offered
     for the target (f16 and bf16 on GPUs, f16 on NPUs, none on x86) and those that
     the program brings. Conversions to and from such types after the sums are
-    elementwise operations like others.
+    elementwise operations like others. See
+    `test/Transforms/Form/form-chains-kernels.mlir`.
 
     What these chains leave over is joined to chains that the model can plan,
     whether or not code can be generated from them: one to six contractions and
