@@ -112,13 +112,12 @@ FailureOr<ChainAnalysis> chimera::analyzeChain(ChainOp chain,
   return analysis;
 }
 
-bool chimera::isLowerable(const ChainAnalysis &analysis) {
-  return analysis.obstacle == LoweringObstacle::None;
+NumberTypes chimera::getNumberTypes(ChainOperator op) {
+  return {getElementTypeOrSelf(op.contraction.getDpsInputs().front()),
+          getElementTypeOrSelf(op.contraction->getResult(0)),
+          getElementTypeOrSelf(op.result)};
 }
 
-bool chimera::isNarrow(const ChainAnalysis &analysis) {
-  return llvm::any_of(analysis.tensors, [](Value value) {
-    Type type = getElementTypeOrSelf(value);
-    return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
-  });
+bool chimera::isLowerable(const ChainAnalysis &analysis) {
+  return analysis.obstacle == LoweringObstacle::None;
 }

@@ -29,7 +29,7 @@ StringRef chimera::getText(LoweringObstacle obstacle) {
     return "an operator is no contraction of f32, or of narrower floats with "
            "sums in f32, with projected permutations as maps";
   case LoweringObstacle::ElementType:
-    return "floats are narrower than f32";
+    return "the target has no micro kernels for the types of its numbers";
   case LoweringObstacle::UnitDimension:
     return "a dimension has one element";
   case LoweringObstacle::Movement:
@@ -53,6 +53,17 @@ StringRef chimera::getText(LoweringObstacle obstacle) {
            "operator";
   }
   llvm_unreachable("unknown obstacle");
+}
+
+std::string chimera::getText(LoweringObstacle obstacle,
+                             ArrayRef<Type> factors) {
+  std::string text = getText(obstacle).str();
+  if (obstacle != LoweringObstacle::ElementType)
+    return text;
+  llvm::raw_string_ostream os(text);
+  os << "; products can be of ";
+  llvm::interleaveComma(factors, os);
+  return text;
 }
 
 namespace {
@@ -262,8 +273,19 @@ void chimera::findLoweringObstacle(ChainOp chain, ChainAnalysis &analysis) {
 }
 
 LoweringObstacle chimera::getObstacle(const ChainAnalysis &analysis,
-                                      bool mayBeNarrow) {
-  if (isLowerable(analysis) && isNarrow(analysis) && !mayBeNarrow)
-    return LoweringObstacle::ElementType;
-  return analysis.obstacle;
+                                      ArrayRef<Type> factors) {
+  if (!isLowerable(analysis))
+    return analysis.obstacle;
+  auto isMultiplied = [&](Type type) {
+    return llvm::is_contained(factors, type);
+  };
+  bool areFactors = llvm::all_of(analysis.operators, [&](ChainOperator op) {
+    return isMultiplied(getNumberTypes(op).factor);
+  });
+  bool areTensors = llvm::all_of(analysis.tensors, [&](Value tensor) {
+    Type type = getElementTypeOrSelf(tensor);
+    return !isNarrowFloat(type) || isMultiplied(type);
+  });
+  return areFactors && areTensors ? LoweringObstacle::None
+                                  : LoweringObstacle::ElementType;
 }

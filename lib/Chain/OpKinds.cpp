@@ -9,6 +9,7 @@
 #include "Chimera/Chain/OpKinds.h"
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -290,7 +291,7 @@ std::optional<double> chimera::getScale(linalg::LinalgOp op) {
   Value input = body->getArgument(0);
   Operation *scale = body->getTerminator()->getOperand(0).getDefiningOp();
   if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(scale) ||
-      !scale->getResult(0).getType().isF32())
+      !canBeSum(scale->getResult(0).getType()))
     return std::nullopt;
   bool isFirst = scale->getOperand(0) == input;
   if (!isFirst && (isa<arith::DivFOp>(scale) || scale->getOperand(1) != input))
@@ -299,7 +300,7 @@ std::optional<double> chimera::getScale(linalg::LinalgOp op) {
       getConstant(scale->getOperand(isFirst ? 1 : 0));
   if (!number || *number == 0 || !std::isfinite(*number))
     return std::nullopt;
-  float rounded = *number;
+  double rounded = roundTo(scale->getResult(0).getType(), *number);
   return isa<arith::DivFOp>(scale) ? 1.0 / rounded : rounded;
 }
 
@@ -311,8 +312,8 @@ bool chimera::isScaling(linalg::LinalgOp op) {
 // What code is generated from
 //===----------------------------------------------------------------------===//
 
-/// True if the factors of a contraction have one type, f32 or narrower, the
-/// sums are f32, and all shapes are static.
+/// True if the factors of a contraction have one type, which code is generated
+/// from as for the sums, and all shapes are static.
 static bool hasFactorsAndSums(linalg::LinalgOp op) {
   auto getType = [](Value operand) {
     return dyn_cast<RankedTensorType>(operand.getType());
@@ -323,9 +324,9 @@ static bool hasFactorsAndSums(linalg::LinalgOp op) {
       }))
     return false;
   Type factor = getType(op->getOperand(0)).getElementType();
-  return isa<Float32Type, Float16Type, BFloat16Type>(factor) &&
+  return canBeFactor(factor) &&
          getType(op->getOperand(1)).getElementType() == factor &&
-         getType(op->getOperand(2)).getElementType().isF32();
+         canBeSum(getType(op->getOperand(2)).getElementType());
 }
 
 bool chimera::isSupportedContraction(linalg::LinalgOp op) {
@@ -366,8 +367,7 @@ bool chimera::isSupportedElementwise(linalg::LinalgOp op) {
   if (op.getNumDpsInits() != 1 || op.getNumLoops() == 0 ||
       op.getNumLoops() != op.getNumParallelLoops() ||
       !op.hasPureTensorSemantics() || !hasStaticNumberOperands(op) ||
-      !isa<Float32Type, Float16Type, BFloat16Type>(
-          getElementTypeOrSelf(op->getResultTypes()[0])))
+      !canBeResult(getElementTypeOrSelf(op->getResultTypes()[0])))
     return false;
   return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
     return map.isProjectedPermutation();
@@ -376,7 +376,7 @@ bool chimera::isSupportedElementwise(linalg::LinalgOp op) {
 
 bool chimera::isZeroFill(Value value) {
   auto fill = value.getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+  return fill && isZero(fill.getInputs()[0]);
 }
 
 bool chimera::isContractionLike(linalg::LinalgOp op) {

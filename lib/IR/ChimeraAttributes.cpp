@@ -15,6 +15,7 @@
 
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/ElementBytes.h"
+#include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -579,8 +580,7 @@ static model::MemoryLevel getFigures(MemoryLevelAttr level) {
   return figures;
 }
 
-/// `dot` may be null.
-static model::VectorUnit getFigures(VectorUnitAttr unit, DotProductAttr dot) {
+static model::VectorUnit getFigures(VectorUnitAttr unit) {
   model::VectorUnit figures;
   figures.lanes = unit.getBits() / 32;
   figures.registers = unit.getRegisters();
@@ -590,12 +590,14 @@ static model::VectorUnit getFigures(VectorUnitAttr unit, DotProductAttr dot) {
   figures.fmaLatency = unit.getLatency();
   figures.cyclesPerSecond = unit.getClock();
   figures.exponentialCost = unit.getExponential();
-  if (dot) {
-    figures.depth = dot.getDepth();
-    figures.fmaPerCycle = dot.getFma();
-    figures.fmaLatency = dot.getLatency();
-  }
   return figures;
+}
+
+/// Lets `unit` compute dot products instead of multiply-adds.
+static void addFigures(model::VectorUnit &unit, DotProductAttr dot) {
+  unit.depth = dot.getDepth();
+  unit.fmaPerCycle = dot.getFma();
+  unit.fmaLatency = dot.getLatency();
 }
 
 static model::MatrixUnit getFigures(MatrixUnitAttr unit) {
@@ -645,34 +647,42 @@ static model::ThreadGroups getFigures(ThreadGroupsAttr groups) {
   return figures;
 }
 
-FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
-  DotProductAttr dot = findUnit(getDots(), elementType);
-  MatrixUnitAttr matrix = findUnit(getMatrix(), elementType);
-  if (!elementType.isF32() && !dot && !matrix)
-    return failure();
+model::Machine TargetAttr::getCommonFigures() const {
   model::Machine machine;
   machine.name = getName().str();
   machine.cores = getCores();
   machine.launchSeconds = getLaunch() * 1e-9;
-  machine.unit = getFigures(getUnit(), dot);
-  machine.stackBytes = getStack();
+  machine.unit = getFigures(getUnit());
   machine.unit.hasExponentials = getGroups() || getUnit().getExponential() == 1;
-  if (matrix) {
-    machine.matrix = getFigures(matrix);
-    machine.matrix->arrangesOperands = getLevels().back().getWays() == 0;
-    machine.matrix->hasFixedTiles = getGroups() || !getBuffers().empty();
-  }
+  machine.stackBytes = getStack();
   if (getGroups())
     machine.groups = getFigures(getGroups());
   for (MemoryLevelAttr level : getLevels())
     machine.levels.push_back(getFigures(level));
-  machine.levels.back().holdsResults = !machine.matrix || !machine.groups;
   for (BufferAttr buffer : getBuffers())
     machine.buffers.push_back(getFigures(buffer));
   for (RouteAttr route : getRoutes())
     machine.routes.push_back(
         {route.getSource().str(), route.getDestination().str(),
          static_cast<double>(route.getBandwidth()), route.getConverts()});
+  return machine;
+}
+
+FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
+  DotProductAttr dot = findUnit(getDots(), elementType);
+  MatrixUnitAttr matrix = findUnit(getMatrix(), elementType);
+  bool isWide = elementType == getWideType(getContext());
+  if (!isWide && !dot && !matrix)
+    return failure();
+  model::Machine machine = getCommonFigures();
+  if (dot)
+    addFigures(machine.unit, dot);
+  if (matrix) {
+    machine.matrix = getFigures(matrix);
+    machine.matrix->arrangesOperands = getLevels().back().getWays() == 0;
+    machine.matrix->hasFixedTiles = getGroups() || !getBuffers().empty();
+    machine.levels.back().holdsResults = !machine.groups;
+  }
   return machine;
 }
 

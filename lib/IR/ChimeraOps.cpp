@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -341,18 +342,15 @@ bool chimera::multipliesAndAdds(Block &body) {
     return false;
   Value lhs = body.getArgument(0), rhs = body.getArgument(1),
         accumulator = body.getArgument(2);
-  auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!add || (add.getLhs() != accumulator && add.getRhs() != accumulator))
+  auto sum = matchSum(body.getTerminator()->getOperand(0));
+  if (!sum || (sum->first != accumulator && sum->second != accumulator))
     return false;
-  Value product = add.getLhs() == accumulator ? add.getRhs() : add.getLhs();
-  auto mul = product.getDefiningOp<arith::MulFOp>();
-  if (!mul || !mul.getType().isF32())
+  Value product = sum->first == accumulator ? sum->second : sum->first;
+  auto factors = matchProduct(product);
+  if (!factors || !canBeSum(product.getType()))
     return false;
-  auto getFactor = [](Value value) {
-    auto widened = value.getDefiningOp<arith::ExtFOp>();
-    return widened ? widened.getIn() : value;
-  };
-  Value first = getFactor(mul.getLhs()), second = getFactor(mul.getRhs());
+  Value first = skipWidening(factors->first),
+        second = skipWidening(factors->second);
   return (first == lhs && second == rhs) || (first == rhs && second == lhs);
 }
 

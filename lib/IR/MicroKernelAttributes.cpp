@@ -6,14 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "VerifyFigures.h"
+
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace chimera;
-
-using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 
 LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
                                        RegisterTileAttr, bool,
@@ -77,10 +79,7 @@ LogicalResult KernelAttr::verify(EmitError emitError, MicroKernelKind kind,
                           "extents and layouts, got "
                        << types.size() << ", " << shape.size() << " and "
                        << layouts.size();
-  auto isFactor = [](Type type) {
-    return type.isF32() || type.isF16() || type.isBF16();
-  };
-  if (!isFactor(types[0]) || !isFactor(types[1]) || !types[2].isF32())
+  if (!canBeFactor(types[0]) || !canBeFactor(types[1]) || !canBeSum(types[2]))
     return emitError() << "'types' must be factors of f32, f16 or bf16 and a "
                           "sum of f32, got "
                        << types[0] << ", " << types[1] << " and " << types[2];
@@ -122,6 +121,18 @@ FunctionType KernelAttr::getExpectedType() const {
 // Kernels of whole programs
 //===----------------------------------------------------------------------===//
 
+LogicalResult MatrixProgramAttr::verify(EmitError emitError, int64_t rows,
+                                        int64_t columns, int64_t depth,
+                                        ArrayRef<Type> factors,
+                                        FloatAttr cycles) {
+  if (factors.empty())
+    return emitError() << "'factors' must name a type";
+  if (cycles && !(cycles.getValueAsDouble() > 0))
+    return emitError() << "'cycles' must be positive, got " << cycles;
+  return verifyPositive(
+      emitError, {{"rows", rows}, {"columns", columns}, {"depth", depth}});
+}
+
 bool MatrixProgramAttr::supports(MicroKernelKind kind,
                                  ArrayRef<Type> types) const {
   // What stands between products is part of the program.
@@ -129,7 +140,20 @@ bool MatrixProgramAttr::supports(MicroKernelKind kind,
     return true;
   return types.size() == 3 && types[0] == types[1] &&
          llvm::is_contained(getFactors(), types[0]) &&
-         types[2].getIntOrFloatBitWidth() == 32;
+         types[2] == getSumType(types[0]);
+}
+
+SmallVector<model::KernelShape> MatrixProgramAttr::getShapes() const {
+  if (!getCycles())
+    return {};
+  model::KernelShape shape;
+  shape.name =
+      llvm::formatv("matrix_{0}x{1}x{2}", getRows(), getColumns(), getDepth());
+  shape.rows = getRows();
+  shape.columns = getColumns();
+  shape.depth = getDepth();
+  shape.cyclesPerStep = getCycles().getValueAsDouble() / getDepth();
+  return {shape};
 }
 
 OperandLayout MatrixProgramAttr::getLayout(Operation *, unsigned) const {

@@ -8,6 +8,8 @@
 
 #include "Chimera/IR/MicroKernels.h"
 
+#include "Chimera/IR/NumberTypes.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -48,25 +50,83 @@ chimera::getMicroKernels(Operation *op, TargetAttrInterface target,
   return kernels;
 }
 
-/// The type in which products of `factor` are added up.
-static Type getSumType(Type factor) {
-  return factor.isInteger() ? Type(IntegerType::get(factor.getContext(), 32))
-                            : Type(Float32Type::get(factor.getContext()));
+/// The micro kernels for contractions of `factor`, in order.
+static SmallVector<MicroKernelAttrInterface>
+getContractionKernels(Operation *op, TargetAttrInterface target, Type factor) {
+  SmallVector<MicroKernelAttrInterface> kernels = getMicroKernels(op, target);
+  llvm::erase_if(kernels, [&](MicroKernelAttrInterface kernel) {
+    return !kernel.supports(MicroKernelKind::Contraction,
+                            {factor, factor, getSumType(factor)});
+  });
+  return kernels;
+}
+
+SmallVector<Type> chimera::getCompiledFactors(Operation *op,
+                                              TargetAttrInterface target) {
+  SmallVector<Type> factors = getFactorTypes(op->getContext());
+  llvm::erase_if(factors, [&](Type factor) {
+    return !canBeSum(factor) &&
+           getContractionKernels(op, target, factor).empty();
+  });
+  return factors;
+}
+
+static bool isProgram(MicroKernelAttrInterface kernel) {
+  return kernel.getGranularity() == KernelGranularity::Program;
+}
+
+/// The tiles that `kernel` offers and that make sense.
+static std::vector<model::KernelShape>
+getUsableShapes(MicroKernelAttrInterface kernel) {
+  std::vector<model::KernelShape> shapes;
+  for (model::KernelShape &shape : kernel.getShapes())
+    if (!shape.name.empty() && shape.rows > 0 && shape.columns > 0 &&
+        shape.depth >= 0 && shape.cyclesPerStep > 0)
+      shapes.push_back(std::move(shape));
+  return shapes;
 }
 
 std::vector<model::KernelShape>
 chimera::getKernelShapes(Operation *op, TargetAttrInterface target,
                          Type factor) {
   std::vector<model::KernelShape> shapes;
-  for (MicroKernelAttrInterface kernel : getMicroKernels(op, target))
-    if (kernel.supports(MicroKernelKind::Contraction,
-                        {factor, factor, getSumType(factor)}))
-      llvm::append_range(shapes, kernel.getShapes());
-  llvm::erase_if(shapes, [](const model::KernelShape &shape) {
-    return shape.name.empty() || shape.rows < 1 || shape.columns < 1 ||
-           shape.depth < 0 || !(shape.cyclesPerStep > 0);
-  });
+  for (MicroKernelAttrInterface kernel :
+       getContractionKernels(op, target, factor))
+    if (!isProgram(kernel))
+      llvm::append_range(shapes, getUsableShapes(kernel));
   return shapes;
+}
+
+/// Lets `unit` work by the instruction `shape`.
+static void setInstruction(model::MatrixUnit &unit,
+                           const model::KernelShape &shape) {
+  unit.rows = shape.rows;
+  unit.columns = shape.columns;
+  unit.depth = shape.depth;
+  unit.multiplyAddsPerCycle =
+      static_cast<double>(shape.rows * shape.columns) / shape.cyclesPerStep;
+}
+
+FailureOr<model::Machine>
+chimera::getMachine(Operation *op, TargetAttrInterface target, Type factor) {
+  FailureOr<model::Machine> machine = target.getMachine(factor);
+  SmallVector<MicroKernelAttrInterface> kernels =
+      getContractionKernels(op, target, factor);
+  std::vector<model::KernelShape> shapes = getKernelShapes(op, target, factor);
+  bool haveTiles = llvm::all_of(kernels, [](MicroKernelAttrInterface kernel) {
+    return !isProgram(kernel) && !kernel.getShapes().empty();
+  });
+  if (haveTiles && !shapes.empty()) {
+    machine = target.getCommonFigures();
+    machine->hasRegisterTiles = false;
+  }
+  if (failed(machine))
+    return failure();
+  machine->kernels = std::move(shapes);
+  if (machine->matrix && !kernels.empty() && isProgram(kernels.front()))
+    for (const model::KernelShape &shape : getUsableShapes(kernels.front()))
+      setInstruction(*machine->matrix, shape);
+  return machine;
 }
 
 bool chimera::computes(MicroKernelAttrInterface kernel, MicroKernelOp op) {

@@ -37,9 +37,7 @@ int64_t chimera::runner::resolveThreads(TargetAttrInterface target,
                                         int64_t threads) {
   if (threads > 0)
     return threads;
-  FailureOr<model::Machine> machine =
-      target.getMachine(Float32Type::get(target.getContext()));
-  return succeeded(machine) ? std::max<int64_t>(machine->cores, 1) : 1;
+  return std::max<int64_t>(target.getCommonFigures().cores, 1);
 }
 
 namespace {

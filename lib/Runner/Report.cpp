@@ -318,13 +318,11 @@ std::string chimera::runner::describeMachine(TargetAttrInterface target,
   llvm::raw_string_ostream os(text);
   os << getProcessorName() << ", " << threads
      << (threads == 1 ? " thread" : " threads");
-  llvm::FailureOr<model::Machine> machine =
-      target.getMachine(mlir::Float32Type::get(target.getContext()));
-  if (succeeded(machine))
-    for (const model::MemoryLevel &level : llvm::reverse(machine->levels)) {
-      os << ", " << level.name << ' ' << formatBytes(level.capacityBytes);
-      if (level.sharers > 1)
-        os << " shared by " << level.sharers;
-    }
+  model::Machine machine = target.getCommonFigures();
+  for (const model::MemoryLevel &level : llvm::reverse(machine.levels)) {
+    os << ", " << level.name << ' ' << formatBytes(level.capacityBytes);
+    if (level.sharers > 1)
+      os << " shared by " << level.sharers;
+  }
   return text;
 }

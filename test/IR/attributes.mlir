@@ -226,10 +226,12 @@ func.func private @layouts() attributes {
 // CHECK: @micro_kernels
 // CHECK-SAME: #chimera.function_kernel<@sgemm, <contraction, types = [bf16, bf16, f32], shape = 6x16x?, layouts = [<any>, <any>, <contiguous along 1>], cycles = 6.000000e+00 : f64, setup = 1.200000e+01 : f64>>
 // CHECK-SAME: #chimera.matrix_program<rows = 16, columns = 8, depth = 8, factors = [tf32]>
+// CHECK-SAME: #chimera.matrix_program<rows = 16, columns = 8, depth = 16, factors = [f16, bf16], cycles = 2.000000e+00 : f64>
 func.func private @micro_kernels() attributes {
   chimera.test = [#chimera.function_kernel<@sgemm, <contraction,
     types = [bf16, bf16, f32], shape = 6x16x?,
     layouts = [<any>, <any>, <contiguous along 1>], cycles = 6.0 : f64,
     setup = 12.0 : f64>>,
-    #chimera.matrix_program<rows = 16, columns = 8, depth = 8, factors = [tf32]>]
+    #chimera.matrix_program<rows = 16, columns = 8, depth = 8, factors = [tf32]>,
+    #chimera.matrix_program<rows = 16, columns = 8, depth = 16, factors = [f16, bf16], cycles = 2.0 : f64>]
 }

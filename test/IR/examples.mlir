@@ -105,7 +105,7 @@ module attributes {chimera.target = #chimera.target<"small", cores = 2,
 
 // -----
 
-#attr = #chimera.matrix_program<rows = 16, columns = 8, depth = 16, factors = [f16, bf16]>
+#attr = #chimera.matrix_program<rows = 16, columns = 8, depth = 16, factors = [f16, bf16], cycles = 2.0 : f64>
 
 // -----
 

@@ -385,3 +385,13 @@
 
 // expected-error @+1 {{'setup' must not be negative, got -1.000000e+00 : f64}}
 #kernel = #chimera.kernel<contraction, types = [f32, f32, f32], shape = 4x8x?, layouts = [<any>, <any>, <any>], cycles = 1.0 : f64, setup = -1.0 : f64>
+
+// -----
+
+// expected-error @+1 {{'rows' must be positive, got 0}}
+#program = #chimera.matrix_program<rows = 0, columns = 8, depth = 16, factors = [f16]>
+
+// -----
+
+// expected-error @+1 {{'cycles' must be positive, got 0.000000e+00 : f64}}
+#program = #chimera.matrix_program<rows = 16, columns = 8, depth = 16, factors = [f16], cycles = 0.0 : f64>

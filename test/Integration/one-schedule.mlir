@@ -6,10 +6,10 @@
 // RUN:   | chimera-opt --chimera-form-chains \
 // RUN:   | sed 's/chimera.chain ins([^)]*)/& schedule(<levels = [<"L3">, <"L2">, <"L1" : m = 64, l = 64>], parallel = 1, registers = <rows = 4, vectors = 4, broadcasts = 1, depth = 1>>)/' \
 // RUN:   | chimera-opt --chimera-lowering-pipeline=target=avx512 | FileCheck %s --check-prefix=X86
-// RUN: chimera-opt %s --chimera-form-chains=narrow \
+// RUN: chimera-opt %s --chimera-form-chains=target=ascend910 \
 // RUN:   | sed 's/chimera.chain ins([^)]*)/& schedule(<levels = [<"L2">, <"L1" : m = 64, l = 64>], parallel = 1, registers = <rows = 4, vectors = 4, broadcasts = 1, depth = 1>>)/' \
 // RUN:   | chimera-opt --chimera-ascend-pipeline=target=ascend910 | mlir-translate --mlir-to-cpp | FileCheck %s --check-prefix=ASCEND
-// RUN: chimera-opt %s --chimera-form-chains=narrow \
+// RUN: chimera-opt %s --chimera-form-chains=target=h200 \
 // RUN:   | sed 's/chimera.chain ins([^)]*)/& schedule(<levels = [<"L2">, <"SMEM" : m = 64, l = 64>], parallel = 1, registers = <rows = 4, vectors = 4, broadcasts = 1, depth = 1>>)/' \
 // RUN:   | chimera-opt --chimera-nvidia-pipeline="target=h200 format=isa" | FileCheck %s --check-prefix=NVIDIA
 

@@ -44,14 +44,16 @@ protected:
              kernel.getGranularity() == granularity;
     });
   }
-  MicroKernelAttrInterface parseKernel(StringRef name, StringRef cycles) {
-    return cast<MicroKernelAttrInterface>(parseAttribute(
-        ("#chimera.function_kernel<@" + name +
-         ", <contraction, types = [f32, f32, f32], shape = 4x16x?, layouts = "
-         "[<any>, <contiguous along 1>, <any>], cycles = " +
-         cycles + " : f64>>")
-            .str(),
-        &context));
+  MicroKernelAttrInterface parseKernel(StringRef name, StringRef cycles,
+                                       StringRef factor = "f32") {
+    return cast<MicroKernelAttrInterface>(
+        parseAttribute(("#chimera.function_kernel<@" + name +
+                        ", <contraction, types = [" + factor + ", " + factor +
+                        ", f32], shape = 4x16x?, layouts = "
+                        "[<any>, <contiguous along 1>, <any>], cycles = " +
+                        cycles + " : f64>>")
+                           .str(),
+                       &context));
   }
 
   MLIRContext context;
@@ -77,6 +79,104 @@ TEST_F(MicroKernelsTest, BackEndsOfferWhatTheyEmit) {
   EXPECT_TRUE(hasKernel("h200", contraction, {bf16, bf16, f32}, program));
   EXPECT_TRUE(hasKernel("h200", contraction, {tf32, tf32, f32}, program));
   EXPECT_FALSE(hasKernel("ascend910", contraction, {bf16, bf16, f32}, program));
+}
+
+TEST_F(MicroKernelsTest, FactorsWithCodeAreSumsAndThoseOfAnyKernel) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  Type f32 = Float32Type::get(&context), f16 = Float16Type::get(&context),
+       bf16 = BFloat16Type::get(&context);
+  auto factorsOn = [&](StringRef target) {
+    return getCompiledFactors(*module, getTarget(&context, target));
+  };
+  EXPECT_EQ(factorsOn("zen5"), SmallVector<Type>{f32});
+  EXPECT_EQ(factorsOn("granite-rapids"), SmallVector<Type>{f32});
+  EXPECT_EQ(factorsOn("h200"), (SmallVector<Type>{f32, f16, bf16}));
+  EXPECT_EQ(factorsOn("ascend910"), (SmallVector<Type>{f32, f16}));
+  (*module)->setAttr(
+      ChimeraDialect::getMicroKernelsAttrName(),
+      ArrayAttr::get(&context, {parseKernel("own", "8.0", "bf16")}));
+  EXPECT_EQ(factorsOn("zen5"), (SmallVector<Type>{f32, bf16}));
+  MicroKernelAttrInterface offered = parseKernel("offered", "8.0", "f16");
+  MicroKernelRegistry::get(&context).add(
+      [offered](TargetAttrInterface, RegisterTileAttr) { return offered; });
+  EXPECT_EQ(factorsOn("zen5"), (SmallVector<Type>{f32, f16, bf16}));
+}
+
+/// Plans for programs are made by the instruction that is offered, which is the
+/// one that the target's unit has.
+TEST_F(MicroKernelsTest, ProgramsOfferTheirInstruction) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  Type f16 = Float16Type::get(&context), tf32 = FloatTF32Type::get(&context);
+  for (auto [name, factor, columns, depth, cyclesPerStep] :
+       {std::tuple<StringRef, Type, int64_t, int64_t, double>{"h200", f16, 8,
+                                                              16, 0.0625},
+        {"h200", tf32, 8, 8, 0.125},
+        {"a100", f16, 8, 16, 0.125},
+        {"ascend910", f16, 16, 16, 0.0625}}) {
+    TargetAttrInterface target = getTarget(&context, name);
+    SmallVector<model::KernelShape> shapes;
+    for (MicroKernelAttrInterface kernel : offersFor(name)) {
+      if (kernel.supports(MicroKernelKind::Contraction,
+                          {factor, factor, Float32Type::get(&context)})) {
+        llvm::append_range(shapes, kernel.getShapes());
+      }
+    }
+    ASSERT_EQ(shapes.size(), 1u);
+    EXPECT_EQ(shapes[0].rows, 16);
+    EXPECT_EQ(shapes[0].columns, columns);
+    EXPECT_EQ(shapes[0].depth, depth);
+    EXPECT_EQ(shapes[0].cyclesPerStep, cyclesPerStep);
+    EXPECT_EQ(shapes[0].cyclesPerCall, 0);
+    // Blocks have no choice between programs.
+    EXPECT_TRUE(getKernelShapes(*module, target, factor).empty());
+    FailureOr<model::Machine> offered = getMachine(*module, target, factor),
+                              own = target.getMachine(factor);
+    ASSERT_TRUE(succeeded(offered) && succeeded(own));
+    EXPECT_EQ(offered->matrix->rows, own->matrix->rows);
+    EXPECT_EQ(offered->matrix->columns, own->matrix->columns);
+    EXPECT_EQ(offered->matrix->depth, own->matrix->depth);
+    EXPECT_EQ(offered->matrix->multiplyAddsPerCycle,
+              own->matrix->multiplyAddsPerCycle);
+  }
+}
+
+/// The parser asks for a type by itself.
+TEST_F(MicroKernelsTest, ProgramsMultiplySomething) {
+  std::string text;
+  ScopedDiagnosticHandler handler(
+      &context, [&](Diagnostic &diagnostic) { text = diagnostic.str(); });
+  EXPECT_TRUE(failed(MatrixProgramAttr::verify(
+      [&] { return emitError(UnknownLoc::get(&context)); }, 16, 8, 16,
+      ArrayRef<Type>(), FloatAttr())));
+  EXPECT_EQ(text, "'factors' must name a type");
+}
+
+/// Where all kernels have tiles of their own, nothing else is planned with.
+TEST_F(MicroKernelsTest, TilesOfTheirOwnAreAllThereIs) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  Type f32 = Float32Type::get(&context), bf16 = BFloat16Type::get(&context);
+  auto machineOn = [&](StringRef target, Type factor) {
+    return getMachine(*module, getTarget(&context, target), factor);
+  };
+  EXPECT_TRUE(failed(machineOn("avx2", bf16)));
+  EXPECT_TRUE(machineOn("granite-rapids", bf16)->matrix);
+  EXPECT_EQ(machineOn("zen5", bf16)->unit.depth, 2);
+  EXPECT_TRUE(machineOn("zen5", bf16)->hasRegisterTiles);
+  (*module)->setAttr(
+      ChimeraDialect::getMicroKernelsAttrName(),
+      ArrayAttr::get(&context, {parseKernel("own", "8.0", "bf16"),
+                                parseKernel("beside", "8.0")}));
+  for (StringRef name : {"avx2", "zen5", "granite-rapids"}) {
+    FailureOr<model::Machine> machine = machineOn(name, bf16);
+    ASSERT_TRUE(succeeded(machine));
+    EXPECT_FALSE(machine->hasRegisterTiles);
+    EXPECT_FALSE(machine->matrix);
+    EXPECT_EQ(machine->unit.depth, 1);
+    ASSERT_EQ(machine->kernels.size(), 1u);
+    EXPECT_EQ(machine->kernels[0].name, "own");
+    EXPECT_TRUE(machineOn(name, f32)->hasRegisterTiles);
+    EXPECT_EQ(machineOn(name, f32)->kernels.size(), 1u);
+  }
 }
 
 TEST_F(MicroKernelsTest, UsersComeFirst) {

@@ -33,6 +33,7 @@
 #define CHIMERA_CHAIN_CHAINANALYSIS_H
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/NumberTypes.h"
 #include "Chimera/Model/Problem.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -45,7 +46,7 @@ enum class LoweringObstacle {
   /// An operator is no contraction of floats, by projected permutations, with
   /// sums in f32.
   Operator,
-  /// Floats are narrower than f32, and the back end has no code for them.
+  /// There are no micro kernels for the types of its numbers.
   ElementType,
   /// A dimension of an operator or a tensor has one element.
   UnitDimension,
@@ -69,6 +70,10 @@ enum class LoweringObstacle {
 /// The obstacle in words, to follow "no code is generated from the chain: ".
 llvm::StringRef getText(LoweringObstacle obstacle);
 
+/// The same with the types of `factors` that products with code can be of.
+std::string getText(LoweringObstacle obstacle,
+                    llvm::ArrayRef<mlir::Type> factors);
+
 /// One contraction or convolution of a chain with what follows it. Of chains
 /// that cannot be lowered only `contraction` and `result` are known: a
 /// dimension may be several loops, an epilogue several operations.
@@ -89,6 +94,9 @@ struct ChainOperator {
 
   mlir::Value getResult() const { return result; }
 };
+
+/// The types of what `op` multiplies and adds up, and of its result.
+NumberTypes getNumberTypes(ChainOperator op);
 
 /// A chain with the correspondence between its IR and the model's problem.
 ///
@@ -112,12 +120,11 @@ struct ChainAnalysis {
 /// True if the chain is in the form that code is generated from.
 bool isLowerable(const ChainAnalysis &analysis);
 
-/// True if some tensor of the chain has floats narrower than f32.
-bool isNarrow(const ChainAnalysis &analysis);
-
-/// Why no code is generated from the chain; floats narrower than f32 are an
-/// obstacle unless they `mayBeNarrow`.
-LoweringObstacle getObstacle(const ChainAnalysis &analysis, bool mayBeNarrow);
+/// Why no code is generated from the chain on a target that has code for
+/// products of `factors`. What is narrower than sums has to be of a type that
+/// is multiplied, too.
+LoweringObstacle getObstacle(const ChainAnalysis &analysis,
+                             llvm::ArrayRef<mlir::Type> factors);
 
 /// Analyses `chain`. On failure says on `chain` why it cannot be planned, if
 /// `emitErrors` is set.

@@ -29,6 +29,14 @@ void registerFunctionMicroKernels(mlir::DialectRegistry &registry);
 /// Offers `#chimera.outer_product` micro kernels, and attaches their emission.
 void registerX86VectorMicroKernels(mlir::DialectRegistry &registry);
 
+/// Offers the instructions of tensor cores that `convert-chimera-to-nvvm` makes
+/// programs of.
+void registerNVVMMicroKernels(mlir::DialectRegistry &registry);
+
+/// Offers the instruction of the cube unit that `convert-chimera-to-ascend`
+/// makes programs of.
+void registerAscendMicroKernels(mlir::DialectRegistry &registry);
+
 } // namespace chimera
 
 #endif // CHIMERA_CONVERSION_PASSES_H

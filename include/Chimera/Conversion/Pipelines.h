@@ -100,6 +100,15 @@ void buildPlanningPipeline(mlir::OpPassManager &pm,
 void buildLoweringPipeline(mlir::OpPassManager &pm,
                            const LoweringOptions &options);
 
+/// Forms chains, plans and tiles them, with a buffer of its own for every
+/// tensor: for back ends that go on from tiles on tensors.
+void addTilingPasses(mlir::OpPassManager &pm,
+                     const SchedulePassOptions &schedule);
+
+/// Tensors to memrefs, with `outParams` results in memory that the caller
+/// provides.
+void addBufferizationPasses(mlir::OpPassManager &pm, bool outParams);
+
 /// From linalg on tensors to the LLVM dialect by upstream passes alone: plain
 /// loops, the reference that results are compared with.
 void buildReferencePipeline(mlir::OpPassManager &pm, bool outParams);

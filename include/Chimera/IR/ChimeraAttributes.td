@@ -602,21 +602,25 @@ def Chimera_FunctionKernelAttr
 def Chimera_MatrixProgramAttr
     : Chimera_Attr<"MatrixProgram", "matrix_program", [
         DeclareAttrInterfaceMethods<Chimera_MicroKernelAttrInterface,
-            ["supports", "getLayout", "getGranularity"]>]> {
+            ["supports", "getShapes", "getLayout", "getGranularity"]>]> {
   let summary = "Products by the matrix instructions of a whole program";
   let description = [{
     Contractions of `factors`, with sums of 32 bits, by instructions of `rows` x
-    `columns` x `depth` multiply-adds. Where tiles are and who computes what is
-    settled for a program as a whole, so its conversion emits all blocks
-    together.
+    `columns` x `depth` multiply-adds. A core is busy with one for `cycles`, by
+    which plans are made; without it they are made by the figures of the target's
+    matrix unit alone. Where tiles are and who computes what is settled for a
+    program as a whole, so its conversion emits all blocks together.
 
-    Example: `#chimera.matrix_program<rows = 16, columns = 8, depth = 16, factors = [f16, bf16]>`
+    Example: `#chimera.matrix_program<rows = 16, columns = 8, depth = 16, factors = [f16, bf16], cycles = 2.0 : f64>`
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "int64_t":$depth,
-                        ArrayRefParameter<"::mlir::Type">:$factors);
+                        ArrayRefParameter<"::mlir::Type">:$factors,
+                        OptionalParameter<"::mlir::FloatAttr">:$cycles);
   let assemblyFormat = [{
-    `<` struct($rows, $columns, $depth) `,` `factors` `=` `[` $factors `]` `>`
+    `<` struct($rows, $columns, $depth) `,` `factors` `=` `[` $factors `]`
+        (`,` `cycles` `=` $cycles^)? `>`
   }];
+  let genVerifyDecl = 1;
 }
 
 def Chimera_MicroKernelKindAttr

@@ -30,6 +30,10 @@ def Chimera_TargetAttrInterface : AttrInterface<"TargetAttrInterface"> {
     }], "::llvm::FailureOr<::chimera::model::Machine>", "getMachine",
       (ins "::mlir::Type":$elementType)>,
     InterfaceMethod<[{
+      The figures that do not depend on what is multiplied: memories, cores,
+      threads and what the vector unit computes element by element.
+    }], "::chimera::model::Machine", "getCommonFigures", (ins)>,
+    InterfaceMethod<[{
       The triple of the compiler that turns LLVM IR into code, in LLVM's syntax.
       Empty: that of the machine we run on.
     }], "::llvm::StringRef", "getTriple", (ins)>,

@@ -66,11 +66,27 @@ llvm::SmallVector<MicroKernelAttrInterface>
 getMicroKernels(mlir::Operation *op, TargetAttrInterface target,
                 RegisterTileAttr registers = {});
 
-/// The tiles that contractions of `factor` are offered on in the program around
-/// `op`, for the model to choose from; those that make no sense are left out.
+/// The types of factors of which contractions in the program around `op` become
+/// code for `target`: those that kernels take, and that of sums, in which every
+/// target computes without a kernel, too. Devices that run kernels alone refuse
+/// the latter where they have none, when it is clear what may be rounded.
+llvm::SmallVector<mlir::Type> getCompiledFactors(mlir::Operation *op,
+                                                 TargetAttrInterface target);
+
+/// The tiles that contractions of `factor` are offered on, block by block, in
+/// the program around `op`, for the model to choose from; those that make no
+/// sense are left out.
 std::vector<model::KernelShape> getKernelShapes(mlir::Operation *op,
                                                 TargetAttrInterface target,
                                                 mlir::Type factor);
+
+/// The machine that contractions of `factor` in the program around `op` run on:
+/// `target`, as far as the kernels for it make use of it. Where a program is
+/// made of instructions, these have the shape and cost that are offered. Where
+/// all kernels have tiles of their own, no unit of the target counts, nor need
+/// it have one for the type. Fails if there is neither a unit nor a kernel.
+llvm::FailureOr<model::Machine>
+getMachine(mlir::Operation *op, TargetAttrInterface target, mlir::Type factor);
 
 /// True if `kernel` computes `op`, if only operands are laid out as it wants.
 bool computes(MicroKernelAttrInterface kernel, MicroKernelOp op);

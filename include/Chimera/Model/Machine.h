@@ -190,8 +190,10 @@ struct Machine {
   VectorUnit unit;
   /// Does the contractions, if there is one for the element type.
   std::optional<MatrixUnit> matrix;
-  /// Offered beside the register tiles that the vector unit has room for.
+  /// Offered beside the register tiles that the vector unit has room for, or
+  /// instead.
   std::vector<KernelShape> kernels;
+  bool hasRegisterTiles = true;
   /// Of machines whose programs move all data by themselves; empty elsewhere.
   llvm::SmallVector<Buffer, 4> buffers;
   llvm::SmallVector<Route, 8> routes;

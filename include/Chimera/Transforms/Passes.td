@@ -41,9 +41,12 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
 
     the result is one `chimera.chain ins(%a, %b, %d : ...)`.
 
-    With `narrow` contractions of f16 or bf16 that add up in f32 are taken as
-    well, and the conversions after them are elementwise operations like others:
-    for targets that have code for these types.
+    f32 is multiplied everywhere, if only by plain code. Which narrower floats,
+    with sums in f32, are is for the micro kernels to say: those that are offered
+    for the target (f16 and bf16 on GPUs, f16 on NPUs, none on x86) and those that
+    the program brings. Conversions to and from such types after the sums are
+    elementwise operations like others. See
+    `test/Transforms/Form/form-chains-kernels.mlir`.
 
     What these chains leave over is joined to chains that the model can plan,
     whether or not code can be generated from them: one to six contractions and
@@ -57,9 +60,9 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
     operators that are in no chain: that has been said before.
   }];
   let options = [
-    Option<"narrow", "narrow", "bool", "false",
-           "Also generate code from chains of f16 or bf16 operands with sums "
-           "in f32">,
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine whose micro kernels say which types code is generated for: a "
+           "name, host, dlti, or a file (machine.mlir)">,
     Option<"compiledOnly", "compiled-only", "bool", "false",
            "Form no chains but those that code is generated from">,
     Option<"printProblem", "print-problem", "bool", "false",
@@ -82,8 +85,9 @@ def PutBackChainsPass : Pass<"chimera-put-back-chains"> {
     Example: see `test/Transforms/Form/put-back-chains.mlir`.
   }];
   let options = [
-    Option<"narrow", "narrow", "bool", "false",
-           "Code is generated from chains of f16 or bf16 operands, too">
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine whose micro kernels say which types code is generated for: a "
+           "name, host, dlti, or a file (machine.mlir)">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect"];
 }
@@ -99,8 +103,8 @@ def SchedulePass : Pass<"chimera-schedule"> {
     - cuts it into the kernels that are predicted to be fastest, each a chain
       with a schedule: of several operators, or of one;
     - leaves the chain without a schedule, if no plan fits the target or the
-      target has no unit for the element type, with a missed remark;
-      `chimera-tile` then puts its operators back.
+      target has neither a unit nor a micro kernel for the element type, with a
+      missed remark; `chimera-tile` then puts its operators back.
 
     A chain that already has a schedule keeps it, if it verifies on the target;
     otherwise the pass fails with the reason.

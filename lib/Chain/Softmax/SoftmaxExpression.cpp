@@ -9,6 +9,7 @@
 #include "Chimera/Chain/SoftmaxExpression.h"
 
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
@@ -84,7 +85,7 @@ static LogicalResult findScore(const ExprPool &pool, ExprId exponent,
 std::optional<ShiftedExponential> chimera::findExponential(const ExprPool &pool,
                                                            ExprId factor) {
   const Expr &expr = pool[factor];
-  if (expr.kind != Expr::Kind::Operation || !expr.type.isF32())
+  if (expr.kind != Expr::Kind::Operation || !canBeSum(expr.type))
     return std::nullopt;
   if (expr.name == "math.exp" || expr.name == "math.exp2") {
     ShiftedExponential own;
@@ -113,7 +114,7 @@ class TailMover {
 public:
   TailMover(ExprPool &pool, const ShiftedExponential &own,
             const SoftmaxParts &parts)
-      : pool(pool), own(own), parts(parts), f32(pool[own.exponential].type) {}
+      : pool(pool), own(own), parts(parts), wide(pool[own.exponential].type) {}
 
   std::optional<ExprId> move(ExprId factor, ExprId tail);
 
@@ -139,7 +140,7 @@ private:
   ExprPool &pool;
   const ShiftedExponential &own;
   const SoftmaxParts &parts;
-  Type f32;
+  Type wide;
   Known<std::optional<ExprId>> behind, tails;
   Known<std::optional<int>> degrees;
   Known<ExprId> guarded, emptied;
@@ -191,7 +192,7 @@ std::optional<ExprId> TailMover::moveRow(ExprId id) {
       auto predicate =
           isAll ? arith::CmpFPredicate::OEQ : arith::CmpFPredicate::UNE;
       return pool.compare("arith.cmpf", static_cast<int64_t>(predicate),
-                          parts.sum, pool.number(0.0, f32));
+                          parts.sum, pool.number(0.0, wide));
     }
     return std::nullopt;
   }
@@ -349,10 +350,10 @@ std::optional<int> TailMover::computeDegree(ExprId id) {
 ExprId TailMover::guardRows(ExprId id) {
   ExprId isMasked = pool.compare(
       "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OEQ), parts.sum,
-      pool.number(0.0, f32));
+      pool.number(0.0, wide));
   if (id == parts.product || id == parts.sum)
-    return pool.operation("arith.select", f32,
-                          {isMasked, pool.number(NAN, f32), id});
+    return pool.operation("arith.select", wide,
+                          {isMasked, pool.number(NAN, wide), id});
   Expr expr = pool[id];
   bool isZeroTest = expr.name == "arith.cmpf" &&
                     expr.operands[0] == parts.sum &&
@@ -375,9 +376,9 @@ ExprId TailMover::emptyRows(ExprId id) {
     double limit = *own.leastShift + leastExponent / own.exponentFactor;
     ExprId isEmpty = pool.compare(
         "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OLT),
-        parts.maximum, pool.number(limit, f32));
-    return pool.operation("arith.select", f32,
-                          {isEmpty, pool.number(0.0, f32), id});
+        parts.maximum, pool.number(limit, wide));
+    return pool.operation("arith.select", wide,
+                          {isEmpty, pool.number(0.0, wide), id});
   }
   Expr expr = pool[id];
   if (expr.kind != Expr::Kind::Operation)

@@ -17,6 +17,7 @@
 #include "../Support/RequiredKernels.h"
 
 #include "Chimera/Conversion/Passes.h"
+#include "Chimera/IR/MicroKernels.h"
 #include "Chimera/Target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -356,8 +357,9 @@ LogicalResult FunctionSplitter::run(Refusal &refusal) {
 // The target
 //===----------------------------------------------------------------------===//
 
-static Cores getCores(const model::Machine &machine) {
+static Cores getCores(const model::Machine &machine, MatrixProgramAttr cube) {
   Cores cores;
+  cores.cube = cube;
   cores.count = machine.cores;
   cores.unit = *machine.matrix;
   auto set = [&](Memory memory, int64_t bytes) {
@@ -416,21 +418,34 @@ static std::string findMissingRoute(const model::Machine &machine) {
 
 /// What instructions are made for and `machine` is not like; empty if it is.
 /// Its plans would be for another machine than the code.
-static std::string findMismatch(const model::Machine &machine) {
+static std::string findMismatch(const model::Machine &machine,
+                                MatrixProgramAttr cube) {
   const model::MatrixUnit &unit = *machine.matrix;
   if (std::string route = findMissingRoute(machine); !route.empty())
     return "it has no route from " + route;
-  if (unit.rows != fractal || unit.columns != fractal || unit.depth != fractal)
+  auto checkShape = [&](StringRef name, int64_t rows, int64_t columns,
+                        int64_t depth) -> std::string {
+    if (rows == fractal && columns == fractal && depth == fractal)
+      return "";
     return llvm::formatv(
-        "its matrix unit multiplies {0} x {1} x {2} numbers of "
-        "f16 at once, instructions do {3} x {3} x {3}",
-        unit.rows, unit.columns, unit.depth, fractal);
+        "its {0} multiplies {1} x {2} x {3} numbers of {4} at once, "
+        "instructions do {5} x {5} x {5}",
+        name, rows, columns, depth, cube.getFactors().front(), fractal);
+  };
+  if (std::string shape =
+          checkShape("matrix unit", unit.rows, unit.columns, unit.depth);
+      !shape.empty())
+    return shape;
+  if (std::string shape = checkShape("offered kernel", cube.getRows(),
+                                     cube.getColumns(), cube.getDepth());
+      !shape.empty())
+    return shape;
   constexpr int64_t lanes = 8 * blockBytes / sizeof(float);
   if (machine.unit.lanes != lanes)
     return llvm::formatv("its vectors have {0} numbers of f32, instructions "
                          "work on {1}",
                          machine.unit.lanes, lanes);
-  Cores cores = getCores(machine);
+  Cores cores = getCores(machine, cube);
   auto capacityOf = [&](Memory memory) {
     return cores.capacities[static_cast<unsigned>(memory)];
   };
@@ -451,23 +466,35 @@ struct ConvertChimeraToAscendPass
           ConvertChimeraToAscendPass> {
   using Base::Base;
 
+  /// The instruction of the matrix unit that is offered for `found`; null if
+  /// there is none.
+  MatrixProgramAttr findCube(TargetAttrInterface found) {
+    for (MicroKernelAttrInterface kernel :
+         getMicroKernels(getOperation(), found))
+      if (auto program = dyn_cast<MatrixProgramAttr>(kernel))
+        return program;
+    return {};
+  }
+
   FailureOr<Cores> readTarget() {
     FailureOr<TargetAttrInterface> targetAttr =
         resolveTarget(getOperation(), target);
     if (failed(targetAttr))
       return failure();
-    FailureOr<model::Machine> machine =
-        targetAttr->getMachine(Float16Type::get(&getContext()));
+    MatrixProgramAttr cube = findCube(*targetAttr);
+    FailureOr<model::Machine> machine = failure();
+    if (cube)
+      machine = targetAttr->getMachine(cube.getFactors().front());
     if (failed(machine) || machine->buffers.empty() || !machine->matrix)
       return getOperation()->emitError("target '")
              << target
              << "' has no memories beside its levels, or no matrix unit for "
              << "f16: it is no machine whose programs move their data by "
              << "themselves";
-    if (std::string mismatch = findMismatch(*machine); !mismatch.empty())
+    if (std::string mismatch = findMismatch(*machine, cube); !mismatch.empty())
       return getOperation()->emitError("no code can be made for target '")
              << target << "': " << mismatch << "; 'ascend910' is what it takes";
-    return getCores(*machine);
+    return getCores(*machine, cube);
   }
 
   /// Replaces `function` by kernels. Fails, with a reason, if that is not

@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -44,8 +45,8 @@ static bool isFill(MicroKernelOp kernel) {
          kernel.getInputs().empty() && kernel.getOutputs().size() == 1;
 }
 
-/// Loops alone around it, extents that are known, and factors of f16: what the
-/// lowering of `kernel` relies on.
+/// Loops alone around it, extents that are known, and factors that the cube
+/// unit multiplies: what the lowering of `kernel` relies on.
 LogicalResult KernelLowering::checkForm(MicroKernelOp kernel) {
   for (Operation *op = kernel->getParentOp(); op != tasks;
        op = op->getParentOp())
@@ -58,8 +59,9 @@ LogicalResult KernelLowering::checkForm(MicroKernelOp kernel) {
   if (kernel.getKind() != MicroKernelKind::Contraction)
     return success();
   for (Value input : kernel.getInputs())
-    if (!getElementTypeOrSelf(input).isF16())
-      return fail("the factors of a contraction are not f16");
+    if (!llvm::is_contained(cube.getFactors(), getElementTypeOrSelf(input)))
+      return fail(llvm::formatv("the factors of a contraction are not {0}",
+                                cube.getFactors().front()));
   if (!multipliesAndAdds(kernel.getBody().front()))
     return fail("a contraction does something else than to multiply in f32 and "
                 "add up, which is all that the cube unit does");

@@ -66,6 +66,8 @@ struct Cores {
   int64_t count = 1;
   Capacities capacities = {};
   model::MatrixUnit unit;
+  /// The instruction of the unit.
+  MatrixProgramAttr cube;
 };
 
 class KernelLowering {
@@ -76,7 +78,7 @@ public:
                  const Cores &machine)
       : builder(tasks), code(builder, tasks.getLoc()), tasks(tasks),
         cores(cores), isRepeated(numTasks > machine.count),
-        places(machine.capacities), unit(machine.unit) {}
+        places(machine.capacities), unit(machine.unit), cube(machine.cube) {}
 
   /// Replaces the micro kernels. Fails if some are not covered; the refusal
   /// says which and why, and the body is of no use any more.
@@ -164,6 +166,7 @@ private:
   bool isRepeated;
   Places places;
   model::MatrixUnit unit;
+  MatrixProgramAttr cube;
   llvm::MapVector<mlir::Value, Buffer> buffers;
   llvm::SmallVector<MicroKernelOp> kernels;
   llvm::SmallVector<Scratch> scratch;

@@ -18,6 +18,8 @@
 #include "../Support/RequiredKernels.h"
 
 #include "Chimera/Conversion/Passes.h"
+#include "Chimera/IR/ElementBytes.h"
+#include "Chimera/IR/MicroKernels.h"
 #include "Chimera/Model/Machine.h"
 #include "Chimera/Target/Target.h"
 
@@ -34,6 +36,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/TargetParser/Triple.h"
 
 namespace chimera {
@@ -43,6 +46,7 @@ namespace chimera {
 
 using namespace mlir;
 using namespace chimera;
+using llvm::formatv;
 
 //===----------------------------------------------------------------------===//
 // One program
@@ -241,27 +245,46 @@ struct ConvertChimeraToNVVMPass
     : chimera::impl::ConvertChimeraToNVVMPassBase<ConvertChimeraToNVVMPass> {
   using Base::Base;
 
-  /// Kernels are made of one instruction for each type. Plans for a unit of
-  /// another shape would be plans for another machine.
-  LogicalResult checkShapes(TargetAttrInterface found) {
-    MLIRContext *context = &getContext();
-    for (auto [type, depth] :
-         {std::pair<Type, int64_t>(Float16Type::get(context), 16),
-          {BFloat16Type::get(context), 16},
-          {FloatTF32Type::get(context), 8}}) {
+  /// Fragments are those of one instruction for each type, and plans for a unit
+  /// of another shape would be plans for another machine.
+  LogicalResult checkShape(TargetAttrInterface found,
+                           MatrixProgramAttr instruction) {
+    for (Type type : instruction.getFactors()) {
+      int64_t depth = getMmaDepth(bytesOf(type));
+      auto isOfFragments = [&](int64_t rows, int64_t columns, int64_t own) {
+        return rows == mmaRows && columns == mmaColumns && own == depth;
+      };
+      auto complain = [&](const Twine &what) {
+        return getOperation()->emitError("target '")
+               << target << "' has " << what << " for " << type
+               << ", but kernels are made of mma.sync, which is " << mmaRows
+               << " x " << mmaColumns << " x " << depth;
+      };
+      if (!isOfFragments(instruction.getRows(), instruction.getColumns(),
+                         instruction.getDepth()))
+        return complain(formatv("an offer of {0} x {1} x {2}",
+                                instruction.getRows(), instruction.getColumns(),
+                                instruction.getDepth()));
       FailureOr<model::Machine> machine = found.getMachine(type);
       if (failed(machine) || !machine->matrix)
         continue;
       const model::MatrixUnit &unit = *machine->matrix;
-      if (unit.rows != mmaRows || unit.columns != mmaColumns ||
-          unit.depth != depth)
-        return getOperation()->emitError("target '")
-               << target << "' has a matrix unit of " << unit.rows << " x "
-               << unit.columns << " x " << unit.depth << " for " << type
-               << ", but kernels are made of mma.sync, which is " << mmaRows
-               << " x " << mmaColumns << " x " << depth;
+      if (!isOfFragments(unit.rows, unit.columns, unit.depth))
+        return complain(formatv("a matrix unit of {0} x {1} x {2}", unit.rows,
+                                unit.columns, unit.depth));
     }
     return success();
+  }
+
+  /// The instructions that programs are made of, as they are offered for
+  /// `found`.
+  SmallVector<MatrixProgramAttr> getInstructions(TargetAttrInterface found) {
+    SmallVector<MatrixProgramAttr> instructions;
+    for (MicroKernelAttrInterface kernel :
+         getMicroKernels(getOperation(), found))
+      if (auto instruction = dyn_cast<MatrixProgramAttr>(kernel))
+        instructions.push_back(instruction);
+    return instructions;
   }
 
   LogicalResult readTarget(BlockLimits &limits, NVVM::NVVMTargetAttr &chip) {
@@ -269,26 +292,28 @@ struct ConvertChimeraToNVVMPass
     FailureOr<TargetAttrInterface> found = resolveTarget(module, target);
     if (failed(found))
       return failure();
-    FailureOr<model::Machine> machine =
-        found->getMachine(Float16Type::get(&getContext()));
-    if (!llvm::Triple(found->getTriple()).isNVPTX() || failed(machine)) {
+    limits.instructions = getInstructions(*found);
+    if (!llvm::Triple(found->getTriple()).isNVPTX() ||
+        limits.instructions.empty()) {
       module.emitError("target '")
           << target << "' is no GPU that CUDA runs on; try 'h200'";
       return failure();
     }
-    if (!machine->groups || machine->groups->threads != warpSize) {
+    model::Machine machine = found->getCommonFigures();
+    if (!machine.groups || machine.groups->threads != warpSize) {
       module.emitError("target '")
           << target << "' does not say what warps of " << warpSize
           << " threads have of its registers ('groups')";
       return failure();
     }
-    if (failed(checkShapes(*found)))
-      return failure();
-    const model::MemoryLevel &shared = machine->levels.back();
-    bool hasTF32 =
-        succeeded(found->getMachine(FloatTF32Type::get(&getContext())));
-    limits = {shared.usableBytes(), shared.buffers, tf32 && hasTF32,
-              *machine->groups};
+    for (MatrixProgramAttr instruction : limits.instructions)
+      if (failed(checkShape(*found, instruction)))
+        return failure();
+    const model::MemoryLevel &shared = machine.levels.back();
+    limits.sharedBytes = shared.usableBytes();
+    limits.buffers = shared.buffers;
+    limits.allowsTF32 = tf32;
+    limits.groups = *machine.groups;
     chip = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
                                      found->getTriple(), found->getCpu(),
                                      found->getCpuFeatures());

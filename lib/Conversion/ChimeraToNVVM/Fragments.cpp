@@ -229,9 +229,8 @@ FragmentBuilder::loadRhsWords(const Contraction &contraction, Value step,
 // Multiplication
 //===----------------------------------------------------------------------===//
 
-static NVVM::MMATypes getFactorType(Value factor) {
-  Type type = getElementTypeOrSelf(factor);
-  if (type.isF32())
+static NVVM::MMATypes getFactorType(Type type) {
+  if (type.isTF32())
     return NVVM::MMATypes::tf32;
   return type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
 }
@@ -245,10 +244,12 @@ Value FragmentBuilder::multiplyAdd(const Contraction &contraction,
   Type f32 = builder.getF32Type();
   auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
                                                {f32, f32, f32, f32});
-  NVVM::MMATypes factor = getFactorType(contraction.rhs.value);
+  NVVM::MMATypes factor = getFactorType(contraction.factorType);
   Value result = NVVM::MmaOp::create(
       builder, loc, type, left, right, getSums(sum),
-      ArrayRef<int64_t>{mmaRows, mmaColumns, contraction.stepDepth()},
+      ArrayRef<int64_t>{contraction.instruction.getRows(),
+                        contraction.instruction.getColumns(),
+                        contraction.stepDepth()},
       /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
       std::array<NVVM::MMATypes, 2>{factor, factor},
       std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,

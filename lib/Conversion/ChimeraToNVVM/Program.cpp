@@ -8,6 +8,9 @@
 
 #include "Program.h"
 
+#include "Chimera/IR/ElementBytes.h"
+#include "Chimera/IR/NumberTypes.h"
+
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -177,8 +180,8 @@ namespace {
 /// Reads one block.
 class ContractionReader {
 public:
-  ContractionReader(BlockOp block, bool allowsTF32, Refusal &refusal)
-      : block(block), op(block.getStructuredOp()), allowsTF32(allowsTF32),
+  ContractionReader(BlockOp block, const BlockLimits &limits, Refusal &refusal)
+      : block(block), op(block.getStructuredOp()), limits(limits),
         refusal(refusal) {}
 
   FailureOr<Contraction> read();
@@ -188,13 +191,14 @@ private:
     return refusal.set(op, block.getOperatorName() + ": " + why);
   }
   LogicalResult readTypes();
+  MatrixProgramAttr findInstruction(Type factor) const;
   LogicalResult readDims();
   LogicalResult readExtents();
   LogicalResult readFactor(bool isLhs);
 
   BlockOp block;
   linalg::LinalgOp op;
-  bool allowsTF32;
+  const BlockLimits &limits;
   Refusal &refusal;
   Contraction contraction;
   /// Dimensions of the operation: rows, columns and what is added up.
@@ -203,18 +207,31 @@ private:
 
 } // namespace
 
+/// What multiplies numbers of `factor`; null if nothing does.
+MatrixProgramAttr ContractionReader::findInstruction(Type factor) const {
+  const auto *found =
+      llvm::find_if(limits.instructions, [&](MatrixProgramAttr instruction) {
+        return instruction.supports(MicroKernelKind::Contraction,
+                                    {factor, factor, getSumType(factor)});
+      });
+  return found == limits.instructions.end() ? MatrixProgramAttr() : *found;
+}
+
 LogicalResult ContractionReader::readTypes() {
   Type type = getElementTypeOrSelf(op.getDpsInputOperand(0)->get());
   bool same = llvm::all_of(op.getDpsInputs(), [&](Value input) {
     return getElementTypeOrSelf(input) == type;
   });
-  if (same && type.isF32() && !allowsTF32)
+  Type rounded = getRoundedType(type);
+  contraction.factorType = rounded ? rounded : type;
+  contraction.instruction = findInstruction(contraction.factorType);
+  if (same && rounded && (!limits.allowsTF32 || !contraction.instruction))
     return fail("tensor cores multiply f32 as tf32 only, which the option tf32 "
                 "allows where the target has it");
-  if (!same || !(type.isF16() || type.isBF16() || type.isF32()))
+  if (!same || !contraction.instruction)
     return fail("tensor cores multiply f16, bf16, or f32 as tf32; convert the "
                 "operands");
-  contraction.elementBytes = type.getIntOrFloatBitWidth() / 8;
+  contraction.elementBytes = bytesOf(type);
   if (!getElementTypeOrSelf(op->getResult(0)).isF32())
     return fail("sums must be f32; narrow them after the reduction");
   return success();
@@ -340,7 +357,7 @@ LogicalResult Program::readContractions(Refusal &refusal) {
     if (op.getNumReductionLoops() == 0 || reducesRows)
       return WalkResult::advance();
     FailureOr<Contraction> contraction =
-        ContractionReader(block, limits.allowsTF32, refusal).read();
+        ContractionReader(block, limits, refusal).read();
     if (failed(contraction))
       return WalkResult::interrupt();
     const Factor &lhs = contraction->lhs;

@@ -64,11 +64,14 @@ struct Contraction {
   /// The largest extents, and the smallest of the reduction.
   int64_t rows = 0, columns = 0, depth = 0, leastDepth = 0;
   bool startsFromZero = false;
-  /// Of the factors.
+  /// Of the factors in memory.
   int64_t elementBytes = 0;
+  /// What the factors are multiplied as, and by what.
+  mlir::Type factorType;
+  MatrixProgramAttr instruction;
 
   /// What one instruction adds up over.
-  int64_t stepDepth() const { return getMmaDepth(elementBytes); }
+  int64_t stepDepth() const { return instruction.getDepth(); }
 };
 
 /// A tile of a tensor from outside that is kept in shared memory, row after
@@ -104,7 +107,9 @@ struct BlockLimits {
   int64_t sharedBytes = 0;
   /// Copies of a tile that streams through.
   int64_t buffers = 2;
-  /// True if there are products of tf32, and f32 may be multiplied in it.
+  /// What programs can be made of.
+  llvm::SmallVector<MatrixProgramAttr> instructions;
+  /// True if f32 may be multiplied as tf32.
   bool allowsTF32 = false;
   /// Warps, and their registers.
   model::ThreadGroups groups;

@@ -6,12 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stages.h"
-
 #include "Chimera/Ascend/Ascend.h"
 #include "Chimera/Conversion/BackEnd.h"
 #include "Chimera/Conversion/Pipelines.h"
-#include "Chimera/IR/MicroKernels.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Dialect/EmitC/Transforms/Passes.h"
@@ -71,12 +68,12 @@ void AscendBackEnd::addPasses(OpPassManager &pm,
   schedule.target = options.target;
   schedule.threads = options.threads;
   schedule.fuse = options.fuse;
-  addNarrowTiling(pm, schedule);
+  addTilingPasses(pm, schedule);
   MapMicroKernelsPassOptions map;
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
   pm.addPass(createCanonicalizerPass());
-  addBufferization(pm, /*outParams=*/true);
+  addBufferizationPasses(pm, /*outParams=*/true);
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
@@ -97,22 +94,9 @@ void AscendBackEnd::addPasses(OpPassManager &pm,
   pm.addPass(emitc::createFormExpressionsPass());
 }
 
-/// The cube unit multiplies fractals of 16 x 16.
-static MicroKernelAttrInterface offerCube(TargetAttrInterface target,
-                                          RegisterTileAttr) {
-  if (llvm::Triple(target.getTriple()).getArchName() != "davinci")
-    return {};
-  MLIRContext *context = target.getContext();
-  return MatrixProgramAttr::get(context, /*rows=*/16, /*columns=*/16,
-                                /*depth=*/16, {Float16Type::get(context)});
-}
-
 void AscendBackEnd::registerDialects(DialectRegistry &registry) const {
   registry.insert<ascend::AscendDialect>();
-  registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
-    MicroKernelRegistry::get(context).add(
-        offerCube, MicroKernelRegistry::Precedence::BackEnd);
-  });
+  registerAscendMicroKernels(registry);
 }
 
 std::unique_ptr<BackEnd> chimera::createAscendBackEnd() {

@@ -13,11 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stages.h"
-
 #include "Chimera/Conversion/BackEnd.h"
 #include "Chimera/Conversion/Pipelines.h"
-#include "Chimera/IR/MicroKernels.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -83,7 +80,7 @@ public:
 
 /// What is left of the functions: launches, on memrefs.
 static void addHost(OpPassManager &pm) {
-  addBufferization(pm, /*outParams=*/true);
+  addBufferizationPasses(pm, /*outParams=*/true);
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createWriteResultsInPlacePass());
@@ -120,7 +117,7 @@ void NvidiaBackEnd::addPasses(OpPassManager &pm,
   schedule.target = options.target;
   schedule.fuse = options.fuse;
   schedule.tf32 = options.tf32;
-  addNarrowTiling(pm, schedule);
+  addTilingPasses(pm, schedule);
   ConvertChimeraToNVVMPassOptions convert;
   convert.target = options.target;
   convert.tf32 = options.tf32;
@@ -137,30 +134,10 @@ void NvidiaBackEnd::addPasses(OpPassManager &pm,
   pm.addPass(createGpuModuleToBinaryPass(binary));
 }
 
-/// The instruction of warps, m16n8, whose reduction takes 32 bytes of each row.
-static MicroKernelAttrInterface offerWarpMatrix(TargetAttrInterface target,
-                                                ArrayRef<Type> factors,
-                                                int64_t depth) {
-  if (!llvm::Triple(target.getTriple()).isNVPTX())
-    return {};
-  return MatrixProgramAttr::get(target.getContext(), /*rows=*/16,
-                                /*columns=*/8, depth, factors);
-}
-
 void NvidiaBackEnd::registerDialects(DialectRegistry &registry) const {
   // Kernels become LLVM IR, and code, within the pipeline.
   registerAllGPUToLLVMIRTranslations(registry);
-  registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
-    auto add = [&](SmallVector<Type> factors, int64_t depth) {
-      MicroKernelRegistry::get(context).add(
-          [factors, depth](TargetAttrInterface target, RegisterTileAttr) {
-            return offerWarpMatrix(target, factors, depth);
-          },
-          MicroKernelRegistry::Precedence::BackEnd);
-    };
-    add({Float16Type::get(context), BFloat16Type::get(context)}, 16);
-    add({FloatTF32Type::get(context)}, 8);
-  });
+  registerNVVMMicroKernels(registry);
 }
 
 std::unique_ptr<BackEnd> chimera::createNvidiaBackEnd() {

@@ -6,8 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stages.h"
-
 #include "Chimera/Conversion/Pipelines.h"
 
 #include "mlir/Conversion/TosaToArith/TosaToArith.h"
@@ -34,12 +32,11 @@ void chimera::buildFrontEndPipeline(OpPassManager &pm) {
 
 /// Forms and plans chains. Those that no code is generated from are put back
 /// once they are planned, and what came back makes chains without them.
-static void addPlanning(OpPassManager &func, bool narrow,
-                        SchedulePassOptions schedule) {
+static void addPlanning(OpPassManager &func, SchedulePassOptions schedule) {
   FormChainsPassOptions form;
-  form.narrow = narrow;
+  form.target = schedule.target;
   PutBackChainsPassOptions putBack;
-  putBack.narrow = narrow;
+  putBack.target = schedule.target;
   func.addPass(createFormChainsPass(form));
   func.addPass(createOrientConstantsPass());
   func.addPass(createSchedulePass(schedule));
@@ -57,19 +54,19 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   schedule.target = options.target;
   schedule.threads = options.threads;
   schedule.fuse = options.fuse;
-  addPlanning(pm.nest<func::FuncOp>(), /*narrow=*/false, schedule);
+  addPlanning(pm.nest<func::FuncOp>(), schedule);
 }
 
-void chimera::addNarrowTiling(OpPassManager &pm,
+void chimera::addTilingPasses(OpPassManager &pm,
                               const SchedulePassOptions &schedule) {
   OpPassManager &func = pm.nest<func::FuncOp>();
-  addPlanning(func, /*narrow=*/true, schedule);
+  addPlanning(func, schedule);
   func.addPass(createTilePass());
   func.addPass(createCanonicalizerPass());
   func.addPass(createCSEPass());
 }
 
-void chimera::addBufferization(OpPassManager &pm, bool outParams) {
+void chimera::addBufferizationPasses(OpPassManager &pm, bool outParams) {
   if (outParams)
     pm.addNestedPass<func::FuncOp>(createSeparateResultsPass());
   bufferization::OneShotBufferizePassOptions bufferize;

@@ -6,8 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stages.h"
-
 #include "Chimera/Conversion/BackEnd.h"
 #include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/Target/Target.h"
@@ -87,11 +85,7 @@ static int64_t countStackBytes(Operation *scope) {
 /// Bytes of a thread's stack that buffers in `scope` may take.
 static int64_t getStackBytes(Operation *scope, StringRef target) {
   FailureOr<TargetAttrInterface> found = resolveTarget(scope, target);
-  if (failed(found))
-    return 0;
-  FailureOr<model::Machine> machine =
-      found->getMachine(Float32Type::get(scope->getContext()));
-  return succeeded(machine) ? machine->stackBytes : 0;
+  return succeeded(found) ? found->getCommonFigures().stackBytes : 0;
 }
 
 /// True if `buffer` is one that a schedule keeps close to the core: small, and
@@ -169,7 +163,7 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
   pm.addPass(createCanonicalizerPass());
-  addBufferization(pm, options.outParams);
+  addBufferizationPasses(pm, options.outParams);
   placeBuffers(pm, options.target);
   pm.addPass(createLowerMicroKernelsPass());
   addLLVMLowering(pm);

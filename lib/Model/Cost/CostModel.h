@@ -195,8 +195,9 @@ public:
 private:
   static llvm::SmallVector<RegisterTile, 8> tilesOf(const Machine &machine) {
     if (!machine.matrix) {
-      llvm::SmallVector<RegisterTile, 8> tiles =
-          maximalRegisterTiles(machine.unit);
+      llvm::SmallVector<RegisterTile, 8> tiles;
+      if (machine.hasRegisterTiles)
+        tiles = maximalRegisterTiles(machine.unit);
       for (const KernelShape &kernel : machine.kernels)
         tiles.push_back(kernelTile(machine.unit, kernel));
       return tiles;

@@ -130,11 +130,10 @@ struct PadBuffersPass : chimera::impl::PadBuffersPassBase<PadBuffersPass> {
         resolveTarget(getOperation(), target);
     if (failed(found))
       return signalPassFailure();
-    FailureOr<model::Machine> machine =
-        found->getMachine(Float32Type::get(&getContext()));
-    if (failed(machine) || machine->levels.back().ways == 0)
+    model::Machine machine = found->getCommonFigures();
+    const model::MemoryLevel &cache = machine.levels.back();
+    if (cache.ways == 0)
       return;
-    const model::MemoryLevel &cache = machine->levels.back();
     getOperation()->walk([&](memref::AllocOp buffer) {
       auto shape = getPaddedShape(buffer.getType(), cache);
       if (!shape)

@@ -341,10 +341,11 @@ static bool hasCommonLoop(const model::ChainProblem &problem) {
 }
 
 /// What keeps `chain` from being one of `numOperators`, if anything.
-static std::string check(ChainOp chain, size_t numOperators, bool mayBeNarrow) {
+static std::string check(ChainOp chain, size_t numOperators,
+                         ArrayRef<Type> factors) {
   FailureOr<ChainAnalysis> analysis = analyzeChain(chain, /*emitErrors=*/false);
   if (failed(analysis) || analysis->operators.size() != numOperators ||
-      getObstacle(*analysis, mayBeNarrow) != LoweringObstacle::None)
+      getObstacle(*analysis, factors) != LoweringObstacle::None)
     return getText(MissedReason::NotNormalized).str();
   bool isAlone = numOperators == 1;
   return isAlone || hasCommonLoop(analysis->problem)
@@ -358,8 +359,9 @@ namespace {
 /// chain that was built for them.
 class Attempt {
 public:
-  Attempt(OperatorList operators, ArrayRef<Operation *> tail, bool mayBeNarrow)
-      : operators(operators), tail(tail), mayBeNarrow(mayBeNarrow) {}
+  Attempt(OperatorList operators, ArrayRef<Operation *> tail,
+          ArrayRef<Type> factors)
+      : operators(operators), tail(tail), factors(factors) {}
 
   /// Builds the chain beside the original operations, or says why there is
   /// none.
@@ -372,7 +374,7 @@ public:
 private:
   OperatorList operators;
   ArrayRef<Operation *> tail;
-  bool mayBeNarrow;
+  ArrayRef<Type> factors;
   SmallVector<Operation *> group;
   FormedChain formed;
 };
@@ -387,7 +389,7 @@ std::string Attempt::build() {
     return getText(MissedReason::NotNormalized).str();
   }
   formed = moveBoundaryOut(chain);
-  std::string reason = check(formed.chain, operators.size(), mayBeNarrow);
+  std::string reason = check(formed.chain, operators.size(), factors);
   if (!reason.empty())
     formed.erase();
   return reason;
@@ -408,11 +410,11 @@ bool CompiledChains::belongTogether(linalg::LinalgOp producer,
 
 /// Builds a chain with as much as possible of `tail` and hands it to `use`.
 static std::string build(OperatorList operators, ArrayRef<Operation *> tail,
-                         bool mayBeNarrow,
+                         ArrayRef<Type> factors,
                          llvm::function_ref<void(Attempt &)> use) {
   std::string reason;
   for (size_t length = tail.size() + 1; length-- > 0;) {
-    Attempt attempt(operators, tail.take_front(length), mayBeNarrow);
+    Attempt attempt(operators, tail.take_front(length), factors);
     reason = attempt.build();
     if (!reason.empty())
       continue;
@@ -429,11 +431,11 @@ std::string CompiledChains::findReason(OperatorList operators) const {
     tail = getTail(operators.back());
   else if (!reachLastOnly(operators))
     return getText(MissedReason::UsedOutside).str();
-  return build(operators, tail, mayBeNarrow,
+  return build(operators, tail, factors,
                [](Attempt &attempt) { attempt.drop(); });
 }
 
 std::string CompiledChains::commit(OperatorList operators) const {
-  return build(operators, getTail(operators.back()), mayBeNarrow,
+  return build(operators, getTail(operators.back()), factors,
                [](Attempt &attempt) { attempt.commit(); });
 }

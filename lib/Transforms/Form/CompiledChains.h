@@ -18,8 +18,9 @@ namespace chimera {
 /// form.
 class CompiledChains : public ChainBuilder {
 public:
-  /// Floats narrower than f32 are no obstacle if they `mayBeNarrow`.
-  explicit CompiledChains(bool mayBeNarrow) : mayBeNarrow(mayBeNarrow) {}
+  /// There is code for products of `factors`.
+  explicit CompiledChains(llvm::ArrayRef<mlir::Type> factors)
+      : factors(factors) {}
 
   bool belongTogether(mlir::linalg::LinalgOp producer,
                       mlir::linalg::LinalgOp reader) const override;
@@ -28,7 +29,7 @@ public:
   std::string commit(OperatorList operators) const override;
 
 private:
-  bool mayBeNarrow;
+  llvm::SmallVector<mlir::Type> factors;
 };
 
 } // namespace chimera

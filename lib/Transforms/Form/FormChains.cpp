@@ -19,6 +19,8 @@
 
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/IR/MicroKernels.h"
+#include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -52,15 +54,16 @@ static StringRef getPlanningObstacle(linalg::LinalgOp op) {
   return isComputeIntensive(op) ? "" : getText(MissedReason::Form);
 }
 
-/// Why no code is generated from `op`, as far as its own form tells.
+/// Why no code is generated from `op`, as far as its own form tells, where
+/// there is code for products of `factors`.
 static LoweringObstacle getLoweringObstacle(linalg::LinalgOp op,
-                                            bool mayBeNarrow) {
+                                            ArrayRef<Type> factors) {
   if (!isSupportedContraction(op) ||
       !llvm::all_of(op->getOperandTypes(), isStaticAndNotEmpty))
     return LoweringObstacle::Operator;
-  bool isNarrow = !getElementTypeOrSelf(op->getOperand(0)).isF32();
-  return isNarrow && !mayBeNarrow ? LoweringObstacle::ElementType
-                                  : LoweringObstacle::None;
+  Type factor = getElementTypeOrSelf(op->getOperand(0));
+  return llvm::is_contained(factors, factor) ? LoweringObstacle::None
+                                             : LoweringObstacle::ElementType;
 }
 
 namespace {
@@ -68,7 +71,8 @@ namespace {
 /// Forms the chains of a block.
 class BlockFormer {
 public:
-  BlockFormer(OperatorList operators, bool mayBeNarrow);
+  /// There is code for products of `factors`.
+  BlockFormer(OperatorList operators, ArrayRef<Type> factors);
 
   void formCompiledChains();
   void formPlannedChains();
@@ -94,18 +98,19 @@ private:
 
   void formChainsOf(ArrayRef<Candidate *> members, const ChainBuilder &builder);
 
+  SmallVector<Type> factors;
   CompiledChains compiler;
   std::vector<Candidate> candidates;
 };
 
 } // namespace
 
-BlockFormer::BlockFormer(OperatorList operators, bool mayBeNarrow)
-    : compiler(mayBeNarrow) {
+BlockFormer::BlockFormer(OperatorList operators, ArrayRef<Type> factors)
+    : factors(factors), compiler(factors) {
   for (linalg::LinalgOp op : operators) {
     StringRef obstacle = getPlanningObstacle(op);
     candidates.push_back({op, op.getLoc(), obstacle,
-                          getLoweringObstacle(op, mayBeNarrow),
+                          getLoweringObstacle(op, factors),
                           /*isTaken=*/false, obstacle.str()});
   }
 }
@@ -160,7 +165,7 @@ void BlockFormer::report() const {
     std::string text = candidate.reason;
     if (candidate.planningObstacle.empty() && !candidate.mayBeCompiled())
       text += "; no code is generated from it: " +
-              getText(candidate.loweringObstacle).str();
+              getText(candidate.loweringObstacle, factors);
     remark::missed(candidate.loc,
                    remark::RemarkOpts::name("not-in-chain").category("chimera"))
         << remark::add("not in a chain: {0}", text);
@@ -176,6 +181,9 @@ struct FormChainsPass : chimera::impl::FormChainsPassBase<FormChainsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    // A wrong option is an error even where there is nothing to form.
+    if (failed(resolveTarget(getOperation(), target)))
+      return signalPassFailure();
     llvm::MapVector<Block *, SmallVector<linalg::LinalgOp>> operators;
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<ChainOp, BlockOp, MicroKernelOp>(op))
@@ -188,7 +196,11 @@ struct FormChainsPass : chimera::impl::FormChainsPassBase<FormChainsPass> {
       return WalkResult::skip();
     });
     for (auto &[block, ofBlock] : operators) {
-      BlockFormer former(ofBlock, narrow);
+      Operation *scope = block->getParentOp();
+      FailureOr<TargetAttrInterface> found = resolveTarget(scope, target);
+      if (failed(found))
+        return signalPassFailure();
+      BlockFormer former(ofBlock, getCompiledFactors(scope, *found));
       former.formCompiledChains();
       if (!compiledOnly)
         former.formPlannedChains();

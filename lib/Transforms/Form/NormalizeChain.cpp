@@ -25,6 +25,7 @@
 
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -202,8 +203,7 @@ LogicalResult BodyNormalizer::splitDimensions() {
 
 static Value createZeroFill(OpBuilder &builder, Location loc,
                             RankedTensorType type) {
-  Value zero = arith::ConstantOp::create(
-      builder, loc, builder.getZeroAttr(type.getElementType()));
+  Value zero = createNumber(builder, loc, type.getElementType(), 0);
   Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
                                         type.getElementType());
   return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
@@ -215,7 +215,7 @@ void BodyNormalizer::splitAccumulator(linalg::GenericOp op) {
   auto type = cast<RankedTensorType>(init.getType());
   rewriter.setInsertionPoint(op);
   op.getDpsInitsMutable()[0].set(createZeroFill(rewriter, loc, type));
-  if (matchPattern(init, m_PosZeroFloat()))
+  if (isZero(init))
     return;
 
   rewriter.setInsertionPointAfter(op);
@@ -229,8 +229,7 @@ void BodyNormalizer::splitAccumulator(linalg::GenericOp op) {
   auto sum = linalg::GenericOp::create(
       rewriter, loc, type, ValueRange{product, init}, empty, maps, iterators,
       [](OpBuilder &builder, Location loc, ValueRange arguments) {
-        Value added =
-            arith::AddFOp::create(builder, loc, arguments[0], arguments[1]);
+        Value added = createSum(builder, loc, arguments[0], arguments[1]);
         linalg::YieldOp::create(builder, loc, added);
       });
   rewriter.replaceAllUsesExcept(product, sum.getResult(0), sum);

@@ -22,6 +22,7 @@
 
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -76,7 +77,8 @@ private:
   PointDim rowDim;
   ExprPool pool;
   ExprReader reader;
-  Type f32;
+  /// In which the softmax is computed.
+  Type wide;
 
   SmallVector<PointDim> scoreDims, rowDims, outputDims;
   ShiftedExponential own;
@@ -98,7 +100,7 @@ SoftmaxNormalizer::SoftmaxNormalizer(linalg::GenericOp first,
       rowDim(getReducedDim(second)),
       pool(second.getContext(), rowDim, second.getStaticLoopRanges()),
       reader(pool, rowDim, second.getStaticLoopRanges()[rowDim]),
-      f32(builder.getF32Type()) {}
+      wide(getElementTypeOrSelf(first.getResult(0))) {}
 
 /// Lets `first` read its operand before it is scaled, and returns the factor.
 double SoftmaxNormalizer::takeScale(unsigned operand) {
@@ -152,18 +154,16 @@ Value SoftmaxNormalizer::followTail(SmallVector<PointDim> &dims) {
 // Emission
 //===----------------------------------------------------------------------===//
 
-static Value createFilled(OpBuilder &builder, Location loc,
+static Value createFilled(OpBuilder &builder, Location loc, Type type,
                           ArrayRef<int64_t> shape, double value) {
-  Type f32 = builder.getF32Type();
-  Value number =
-      arith::ConstantOp::create(builder, loc, builder.getFloatAttr(f32, value));
-  Value empty = tensor::EmptyOp::create(builder, loc, shape, f32);
+  Value number = createNumber(builder, loc, type, value);
+  Value empty = tensor::EmptyOp::create(builder, loc, shape, type);
   return linalg::FillOp::create(builder, loc, number, empty).getResult(0);
 }
 
 Value SoftmaxNormalizer::emitReduction(Value source, double neutral,
                                        bool isMaximum) {
-  Value init = createFilled(builder, loc(), getExtents(rowDims), neutral);
+  Value init = createFilled(builder, loc(), wide, getExtents(rowDims), neutral);
   SmallVector<AffineExpr> results;
   SmallVector<utils::IteratorType> iterators;
   for (auto [index, dim] : llvm::enumerate(scoreDims)) {
@@ -180,13 +180,11 @@ Value SoftmaxNormalizer::emitReduction(Value source, double neutral,
       builder, loc(), init.getType(), source, init, maps, iterators,
       [&](OpBuilder &body, Location loc, ValueRange arguments) {
         Value combined =
-            isMaximum
-                ? arith::MaximumFOp::create(body, loc, arguments[1],
-                                            arguments[0],
-                                            arith::FastMathFlags::nnan)
-                      .getResult()
-                : arith::AddFOp::create(body, loc, arguments[1], arguments[0])
-                      .getResult();
+            isMaximum ? arith::MaximumFOp::create(body, loc, arguments[1],
+                                                  arguments[0],
+                                                  arith::FastMathFlags::nnan)
+                            .getResult()
+                      : createSum(body, loc, arguments[1], arguments[0]);
         linalg::YieldOp::create(body, loc, combined);
       });
   return reduction.getResult(0);
@@ -199,22 +197,22 @@ Value SoftmaxNormalizer::emitExponential() {
   ExprId most = pool.tensor(maximumTensor, rowDims);
   ExprId isMasked = pool.compare(
       "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OEQ), most,
-      pool.number(-INFINITY, f32));
-  ExprId shift = pool.operation("arith.select", f32,
-                                {isMasked, pool.number(0.0, f32), most});
-  ExprId exponent = pool.operation("arith.subf", f32, {element, shift});
+      pool.number(-INFINITY, wide));
+  ExprId shift = pool.operation("arith.select", wide,
+                                {isMasked, pool.number(0.0, wide), most});
+  ExprId exponent = pool.operation("arith.subf", wide, {element, shift});
   if (own.exponentFactor != 1)
-    exponent = pool.operation("arith.mulf", f32,
-                              {exponent, pool.number(own.exponentFactor, f32)});
+    exponent = pool.operation(
+        "arith.mulf", wide, {exponent, pool.number(own.exponentFactor, wide)});
   return pool.emit(builder, loc(),
-                   pool.operation(pool[own.exponential].name, f32, {exponent}),
+                   pool.operation(pool[own.exponential].name, wide, {exponent}),
                    scoreDims, getExtents(scoreDims));
 }
 
 /// `exponential` in the type of the product's factors.
 Value SoftmaxNormalizer::emitNarrowed(Value exponential) {
   Type type = getElementTypeOrSelf(factor.get());
-  if (type == f32)
+  if (type == wide)
     return exponential;
   ExprId element = pool.tensor(exponential, scoreDims);
   return pool.emit(builder, loc(),

@@ -13,6 +13,8 @@
 
 #include "Form/PutBackChains.h"
 
+#include "Chimera/IR/MicroKernels.h"
+#include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -40,11 +42,11 @@ void chimera::putBack(ChainOp chain) {
   chain.erase();
 }
 
-void chimera::putBack(ChainOp chain, LoweringObstacle obstacle) {
+void chimera::putBack(ChainOp chain, const Twine &obstacle) {
   remark::missed(chain.getLoc(),
                  remark::RemarkOpts::name("not-lowered").category("chimera"))
       << remark::add("no code is generated from the chain: {0}",
-                     getText(obstacle).str());
+                     obstacle.str());
   putBack(chain);
 }
 
@@ -54,15 +56,22 @@ struct PutBackChainsPass
   using Base::Base;
 
   void runOnOperation() override {
+    // A wrong option is an error even where there is nothing to put back.
+    if (failed(resolveTarget(getOperation(), target)))
+      return signalPassFailure();
     SmallVector<ChainOp> chains;
     getOperation()->walk([&](ChainOp chain) { chains.push_back(chain); });
     for (ChainOp chain : chains) {
       FailureOr<ChainAnalysis> analysis = analyzeChain(chain);
       if (failed(analysis))
         return signalPassFailure();
-      LoweringObstacle obstacle = getObstacle(*analysis, narrow);
+      FailureOr<TargetAttrInterface> found = resolveTarget(chain, target);
+      if (failed(found))
+        return signalPassFailure();
+      SmallVector<Type> factors = getCompiledFactors(chain, *found);
+      LoweringObstacle obstacle = getObstacle(*analysis, factors);
       if (obstacle != LoweringObstacle::None)
-        putBack(chain, obstacle);
+        putBack(chain, getText(obstacle, factors));
     }
   }
 };

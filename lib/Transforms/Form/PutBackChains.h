@@ -17,8 +17,8 @@ namespace chimera {
 void putBack(ChainOp chain);
 
 /// The same for a chain that no code is generated from, with a remark that says
-/// why.
-void putBack(ChainOp chain, LoweringObstacle obstacle);
+/// why: `obstacle`, in words.
+void putBack(ChainOp chain, const llvm::Twine &obstacle);
 
 } // namespace chimera
 

@@ -19,6 +19,7 @@
 
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/MicroKernels.h"
+#include "Chimera/IR/NumberTypes.h"
 #include "Chimera/Model/Algorithms.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/BufferScope.h"
@@ -95,7 +96,7 @@ static bool startsFromZero(linalg::LinalgOp structured) {
   if (!isContraction(structured))
     return false;
   auto fill = structured.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+  return fill && isZero(fill.getInputs()[0]);
 }
 
 /// True if `structured` copies so that the contiguous dimension of its input is
@@ -444,9 +445,7 @@ static void dissolve(BlockOp block, StringRef obstacle) {
 
 /// Bytes that blocks of `target` may fetch ahead of time.
 static int64_t getMostAhead(TargetAttrInterface target) {
-  FailureOr<model::Machine> machine =
-      target.getMachine(Float32Type::get(target.getContext()));
-  return failed(machine) ? 0 : model::mostBytesAhead(*machine);
+  return model::mostBytesAhead(target.getCommonFigures());
 }
 
 namespace {

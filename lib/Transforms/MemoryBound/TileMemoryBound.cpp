@@ -557,15 +557,14 @@ struct TileMemoryBoundPass
     FailureOr<TargetAttrInterface> found = resolveTarget(op, target);
     if (failed(found))
       return failure();
-    FailureOr<model::Machine> machine =
-        found->getMachine(Float32Type::get(&getContext()));
-    if (failed(machine) || machine->levels.empty())
+    model::Machine machine = found->getCommonFigures();
+    if (machine.levels.empty())
       return success();
-    int64_t wanted = threads == 0 ? machine->cores : int64_t(threads);
-    RowFusionGroup group = findRowGroup(op, *machine, wanted);
+    int64_t wanted = threads == 0 ? machine.cores : int64_t(threads);
+    RowFusionGroup group = findRowGroup(op, machine, wanted);
     if (group.members.empty())
       return success();
-    RowTiling tiling = chooseTiling(group, *machine, wanted);
+    RowTiling tiling = chooseTiling(group, machine, wanted);
     for (const auto &member : group.members)
       done.insert(member.first);
     noteGroup(group, tiling);

@@ -92,6 +92,8 @@ private:
   FuseMode fuse;
   bool allowsTF32;
   ChainAnalysis analysis;
+  /// The types that products with code can be of.
+  SmallVector<Type> factors;
   model::Machine machine;
   model::SolveOptions options;
   model::Verdict verdict;
@@ -156,7 +158,7 @@ void ChainScheduler::describeChain() {
   });
   if (auto function = chain->getParentOfType<FunctionOpInterface>())
     summary.function = function.getName().str();
-  summary.obstacle = getText(analysis.obstacle).str();
+  summary.obstacle = getText(getObstacle(analysis, factors), factors);
   summary.problem = analysis.problem;
   summary.machine = machine;
   summary.threads = options.threads;
@@ -450,9 +452,9 @@ static Type getElementType(const ChainAnalysis &analysis) {
            type.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth()))
         widest = type;
     }
-  return widest ? widest
-                : Float32Type::get(
-                      analysis.operators.front().contraction->getContext());
+  if (!widest)
+    return getWideType(analysis.operators.front().result.getContext());
+  return widest;
 }
 
 LogicalResult ChainScheduler::run(TargetAttrInterface target,
@@ -463,12 +465,13 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
     return failure();
   analysis = std::move(*read);
   Type type = getElementType(analysis);
-  // A target without has the unit for f32 that it has.
-  Type rounded = FloatTF32Type::get(context);
-  if (allowsTF32 && type.isF32() && succeeded(target.getMachine(rounded)))
+  // A target without a unit for it has the one for f32.
+  Type rounded = allowsTF32 ? getRoundedType(type) : Type();
+  if (rounded && succeeded(target.getMachine(rounded)))
     type = rounded;
   summary.elementType = llvm::formatv("{0}", type).str();
-  FailureOr<model::Machine> figures = target.getMachine(type);
+  factors = getCompiledFactors(chain, target);
+  FailureOr<model::Machine> figures = getMachine(chain, target, type);
   if (failed(figures)) {
     if (auto named = dyn_cast<TargetAttr>(target))
       machine.name = named.getName().str();
@@ -479,7 +482,6 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
     return success();
   }
   machine = std::move(*figures);
-  machine.kernels = getKernelShapes(chain, target, type);
   if (options.threads == 0)
     options.threads = machine.cores;
   if (isAnybodyListening())

@@ -29,6 +29,7 @@ BlockBuilder::BlockBuilder(OpBuilder &builder, ChainOp chain,
     : builder(builder), chain(chain), analysis(analysis),
       problem(analysis.problem), schedule(schedule),
       forms(schedule.blocks.value_or(model::BlockForms())),
+      sumType(getNumberTypes(analysis.operators.front()).sum),
       dims(problem.tensors.size()) {
   auto read = [&](const model::Access &access) {
     dims[access].clear();
@@ -73,7 +74,7 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
                                 const TreePosition &position,
                                 Type elementType) {
   if (!elementType)
-    elementType = builder.getF32Type();
+    elementType = sumType;
   SmallVector<int64_t> shape;
   SmallVector<OpFoldResult> offsets, sizes, strides;
   for (model::LoopId dim : dimsOf(tensor))
@@ -145,8 +146,8 @@ BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
 
 static Value createFill(OpBuilder &builder, Location loc, double value,
                         Value tensor) {
-  Value number = arith::ConstantOp::create(
-      builder, loc, builder.getFloatAttr(builder.getF32Type(), value));
+  Value number =
+      createNumber(builder, loc, getElementTypeOrSelf(tensor), value);
   return linalg::FillOp::create(builder, loc, number, tensor).getResult(0);
 }
 

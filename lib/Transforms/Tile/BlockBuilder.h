@@ -48,6 +48,8 @@ public:
 
   /// How the blocks are to be made.
   const model::BlockForms &getForms() const { return forms; }
+  /// In which operators add up, and which the numbers of a softmax's rows have.
+  mlir::Type getSumType() const { return sumType; }
   /// The loop of each dimension of `tensor`; chains that are tiled index all of
   /// them plainly and alike.
   llvm::ArrayRef<model::LoopId> dimsOf(model::TensorId tensor) const {
@@ -60,7 +62,7 @@ public:
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &sizes,
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &strides) const;
   /// The buffer of a tile: created once for all iterations, cut down to the
-  /// extents of this one. For what is added up in f32, unless a type is given.
+  /// extents of this one. For what is added up, unless another type is given.
   mlir::Value buildBuffer(model::TensorId tensor, const TreePosition &position,
                           mlir::Type elementType = {});
 
@@ -133,6 +135,7 @@ private:
   const model::Schedule &schedule;
   /// Plain ones, if nobody has decided.
   model::BlockForms forms;
+  mlir::Type sumType;
   /// Per tensor: the loops of its dimensions.
   std::vector<llvm::SmallVector<model::LoopId, 4>> dims;
 };

@@ -60,12 +60,12 @@ static Value cloneExponential(OpBuilder &builder, const ChainOperator &op,
 }
 
 /// What the exponential of a softmax subtracts from the score, if it is the
-/// exponential of a difference in f32; else null. It depends on the row alone:
-/// other softmaxes are none to the analysis.
+/// exponential of a difference in the type of sums; else null. It depends on
+/// the row alone: other softmaxes are none to the analysis.
 static Value findShift(const ChainOperator &op) {
   linalg::GenericOp generic = op.exponential;
   auto exponential = getYielded(generic).getDefiningOp<math::ExpOp>();
-  if (!exponential || !exponential.getType().isF32())
+  if (!exponential || !canBeSum(exponential.getType()))
     return {};
   auto difference = exponential.getOperand().getDefiningOp<arith::SubFOp>();
   auto isScore = [&](Value value) {
@@ -107,13 +107,14 @@ SmallVector<Value> OnlineSoftmax::clearStates(unsigned op,
 
 /// The factor that `epilogue` multiplies elements by, if that is all.
 static std::optional<double> getScale(linalg::GenericOp epilogue) {
-  auto product = getYielded(epilogue).getDefiningOp<arith::MulFOp>();
-  if (!product || product->getBlock() != epilogue.getBlock())
+  Value yielded = getYielded(epilogue);
+  auto factors = matchProduct(yielded);
+  if (!factors || yielded.getParentBlock() != epilogue.getBlock())
     return std::nullopt;
   BlockArgument element =
       epilogue.getMatchingBlockArgument(epilogue.getDpsInputOperand(0));
-  for (auto [lhs, rhs] : {std::pair(product.getLhs(), product.getRhs()),
-                          std::pair(product.getRhs(), product.getLhs())}) {
+  for (auto [lhs, rhs] :
+       {*factors, ValuePair(factors->second, factors->first)}) {
     APFloat factor(0.0f);
     if (lhs == element && matchPattern(rhs, m_ConstantFloat(&factor)))
       return factor.convertToDouble();
@@ -140,7 +141,7 @@ Value OnlineSoftmax::createExponential(unsigned op,
     return cloneExponential(body, producer,
                             finishElement(op, position, body, score), maximum);
   auto createConstant = [&](double value) {
-    return arith::ConstantOp::create(body, loc, body.getF32FloatAttr(value));
+    return createNumber(body, loc, blocks.getSumType(), value);
   };
   shift = cloneExponential(body, producer, score, maximum, shift);
   std::optional<double> scale;
@@ -155,8 +156,8 @@ Value OnlineSoftmax::createExponential(unsigned op,
     Value element = finishElement(op, position, body, score);
     difference = arith::SubFOp::create(body, loc, element, shift);
   }
-  Value exponent = arith::MulFOp::create(body, loc, difference,
-                                         createConstant(llvm::numbers::log2e));
+  Value exponent = createProduct(body, loc, difference,
+                                 createConstant(llvm::numbers::log2e));
   return math::Exp2Op::create(body, loc, exponent);
 }
 
@@ -236,18 +237,18 @@ void OnlineSoftmax::correct(unsigned op, unsigned reader,
         Value maximum = createMaximum(body, loc, scalars[1], scalars[0]);
         Value factor =
             cloneExponential(body, analysis.operators[op], scalars[1], maximum);
-        Value sum = arith::MulFOp::create(body, loc, scalars[2], factor);
+        Value sum = createProduct(body, loc, scalars[2], factor);
         return SmallVector<Value>{maximum, sum, factor};
       });
   carried[1] = results[0];
   carried[2] = results[1];
-  carried[0] = blocks.buildGeneric(
-      reader, products, position, blocks.atLoops(results[2], state, products),
-      blocks.atLoops(carried[0], output, products),
-      [&](OpBuilder &body, ValueRange scalars) {
-        return SmallVector<Value>{
-            arith::MulFOp::create(body, loc, scalars[1], scalars[0])};
-      })[0];
+  carried[0] = blocks.buildGeneric(reader, products, position,
+                                   blocks.atLoops(results[2], state, products),
+                                   blocks.atLoops(carried[0], output, products),
+                                   [&](OpBuilder &body, ValueRange scalars) {
+                                     return SmallVector<Value>{createProduct(
+                                         body, loc, scalars[1], scalars[0])};
+                                   })[0];
 }
 
 /// The operator that keeps the states.
@@ -281,9 +282,9 @@ void OnlineSoftmax::combine(const TreePosition &position, ArrayRef<Value> part,
         const ChainOperator &producer = analysis.operators[op];
         Value factor = cloneExponential(body, producer, scalars[2], maximum);
         Value weight = cloneExponential(body, producer, scalars[0], maximum);
-        Value before = arith::MulFOp::create(body, loc, scalars[3], factor);
-        Value added = arith::MulFOp::create(body, loc, scalars[1], weight);
-        Value sum = arith::AddFOp::create(body, loc, before, added);
+        Value before = createProduct(body, loc, scalars[3], factor);
+        Value added = createProduct(body, loc, scalars[1], weight);
+        Value sum = createSum(body, loc, before, added);
         return SmallVector<Value>{maximum, sum, factor, weight};
       });
   carried[1] = results[0];
@@ -295,10 +296,9 @@ void OnlineSoftmax::combine(const TreePosition &position, ArrayRef<Value> part,
        blocks.atLoops(part[0], output, products)},
       blocks.atLoops(carried[0], output, products),
       [&](OpBuilder &body, ValueRange scalars) {
-        Value before = arith::MulFOp::create(body, loc, scalars[3], scalars[0]);
-        Value added = arith::MulFOp::create(body, loc, scalars[2], scalars[1]);
-        return SmallVector<Value>{
-            arith::AddFOp::create(body, loc, before, added)};
+        Value before = createProduct(body, loc, scalars[3], scalars[0]);
+        Value added = createProduct(body, loc, scalars[2], scalars[1]);
+        return SmallVector<Value>{createSum(body, loc, before, added)};
       })[0];
 }
 
@@ -336,10 +336,9 @@ Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
       [&](OpBuilder &body, ValueRange scalars) {
         Value exponential =
             createExponential(op, position, body, scalars[1], scalars[0]);
-        Value added =
-            arith::AddFOp::create(body, loc, scalars.back(), exponential);
+        Value added = createSum(body, loc, scalars.back(), exponential);
         if (narrowed)
-          exponential = arith::TruncFOp::create(body, loc, type, exponential);
+          exponential = createNarrowed(body, loc, type, exponential);
         return SmallVector<Value>{exponential, added};
       });
   sum = results[1];

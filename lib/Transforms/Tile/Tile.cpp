@@ -339,7 +339,7 @@ Value TreeBuilder::buildSplit(const TreePosition &position, Value destination) {
     llvm::append_range(shape, problem.tensors[tensor].shape);
     // Empty tensors of one shape would become one.
     parts.push_back(bufferization::AllocTensorOp::create(
-        builder, loc(), RankedTensorType::get(shape, builder.getF32Type()),
+        builder, loc(), RankedTensorType::get(shape, blocks.getSumType()),
         ValueRange()));
   }
   parts = buildForall(
@@ -632,7 +632,7 @@ void TreeBuilder::startStates(const TreePosition &position, Carried &carried) {
 /// is of a narrower type.
 Value TreeBuilder::startSums(unsigned op, const TreePosition &position,
                              Value place) {
-  if (getElementTypeOrSelf(place).isF32())
+  if (getElementTypeOrSelf(place) == blocks.getSumType())
     return place;
   return blocks.buildBuffer(problem.operators[op].output, position);
 }
@@ -692,7 +692,7 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
       if (failed(analysis))
         return signalPassFailure();
       if (!isLowerable(*analysis)) {
-        putBack(chain, analysis->obstacle);
+        putBack(chain, getText(analysis->obstacle));
         continue;
       }
       FailureOr<model::Schedule> schedule =

@@ -185,7 +185,7 @@ def make(case, target, burst=None):
     """The case's kernels: PTX, manifest and what the planner's report says."""
     text = write(case)
     if case.tiles:
-        text = run(["chimera-opt", "--chimera-form-chains=narrow"], text).stdout
+        text = run(["chimera-opt", f"--chimera-form-chains=target={target}"], text).stdout
         parallel = (1 if isinstance(case, Chain) else
                     1 + bool(case.group) + (case.m > 1))
         schedule = (f' schedule(<levels = [<"L2">, <"SMEM" : {case.tiles}>],'

@@ -49,7 +49,7 @@ func.func @element_types(%a: tensor<8x8xi32>, %b: tensor<8x8xbf16>, %c: tensor<8
   %0 = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
   // expected-remark @below {{formed a chain of 2 operators}}
   %1 = linalg.matmul ins(%0, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
-  // expected-remark @below {{not in a chain: no other contraction produces what it reads or reads what it produces; no code is generated from it: floats are narrower than f32}}
+  // expected-remark @below {{not in a chain: no other contraction produces what it reads or reads what it produces; no code is generated from it: the target has no micro kernels for the types of its numbers; products can be of f32}}
   %2 = linalg.matmul ins(%b, %b : tensor<8x8xbf16>, tensor<8x8xbf16>) outs(%d : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %1, %2 : tensor<8x8xi32>, tensor<8x8xf32>
 }

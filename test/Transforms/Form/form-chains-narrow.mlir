@@ -1,9 +1,9 @@
-// Narrow operands with sums in f32: a chain for targets that have code for them.
+// Narrow operands with sums in f32: a chain for targets that have kernels for them.
 // What narrows the sums is the elementwise operation after each contraction.
 //
-// RUN: chimera-opt %s --split-input-file --chimera-form-chains="narrow compiled-only" | FileCheck %s
-// RUN: chimera-opt %s --split-input-file --chimera-form-chains="narrow compiled-only" --chimera-schedule="target=ascend910 fuse=always" --chimera-tile --canonicalize | FileCheck %s --check-prefix=TILED
-// RUN: chimera-opt %s --split-input-file --chimera-form-chains=compiled-only | FileCheck %s --check-prefix=WITHOUT
+// RUN: chimera-opt %s --split-input-file --chimera-form-chains="target=ascend910 compiled-only" | FileCheck %s
+// RUN: chimera-opt %s --split-input-file --chimera-form-chains="target=ascend910 compiled-only" --chimera-schedule="target=ascend910 fuse=always" --chimera-tile --canonicalize | FileCheck %s --check-prefix=TILED
+// RUN: chimera-opt %s --split-input-file --chimera-form-chains="target=zen5 compiled-only" | FileCheck %s --check-prefix=WITHOUT
 
 // WITHOUT-NOT: chimera.chain
 

@@ -1,5 +1,5 @@
-// RUN: chimera-opt %s --chimera-form-chains=narrow --chimera-schedule=target=granite-rapids | FileCheck %s
-// RUN: chimera-opt %s --chimera-form-chains=narrow --chimera-schedule=target=h200 | FileCheck %s --check-prefix=ARRANGED
+// RUN: chimera-opt %s --chimera-form-chains=target=h200 --chimera-schedule=target=granite-rapids | FileCheck %s
+// RUN: chimera-opt %s --chimera-form-chains=target=h200 --chimera-schedule=target=h200 | FileCheck %s --check-prefix=ARRANGED
 
 // A core with caches and a matrix unit: the unit loads its tiles from rows in
 // the cache and wants pairs along the reduction side by side, so the right

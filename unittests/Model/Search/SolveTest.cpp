@@ -93,6 +93,21 @@ TEST(Solve, KernelsCompeteByTheirCost) {
   expectSound(problem, machine, *plan, 1);
 }
 
+/// Without register tiles the kernel is chosen whatever it costs.
+TEST(Solve, KernelsAloneNeedNotCompete) {
+  Machine machine = makeZen5();
+  ChainProblem problem = makeChain({1, 512, 64, 64, 512});
+  machine.kernels.push_back({"slow", 6, 64, 0, 14, 20});
+  machine.hasRegisterTiles = false;
+  auto plan = solve(problem, machine, withThreads(1));
+  ASSERT_TRUE(plan);
+  RegisterTile tile = plan->schedule.registerTile;
+  EXPECT_EQ(tile.kernel, "slow");
+  EXPECT_EQ(tile.rows, 6);
+  EXPECT_EQ(tile.vectors, 4);
+  expectSound(problem, machine, *plan, 1);
+}
+
 TEST(Solve, PlansOfBatchedChainsReachTheArithmeticLimit) {
   Machine machine = makeZen5();
   for (const ChainSizes &sizes : batchedChains)
