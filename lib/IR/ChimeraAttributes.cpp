@@ -379,14 +379,18 @@ LogicalResult MemoryLevelAttr::verify(EmitError emitError, StringRef name,
 LogicalResult VectorTuningAttr::verify(EmitError emitError, int64_t chains,
                                        int64_t accumulators, int64_t rowVectors,
                                        int64_t ahead, int64_t streams,
-                                       int64_t streamAhead, int64_t line) {
+                                       int64_t streamAhead, int64_t line,
+                                       int64_t interleaved,
+                                       int64_t reducedRows) {
   return verifyPositive(emitError, {{"chains", chains},
                                     {"accumulators", accumulators},
                                     {"row_vectors", rowVectors},
                                     {"ahead", ahead},
                                     {"streams", streams},
                                     {"stream_ahead", streamAhead},
-                                    {"line", line}});
+                                    {"line", line},
+                                    {"interleaved", interleaved},
+                                    {"reduced_rows", reducedRows}});
 }
 
 LogicalResult VectorUnitAttr::verify(EmitError emitError, int64_t bits,

@@ -348,6 +348,16 @@
 
 // -----
 
+// expected-error @+1 {{'interleaved' must be positive, got 0}}
+#tuning = #chimera.vector_tuning<interleaved = 0>
+
+// -----
+
+// expected-error @+1 {{'reduced_rows' must be positive, got -1}}
+#tuning = #chimera.vector_tuning<reduced_rows = -1>
+
+// -----
+
 // expected-error @+1 {{layout 'contiguous' needs a dimension, as in 'along 1'}}
 #layout = #chimera.layout<contiguous>
 

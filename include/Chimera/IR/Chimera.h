@@ -55,6 +55,12 @@ struct VectorTuning {
   int64_t streams = 2, streamAhead = 16;
   /// Of all caches.
   int64_t lineBytes = 64;
+  /// As many bodies with exponentials and the like take turns: enough to hide
+  /// the latency of each, few enough to fit the registers.
+  int64_t interleaved = 4;
+  /// Rows that are reduced together, so that their lanes are combined at once:
+  /// no more than lanes.
+  int64_t reducedRows = 4;
 };
 
 /// How an operand of a micro kernel lies in memory; see `#chimera.layout`.

@@ -56,10 +56,6 @@ protected:
     return body().getArgument(op.getInputs().size() + output);
   }
 
-  /// As many long bodies are interleaved: enough to hide the latency of each,
-  /// few enough to fit the registers.
-  static constexpr int64_t numInterleaved = 4;
-
   /// Values that emitKnown does not emit, nor what depends on them.
   llvm::DenseSet<mlir::Value> excluded;
 

@@ -62,7 +62,7 @@ LogicalResult ElementwiseEmitter::emit() {
   SmallVector<unsigned> outer(known.set_bits());
   point.assign(numDims, Value());
   int64_t extent = extents[vectorDim];
-  int64_t step = isLong() ? numInterleaved * lanes : lanes;
+  int64_t step = isLong() ? figures.tuning.interleaved * lanes : lanes;
   int64_t full = extent - extent % step;
   buildNest(outer, point, [&] {
     Values values;

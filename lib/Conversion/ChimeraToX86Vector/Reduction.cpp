@@ -35,9 +35,6 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Rows whose lanes are combined together.
-static constexpr int64_t maxRows = 4;
-
 namespace {
 
 /// An output that is combined along all reduced dimensions.
@@ -88,7 +85,7 @@ private:
   }
   /// Chains of combinations, fewer if the body takes long anyway.
   int64_t numChains() {
-    return isLong() ? numInterleaved : figures.tuning.chains;
+    return isLong() ? figures.tuning.interleaved : figures.tuning.chains;
   }
   int64_t numSlots() const { return alongRows ? rows : vectors; }
   SmallVector<Value> pointOf(int64_t row, int64_t vector);
@@ -186,12 +183,14 @@ LogicalResult ReductionEmitter::emit() {
 void ReductionEmitter::emitRows() {
   int64_t numVectors = llvm::divideCeil(extents[vectorDim], lanes);
   auto emitGroup = [&](int64_t size) {
-    emitTile(size, std::min(numVectors, numChains() / size));
+    int64_t vectors = std::max<int64_t>(1, numChains() / size);
+    emitTile(size, std::min(numVectors, vectors));
   };
   if (!rowDim)
     return emitGroup(1);
   int64_t extent = extents[*rowDim];
-  model::BalancedSplit split = model::splitEvenly(extent, maxRows);
+  model::BalancedSplit split =
+      model::splitEvenly(extent, std::min(figures.tuning.reducedRows, lanes));
   int64_t middle = split.large * split.size;
   buildLoop(0, middle, split.size, [&](Value row) {
     point[*rowDim] = row;
@@ -306,8 +305,9 @@ SmallVector<Value> ReductionEmitter::emitStep(int64_t count, int64_t width,
     known.reset(*rowDim);
   // What all rows have in common.
   SmallVector<Values> shared;
-  for (int64_t first = 0; first < count * rows; first += numInterleaved) {
-    int64_t last = std::min(first + numInterleaved, count * rows);
+  int64_t together = figures.tuning.interleaved;
+  for (int64_t first = 0; first < count * rows; first += together) {
+    int64_t last = std::min(first + together, count * rows);
     while (static_cast<int64_t>(shared.size()) * rows < last) {
       int64_t vector = shared.size();
       shared.push_back(alongRows ? outerValues : tileValues[vector]);

@@ -73,3 +73,23 @@ func.func @other(%x: f32) -> f32 {
   %0 = math.log %x : f32
   return %0 : f32
 }
+
+// -----
+
+// Where two exponentials at a time suit a core, a step is two vectors and not four.
+
+// CHECK-LABEL: func @tuned
+// CHECK-DAG:     %[[STEP:.*]] = arith.constant 32 : index
+// CHECK-DAG:     %[[END:.*]] = arith.constant 64 : index
+// CHECK:         scf.for {{.*}} to %[[END]] step %[[STEP]]
+func.func @tuned(%c: memref<64xf32>) {
+  chimera.micro_kernel elementwise outs(%c : memref<64xf32>)
+      maps [affine_map<(i) -> (i)>] iterators ["parallel"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>,
+        tuning = <interleaved = 2>> {
+  ^bb0(%z: f32):
+    %0 = math.exp %z : f32
+    chimera.yield %0 : f32
+  }
+  return
+}

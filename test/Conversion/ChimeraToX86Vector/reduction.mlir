@@ -241,3 +241,35 @@ func.func @partial(%x: memref<8x32xf32>, %sum: memref<8xf32>, %all: memref<f32>)
   }
   return
 }
+
+// -----
+
+// As many rows at a time as suit a core, and no more than there are lanes to hold
+// their results.
+
+// CHECK-LABEL: func @few_rows
+// CHECK:         vector.store {{.*}} : memref<20xf32>, vector<2xf32>
+// CHECK-LABEL: func @many_rows
+// CHECK:         vector.store {{.*}} : memref<20xf32>, vector<10xf32>
+#few = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, tuning = <reduced_rows = 2>>
+#many = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, tuning = <reduced_rows = 64>>
+func.func @few_rows(%s: memref<20x128xf32>, %sum: memref<20xf32>) {
+  chimera.micro_kernel reduction ins(%s : memref<20x128xf32>) outs(%sum : memref<20xf32>)
+      maps [affine_map<(m, l) -> (m, l)>, affine_map<(m, l) -> (m)>]
+      iterators ["parallel", "reduction"] implementation #few {
+  ^bb0(%x: f32, %t: f32):
+    %0 = arith.addf %t, %x : f32
+    chimera.yield %0 : f32
+  }
+  return
+}
+func.func @many_rows(%s: memref<20x128xf32>, %sum: memref<20xf32>) {
+  chimera.micro_kernel reduction ins(%s : memref<20x128xf32>) outs(%sum : memref<20xf32>)
+      maps [affine_map<(m, l) -> (m, l)>, affine_map<(m, l) -> (m)>]
+      iterators ["parallel", "reduction"] implementation #many {
+  ^bb0(%x: f32, %t: f32):
+    %0 = arith.addf %t, %x : f32
+    chimera.yield %0 : f32
+  }
+  return
+}
