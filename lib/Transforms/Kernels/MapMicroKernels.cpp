@@ -151,9 +151,10 @@ namespace {
 
 class BlockMapper {
 public:
-  BlockMapper(BlockOp block, TargetAttrInterface target)
+  /// A cache line of `target` has `lineBytes`.
+  BlockMapper(BlockOp block, TargetAttrInterface target, int64_t lineBytes)
       : builder(block), block(block), structured(block.getStructuredOp()),
-        target(target) {}
+        target(target), lineBytes(lineBytes) {}
 
   void map();
 
@@ -169,6 +170,7 @@ private:
   BlockOp block;
   linalg::LinalgOp structured;
   TargetAttrInterface target;
+  int64_t lineBytes;
 };
 
 } // namespace
@@ -279,7 +281,7 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   }
 
   Type elementType = getElementTypeOrSelf(source);
-  int64_t row = alignRow(shape.back(), elementType);
+  int64_t row = alignRow(shape.back(), elementType, lineBytes);
   bool isPadded = row != shape.back();
   shape.back() = row;
   Value buffer;
@@ -442,6 +444,13 @@ static void dissolve(BlockOp block, StringRef obstacle) {
   block.erase();
 }
 
+/// Bytes of a line of the level that blocks of `target` work on.
+static int64_t getLineBytes(TargetAttrInterface target) {
+  FailureOr<model::Machine> machine =
+      target.getMachine(Float32Type::get(target.getContext()));
+  return failed(machine) ? 1 : machine->levels.back().lineBytes;
+}
+
 /// Bytes that blocks of `target` may fetch ahead of time.
 static int64_t getMostAhead(TargetAttrInterface target) {
   FailureOr<model::Machine> machine =
@@ -469,7 +478,7 @@ struct MapMicroKernelsPass
       if (std::optional<StringRef> obstacle = getObstacle(block))
         dissolve(block, *obstacle);
       else
-        BlockMapper(block, *targetAttr).map();
+        BlockMapper(block, *targetAttr, getLineBytes(*targetAttr)).map();
     }
     if (!blocks.empty())
       fetchForNextPart(getOperation(), mostAhead);

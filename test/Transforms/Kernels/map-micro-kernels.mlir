@@ -118,6 +118,29 @@ func.func @aligned(%a: tensor<8x6xf32>, %b: tensor<77x6xf32>, %c: tensor<8x77xf3
 
 // -----
 
+// Where lines have 128 bytes, rows of 77 elements take 96.
+
+// CHECK-LABEL: func @aligned_to_long_lines
+// CHECK-DAG:     %[[BUFFER:.*]] = bufferization.alloc_tensor() : tensor<6x96xf32>
+// CHECK:         %[[CUT:.*]] = tensor.extract_slice %[[BUFFER]][0, 0] [6, 77] [1, 1]
+// CHECK:         chimera.micro_kernel pack ins(%{{.*}} : tensor<77x6xf32>) outs(%[[CUT]] : tensor<6x77xf32>)
+module attributes {chimera.target = #chimera.target<"long-lines", cores = 1,
+    unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 4000000000>,
+    levels = [<"L1", capacity = 32768, usable = 80, core_bandwidth = 90000000000, chip_bandwidth = 90000000000, sharers = 1, line = 128, ways = 8>]>} {
+  func.func @aligned_to_long_lines(%a: tensor<8x6xf32>, %b: tensor<77x6xf32>, %c: tensor<8x77xf32>) -> tensor<8x77xf32> {
+    %0 = chimera.block "gemm0" ins(%a, %b : tensor<8x6xf32>, tensor<77x6xf32>)
+        outs(%c : tensor<8x77xf32>) extents [[8], [77], [6]] {
+    ^bb0(%x: tensor<8x6xf32>, %y: tensor<77x6xf32>, %z: tensor<8x77xf32>):
+      %2 = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+          ins(%x, %y : tensor<8x6xf32>, tensor<77x6xf32>) outs(%z : tensor<8x77xf32>) -> tensor<8x77xf32>
+      chimera.yield %2 : tensor<8x77xf32>
+    } -> tensor<8x77xf32>
+    return %0 : tensor<8x77xf32>
+  }
+}
+
+// -----
+
 // A fill is an elementwise kernel with a constant body; constants of a body
 // move into the kernel.
 
