@@ -656,12 +656,8 @@ FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
   machine.launchSeconds = getLaunch() * 1e-9;
   machine.unit = getFigures(getUnit(), dot);
   machine.stackBytes = getStack();
-  machine.unit.hasExponentials = getGroups() || getUnit().getExponential() == 1;
-  if (matrix) {
+  if (matrix)
     machine.matrix = getFigures(matrix);
-    machine.matrix->arrangesOperands = getLevels().back().getWays() == 0;
-    machine.matrix->hasFixedTiles = getGroups() || !getBuffers().empty();
-  }
   if (getGroups())
     machine.groups = getFigures(getGroups());
   for (MemoryLevelAttr level : getLevels())

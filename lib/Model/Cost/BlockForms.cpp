@@ -112,7 +112,7 @@ BlockForms chimera::model::chooseBlocks(const ChainProblem &problem,
       forms.ahead |= bitOfOperator(op);
     if (!makesScores(problem, op))
       continue;
-    if (!unit.hasExponentials)
+    if (!machine.hasExponentials())
       forms.base2 |= bitOfOperator(op);
     // The product is loaded either way: computing again saves the store.
     std::optional<int64_t> again = problem.operators[op].scoreInstructions;

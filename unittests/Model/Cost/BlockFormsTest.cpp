@@ -83,7 +83,10 @@ TEST(BlockForms, ExponentialsArePowersOfTwoWhereTheyAreComputed) {
   Machine machine = makeZen5();
   Schedule schedule = makeSchedule(problem, {});
   EXPECT_EQ(chooseBlocks(problem, machine, schedule).base2, 1u);
-  machine.unit.hasExponentials = true;
+  machine.unit.exponentialCost = 1;
+  EXPECT_EQ(chooseBlocks(problem, machine, schedule).base2, 0u);
+  machine.unit.exponentialCost = 20;
+  machine.groups = ThreadGroups();
   EXPECT_EQ(chooseBlocks(problem, machine, schedule).base2, 0u);
 }
 
