@@ -99,12 +99,13 @@ static ParseResult parseLoopExtent(AsmParser &parser,
   return success();
 }
 
-/// `rows <line = 64, apart = 4> ahead [0] repeated [0] base2 [0] clip`, any of
-/// them.
+/// `rows <line = 64, apart = 4> ahead [0] repeated [0] base2 [0]
+/// prefetch <part = 65536> clip`, any of them.
 static ParseResult parseBlockEntries(AsmParser &parser, RowLayoutAttr &rows,
                                      SmallVector<int64_t> &ahead,
                                      SmallVector<int64_t> &repeated,
-                                     SmallVector<int64_t> &base2, bool &clip) {
+                                     SmallVector<int64_t> &base2,
+                                     PrefetchAttr &prefetch, bool &clip) {
   auto parseOperators = [&](StringRef name, SmallVector<int64_t> &operators) {
     if (failed(parser.parseOptionalKeyword(name)))
       return ParseResult(success());
@@ -118,6 +119,9 @@ static ParseResult parseBlockEntries(AsmParser &parser, RowLayoutAttr &rows,
   if (parseOperators("ahead", ahead) || parseOperators("repeated", repeated) ||
       parseOperators("base2", base2))
     return failure();
+  if (succeeded(parser.parseOptionalKeyword("prefetch")) &&
+      parser.parseCustomAttributeWithFallback(prefetch))
+    return failure();
   clip = succeeded(parser.parseOptionalKeyword("clip"));
   return success();
 }
@@ -125,7 +129,8 @@ static ParseResult parseBlockEntries(AsmParser &parser, RowLayoutAttr &rows,
 static void printBlockEntries(AsmPrinter &printer, RowLayoutAttr rows,
                               ArrayRef<int64_t> ahead,
                               ArrayRef<int64_t> repeated,
-                              ArrayRef<int64_t> base2, bool clip) {
+                              ArrayRef<int64_t> base2, PrefetchAttr prefetch,
+                              bool clip) {
   llvm::ListSeparator separator(" ");
   if (rows) {
     printer << StringRef(separator) << "rows ";
@@ -140,6 +145,10 @@ static void printBlockEntries(AsmPrinter &printer, RowLayoutAttr rows,
     printer << StringRef(separator) << name << " [";
     llvm::interleaveComma(operators, printer);
     printer << "]";
+  }
+  if (prefetch) {
+    printer << StringRef(separator) << "prefetch ";
+    printer.printStrippedAttrOrType(prefetch);
   }
   if (clip)
     printer << StringRef(separator) << "clip";

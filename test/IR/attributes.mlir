@@ -43,9 +43,16 @@ func.func private @blocks() attributes {
 }
 
 // CHECK: @blocks_of_any_entries
-// CHECK-SAME: [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>]
+// CHECK-SAME: [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>, #chimera.blocks<ahead [0] prefetch <part = 64> clip>]
 func.func private @blocks_of_any_entries() attributes {
-  chimera.test = [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>]
+  chimera.test = [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>, #chimera.blocks<ahead [0] prefetch <part = 64> clip>]
+}
+
+// What is not given is nothing.
+// CHECK: @prefetch
+// CHECK-SAME: [#chimera.prefetch<part = 4096, loops = any>, #chimera.prefetch<loops = fixed>, #chimera.prefetch<>]
+func.func private @prefetch() attributes {
+  chimera.test = [#chimera.prefetch<loops = any, part = 4096>, #chimera.prefetch<part = 0, loops = fixed>, #chimera.prefetch<loops = none>]
 }
 
 // CHECK: @schedule_with_blocks

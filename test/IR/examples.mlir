@@ -25,7 +25,11 @@
 
 // -----
 
-#attr = #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip>
+#attr = #chimera.prefetch<part = 104857, loops = fixed>
+
+// -----
+
+#attr = #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] prefetch <part = 104857, loops = fixed> clip>
 
 // -----
 

@@ -115,6 +115,16 @@
 
 // -----
 
+// expected-error @below {{'part' must not be negative, got -1; 0 asks for nothing}}
+#attr = #chimera.prefetch<part = -1>
+
+// -----
+
+// expected-error @below {{'part' must not be negative, got -64; 0 asks for nothing}}
+#attr = #chimera.blocks<prefetch <part = -64, loops = any>>
+
+// -----
+
 // expected-error @below {{'extents' lists loop 'm' twice}}
 #attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, extents = [m = 4, m = 8]>

@@ -10,7 +10,8 @@
 // offers, and its operands the layout that kernel reads. An operand is copied
 // where the schedule says so, or where there is no other way; the copy is made
 // outside all loops over which its source does not change, so a tile is packed
-// when it enters the level and not each time it is used.
+// when it enters the level and not each time it is used. While kernels compute,
+// they ask for what comes next as far as their block says.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,6 @@
 
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/MicroKernels.h"
-#include "Chimera/Model/Algorithms.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/Passes.h"
@@ -33,8 +33,6 @@
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
-
-#include <limits>
 
 namespace chimera {
 #define GEN_PASS_DEF_MAPMICROKERNELSPASS
@@ -156,7 +154,7 @@ public:
       : builder(block), block(block), structured(block.getStructuredOp()),
         target(target), lineBytes(lineBytes) {}
 
-  void map();
+  MicroKernelOp map();
 
 private:
   MicroKernelOp createKernel();
@@ -326,9 +324,8 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   kernel.setIndexingMapsAttr(builder.getAffineMapArrayAttr(kernelMaps));
 }
 
-/// True if all loops between `kernel` and `outside` have known trip counts.
-/// Where they vary, asking takes longer than what it saves (measured).
-static bool hasKnownTrips(MicroKernelOp kernel, Operation *outside) {
+/// True if all loops between `kernel` and `outside` have constant trip counts.
+static bool hasFixedTrips(MicroKernelOp kernel, Operation *outside) {
   for (Operation *around = kernel->getParentOp(); around != outside;
        around = around->getParentOp()) {
     auto loop = dyn_cast<scf::ForOp>(around);
@@ -340,9 +337,12 @@ static bool hasKnownTrips(MicroKernelOp kernel, Operation *outside) {
 
 /// Lets `kernel` ask for its share of what it has as operand `input` in the
 /// next iteration of the loop around `position`, which is around the kernel or
-/// a copy for it.
+/// a copy for it. Only if the block asks for that in such loops.
 void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input,
                              Operation *position) {
+  PrefetchAttr prefetch = block.getPrefetchAttr();
+  if (!prefetch || prefetch.getLoops() == PrefetchLoops::None)
+    return;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(position);
   SmallVector<int64_t> bounds;
@@ -355,7 +355,8 @@ void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input,
   if (!ahead)
     return;
   Operation *outside = position->getParentOp();
-  if (hasKnownTrips(kernel, outside))
+  if (prefetch.getLoops() == PrefetchLoops::Any ||
+      hasFixedTrips(kernel, outside))
     letFetch(kernel, ahead, outside);
 }
 
@@ -395,7 +396,7 @@ void BlockMapper::packOperands(MicroKernelOp kernel) {
   }
 }
 
-void BlockMapper::map() {
+MicroKernelOp BlockMapper::map() {
   MicroKernelOp kernel = createKernel();
   bool isFill = isa<linalg::FillOp>(structured);
   if (isFill) {
@@ -415,6 +416,7 @@ void BlockMapper::map() {
   packOperands(kernel);
   block.getResults().replaceAllUsesWith(kernel.getResults());
   block.erase();
+  return kernel;
 }
 
 /// Puts the contents of `block` in its place, and says why. Outside more may be
@@ -451,13 +453,6 @@ static int64_t getLineBytes(TargetAttrInterface target) {
   return failed(machine) ? 1 : machine->levels.back().lineBytes;
 }
 
-/// Bytes that blocks of `target` may fetch ahead of time.
-static int64_t getMostAhead(TargetAttrInterface target) {
-  FailureOr<model::Machine> machine =
-      target.getMachine(Float32Type::get(target.getContext()));
-  return failed(machine) ? 0 : model::mostBytesAhead(*machine);
-}
-
 namespace {
 struct MapMicroKernelsPass
     : chimera::impl::MapMicroKernelsPassBase<MapMicroKernelsPass> {
@@ -469,19 +464,23 @@ struct MapMicroKernelsPass
       return signalPassFailure();
     SmallVector<BlockOp> blocks;
     getOperation()->walk([&](BlockOp block) { blocks.push_back(block); });
-    int64_t mostAhead = std::numeric_limits<int64_t>::max();
+    PartBytes partBytes;
     for (BlockOp block : blocks) {
       FailureOr<TargetAttrInterface> targetAttr = resolveTarget(block, target);
       if (failed(targetAttr))
         return signalPassFailure();
-      mostAhead = std::min(mostAhead, getMostAhead(*targetAttr));
-      if (std::optional<StringRef> obstacle = getObstacle(block))
+      if (std::optional<StringRef> obstacle = getObstacle(block)) {
         dissolve(block, *obstacle);
-      else
-        BlockMapper(block, *targetAttr, getLineBytes(*targetAttr)).map();
+        continue;
+      }
+      PrefetchAttr prefetch = block.getPrefetchAttr();
+      MicroKernelOp kernel =
+          BlockMapper(block, *targetAttr, getLineBytes(*targetAttr)).map();
+      if (prefetch)
+        partBytes[kernel] = prefetch.getPart();
     }
-    if (!blocks.empty())
-      fetchForNextPart(getOperation(), mostAhead);
+    if (!partBytes.empty())
+      fetchForNextPart(getOperation(), partBytes);
   }
 };
 } // namespace

@@ -90,6 +90,26 @@ TEST(BlockForms, ExponentialsArePowersOfTwoWhereTheyAreComputed) {
   EXPECT_EQ(chooseBlocks(problem, machine, schedule).base2, 0u);
 }
 
+TEST(BlockForms, KernelsAskAheadForAnEighthOfTheLevelOutsideTheInnermost) {
+  ChainProblem problem = makeGemm(1, 64, 64, 64);
+  Schedule schedule = makeSchedule(problem, {});
+  Machine machine = makeZen5();
+  machine.levels[1].usableShare = 0.5;
+  EXPECT_EQ(chooseBlocks(problem, machine, schedule).prefetch,
+            (Prefetching{(1 << 20) / 16, Prefetching::Loops::Fixed}));
+  machine.levels.erase(machine.levels.begin(), machine.levels.end() - 1);
+  EXPECT_EQ(chooseBlocks(problem, machine, schedule).prefetch,
+            (Prefetching{0, Prefetching::Loops::Fixed}));
+}
+
+TEST(BlockForms, OnlyCachesAreFilledAhead) {
+  ChainProblem problem = makeGemm(1, 64, 64, 64);
+  Machine machine = makeZen5();
+  machine.levels.back().ways = 0;
+  EXPECT_EQ(chooseBlocks(problem, machine, makeSchedule(problem, {})).prefetch,
+            Prefetching());
+}
+
 TEST(BlockForms, WhatIsSaidOfOthersIsRefused) {
   ChainProblem problem = makeGemm(1, 64, 64, 64);
   Schedule schedule = makeSchedule(problem, {{"m", 16}, {"k", 24}});
