@@ -337,6 +337,20 @@ static void printDimensionList(AsmPrinter &printer, ArrayRef<int64_t> list) {
   printer.printDimensionList(list);
 }
 
+/// `[16, 64]`, or `[]`
+static ParseResult parseNumberList(AsmParser &parser,
+                                   SmallVector<int64_t> &list) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(list.emplace_back());
+  });
+}
+
+static void printNumberList(AsmPrinter &printer, ArrayRef<int64_t> list) {
+  printer << "[";
+  llvm::interleaveComma(list, printer);
+  printer << "]";
+}
+
 #include "Chimera/IR/ChimeraEnums.cpp.inc"
 
 // GCC 12 takes the default of an optional parameter for a value that was never

@@ -63,6 +63,12 @@ func.func private @schedule_with_blocks() attributes {
       blocks = <ahead [1]>, packed = [1]>
 }
 
+// CHECK: @row_tiling
+// CHECK-SAME: [#chimera.row_tiling<tiles = [16, 64], parallel = true>, #chimera.row_tiling<tiles = [16]>, #chimera.row_tiling<tiles = []>]
+func.func private @row_tiling() attributes {
+  chimera.test = [#chimera.row_tiling<tiles = [16, 64], parallel = true>, #chimera.row_tiling<tiles = [16], parallel = false>, #chimera.row_tiling<tiles = []>]
+}
+
 // CHECK: @schedule
 // CHECK-SAME: #chimera.schedule<levels = [<"L3">, <"L2" : b = 1>, <"L1" : l = 64, m = 32>],
 // CHECK-SAME: parallel = 1,

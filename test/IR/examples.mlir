@@ -43,6 +43,11 @@
 
 // -----
 
+#attr = #chimera.row_tiling<tiles = [16], parallel = true>
+#none = #chimera.row_tiling<tiles = []>
+
+// -----
+
 #attr = #chimera.level_plan<"L2", predicted = 4194304, unfused = 20971520, bound = 4194304, capacity = 1048576, used = 524288>
 
 // -----

@@ -223,6 +223,44 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Row tiling
+//===----------------------------------------------------------------------===//
+
+def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
+  let summary = "How operations outside chains run: loops over rows, and tasks";
+  let description = [{
+    On an operation of linalg, as the attribute `chimera.row_tiling`: it runs, as
+    the root of a group, in loops over the first dimensions of its last result.
+    There are as many loops as `tiles`, and each tile is the number of iterations
+    that a task takes. What is left inside is a row. The operations that make the
+    rows that it reads share the loops, if these cut all that they produce; one
+    that has the attribute itself runs by itself. Without tiles there are no
+    loops, and the operation is alone. With `parallel`, tasks run in parallel.
+
+    A tile is at least 1 and at most the extent of its dimension. Parallel tasks
+    are at least two.
+
+    `chimera-plan-memory-bound` chooses it for operations that have none;
+    `chimera-tile-memory-bound` applies it. `chimera-fuse-memory-bound` comes
+    before both and replaces operations with all attributes, so tilings are
+    written by hand after it.
+
+    Example: `#chimera.row_tiling<tiles = [16], parallel = true>`, `#chimera.row_tiling<tiles = []>`
+  }];
+  let parameters = (ins OptionalArrayRefParameter<"int64_t">:$tiles,
+                        DefaultValuedParameter<"bool", "false">:$parallel);
+  let assemblyFormat = [{
+    `<` `tiles` `=` custom<NumberList>($tiles)
+        (`,` `parallel` `=` $parallel^)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Fails with an error on `op` if that cannot have this attribute.
+    ::llvm::LogicalResult verifyOn(::mlir::Operation *op) const;
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Plan: the prediction that goes with a schedule
 //===----------------------------------------------------------------------===//
 
