@@ -93,6 +93,39 @@ static LogicalResult addPacked(ChainOp chain, ScheduleAttr attribute,
   return success();
 }
 
+static model::Prefetching convertPrefetch(PrefetchAttr attribute) {
+  auto getLoops = [&] {
+    switch (attribute.getLoops()) {
+    case PrefetchLoops::None:
+      return model::Prefetching::Loops::None;
+    case PrefetchLoops::Fixed:
+      return model::Prefetching::Loops::Fixed;
+    case PrefetchLoops::Any:
+      return model::Prefetching::Loops::Any;
+    }
+    llvm_unreachable("unknown loops");
+  };
+  return {attribute.getPart(), getLoops()};
+}
+
+PrefetchAttr chimera::getPrefetchAttr(MLIRContext *context,
+                                      const model::Prefetching &prefetch) {
+  auto getLoops = [&] {
+    switch (prefetch.loops) {
+    case model::Prefetching::Loops::None:
+      return PrefetchLoops::None;
+    case model::Prefetching::Loops::Fixed:
+      return PrefetchLoops::Fixed;
+    case model::Prefetching::Loops::Any:
+      return PrefetchLoops::Any;
+    }
+    llvm_unreachable("unknown loops");
+  };
+  if (prefetch == model::Prefetching())
+    return {};
+  return PrefetchAttr::get(context, prefetch.partBytes, getLoops());
+}
+
 static std::optional<model::BlockForms> convertBlocks(BlocksAttr attribute) {
   if (!attribute)
     return std::nullopt;
@@ -109,6 +142,8 @@ static std::optional<model::BlockForms> convertBlocks(BlocksAttr attribute) {
   forms.repeated = toSet(attribute.getRepeated());
   forms.base2 = toSet(attribute.getBase2());
   forms.clips = attribute.getClip();
+  if (PrefetchAttr prefetch = attribute.getPrefetch())
+    forms.prefetch = convertPrefetch(prefetch);
   return forms;
 }
 
@@ -129,6 +164,7 @@ static BlocksAttr convertBlocks(MLIRContext *context,
         RowLayoutAttr::get(context, forms->rows->lineBytes, forms->rows->apart);
   return BlocksAttr::get(context, rows, toList(forms->ahead),
                          toList(forms->repeated), toList(forms->base2),
+                         getPrefetchAttr(context, forms->prefetch),
                          forms->clips);
 }
 

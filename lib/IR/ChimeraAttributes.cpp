@@ -100,12 +100,13 @@ static ParseResult parseLoopExtent(AsmParser &parser,
   return success();
 }
 
-/// `rows <line = 64, apart = 4> ahead [0] repeated [0] base2 [0] clip`, any of
-/// them.
+/// `rows <line = 64, apart = 4> ahead [0] repeated [0] base2 [0]
+/// prefetch <part = 65536> clip`, any of them.
 static ParseResult parseBlockEntries(AsmParser &parser, RowLayoutAttr &rows,
                                      SmallVector<int64_t> &ahead,
                                      SmallVector<int64_t> &repeated,
-                                     SmallVector<int64_t> &base2, bool &clip) {
+                                     SmallVector<int64_t> &base2,
+                                     PrefetchAttr &prefetch, bool &clip) {
   auto parseOperators = [&](StringRef name, SmallVector<int64_t> &operators) {
     if (failed(parser.parseOptionalKeyword(name)))
       return ParseResult(success());
@@ -119,6 +120,9 @@ static ParseResult parseBlockEntries(AsmParser &parser, RowLayoutAttr &rows,
   if (parseOperators("ahead", ahead) || parseOperators("repeated", repeated) ||
       parseOperators("base2", base2))
     return failure();
+  if (succeeded(parser.parseOptionalKeyword("prefetch")) &&
+      parser.parseCustomAttributeWithFallback(prefetch))
+    return failure();
   clip = succeeded(parser.parseOptionalKeyword("clip"));
   return success();
 }
@@ -126,7 +130,8 @@ static ParseResult parseBlockEntries(AsmParser &parser, RowLayoutAttr &rows,
 static void printBlockEntries(AsmPrinter &printer, RowLayoutAttr rows,
                               ArrayRef<int64_t> ahead,
                               ArrayRef<int64_t> repeated,
-                              ArrayRef<int64_t> base2, bool clip) {
+                              ArrayRef<int64_t> base2, PrefetchAttr prefetch,
+                              bool clip) {
   llvm::ListSeparator separator(" ");
   if (rows) {
     printer << StringRef(separator) << "rows ";
@@ -141,6 +146,10 @@ static void printBlockEntries(AsmPrinter &printer, RowLayoutAttr rows,
     printer << StringRef(separator) << name << " [";
     llvm::interleaveComma(operators, printer);
     printer << "]";
+  }
+  if (prefetch) {
+    printer << StringRef(separator) << "prefetch ";
+    printer.printStrippedAttrOrType(prefetch);
   }
   if (clip)
     printer << StringRef(separator) << "clip";
@@ -327,6 +336,20 @@ static ParseResult parseDimensionList(AsmParser &parser,
 
 static void printDimensionList(AsmPrinter &printer, ArrayRef<int64_t> list) {
   printer.printDimensionList(list);
+}
+
+/// `[16, 64]`, or `[]`
+static ParseResult parseNumberList(AsmParser &parser,
+                                   SmallVector<int64_t> &list) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(list.emplace_back());
+  });
+}
+
+static void printNumberList(AsmPrinter &printer, ArrayRef<int64_t> list) {
+  printer << "[";
+  llvm::interleaveComma(list, printer);
+  printer << "]";
 }
 
 #include "Chimera/IR/ChimeraEnums.cpp.inc"
@@ -657,7 +680,6 @@ model::Machine TargetAttr::getCommonFigures() const {
   machine.cores = getCores();
   machine.launchSeconds = getLaunch() * 1e-9;
   machine.unit = getFigures(getUnit());
-  machine.unit.hasExponentials = getGroups() || getUnit().getExponential() == 1;
   machine.stackBytes = getStack();
   if (getGroups())
     machine.groups = getFigures(getGroups());
@@ -683,8 +705,6 @@ FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
     addFigures(machine.unit, dot);
   if (matrix) {
     machine.matrix = getFigures(matrix);
-    machine.matrix->arrangesOperands = getLevels().back().getWays() == 0;
-    machine.matrix->hasFixedTiles = getGroups() || !getBuffers().empty();
     machine.levels.back().holdsResults = !machine.groups;
   }
   return machine;

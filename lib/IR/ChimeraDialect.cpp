@@ -38,6 +38,13 @@ void ChimeraDialect::initialize() {
 LogicalResult
 ChimeraDialect::verifyOperationAttribute(Operation *op,
                                          NamedAttribute attribute) {
+  if (attribute.getName() == getRowTilingAttrName()) {
+    if (auto tiling = dyn_cast<RowTilingAttr>(attribute.getValue()))
+      return tiling.verifyOn(op);
+    return op->emitError("'") << getRowTilingAttrName()
+                              << "' must be a #chimera.row_tiling<...>, got "
+                              << attribute.getValue();
+  }
   if (attribute.getName() != getMicroKernelsAttrName())
     return success();
   auto kernels = dyn_cast<ArrayAttr>(attribute.getValue());

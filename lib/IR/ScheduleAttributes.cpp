@@ -82,10 +82,18 @@ LogicalResult RowLayoutAttr::verify(EmitError emitError, int64_t line,
   return verifyPositive(emitError, {{"line", line}, {"apart", apart}});
 }
 
+LogicalResult PrefetchAttr::verify(EmitError emitError, int64_t part,
+                                   PrefetchLoops) {
+  if (part < 0)
+    return emitError() << "'part' must not be negative, got " << part
+                       << "; 0 asks for nothing";
+  return success();
+}
+
 LogicalResult BlocksAttr::verify(EmitError emitError, RowLayoutAttr,
                                  ArrayRef<int64_t> ahead,
                                  ArrayRef<int64_t> repeated,
-                                 ArrayRef<int64_t> base2, bool) {
+                                 ArrayRef<int64_t> base2, PrefetchAttr, bool) {
   for (auto [name, operators] :
        {std::pair<StringRef, ArrayRef<int64_t>>("ahead", ahead),
         {"repeated", repeated},

@@ -43,9 +43,16 @@ func.func private @blocks() attributes {
 }
 
 // CHECK: @blocks_of_any_entries
-// CHECK-SAME: [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>]
+// CHECK-SAME: [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>, #chimera.blocks<ahead [0] prefetch <part = 64> clip>]
 func.func private @blocks_of_any_entries() attributes {
-  chimera.test = [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>]
+  chimera.test = [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>, #chimera.blocks<ahead [0] prefetch <part = 64> clip>]
+}
+
+// What is not given is nothing.
+// CHECK: @prefetch
+// CHECK-SAME: [#chimera.prefetch<part = 4096, loops = any>, #chimera.prefetch<loops = fixed>, #chimera.prefetch<>]
+func.func private @prefetch() attributes {
+  chimera.test = [#chimera.prefetch<loops = any, part = 4096>, #chimera.prefetch<part = 0, loops = fixed>, #chimera.prefetch<loops = none>]
 }
 
 // CHECK: @schedule_with_blocks
@@ -54,6 +61,12 @@ func.func private @schedule_with_blocks() attributes {
   chimera.test = #chimera.schedule<levels = [<"L1">], parallel = 0,
       registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
       blocks = <ahead [1]>, packed = [1]>
+}
+
+// CHECK: @row_tiling
+// CHECK-SAME: [#chimera.row_tiling<tiles = [16, 64], parallel = true>, #chimera.row_tiling<tiles = [16]>, #chimera.row_tiling<tiles = []>]
+func.func private @row_tiling() attributes {
+  chimera.test = [#chimera.row_tiling<tiles = [16, 64], parallel = true>, #chimera.row_tiling<tiles = [16], parallel = false>, #chimera.row_tiling<tiles = []>]
 }
 
 // CHECK: @schedule

@@ -25,7 +25,11 @@
 
 // -----
 
-#attr = #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip>
+#attr = #chimera.prefetch<part = 104857, loops = fixed>
+
+// -----
+
+#attr = #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] prefetch <part = 104857, loops = fixed> clip>
 
 // -----
 
@@ -36,6 +40,11 @@
   packed = [1],
   extents = [b = 8, m = 512, l = 512, k = 64, n = 64],
   blocks = <rows <line = 64, apart = 4> ahead [0, 1]>>
+
+// -----
+
+#attr = #chimera.row_tiling<tiles = [16], parallel = true>
+#none = #chimera.row_tiling<tiles = []>
 
 // -----
 

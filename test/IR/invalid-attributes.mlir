@@ -115,6 +115,16 @@
 
 // -----
 
+// expected-error @below {{'part' must not be negative, got -1; 0 asks for nothing}}
+#attr = #chimera.prefetch<part = -1>
+
+// -----
+
+// expected-error @below {{'part' must not be negative, got -64; 0 asks for nothing}}
+#attr = #chimera.blocks<prefetch <part = -64, loops = any>>
+
+// -----
+
 // expected-error @below {{'extents' lists loop 'm' twice}}
 #attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, extents = [m = 4, m = 8]>
@@ -130,6 +140,65 @@
 
 // expected-error @below {{a loop needs a name}}
 #attr = #chimera.extent<"" = 4>
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// Row tiling
+//===----------------------------------------------------------------------===//
+
+// expected-error @below {{tile 1 must be positive, got 0}}
+#attr = #chimera.row_tiling<tiles = [4, 0]>
+
+// -----
+
+// expected-error @below {{without tiles there is nothing to run in parallel}}
+#attr = #chimera.row_tiling<tiles = [], parallel = true>
+
+// -----
+
+func.func @no_tiling(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'chimera.row_tiling' must be a #chimera.row_tiling<...>, got 8 : i64}}
+  %0 = linalg.exp {chimera.row_tiling = 8} ins(%x : tensor<8xf32>) outs(%x : tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @below {{'chimera.row_tiling' belongs on an operation of linalg on tensors}}
+func.func private @tiled() attributes {chimera.row_tiling = #chimera.row_tiling<tiles = [8]>}
+
+// -----
+
+func.func @tiled_memory(%x: memref<8xf32>) {
+  // expected-error @below {{'chimera.row_tiling' belongs on an operation of linalg on tensors}}
+  linalg.exp {chimera.row_tiling = #chimera.row_tiling<tiles = [4]>} ins(%x : memref<8xf32>) outs(%x : memref<8xf32>)
+  return
+}
+
+// -----
+
+func.func @too_many_tiles(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'chimera.row_tiling' has 2 tiles, but the last result has only 1 dimension(s)}}
+  %0 = linalg.exp {chimera.row_tiling = #chimera.row_tiling<tiles = [4, 4]>} ins(%x : tensor<8xf32>) outs(%x : tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @large_tile(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @below {{'chimera.row_tiling' has a tile of 9 for dimension 1, which has 8 element(s)}}
+  %0 = linalg.exp {chimera.row_tiling = #chimera.row_tiling<tiles = [4, 9]>} ins(%x : tensor<4x8xf32>) outs(%x : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @below {{'chimera.row_tiling' is parallel, but its tiles make one task; make them smaller, or drop 'parallel'}}
+  %0 = linalg.exp {chimera.row_tiling = #chimera.row_tiling<tiles = [4, 8], parallel = true>} ins(%x : tensor<4x8xf32>) outs(%x : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
 
 // -----
 

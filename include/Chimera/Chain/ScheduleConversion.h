@@ -34,6 +34,10 @@ ScheduleAttr complete(ScheduleAttr attribute, const model::Schedule &schedule,
 RegisterTileAttr getRegisterTileAttr(mlir::MLIRContext *context,
                                      const model::RegisterTile &tile);
 
+/// Null if kernels are to ask for nothing.
+PrefetchAttr getPrefetchAttr(mlir::MLIRContext *context,
+                             const model::Prefetching &prefetch);
+
 } // namespace chimera
 
 #endif // CHIMERA_CHAIN_SCHEDULECONVERSION_H

@@ -108,6 +108,30 @@ def Chimera_RowLayoutAttr : Chimera_Attr<"RowLayout", "rows"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_PrefetchAttr : Chimera_Attr<"Prefetch", "prefetch"> {
+  let summary = "What the kernels of products ask for while they compute";
+  let description = [{
+    What is asked for in time (`chimera.prefetch`) is near when it is read.
+
+    - `part`: bytes that the kernels of one operator may ask for of what the next
+      one in the same loop reads; if there are more, they ask for none of them.
+      0 if it is not given: they ask for nothing.
+    - `loops`: where kernels ask for what the next iteration copies for them, or
+      has of an operand that was prepared before the call. `fixed`: where all
+      loops from the copy to the kernel have trip counts that are constant;
+      `any`: where it is known how many trips they have at most; `none`, which is
+      meant if it is not given: nowhere.
+
+    Example: `#chimera.prefetch<part = 104857, loops = fixed>`
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "0">:$part,
+    DefaultValuedParameter<"::chimera::PrefetchLoops",
+                           "::chimera::PrefetchLoops::None">:$loops);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Chimera_BlocksAttr : Chimera_Attr<"Blocks", "blocks"> {
   let summary = "How the blocks inside the loops of a schedule are made";
   let description = [{
@@ -123,19 +147,22 @@ def Chimera_BlocksAttr : Chimera_Attr<"Blocks", "blocks"> {
       product twice, for the maximum and for the exponentials, instead of being
       stored.
     - `base2`: operators of whose scores the exponentials are powers of two.
+    - `prefetch`: what kernels ask for while they compute; without it, nothing.
     - `clip`: tiles of which a mask leaves the first half alone end there, and
       those in the loops of one operator of which it leaves nothing are left out.
 
-    Example: `#chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip>`
+    Example: `#chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] prefetch <part = 104857, loops = fixed> clip>`
   }];
   let parameters = (ins
     OptionalParameter<"::chimera::RowLayoutAttr">:$rows,
     OptionalArrayRefParameter<"int64_t">:$ahead,
     OptionalArrayRefParameter<"int64_t">:$repeated,
     OptionalArrayRefParameter<"int64_t">:$base2,
+    OptionalParameter<"::chimera::PrefetchAttr">:$prefetch,
     DefaultValuedParameter<"bool", "false">:$clip);
   let assemblyFormat = [{
-    `<` `` custom<BlockEntries>($rows, $ahead, $repeated, $base2, $clip) `>`
+    `<` `` custom<BlockEntries>($rows, $ahead, $repeated, $base2, $prefetch,
+                                $clip) `>`
   }];
   let genVerifyDecl = 1;
 }
@@ -193,6 +220,44 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
                                  $extents, $blocks) `>`
   }];
   let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Row tiling
+//===----------------------------------------------------------------------===//
+
+def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
+  let summary = "How operations outside chains run: loops over rows, and tasks";
+  let description = [{
+    On an operation of linalg, as the attribute `chimera.row_tiling`: it runs, as
+    the root of a group, in loops over the first dimensions of its last result.
+    There are as many loops as `tiles`, and each tile is the number of iterations
+    that a task takes. What is left inside is a row. The operations that make the
+    rows that it reads share the loops, if these cut all that they produce; one
+    that has the attribute itself runs by itself. Without tiles there are no
+    loops, and the operation is alone. With `parallel`, tasks run in parallel.
+
+    A tile is at least 1 and at most the extent of its dimension. Parallel tasks
+    are at least two.
+
+    `chimera-plan-memory-bound` chooses it for operations that have none;
+    `chimera-tile-memory-bound` applies it. `chimera-fuse-memory-bound` comes
+    before both and replaces operations with all attributes, so tilings are
+    written by hand after it.
+
+    Example: `#chimera.row_tiling<tiles = [16], parallel = true>`, `#chimera.row_tiling<tiles = []>`
+  }];
+  let parameters = (ins OptionalArrayRefParameter<"int64_t">:$tiles,
+                        DefaultValuedParameter<"bool", "false">:$parallel);
+  let assemblyFormat = [{
+    `<` `tiles` `=` custom<NumberList>($tiles)
+        (`,` `parallel` `=` $parallel^)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Fails with an error on `op` if that cannot have this attribute.
+    ::llvm::LogicalResult verifyOn(::mlir::Operation *op) const;
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,7 +33,9 @@ def Chimera_Dialect : Dialect {
 
     The decision is an attribute, `#chimera.schedule`, made by one pass and
     applied by the others. It can be written by hand at any stage: it is
-    verified where it is used. Hardware is described by `#chimera.target`.
+    verified where it is used. Hardware is described by `#chimera.target`. What
+    lies outside chains has its decision, `#chimera.row_tiling`, in the attribute
+    `chimera.row_tiling` of operations.
 
     Arguments of a function that are the same in every call, such as the weights
     of a model, may be marked `chimera.constant`. What is computed from them
@@ -60,6 +62,10 @@ def Chimera_Dialect : Dialect {
     /// The micro kernels that a program brings, as an attribute of its module.
     static constexpr ::llvm::StringLiteral getMicroKernelsAttrName() {
       return ::llvm::StringLiteral("chimera.micro_kernels");
+    }
+    /// Says how an operation outside chains runs, and what it reads.
+    static constexpr ::llvm::StringLiteral getRowTilingAttrName() {
+      return ::llvm::StringLiteral("chimera.row_tiling");
     }
     /// Says of a function what micro kernel it is.
     static constexpr ::llvm::StringLiteral getKernelAttrName() {

@@ -55,6 +55,17 @@ def Chimera_KernelGranularity : I32EnumAttr<"KernelGranularity",
   let genSpecializedAttr = 0;
 }
 
+def Chimera_PrefetchLoopsNone : I32EnumAttrCase<"None", 0, "none">;
+def Chimera_PrefetchLoopsFixed : I32EnumAttrCase<"Fixed", 1, "fixed">;
+def Chimera_PrefetchLoopsAny : I32EnumAttrCase<"Any", 2, "any">;
+def Chimera_PrefetchLoops : I32EnumAttr<"PrefetchLoops",
+    "Loops in which kernels ask for what the next iteration copies",
+    [Chimera_PrefetchLoopsNone, Chimera_PrefetchLoopsFixed,
+     Chimera_PrefetchLoopsAny]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
 def Chimera_RoleLhs : I32EnumAttrCase<"Lhs", 0, "lhs">;
 def Chimera_RoleRhs : I32EnumAttrCase<"Rhs", 1, "rhs">;
 def Chimera_RoleSums : I32EnumAttrCase<"Sums", 2, "sums">;

@@ -84,7 +84,8 @@ def Chimera_BlockOp : Chimera_Op<"block", [
     the operator it is a part of. `extents` lists, for every dimension of the
     operation inside, the extents that occur at run time: the tile, and what is
     left of it at an edge. `registers` is the schedule's register tile, `packed`
-    the positions of the inputs to be copied into contiguous memory. Introduced
+    the positions of the inputs to be copied into contiguous memory, `prefetch`
+    what kernels ask for ahead of time; without it, nothing. Introduced
     by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
 
     Example:
@@ -104,13 +105,15 @@ def Chimera_BlockOp : Chimera_Op<"block", [
                        Variadic<AnyRankedTensor>:$outputs,
                        OptionalAttr<ArrayAttr>:$extents,
                        OptionalAttr<Chimera_RegisterTileAttr>:$registers,
-                       OptionalAttr<DenseI64ArrayAttr>:$packed);
+                       OptionalAttr<DenseI64ArrayAttr>:$packed,
+                       OptionalAttr<Chimera_PrefetchAttr>:$prefetch);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $operator_name (`ins` `(` $inputs^ `:` type($inputs) `)`)?
     `outs` `(` $outputs `:` type($outputs) `)`
     (`extents` $extents^)? (`registers` $registers^)? (`packed` $packed^)?
+    (`prefetch` $prefetch^)?
     attr-dict-with-keyword $body `->` type($results)
   }];
   let extraClassDeclaration = [{

@@ -152,11 +152,6 @@ RegisterTile selectRegisterTile(const VectorUnit &unit, int64_t rows,
 /// it.
 inline constexpr int64_t mostRowsOfReading = 4;
 
-/// Bytes that kernels may ask for ahead of time, into the level outside the
-/// innermost: an eighth of it, as more drives out what is in use (measured).
-/// None where there is one level only.
-int64_t mostBytesAhead(const Machine &machine);
-
 /// The register tiles no other tile contains: for every number of vectors, the
 /// most rows that fit the register file. Since blocks are cut into equal parts,
 /// a smaller tile is never better than the part of a larger one.

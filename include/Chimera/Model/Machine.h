@@ -85,9 +85,6 @@ struct VectorUnit {
   /// Vector instructions that the exponentials of one vector take: the length
   /// of a polynomial, or less where there is hardware for them.
   int64_t exponentialCost = 20;
-  /// True if there is an instruction for exponentials, so that nobody has to
-  /// take them apart.
-  bool hasExponentials = false;
   double cyclesPerSecond = 0;
 
   double peakFlops() const {
@@ -111,16 +108,9 @@ struct MatrixUnit {
   double loadBytesPerCycle = 0, storeBytesPerCycle = 0;
   /// The clock while the unit works, which may be below the vector unit's.
   double cyclesPerSecond = 0;
-  /// True if the way from the innermost level to the unit brings operands into
-  /// the order that the unit wants, however they lie. False if tiles are loaded
-  /// from rows in a cache: then operands may have to be packed.
-  bool arrangesOperands = true;
   /// Neighbours along the reduction that the unit wants side by side in a row
   /// of the right operand. More than 1: it has to be packed.
   int64_t interleave = 1;
-  /// True if kernels work on whole tiles, in registers of threads or in
-  /// memories at the unit, even where a mask leaves only part of one.
-  bool hasFixedTiles = true;
 
   double peakFlops() const {
     return 2 * multiplyAddsPerCycle * cyclesPerSecond;
@@ -205,13 +195,9 @@ struct Machine {
   /// Bytes of a thread's stack that buffers may take.
   int64_t stackBytes = 0;
 
-  /// The clock and the peak, of one core, of the unit that does the
-  /// contractions.
+  /// The clock of the unit that does the contractions.
   double contractionClock() const {
     return matrix ? matrix->cyclesPerSecond : unit.cyclesPerSecond;
-  }
-  double contractionPeak() const {
-    return matrix ? matrix->peakFlops() : unit.peakFlops();
   }
   /// Rows and columns of one instruction of that unit.
   int64_t rowsPerInstruction() const { return matrix ? matrix->rows : 1; }
@@ -219,12 +205,19 @@ struct Machine {
     return matrix ? matrix->columns : unit.lanes;
   }
   /// True if that unit reads operands as they lie in the innermost level, so
-  /// that copying them into another order may pay.
+  /// that copying them into another order may pay. A matrix unit does if tiles
+  /// are loaded from rows in a cache; from other memories they arrive in the
+  /// order that it wants.
   bool readsOperandsInPlace() const {
-    return !matrix || !matrix->arrangesOperands;
+    return !matrix || levels.back().ways > 0;
   }
-  /// True if kernels can end a tile where a mask does.
-  bool canClipTiles() const { return !matrix || !matrix->hasFixedTiles; }
+  /// True if kernels can end a tile where a mask does. Those of a matrix unit
+  /// cannot if they work on whole tiles, in registers of threads or in memories
+  /// at the unit.
+  bool canClipTiles() const { return !matrix || (!groups && buffers.empty()); }
+  /// True if there is an instruction for exponentials, so that nobody has to
+  /// take them apart.
+  bool hasExponentials() const { return groups || unit.exponentialCost == 1; }
   /// True if what operators add up lies in the innermost level, where zeroing
   /// and storing it take time, and not in memories or registers of its own.
   bool keepsSumsInLevels() const {

@@ -86,6 +86,24 @@ struct RowLayout {
   int64_t lineBytes = 0, apart = 0;
 };
 
+/// What the kernels of products ask for while they compute, so that it is near
+/// when it is read.
+struct Prefetching {
+  /// Loops in which kernels ask for what the next iteration copies, or has of
+  /// what was prepared before the call: none; those with a kernel in loops of
+  /// fixed trip counts; or all.
+  enum class Loops { None, Fixed, Any };
+
+  /// Bytes that the kernels of one operator may ask for of what the next one in
+  /// the same loop reads. If there are more, they ask for none of them.
+  int64_t partBytes = 0;
+  Loops loops = Loops::None;
+
+  bool operator==(const Prefetching &other) const {
+    return partBytes == other.partBytes && loops == other.loops;
+  }
+};
+
 /// How the blocks inside the loops are made.
 struct BlockForms {
   /// None: rows follow each other, and each intermediate has a buffer of its
@@ -102,6 +120,7 @@ struct BlockForms {
   /// True if tiles end where a mask does, and tiles of one operator that a mask
   /// rules out are left out.
   bool clips = false;
+  Prefetching prefetch;
 };
 
 struct Schedule {

@@ -206,31 +206,59 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def PlanMemoryBoundPass : Pass<"chimera-plan-memory-bound"> {
+  let summary = "Choose loops for what lies outside chains";
+  let description = [{
+    Finds elementwise operations, reductions, transposes and fills on static
+    tensors that can share loops over rows, since they read each other's rows, as
+    the sums and the scaling of a norm do. The last operation of each such group,
+    its root, gets an attribute `chimera.row_tiling`, which says how deep the
+    loops are, how many rows a task takes, and whether tasks run in parallel (see
+    `#chimera.row_tiling`). The model decides it from figures of the target: rows
+    of a task stay in the innermost memory level, and all threads have tasks if
+    there is enough work. Changes nothing else.
+
+    An operation that has the attribute keeps it, and becomes no member of
+    another group.
+
+    Example: `chimera-opt --chimera-fuse-memory-bound --chimera-plan-memory-bound=target=zen5`,
+    see `test/Transforms/MemoryBound/plan-memory-bound.mlir`. In
+
+    ```mlir
+    %1 = linalg.fill ins(%one : f32) outs(%0 : tensor<256x96xf32>) -> tensor<256x96xf32>
+    return %1 : tensor<256x96xf32>
+    ```
+
+    the operation gets, for four threads,
+    `chimera.row_tiling = #chimera.row_tiling<tiles = [64], parallel = true>`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine to plan for: a name, host, dlti, or a file (machine.mlir)">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Threads that will run the code; 0 means one per core of the target">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect"];
+}
+
 def TileMemoryBoundPass : Pass<"chimera-tile-memory-bound"> {
   let summary = "Generate loops and blocks for what lies outside chains";
   let description = [{
-    Gives elementwise operations, reductions, transposes and fills on static
-    tensors the form that `chimera-tile` gives the operators of a chain: loops
-    over groups of rows, in them a `chimera.block` for each operation.
-    Operations that read each other's rows, such as the sums and the scaling of
-    a norm, share their loops, so that the rows stay close to the core. A group
-    of rows fills the innermost memory level of the target; the loops are an
-    `scf.forall` if there is work for several threads, else `scf.for`, or none.
+    Gives operations with an attribute `chimera.row_tiling`, which
+    `chimera-plan-memory-bound` chooses, the form that `chimera-tile` gives the
+    operators of a chain: loops over groups of rows, in them a `chimera.block` for
+    each operation. Those that make the rows that another one reads share its
+    loops, so that the rows stay close to the core; how deep the loops are says
+    which these are. The loops are an `scf.forall` if tasks run in parallel, else
+    `scf.for`, or none.
 
     Each group gets a passed remark (category `chimera`), and each operation
     that is left to plain loops a missed one with the reason. Contractions and
     convolutions are left without a word.
 
-    Example: `chimera-opt --chimera-fuse-memory-bound --chimera-tile-memory-bound=target=zen5`,
-    see `test/Transforms/tile-memory-bound.mlir`.
+    Example: `chimera-opt --chimera-fuse-memory-bound --chimera-plan-memory-bound=target=zen5 --chimera-tile-memory-bound`,
+    see `test/Transforms/MemoryBound/tile-memory-bound.mlir`.
   }];
-  let options = [
-    Option<"target", "target", "std::string", "\"host\"",
-           "Machine to cut tasks for: a name, host, dlti, or a file "
-           "(machine.mlir)">,
-    Option<"threads", "threads", "int64_t", "0",
-           "Threads that will run the code; 0 means one per core of the target">
-  ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
@@ -245,7 +273,9 @@ def MapMicroKernelsPass : Pass<"chimera-map-micro-kernels"> {
     implementation that the target offers for it. Operands that the schedule
     packs, or whose layout the implementation cannot read, are copied into
     contiguous memory by a micro kernel of kind `pack`, at the outermost loop at
-    which the copy is still valid.
+    which the copy is still valid. Where the block says so (`prefetch`), kernels
+    ask for what the next iteration copies, and for what the next product in the
+    same loop reads, by `chimera.prefetch`.
 
     Example: see `test/Transforms/map-micro-kernels.mlir`.
   }];

@@ -41,10 +41,11 @@ using namespace chimera;
 static void tileOthers(OpPassManager &pm, const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createFuseMemoryBoundPass());
   pm.addPass(createCSEPass());
-  TileMemoryBoundPassOptions tile;
-  tile.target = options.target;
-  tile.threads = options.threads;
-  pm.addNestedPass<func::FuncOp>(createTileMemoryBoundPass(tile));
+  PlanMemoryBoundPassOptions plan;
+  plan.target = options.target;
+  plan.threads = options.threads;
+  pm.addNestedPass<func::FuncOp>(createPlanMemoryBoundPass(plan));
+  pm.addNestedPass<func::FuncOp>(createTileMemoryBoundPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

@@ -26,6 +26,12 @@ using namespace chimera::model;
 /// that share no more than this part of the sets drive each other out.
 static constexpr int64_t fewSets = 16;
 
+/// Of the level outside the innermost, what may come into it ahead of time.
+/// More drives out what is in use: with the weights of a perceptron, programs
+/// became slower (docs/rationale.md, "Packing is where the model says a tile
+/// enters").
+static constexpr double aheadShare = 1.0 / 8;
+
 static OperatorSet bitOfOperator(unsigned op) { return OperatorSet(1) << op; }
 
 /// True if what operator `op` makes are the scores of a softmax that its reader
@@ -97,6 +103,18 @@ static bool canStartAhead(const ChainProblem &problem, const Schedule &schedule,
          !(clips && leavesOut(problem, op, inside));
 }
 
+/// Only caches take what nobody has a place for yet. In loops whose trip counts
+/// vary, asking takes longer than what it saves (measured).
+static Prefetching choosePrefetching(const Machine &machine) {
+  Prefetching prefetch;
+  if (machine.levels.back().ways == 0)
+    return prefetch;
+  prefetch.loops = Prefetching::Loops::Fixed;
+  if (size_t size = machine.levels.size(); size > 1)
+    prefetch.partBytes = machine.levels[size - 2].usableBytes() * aheadShare;
+  return prefetch;
+}
+
 BlockForms chimera::model::chooseBlocks(const ChainProblem &problem,
                                         const Machine &machine,
                                         const Schedule &schedule) {
@@ -105,6 +123,7 @@ BlockForms chimera::model::chooseBlocks(const ChainProblem &problem,
   if (int64_t sets = innermost.sets())
     forms.rows = {innermost.lineBytes, std::max<int64_t>(1, sets / fewSets)};
   forms.clips = machine.canClipTiles() && !problem.bands.empty();
+  forms.prefetch = choosePrefetching(machine);
   const VectorUnit &unit = machine.unit;
   for (unsigned op = 0; op < problem.operators.size(); ++op) {
     if (machine.keepsSumsInLevels() &&
@@ -112,7 +131,7 @@ BlockForms chimera::model::chooseBlocks(const ChainProblem &problem,
       forms.ahead |= bitOfOperator(op);
     if (!makesScores(problem, op))
       continue;
-    if (!unit.hasExponentials)
+    if (!machine.hasExponentials())
       forms.base2 |= bitOfOperator(op);
     // The product is loaded either way: computing again saves the store.
     std::optional<int64_t> again = problem.operators[op].scoreInstructions;

@@ -8,8 +8,7 @@
 //
 // What it costs to use the operand that supplies vectors where it lies, and
 // what to copy it into the shape the micro kernel wants: strided lanes, lines
-// that collide in a cache, and short runs from memory. And how much of operands
-// may come before it is used.
+// that collide in a cache, and short runs from memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,15 +35,6 @@ static constexpr double shortRunCost = 1.2;
 /// call before if it takes no more than this share of it; the rest is for what
 /// happens between the calls.
 static constexpr double keptShare = 0.5;
-
-/// Of the level outside the innermost, what may come into it ahead of time.
-static constexpr double aheadShare = 1.0 / 8;
-
-int64_t chimera::model::mostBytesAhead(const Machine &machine) {
-  if (machine.levels.size() < 2)
-    return 0;
-  return machine.levels[machine.levels.size() - 2].usableBytes() * aheadShare;
-}
 
 /// What runs of `run` bytes take beyond their share of the bandwidth.
 static double runCost(int64_t run) {

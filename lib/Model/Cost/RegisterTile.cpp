@@ -176,9 +176,9 @@ RegisterTile chimera::model::groupTile(const MatrixUnit &unit,
 //===----------------------------------------------------------------------===//
 
 double chimera::model::coreFlops(const Machine &machine) {
-  double peak = machine.contractionPeak();
   if (machine.matrix)
-    return peak;
+    return machine.matrix->peakFlops();
+  double peak = machine.unit.peakFlops();
   for (const KernelShape &kernel : machine.kernels)
     peak =
         std::max(peak, 2.0 * kernel.rows * kernel.columns /

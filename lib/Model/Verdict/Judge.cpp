@@ -14,6 +14,8 @@
 
 #include "Volume/Evaluator.h"
 
+#include "Chimera/Model/ChainLimits.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -68,9 +70,6 @@ std::string Verdict::explain() const {
 
 namespace {
 
-/// Operators that one kernel may have. Orders grow with the factorial of loops.
-constexpr unsigned mostFused = 6;
-
 /// Finds the fastest way to cut a chain into kernels.
 class Partitioner {
 public:
@@ -97,7 +96,7 @@ const std::optional<Plan> &Partitioner::planOf(unsigned first, unsigned last) {
   if (entry)
     return *entry;
   entry.emplace();
-  if (last - first >= mostFused)
+  if (last - first >= mostOperators)
     return *entry;
   if (first == 0 && last + 1 == size) {
     *entry = solve(problem, machine, options, &runnersUp);

@@ -16,6 +16,8 @@
 
 #include "Form/PlannedGroup.h"
 
+#include "Chimera/Model/ChainLimits.h"
+
 #include "mlir/IR/Remarks.h"
 
 #include <limits>
@@ -28,9 +30,6 @@ ChainBuilder::~ChainBuilder() = default;
 double ChainBuilder::getMostRatio() const {
   return std::numeric_limits<double>::infinity();
 }
-
-/// The most operators of one chain. The planner weighs all ways to cut it.
-static constexpr size_t mostOperators = 6;
 
 namespace {
 
@@ -128,7 +127,7 @@ void ChainFormer::join(const Edge &edge) {
   unsigned first = clusterOf[edge.producer], second = clusterOf[edge.reader];
   Cluster &a = clusters[first], &b = clusters[second];
   if (first == second ||
-      a.operators.size() + b.operators.size() > mostOperators)
+      a.operators.size() + b.operators.size() > model::mostOperators)
     return;
   // A further reader of an intermediate that is kept anyway costs nothing.
   bool isKept = llvm::any_of(

@@ -11,14 +11,14 @@
 
 #include "Form/ChainFormer.h"
 
+#include "Chimera/Model/ChainLimits.h"
+
 namespace chimera {
 
 /// Builds every chain that the model can plan. The operators stay as they are.
 class PlannedChains : public ChainBuilder {
 public:
-  /// Long chains of convolutions take long to plan: the planner goes through
-  /// all ways to cut them.
-  double getMostRatio() const override { return 4; }
+  double getMostRatio() const override { return model::mostWorkRatio; }
   std::string findReason(OperatorList operators) const override;
   std::string commit(OperatorList operators) const override;
 };

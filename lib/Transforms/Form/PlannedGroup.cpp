@@ -9,6 +9,7 @@
 #include "Form/PlannedGroup.h"
 
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Model/ChainLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -98,15 +99,12 @@ static SmallVector<Operation *> sortByPosition(const OperationSet &set) {
   return sorted;
 }
 
-/// Readers to look for: a chain has fewer operators, and in long programs
-/// almost everything depends on almost everything.
-static constexpr size_t mostReaders = 8;
-
 SmallVector<linalg::LinalgOp>
 chimera::findReaders(linalg::LinalgOp op, const OperationSet &candidates) {
   OperationSet seen, readers;
   seen.insert(op);
-  for (size_t i = 0; i < seen.size() && readers.size() < mostReaders; ++i) {
+  for (size_t i = 0; i < seen.size() && readers.size() < model::mostReaders;
+       ++i) {
     if (i > 0 && candidates.contains(seen[i]))
       readers.insert(seen[i]);
     else if (i == 0 || mayLieBetween(seen[i]))

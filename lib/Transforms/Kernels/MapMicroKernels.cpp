@@ -10,7 +10,8 @@
 // offers, and its operands the layout that kernel reads. An operand is copied
 // where the schedule says so, or where there is no other way; the copy is made
 // outside all loops over which its source does not change, so a tile is packed
-// when it enters the level and not each time it is used.
+// when it enters the level and not each time it is used. While kernels compute,
+// they ask for what comes next as far as their block says.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,6 @@
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/MicroKernels.h"
 #include "Chimera/IR/NumberTypes.h"
-#include "Chimera/Model/Algorithms.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/Passes.h"
@@ -34,8 +34,6 @@
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
-
-#include <limits>
 
 namespace chimera {
 #define GEN_PASS_DEF_MAPMICROKERNELSPASS
@@ -152,11 +150,12 @@ namespace {
 
 class BlockMapper {
 public:
-  BlockMapper(BlockOp block, TargetAttrInterface target)
+  /// A cache line of `target` has `lineBytes`.
+  BlockMapper(BlockOp block, TargetAttrInterface target, int64_t lineBytes)
       : builder(block), block(block), structured(block.getStructuredOp()),
-        target(target) {}
+        target(target), lineBytes(lineBytes) {}
 
-  void map();
+  MicroKernelOp map();
 
 private:
   MicroKernelOp createKernel();
@@ -170,6 +169,7 @@ private:
   BlockOp block;
   linalg::LinalgOp structured;
   TargetAttrInterface target;
+  int64_t lineBytes;
 };
 
 } // namespace
@@ -280,7 +280,7 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   }
 
   Type elementType = getElementTypeOrSelf(source);
-  int64_t row = alignRow(shape.back(), elementType);
+  int64_t row = alignRow(shape.back(), elementType, lineBytes);
   bool isPadded = row != shape.back();
   shape.back() = row;
   Value buffer;
@@ -325,9 +325,8 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   kernel.setIndexingMapsAttr(builder.getAffineMapArrayAttr(kernelMaps));
 }
 
-/// True if all loops between `kernel` and `outside` have known trip counts.
-/// Where they vary, asking takes longer than what it saves (measured).
-static bool hasKnownTrips(MicroKernelOp kernel, Operation *outside) {
+/// True if all loops between `kernel` and `outside` have constant trip counts.
+static bool hasFixedTrips(MicroKernelOp kernel, Operation *outside) {
   for (Operation *around = kernel->getParentOp(); around != outside;
        around = around->getParentOp()) {
     auto loop = dyn_cast<scf::ForOp>(around);
@@ -339,9 +338,12 @@ static bool hasKnownTrips(MicroKernelOp kernel, Operation *outside) {
 
 /// Lets `kernel` ask for its share of what it has as operand `input` in the
 /// next iteration of the loop around `position`, which is around the kernel or
-/// a copy for it.
+/// a copy for it. Only if the block asks for that in such loops.
 void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input,
                              Operation *position) {
+  PrefetchAttr prefetch = block.getPrefetchAttr();
+  if (!prefetch || prefetch.getLoops() == PrefetchLoops::None)
+    return;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(position);
   SmallVector<int64_t> bounds;
@@ -354,7 +356,8 @@ void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input,
   if (!ahead)
     return;
   Operation *outside = position->getParentOp();
-  if (hasKnownTrips(kernel, outside))
+  if (prefetch.getLoops() == PrefetchLoops::Any ||
+      hasFixedTrips(kernel, outside))
     letFetch(kernel, ahead, outside);
 }
 
@@ -394,7 +397,7 @@ void BlockMapper::packOperands(MicroKernelOp kernel) {
   }
 }
 
-void BlockMapper::map() {
+MicroKernelOp BlockMapper::map() {
   MicroKernelOp kernel = createKernel();
   bool isFill = isa<linalg::FillOp>(structured);
   if (isFill) {
@@ -414,6 +417,7 @@ void BlockMapper::map() {
   packOperands(kernel);
   block.getResults().replaceAllUsesWith(kernel.getResults());
   block.erase();
+  return kernel;
 }
 
 /// Puts the contents of `block` in its place, and says why. Outside more may be
@@ -443,9 +447,9 @@ static void dissolve(BlockOp block, StringRef obstacle) {
   block.erase();
 }
 
-/// Bytes that blocks of `target` may fetch ahead of time.
-static int64_t getMostAhead(TargetAttrInterface target) {
-  return model::mostBytesAhead(target.getCommonFigures());
+/// Bytes of a line of the level that blocks of `target` work on.
+static int64_t getLineBytes(TargetAttrInterface target) {
+  return target.getCommonFigures().levels.back().lineBytes;
 }
 
 namespace {
@@ -459,19 +463,23 @@ struct MapMicroKernelsPass
       return signalPassFailure();
     SmallVector<BlockOp> blocks;
     getOperation()->walk([&](BlockOp block) { blocks.push_back(block); });
-    int64_t mostAhead = std::numeric_limits<int64_t>::max();
+    PartBytes partBytes;
     for (BlockOp block : blocks) {
       FailureOr<TargetAttrInterface> targetAttr = resolveTarget(block, target);
       if (failed(targetAttr))
         return signalPassFailure();
-      mostAhead = std::min(mostAhead, getMostAhead(*targetAttr));
-      if (std::optional<StringRef> obstacle = getObstacle(block))
+      if (std::optional<StringRef> obstacle = getObstacle(block)) {
         dissolve(block, *obstacle);
-      else
-        BlockMapper(block, *targetAttr).map();
+        continue;
+      }
+      PrefetchAttr prefetch = block.getPrefetchAttr();
+      MicroKernelOp kernel =
+          BlockMapper(block, *targetAttr, getLineBytes(*targetAttr)).map();
+      if (prefetch)
+        partBytes[kernel] = prefetch.getPart();
     }
-    if (!blocks.empty())
-      fetchForNextPart(getOperation(), mostAhead);
+    if (!partBytes.empty())
+      fetchForNextPart(getOperation(), partBytes);
   }
 };
 } // namespace

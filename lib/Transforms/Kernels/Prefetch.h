@@ -52,12 +52,16 @@ mlir::Value getNextIteration(mlir::OpBuilder &builder,
 /// scf.for or has no known most iterations.
 void letFetch(MicroKernelOp kernel, Ahead ahead, mlir::Operation *outside);
 
+/// Bytes that kernels may ask for of what the next part of a loop reads. Those
+/// that are not listed may ask for nothing.
+using PartBytes = llvm::DenseMap<mlir::Operation *, int64_t>;
+
 /// Where a loop in `root` has several parts with contractions in its body, one
 /// after the other, lets the kernels of each ask for what the next part reads
 /// that is new in the loop's iteration; those of the last part for what the
-/// first one reads in the next iteration. Not for more than `mostBytes`, which
-/// would drive out what is in use.
-void fetchForNextPart(mlir::Operation *root, int64_t mostBytes);
+/// first one reads in the next iteration. If that is more than `partBytes` lets
+/// one of the kernels ask for, they ask for none of it.
+void fetchForNextPart(mlir::Operation *root, const PartBytes &partBytes);
 
 } // namespace chimera
 

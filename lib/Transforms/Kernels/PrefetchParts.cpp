@@ -23,6 +23,8 @@
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace chimera;
 
@@ -31,7 +33,7 @@ namespace {
 /// The body of a loop whose parts follow each other.
 class PartFetcher {
 public:
-  PartFetcher(Operation *loop, int64_t mostBytes);
+  PartFetcher(Operation *loop, const PartBytes &partBytes);
 
   void fetch();
 
@@ -43,10 +45,11 @@ private:
   };
 
   Value getTile(Value operand);
+  int64_t getMostBytes(const Part &carrier) const;
   void fetchFor(const Part &reader, const Part &carrier, bool isNext);
 
   LoopLikeOpInterface loop;
-  int64_t mostBytes;
+  const PartBytes &partBytes;
   Block *body;
   /// The variable that changes from one iteration to the next.
   Value iv;
@@ -77,8 +80,8 @@ static bool continues(Operation *op, Operation *before) {
       held, [&](Value value) { return value.getDefiningOp() == before; });
 }
 
-PartFetcher::PartFetcher(Operation *op, int64_t mostBytes)
-    : loop(cast<LoopLikeOpInterface>(op)), mostBytes(mostBytes),
+PartFetcher::PartFetcher(Operation *op, const PartBytes &partBytes)
+    : loop(cast<LoopLikeOpInterface>(op)), partBytes(partBytes),
       body(&op->getRegion(0).front()), iv(loop.getLoopInductionVars()->back()) {
   for (Operation &nested : *body) {
     SmallVector<MicroKernelOp> kernels;
@@ -136,10 +139,21 @@ void PartFetcher::fetch() {
   }
 }
 
+/// What all kernels of `carrier` may ask for.
+int64_t PartFetcher::getMostBytes(const Part &carrier) const {
+  int64_t most = std::numeric_limits<int64_t>::max();
+  for (MicroKernelOp kernel : carrier.kernels)
+    most = std::min(most, partBytes.lookup(kernel));
+  return most;
+}
+
 /// Lets the kernels of `carrier` ask for what is new for `reader`, or will be
 /// in the next iteration.
 void PartFetcher::fetchFor(const Part &reader, const Part &carrier,
                            bool isNext) {
+  int64_t mostBytes = getMostBytes(carrier);
+  if (mostBytes == 0)
+    return;
   SetVector<Value> tiles;
   for (MicroKernelOp kernel : reader.kernels)
     for (Value input : kernel.getInputs())
@@ -170,12 +184,12 @@ void PartFetcher::fetchFor(const Part &reader, const Part &carrier,
         letFetch(kernel, ahead, loop);
 }
 
-void chimera::fetchForNextPart(Operation *root, int64_t mostBytes) {
+void chimera::fetchForNextPart(Operation *root, const PartBytes &partBytes) {
   SmallVector<Operation *> loops;
   root->walk([&](Operation *op) {
     if (isa<scf::ForOp, scf::ForallOp>(op))
       loops.push_back(op);
   });
   for (Operation *op : loops)
-    PartFetcher(op, mostBytes).fetch();
+    PartFetcher(op, partBytes).fetch();
 }

@@ -18,16 +18,18 @@
 
 #include "Chimera/IR/ElementBytes.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/Support/MathExtras.h"
-
-#include <cmath>
-#include <tuple>
 
 using namespace mlir;
 using namespace chimera;
+
+RowTilingAttr chimera::getRowTiling(Operation *op) {
+  return op->getAttrOfType<RowTilingAttr>(
+      ChimeraDialect::getRowTilingAttrName());
+}
 
 linalg::LinalgOp RowFusionGroup::getRoot() const {
   return cast<linalg::LinalgOp>(members.back().first);
@@ -53,6 +55,19 @@ bool chimera::canBeMember(linalg::LinalgOp op) {
          });
 }
 
+bool chimera::isRoot(linalg::LinalgOp op) {
+  if (op.getNumLoops() == 0)
+    return false;
+  return llvm::any_of(op->getUses(), [&](OpOperand &use) {
+    auto user = dyn_cast<linalg::LinalgOp>(use.getOwner());
+    if (!user || !user.isDpsInit(&use))
+      return true;
+    // A member overwrites memory of its own if it does not read what was there.
+    return !isa<linalg::FillOp>(op) &&
+           (user.payloadUsesValueFromOperand(&use) || !canBeMember(user));
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Growing
 //===----------------------------------------------------------------------===//
@@ -61,10 +76,11 @@ namespace {
 
 class GroupFinder {
 public:
-  GroupFinder(linalg::LinalgOp root, unsigned depth)
-      : root(root), depth(depth) {}
+  GroupFinder(linalg::LinalgOp root, unsigned depth,
+              const TakenOperations &taken)
+      : root(root), depth(depth), taken(taken) {}
 
-  RowFusionGroup find();
+  std::optional<RowFusionGroup> find();
 
 private:
   /// The loops over rows of an operation; nothing if it has none that fit.
@@ -79,6 +95,7 @@ private:
 
   linalg::LinalgOp root;
   unsigned depth;
+  const TakenOperations &taken;
   llvm::DenseSet<Operation *> excluded;
   RowFusionGroup group;
 };
@@ -140,7 +157,8 @@ Operation *GroupFinder::findOutsider(OpOperand &use) {
   // What fills an accumulator is made anew for every group of rows.
   if (!isRead || !producer || producer->getBlock() != root->getBlock() ||
       isa<linalg::FillOp>(producer.getOperation()) ||
-      excluded.contains(producer) || !canBeMember(producer))
+      excluded.contains(producer) || taken.contains(producer) ||
+      getRowTiling(producer) || !canBeMember(producer))
     return nullptr;
   Rows rows = getProducerRows(use, group.members[consumer]);
   if (!rows)
@@ -149,20 +167,40 @@ Operation *GroupFinder::findOutsider(OpOperand &use) {
   return isNew || known->second == *rows ? nullptr : producer.getOperation();
 }
 
+/// What `op` reads. Loops instead of `op` do not read memory that it
+/// overwrites, unless the result belongs there.
+static llvm::SetVector<Value> getReadValues(Operation *op, bool becomesLoops) {
+  llvm::SetVector<Value> read;
+  linalg::LinalgOp member;
+  if (becomesLoops)
+    member = dyn_cast<linalg::LinalgOp>(op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (!member || !member.isDpsInit(&operand) ||
+        member.payloadUsesValueFromOperand(&operand) ||
+        operand.get().getDefiningOp<tensor::ExtractSliceOp>())
+      read.insert(operand.get());
+  getUsedValuesDefinedAbove(op->getRegions(), read);
+  return read;
+}
+
 /// A member from which a path leads to another through an operation that is
 /// none, if there is one. Otherwise notes what has to move behind the root.
 Operation *GroupFinder::findDetour() {
   group.delayed.clear();
+  // The operations of another group run together, and their results are there
+  // at once.
+  auto unitOf = [&](Operation *op) {
+    Operation *other = taken.lookup(op);
+    return other ? other : op;
+  };
   llvm::DenseMap<Operation *, Operation *> origins;
   Operation *end = root->getNextNode();
   for (Operation *op = group.members.front().first; op != end;
        op = op->getNextNode()) {
     Operation *origin = nullptr;
-    llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), read);
-    for (Value value : read) {
+    for (Value value : getReadValues(op, taken.contains(op))) {
       Operation *definition = value.getDefiningOp();
-      if (Operation *known = origins.lookup(definition))
+      if (Operation *known = origins.lookup(unitOf(definition)))
         origin = known;
       else if (group.has(definition) && !group.has(op))
         origin = definition;
@@ -171,7 +209,7 @@ Operation *GroupFinder::findDetour() {
       continue;
     if (group.has(op) || !isMemoryEffectFree(op))
       return origin;
-    origins[op] = origin;
+    origins[unitOf(op)] = origin;
     group.delayed.push_back(op);
   }
   return nullptr;
@@ -209,37 +247,53 @@ bool GroupFinder::grow() {
   return true;
 }
 
-RowFusionGroup GroupFinder::find() {
+std::optional<RowFusionGroup> GroupFinder::find() {
   while (!grow())
     ;
-  if (!group.members.empty())
-    for (unsigned loop : group.members.back().second)
-      group.extents.push_back(root.getStaticLoopRanges()[loop]);
+  if (group.members.empty())
+    return std::nullopt;
+  for (unsigned loop : group.members.back().second)
+    group.extents.push_back(root.getStaticLoopRanges()[loop]);
   return std::move(group);
+}
+
+std::optional<RowFusionGroup>
+chimera::findRowGroup(linalg::LinalgOp root, unsigned depth,
+                      const TakenOperations &taken) {
+  if (depth > 0)
+    return GroupFinder(root, depth, taken).find();
+  RowFusionGroup alone;
+  alone.members.insert({root, {}});
+  return alone;
+}
+
+FailureOr<RowFusionGroup>
+chimera::findTiledGroup(linalg::LinalgOp root, const TakenOperations &taken) {
+  auto fail = [&](StringRef reason) {
+    return root->emitError("'") << ChimeraDialect::getRowTilingAttrName()
+                                << "' cannot be applied: " << reason;
+  };
+  if (!canBeMember(root))
+    return fail("only linalg.generic and linalg.fill on static tensors that "
+                "are indexed by projected permutations get loops over rows; "
+                "drop the attribute");
+  if (!isRoot(root))
+    return fail("nothing reads what the operation makes, but as the start of "
+                "sums; drop the attribute, or put it on an operation whose "
+                "result is read");
+  size_t depth = getRowTiling(root).getTiles().size();
+  std::optional<RowFusionGroup> group = findRowGroup(root, depth, taken);
+  if (!group)
+    return fail("not all results are cut by loops over the first " +
+                std::to_string(depth) +
+                " dimension(s) of the last one; list "
+                "other tiles, or none for no loops");
+  return std::move(*group);
 }
 
 //===----------------------------------------------------------------------===//
 // Figures
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// What a group of rows costs.
-struct GroupFigures {
-  /// Bytes of all tensors for one step of the innermost loop over rows.
-  double rowBytes = 0;
-  /// Elements computed, in units of plain arithmetic.
-  double work = 0;
-  /// Rows come in multiples of this.
-  int64_t unit = 1;
-};
-
-} // namespace
-
-/// How many times the arithmetic of one element the functions of a body cost.
-static constexpr double expensiveWork = 8;
-/// Less work than this is done by the time other threads have started.
-static constexpr double leastParallelWork = 16 * 1024;
 
 /// Bytes of the part of `operand` that one step of the innermost loop over rows
 /// touches; nothing if it is the same for all steps.
@@ -268,19 +322,22 @@ static bool isAlongRows(const RowFusionGroup &group, OpOperand &operand) {
              group.members.find(op)->second.back();
 }
 
-static GroupFigures getFigures(const RowFusionGroup &group,
-                               const model::Machine &machine) {
-  GroupFigures figures;
-  llvm::DenseSet<Value> seen;
-  unsigned rootRank =
+model::RowGroup chimera::getFigures(const RowFusionGroup &group) {
+  model::RowGroup figures;
+  figures.extents.assign(group.extents.begin(), group.extents.end());
+  figures.numOperations = group.members.size();
+  figures.cutsRows =
+      group.extents.size() ==
       group.getRoot().getIndexingMapsArray().back().getNumResults();
-  bool alongRows = group.extents.size() == rootRank;
+  figures.hasVectorsAlongRows = figures.cutsRows;
+  llvm::DenseSet<Value> seen;
   for (const auto &[op, rows] : group.members) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
-    double work = isExpensive(*linalgOp.getBlock()) ? expensiveWork : 1;
+    double elements = 1;
     for (int64_t extent : linalgOp.getStaticLoopRanges())
-      work *= extent;
-    figures.work += work;
+      elements *= extent;
+    (isExpensive(*linalgOp.getBlock()) ? figures.functionElements
+                                       : figures.plainElements) += elements;
     for (OpOperand &operand : op->getOpOperands()) {
       // An output counts as the result it becomes.
       Value value = linalgOp.isDpsInit(&operand)
@@ -288,156 +345,8 @@ static GroupFigures getFigures(const RowFusionGroup &group,
                         : operand.get();
       if (seen.insert(value).second)
         figures.rowBytes += getRowBytes(group, operand);
-      alongRows |= isAlongRows(group, operand);
+      figures.hasVectorsAlongRows |= isAlongRows(group, operand);
     }
   }
-  if (alongRows)
-    figures.unit = std::max<int64_t>(1, machine.unit.lanes);
   return figures;
-}
-
-//===----------------------------------------------------------------------===//
-// The best group
-//===----------------------------------------------------------------------===//
-
-/// The part of the innermost level but one that a task may take: the other half
-/// holds the rows of the task before, on their way out.
-static double getPassingBytes(const model::Machine &machine) {
-  size_t size = machine.levels.size();
-  return machine.levels[size > 1 ? size - 2 : 0].usableBytes() / 2.0;
-}
-
-/// True if `tasks` equal tasks leave hardly any of `threads` threads idle.
-static bool keepsBusy(double tasks, int64_t threads) {
-  return tasks >= 0.8 * threads * std::ceil(tasks / threads);
-}
-
-RowFusionGroup chimera::findRowGroup(linalg::LinalgOp root,
-                                     const model::Machine &machine,
-                                     int64_t threads) {
-  unsigned rank = root.getIndexingMapsArray().back().getNumResults();
-  if (rank == 0) {
-    RowFusionGroup alone;
-    alone.members.insert({root, {}});
-    return alone;
-  }
-  // Rows are best whole; the last dimension is cut only if there is no other or
-  // if rows are long.
-  SmallVector<unsigned> depths;
-  for (unsigned depth = rank; depth-- > 1;)
-    depths.push_back(depth);
-  depths.push_back(rank);
-
-  using Score = std::tuple<bool, size_t, bool>;
-  std::optional<Score> best;
-  RowFusionGroup chosen;
-  for (unsigned depth : depths) {
-    RowFusionGroup group = GroupFinder(root, depth).find();
-    if (group.members.empty())
-      continue;
-    GroupFigures figures = getFigures(group, machine);
-    double tasks = 1.0 / figures.unit;
-    for (int64_t extent : group.extents)
-      tasks *= extent;
-    Score score = {figures.work < leastParallelWork ||
-                       keepsBusy(tasks, threads),
-                   group.members.size(),
-                   figures.rowBytes * figures.unit <= getPassingBytes(machine)};
-    if (best && score <= *best)
-      continue;
-    best = score;
-    chosen = std::move(group);
-  }
-  return chosen;
-}
-
-//===----------------------------------------------------------------------===//
-// Tasks
-//===----------------------------------------------------------------------===//
-
-int64_t RowTiling::countTasks(const RowFusionGroup &group) const {
-  int64_t tasks = 1;
-  for (auto [tile, extent] : llvm::zip_equal(tiles, group.extents))
-    tasks *= llvm::divideCeil(extent, tile);
-  return tasks;
-}
-
-/// Rows that reductions take together: one at a time they wait for each other.
-static constexpr double leastRows = 4;
-
-/// How many rows a task takes. Operations that follow each other want them in
-/// the innermost level, unless those are too few. One alone reads them once.
-static double getRowsOfTask(const RowFusionGroup &group,
-                            const GroupFigures &figures,
-                            const model::Machine &machine) {
-  double bytes = std::max(1.0, figures.rowBytes);
-  double many = getPassingBytes(machine) / bytes;
-  double rows = machine.levels.back().usableBytes() / bytes;
-  double least = std::max<double>(leastRows, figures.unit);
-  if (group.members.size() == 1)
-    rows = many;
-  else if (rows < least)
-    rows = std::min(least, many);
-  return std::max<double>(rows, figures.unit);
-}
-
-/// Evens out the tiles of a loop of `extent` that has `others` times as many
-/// tasks as trips: the same number for each thread, and no smaller one at the
-/// end if that can be.
-static int64_t balance(int64_t tile, int64_t extent, int64_t others,
-                       int64_t threads, int64_t unit) {
-  int64_t trips = llvm::divideCeil(extent, tile);
-  auto isUneven = [&](int64_t trips) {
-    return !keepsBusy(static_cast<double>(trips) * others, threads);
-  };
-  for (int64_t more = trips; more < trips + threads && more <= extent; ++more)
-    if (!isUneven(more)) {
-      trips = more;
-      break;
-    }
-  tile = llvm::alignTo(llvm::divideCeil(extent, trips), unit);
-  for (int64_t even = tile; even > tile / 2; even -= unit)
-    if (extent % even == 0)
-      return even;
-  return std::min(tile, extent);
-}
-
-RowTiling chimera::chooseTiling(const RowFusionGroup &group,
-                                const model::Machine &machine,
-                                int64_t threads) {
-  RowTiling tiling;
-  if (group.extents.empty())
-    return tiling;
-  GroupFigures figures = getFigures(group, machine);
-  tiling.isParallel = threads > 1 && figures.work >= leastParallelWork;
-  int64_t wanted = tiling.isParallel ? threads : 1;
-
-  double rows = getRowsOfTask(group, figures, machine);
-  double all = 1;
-  for (int64_t extent : group.extents)
-    all *= extent;
-  // Everybody gets something to do.
-  rows =
-      std::max<double>(std::min(rows, std::ceil(all / wanted)), figures.unit);
-  tiling.tiles.assign(group.extents.size(), 1);
-  int64_t others = 1;
-  for (int64_t extent : group.extents)
-    others *= extent;
-  for (size_t row = group.extents.size(); row-- > 0;) {
-    int64_t extent = group.extents[row];
-    bool isInnermost = row + 1 == group.extents.size();
-    int64_t unit = isInnermost ? figures.unit : 1;
-    others /= extent;
-    if (rows >= extent) {
-      tiling.tiles[row] = extent;
-      rows /= extent;
-      continue;
-    }
-    int64_t tile = std::max<int64_t>(
-        unit, llvm::alignDown(static_cast<int64_t>(rows), unit));
-    tiling.tiles[row] = balance(tile, extent, others, wanted, unit);
-    break;
-  }
-  tiling.isParallel &= tiling.countTasks(group) > 1;
-  return tiling;
 }

@@ -1,5 +1,4 @@
-//===- RowFusionGroup.h - Operations that share loops over rows ----*- C++
-//-*-===//
+//===- RowFusionGroup.h - Operations sharing loops over rows ----*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,7 +18,8 @@
 #ifndef CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_ROWFUSIONGROUP_H
 #define CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_ROWFUSIONGROUP_H
 
-#include "Chimera/Model/Machine.h"
+#include "Chimera/IR/Chimera.h"
+#include "Chimera/Model/RowTiling.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/MapVector.h"
@@ -42,27 +42,36 @@ struct RowFusionGroup {
   std::optional<unsigned> getRow(mlir::Operation *op, unsigned loop) const;
 };
 
-/// How a group runs.
-struct RowTiling {
-  /// Rows of a task, per loop of the group.
-  llvm::SmallVector<int64_t> tiles;
-  bool isParallel = false;
+/// The groups that operations belong to already, by their roots.
+using TakenOperations = llvm::DenseMap<mlir::Operation *, mlir::Operation *>;
 
-  int64_t countTasks(const RowFusionGroup &group) const;
-};
+/// What `op` has as #chimera.row_tiling; null if it has none.
+RowTilingAttr getRowTiling(mlir::Operation *op);
 
 /// True if `op` can be a member of a group.
 bool canBeMember(mlir::linalg::LinalgOp op);
 
-/// The group with root `root` that is best for `threads` threads of `machine`.
-/// It has no loops if `root` has none that are parallel.
-RowFusionGroup findRowGroup(mlir::linalg::LinalgOp root,
-                            const chimera::model::Machine &machine,
-                            int64_t threads);
+/// True if `op`, which can be a member, makes something that is needed as it
+/// is, and not in no time. What only starts accumulators is made where they
+/// are.
+bool isRoot(mlir::linalg::LinalgOp op);
 
-/// Cuts `group` into tasks.
-RowTiling chooseTiling(const RowFusionGroup &group,
-                       const chimera::model::Machine &machine, int64_t threads);
+/// The group with root `root` whose loops go over the first `depth` dimensions
+/// of its last result; without loops it is the root alone. None if there is no
+/// such group. What is `taken` stays out, and so does what has a tiling of its
+/// own.
+std::optional<RowFusionGroup> findRowGroup(mlir::linalg::LinalgOp root,
+                                           unsigned depth,
+                                           const TakenOperations &taken);
+
+/// The group that the tiling of `root` is for. Fails with an error if it cannot
+/// run so.
+llvm::FailureOr<RowFusionGroup>
+findTiledGroup(mlir::linalg::LinalgOp root,
+               const TakenOperations &taken = TakenOperations());
+
+/// The figures of `group`, which has loops, for the model.
+model::RowGroup getFigures(const RowFusionGroup &group);
 
 } // namespace chimera
 

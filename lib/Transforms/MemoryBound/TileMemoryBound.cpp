@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Elementwise operations and reductions outside chains get the form that the
-// operators of a chain get from `chimera-tile`: loops over groups of rows,
-// parallel if there is enough to do, and in them a block for each operation.
+// operators of a chain get from `chimera-tile`: loops over groups of rows, and
+// in them a block for each operation. Which loops, says #chimera.row_tiling.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,6 @@
 #include "MemoryBound/RowFusionGroup.h"
 
 #include "Chimera/Chain/OpKinds.h"
-#include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/Passes.h"
 
@@ -42,8 +41,9 @@ namespace {
 /// Builds the loops of one group.
 class GroupBuilder {
 public:
-  GroupBuilder(const RowFusionGroup &group, const RowTiling &tiling)
-      : builder(group.getRoot().getContext()), group(group), tiling(tiling),
+  GroupBuilder(const RowFusionGroup &group, RowTilingAttr tiling)
+      : builder(group.getRoot().getContext()), group(group),
+        tiles(tiling.getTiles()), isParallel(tiling.getParallel()),
         loc(group.getRoot().getLoc()) {}
 
   /// Replaces the members.
@@ -85,7 +85,9 @@ private:
 
   OpBuilder builder;
   const RowFusionGroup &group;
-  const RowTiling &tiling;
+  /// Rows of a task, per loop of the group.
+  ArrayRef<int64_t> tiles;
+  bool isParallel;
   Location loc;
   SmallVector<Range> ranges;
   /// What is read outside the group.
@@ -134,7 +136,7 @@ Value GroupBuilder::getDestination(OpResult result) {
 
 /// Goes into the loop `row`, to the tile at `iv`.
 void GroupBuilder::enter(unsigned row, Value iv) {
-  int64_t extent = group.extents[row], tile = tiling.tiles[row];
+  int64_t extent = group.extents[row], tile = tiles[row];
   Range &range = ranges[row];
   range.offset = iv;
   range.possible = {tile};
@@ -155,12 +157,12 @@ SmallVector<Value> GroupBuilder::buildParallel() {
   SmallVector<OpFoldResult> lower, upper, step;
   SmallVector<unsigned> rows;
   for (auto [row, extent] : llvm::enumerate(group.extents)) {
-    if (tiling.tiles[row] == extent)
+    if (tiles[row] == extent)
       continue;
     rows.push_back(row);
     lower.push_back(builder.getIndexAttr(0));
     upper.push_back(builder.getIndexAttr(extent));
-    step.push_back(builder.getIndexAttr(tiling.tiles[row]));
+    step.push_back(builder.getIndexAttr(tiles[row]));
   }
   SmallVector<Value> destinations;
   for (OpResult result : results)
@@ -186,14 +188,13 @@ SmallVector<Value> GroupBuilder::buildParallel() {
 /// The loops from `row` on, which carry the results.
 SmallVector<Value> GroupBuilder::buildSequential(unsigned row,
                                                  ValueRange carried) {
-  while (row < ranges.size() && tiling.tiles[row] == group.extents[row])
+  while (row < ranges.size() && tiles[row] == group.extents[row])
     ++row;
   if (row < ranges.size()) {
     Value lower = arith::ConstantIndexOp::create(builder, loc, 0);
     Value upper =
         arith::ConstantIndexOp::create(builder, loc, group.extents[row]);
-    Value step =
-        arith::ConstantIndexOp::create(builder, loc, tiling.tiles[row]);
+    Value step = arith::ConstantIndexOp::create(builder, loc, tiles[row]);
     auto loop = scf::ForOp::create(builder, loc, lower, upper, step, carried);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -337,7 +338,7 @@ BlockOp GroupBuilder::buildBlock(linalg::LinalgOp op, ValueRange inputs,
                                                  : "elementwise";
   auto block = BlockOp::create(builder, op.getLoc(), outputs.getTypes(), name,
                                inputs, outputs, extents, RegisterTileAttr(),
-                               DenseI64ArrayAttr());
+                               DenseI64ArrayAttr(), PrefetchAttr());
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())
     entry.addArgument(operand.getType(), op.getLoc());
@@ -464,7 +465,7 @@ void GroupBuilder::build() {
   Operation *root = group.getRoot();
   builder.setInsertionPointAfter(root);
   SmallVector<Value> values;
-  if (tiling.isParallel) {
+  if (isParallel) {
     values = buildParallel();
   } else {
     SmallVector<Value> destinations;
@@ -490,34 +491,29 @@ static remark::RemarkOpts named(StringRef name) {
   return remark::RemarkOpts::name(name).category("chimera");
 }
 
-/// True if `op` makes something that is needed as it is, and not in no time.
-/// What only starts accumulators is made where they are.
-static bool isRoot(linalg::LinalgOp op) {
-  if (op.getNumLoops() == 0)
-    return false;
-  if (!isa<linalg::FillOp>(op))
-    return !op->use_empty();
-  return llvm::any_of(op->getUses(), [](OpOperand &use) {
-    auto user = dyn_cast<linalg::LinalgOp>(use.getOwner());
-    return !user || !user.isDpsInit(&use);
-  });
-}
-
-static void noteObstacle(linalg::LinalgOp op) {
-  if (isa<linalg::FillOp>(op))
+/// Says why `op`, which has no tiling, is left to plain loops, if it matters.
+static void noteLeft(linalg::LinalgOp op) {
+  StringRef text = "no #chimera.row_tiling says in which tasks it runs: "
+                   "chimera-plan-memory-bound chooses one";
+  if (!canBeMember(op)) {
+    if (isa<linalg::FillOp>(op))
+      return;
+    text = findObstacle(op).value_or(
+        "an operand is not indexed by a projected permutation");
+  } else if (!isRoot(op)) {
     return;
-  StringRef text = findObstacle(op).value_or(
-      "an operand is not indexed by a projected permutation");
+  }
   if (!text.empty())
     remark::missed(op.getLoc(), named("not-tiled"))
         << "left to plain loops: " + text.str();
 }
 
-static void noteGroup(const RowFusionGroup &group, const RowTiling &tiling) {
+static void noteGroup(const RowFusionGroup &group, RowTilingAttr tiling) {
   remark::passed(group.getRoot().getLoc(), named("tiled"))
       << llvm::formatv("{0} operation(s) as {1} {2} task(s)",
-                       group.members.size(), tiling.countTasks(group),
-                       tiling.isParallel ? "parallel" : "sequential")
+                       group.members.size(),
+                       model::countTasks(group.extents, tiling.getTiles()),
+                       tiling.getParallel() ? "parallel" : "sequential")
              .str();
 }
 
@@ -527,14 +523,6 @@ struct TileMemoryBoundPass
   using Base::Base;
 
   void runOnOperation() override {
-    // A wrong option is an error even where there is nothing to tile.
-    if (failed(resolveTarget(getOperation(), target)))
-      return signalPassFailure();
-    if (threads < 0) {
-      getOperation()->emitError("'threads' must not be negative, got ")
-          << int64_t(threads);
-      return signalPassFailure();
-    }
     llvm::DenseSet<Operation *> done;
     SmallVector<Operation *> ops = collectOutside(getOperation());
     for (Operation *op : llvm::reverse(ops)) {
@@ -546,29 +534,21 @@ struct TileMemoryBoundPass
     }
   }
 
-  /// Tiles the group that ends in `op`, whose members are then `done`.
+  /// Tiles the group whose root is `op`, if it is one. Its members are then
+  /// `done`.
   LogicalResult tile(linalg::LinalgOp op, llvm::DenseSet<Operation *> &done) {
-    if (!canBeMember(op)) {
-      noteObstacle(op);
+    RowTilingAttr tiling = getRowTiling(op);
+    if (!tiling) {
+      noteLeft(op);
       return success();
     }
-    if (!isRoot(op))
-      return success();
-    FailureOr<TargetAttrInterface> found = resolveTarget(op, target);
-    if (failed(found))
+    FailureOr<RowFusionGroup> group = findTiledGroup(op);
+    if (failed(group))
       return failure();
-    model::Machine machine = found->getCommonFigures();
-    if (machine.levels.empty())
-      return success();
-    int64_t wanted = threads == 0 ? machine.cores : int64_t(threads);
-    RowFusionGroup group = findRowGroup(op, machine, wanted);
-    if (group.members.empty())
-      return success();
-    RowTiling tiling = chooseTiling(group, machine, wanted);
-    for (const auto &member : group.members)
+    for (const auto &member : group->members)
       done.insert(member.first);
-    noteGroup(group, tiling);
-    GroupBuilder(group, tiling).build();
+    noteGroup(*group, tiling);
+    GroupBuilder(*group, tiling).build();
     return success();
   }
 };

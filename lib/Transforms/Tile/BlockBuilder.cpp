@@ -122,7 +122,9 @@ BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
                          bool isContraction, BlockBody body) {
   RegisterTileAttr registers;
   DenseI64ArrayAttr packed;
+  PrefetchAttr prefetch;
   if (isContraction) {
+    prefetch = getPrefetchAttr(builder.getContext(), forms.prefetch);
     registers =
         getRegisterTileAttr(builder.getContext(), schedule.registerTile);
     SmallVector<int64_t> positions;
@@ -134,7 +136,7 @@ BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
   }
   auto block = BlockOp::create(builder, loc(), destinations.getTypes(),
                                problem.operators[op].name, inputs, destinations,
-                               extents, registers, packed);
+                               extents, registers, packed, prefetch);
   OpBuilder::InsertionGuard guard(builder);
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())

@@ -29,7 +29,7 @@ inline int64_t elementsOfLine(mlir::Type elementType, int64_t lineBytes) {
 
 /// `elements` in whole lines, unless that adds more than a quarter of them.
 inline int64_t alignRow(int64_t elements, mlir::Type elementType,
-                        int64_t lineBytes = 64) {
+                        int64_t lineBytes) {
   int64_t line = elementsOfLine(elementType, lineBytes);
   int64_t aligned = llvm::alignTo(elements, line);
   return 4 * (aligned - elements) <= elements ? aligned : elements;

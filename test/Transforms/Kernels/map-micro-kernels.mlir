@@ -1,5 +1,11 @@
 // RUN: chimera-opt %s --chimera-map-micro-kernels=target=zen5 --canonicalize --split-input-file | FileCheck %s
 
+// What kernels ask for is what their blocks say.
+//
+// RUN: sed 's/prefetch <.*> {/{/' %s | chimera-opt --chimera-map-micro-kernels=target=zen5 --canonicalize --split-input-file | FileCheck %s --check-prefix=SILENT --implicit-check-not=chimera.prefetch
+// RUN: sed 's/loops = fixed/loops = any/' %s | chimera-opt --chimera-map-micro-kernels=target=zen5 --canonicalize --split-input-file | FileCheck %s --check-prefix=ANY
+// RUN: sed 's/part = 2048/part = 2047/' %s | chimera-opt --chimera-map-micro-kernels=target=zen5 --canonicalize --split-input-file | FileCheck %s --check-prefix=LESS
+
 // The second operand runs along vectors. Its rows are contiguous, but the block
 // asks for a copy: it is made where the slice changes, outside the loop over m,
 // in a buffer created once. Each of the three kernels asks for two of the six
@@ -40,7 +46,8 @@ func.func @packed(%b: tensor<6x32xf32>, %a: tensor<24x6xf32>, %c: tensor<24x32xf
       %cs = tensor.extract_slice %cm[%m, %l] [8, 16] [1, 1] : tensor<24x32xf32> to tensor<8x16xf32>
       %2 = chimera.block "gemm0" ins(%as, %bs : tensor<8x6xf32>, tensor<6x16xf32>)
           outs(%cs : tensor<8x16xf32>) extents [[8], [16], [6]]
-          registers <rows = 4, vectors = 1, broadcasts = 1, depth = 2> packed [1] {
+          registers <rows = 4, vectors = 1, broadcasts = 1, depth = 2> packed [1]
+          prefetch <loops = fixed> {
       ^bb0(%x: tensor<8x6xf32>, %y: tensor<6x16xf32>, %z: tensor<8x16xf32>):
         %zero = arith.constant 0.0 : f32
         %3 = linalg.fill ins(%zero : f32) outs(%z : tensor<8x16xf32>) -> tensor<8x16xf32>
@@ -114,6 +121,69 @@ func.func @aligned(%a: tensor<8x6xf32>, %b: tensor<77x6xf32>, %c: tensor<8x77xf3
     chimera.yield %2 : tensor<8x17xf32>
   } -> tensor<8x17xf32>
   return %0, %1 : tensor<8x77xf32>, tensor<8x17xf32>
+}
+
+// -----
+
+// Where lines have 128 bytes, rows of 77 elements take 96.
+
+// CHECK-LABEL: func @aligned_to_long_lines
+// CHECK-DAG:     %[[BUFFER:.*]] = bufferization.alloc_tensor() : tensor<6x96xf32>
+// CHECK:         %[[CUT:.*]] = tensor.extract_slice %[[BUFFER]][0, 0] [6, 77] [1, 1]
+// CHECK:         chimera.micro_kernel pack ins(%{{.*}} : tensor<77x6xf32>) outs(%[[CUT]] : tensor<6x77xf32>)
+module attributes {chimera.target = #chimera.target<"long-lines", cores = 1,
+    unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 4000000000>,
+    levels = [<"L1", capacity = 32768, usable = 80, core_bandwidth = 90000000000, chip_bandwidth = 90000000000, sharers = 1, line = 128, ways = 8>]>} {
+  func.func @aligned_to_long_lines(%a: tensor<8x6xf32>, %b: tensor<77x6xf32>, %c: tensor<8x77xf32>) -> tensor<8x77xf32> {
+    %0 = chimera.block "gemm0" ins(%a, %b : tensor<8x6xf32>, tensor<77x6xf32>)
+        outs(%c : tensor<8x77xf32>) extents [[8], [77], [6]] {
+    ^bb0(%x: tensor<8x6xf32>, %y: tensor<77x6xf32>, %z: tensor<8x77xf32>):
+      %2 = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+          ins(%x, %y : tensor<8x6xf32>, tensor<77x6xf32>) outs(%z : tensor<8x77xf32>) -> tensor<8x77xf32>
+      chimera.yield %2 : tensor<8x77xf32>
+    } -> tensor<8x77xf32>
+    return %0 : tensor<8x77xf32>
+  }
+}
+
+// -----
+
+// The last tile of rows has fewer, so the loop inside has trips that vary. Where
+// blocks ask in any loops, a tile of it takes its share of the most trips.
+
+// CHECK-LABEL: func @varying
+// CHECK-NOT:     chimera.prefetch
+// CHECK:         chimera.micro_kernel contraction
+// SILENT-LABEL: func @varying
+// ANY-LABEL:   func @varying
+// ANY:           chimera.micro_kernel pack
+// ANY:           chimera.prefetch %{{.*}} within [3, 16]
+// ANY-NEXT:      chimera.micro_kernel contraction
+func.func @varying(%b: tensor<6x32xf32>, %a: tensor<16x6xf32>, %c: tensor<16x32xf32>, %rows: index) -> tensor<16x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %end = affine.min affine_map<()[s0] -> (s0, 16)>()[%rows]
+  %0 = scf.for %l = %c0 to %c32 step %c16 iter_args(%cl = %c) -> (tensor<16x32xf32>) {
+    %1 = scf.for %m = %c0 to %end step %c8 iter_args(%cm = %cl) -> (tensor<16x32xf32>) {
+      %as = tensor.extract_slice %a[%m, 0] [8, 6] [1, 1] : tensor<16x6xf32> to tensor<8x6xf32>
+      %bs = tensor.extract_slice %b[0, %l] [6, 16] [1, 1] : tensor<6x32xf32> to tensor<6x16xf32>
+      %cs = tensor.extract_slice %cm[%m, %l] [8, 16] [1, 1] : tensor<16x32xf32> to tensor<8x16xf32>
+      %2 = chimera.block "gemm0" ins(%as, %bs : tensor<8x6xf32>, tensor<6x16xf32>)
+          outs(%cs : tensor<8x16xf32>) extents [[8], [16], [6]]
+          registers <rows = 4, vectors = 1, broadcasts = 1, depth = 2> packed [1]
+          prefetch <loops = fixed> {
+      ^bb0(%x: tensor<8x6xf32>, %y: tensor<6x16xf32>, %z: tensor<8x16xf32>):
+        %4 = linalg.matmul ins(%x, %y : tensor<8x6xf32>, tensor<6x16xf32>) outs(%z : tensor<8x16xf32>) -> tensor<8x16xf32>
+        chimera.yield %4 : tensor<8x16xf32>
+      } -> tensor<8x16xf32>
+      %5 = tensor.insert_slice %2 into %cm[%m, %l] [8, 16] [1, 1] : tensor<8x16xf32> into tensor<16x32xf32>
+      scf.yield %5 : tensor<16x32xf32>
+    }
+    scf.yield %1 : tensor<16x32xf32>
+  }
+  return %0 : tensor<16x32xf32>
 }
 
 // -----
@@ -208,7 +278,14 @@ func.func @two_outputs(%x: tensor<4x8xf32>, %sum: tensor<4xf32>) -> (tensor<4x8x
 // Two products in one loop: while the first is computed, its kernels ask for
 // what the second one reads that is new, and those of the second for what the
 // first will read in the next iteration. What stays the same is there already,
-// and what the first product makes is not asked for.
+// and what the first product makes is not asked for. The tile of %d has 2048
+// bytes, that of %a has 1536; what is more than the blocks allow is not asked for.
+
+// LESS-LABEL:  func @parts
+// LESS-NOT:      chimera.prefetch
+// LESS:          chimera.micro_kernel contraction overwrite
+// LESS:          chimera.prefetch %{{.*}} within [1, 8, 16]
+// LESS-NEXT:     chimera.micro_kernel contraction
 
 // CHECK-LABEL: func @parts
 // CHECK-SAME:    %[[A:[a-z0-9]+]]: tensor<3x24x16xf32>, %{{.*}}: tensor<16x32xf32>, %[[D:[a-z0-9]+]]: tensor<3x32x16xf32>
@@ -241,7 +318,8 @@ func.func @parts(%a: tensor<3x24x16xf32>, %b: tensor<16x32xf32>, %d: tensor<3x32
       %ss = tensor.extract_slice %sm[%m, 0] [8, 32] [1, 1] : tensor<24x32xf32> to tensor<8x32xf32>
       %2 = chimera.block "gemm0" ins(%as, %b : tensor<1x8x16xf32>, tensor<16x32xf32>)
           outs(%ss : tensor<8x32xf32>) extents [[1], [8], [32], [16]]
-          registers <rows = 4, vectors = 2, broadcasts = 1, depth = 2> {
+          registers <rows = 4, vectors = 2, broadcasts = 1, depth = 2>
+          prefetch <part = 2048> {
       ^bb0(%x: tensor<1x8x16xf32>, %y: tensor<16x32xf32>, %z: tensor<8x32xf32>):
         %zero = arith.constant 0.0 : f32
         %3 = linalg.fill ins(%zero : f32) outs(%z : tensor<8x32xf32>) -> tensor<8x32xf32>
@@ -264,7 +342,8 @@ func.func @parts(%a: tensor<3x24x16xf32>, %b: tensor<16x32xf32>, %d: tensor<3x32
       %es = tensor.extract_slice %em[0, %m, 0] [1, 8, 16] [1, 1, 1] : tensor<1x24x16xf32> to tensor<1x8x16xf32>
       %9 = chimera.block "gemm1" ins(%ss, %dt : tensor<8x32xf32>, tensor<1x32x16xf32>)
           outs(%es : tensor<1x8x16xf32>) extents [[1], [8], [16], [32]]
-          registers <rows = 4, vectors = 1, broadcasts = 1, depth = 2> {
+          registers <rows = 4, vectors = 1, broadcasts = 1, depth = 2>
+          prefetch <part = 2048> {
       ^bb0(%x: tensor<8x32xf32>, %y: tensor<1x32x16xf32>, %z: tensor<1x8x16xf32>):
         %10 = linalg.generic {
             indexing_maps = [affine_map<(b, m, n, k) -> (m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>],

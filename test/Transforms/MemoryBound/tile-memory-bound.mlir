@@ -1,4 +1,4 @@
-// RUN: chimera-opt %s --split-input-file --chimera-tile-memory-bound="target=zen5 threads=4" --cse --verify-diagnostics --remarks-filter=chimera | FileCheck %s
+// RUN: chimera-opt %s --split-input-file --chimera-plan-memory-bound="target=zen5 threads=4" --chimera-tile-memory-bound --cse --verify-diagnostics --remarks-filter=chimera | FileCheck %s
 
 // A norm: all its operations share loops over rows, in parallel. The sum stays
 // in the task; what is read elsewhere leaves it.
@@ -206,6 +206,62 @@ func.func @detour(%x: tensor<256x256xf32>, %i: index) -> (tensor<256x256xf32>, f
     linalg.yield %s : f32
   } -> tensor<256x256xf32>
   return %c, %f : tensor<256x256xf32>, f32
+}
+
+// -----
+
+// What one group makes at once is read before all of it is computed in the
+// program's order: %x comes after the loops of the last group, which need all of
+// %m. So %m is in no task of %x, and planning knows it before there are loops.
+
+// CHECK-LABEL: func @between(
+// CHECK:         %[[M:.*]] = scf.forall
+// CHECK:           math.exp
+// CHECK:         %[[G:.*]]:2 = scf.forall
+// CHECK:           chimera.block
+// CHECK:           chimera.block
+// CHECK:           chimera.block
+// CHECK:         %[[X:.*]] = scf.forall
+// CHECK:           arith.subf
+// CHECK:         return %[[X]], %[[G]]#1
+#id = affine_map<(i, j) -> (i, j)>
+#turned = affine_map<(i, j) -> (j, i)>
+func.func @between(%y: tensor<256x256xf32>, %z: tensor<256x256xf32>) -> (tensor<256x256xf32>, tensor<256x256xf32>) {
+  %0 = tensor.empty() : tensor<256x256xf32>
+  // expected-remark @below {{1 operation(s) as}}
+  %m = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%z : tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = math.exp %in : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  %p2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y : tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.negf %in : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  // expected-remark @below {{1 operation(s) as}}
+  %x = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %p2 : tensor<256x256xf32>, tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+  ^bb0(%in: f32, %in2: f32, %out: f32):
+    %s = arith.subf %in, %in2 : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  %p1 = linalg.generic {indexing_maps = [#id, #turned, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %m : tensor<256x256xf32>, tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+  ^bb0(%in: f32, %in2: f32, %out: f32):
+    %s = arith.mulf %in, %in2 : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  // expected-remark @below {{3 operation(s) as}}
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p1, %p2 : tensor<256x256xf32>, tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+  ^bb0(%in: f32, %in2: f32, %out: f32):
+    %s = arith.addf %in, %in2 : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  return %x, %r : tensor<256x256xf32>, tensor<256x256xf32>
 }
 
 // -----

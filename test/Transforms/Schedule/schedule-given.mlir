@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: func @honoured
 // CHECK:         schedule(<levels = [<"L3">, <"L2">, <"L1" : m = 8, l = 16>], parallel = 1
-// CHECK-SAME:    extents = [m = 64, l = 48, k = 32, n = 16], blocks = <rows <line = 64, apart = 4>>>)
+// CHECK-SAME:    extents = [m = 64, l = 48, k = 32, n = 16], blocks = <rows <line = 64, apart = 4> prefetch <part = 104857, loops = fixed>>>)
 // CHECK-SAME:    plan(<fused, "the schedule was given"
 func.func @honoured(%a: tensor<64x32xf32>, %b: tensor<32x48xf32>, %d: tensor<48x16xf32>) -> tensor<64x16xf32> {
   %e = chimera.chain ins(%a, %b, %d : tensor<64x32xf32>, tensor<32x48xf32>, tensor<48x16xf32>)

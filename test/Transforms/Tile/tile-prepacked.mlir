@@ -1,6 +1,7 @@
 // RUN: chimera-opt %s --chimera-tile --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: split-file %s %t
 // RUN: chimera-opt %t/panels.mlir --chimera-tile --chimera-prepare-constants --canonicalize --chimera-map-micro-kernels=target=zen5 | FileCheck %s --check-prefix=AHEAD
+// RUN: sed 's/prefetch <loops = fixed>//' %t/panels.mlir | chimera-opt --chimera-tile --chimera-prepare-constants --canonicalize --chimera-map-micro-kernels=target=zen5 | FileCheck %s --check-prefix=PLAIN --implicit-check-not=chimera.prefetch
 
 //--- panels.mlir
 
@@ -16,9 +17,12 @@
 // CHECK: scf.forall
 // CHECK: tensor.extract_slice %[[ONCE]][%{{.+}}, 0, 0] [%{{.+}}, 24, 16] [1, 1, 1] : tensor<5x24x16xf32> to tensor<?x24x16xf32>
 // CHECK: chimera.block "gemm0" ins(%{{.+}}, %{{.+}} : tensor<?x24xf32>, tensor<24x?xf32>)
+// CHECK-SAME: prefetch <loops = fixed>
 
 // While one panel is in use, the next one is on its way: 24 rows, shared by the
-// four tiles of rows.
+// four tiles of rows. The schedule says so.
+
+// PLAIN: chimera.micro_kernel contraction
 
 // AHEAD-LABEL: func @panels
 // AHEAD: %[[PANELS:.+]] = bufferization.to_tensor %{{.+}} restrict : memref<5x24x16xf32>
@@ -35,7 +39,8 @@
 func.func @panels(%a: tensor<20x24xf32>, %b: tensor<24x72xf32> {chimera.constant}) -> tensor<20x72xf32> {
   %e = chimera.chain ins(%a, %b : tensor<20x24xf32>, tensor<24x72xf32>)
       schedule(<levels = [<"L2" : n = 32>, <"L1" : n = 16, m = 6>], parallel = 1,
-                registers = <rows = 6, vectors = 1, broadcasts = 1, depth = 2>, prepacked = [1]>) {
+                registers = <rows = 6, vectors = 1, broadcasts = 1, depth = 2>, prepacked = [1],
+                blocks = <prefetch <loops = fixed>>>) {
   ^bb0(%a0: tensor<20x24xf32>, %b0: tensor<24x72xf32>):
     %zero = arith.constant 0.0 : f32
     %0 = tensor.empty() : tensor<20x72xf32>

@@ -83,8 +83,31 @@ TEST(BlockForms, ExponentialsArePowersOfTwoWhereTheyAreComputed) {
   Machine machine = makeZen5();
   Schedule schedule = makeSchedule(problem, {});
   EXPECT_EQ(chooseBlocks(problem, machine, schedule).base2, 1u);
-  machine.unit.hasExponentials = true;
+  machine.unit.exponentialCost = 1;
   EXPECT_EQ(chooseBlocks(problem, machine, schedule).base2, 0u);
+  machine.unit.exponentialCost = 20;
+  machine.groups = ThreadGroups();
+  EXPECT_EQ(chooseBlocks(problem, machine, schedule).base2, 0u);
+}
+
+TEST(BlockForms, KernelsAskAheadForAnEighthOfTheLevelOutsideTheInnermost) {
+  ChainProblem problem = makeGemm(1, 64, 64, 64);
+  Schedule schedule = makeSchedule(problem, {});
+  Machine machine = makeZen5();
+  machine.levels[1].usableShare = 0.5;
+  EXPECT_EQ(chooseBlocks(problem, machine, schedule).prefetch,
+            (Prefetching{(1 << 20) / 16, Prefetching::Loops::Fixed}));
+  machine.levels.erase(machine.levels.begin(), machine.levels.end() - 1);
+  EXPECT_EQ(chooseBlocks(problem, machine, schedule).prefetch,
+            (Prefetching{0, Prefetching::Loops::Fixed}));
+}
+
+TEST(BlockForms, OnlyCachesAreFilledAhead) {
+  ChainProblem problem = makeGemm(1, 64, 64, 64);
+  Machine machine = makeZen5();
+  machine.levels.back().ways = 0;
+  EXPECT_EQ(chooseBlocks(problem, machine, makeSchedule(problem, {})).prefetch,
+            Prefetching());
 }
 
 TEST(BlockForms, WhatIsSaidOfOthersIsRefused) {

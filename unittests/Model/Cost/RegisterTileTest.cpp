@@ -155,12 +155,4 @@ TEST(EdgeTile, FitsTheRegisters) {
       }
 }
 
-TEST(MostBytesAhead, IsAnEighthOfTheLevelOutsideTheInnermost) {
-  Machine machine = makeZen5();
-  machine.levels[1].usableShare = 0.5;
-  EXPECT_EQ(mostBytesAhead(machine), (1 << 20) / 16);
-  machine.levels.resize(1);
-  EXPECT_EQ(mostBytesAhead(machine), 0);
-}
-
 } // namespace

@@ -1,0 +1,72 @@
+//===- RowTiling.h - How operations outside chains run ----------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A norm reads each row several times: for its sum, for its variance, to scale
+// it. Such operations share loops over rows, and what they do to some rows is a
+// task. The deeper the loops are, the shorter are rows, and the fewer
+// operations may be cut alike. So there is a group of operations for every
+// depth, and the model says which one runs, and in which tasks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_MODEL_ROWTILING_H
+#define CHIMERA_MODEL_ROWTILING_H
+
+#include "Chimera/Model/Machine.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace chimera::model {
+
+/// Operations that can share loops over rows, in figures.
+struct RowGroup {
+  /// Iterations of the loops over rows, outermost first.
+  llvm::SmallVector<int64_t, 4> extents;
+  int64_t numOperations = 1;
+  /// Elements that all operations compute in all rows: those that take plain
+  /// arithmetic, and those that take functions such as exponentials.
+  double plainElements = 0, functionElements = 0;
+  /// Bytes of all tensors for one step of the innermost loop over rows. What is
+  /// the same for all steps does not count.
+  double rowBytes = 0;
+  /// True if the loops go over all dimensions of the result, so that they cut
+  /// what would be rows.
+  bool cutsRows = false;
+  /// True if vectors run along the innermost loop over rows.
+  bool hasVectorsAlongRows = false;
+};
+
+/// The tasks of a group.
+struct RowTiling {
+  /// Iterations of a task, for each of the loops over rows.
+  llvm::SmallVector<int64_t, 4> tiles;
+  bool isParallel = false;
+};
+
+/// A group and its tasks.
+struct RowPlan {
+  /// Index of the group among those to choose from.
+  size_t group = 0;
+  RowTiling tiling;
+};
+
+/// Tasks that `tiles` cut loops of `extents` into.
+int64_t countTasks(llvm::ArrayRef<int64_t> extents,
+                   llvm::ArrayRef<int64_t> tiles);
+
+/// The best of `groups`, one or more for different depths, on `threads` threads
+/// of `machine`, and its tasks. In this order it counts whether there are tasks
+/// for all threads (or too little work for more than one), how many operations
+/// share the loops, whether the least task fits the level outside the
+/// innermost, whether rows stay whole, and how deep the loops are.
+RowPlan planRows(llvm::ArrayRef<RowGroup> groups, const Machine &machine,
+                 int64_t threads);
+
+} // namespace chimera::model
+
+#endif // CHIMERA_MODEL_ROWTILING_H

@@ -1,0 +1,176 @@
+//===- RowTiling.cpp - How operations outside chains run ------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// These operations wait for memory, so what counts is that all threads have
+// something to do, that as much as possible happens to rows while they are
+// close to the core, and that tasks are equal.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Model/RowTiling.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <tuple>
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// An element that takes functions (exponentials, roots, divisions) counts as
+/// so many that take plain arithmetic. A rough figure that lies between a
+/// division and the 20 instructions of an exponential: it only decides whether
+/// a group is worth other threads.
+static constexpr double functionWork = 8;
+/// Less work than so many elements of plain arithmetic is done by the time
+/// other threads have started: at an element per cycle, a few microseconds,
+/// which a parallel region of OpenMP takes to start and to end.
+static constexpr double leastParallelWork = 16 * 1024;
+/// Rows that a task has at least, if there is room for them farther out. A
+/// reduction adds up rows by turns; one at a time they wait for each other, for
+/// the latency of an addition, which is four cycles on most cores.
+static constexpr double leastRows = 4;
+/// Of the level outside the innermost, what a task may take: the other half
+/// holds the rows of the task before, on their way out.
+static constexpr double passingShare = 0.5;
+/// The share of threads that equal tasks have to keep busy, on average, to be
+/// tasks for all of them.
+static constexpr double busyShare = 0.8;
+
+//===----------------------------------------------------------------------===//
+// Figures of a group
+//===----------------------------------------------------------------------===//
+
+static double workOf(const RowGroup &group) {
+  return group.plainElements + functionWork * group.functionElements;
+}
+
+/// Steps of the innermost loop over rows come in multiples of this.
+static int64_t unitOf(const RowGroup &group, const Machine &machine) {
+  return group.hasVectorsAlongRows ? std::max<int64_t>(1, machine.unit.lanes)
+                                   : 1;
+}
+
+static int64_t countSteps(const RowGroup &group) {
+  int64_t steps = 1;
+  for (int64_t extent : group.extents)
+    steps *= extent;
+  return steps;
+}
+
+static double passingBytes(const Machine &machine) {
+  size_t size = machine.levels.size();
+  return machine.levels[size > 1 ? size - 2 : 0].usableBytes() * passingShare;
+}
+
+/// True if `tasks` equal tasks leave hardly any of `threads` threads idle.
+static bool keepsBusy(double tasks, int64_t threads) {
+  return tasks >= busyShare * threads * std::ceil(tasks / threads);
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+int64_t chimera::model::countTasks(ArrayRef<int64_t> extents,
+                                   ArrayRef<int64_t> tiles) {
+  int64_t tasks = 1;
+  for (auto [extent, tile] : zip_equal(extents, tiles))
+    tasks *= divideCeilSigned(extent, tile);
+  return tasks;
+}
+
+/// How many rows a task takes. Operations that follow each other want them in
+/// the innermost level, unless those are too few. One alone reads them once.
+static double rowsOfTask(const RowGroup &group, const Machine &machine) {
+  double unit = unitOf(group, machine);
+  double bytes = std::max(1.0, group.rowBytes);
+  double many = passingBytes(machine) / bytes;
+  double rows = machine.levels.back().usableBytes() / bytes;
+  double least = std::max(leastRows, unit);
+  if (group.numOperations == 1)
+    rows = many;
+  else if (rows < least)
+    rows = std::min(least, many);
+  return std::max(rows, unit);
+}
+
+/// Evens out the tiles of a loop of `extent` that has `others` times as many
+/// tasks as trips: the same number for each thread, and no smaller one at the
+/// end if that can be.
+static int64_t balance(int64_t tile, int64_t extent, int64_t others,
+                       int64_t threads, int64_t unit) {
+  int64_t trips = divideCeilSigned(extent, tile);
+  for (int64_t more = trips; more < trips + threads && more <= extent; ++more)
+    if (keepsBusy(static_cast<double>(more) * others, threads)) {
+      trips = more;
+      break;
+    }
+  tile = alignTo(divideCeilSigned(extent, trips), unit);
+  for (int64_t even = tile; even > tile / 2; even -= unit)
+    if (extent % even == 0)
+      return even;
+  return std::min(tile, extent);
+}
+
+/// Cuts `group` into tasks: inner loops whole as long as a task has room for
+/// more, the next one in tiles, those outside step by step.
+static RowTiling chooseTiling(const RowGroup &group, const Machine &machine,
+                              int64_t threads) {
+  RowTiling tiling;
+  tiling.isParallel = threads > 1 && workOf(group) >= leastParallelWork;
+  int64_t wanted = tiling.isParallel ? threads : 1;
+  int64_t groupUnit = unitOf(group, machine), others = countSteps(group);
+  // Every thread gets something to do.
+  double share = std::ceil(static_cast<double>(others) / wanted);
+  double rows =
+      std::max<double>(std::min(rowsOfTask(group, machine), share), groupUnit);
+  tiling.tiles.assign(group.extents.size(), 1);
+  for (size_t row = group.extents.size(); row-- > 0;) {
+    int64_t extent = group.extents[row];
+    int64_t unit = row + 1 == group.extents.size() ? groupUnit : 1;
+    others /= extent;
+    if (rows >= extent) {
+      tiling.tiles[row] = extent;
+      rows /= extent;
+      continue;
+    }
+    int64_t tile =
+        std::max<int64_t>(unit, alignDown(static_cast<int64_t>(rows), unit));
+    tiling.tiles[row] = balance(tile, extent, others, wanted, unit);
+    break;
+  }
+  tiling.isParallel &= countTasks(group.extents, tiling.tiles) > 1;
+  return tiling;
+}
+
+//===----------------------------------------------------------------------===//
+// The best group
+//===----------------------------------------------------------------------===//
+
+RowPlan chimera::model::planRows(ArrayRef<RowGroup> groups,
+                                 const Machine &machine, int64_t threads) {
+  assert(!groups.empty() && "nothing to choose from");
+  auto scoreOf = [&](const RowGroup &group) {
+    double unit = unitOf(group, machine);
+    bool isBusy = workOf(group) < leastParallelWork ||
+                  keepsBusy(countSteps(group) / unit, threads);
+    bool fits = group.rowBytes * unit <= passingBytes(machine);
+    return std::make_tuple(isBusy, group.numOperations, fits, !group.cutsRows,
+                           group.extents.size());
+  };
+  const RowGroup *best =
+      max_element(groups, [&](const RowGroup &left, const RowGroup &right) {
+        return scoreOf(left) < scoreOf(right);
+      });
+  return {static_cast<size_t>(best - groups.begin()),
+          chooseTiling(*best, machine, threads)};
+}

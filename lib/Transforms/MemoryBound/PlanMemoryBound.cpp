@@ -1,0 +1,145 @@
+//===- PlanMemoryBound.cpp - In which tasks operations run ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the groups of operations that can share loops over rows, one for each
+// depth of the loops, and has the model choose. What it chooses is written down
+// at the root of the group. `chimera-tile-memory-bound` finds the group again.
+//
+// It replaces a group by loops before it looks for the next one. Here nothing
+// is replaced, so what loops would change is taken into account: the members of
+// a group belong to no other, and what has to follow the loops is put behind
+// the root until all groups are found.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryBound/MemoryBoundOps.h"
+#include "MemoryBound/RowFusionGroup.h"
+
+#include "Chimera/Target/Target.h"
+#include "Chimera/Transforms/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_PLANMEMORYBOUNDPASS
+#include "Chimera/Transforms/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+/// Plans the operations of a function.
+class RowPlanner {
+public:
+  /// For `threads` threads; 0 means one per core.
+  RowPlanner(StringRef target, int64_t threads)
+      : target(target), threads(threads) {}
+  ~RowPlanner() { restoreOrders(); }
+
+  LogicalResult plan(linalg::LinalgOp op);
+
+private:
+  LogicalResult choose(linalg::LinalgOp root);
+  void take(const RowFusionGroup &group);
+  void restoreOrders();
+
+  StringRef target;
+  int64_t threads;
+  TakenOperations taken;
+  /// The operations of blocks whose order has changed, in the order they had.
+  llvm::MapVector<Block *, SmallVector<Operation *>> orders;
+};
+
+} // namespace
+
+/// Marks the members of `group`, and puts what depends on them behind it.
+void RowPlanner::take(const RowFusionGroup &group) {
+  Operation *root = group.getRoot();
+  for (const auto &member : group.members)
+    taken[member.first] = root;
+  if (group.delayed.empty())
+    return;
+  Block *block = root->getBlock();
+  auto [order, isNew] = orders.insert({block, {}});
+  if (isNew)
+    for (Operation &op : *block)
+      order->second.push_back(&op);
+  for (Operation *op : llvm::reverse(group.delayed))
+    op->moveAfter(root);
+}
+
+void RowPlanner::restoreOrders() {
+  for (auto &[block, order] : orders)
+    for (Operation *op : order)
+      op->moveBefore(block, block->end());
+}
+
+/// Plans the group whose root is `op`, if it is one.
+LogicalResult RowPlanner::plan(linalg::LinalgOp op) {
+  if (taken.contains(op))
+    return success();
+  if (getRowTiling(op)) {
+    FailureOr<RowFusionGroup> group = findTiledGroup(op, taken);
+    if (succeeded(group))
+      take(*group);
+    return group;
+  }
+  return canBeMember(op) && isRoot(op) ? choose(op) : success();
+}
+
+/// Has the model choose a group for `root`, and says so there.
+LogicalResult RowPlanner::choose(linalg::LinalgOp root) {
+  FailureOr<TargetAttrInterface> found = resolveTarget(root, target);
+  if (failed(found))
+    return failure();
+  model::Machine machine = found->getCommonFigures();
+  unsigned rank = root.getIndexingMapsArray().back().getNumResults();
+  SmallVector<RowFusionGroup> groups;
+  for (unsigned depth = rank > 0 ? 1 : 0; depth <= rank; ++depth)
+    if (auto group = findRowGroup(root, depth, taken))
+      groups.push_back(std::move(*group));
+  if (groups.empty())
+    return success();
+  // A number has no rows, and nothing is open.
+  model::RowPlan plan;
+  if (rank > 0)
+    plan = model::planRows(llvm::map_to_vector(groups, getFigures), machine,
+                           threads == 0 ? machine.cores : threads);
+  root->setAttr(ChimeraDialect::getRowTilingAttrName(),
+                RowTilingAttr::get(root.getContext(), plan.tiling.tiles,
+                                   plan.tiling.isParallel));
+  take(groups[plan.group]);
+  return success();
+}
+
+namespace {
+struct PlanMemoryBoundPass
+    : chimera::impl::PlanMemoryBoundPassBase<PlanMemoryBoundPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    // A wrong option is an error even where there is nothing to plan.
+    if (failed(resolveTarget(getOperation(), target)))
+      return signalPassFailure();
+    if (threads < 0) {
+      getOperation()->emitError("'threads' must not be negative, got ")
+          << int64_t(threads);
+      return signalPassFailure();
+    }
+    SmallVector<Operation *> ops = collectOutside(getOperation());
+    RowPlanner planner(target, threads);
+    for (Operation *op : llvm::reverse(ops)) {
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      if (linalgOp && failed(planner.plan(linalgOp)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

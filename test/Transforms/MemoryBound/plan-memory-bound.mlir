@@ -1,0 +1,115 @@
+// RUN: chimera-opt %s --split-input-file --chimera-plan-memory-bound="target=zen5 threads=4" | FileCheck %s
+// RUN: chimera-opt %s --split-input-file --chimera-plan-memory-bound="target=zen5 threads=1" | FileCheck %s --check-prefix=ONE
+// RUN: chimera-opt %s --split-input-file --chimera-plan-memory-bound="target=zen5 threads=4" --chimera-plan-memory-bound="target=zen5 threads=1" | FileCheck %s
+// RUN: not chimera-opt %s --split-input-file --chimera-plan-memory-bound="target=zen5 threads=-1" 2>&1 | FileCheck %s --check-prefix=THREADS
+// RUN: not chimera-opt %s --split-input-file --chimera-plan-memory-bound="target=i386" 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// THREADS: error: 'threads' must not be negative, got -1
+// TARGET: error: {{.*}}i386
+
+// The last operation of a norm says how all of it runs. What has a tiling keeps
+// it, if it is planned again for another machine. Nothing else changes.
+
+// CHECK-LABEL: func @norm(
+// CHECK-NOT:     row_tiling
+// CHECK:         ins(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}} attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [16], parallel = true>}
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      math.rsqrt
+// CHECK-NOT:     row_tiling
+// CHECK:         return
+// ONE-LABEL:   func @norm(
+// ONE:           ins(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}} attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [16]>}
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#column = affine_map<(i, j) -> (j)>
+func.func @norm(%x: tensor<256x96xf32>, %y: tensor<256x96xf32>, %gain: tensor<96xf32>) -> (tensor<256x96xf32>, tensor<256x96xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<256x96xf32>
+  %1 = tensor.empty() : tensor<256xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<256x96xf32>, tensor<256x96xf32>) outs(%0 : tensor<256x96xf32>) {
+  ^bb0(%in: f32, %in2: f32, %out: f32):
+    %s = arith.addf %in, %in2 : f32
+    linalg.yield %s : f32
+  } -> tensor<256x96xf32>
+  %acc = linalg.fill ins(%zero : f32) outs(%1 : tensor<256xf32>) -> tensor<256xf32>
+  %square = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%t : tensor<256x96xf32>) outs(%acc : tensor<256xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.mulf %in, %in : f32
+    %a = arith.addf %out, %s : f32
+    linalg.yield %a : f32
+  } -> tensor<256xf32>
+  %scaled = linalg.generic {indexing_maps = [#id, #row, #column, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%t, %square, %gain : tensor<256x96xf32>, tensor<256xf32>, tensor<96xf32>) outs(%0 : tensor<256x96xf32>) {
+  ^bb0(%in: f32, %q: f32, %g: f32, %out: f32):
+    %r = math.rsqrt %q : f32
+    %s = arith.mulf %in, %r : f32
+    %u = arith.mulf %s, %g : f32
+    linalg.yield %u : f32
+  } -> tensor<256x96xf32>
+  return %t, %scaled : tensor<256x96xf32>, tensor<256x96xf32>
+}
+
+// -----
+
+// A number has no rows: there are no loops. A fill that nothing but a sum starts
+// with is made where the sum is.
+
+// CHECK-LABEL: func @number(
+// CHECK:         linalg.fill ins
+// CHECK:         linalg.generic {{.*}} attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = []>}
+func.func @number(%x: tensor<256xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<f32>
+  %acc = linalg.fill ins(%zero : f32) outs(%0 : tensor<f32>) -> tensor<f32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<256xf32>) outs(%acc : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %in, %out : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// The example of the pass's description.
+
+// CHECK-LABEL: func @filled(
+// CHECK:         linalg.fill {chimera.row_tiling = #chimera.row_tiling<tiles = [64], parallel = true>} ins
+func.func @filled() -> tensor<256x96xf32> {
+  %one = arith.constant 1.0 : f32
+  %0 = tensor.empty() : tensor<256x96xf32>
+  %1 = linalg.fill ins(%one : f32) outs(%0 : tensor<256x96xf32>) -> tensor<256x96xf32>
+  return %1 : tensor<256x96xf32>
+}
+
+// -----
+
+// The order of operations is as it was, though planning tries another: %e has to
+// follow the loops of %c.
+
+// CHECK-LABEL: func @order(
+// CHECK:         %[[A:.*]] = linalg.generic
+// CHECK:         %[[E:.*]] = tensor.extract %[[A]]
+// CHECK:         linalg.generic {{.*}} attrs = {chimera.row_tiling
+// CHECK:         return
+#id1 = affine_map<(i, j) -> (i, j)>
+func.func @order(%x: tensor<256x256xf32>, %i: index) -> (tensor<256x256xf32>, f32) {
+  %0 = tensor.empty() : tensor<256x256xf32>
+  %a = linalg.generic {indexing_maps = [#id1, #id1], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = math.exp %in : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  %e = tensor.extract %a[%i, %i] : tensor<256x256xf32>
+  %c = linalg.generic {indexing_maps = [#id1, #id1], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.negf %in : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  return %c, %e : tensor<256x256xf32>, f32
+}

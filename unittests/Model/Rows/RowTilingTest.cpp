@@ -1,0 +1,135 @@
+//===- RowTilingTest.cpp - Groups and tasks outside chains ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Norms, softmax and additions of usual sizes on one machine, with the figures
+// that the passes find, and the tasks that have to come out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Model/RowTiling.h"
+#include "TestProblems.h"
+
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace chimera::model;
+
+namespace {
+
+/// A group that computes each element of its `extents` and of `rest` more
+/// dimensions by so many operations.
+RowGroup makeGroup(ArrayRef<int64_t> extents, int64_t rest, int64_t plain,
+                   int64_t functions, double rowBytes) {
+  RowGroup group;
+  group.extents.assign(extents.begin(), extents.end());
+  group.numOperations = plain + functions;
+  double elements = rest;
+  for (int64_t extent : extents)
+    elements *= extent;
+  group.plainElements = plain * elements;
+  group.functionElements = functions * elements;
+  group.rowBytes = rowBytes;
+  group.cutsRows = group.hasVectorsAlongRows = rest == 1;
+  return group;
+}
+
+/// The root mean square of rows: a residual is added, squares are summed up,
+/// and both scale the rows. Loops over all elements cannot hold the sum.
+std::vector<RowGroup> makeNorm(int64_t rows, int64_t columns) {
+  return {makeGroup({rows}, columns, 2, 1, 16.0 * columns + 4),
+          makeGroup({rows, columns}, 1, 1, 1, 20)};
+}
+
+/// Maximum, exponentials, sum, and quotient, which alone has loops over all
+/// elements.
+std::vector<RowGroup> makeSoftmax(int64_t rows, int64_t columns) {
+  return {makeGroup({rows}, columns, 2, 2, 12.0 * columns + 8),
+          makeGroup({rows, columns}, 1, 0, 1, 8)};
+}
+
+/// A vector is added to each row.
+std::vector<RowGroup> makeBias(int64_t rows, int64_t columns) {
+  return {makeGroup({rows}, columns, 1, 0, 8.0 * columns),
+          makeGroup({rows, columns}, 1, 1, 0, 12)};
+}
+
+void expectPlan(ArrayRef<RowGroup> groups, int64_t threads, size_t group,
+                ArrayRef<int64_t> tiles, bool isParallel) {
+  RowPlan plan = planRows(groups, makeZen5(), threads);
+  EXPECT_EQ(plan.group, group);
+  EXPECT_EQ(ArrayRef<int64_t>(plan.tiling.tiles), tiles);
+  EXPECT_EQ(plan.tiling.isParallel, isParallel);
+}
+
+TEST(CountTasks, CountsThePartialOnes) {
+  EXPECT_EQ(countTasks({}, {}), 1);
+  EXPECT_EQ(countTasks({256, 96}, {16, 96}), 16);
+  EXPECT_EQ(countTasks({197, 3}, {50, 2}), 8);
+}
+
+TEST(PlanRows, KeepsTheRowsOfANormInTheInnermostLevel) {
+  // 25 rows have room, 16 divide 256.
+  expectPlan(makeNorm(256, 96), 4, 0, {16}, true);
+}
+
+TEST(PlanRows, GivesTheLongRowsOfASoftmaxRoomFartherOut) {
+  // One row is more than L1 holds; four pass through L2.
+  for (int64_t threads : {1, 4, 16})
+    expectPlan(makeSoftmax(512, 4096), threads, 0, {4}, threads > 1);
+  // Not even four, but splitting the group would be worse.
+  for (int64_t threads : {1, 4, 16})
+    expectPlan(makeSoftmax(64, 262144), threads, 0, {1}, threads > 1);
+}
+
+TEST(PlanRows, CutsFewRowsForManyThreads) {
+  expectPlan(makeSoftmax(4, 4096), 1, 0, {4}, false);
+  expectPlan(makeSoftmax(4, 4096), 4, 0, {1}, true);
+  expectPlan(makeSoftmax(4, 4096), 16, 1, {1, 1024}, true);
+}
+
+TEST(PlanRows, LetsRowsThatAreReadOnceFillTheLevelOutsideTheInnermost) {
+  expectPlan(makeBias(512, 768), 1, 0, {64}, false);
+  expectPlan(makeBias(512, 768), 4, 0, {64}, true);
+  expectPlan(makeBias(512, 768), 16, 0, {32}, true);
+  // No number of equal tasks divides a prime number of rows.
+  expectPlan(makeBias(197, 768), 4, 0, {50}, true);
+}
+
+TEST(PlanRows, CutsRowsThatAreTooLong) {
+  expectPlan(makeBias(3, 200000), 1, 1, {1, 20000}, false);
+  expectPlan(makeBias(3, 200000), 4, 1, {1, 20000}, true);
+}
+
+TEST(PlanRows, TakesTheDeepestLoopsThatLeaveRowsWhole) {
+  std::vector<RowGroup> groups = {
+      makeGroup({8}, 128 * 768, 1, 0, 8.0 * 128 * 768),
+      makeGroup({8, 128}, 768, 1, 0, 8.0 * 768),
+      makeGroup({8, 128, 768}, 1, 1, 0, 12)};
+  expectPlan(groups, 4, 1, {1, 64}, true);
+  // The order in which groups are listed does not matter.
+  std::reverse(groups.begin(), groups.end());
+  expectPlan(groups, 4, 1, {1, 64}, true);
+}
+
+TEST(PlanRows, CutsVectorsIntoWholeRegisters) {
+  RowGroup vector = makeGroup({1000000}, 1, 0, 1, 8);
+  expectPlan(vector, 1, 0, {50000}, false);
+  expectPlan(vector, 4, 0, {50000}, true);
+  expectPlan(vector, 16, 0, {20000}, true);
+}
+
+TEST(PlanRows, LeavesLittleWorkToOneThread) {
+  expectPlan(makeGroup({1000}, 1, 0, 1, 8), 16, 0, {1000}, false);
+  // Functions count eight times.
+  expectPlan(makeGroup({2048}, 1, 0, 1, 8), 2, 0, {1024}, true);
+  expectPlan(makeGroup({2032}, 1, 0, 1, 8), 2, 0, {2032}, false);
+  expectPlan(makeGroup({16368}, 1, 1, 0, 8), 2, 0, {16368}, false);
+  expectPlan(makeGroup({16384}, 1, 1, 0, 8), 2, 0, {8192}, true);
+}
+
+} // namespace
