@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What chains do not hold runs by the same micro kernels if it is elementwise
-// or reduces, static, and on tensors: norms, softmax, transposes. Two passes,
-// one that makes few operations of many and one that makes loops of them, must
-// agree on what that is.
+// or reduces, static, and on tensors: norms, softmax, transposes. Three passes
+// must agree on what that is: one makes few operations of many, one plans them,
+// and one makes loops of them.
 //
 //===----------------------------------------------------------------------===//
 
