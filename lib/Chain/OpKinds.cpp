@@ -67,6 +67,11 @@ std::optional<AffineIndex> chimera::linearize(AffineExpr expr,
 // Operators
 //===----------------------------------------------------------------------===//
 
+bool chimera::isStaticAndNotEmpty(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return !shaped || (shaped.hasStaticShape() && shaped.getNumElements() > 0);
+}
+
 static bool isNumberType(Type type) {
   return isa<FloatType>(type) || type.isIndex() || type.isSignlessInteger();
 }
@@ -75,8 +80,8 @@ static bool isStaticTensorOrNumber(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return isNumberType(type);
-  return tensor.hasStaticShape() && tensor.getNumElements() > 0 &&
-         !tensor.getEncoding() && isNumberType(tensor.getElementType());
+  return isStaticAndNotEmpty(tensor) && !tensor.getEncoding() &&
+         isNumberType(tensor.getElementType());
 }
 
 static bool isConversion(Operation *op) {

@@ -33,6 +33,9 @@ struct AffineIndex {
 std::optional<AffineIndex> linearize(mlir::AffineExpr expr,
                                      llvm::ArrayRef<int64_t> extents);
 
+/// True if `type` is no tensor or buffer, or one of static shape with elements.
+bool isStaticAndNotEmpty(mlir::Type type);
+
 /// True if `op` is a product of two tensors, summed up, over static tensors: a
 /// contraction or convolution in which something is read more than once. The
 /// factors may be converted to a wider type first.

@@ -32,11 +32,6 @@ using namespace chimera;
 // Kinds of operations
 //===----------------------------------------------------------------------===//
 
-static bool isStaticAndNotEmpty(Type type) {
-  auto shaped = dyn_cast<ShapedType>(type);
-  return !shaped || (shaped.hasStaticShape() && shaped.getNumElements() > 0);
-}
-
 /// True if `op` may lie between two contractions of a chain that have a softmax
 /// between them, and is not elementwise.
 static bool isPartOfSoftmax(Operation *op) {

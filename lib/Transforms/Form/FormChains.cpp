@@ -33,11 +33,6 @@ namespace chimera {
 using namespace mlir;
 using namespace chimera;
 
-static bool isStaticAndNotEmpty(Type type) {
-  auto shaped = dyn_cast<ShapedType>(type);
-  return !shaped || (shaped.hasStaticShape() && shaped.getNumElements() > 0);
-}
-
 static bool hasEncoding(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.getEncoding();

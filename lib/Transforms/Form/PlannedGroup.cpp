@@ -35,15 +35,15 @@ bool chimera::isOperatorLike(linalg::LinalgOp op) {
                         linalg::isaConvolutionOpInterface(op));
 }
 
-static bool isStatic(Type type) {
-  auto shaped = dyn_cast<ShapedType>(type);
-  return !shaped || (isa<RankedTensorType>(type) && shaped.hasStaticShape() &&
-                     shaped.getNumElements() > 0);
+/// True for numbers and static tensors.
+static bool mayBeOperand(Type type) {
+  return !isa<ShapedType>(type) ||
+         (isa<RankedTensorType>(type) && isStaticAndNotEmpty(type));
 }
 
 bool chimera::mayLieBetween(Operation *op) {
-  if (!llvm::all_of(op->getOperandTypes(), isStatic) ||
-      !llvm::all_of(op->getResultTypes(), isStatic) || isStart(op))
+  if (!llvm::all_of(op->getOperandTypes(), mayBeOperand) ||
+      !llvm::all_of(op->getResultTypes(), mayBeOperand) || isStart(op))
     return false;
   if (isMove(op) || isa<linalg::SoftmaxOp>(op))
     return true;

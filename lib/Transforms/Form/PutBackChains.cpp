@@ -42,8 +42,10 @@ void chimera::putBack(ChainOp chain) {
   chain.erase();
 }
 
-void chimera::putBack(ChainOp chain, const Twine &obstacle) {
-  remark::missed(chain.getLoc(),
+void chimera::putBack(ChainOp chain, const ChainAnalysis &analysis,
+                      const Twine &obstacle) {
+  Operation *cause = analysis.obstacleOp ? analysis.obstacleOp : chain;
+  remark::missed(cause->getLoc(),
                  remark::RemarkOpts::name("not-lowered").category("chimera"))
       << remark::add("no code is generated from the chain: {0}",
                      obstacle.str());
@@ -71,7 +73,7 @@ struct PutBackChainsPass
       SmallVector<Type> factors = getCompiledFactors(chain, *found);
       LoweringObstacle obstacle = getObstacle(*analysis, factors);
       if (obstacle != LoweringObstacle::None)
-        putBack(chain, getText(obstacle, factors));
+        putBack(chain, *analysis, getText(obstacle, factors));
     }
   }
 };

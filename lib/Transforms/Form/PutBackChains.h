@@ -17,8 +17,10 @@ namespace chimera {
 void putBack(ChainOp chain);
 
 /// The same for a chain that no code is generated from, with a remark that says
-/// why: `obstacle`, in words.
-void putBack(ChainOp chain, const llvm::Twine &obstacle);
+/// why: `obstacle`, in words. The remark is on the operation that is the cause,
+/// if `analysis` knows one.
+void putBack(ChainOp chain, const ChainAnalysis &analysis,
+             const llvm::Twine &obstacle);
 
 } // namespace chimera
 

@@ -692,7 +692,7 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
       if (failed(analysis))
         return signalPassFailure();
       if (!isLowerable(*analysis)) {
-        putBack(chain, getText(analysis->obstacle));
+        putBack(chain, *analysis, getText(analysis->obstacle));
         continue;
       }
       FailureOr<model::Schedule> schedule =
