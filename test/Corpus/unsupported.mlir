@@ -56,10 +56,10 @@ func.func @bf16(%a: tensor<17x9xbf16>, %b: tensor<9x33xbf16>, %d: tensor<33x5xbf
   %zero = arith.constant 0.0 : bf16
   %c_empty = tensor.empty() : tensor<17x33xbf16>
   %c_zero = linalg.fill ins(%zero : bf16) outs(%c_empty : tensor<17x33xbf16>) -> tensor<17x33xbf16>
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %c = linalg.matmul ins(%a, %b : tensor<17x9xbf16>, tensor<9x33xbf16>) outs(%c_zero : tensor<17x33xbf16>) -> tensor<17x33xbf16>
   %e_empty = tensor.empty() : tensor<17x5xbf16>
   %e_zero = linalg.fill ins(%zero : bf16) outs(%e_empty : tensor<17x5xbf16>) -> tensor<17x5xbf16>
-  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %e = linalg.matmul ins(%c, %d : tensor<17x33xbf16>, tensor<33x5xbf16>) outs(%e_zero : tensor<17x5xbf16>) -> tensor<17x5xbf16>
   return %e : tensor<17x5xbf16>
 }
@@ -68,11 +68,11 @@ func.func @f64(%a: tensor<17x9xf64>, %b: tensor<9x33xf64>, %d: tensor<33x5xf64>)
   %zero = arith.constant 0.0 : f64
   %c_empty = tensor.empty() : tensor<17x33xf64>
   %c_zero = linalg.fill ins(%zero : f64) outs(%c_empty : tensor<17x33xf64>) -> tensor<17x33xf64>
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %c = linalg.matmul ins(%a, %b : tensor<17x9xf64>, tensor<9x33xf64>) outs(%c_zero : tensor<17x33xf64>) -> tensor<17x33xf64>
   %e_empty = tensor.empty() : tensor<17x5xf64>
   %e_zero = linalg.fill ins(%zero : f64) outs(%e_empty : tensor<17x5xf64>) -> tensor<17x5xf64>
   // expected-remark @below {{operators left alone: target 'zen5' has no unit for f64}}
-  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %e = linalg.matmul ins(%c, %d : tensor<17x33xf64>, tensor<33x5xf64>) outs(%e_zero : tensor<17x5xf64>) -> tensor<17x5xf64>
   return %e : tensor<17x5xf64>
 }
@@ -81,11 +81,11 @@ func.func @i32(%a: tensor<17x9xi32>, %b: tensor<9x33xi32>, %d: tensor<33x5xi32>)
   %zero = arith.constant 0 : i32
   %c_empty = tensor.empty() : tensor<17x33xi32>
   %c_zero = linalg.fill ins(%zero : i32) outs(%c_empty : tensor<17x33xi32>) -> tensor<17x33xi32>
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %c = linalg.matmul ins(%a, %b : tensor<17x9xi32>, tensor<9x33xi32>) outs(%c_zero : tensor<17x33xi32>) -> tensor<17x33xi32>
   %e_empty = tensor.empty() : tensor<17x5xi32>
   %e_zero = linalg.fill ins(%zero : i32) outs(%e_empty : tensor<17x5xi32>) -> tensor<17x5xi32>
   // expected-remark @below {{operators left alone: target 'zen5' has no unit for i32}}
-  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %e = linalg.matmul ins(%c, %d : tensor<17x33xi32>, tensor<33x5xi32>) outs(%e_zero : tensor<17x5xi32>) -> tensor<17x5xi32>
   return %e : tensor<17x5xi32>
 }
@@ -146,6 +146,7 @@ func.func @convolutions(%a: tensor<1x9x9x4xf32>, %f: tensor<3x3x4x5xf32>, %g: te
   %z = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<1x7x7x5xf32>
   %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<1x7x7x5xf32>) -> tensor<1x7x7x5xf32>
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %2 = linalg.conv_2d_nhwc_hwcf ins(%a, %f : tensor<1x9x9x4xf32>, tensor<3x3x4x5xf32>) outs(%1 : tensor<1x7x7x5xf32>) -> tensor<1x7x7x5xf32>
   %3 = tensor.empty() : tensor<1x5x5x2xf32>
   %4 = linalg.fill ins(%z : f32) outs(%3 : tensor<1x5x5x2xf32>) -> tensor<1x5x5x2xf32>
@@ -181,6 +182,7 @@ func.func @not_projected(%a: tensor<14xf32>, %b: tensor<6x8xf32>, %d: tensor<8x3
   %z = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<9x8xf32>
   %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<9x8xf32>) -> tensor<9x8xf32>
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %2 = linalg.generic {indexing_maps = [#am, #bm, #cm], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<14xf32>, tensor<6x8xf32>) outs(%1 : tensor<9x8xf32>) {
   ^bb0(%x: f32, %y: f32, %out: f32):
@@ -190,7 +192,6 @@ func.func @not_projected(%a: tensor<14xf32>, %b: tensor<6x8xf32>, %d: tensor<8x3
   } -> tensor<9x8xf32>
   %3 = tensor.empty() : tensor<9x3xf32>
   %4 = linalg.fill ins(%z : f32) outs(%3 : tensor<9x3xf32>) -> tensor<9x3xf32>
-  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
   %5 = linalg.matmul ins(%2, %d : tensor<9x8xf32>, tensor<8x3xf32>) outs(%4 : tensor<9x3xf32>) -> tensor<9x3xf32>
   return %5 : tensor<9x3xf32>
 }
@@ -201,10 +202,10 @@ func.func @gram(%a: tensor<13x7xf32>, %b: tensor<7x9xf32>) -> tensor<13x13xf32> 
   %1 = linalg.fill ins(%z : f32) outs(%0 : tensor<13x9xf32>) -> tensor<13x9xf32>
   %2 = linalg.matmul ins(%a, %b : tensor<13x7xf32>, tensor<7x9xf32>) outs(%1 : tensor<13x9xf32>) -> tensor<13x9xf32>
   %t = tensor.empty() : tensor<9x13xf32>
+  // expected-remark @below {{no code is generated from the chain: a tensor is reshaped, transposed or padded between operators}}
   %3 = linalg.transpose ins(%2 : tensor<13x9xf32>) outs(%t : tensor<9x13xf32>) permutation = [1, 0]
   %4 = tensor.empty() : tensor<13x13xf32>
   %5 = linalg.fill ins(%z : f32) outs(%4 : tensor<13x13xf32>) -> tensor<13x13xf32>
-  // expected-remark @below {{no code is generated from the chain: a tensor is reshaped, transposed or padded between operators}}
   %6 = linalg.matmul ins(%2, %3 : tensor<13x9xf32>, tensor<9x13xf32>) outs(%5 : tensor<13x13xf32>) -> tensor<13x13xf32>
   return %6 : tensor<13x13xf32>
 }
