@@ -36,7 +36,8 @@ inline llvm::cl::ValuesClass getFuseModes() {
 struct PlanningOptions : mlir::PassPipelineOptions<PlanningOptions> {
   Option<std::string> target{
       *this, "target",
-      llvm::cl::desc("Machine to plan for: a name, or a file (machine.mlir)"),
+      llvm::cl::desc(
+          "Machine to plan and compile for: a name, or a file (machine.mlir)"),
       llvm::cl::init("host")};
   Option<int64_t> threads{
       *this, "threads",
@@ -62,20 +63,9 @@ struct LoweringOptions : mlir::PassPipelineOptions<LoweringOptions> {
       llvm::cl::init(false)};
 };
 
-/// What is common to all targets, and what the target's back end is told.
-struct TargetPipelineOptions
-    : mlir::PassPipelineOptions<TargetPipelineOptions> {
-  Option<std::string> target{
-      *this, "target",
-      llvm::cl::desc(
-          "Machine to compile for: a name, or a file (machine.mlir)"),
-      llvm::cl::init("host")};
-  Option<int64_t> threads{
-      *this, "threads",
-      llvm::cl::desc("Threads that will run the code; 0 means one per core"),
-      llvm::cl::init(0)};
-  Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
-                        llvm::cl::init(FuseMode::Auto), getFuseModes()};
+/// What planning depends on is common to all targets; the rest the target's
+/// back end is told.
+struct TargetPipelineOptions : PlanningOptions {
   Option<std::string> backEnd{
       *this, "back-end",
       llvm::cl::desc("Options of the target's back end in braces, as its own "
