@@ -261,11 +261,13 @@ static void printList(AsmPrinter &printer, StringRef name,
 static constexpr int64_t defaultStack = 524288;
 
 /// `, matrix = [...], launch = 2000, cpu = "sm_80"`: any of them, once each.
-static ParseResult parseTargetDetails(
-    AsmParser &parser, SmallVector<DotProductAttr> &dots,
-    SmallVector<MatrixUnitAttr> &matrix, SmallVector<BufferAttr> &buffers,
-    SmallVector<RouteAttr> &routes, ThreadGroupsAttr &groups, int64_t &launch,
-    int64_t &stack, StringAttr &triple, StringAttr &cpu, StringAttr &features) {
+static ParseResult
+parseTargetDetails(AsmParser &parser, SmallVector<DotProductAttr> &dots,
+                   SmallVector<MatrixUnitAttr> &matrix,
+                   SmallVector<BufferAttr> &buffers,
+                   SmallVector<RouteAttr> &routes, ThreadGroupsAttr &groups,
+                   OverheadsAttr &overheads, int64_t &launch, int64_t &stack,
+                   StringAttr &triple, StringAttr &cpu, StringAttr &features) {
   stack = defaultStack;
   llvm::StringSet<> seen;
   while (succeeded(parser.parseOptionalComma())) {
@@ -280,11 +282,12 @@ static ParseResult parseTargetDetails(
                            .Default(nullptr);
     bool isKnown = text || key == "dots" || key == "matrix" ||
                    key == "buffers" || key == "routes" || key == "groups" ||
-                   key == "launch" || key == "stack";
+                   key == "overheads" || key == "launch" || key == "stack";
     if (!isKnown || !seen.insert(key).second)
       return parser.emitError(
           loc, "expected 'dots', 'matrix', 'buffers', 'routes', 'groups', "
-               "'launch', 'stack', 'triple', 'cpu' or 'features', each once");
+               "'overheads', 'launch', 'stack', 'triple', 'cpu' or "
+               "'features', each once");
     if (parser.parseEqual())
       return failure();
     ParseResult result =
@@ -293,8 +296,9 @@ static ParseResult parseTargetDetails(
         : key == "matrix"  ? parseList(parser, matrix)
         : key == "buffers" ? parseList(parser, buffers)
         : key == "routes"  ? parseList(parser, routes)
-        : key == "groups"
-            ? parser.parseCustomAttributeWithFallback(groups)
+        : key == "groups"  ? parser.parseCustomAttributeWithFallback(groups)
+        : key == "overheads"
+            ? parser.parseCustomAttributeWithFallback(overheads)
             : parser.parseInteger(key == "launch" ? launch : stack);
     if (result)
       return failure();
@@ -302,12 +306,14 @@ static ParseResult parseTargetDetails(
   return success();
 }
 
-static void
-printTargetDetails(AsmPrinter &printer, ArrayRef<DotProductAttr> dots,
-                   ArrayRef<MatrixUnitAttr> matrix,
-                   ArrayRef<BufferAttr> buffers, ArrayRef<RouteAttr> routes,
-                   ThreadGroupsAttr groups, int64_t launch, int64_t stack,
-                   StringAttr triple, StringAttr cpu, StringAttr features) {
+static void printTargetDetails(AsmPrinter &printer,
+                               ArrayRef<DotProductAttr> dots,
+                               ArrayRef<MatrixUnitAttr> matrix,
+                               ArrayRef<BufferAttr> buffers,
+                               ArrayRef<RouteAttr> routes,
+                               ThreadGroupsAttr groups, OverheadsAttr overheads,
+                               int64_t launch, int64_t stack, StringAttr triple,
+                               StringAttr cpu, StringAttr features) {
   printList(printer, "dots", dots);
   printList(printer, "matrix", matrix);
   printList(printer, "buffers", buffers);
@@ -315,6 +321,10 @@ printTargetDetails(AsmPrinter &printer, ArrayRef<DotProductAttr> dots,
   if (groups) {
     printer << ", groups = ";
     printer.printStrippedAttrOrType(groups);
+  }
+  if (overheads) {
+    printer << ", overheads = ";
+    printer.printStrippedAttrOrType(overheads);
   }
   if (launch != 0)
     printer << ", launch = " << launch;
@@ -522,6 +532,25 @@ LogicalResult ThreadGroupsAttr::verify(EmitError emitError, int64_t threads,
   return success();
 }
 
+LogicalResult OverheadsAttr::verify(EmitError emitError, int64_t block,
+                                    int64_t transpose, int64_t run,
+                                    int64_t runCost, int64_t region,
+                                    int64_t fresh, int64_t reused) {
+  for (auto [name, figure] :
+       std::initializer_list<std::pair<StringRef, int64_t>>{
+           {"block", block},
+           {"transpose", transpose},
+           {"run", run},
+           {"run_cost", runCost},
+           {"region", region},
+           {"fresh", fresh},
+           {"reused", reused}})
+    if (figure < 0)
+      return emitError() << "'" << name << "' must not be negative, got "
+                         << figure;
+  return success();
+}
+
 /// Fails if two of the units are for the same element type.
 template <typename AttrT>
 static LogicalResult verifyOnePerType(EmitError emitError, StringRef kind,
@@ -538,8 +567,8 @@ LogicalResult TargetAttr::verify(
     EmitError emitError, StringRef name, int64_t cores, VectorUnitAttr,
     ArrayRef<MemoryLevelAttr> levels, ArrayRef<DotProductAttr> dots,
     ArrayRef<MatrixUnitAttr> matrix, ArrayRef<BufferAttr> buffers,
-    ArrayRef<RouteAttr> routes, ThreadGroupsAttr, int64_t launch, int64_t stack,
-    StringAttr, StringAttr, StringAttr) {
+    ArrayRef<RouteAttr> routes, ThreadGroupsAttr, OverheadsAttr, int64_t launch,
+    int64_t stack, StringAttr, StringAttr, StringAttr) {
   if (name.empty())
     return emitError() << "a target needs a name";
   if (cores < 1)
@@ -674,6 +703,18 @@ static model::ThreadGroups getFigures(ThreadGroupsAttr groups) {
   return figures;
 }
 
+static model::Overheads getFigures(const OverheadFigures &overheads) {
+  model::Overheads figures;
+  figures.blockCycles = overheads.block;
+  figures.transposeFactor = overheads.transpose / 100.0;
+  figures.shortRunBytes = overheads.run;
+  figures.shortRunCost = overheads.runCost / 100.0;
+  figures.regionSeconds = overheads.region * 1e-9;
+  figures.freshBytesPerSecond = overheads.fresh;
+  figures.reusedBytes = overheads.reused;
+  return figures;
+}
+
 model::Machine TargetAttr::getCommonFigures() const {
   model::Machine machine;
   machine.name = getName().str();
@@ -681,6 +722,8 @@ model::Machine TargetAttr::getCommonFigures() const {
   machine.launchSeconds = getLaunch() * 1e-9;
   machine.unit = getFigures(getUnit());
   machine.stackBytes = getStack();
+  machine.overheads = getFigures(getOverheads() ? getOverheads().getFigures()
+                                                : OverheadFigures());
   if (getGroups())
     machine.groups = getFigures(getGroups());
   for (MemoryLevelAttr level : getLevels())

@@ -27,7 +27,7 @@ using namespace chimera::report;
 double ChainPlan::secondsOf(ArrayRef<model::KernelReport> kernels) {
   double seconds = 0;
   for (const model::KernelReport &kernel : kernels)
-    seconds += kernel.plan.seconds;
+    seconds += kernel.seconds();
   return seconds;
 }
 

@@ -23,9 +23,9 @@ TargetFigures::TargetFigures(TargetAttr target)
       cores(target.getCores()), unit(target.getUnit()), dots(target.getDots()),
       matrix(target.getMatrix()), buffers(target.getBuffers()),
       routes(target.getRoutes()), groups(target.getGroups()),
-      launch(target.getLaunch()), stack(target.getStack()),
-      triple(target.getTripleName()), cpu(target.getCpuName()),
-      features(target.getFeatureString()) {
+      overheads(target.getOverheads()), launch(target.getLaunch()),
+      stack(target.getStack()), triple(target.getTripleName()),
+      cpu(target.getCpuName()), features(target.getFeatureString()) {
   for (MemoryLevelAttr level : target.getLevels())
     levels.push_back({level.getName().str(), level.getCapacity(),
                       level.getUsable(), level.getCoreBandwidth(),
@@ -50,7 +50,7 @@ TargetAttr TargetFigures::assemble(
   return TargetAttr::getChecked(
       emitError, context, StringRef(name), cores, unit, ArrayRef(attributes),
       ArrayRef(dots), ArrayRef(matrix), ArrayRef(buffers), ArrayRef(routes),
-      groups, launch, stack, triple, cpu, features);
+      groups, overheads, launch, stack, triple, cpu, features);
 }
 
 void TargetFigures::setCores(int64_t count) {

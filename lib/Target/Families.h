@@ -15,12 +15,13 @@
 #ifndef CHIMERA_LIB_TARGET_FAMILIES_H
 #define CHIMERA_LIB_TARGET_FAMILIES_H
 
+#include "Chimera/Target/TargetFigures.h"
+
 #include "Chimera/IR/Chimera.h"
 
 namespace chimera {
 
 struct HostTopology;
-struct TargetFigures;
 
 /// The names that each family knows, from general to particular.
 llvm::SmallVector<llvm::StringRef> getX86TargetNames();
@@ -41,37 +42,6 @@ void refine(TargetFigures &figures, const HostTopology &topology);
 
 /// The attribute that `text` spells, which must be a valid target.
 TargetAttr parseKnownTarget(mlir::MLIRContext *context, llvm::StringRef text);
-
-/// A target taken apart, to change some of its figures.
-struct TargetFigures {
-  explicit TargetFigures(TargetAttr target);
-
-  /// Puts the figures together; null, with an error, if they do not agree.
-  TargetAttr
-  assemble(llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
-
-  /// Gives the machine that many cores. A level of which each core has its own
-  /// comes with them; one that all cores share is shared by all.
-  void setCores(int64_t count);
-
-  struct Level {
-    std::string name;
-    int64_t capacity, usable, coreBandwidth, chipBandwidth, sharers, line, ways,
-        buffers, burst;
-  };
-  mlir::MLIRContext *context;
-  std::string name;
-  int64_t cores;
-  VectorUnitAttr unit;
-  llvm::SmallVector<Level, 3> levels;
-  llvm::SmallVector<DotProductAttr, 2> dots;
-  llvm::SmallVector<MatrixUnitAttr, 4> matrix;
-  llvm::SmallVector<BufferAttr, 4> buffers;
-  llvm::SmallVector<RouteAttr, 8> routes;
-  ThreadGroupsAttr groups;
-  int64_t launch, stack;
-  mlir::StringAttr triple, cpu, features;
-};
 
 } // namespace chimera
 

@@ -18,7 +18,9 @@
 // Bandwidths are those of loads that mix with arithmetic, which is less than
 // what a pure copy loop reaches. A fifth of each cache is left to what a plan
 // does not place there, unless a measurement says otherwise. Starting a kernel
-// is a function call: no launch cost.
+// is a function call: no launch cost. A parallel loop takes about a microsecond.
+// The system provides a page of 4 KiB in about half a microsecond (8 GB/s), in
+// virtual machines in one (4 GB/s; measured on zen4: 2.3).
 //
 // bf16 on Intel's vector unit is left out: `vdpbf16ps` starts at half the rate
 // of an f32 FMA or less, so it gains nothing over f32, and the matrix unit is
@@ -68,6 +70,7 @@ static constexpr Processor kProcessors[] = {
     // 64 bytes per cycle at most, of which half is sustained.
     <"L1", capacity = 32768, usable = 80, core_bandwidth = 90000000000,
      chip_bandwidth = 360000000000, sharers = 1, line = 64, ways = 8>],
+  overheads = <region = 1000, fresh = 8000000000>,
   cpu = "haswell">)"},
 
     {"x86-64-v4", 512, "avx512", R"(#chimera.target<"avx512",
@@ -83,6 +86,7 @@ static constexpr Processor kProcessors[] = {
      chip_bandwidth = 120000000000, sharers = 1, line = 64, ways = 16>,
     <"L1", capacity = 32768, usable = 80, core_bandwidth = 120000000000,
      chip_bandwidth = 480000000000, sharers = 1, line = 64, ways = 8>],
+  overheads = <region = 1000, fresh = 8000000000>,
   cpu = "x86-64-v4">)"},
 
     {"cascadelake", 512, "xeon-gold-6240", R"(#chimera.target<"xeon-gold-6240",
@@ -102,26 +106,27 @@ static constexpr Processor kProcessors[] = {
     // 64 bytes per cycle at most (248966), of which 48 are sustained.
     <"L1", capacity = 32768, usable = 80, core_bandwidth = 120000000000,
      chip_bandwidth = 2160000000000, sharers = 1, line = 64, ways = 8>],
+  overheads = <region = 1000, fresh = 4000000000>,
   cpu = "cascadelake">)"},
 
     {"znver4", 512, "zen4", R"(#chimera.target<"zen4",
-  // One core complex, as in a Ryzen 7 7700X (data sheet). Pipes are 256 bits
-  // wide, so that 512-bit instructions start at half their rate (AMD 57647).
-  // Clock: sustained with all cores.
-  cores = 8,
+  // A virtual machine with two cores of an EPYC 9004. Caches: as the system
+  // reports them. Pipes are 256 bits wide, so that 512-bit instructions start at
+  // half their rate (AMD 57647). Clock, exponentials, bandwidths and overheads:
+  // measured by benchmarks/calibrate.
+  cores = 2,
   unit = <bits = 512, registers = 32, fma = 1, load = 1, store = 1,
-          latency = 4, clock = 4700000000>,
+          latency = 4, clock = 3690000000, exponential = 9>,
   levels = [
-    // Two channels of DDR5-5200, 64 GB/s through the complex's link.
-    <"L3", capacity = 33554432, usable = 80, core_bandwidth = 40000000000,
-     chip_bandwidth = 60000000000, sharers = 8, line = 64, ways = 16>,
-    // 32 bytes per cycle at most, to L2 as to L1 (57647).
-    <"L2", capacity = 1048576, usable = 80, core_bandwidth = 60000000000,
-     chip_bandwidth = 480000000000, sharers = 1, line = 64, ways = 8>,
-    <"L1", capacity = 32768, usable = 80, core_bandwidth = 120000000000,
-     chip_bandwidth = 960000000000, sharers = 1, line = 64, ways = 8>],
+    <"L3", capacity = 33554432, usable = 80, core_bandwidth = 24600000000,
+     chip_bandwidth = 32900000000, sharers = 2, line = 64, ways = 16>,
+    <"L2", capacity = 1048576, usable = 80, core_bandwidth = 78700000000,
+     chip_bandwidth = 157400000000, sharers = 1, line = 64, ways = 8>,
+    <"L1", capacity = 32768, usable = 80, core_bandwidth = 115000000000,
+     chip_bandwidth = 230000000000, sharers = 1, line = 64, ways = 8>],
   // vdpbf16ps starts as often as an FMA (57647); latency as measured on Zen 5.
   dots = [<type = bf16, depth = 2, fma = 1, latency = 6>],
+  overheads = <region = 435, fresh = 2300000000>,
   cpu = "znver4">)"},
 
     {"znver5", 512, "zen5", R"(#chimera.target<"zen5",
@@ -140,6 +145,7 @@ static constexpr Processor kProcessors[] = {
      chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>],
   // Measured: 542 to 574 GFLOP/s per core, twice what f32 reaches; 6 cycles.
   dots = [<type = bf16, depth = 2, fma = 2, latency = 6>],
+  overheads = <region = 1000, fresh = 4000000000>,
   cpu = "znver5">)"},
 
     {"sapphirerapids", 512, "sapphire-rapids",
@@ -171,6 +177,7 @@ static constexpr Processor kProcessors[] = {
     <type = i8, rows = 16, columns = 16, depth = 64, macs = 1024, latency = 52,
      accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64,
      clock = 2200000000, interleave = 4>],
+  overheads = <region = 1000, fresh = 8000000000>,
   cpu = "sapphirerapids">)"},
 
     {"graniterapids", 512, "granite-rapids",
@@ -207,6 +214,7 @@ static constexpr Processor kProcessors[] = {
     <type = i8, rows = 16, columns = 16, depth = 64, macs = 1024, latency = 52,
      accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73,
      clock = 2440000000, interleave = 4>],
+  overheads = <region = 1000, fresh = 4000000000>,
   cpu = "graniterapids">)"},
 };
 

@@ -97,6 +97,10 @@ module attributes {chimera.target = #chimera.target<"small", cores = 2,
 
 // -----
 
+#attr = #chimera.overheads<region = 2000, fresh = 4000000000>
+
+// -----
+
 #attr = #chimera.layout<contiguous along 1>
 #other = #chimera.layout<interleaved along 2 by [2]>
 

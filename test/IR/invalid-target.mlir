@@ -146,6 +146,11 @@
 
 // -----
 
+// expected-error @below {{'fresh' must not be negative, got -4}}
+#attr = #chimera.overheads<fresh = -4>
+
+// -----
+
 // expected-error @below {{'launch' must not be negative, got -1}}
 #attr = #chimera.target<"t", cores = 1,
     unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,
@@ -192,7 +197,7 @@
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
     launch = 1,
-    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'launch', 'stack', 'triple', 'cpu' or 'features', each once}}
+    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'overheads', 'launch', 'stack', 'triple', 'cpu' or 'features', each once}}
     launch = 2>
 
 // -----

@@ -21,6 +21,13 @@ func.func private @default_memory() attributes {
     burst = 1, buffers = 1>
 }
 
+// CHECK: @overheads
+// CHECK-SAME: #chimera.overheads<transpose = 400, region = 900, fresh = 4000000000>
+func.func private @overheads() attributes {
+  chimera.test = #chimera.overheads<fresh = 4000000000, region = 900,
+                                    transpose = 400, block = 20>
+}
+
 // CHECK: @dot_product
 // CHECK-SAME: #chimera.dot_product<type = i8, depth = 4, fma = 2, latency = 5>
 func.func private @dot_product() attributes {
@@ -59,11 +66,11 @@ func.func private @default_matrix_unit() attributes {
 // CHECK-SAME: ways = 8>], dots = [<type = bf16, depth = 2, fma = 2, latency = 6>],
 // CHECK-SAME: matrix = [<type = f16, rows = 2, columns = 2, depth = 2, macs = 8, accumulators = 16, lhs = 8, rhs = 8, load = 1, store = 1, clock = 5>,
 // CHECK-SAME: <type = i8, rows = 2, columns = 2, depth = 4, macs = 16, accumulators = 16, lhs = 8, rhs = 8, load = 1, store = 1, clock = 5>],
-// CHECK-SAME: launch = 2000, triple = "nvptx64-nvidia-cuda", cpu = "sm_80", features = "+ptx80">
+// CHECK-SAME: overheads = <region = 900>, launch = 2000, triple = "nvptx64-nvidia-cuda", cpu = "sm_80", features = "+ptx80">
 func.func private @target() attributes {
   chimera.test = #chimera.target<"small", cores = 2, unit = #unit,
     levels = [#L1], features = "+ptx80", triple = "nvptx64-nvidia-cuda",
-    launch = 2000, matrix = [#f16, #i8], cpu = "sm_80", dots = [#bf16]>
+    launch = 2000, overheads = <region = 900>, matrix = [#f16, #i8], cpu = "sm_80", dots = [#bf16]>
 }
 
 // CHECK: @default_target

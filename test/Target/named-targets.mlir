@@ -19,28 +19,29 @@
 // AVX2-SAME: levels = [<"L3", capacity = 8388608, usable = 80, core_bandwidth = 15000000000, chip_bandwidth = 25000000000, sharers = 4, line = 64, ways = 16>,
 // AVX2-SAME: <"L2", capacity = 262144, usable = 80, core_bandwidth = 40000000000, chip_bandwidth = 160000000000, sharers = 1, line = 64, ways = 8>,
 // AVX2-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 90000000000, chip_bandwidth = 360000000000, sharers = 1, line = 64, ways = 8>],
-// AVX2-SAME: cpu = "haswell">}
+// AVX2-SAME: overheads = <region = 1000, fresh = 8000000000>, cpu = "haswell">}
 
 // AVX512:      chimera.target = #chimera.target<"avx512", cores = 4,
 // AVX512-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>,
 // AVX512-SAME: levels = [<"L3", capacity = 33554432, usable = 80, core_bandwidth = 15000000000, chip_bandwidth = 40000000000, sharers = 4, line = 64, ways = 16>,
 // AVX512-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 30000000000, chip_bandwidth = 120000000000, sharers = 1, line = 64, ways = 16>,
 // AVX512-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 120000000000, chip_bandwidth = 480000000000, sharers = 1, line = 64, ways = 8>],
-// AVX512-SAME: cpu = "x86-64-v4">}
+// AVX512-SAME: overheads = <region = 1000, fresh = 8000000000>, cpu = "x86-64-v4">}
 
 // XEON-GOLD-6240:      chimera.target = #chimera.target<"xeon-gold-6240", cores = 18,
 // XEON-GOLD-6240-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 2600000000>,
 // XEON-GOLD-6240-SAME: levels = [<"L3", capacity = 25952256, usable = 80, core_bandwidth = 12000000000, chip_bandwidth = 110000000000, sharers = 18, line = 64, ways = 11>,
 // XEON-GOLD-6240-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 25000000000, chip_bandwidth = 300000000000, sharers = 1, line = 64, ways = 16>,
 // XEON-GOLD-6240-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 120000000000, chip_bandwidth = 2160000000000, sharers = 1, line = 64, ways = 8>],
-// XEON-GOLD-6240-SAME: cpu = "cascadelake">}
+// XEON-GOLD-6240-SAME: overheads = <region = 1000, fresh = 4000000000>, cpu = "cascadelake">}
 
-// ZEN4:      chimera.target = #chimera.target<"zen4", cores = 8,
-// ZEN4-SAME: unit = <bits = 512, registers = 32, fma = 1, load = 1, store = 1, latency = 4, clock = 4700000000>,
-// ZEN4-SAME: levels = [<"L3", capacity = 33554432, usable = 80, core_bandwidth = 40000000000, chip_bandwidth = 60000000000, sharers = 8, line = 64, ways = 16>,
-// ZEN4-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 60000000000, chip_bandwidth = 480000000000, sharers = 1, line = 64, ways = 8>,
-// ZEN4-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 120000000000, chip_bandwidth = 960000000000, sharers = 1, line = 64, ways = 8>],
+// ZEN4:      chimera.target = #chimera.target<"zen4", cores = 2,
+// ZEN4-SAME: unit = <bits = 512, registers = 32, fma = 1, load = 1, store = 1, latency = 4, clock = 3690000000, exponential = 9>,
+// ZEN4-SAME: levels = [<"L3", capacity = 33554432, usable = 80, core_bandwidth = 24600000000, chip_bandwidth = 32900000000, sharers = 2, line = 64, ways = 16>,
+// ZEN4-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 78700000000, chip_bandwidth = 157400000000, sharers = 1, line = 64, ways = 8>,
+// ZEN4-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 115000000000, chip_bandwidth = 230000000000, sharers = 1, line = 64, ways = 8>],
 // ZEN4-SAME: dots = [<type = bf16, depth = 2, fma = 1, latency = 6>],
+// ZEN4-SAME: overheads = <region = 435, fresh = 2300000000>,
 // ZEN4-SAME: cpu = "znver4">}
 
 // ZEN5:      chimera.target = #chimera.target<"zen5", cores = 2,
@@ -49,7 +50,7 @@
 // ZEN5-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 60000000000, chip_bandwidth = 120000000000, sharers = 1, line = 64, ways = 16>,
 // ZEN5-SAME: <"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000, chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>],
 // ZEN5-SAME: dots = [<type = bf16, depth = 2, fma = 2, latency = 6>],
-// ZEN5-SAME: cpu = "znver5">}
+// ZEN5-SAME: overheads = <region = 1000, fresh = 4000000000>, cpu = "znver5">}
 
 // SAPPHIRE-RAPIDS:      chimera.target = #chimera.target<"sapphire-rapids", cores = 48,
 // SAPPHIRE-RAPIDS-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>,
@@ -58,7 +59,7 @@
 // SAPPHIRE-RAPIDS-SAME: <"L1", capacity = 49152, usable = 80, core_bandwidth = 100000000000, chip_bandwidth = 4800000000000, sharers = 1, line = 64, ways = 12>],
 // SAPPHIRE-RAPIDS-SAME: matrix = [<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2200000000, interleave = 2>,
 // SAPPHIRE-RAPIDS-SAME: <type = i8, rows = 16, columns = 16, depth = 64, macs = 1024, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2200000000, interleave = 4>],
-// SAPPHIRE-RAPIDS-SAME: cpu = "sapphirerapids">}
+// SAPPHIRE-RAPIDS-SAME: overheads = <region = 1000, fresh = 8000000000>, cpu = "sapphirerapids">}
 
 // GRANITE-RAPIDS:      chimera.target = #chimera.target<"granite-rapids", cores = 2,
 // GRANITE-RAPIDS-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 3300000000>,
@@ -68,7 +69,7 @@
 // GRANITE-RAPIDS-SAME: matrix = [<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73, clock = 2440000000, interleave = 2>,
 // GRANITE-RAPIDS-SAME: <type = f16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73, clock = 2440000000, interleave = 2>,
 // GRANITE-RAPIDS-SAME: <type = i8, rows = 16, columns = 16, depth = 64, macs = 1024, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73, clock = 2440000000, interleave = 4>],
-// GRANITE-RAPIDS-SAME: cpu = "graniterapids">}
+// GRANITE-RAPIDS-SAME: overheads = <region = 1000, fresh = 4000000000>, cpu = "graniterapids">}
 
 // A100:      chimera.target = #chimera.target<"a100", cores = 108,
 // A100-SAME: unit = <bits = 1024, registers = 255, fma = 2, load = 1, store = 1, latency = 4, clock = 1410000000>,

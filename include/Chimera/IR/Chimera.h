@@ -63,6 +63,25 @@ struct VectorTuning {
   int64_t reducedRows = 4;
 };
 
+/// What a machine takes beside arithmetic and transfers, as
+/// `#chimera.overheads` has it; `model::Overheads` says more of each.
+struct OverheadFigures {
+  /// Cycles.
+  int64_t block = 20;
+  /// Per cent of a copy.
+  int64_t transpose = 600;
+  /// Bytes, and per cent beyond the share of the bandwidth. Measured on Cascade
+  /// Lake by copying tiles of matrices of 1 to 12 KB a row, larger than all
+  /// caches; from a cache there was no difference.
+  int64_t run = 512, runCost = 120;
+  /// Nanoseconds.
+  int64_t region = 0;
+  /// Bytes per second; 0: no time.
+  int64_t fresh = 0;
+  /// Bytes: glibc's limit, DEFAULT_MMAP_THRESHOLD_MAX on 64-bit machines.
+  int64_t reused = 32 << 20;
+};
+
 /// How an operand of a micro kernel lies in memory; see `#chimera.layout`.
 struct OperandLayout {
   LayoutKind kind = LayoutKind::Any;

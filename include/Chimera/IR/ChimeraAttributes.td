@@ -497,6 +497,45 @@ def Chimera_ThreadGroupsAttr : Chimera_Attr<"ThreadGroups", "thread_groups"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
+  let summary = "What a machine takes beside arithmetic and transfers";
+  let description = [{
+    - `block`: cycles to set up the pointers and loops of one block (20);
+    - `transpose`: what it takes to turn columns into vectors, in per cent of a
+      copy (600);
+    - `run`, `run_cost`: reads from memory in runs of up to so many neighbouring
+      bytes (512) take so many per cent longer (120);
+    - `region`: nanoseconds to start and end a parallel loop (0);
+    - `fresh`: bytes per second at which a core touches memory that the system
+      has yet to provide; 0, which is meant if it is not given, if that takes no
+      time;
+    - `reused`: bytes of the largest buffer that an allocator gives out again
+      without returning it to the system in between (33554432).
+
+    Example: `#chimera.overheads<region = 2000, fresh = 4000000000>`
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "OverheadFigures().block">:$block,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().transpose">:$transpose,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().run">:$run,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().runCost">:$run_cost,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().region">:$region,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().fresh">:$fresh,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().reused">:$reused);
+  let builders = [AttrBuilder<(ins "const ::chimera::OverheadFigures &":$figures), [{
+    return $_get($_ctxt, figures.block, figures.transpose, figures.run,
+                 figures.runCost, figures.region, figures.fresh, figures.reused);
+  }]>];
+  let extraClassDeclaration = [{
+    OverheadFigures getFigures() const {
+      return {getBlock(),  getTranspose(), getRun(),   getRunCost(),
+              getRegion(), getFresh(),     getReused()};
+    }
+  }];
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
     DeclareAttrInterfaceMethods<Chimera_TargetAttrInterface>,
     DeclareAttrInterfaceMethods<DLTIQueryInterface>]> {
@@ -511,6 +550,7 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
       memories, of machines whose programs move all data by themselves;
     - `groups`, the threads of machines whose matrix units work on registers;
     - `launch`, nanoseconds that it costs to start a kernel (0);
+    - `overheads`, what else takes time;
     - `stack`, bytes of a thread's stack that buffers may take (524288: an eighth
       of the 4 MiB that libomp gives its threads on 64-bit machines, see
       KMP_STACKSIZE; libgomp takes the limit of the process, usually 8 MiB);
@@ -546,6 +586,7 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
                         OptionalArrayRefParameter<"::chimera::BufferAttr">:$buffers,
                         OptionalArrayRefParameter<"::chimera::RouteAttr">:$routes,
                         OptionalParameter<"::chimera::ThreadGroupsAttr">:$groups,
+                        OptionalParameter<"::chimera::OverheadsAttr">:$overheads,
                         DefaultValuedParameter<"int64_t", "0">:$launch,
                         DefaultValuedParameter<"int64_t", "524288">:$stack,
                         OptionalParameter<"::mlir::StringAttr">:$tripleName,
@@ -555,8 +596,8 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
     `<` $name `,` `cores` `=` $cores `,` `unit` `=` $unit `,`
         `levels` `=` `[` $levels `]`
         `` custom<TargetDetails>($dots, $matrix, $buffers, $routes, $groups,
-                                 $launch, $stack, $tripleName, $cpuName,
-                                 $featureString) `>`
+                                 $overheads, $launch, $stack, $tripleName,
+                                 $cpuName, $featureString) `>`
   }];
   let genVerifyDecl = 1;
 }

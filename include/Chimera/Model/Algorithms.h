@@ -295,6 +295,12 @@ enum class Reason {
   MovesMore,
   /// Not fused, though nothing of the above: fused and unfused seconds.
   UnfusedIsFaster,
+  /// Fused: the times differ by no more than the model may be wrong, and less
+  /// moves into the slowest level. Unfused and fused seconds.
+  SaferFused,
+  /// Not fused: the same, but a fused plan moves more. Fused and unfused
+  /// seconds.
+  SaferUnfused,
 };
 
 /// The reason in the words of a report.
@@ -304,6 +310,11 @@ llvm::StringRef describe(Reason reason);
 struct Segment {
   unsigned first = 0, last = 0;
   Plan plan;
+  /// Seconds of what runs between these operators and the next ones: a softmax
+  /// that is cut off from its reader, and pages for the buffers between.
+  double secondsAfter = 0;
+
+  double seconds() const { return plan.seconds + secondsAfter; }
 };
 
 struct Verdict {
@@ -321,6 +332,7 @@ struct Verdict {
   llvm::SmallVector<Plan, 2> unfused;
   /// Bytes per level of all unfused plans together; empty if there are not all.
   llvm::SmallVector<int64_t, 3> unfusedBytes;
+  /// Of all unfused plans and of what runs between them.
   double unfusedSeconds = 0;
   /// The fastest way to cut the chain into kernels: one segment if it is fused,
   /// one per operator if nothing is. Empty if some operator has no plan.
@@ -343,6 +355,11 @@ ChainProblem isolate(const ChainProblem &problem, unsigned first,
 inline ChainProblem isolate(const ChainProblem &problem, unsigned op) {
   return isolate(problem, op, op);
 }
+
+/// Seconds of what runs between operators `first` to `last`, as one kernel, and
+/// the operators that read what they make: see Segment::secondsAfter.
+double secondsAfter(const ChainProblem &problem, const Machine &machine,
+                    unsigned first, unsigned last, const SolveOptions &options);
 
 /// Cuts the chain into kernels such that the predicted time is least.
 Verdict judge(const ChainProblem &problem, const Machine &machine,

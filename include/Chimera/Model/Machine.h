@@ -169,6 +169,28 @@ struct ThreadGroups {
   }
 };
 
+/// What takes time beside arithmetic and transfers. The defaults are those of a
+/// machine of which nothing is known; targets have figures of their own.
+struct Overheads {
+  /// Cycles to set up the pointers and loops of one block.
+  double blockCycles = 20;
+  /// How many times as long as a copy it takes to turn columns into vectors:
+  /// each vector is shuffled several times.
+  double transposeFactor = 6;
+  /// Memory hands out neighbouring bytes faster the more of them are read: what
+  /// runs of up to so many bytes take beyond their share of the bandwidth.
+  double shortRunBytes = 512;
+  double shortRunCost = 1.2;
+  /// Seconds to start and end a parallel loop.
+  double regionSeconds = 0;
+  /// Bytes per second at which a core touches memory that the system has yet to
+  /// provide; 0 if that takes no time.
+  double freshBytesPerSecond = 0;
+  /// The largest buffer that an allocator gives out again without returning it
+  /// to the system in between.
+  int64_t reusedBytes = 32 << 20;
+};
+
 struct Machine {
   /// The name, in routes, of what lies outside all levels.
   static constexpr const char *mainMemory = "memory";
@@ -190,6 +212,7 @@ struct Machine {
   /// Of machines whose matrix units work on registers of threads.
   std::optional<ThreadGroups> groups;
   int64_t cores = 1;
+  Overheads overheads;
   /// Seconds it costs to start one kernel, whatever it does.
   double launchSeconds = 0;
   /// Bytes of a thread's stack that buffers may take.

@@ -211,6 +211,9 @@ struct ChainProblem {
   /// Masks; what they leave out is not computed. Traffic is that of the whole,
   /// but where programs move tiles by themselves (planFragments, planRoutes).
   llvm::SmallVector<Band, 1> bands;
+  /// Bytes that other kernels use between two runs of this one, if it is a part
+  /// of a longer chain: caches have to keep them, too.
+  int64_t otherBytes = 0;
 
   /// Says what is wrong with the problem, if anything: extents below one, ids
   /// out of range, an output not indexed by its operator's loops, an

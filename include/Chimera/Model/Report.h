@@ -49,9 +49,13 @@ struct KernelReport {
   unsigned first = 0, last = 0;
   ChainProblem problem;
   Plan plan;
+  /// Of what runs before the next kernel; see Segment::secondsAfter.
+  double secondsAfter = 0;
   LoopNest tree;
   /// In the order of Machine::levels.
   std::vector<LevelReport> levels;
+
+  double seconds() const { return plan.seconds + secondsAfter; }
 };
 
 KernelReport describeKernel(const ChainProblem &problem, const Machine &machine,

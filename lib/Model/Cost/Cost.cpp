@@ -26,9 +26,6 @@
 using namespace llvm;
 using namespace chimera::model;
 
-/// Cycles to set up the pointers and loops of one block.
-static constexpr double blockSetupCycles = 20;
-
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
@@ -60,6 +57,12 @@ int64_t CostModel::countSplitParts(const Schedule &schedule) const {
   return divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
 }
 
+double CostModel::startSeconds(int64_t tasks) const {
+  bool isParallel = threads > 1 && tasks > 1;
+  return machine.launchSeconds +
+         (isParallel ? machine.overheads.regionSeconds : 0);
+}
+
 double CostModel::busiestShare(int64_t tasks) const {
   return static_cast<double>(divideCeilSigned(tasks, threads)) / tasks;
 }
@@ -68,7 +71,8 @@ double CostModel::bandwidth(int64_t tasks, unsigned level) const {
   const MemoryLevel &memory = machine.levels[level];
   double workers = 1 / busiestShare(tasks);
   return std::min(workers * memory.bytesPerSecondPerCore,
-                  memory.bytesPerSecond);
+                  memory.bytesPerSecond) /
+         missShares[level];
 }
 
 int64_t CostModel::capacityAt(const Schedule &schedule, unsigned level) const {
@@ -198,10 +202,11 @@ double CostModel::operatorCycles(const Operator &op,
                       : cost.cycles(depth, loads);
       };
       for (Parts depth : depths) {
-        double fresh = cyclesOf(depth.size, false) + blockSetupCycles;
+        double fresh =
+            cyclesOf(depth.size, false) + machine.overheads.blockCycles;
         double loaded = fresh;
         if (first != 1.0)
-          loaded = cyclesOf(depth.size, true) + blockSetupCycles;
+          loaded = cyclesOf(depth.size, true) + machine.overheads.blockCycles;
         cycles += row.count * column.count * depth.count *
                   (first * fresh + (1 - first) * loaded);
       }
@@ -235,7 +240,7 @@ CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
     else if (loop != op.vectorLoop && loop != op.rowLoop)
       repeats *= problem.loops[loop].extent;
   RoughCycles cycles;
-  cycles.perBlock = repeats * blockSetupCycles;
+  cycles.perBlock = repeats * machine.overheads.blockCycles;
   for (Parts row : rows)
     for (Parts vector : vectors) {
       const TileFigures &figures = figuresOf(row.size, vector.size);
@@ -278,7 +283,7 @@ double CostModel::combineSeconds(const Schedule &schedule) const {
   double share = busiestShare(countTasks(schedule) / parts);
   return share * rescaleCycles(problem.operators.back(), parts + 1) /
              machine.contractionClock() +
-         machine.launchSeconds;
+         startSeconds(countTasks(schedule) / parts);
 }
 
 double CostModel::arithmeticCycles(const Schedule &schedule,
@@ -452,6 +457,21 @@ int64_t CostModel::softmaxBytes(const Schedule &schedule,
   return bytes;
 }
 
+/// A cache reads what is about to be written for the first time.
+int64_t CostModel::allocatedBytes(const Schedule &schedule, unsigned level,
+                                  const Evaluation &evaluation) const {
+  if (machine.levels[level].ways == 0)
+    return 0;
+  int64_t bytes = 0;
+  for (const Operator &op : problem.operators) {
+    const Tensor &tensor = problem.tensors[op.output];
+    const Traffic &traffic = evaluation.traffic[op.output];
+    int64_t whole = problem.sizeOf(op.output) * tensor.heldBytes();
+    bytes += std::min(whole, traffic.writeBytes);
+  }
+  return bytes;
+}
+
 Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
   Plan plan;
   plan.schedule = schedule;
@@ -509,7 +529,8 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
       cost.writtenBytes += traffic.writeBytes;
     cost.liveBytes = evaluation.liveBytes;
     cost.capacityBytes = capacityAt(schedule, index);
-    double bytes = cost.bytes + softmaxBytes(schedule, index);
+    double bytes = cost.bytes + softmaxBytes(schedule, index) +
+                   allocatedBytes(schedule, index, evaluation);
     if (index == innermost)
       bytes += intoInnermost;
     else if (index + 1 == innermost)
@@ -524,7 +545,7 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
       // What comes into the levels has been counted.
       if (route.source != Machine::mainMemory)
         stages.add(share * route.seconds);
-  plan.seconds = stages.with(plan.computeSeconds) + machine.launchSeconds +
+  plan.seconds = stages.with(plan.computeSeconds) + startSeconds(tasks) +
                  combineSeconds(schedule);
   return plan;
 }

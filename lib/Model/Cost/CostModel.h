@@ -187,9 +187,12 @@ public:
   int64_t countTasks(const Schedule &schedule) const;
   /// Parts of the split loop; 1 without one.
   int64_t countSplitParts(const Schedule &schedule) const;
+  /// Seconds to start a kernel with so many tasks.
+  double startSeconds(int64_t tasks) const;
   /// Share of the whole work that the busiest thread does.
   double busiestShare(int64_t tasks) const;
-  /// Bytes per second that all busy threads together bring into `level`.
+  /// Bytes per second that all busy threads together bring into `level`, where
+  /// what is there already counts: no end of them if that is all.
   double bandwidth(int64_t tasks, unsigned level) const;
 
 private:
@@ -254,8 +257,7 @@ private:
   /// True if `operand` may be copied where it enters the level outside the
   /// innermost; see Schedule::staged.
   bool canStage(const Operator &op, const Access &operand) const;
-  /// True if a call finds its inputs in the outermost level.
-  bool isKept() const;
+  llvm::SmallVector<double, 4> findMissShares() const;
   bool findStageable() const;
   /// What the loops of the levels outside the innermost leave of each loop.
   llvm::SmallVector<int64_t, 6> outerTiles(const Schedule &schedule,
@@ -275,6 +277,8 @@ private:
   Visited visitedBy(const Schedule &schedule, const LoopNest &tree,
                     unsigned op) const;
   int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
+  int64_t allocatedBytes(const Schedule &schedule, unsigned level,
+                         const Evaluation &evaluation) const;
   double packingSeconds(const Operator &op, const Access &operand,
                         int64_t bytes) const;
   /// Bytes of an input that are packed if `moved` come into the innermost
@@ -290,6 +294,9 @@ private:
   llvm::SmallVector<RegisterTile, 8> registerTiles;
   /// True if some operand may be staged.
   bool mayStage = findStageable();
+  /// The share of transfers into each level that is left, since a call finds
+  /// there what the call before has left.
+  llvm::SmallVector<double, 4> missShares = findMissShares();
 
   /// What moves from memory and into the level outside the innermost. The
   /// innermost level does not matter to either, so that many candidates in a

@@ -20,25 +20,18 @@
 using namespace llvm;
 using namespace chimera::model;
 
-/// A copy that turns columns into vectors shuffles each vector several times.
-static constexpr double transposeFactor = 6;
 /// Ways of a set that one operand may take before it evicts itself. The other
 /// ways hold the lines of the other operands.
 static constexpr double waysShare = 0.75;
-/// Memory hands out neighbouring bytes faster the more of them are read: what
-/// runs of up to `shortRunBytes` take beyond their share of the bandwidth.
-/// Measured by copying tiles from matrices of 1 to 12 KB a row, larger than all
-/// caches, on one machine; from a cache there was no difference.
-static constexpr int64_t shortRunBytes = 512;
-static constexpr double shortRunCost = 1.2;
-/// What comes from outside and leaves is still in the outermost level from the
-/// call before if it takes no more than this share of it; the rest is for what
-/// happens between the calls.
+/// What comes from outside and leaves is still in a level from the call before,
+/// all of it, if it takes no more than this share; the rest is for what happens
+/// between the calls.
 static constexpr double keptShare = 0.5;
 
 /// What runs of `run` bytes take beyond their share of the bandwidth.
-static double runCost(int64_t run) {
-  return shortRunCost * std::min(1.0, static_cast<double>(shortRunBytes) / run);
+static double runCost(const Machine &machine, int64_t run) {
+  const Overheads &overheads = machine.overheads;
+  return overheads.shortRunCost * std::min(1.0, overheads.shortRunBytes / run);
 }
 
 const Access *CostModel::vectorOperand(const Operator &op) const {
@@ -75,7 +68,7 @@ double CostModel::readingSeconds(const Schedule &schedule, const Operator &op,
         problem.tensors[input].role == Role::Input && isReadInRows(op, input))
       seconds += outerTrafficOf(schedule).staged[input].readBytes /
                  bandwidth(tasks, machine.levels.size() - 2) *
-                 runCost(runBytes(input, tiles));
+                 runCost(machine, runBytes(input, tiles));
   return seconds;
 }
 
@@ -185,7 +178,7 @@ double CostModel::packingSeconds(const Operator &op, const Access &operand,
                    (unit.lanes * problem.tensors[operand].elementBytes);
   double cycles = vectors * (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
   if (isStrided(op, operand))
-    cycles *= transposeFactor;
+    cycles *= machine.overheads.transposeFactor;
   return cycles / unit.cyclesPerSecond;
 }
 
@@ -358,7 +351,7 @@ CostModel::arrivalsAt(const Schedule &schedule, ArrayRef<Work> works) const {
     return arrivals;
   const OuterTraffic &traffic = outerTrafficOf(schedule);
   int64_t tasks = countTasks(schedule);
-  bool kept = isKept();
+  bool kept = missShares.front() == 0;
   for (Arrival &arrival : arrivals) {
     arrival.bytes = traffic.staged[*arrival.operand].readBytes;
     // Copies ask for the next tile ahead of time, which is soon enough for
@@ -373,15 +366,30 @@ CostModel::arrivalsAt(const Schedule &schedule, ArrayRef<Work> works) const {
   return arrivals;
 }
 
-bool CostModel::isKept() const {
-  double bytes = 0;
-  for (TensorId tensor = 0; tensor < problem.tensors.size(); ++tensor)
-    if (Role role = problem.tensors[tensor].role;
-        role == Role::Input || role == Role::Output)
-      bytes += static_cast<double>(problem.sizeOf(tensor)) *
-               problem.tensors[tensor].elementBytes;
-  return machine.levels.size() > 2 &&
-         bytes <= keptShare * machine.levels.front().usableBytes();
+/// The share of what comes from outside and leaves that a call does not find
+/// where the call before left it: nothing of what half fills a level, all of
+/// what fills it, which evicts itself. Of machines whose levels are caches
+/// throughout: others are filled by programs, anew in each call.
+SmallVector<double, 4> CostModel::findMissShares() const {
+  SmallVector<double, 4> shares(machine.levels.size(), 1);
+  if (any_of(machine.levels,
+             [](const MemoryLevel &level) { return level.ways == 0; }))
+    return shares;
+  double outside = problem.otherBytes, inside = 0;
+  for (const auto &[id, tensor] : enumerate(problem.tensors)) {
+    double bytes =
+        static_cast<double>(problem.sizeOf(id)) * tensor.elementBytes;
+    bool isOutside = tensor.role == Role::Input || tensor.role == Role::Output;
+    (isOutside || tensor.isStored ? outside : inside) += bytes;
+  }
+  for (auto [share, level] : zip(shares, machine.levels)) {
+    double room = level.usableBytes();
+    if (outside + inside > room)
+      break;
+    share =
+        std::clamp((outside / room - keptShare) / (1 - keptShare), 0.0, 1.0);
+  }
+  return shares;
 }
 
 const CostModel::OuterTraffic &
@@ -418,7 +426,7 @@ double CostModel::arrivalSeconds(const Arrival &arrival,
                                  ArrayRef<int64_t> tiles, Way way,
                                  int64_t tasks) const {
   auto runSeconds = [&](ArrayRef<int64_t> read, double seconds) {
-    return seconds * runCost(runBytes(*arrival.operand, read));
+    return seconds * runCost(machine, runBytes(*arrival.operand, read));
   };
   switch (way) {
   case Way::InPlace:

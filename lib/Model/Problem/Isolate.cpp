@@ -47,6 +47,7 @@ private:
   TensorId mapTensor(TensorId tensor);
   void addOperator(unsigned index);
   void addBands();
+  void countOthers();
   void setRole(TensorId tensor, Tensor &copy) const;
   bool readsInside(const Operator &op) const;
   std::optional<LoopId> rowOf(unsigned index) const;
@@ -167,10 +168,21 @@ void Isolator::addBands() {
   }
 }
 
+/// Of the whole chain, what comes from outside and leaves.
+void Isolator::countOthers() {
+  alone.otherBytes = problem.otherBytes;
+  for (const auto &[id, tensor] : enumerate(problem.tensors)) {
+    bool isOutside = tensor.role == Role::Input || tensor.role == Role::Output;
+    if (isOutside && !is_contained(tensorsTaken, id))
+      alone.otherBytes += problem.sizeOf(id) * tensor.elementBytes;
+  }
+}
+
 ChainProblem Isolator::run() {
   for (unsigned index = group.first; index <= group.last; ++index)
     addOperator(index);
   addBands();
+  countOthers();
   return std::move(alone);
 }
 

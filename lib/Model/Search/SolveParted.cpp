@@ -95,7 +95,7 @@ void Solver::searchParted(const Schedule &schedule, unsigned level) {
   int64_t tasks = costModel.countTasks(schedule);
   others.add(costModel.leastSeconds(schedule) + leastPacking);
   double room = others.room(limit()) * costModel.bandwidth(tasks, level);
-  int64_t bound = room < 1e18 ? std::max<int64_t>(0, room)
+  int64_t bound = room < 1e18 ? static_cast<int64_t>(std::max(0.0, room))
                               : std::numeric_limits<int64_t>::max();
   for (const LevelChoice &choice :
        leastChoices(outer, schedule, level, tiledLoops, bound)) {

@@ -15,11 +15,13 @@
 #include "Volume/Evaluator.h"
 
 #include "Chimera/Model/ChainLimits.h"
+#include "Chimera/Model/MemoryPass.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace llvm;
@@ -47,6 +49,10 @@ StringRef chimera::model::describe(Reason reason) {
     return "a fused plan moves more";
   case Reason::UnfusedIsFaster:
     return "separate operators are predicted to be faster";
+  case Reason::SaferFused:
+    return "about as fast, and less moves";
+  case Reason::SaferUnfused:
+    return "about as fast, and a fused plan moves more";
   }
   return "";
 }
@@ -67,6 +73,51 @@ std::string Verdict::explain() const {
 //===----------------------------------------------------------------------===//
 // Segments
 //===----------------------------------------------------------------------===//
+
+/// The operator outside `group` that corrects, as it goes, for the softmax of
+/// what `op` in it makes.
+static const Operator *findCutSoftmax(const ChainProblem &problem, unsigned op,
+                                      Group group) {
+  for (const auto &[index, reader] : enumerate(problem.operators))
+    if (reader.rescaledBy && !group.has(index) &&
+        is_contained(reader.inputs, problem.operators[op].output.tensor))
+      return &reader;
+  return nullptr;
+}
+
+double chimera::model::secondsAfter(const ChainProblem &problem,
+                                    const Machine &machine, unsigned first,
+                                    unsigned last,
+                                    const SolveOptions &options) {
+  Group group{first, last};
+  ChainStructure structure(problem);
+  auto bytesOf = [&](TensorId id) {
+    return static_cast<double>(problem.sizeOf(id)) *
+           problem.tensors[id].heldBytes();
+  };
+  MemoryPass pass;
+  SmallVector<double> buffers;
+  for (unsigned op = first; op <= last; ++op) {
+    const Access &made = problem.operators[op].output;
+    if (problem.tensors[made].role != Role::Intermediate ||
+        group.covers(structure.readersOf(made)))
+      continue;
+    buffers.push_back(bytesOf(made));
+    if (const Operator *reader = findCutSoftmax(problem, op, group)) {
+      // Arithmetic is counted with what makes the scores; what is left is to
+      // read them, to write the exponentials and, for each row, the sum.
+      pass.readBytes += bytesOf(made);
+      pass.writtenBytes += bytesOf(made);
+      buffers.push_back(bytesOf(made));
+      for (const Access &state : reader->states)
+        buffers.push_back(bytesOf(state));
+    }
+  }
+  pass.freshBytes = freshBytes(buffers, machine);
+  if (pass.readBytes == 0 && pass.freshBytes == 0)
+    return 0;
+  return secondsOf(pass, machine, options.threads);
+}
 
 namespace {
 
@@ -120,17 +171,24 @@ void Partitioner::run(Verdict &verdict) {
   for (unsigned end = 1; end <= size; ++end)
     for (unsigned first = end; first-- > 0;) {
       const std::optional<Plan> &plan = planOf(first, end - 1);
-      if (!plan || seconds[first] + plan->seconds >= seconds[end])
+      if (!plan)
         continue;
-      seconds[end] = seconds[first] + plan->seconds;
+      double total = seconds[first] + plan->seconds +
+                     secondsAfter(problem, machine, first, end - 1, options);
+      if (total >= seconds[end])
+        continue;
+      seconds[end] = total;
       start[end] = first;
     }
   if (seconds[size] == never)
     return;
   verdict.seconds = seconds[size];
-  for (unsigned end = size; end > 0; end = start[end])
+  for (unsigned end = size; end > 0; end = start[end]) {
+    unsigned first = start[end];
     verdict.segments.push_back(
-        {start[end], end - 1, *planOf(start[end], end - 1)});
+        {first, end - 1, *planOf(first, end - 1),
+         secondsAfter(problem, machine, first, end - 1, options)});
+  }
   std::reverse(verdict.segments.begin(), verdict.segments.end());
 }
 
@@ -275,6 +333,59 @@ void Explainer::explainUnfused() {
 // The verdict
 //===----------------------------------------------------------------------===//
 
+/// Predicted times that differ by less than this share say nothing of which is
+/// shorter: an assumption; `benchmarks/regret` shows how far predictions are
+/// off.
+static constexpr double timeError = 0.03;
+
+/// One segment per operator.
+static SmallVector<Segment, 2> segmentsOf(const ChainProblem &problem,
+                                          const Machine &machine,
+                                          const SolveOptions &options,
+                                          ArrayRef<Plan> plans) {
+  SmallVector<Segment, 2> segments;
+  for (const auto &[index, plan] : enumerate(plans)) {
+    unsigned op = index;
+    segments.push_back(
+        {op, op, plan, secondsAfter(problem, machine, op, op, options)});
+  }
+  return segments;
+}
+
+/// Where times say nothing, takes the plan that loses less if they are wrong:
+/// that which moves less into the slowest level. True if it changes the
+/// verdict.
+static bool decideTie(const ChainProblem &problem, const Machine &machine,
+                      const SolveOptions &options, Verdict &verdict) {
+  if (!verdict.fused || verdict.unfusedBytes.empty())
+    return false;
+  const Plan &fused = *verdict.fused;
+  double least = std::min(fused.seconds, verdict.unfusedSeconds);
+  double difference = std::abs(fused.seconds - verdict.unfusedSeconds);
+  if (difference > timeError * least || verdict.seconds < least)
+    return false;
+  int64_t moved = fused.levels.front().bytes;
+  int64_t apart = verdict.unfusedBytes.front();
+  bool isFused = verdict.segments.size() == 1;
+  if (moved == apart || isFused == (moved < apart))
+    return false;
+  verdict.unit = "s";
+  verdict.figures[0] = verdict.unfusedSeconds;
+  verdict.figures[1] = fused.seconds;
+  verdict.reason = Reason::SaferFused;
+  unsigned last = problem.operators.size() - 1;
+  if (!isFused) {
+    verdict.segments.assign({{0, last, fused}});
+    verdict.seconds = fused.seconds;
+    return true;
+  }
+  std::swap(verdict.figures[0], verdict.figures[1]);
+  verdict.reason = Reason::SaferUnfused;
+  verdict.segments = segmentsOf(problem, machine, options, verdict.unfused);
+  verdict.seconds = verdict.unfusedSeconds;
+  return true;
+}
+
 Verdict chimera::model::judge(const ChainProblem &problem,
                               const Machine &machine,
                               const SolveOptions &options) {
@@ -285,7 +396,8 @@ Verdict chimera::model::judge(const ChainProblem &problem,
   verdict.fused = partitioner.planOf(0, size - 1);
   for (unsigned op = 0; op < size; ++op)
     if (const std::optional<Plan> &plan = partitioner.planOf(op, op)) {
-      verdict.unfusedSeconds += plan->seconds;
+      verdict.unfusedSeconds +=
+          plan->seconds + secondsAfter(problem, machine, op, op, options);
       verdict.unfused.push_back(*plan);
     }
   bool canSplit = verdict.unfused.size() == size;
@@ -302,7 +414,10 @@ Verdict chimera::model::judge(const ChainProblem &problem,
     verdict.reason = Reason::SingleOperator;
     return verdict;
   }
+  bool isTie = decideTie(problem, machine, options, verdict);
   verdict.fuse = verdict.fused && verdict.segments.size() == 1;
+  if (isTie)
+    return verdict;
   Explainer explainer(problem, machine, options, verdict);
   if (verdict.fuse)
     explainer.explainFused();

@@ -43,6 +43,7 @@ KernelReport chimera::model::describeKernel(const ChainProblem &problem,
   report.problem =
       isWhole ? problem : isolate(problem, segment.first, segment.last);
   report.plan = segment.plan;
+  report.secondsAfter = segment.secondsAfter;
   const Schedule &schedule = report.plan.schedule;
   report.tree =
       buildLoopTree(report.problem, schedule, schedule.levels.size() - 1);

@@ -72,8 +72,9 @@ private:
   void attachPlan(ChainOp part, const ChainAnalysis &own,
                   const model::KernelReport &kernel) const;
   PlanAttr makePlan(Verdict kind, StringRef reason, int64_t operators,
-                    const model::Plan &plan, double unfusedSeconds,
-                    ArrayRef<int64_t> unfused, ArrayRef<int64_t> bound) const;
+                    const model::Plan &plan, double seconds,
+                    double unfusedSeconds, ArrayRef<int64_t> unfused,
+                    ArrayRef<int64_t> bound) const;
 
   PlanListener *findListener() const;
   bool isAnybodyListening() const {
@@ -113,12 +114,13 @@ static int64_t toNanoseconds(double seconds) {
   return static_cast<int64_t>(seconds * 1e9 + 0.5);
 }
 
-/// The plan of a kernel that runs `plan`; `unfused` are the bytes per level of
+/// The plan of a kernel that runs `plan` and takes `seconds` with what runs
+/// before the next one; `unfused` are the bytes per level of
 /// separate operators, empty if there are no others to compare with; `bound`
 /// are the I/O lower bounds.
 PlanAttr ChainScheduler::makePlan(Verdict kind, StringRef reason,
                                   int64_t operators, const model::Plan &plan,
-                                  double unfusedSeconds,
+                                  double seconds, double unfusedSeconds,
                                   ArrayRef<int64_t> unfused,
                                   ArrayRef<int64_t> bound) const {
   SmallVector<LevelPlanAttr> levels;
@@ -127,8 +129,7 @@ PlanAttr ChainScheduler::makePlan(Verdict kind, StringRef reason,
         context, level.name, level.bytes,
         index < unfused.size() ? unfused[index] : level.bytes, bound[index],
         level.capacityBytes, level.liveBytes));
-  return PlanAttr::get(context, kind, reason, operators,
-                       toNanoseconds(plan.seconds),
+  return PlanAttr::get(context, kind, reason, operators, toNanoseconds(seconds),
                        toNanoseconds(unfusedSeconds), levels);
 }
 
@@ -293,8 +294,10 @@ std::vector<model::Segment> ChainScheduler::separateOperators() const {
   std::vector<model::Segment> segments;
   if (canSplit())
     for (auto [index, plan] : llvm::enumerate(verdict.unfused))
-      segments.push_back(
-          {static_cast<unsigned>(index), static_cast<unsigned>(index), plan});
+      segments.push_back({static_cast<unsigned>(index),
+                          static_cast<unsigned>(index), plan,
+                          model::secondsAfter(analysis.problem, machine, index,
+                                              index, options)});
   return segments;
 }
 
@@ -335,7 +338,7 @@ void ChainScheduler::applyWhole(const model::Plan &plan) {
     reason = explanation = "fused because asked to";
   chain.setPlanAttr(makePlan(
       size == 1 ? Verdict::Unfused : Verdict::Fused, reason, size, plan,
-      canSplit() ? verdict.unfusedSeconds : plan.seconds,
+      plan.seconds, canSplit() ? verdict.unfusedSeconds : plan.seconds,
       canSplit() ? ArrayRef(verdict.unfusedBytes) : ArrayRef<int64_t>(),
       verdict.boundBytes));
   summary.kernels.push_back(model::describeKernel(
@@ -348,6 +351,8 @@ void ChainScheduler::planPart(ChainOp part, const model::Segment &segment) {
   FailureOr<ChainAnalysis> own = analyzeChain(part, /*emitErrors=*/false);
   model::KernelReport kernel =
       model::describeKernel(analysis.problem, machine, options, segment);
+  if (succeeded(own))
+    own->problem.otherBytes = kernel.problem.otherBytes;
   // Read by itself, a part can turn out to be a little different.
   if (succeeded(own) && !model::areAlike(own->problem, kernel.problem)) {
     if (std::optional<model::Plan> plan =
@@ -357,6 +362,7 @@ void ChainScheduler::planPart(ChainOp part, const model::Segment &segment) {
                                      {0, end - 1, *plan});
       kernel.first = segment.first;
       kernel.last = segment.last;
+      kernel.secondsAfter = segment.secondsAfter;
     } else {
       own = failure();
     }
@@ -369,13 +375,15 @@ void ChainScheduler::planPart(ChainOp part, const model::Segment &segment) {
 void ChainScheduler::attachPlan(ChainOp part, const ChainAnalysis &own,
                                 const model::KernelReport &kernel) const {
   unsigned size = own.operators.size();
-  double unfusedSeconds = kernel.plan.seconds;
+  double unfusedSeconds = kernel.seconds();
   SmallVector<int64_t> unfused;
   if (size > 1 && canSplit()) {
     unfusedSeconds = 0;
     unfused.assign(machine.levels.size(), 0);
     for (unsigned op = kernel.first; op <= kernel.last; ++op) {
-      unfusedSeconds += verdict.unfused[op].seconds;
+      unfusedSeconds +=
+          verdict.unfused[op].seconds +
+          model::secondsAfter(analysis.problem, machine, op, op, options);
       for (auto [total, level] :
            llvm::zip_equal(unfused, verdict.unfused[op].levels))
         total += level.bytes;
@@ -389,8 +397,8 @@ void ChainScheduler::attachPlan(ChainOp part, const ChainAnalysis &own,
     bounds.push_back(level.bound.bytes);
   part.setScheduleAttr(convertSchedule(context, kernel.plan.schedule, own));
   part.setPlanAttr(makePlan(size > 1 ? Verdict::Fused : Verdict::Split, reason,
-                            size, kernel.plan, unfusedSeconds, unfused,
-                            bounds));
+                            size, kernel.plan, kernel.seconds(), unfusedSeconds,
+                            unfused, bounds));
 }
 
 /// Cuts the chain into one for each segment.
@@ -422,9 +430,10 @@ LogicalResult ChainScheduler::keepSchedule() {
   unsigned size = analysis.operators.size();
   chain.setScheduleAttr(
       complete(*chain.getSchedule(), plan.schedule, analysis));
-  chain.setPlanAttr(makePlan(
-      Verdict::Fused, "the schedule was given", size, plan, plan.seconds, {},
-      model::lowerBounds(analysis.problem, machine, options)));
+  chain.setPlanAttr(
+      makePlan(Verdict::Fused, "the schedule was given", size, plan,
+               plan.seconds, plan.seconds, {},
+               model::lowerBounds(analysis.problem, machine, options)));
   summary.kernels.push_back(model::describeKernel(
       analysis.problem, machine, options, {0, size - 1, plan}));
   report(ChainOutcome::Given, "the schedule was given");

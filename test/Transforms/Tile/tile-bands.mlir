@@ -14,7 +14,7 @@
 // CHECK: #[[$LAST:.*]] = affine_map<()[s0, s1] -> (290, s0 + s1)>
 // CHECK: #[[$CLIP:.*]] = affine_map<()[s0, s1] -> (-s0 + 290, 64, ((-s0 + s1) ceildiv 32) * 32)>
 // CHECK-LABEL: func @causal
-// CHECK:         scf.for %[[ROW:[^ ]*]] =
+// CHECK:         scf.forall (%{{.*}}, %[[ROW:.*]]) =
 // CHECK:           %[[ROWS:.*]] = affine.min
 // CHECK:           %[[END:.*]] = affine.min #[[$LAST]]()[%[[ROW]], %[[ROWS]]]
 // CHECK:           scf.for %[[COLUMN:[^ ]*]] = %{{.*}} to %[[END]] step

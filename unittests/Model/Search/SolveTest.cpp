@@ -173,8 +173,9 @@ TEST(Solve, PacksOperandsWhoseLinesCollide) {
 
 TEST(Solve, StagesMatricesThatComeInShortRuns) {
   // Nine megabytes in rows of 12 KB, of which a tile has 128 bytes or so, from
-  // a memory that is slow.
+  // a memory that is slow; no cache keeps both matrices from call to call.
   Machine machine = makeZen5();
+  machine.levels[0].capacityBytes = 16 << 20;
   machine.levels[0].bytesPerSecondPerCore = 1e10;
   machine.levels[0].bytesPerSecond = 2e10;
   for (int64_t rows : {32, 128}) {
@@ -476,16 +477,21 @@ TEST(Solve, FollowsTheOrdersThatMatter) {
     }
 }
 
-TEST(Judge, LeavesLargeSquaresAlone) {
+TEST(Judge, TakesThePlanThatMovesLessWhereTimesAreEqual) {
   // Without a level that holds much of the matrices.
   Machine machine = makeZen5();
   machine.levels.erase(machine.levels.begin());
   Verdict verdict =
       judge(makeMlp(2048, 2048, 2048, 2048), machine, withThreads(1));
-  EXPECT_FALSE(verdict.fuse);
-  EXPECT_NE(verdict.reason, Reason::DoesNotFit);
-  EXPECT_GT(verdict.figures[0], 0);
-  EXPECT_GT(verdict.figures[1], 0);
+  EXPECT_TRUE(verdict.fuse);
+  EXPECT_EQ(verdict.reason, Reason::SaferFused);
+  ASSERT_TRUE(verdict.fused);
+  EXPECT_LT(verdict.fused->levels[0].bytes, verdict.unfusedBytes[0]);
+  EXPECT_GT(verdict.fused->seconds, verdict.unfusedSeconds);
+  EXPECT_LE(verdict.fused->seconds, 1.03 * verdict.unfusedSeconds);
+  EXPECT_DOUBLE_EQ(verdict.figures[0], verdict.unfusedSeconds);
+  EXPECT_DOUBLE_EQ(verdict.figures[1], verdict.fused->seconds);
+  EXPECT_DOUBLE_EQ(verdict.seconds, verdict.fused->seconds);
 }
 
 TEST(Judge, SaysWhenNothingFits) {

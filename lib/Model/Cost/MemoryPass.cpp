@@ -1,0 +1,55 @@
+//===- MemoryPass.cpp - Time of work that waits for memory ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Model/MemoryPass.h"
+
+#include "Cost/CostModel.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// Memory at the end of the heap that an allocator keeps however small its
+/// buffers are. glibc begins with 128 KiB and goes on with twice the largest
+/// buffer that was ever freed: 3 MiB in a process that has compiled a program
+/// or loaded a matrix.
+static constexpr double keptBytes = 3 << 20;
+
+double chimera::model::freshBytes(ArrayRef<double> buffers,
+                                  const Machine &machine) {
+  if (machine.overheads.freshBytesPerSecond == 0 || buffers.empty())
+    return 0;
+  double total = sum_of(buffers), largest = *max_element(buffers);
+  bool isReturned = largest > machine.overheads.reusedBytes ||
+                    total > std::max(2 * largest, keptBytes);
+  return isReturned ? total : 0;
+}
+
+double chimera::model::secondsOf(const MemoryPass &pass, const Machine &machine,
+                                 int64_t threads) {
+  auto workers = static_cast<double>(std::max<int64_t>(1, threads));
+  Stages stages;
+  stages.add(pass.cycles / workers / machine.unit.cyclesPerSecond);
+  for (const MemoryLevel &level : machine.levels) {
+    double instances = std::max(1.0, workers / level.sharers);
+    if (pass.readBytes + pass.writtenBytes <= instances * level.usableBytes())
+      continue;
+    double allocated = level.ways == 0 ? 0 : pass.writtenBytes;
+    stages.add(
+        (pass.readBytes + pass.writtenBytes + allocated) /
+        std::min(workers * level.bytesPerSecondPerCore, level.bytesPerSecond));
+  }
+  const Overheads &overheads = machine.overheads;
+  double seconds = stages.total() + machine.launchSeconds;
+  if (threads > 1)
+    seconds += overheads.regionSeconds;
+  if (pass.freshBytes > 0)
+    seconds += pass.freshBytes / (workers * overheads.freshBytesPerSecond);
+  return seconds;
+}
