@@ -115,6 +115,40 @@ class Program:
             f"%h = arith.mulf %u, {half} : f32",
             "%r = arith.mulf %i0, %h : f32"])
 
+    def gate(self, x: Value, y: Value) -> Value:
+        """SiLU of `x`, times `y`."""
+        one = self.constant(1.0)
+        every = range(len(x.shape))
+        return self.elementwise([(x, every), (y, every)], x.shape, [
+            "%n = arith.negf %i0 : f32", "%e = math.exp %n : f32",
+            f"%d = arith.addf %e, {one} : f32",
+            "%s = arith.divf %i0, %d : f32", "%r = arith.mulf %s, %i1 : f32"])
+
+    def plus(self, x: Value, y: Value) -> Value:
+        every = range(len(x.shape))
+        return self.elementwise([(x, every), (y, every)], x.shape,
+                                ["%r = arith.addf %i0, %i1 : f32"])
+
+    def rms_norm(self, x: Value, weight: Value, eps: float) -> Value:
+        """Of each row of a matrix."""
+        rows, columns = x.shape
+        zero = self.zeros((rows,))
+        maps = ", ".join([affine_map(["d0", "d1"], ["d0", "d1"]),
+                          affine_map(["d0", "d1"], ["d0"])])
+        squares = self.add(
+            (rows,), f"linalg.generic {{indexing_maps = [{maps}], "
+            f'iterator_types = ["parallel", "reduction"]}} ins({x.name} : {x.type}) '
+            f"outs({zero.name} : {zero.type}) {{\n    ^bb0(%i0: f32, %out: f32):\n"
+            "      %q = arith.mulf %i0, %i0 : f32\n"
+            "      %r = arith.addf %out, %q : f32\n"
+            f"      linalg.yield %r : f32\n    }} -> {zero.type}")
+        share, least = self.constant(1 / columns), self.constant(eps)
+        return self.elementwise([(x, [0, 1]), (squares, [0]), (weight, [1])], x.shape, [
+            f"%m = arith.mulf %i1, {share} : f32",
+            f"%p = arith.addf %m, {least} : f32",
+            "%f = math.rsqrt %p : f32", "%y = arith.mulf %i0, %f : f32",
+            "%r = arith.mulf %y, %i2 : f32"])
+
     def causal(self, scores: Value) -> Value:
         """Keys after the query count for nothing: [heads][query][key]."""
         lowest = self.constant(-math.inf)

@@ -1,0 +1,47 @@
+//===- Calibration.h - Measure the figures of a target ----------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A target that was only described has the clock, the bandwidths and the costs
+// of the system that its kind usually has. These can be measured on the machine
+// itself. What is measured becomes part of the target: nothing is measured
+// while a program is planned.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_RUNNER_CALIBRATION_H
+#define CHIMERA_RUNNER_CALIBRATION_H
+
+#include "Chimera/Target/TargetFigures.h"
+
+#include "llvm/Support/Error.h"
+
+namespace chimera::runner {
+
+/// Bytes per second at which a thread touches memory that the system has yet to
+/// provide. Fails if there is none.
+llvm::Expected<double> measureFresh();
+
+/// Seconds to start and end a parallel loop of `threads` threads that do
+/// nothing.
+double measureRegion(int64_t threads);
+
+/// Vector instructions, at the rate of FMAs, that the exponentials of one
+/// register take in a kernel that does nothing else, for `target`.
+llvm::Expected<double> measureExponential(TargetAttr target);
+
+/// `target`, which describes this machine, with figures measured on `threads`
+/// threads: the clock that FMAs are sustained at, what comes into each cache
+/// level with one thread and with all, the exponential, and the overheads
+/// `region` and `fresh`. Takes some ten seconds. `report` gets a line for each.
+llvm::Expected<TargetAttr>
+calibrate(TargetAttr target, int64_t threads,
+          llvm::function_ref<void(const llvm::Twine &line)> report);
+
+} // namespace chimera::runner
+
+#endif // CHIMERA_RUNNER_CALIBRATION_H
