@@ -389,3 +389,13 @@ bool chimera::isContractionLike(linalg::LinalgOp op) {
          (isSupportedContraction(op) || linalg::isaContractionOpInterface(op) ||
           linalg::isaConvolutionOpInterface(op));
 }
+
+//===----------------------------------------------------------------------===//
+// What operations read
+//===----------------------------------------------------------------------===//
+
+llvm::SetVector<Value> chimera::getReadValues(Operation *op) {
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
+}

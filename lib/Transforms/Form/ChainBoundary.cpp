@@ -19,7 +19,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -48,7 +47,6 @@ private:
   Value emitOutside(Value value);
   bool isKnownOutside(Value value);
   bool isMovableOut(Operation *op);
-  SmallVector<Value> getReadValues(Operation *op);
   void emitOperation(Operation *op);
   void unpackResult(ArrayRef<Operation *> steps, Value value);
 
@@ -68,13 +66,6 @@ private:
 bool BoundaryMover::isMovableOut(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   return isReshape(op) || (generic && isParallel(generic));
-}
-
-/// Everything `op` reads, its body included.
-SmallVector<Value> BoundaryMover::getReadValues(Operation *op) {
-  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values.takeVector();
 }
 
 /// True if `value` depends on the operands of the chain alone and can be had
@@ -114,7 +105,7 @@ void BoundaryMover::emitOperation(Operation *op) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op);
       generic && isParallel(generic))
     finished = getFinishedContraction(generic);
-  SmallVector<Value> values = getReadValues(op);
+  llvm::SetVector<Value> values = getReadValues(op);
   if (finished) {
     for (Value value : values)
       if (value.getDefiningOp<linalg::GenericOp>() && !isKnownOutside(value) &&
@@ -159,9 +150,8 @@ void BoundaryMover::unpackResult(ArrayRef<Operation *> steps, Value value) {
     }
     formed.around.push_back(after.clone(*step, mapping));
   }
-  formed.result = formed.around.empty() || steps.empty()
-                      ? formed.chain.getResult(0)
-                      : formed.around.back()->getResult(0);
+  Operation *last = steps.empty() ? formed.chain : formed.around.back();
+  formed.results = {last->getResult(0)};
 }
 
 FormedChain BoundaryMover::run() {

@@ -28,8 +28,8 @@ struct FormedChain {
   /// What prepares operands before the chain and unpacks the result after it,
   /// in program order.
   llvm::SmallVector<mlir::Operation *> around;
-  /// Stands for the value the chain was formed for.
-  mlir::Value result;
+  /// Stand for the values the chain was formed for.
+  llvm::SmallVector<mlir::Value> results;
 
   /// Takes the chain and everything around it back.
   void erase();
