@@ -15,30 +15,18 @@
 
 #include "Form/ChainBuilder.h"
 
-#include "Form/DecomposeSoftmax.h"
 #include "Form/MissedReason.h"
 
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Model/ChainLimits.h"
 
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include <limits>
 #include <set>
 
 using namespace mlir;
 using namespace chimera;
-
-/// Makes `linalg.generic` of elementwise operations on tensors and of softmax.
-static LogicalResult generalizeBody(ChainOp chain) {
-  if (failed(decomposeSoftmax(chain)))
-    return failure();
-  RewritePatternSet patterns(chain.getContext());
-  linalg::populateElementwiseToLinalgConversionPatterns(patterns);
-  return applyPatternsGreedily(chain.getBody(), std::move(patterns));
-}
 
 /// True if a loop of more than one iteration concerns all operators: they have
 /// it, or what is read of their results depends on it.
@@ -117,7 +105,8 @@ std::string ChainBuilder::build(const ChainGroup &group,
   if (!group.getReason().empty())
     return group.getReason().str();
   ChainOp chain = group.clone();
-  if (failed(isCompiled() ? normalizeBody(chain) : generalizeBody(chain))) {
+  if (failed(isCompiled() ? normalizeBody(chain)
+                          : generalizeElementwise(chain))) {
     chain.erase();
     return missed::notNormalized.str();
   }

@@ -35,6 +35,15 @@ struct FormedChain {
   void erase();
 };
 
+/// Makes `linalg.generic` of elementwise operations on tensors, and of softmax,
+/// in the body of `chain`.
+llvm::LogicalResult generalizeElementwise(ChainOp chain);
+
+/// A tensor of `shape` filled with `number`.
+mlir::Value createFilled(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Type type, llvm::ArrayRef<int64_t> shape,
+                         double number);
+
 /// Rewrites the body of `chain`, in place, towards the form. Fails if some
 /// operation has no form at all; success is no promise that the form is
 /// reached, only `analyzeChain` can tell.
