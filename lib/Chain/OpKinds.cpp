@@ -174,11 +174,16 @@ bool chimera::isPointwise(linalg::LinalgOp op) {
          });
 }
 
+/// True if `op` makes one tensor of one tensor, element by element.
+static bool mapsTensor(linalg::LinalgOp op) {
+  return isParallel(op) && op.getNumDpsInputs() == 1 &&
+         op.getNumDpsInits() == 1 &&
+         isa<RankedTensorType>(op.getDpsInputs()[0].getType());
+}
+
 /// True if `op` yields its only tensor as it is or in a wider type.
 static bool yieldsInput(linalg::LinalgOp op) {
-  if (!isPointwise(op) || !isParallel(op) || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 ||
-      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()))
+  if (!isPointwise(op) || !mapsTensor(op))
     return false;
   Value yielded = op.getBlock()->getTerminator()->getOperand(0);
   while (isa_and_nonnull<arith::ExtFOp>(yielded.getDefiningOp()))
@@ -229,12 +234,9 @@ bool chimera::isReshape(Operation *op) {
 }
 
 bool chimera::isMovement(linalg::LinalgOp op) {
-  if (!isParallel(op) || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 ||
-      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()))
-    return false;
   Block *body = op.getBlock();
-  return body->getTerminator()->getOperand(0) == body->getArgument(0);
+  return mapsTensor(op) &&
+         body->getTerminator()->getOperand(0) == body->getArgument(0);
 }
 
 bool chimera::isNarrowing(linalg::LinalgOp op) {
@@ -286,9 +288,7 @@ static std::optional<double> getConstant(Value value) {
 }
 
 std::optional<double> chimera::getScale(linalg::LinalgOp op) {
-  if (!isParallel(op) || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 || op.hasIndexSemantics() ||
-      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()) ||
+  if (!mapsTensor(op) || op.hasIndexSemantics() ||
       !llvm::all_of(op.getIndexingMapsArray(),
                     [](AffineMap map) { return map.isPermutation(); }))
     return std::nullopt;

@@ -19,32 +19,30 @@ using namespace chimera;
 // Positions
 //===----------------------------------------------------------------------===//
 
-Position ChainTrace::makePosition(AffineExpr expr, const Step &step,
-                                  int64_t extent) const {
-  SmallVector<int64_t> extents = step.getOp().getStaticLoopRanges();
+Positions ChainTrace::getPositions(const Step &step, OpOperand &operand) const {
+  linalg::LinalgOp op = step.op;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
   if (keepsUnits)
     llvm::replace(extents, int64_t(1), ShapedType::kDynamic);
-  AffineIndex index = *linearize(expr, extents);
-  Position position;
-  position.offset = index.offset;
-  for (auto [loop, factor] : index.terms)
-    position.terms.push_back({step.dims[loop], factor});
-  position.isPlain = index.terms.size() == 1 && index.offset == 0 &&
-                     index.terms[0].second == 1 &&
-                     dimensions.getExtent(position.getDim()) == extent;
-  return position;
+  Positions positions;
+  for (auto [expr, extent] :
+       llvm::zip_equal(op.getMatchingIndexingMap(&operand).getResults(),
+                       op.getShape(&operand))) {
+    AffineIndex index = *linearize(expr, extents);
+    Position &position = positions.emplace_back();
+    position.offset = index.offset;
+    for (auto [loop, factor] : index.terms)
+      position.terms.push_back({step.dims[loop], factor});
+    position.isPlain = index.terms.size() == 1 && index.offset == 0 &&
+                       index.terms[0].second == 1 &&
+                       dimensions.getExtent(position.getDim()) == extent;
+  }
+  return positions;
 }
 
 Positions ChainTrace::getResultPositions(const Step &step, Value result) const {
   linalg::LinalgOp op = step.op;
-  OpOperand *init =
-      op.getDpsInitOperand(cast<OpResult>(result).getResultNumber());
-  Positions positions;
-  for (auto [expr, extent] :
-       llvm::zip_equal(op.getMatchingIndexingMap(init).getResults(),
-                       cast<RankedTensorType>(result.getType()).getShape()))
-    positions.push_back(makePosition(expr, step, extent));
-  return positions;
+  return getPositions(step, *op.getTiedOpOperand(cast<OpResult>(result)));
 }
 
 namespace {
@@ -240,15 +238,9 @@ LogicalResult ChainTracer::noteReadings(Step &step, const Use &use,
 }
 
 LogicalResult ChainTracer::traceUse(Step &step, OpOperand *operand) {
-  auto type = dyn_cast<RankedTensorType>(operand->get().getType());
-  if (!type)
+  if (!isa<RankedTensorType>(operand->get().getType()))
     return success();
-  Use use;
-  use.root = operand->get();
-  SmallVector<int64_t> extents = step.op.getStaticLoopRanges();
-  AffineMap map = step.op.getMatchingIndexingMap(operand);
-  for (auto [expr, extent] : llvm::zip_equal(map.getResults(), type.getShape()))
-    use.positions.push_back(trace.makePosition(expr, step, extent));
+  Use use{operand->get(), trace.getPositions(step, *operand)};
   bool isFactor = step.isOperator && !step.op.isDpsInit(operand);
   if (failed(traceBack(use)) || failed(noteReadings(step, use, isFactor)))
     return failure();
