@@ -274,19 +274,6 @@ bool chimera::isRowReduction(linalg::LinalgOp op) {
          !linalg::isaConvolutionOpInterface(op);
 }
 
-/// The number that a scalar of a body is, converted or not.
-static std::optional<double> getConstant(Value value) {
-  while (auto *op = value.getDefiningOp()) {
-    if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  FloatAttr number;
-  if (!matchPattern(value, m_Constant(&number)))
-    return std::nullopt;
-  return number.getValueAsDouble();
-}
-
 std::optional<double> chimera::getScale(linalg::LinalgOp op) {
   if (!mapsTensor(op) || op.hasIndexSemantics() ||
       !llvm::all_of(op.getIndexingMapsArray(),
@@ -301,11 +288,14 @@ std::optional<double> chimera::getScale(linalg::LinalgOp op) {
   bool isFirst = scale->getOperand(0) == input;
   if (!isFirst && (isa<arith::DivFOp>(scale) || scale->getOperand(1) != input))
     return std::nullopt;
-  std::optional<double> number =
-      getConstant(scale->getOperand(isFirst ? 1 : 0));
-  if (!number || *number == 0 || !std::isfinite(*number))
+  FloatAttr constant;
+  if (!matchPattern(skipConversions(scale->getOperand(isFirst ? 1 : 0)),
+                    m_Constant(&constant)))
     return std::nullopt;
-  double rounded = roundTo(scale->getResult(0).getType(), *number);
+  double number = constant.getValueAsDouble();
+  if (number == 0 || !std::isfinite(number))
+    return std::nullopt;
+  double rounded = roundTo(scale->getResult(0).getType(), number);
   return isa<arith::DivFOp>(scale) ? 1.0 / rounded : rounded;
 }
 
@@ -369,8 +359,7 @@ static bool hasStaticNumberOperands(linalg::LinalgOp op) {
 }
 
 bool chimera::isSupportedElementwise(linalg::LinalgOp op) {
-  if (op.getNumDpsInits() != 1 || op.getNumLoops() == 0 ||
-      op.getNumLoops() != op.getNumParallelLoops() ||
+  if (op.getNumDpsInits() != 1 || op.getNumLoops() == 0 || !isParallel(op) ||
       !op.hasPureTensorSemantics() || !hasStaticNumberOperands(op) ||
       !canBeResult(getElementTypeOrSelf(op->getResultTypes()[0])))
     return false;

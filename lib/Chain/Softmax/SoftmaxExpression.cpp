@@ -136,7 +136,6 @@ private:
   ExprId getSumTest(arith::CmpFPredicate predicate);
   ExprId replaceRows(ExprId id, ExprId condition, double number,
                      bool keepsTests);
-  ExprId guardRows(ExprId id);
   ExprId emptyRows(ExprId id);
 
   ExprPool &pool;
@@ -370,13 +369,6 @@ ExprId TailMover::replaceRows(ExprId id, ExprId condition, double number,
   });
 }
 
-/// `id` with what the program had in rows that are masked entirely, where ours
-/// are zero: exponentials of minus infinity less itself.
-ExprId TailMover::guardRows(ExprId id) {
-  return replaceRows(id, getSumTest(arith::CmpFPredicate::OEQ), NAN,
-                     /*keepsTests=*/true);
-}
-
 /// `id` with product and sum zero in rows that are far below the least shift
 /// everywhere. The program has only zeros there, in any precision; ours are
 /// shifted by the maximum.
@@ -404,7 +396,12 @@ std::optional<ExprId> TailMover::move(ExprId factor, ExprId tail) {
     return own.leastShift ? emptyRows(*result) : *result;
   if (!own.isShiftMaximum)
     return std::nullopt;
-  return own.isShiftFinite ? *result : guardRows(*result);
+  if (own.isShiftFinite)
+    return *result;
+  // In rows that are masked entirely, where ours are zero, the program had
+  // exponentials of minus infinity less itself.
+  return replaceRows(*result, getSumTest(arith::CmpFPredicate::OEQ), NAN,
+                     /*keepsTests=*/true);
 }
 
 std::optional<ExprId> chimera::moveBehindProduct(ExprPool &pool,

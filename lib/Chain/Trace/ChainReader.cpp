@@ -22,6 +22,7 @@
 #include "Chimera/IR/ElementBytes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -70,11 +71,6 @@ private:
   model::TensorId addInput(const Use &use, model::Tensor tensor);
   SmallVector<model::LoopId> getLoops(ArrayRef<DimId> dims);
   SmallVector<model::LoopId> getLoops(const Positions &positions);
-
-  LogicalResult complain(Operation *op, const Twine &text) {
-    complaint = {op, text.str()};
-    return failure();
-  }
 
   ChainOp chain;
   const ChainTrace &trace;
@@ -126,8 +122,9 @@ LogicalResult ChainReader::noteExport(Value root, const Step *reader) {
   }
   Value &known = exports[producer->owner];
   if (known && known != root)
-    return complain(producer->op, "its result is needed before and after an "
-                                  "elementwise operation");
+    return complaint.raise(producer->op,
+                           "its result is needed before and after an "
+                           "elementwise operation");
   known = root;
   return success();
 }
@@ -145,14 +142,15 @@ LogicalResult ChainReader::findExports() {
     }
   for (Value value : chain.getBody().front().getTerminator()->getOperands()) {
     if (!trace.getStep(value))
-      return complain(chain, "it yields what no operator computes");
+      return complaint.raise(chain, "it yields what no operator computes");
     yields.insert(value);
     if (failed(noteExport(value, /*reader=*/nullptr)))
       return failure();
   }
   for (unsigned owner = 0; owner < trace.operators.size(); ++owner) {
     if (!exports[owner])
-      return complain(trace.getOperator(owner).op, "nobody reads its result");
+      return complaint.raise(trace.getOperator(owner).op,
+                             "nobody reads its result");
     collectLive(owner);
   }
   return success();
@@ -248,8 +246,9 @@ LogicalResult ChainReader::describeLoops(unsigned index, model::Operator &op) {
   for (model::LoopId loop : getLoops(trace.getOperator(index).dims)) {
     // As in a product with its own transpose; tiles would then be diagonal.
     if (op.hasLoop(loop))
-      return complain(trace.getOperator(index).op,
-                      "two of its dimensions are the same loop of the chain");
+      return complaint.raise(
+          trace.getOperator(index).op,
+          "two of its dimensions are the same loop of the chain");
     op.loops.push_back(loop);
   }
   return success();
@@ -260,7 +259,7 @@ LogicalResult ChainReader::describeLoops(unsigned index, model::Operator &op) {
 LogicalResult ChainReader::addAccess(const Use &use,
                                      SmallVectorImpl<model::Access> &to) {
   auto type = cast<RankedTensorType>(use.root.getType());
-  SmallVector<int64_t> strides = getRowMajorStrides(type);
+  SmallVector<int64_t> strides = computeSuffixProduct(type.getShape());
   model::Access &access = to.emplace_back();
   model::Tensor tensor;
   tensor.elementBytes = bytesOf(type.getElementType());
@@ -290,8 +289,9 @@ LogicalResult ChainReader::addAccess(const Use &use,
   }
   access.tensor = results[producer->owner];
   if (tensor.shape != result.problem.tensors[access.tensor].shape)
-    return complain(producer->op, "a dimension of its result is read through a "
-                                  "window and split by a reshape");
+    return complaint.raise(producer->op,
+                           "a dimension of its result is read through a "
+                           "window and split by a reshape");
   return success();
 }
 
@@ -311,7 +311,7 @@ model::TensorId ChainReader::addInput(const Use &use, model::Tensor tensor) {
 LogicalResult ChainReader::addResult(unsigned index, model::Operator &op) {
   Value value = exports[index];
   auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> strides = getRowMajorStrides(type);
+  SmallVector<int64_t> strides = computeSuffixProduct(type.getShape());
   model::Tensor tensor;
   tensor.elementBytes = bytesOf(type.getElementType());
   int64_t heldBytes =
@@ -355,9 +355,9 @@ LogicalResult ChainReader::addResult(unsigned index, model::Operator &op) {
       computed, [&](model::LoopId loop) { return op.output.hasLoop(loop); });
   if (!keepsAll || computed.empty() ||
       computed.size() != op.output.indices.size())
-    return complain(trace.getStep(value)->op,
-                    "what leaves the operator has not the "
-                    "dimensions of what it computed");
+    return complaint.raise(trace.getStep(value)->op,
+                           "what leaves the operator has not the "
+                           "dimensions of what it computed");
   return success();
 }
 
@@ -366,8 +366,9 @@ LogicalResult ChainReader::addEpilogueStep(const Step &step,
   SmallVector<model::LoopId> own = getLoops(step.dims);
   for (model::LoopId loop : own)
     if (!op.output.hasLoop(loop))
-      return complain(step.op, "it has dimensions that the operator before it "
-                               "does not write");
+      return complaint.raise(step.op,
+                             "it has dimensions that the operator before it "
+                             "does not write");
   // Operations on one element per row cost next to nothing, and storing in a
   // narrower type costs what storing does.
   if (own.size() == op.output.indices.size() && !isNarrowing(step.op))
@@ -554,10 +555,10 @@ bool ChainReader::hasState(unsigned op, Value value) const {
 LogicalResult ChainReader::checkRowReadings() {
   for (const auto &[value, reader] : rowReadings)
     if (!hasState(reader->owner, value))
-      return complain(reader->op,
-                      "it reads what another operator reduces along "
-                      "rows, and that is not corrected as more of a "
-                      "row is seen");
+      return complaint.raise(reader->op,
+                             "it reads what another operator reduces along "
+                             "rows, and that is not corrected as more of a "
+                             "row is seen");
   return success();
 }
 
@@ -684,7 +685,7 @@ FailureOr<ChainAnalysis> ChainReader::read() {
   orderTensors();
   nameLoops();
   if (llvm::Error error = result.problem.check())
-    return complain(chain, llvm::toString(std::move(error)));
+    return complaint.raise(chain, llvm::toString(std::move(error)));
   return std::move(result);
 }
 

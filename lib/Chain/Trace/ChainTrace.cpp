@@ -69,11 +69,6 @@ private:
   LogicalResult tracePad(tensor::PadOp op, Positions &positions);
   LogicalResult noteReadings(Step &step, const Use &use, bool isFactor);
 
-  LogicalResult complain(Operation *op, const Twine &text) {
-    complaint = {op, text.str()};
-    return failure();
-  }
-
   ChainOp chain;
   Complaint &complaint;
   ChainTrace trace;
@@ -102,7 +97,7 @@ LogicalResult ChainTracer::traceLinalg(linalg::LinalgOp move,
     if (!dim || extents[dim.getPosition()] == 1)
       continue;
     if (!ofLoop[dim.getPosition()])
-      return complain(move, "it writes an element more than once");
+      return complaint.raise(move, "it writes an element more than once");
     position = *ofLoop[dim.getPosition()];
   }
   positions = std::move(moved);
@@ -124,7 +119,7 @@ LogicalResult ChainTracer::traceExpand(tensor::ExpandShapeOp op,
                          ? extent == 1
                          : op.getResultType().getDimSize(real[0]) == extent;
       if (!isWhole)
-        return complain(op, "it is read in part");
+        return complaint.raise(op, "it is read in part");
       moved.push_back(real.empty() ? Position() : positions[real[0]]);
       continue;
     }
@@ -132,12 +127,12 @@ LogicalResult ChainTracer::traceExpand(tensor::ExpandShapeOp op,
     int64_t elements = 1;
     for (int64_t dim : real) {
       if (!positions[dim].isPlain)
-        return complain(op, "it splits a dimension under a window");
+        return complaint.raise(op, "it splits a dimension under a window");
       parts.push_back(positions[dim].getDim());
       elements *= trace.dimensions.getExtent(parts.back());
     }
     if (elements != extent)
-      return complain(op, "it is read in part");
+      return complaint.raise(op, "it is read in part");
     Position &position = moved.emplace_back();
     DimId whole = trace.dimensions.add(extent);
     trace.dimensions.split(whole, parts);
@@ -165,7 +160,7 @@ LogicalResult ChainTracer::traceCollapse(tensor::CollapseShapeOp op,
     if (real.size() <= 1)
       continue;
     if (!position.isPlain)
-      return complain(op, "it merges dimensions under a window");
+      return complaint.raise(op, "it merges dimensions under a window");
     SmallVector<DimId> parts;
     for (int64_t dim : real) {
       DimId part = trace.dimensions.add(op.getSrcType().getDimSize(dim));
@@ -210,7 +205,7 @@ LogicalResult ChainTracer::traceBack(Use &use) {
   }
   Operation *start = use.root.getDefiningOp();
   if (start && !trace.getStep(use.root) && !isStart(start))
-    return complain(start, "it is not an operation that chains hold");
+    return complaint.raise(start, "it is not an operation that chains hold");
   return success();
 }
 
@@ -220,8 +215,9 @@ LogicalResult ChainTracer::noteReadings(Step &step, const Use &use,
   if (!step.isOperator)
     for (const Position &position : use.positions)
       if (!position.isPlain && !position.isUnit())
-        return complain(step.op, "it reads a window, or a part, of what an "
-                                 "operator makes");
+        return complaint.raise(step.op,
+                               "it reads a window, or a part, of what an "
+                               "operator makes");
   const Step *producer = trace.getStep(use.root);
   if (!producer)
     return success();
@@ -232,7 +228,7 @@ LogicalResult ChainTracer::noteReadings(Step &step, const Use &use,
                                 static_cast<unsigned>(trace.steps.size()),
                                 isFactor, written.getDim(), read});
     else if (!read.isUnit())
-      return complain(step.op, "it reads a window of a single element");
+      return complaint.raise(step.op, "it reads a window of a single element");
   }
   return success();
 }
@@ -254,8 +250,9 @@ LogicalResult ChainTracer::addStep(linalg::LinalgOp op) {
   step.op = op;
   step.isOperator = isComputeIntensive(op) || isSupportedContraction(op);
   if (!step.isOperator && !isPointwise(op))
-    return complain(op, "it is no contraction or convolution of static tensors "
-                        "and does not work on single elements or rows");
+    return complaint.raise(
+        op, "it is no contraction or convolution of static tensors "
+            "and does not work on single elements or rows");
   for (int64_t extent : op.getStaticLoopRanges())
     step.dims.push_back(trace.dimensions.add(extent));
   for (OpOperand *input : op.getDpsInputOperands())
@@ -273,7 +270,8 @@ LogicalResult ChainTracer::addStep(linalg::LinalgOp op) {
     owner = trace.operators.size();
     trace.operators.push_back(trace.steps.size());
   } else if (!owner) {
-    return complain(op, "it does not depend on any operator of the chain");
+    return complaint.raise(op,
+                           "it does not depend on any operator of the chain");
   }
   step.owner = *owner;
   for (Value value : op->getResults())
@@ -292,16 +290,17 @@ FailureOr<ChainTrace> ChainTracer::run() {
           op.getResultTypes(), [](Type type) { return isa<ShapedType>(type); });
       if (isScalar)
         continue;
-      return complain(&op, "it is not an operation that chains hold");
+      return complaint.raise(&op, "it is not an operation that chains hold");
     }
     if (failed(addStep(linalgOp)))
       return failure();
   }
   if (trace.operators.empty())
-    return complain(chain, "it has no contraction or convolution");
+    return complaint.raise(chain, "it has no contraction or convolution");
   uniteDimensions(trace);
   if (failed(trace.dimensions.solve()))
-    return complain(chain, "reshapes cut a dimension at places that do not "
+    return complaint.raise(chain,
+                           "reshapes cut a dimension at places that do not "
                            "nest");
   return std::move(trace);
 }

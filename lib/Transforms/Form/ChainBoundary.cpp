@@ -80,7 +80,7 @@ Value BoundaryMover::emitOutside(Value value) {
   Operation *op = value.getDefiningOp();
   for (Value read : getReadValues(op))
     outsideValues.map(read, emitOutside(read));
-  formed.around.push_back(outside.clone(*op, outsideValues));
+  formed.operations.push_back(outside.clone(*op, outsideValues));
   return outsideValues.lookup(value);
 }
 
@@ -142,6 +142,7 @@ FormedChain BoundaryMover::run() {
   formed.chain = ChainOp::create(outside, chain.getLoc(), value.getType(),
                                  inputs, nullptr, nullptr);
   formed.chain.getBody().takeBody(region);
+  formed.operations.push_back(formed.chain);
   outsideValues.map(value, formed.chain.getResult(0));
   formed.results = {emitOutside(yielded)};
   chain.erase();
@@ -150,15 +151,4 @@ FormedChain BoundaryMover::run() {
 
 FormedChain chimera::moveBoundaryOut(ChainOp chain) {
   return BoundaryMover(chain).run();
-}
-
-void FormedChain::erase() {
-  // The operations around the chain only feed each other and the chain, so
-  // they go in any order once no one reads them.
-  for (Operation *op : around)
-    op->dropAllUses();
-  chain->dropAllUses();
-  chain.erase();
-  for (Operation *op : llvm::reverse(around))
-    op->erase();
 }

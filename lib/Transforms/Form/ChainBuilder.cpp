@@ -111,7 +111,7 @@ std::string ChainBuilder::build(const ChainGroup &group,
     return missed::notNormalized.str();
   }
   formed = isCompiled() ? moveBoundaryOut(chain)
-                        : FormedChain{chain, {}, chain.getResults()};
+                        : FormedChain{chain, {chain}, chain.getResults()};
   std::string reason = check(formed.chain, group);
   if (!reason.empty())
     formed.erase();
@@ -150,8 +150,7 @@ std::string ChainBuilder::commit(OperatorList operators) const {
   if (!reason.empty())
     return reason;
   group.replaceExports(formed.results);
-  Operation *last = formed.around.empty() ? formed.chain.getOperation()
-                                          : formed.around.back();
+  Operation *last = formed.operations.back();
   for (Operation *reader : findEarlyReaders(formed.results, formed.chain)) {
     reader->moveAfter(last);
     last = reader;

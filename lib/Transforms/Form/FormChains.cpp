@@ -202,11 +202,8 @@ struct FormChainsPass : chimera::impl::FormChainsPassBase<FormChainsPass> {
       if (!compiledOnly)
         former.report();
     }
-    if (printProblem)
-      printProblems();
-  }
-
-  void printProblems() {
+    if (!printProblem)
+      return;
     getOperation()->walk([](ChainOp chain) {
       FailureOr<ChainAnalysis> analysis = analyzeChain(chain);
       if (succeeded(analysis))

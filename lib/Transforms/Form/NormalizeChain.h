@@ -25,14 +25,17 @@ namespace chimera {
 /// A chain with the operations that had to be put around it.
 struct FormedChain {
   ChainOp chain;
-  /// What prepares operands before the chain and unpacks the result after it,
-  /// in program order.
-  llvm::SmallVector<mlir::Operation *> around;
+  /// What prepares operands before the chain, the chain, and what unpacks the
+  /// result after it, in program order.
+  llvm::SmallVector<mlir::Operation *> operations;
   /// Stand for the values the chain was formed for.
   llvm::SmallVector<mlir::Value> results;
 
-  /// Takes the chain and everything around it back.
-  void erase();
+  /// Takes all of it back.
+  void erase() {
+    for (mlir::Operation *op : llvm::reverse(operations))
+      op->erase();
+  }
 };
 
 /// Makes `linalg.generic` of elementwise operations on tensors, and of softmax,
