@@ -11,6 +11,7 @@
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/NumberTypes.h"
 
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
@@ -24,41 +25,20 @@ using namespace chimera;
 // Index expressions
 //===----------------------------------------------------------------------===//
 
-/// Adds `factor` times `expr` to `index`. False if that is no sum of loops.
-static bool addTerms(AffineExpr expr, int64_t factor, ArrayRef<int64_t> extents,
-                     AffineIndex &index) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    index.offset += factor * constant.getValue();
-    return true;
-  }
-  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-    if (extents[dim.getPosition()] == 1)
-      return true;
-    for (auto &[loop, known] : index.terms)
-      if (loop == dim.getPosition()) {
-        known += factor;
-        return true;
-      }
-    index.terms.push_back({dim.getPosition(), factor});
-    return true;
-  }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return false;
-  if (binary.getKind() == AffineExprKind::Add)
-    return addTerms(binary.getLHS(), factor, extents, index) &&
-           addTerms(binary.getRHS(), factor, extents, index);
-  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  return binary.getKind() == AffineExprKind::Mul && constant &&
-         addTerms(binary.getLHS(), factor * constant.getValue(), extents,
-                  index);
-}
-
 std::optional<AffineIndex> chimera::linearize(AffineExpr expr,
                                               ArrayRef<int64_t> extents) {
+  // A factor for each loop and the offset, unless there are divisions.
+  SmallVector<int64_t> factors;
+  if (failed(getFlattenedAffineExpr(expr, extents.size(), /*numSymbols=*/0,
+                                    &factors)) ||
+      factors.size() != extents.size() + 1)
+    return std::nullopt;
   AffineIndex index;
-  if (!addTerms(expr, 1, extents, index) ||
-      llvm::any_of(index.terms, [](auto term) { return term.second < 1; }))
+  index.offset = factors.pop_back_val();
+  for (auto [loop, factor] : llvm::enumerate(factors))
+    if (factor != 0 && extents[loop] != 1)
+      index.terms.push_back({static_cast<unsigned>(loop), factor});
+  if (llvm::any_of(index.terms, [](auto term) { return term.second < 1; }))
     return std::nullopt;
   return index;
 }
