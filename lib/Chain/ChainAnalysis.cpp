@@ -18,13 +18,6 @@
 using namespace mlir;
 using namespace chimera;
 
-SmallVector<int64_t> chimera::getRowMajorStrides(RankedTensorType type) {
-  SmallVector<int64_t> strides(type.getRank(), 1);
-  for (int64_t i = type.getRank() - 2; i >= 0; --i)
-    strides[i] = strides[i + 1] * type.getDimSize(i + 1);
-  return strides;
-}
-
 void chimera::chooseKernelLoops(const model::ChainProblem &problem,
                                 model::Operator &op) {
   auto findStreamed = [&](model::LoopId loop) {

@@ -84,7 +84,6 @@ private:
   LoweringObstacle matchSoftmaxOf(linalg::GenericOp maximum);
   LoweringObstacle checkLoops() const;
   ChainOperator *findOwner(linalg::GenericOp op);
-  bool isResult(Value value) const;
   bool isPartOfSoftmax(Operation *op) const;
   bool isReadable(Value value) const;
 
@@ -99,12 +98,6 @@ private:
 // What operations read
 //===----------------------------------------------------------------------===//
 
-bool FormMatcher::isResult(Value value) const {
-  return llvm::any_of(analysis.operators, [&](const ChainOperator &op) {
-    return op.result == value;
-  });
-}
-
 bool FormMatcher::isPartOfSoftmax(Operation *op) const {
   return op &&
          llvm::any_of(analysis.operators, [&](const ChainOperator &owner) {
@@ -114,7 +107,8 @@ bool FormMatcher::isPartOfSoftmax(Operation *op) const {
 }
 
 bool FormMatcher::isReadable(Value value) const {
-  return isa<BlockArgument>(value) || isResult(value) ||
+  auto makes = [&](const ChainOperator &op) { return op.result == value; };
+  return isa<BlockArgument>(value) || llvm::any_of(analysis.operators, makes) ||
          isPartOfSoftmax(value.getDefiningOp());
 }
 
@@ -133,9 +127,8 @@ LoweringObstacle FormMatcher::matchContraction(ChainOperator &op) {
   for (Value input : contraction.getDpsInputs())
     if (!isReadable(input))
       return LoweringObstacle::Operation;
-  AffineMap map = contraction.getIndexingMapsArray().back();
-  for (unsigned i = 0; i < map.getNumResults(); ++i)
-    op.epilogueLoops.push_back(op.loops[map.getDimPosition(i)]);
+  op.epilogueLoops = applyPermutationMap<model::LoopId>(
+      contraction.getIndexingMapsArray().back(), op.loops);
   return LoweringObstacle::None;
 }
 

@@ -11,6 +11,7 @@
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/NumberTypes.h"
 
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
@@ -24,41 +25,20 @@ using namespace chimera;
 // Index expressions
 //===----------------------------------------------------------------------===//
 
-/// Adds `factor` times `expr` to `index`. False if that is no sum of loops.
-static bool addTerms(AffineExpr expr, int64_t factor, ArrayRef<int64_t> extents,
-                     AffineIndex &index) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    index.offset += factor * constant.getValue();
-    return true;
-  }
-  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-    if (extents[dim.getPosition()] == 1)
-      return true;
-    for (auto &[loop, known] : index.terms)
-      if (loop == dim.getPosition()) {
-        known += factor;
-        return true;
-      }
-    index.terms.push_back({dim.getPosition(), factor});
-    return true;
-  }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return false;
-  if (binary.getKind() == AffineExprKind::Add)
-    return addTerms(binary.getLHS(), factor, extents, index) &&
-           addTerms(binary.getRHS(), factor, extents, index);
-  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  return binary.getKind() == AffineExprKind::Mul && constant &&
-         addTerms(binary.getLHS(), factor * constant.getValue(), extents,
-                  index);
-}
-
 std::optional<AffineIndex> chimera::linearize(AffineExpr expr,
                                               ArrayRef<int64_t> extents) {
+  // A factor for each loop and the offset, unless there are divisions.
+  SmallVector<int64_t> factors;
+  if (failed(getFlattenedAffineExpr(expr, extents.size(), /*numSymbols=*/0,
+                                    &factors)) ||
+      factors.size() != extents.size() + 1)
+    return std::nullopt;
   AffineIndex index;
-  if (!addTerms(expr, 1, extents, index) ||
-      llvm::any_of(index.terms, [](auto term) { return term.second < 1; }))
+  index.offset = factors.pop_back_val();
+  for (auto [loop, factor] : llvm::enumerate(factors))
+    if (factor != 0 && extents[loop] != 1)
+      index.terms.push_back({static_cast<unsigned>(loop), factor});
+  if (llvm::any_of(index.terms, [](auto term) { return term.second < 1; }))
     return std::nullopt;
   return index;
 }
@@ -174,11 +154,16 @@ bool chimera::isPointwise(linalg::LinalgOp op) {
          });
 }
 
+/// True if `op` makes one tensor of one tensor, element by element.
+static bool mapsTensor(linalg::LinalgOp op) {
+  return isParallel(op) && op.getNumDpsInputs() == 1 &&
+         op.getNumDpsInits() == 1 &&
+         isa<RankedTensorType>(op.getDpsInputs()[0].getType());
+}
+
 /// True if `op` yields its only tensor as it is or in a wider type.
 static bool yieldsInput(linalg::LinalgOp op) {
-  if (!isPointwise(op) || !isParallel(op) || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 ||
-      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()))
+  if (!isPointwise(op) || !mapsTensor(op))
     return false;
   Value yielded = op.getBlock()->getTerminator()->getOperand(0);
   while (isa_and_nonnull<arith::ExtFOp>(yielded.getDefiningOp()))
@@ -229,12 +214,9 @@ bool chimera::isReshape(Operation *op) {
 }
 
 bool chimera::isMovement(linalg::LinalgOp op) {
-  if (!isParallel(op) || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 ||
-      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()))
-    return false;
   Block *body = op.getBlock();
-  return body->getTerminator()->getOperand(0) == body->getArgument(0);
+  return mapsTensor(op) &&
+         body->getTerminator()->getOperand(0) == body->getArgument(0);
 }
 
 bool chimera::isNarrowing(linalg::LinalgOp op) {
@@ -272,23 +254,8 @@ bool chimera::isRowReduction(linalg::LinalgOp op) {
          !linalg::isaConvolutionOpInterface(op);
 }
 
-/// The number that a scalar of a body is, converted or not.
-static std::optional<double> getConstant(Value value) {
-  while (auto *op = value.getDefiningOp()) {
-    if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  FloatAttr number;
-  if (!matchPattern(value, m_Constant(&number)))
-    return std::nullopt;
-  return number.getValueAsDouble();
-}
-
 std::optional<double> chimera::getScale(linalg::LinalgOp op) {
-  if (!isParallel(op) || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 || op.hasIndexSemantics() ||
-      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()) ||
+  if (!mapsTensor(op) || op.hasIndexSemantics() ||
       !llvm::all_of(op.getIndexingMapsArray(),
                     [](AffineMap map) { return map.isPermutation(); }))
     return std::nullopt;
@@ -301,11 +268,14 @@ std::optional<double> chimera::getScale(linalg::LinalgOp op) {
   bool isFirst = scale->getOperand(0) == input;
   if (!isFirst && (isa<arith::DivFOp>(scale) || scale->getOperand(1) != input))
     return std::nullopt;
-  std::optional<double> number =
-      getConstant(scale->getOperand(isFirst ? 1 : 0));
-  if (!number || *number == 0 || !std::isfinite(*number))
+  FloatAttr constant;
+  if (!matchPattern(skipConversions(scale->getOperand(isFirst ? 1 : 0)),
+                    m_Constant(&constant)))
     return std::nullopt;
-  double rounded = roundTo(scale->getResult(0).getType(), *number);
+  double number = constant.getValueAsDouble();
+  if (number == 0 || !std::isfinite(number))
+    return std::nullopt;
+  double rounded = roundTo(scale->getResult(0).getType(), number);
   return isa<arith::DivFOp>(scale) ? 1.0 / rounded : rounded;
 }
 
@@ -369,8 +339,7 @@ static bool hasStaticNumberOperands(linalg::LinalgOp op) {
 }
 
 bool chimera::isSupportedElementwise(linalg::LinalgOp op) {
-  if (op.getNumDpsInits() != 1 || op.getNumLoops() == 0 ||
-      op.getNumLoops() != op.getNumParallelLoops() ||
+  if (op.getNumDpsInits() != 1 || op.getNumLoops() == 0 || !isParallel(op) ||
       !op.hasPureTensorSemantics() || !hasStaticNumberOperands(op) ||
       !canBeResult(getElementTypeOrSelf(op->getResultTypes()[0])))
     return false;
@@ -388,4 +357,14 @@ bool chimera::isContractionLike(linalg::LinalgOp op) {
   return op.getNumReductionLoops() > 0 &&
          (isSupportedContraction(op) || linalg::isaContractionOpInterface(op) ||
           linalg::isaConvolutionOpInterface(op));
+}
+
+//===----------------------------------------------------------------------===//
+// What operations read
+//===----------------------------------------------------------------------===//
+
+llvm::SetVector<Value> chimera::getReadValues(Operation *op) {
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
 }

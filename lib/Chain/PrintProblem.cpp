@@ -9,27 +9,10 @@
 #include "Chimera/Chain/ChainAnalysis.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <cstdlib>
 
 using namespace chimera;
 using namespace chimera::model;
-
-static llvm::StringRef getText(Role role) {
-  switch (role) {
-  case Role::Input:
-    return "input";
-  case Role::Output:
-    return "output";
-  case Role::Intermediate:
-    return "intermediate";
-  case Role::State:
-    return "state";
-  }
-  llvm_unreachable("unknown role");
-}
 
 namespace {
 
@@ -44,10 +27,8 @@ private:
   void print(const Tensor &tensor);
   void print(const Operator &op);
   void print(const Band &band);
-  void print(const Index &index);
   void print(const Access &access);
-  template <typename Range>
-  void printList(llvm::StringRef title, const Range &range);
+  void printList(llvm::StringRef title, llvm::ArrayRef<Access> accesses);
 
   llvm::raw_ostream &os;
   const ChainProblem &problem;
@@ -56,7 +37,7 @@ private:
 } // namespace
 
 void ProblemPrinter::print(const Tensor &tensor) {
-  os << "  " << getText(tensor.role) << " " << tensor.name << " [";
+  os << "  " << describe(tensor.role) << " " << tensor.name << " [";
   llvm::interleave(tensor.shape, os, " x ");
   os << "] of " << tensor.elementBytes << " bytes";
   if (tensor.accumulatorBytes)
@@ -66,34 +47,16 @@ void ProblemPrinter::print(const Tensor &tensor) {
   os << "\n";
 }
 
-void ProblemPrinter::print(const Index &index) {
-  bool isFirst = true;
-  for (const Term &term : index.terms) {
-    os << (isFirst ? "" : " + ");
-    if (term.factor != 1)
-      os << term.factor << " * ";
-    os << problem.loops[term.loop].name;
-    isFirst = false;
-  }
-  if (isFirst)
-    os << index.offset;
-  else if (index.offset)
-    os << (index.offset < 0 ? " - " : " + ") << std::abs(index.offset);
-}
-
 void ProblemPrinter::print(const Access &access) {
-  os << problem.tensors[access].name << "[";
-  llvm::interleaveComma(access.indices, os,
-                        [&](const Index &index) { print(index); });
-  os << "]";
+  os << describe(problem, access, " * ");
 }
 
-template <typename Range>
-void ProblemPrinter::printList(llvm::StringRef title, const Range &range) {
-  if (range.empty())
+void ProblemPrinter::printList(llvm::StringRef title,
+                               llvm::ArrayRef<Access> accesses) {
+  if (accesses.empty())
     return;
   os << "\n    " << title << " ";
-  llvm::interleaveComma(range, os,
+  llvm::interleaveComma(accesses, os,
                         [&](const Access &access) { print(access); });
 }
 

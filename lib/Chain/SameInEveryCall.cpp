@@ -8,11 +8,11 @@
 
 #include "Chimera/Chain/SameInEveryCall.h"
 
+#include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/Chimera.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -40,10 +40,7 @@ static LogicalResult collect(Value value, SetVector<Operation *> &operations,
   if (!isa<func::FuncOp>(definition->getParentOp()) ||
       !isMemoryEffectFree(definition) || left-- == 0)
     return failure();
-  llvm::SetVector<Value> read(definition->operand_begin(),
-                              definition->operand_end());
-  getUsedValuesDefinedAbove(definition->getRegions(), read);
-  for (Value operand : read)
+  for (Value operand : getReadValues(definition))
     if (failed(collect(operand, operations, left)))
       return failure();
   operations.insert(definition);

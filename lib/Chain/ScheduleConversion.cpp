@@ -13,23 +13,18 @@
 using namespace mlir;
 using namespace chimera;
 
-static std::optional<model::LoopId> findLoop(const model::ChainProblem &problem,
-                                             StringRef name) {
+/// The loop that the schedule calls `name`.
+static FailureOr<model::LoopId> findLoop(ChainOp chain, StringRef name,
+                                         const model::ChainProblem &problem) {
   for (auto [id, loop] : llvm::enumerate(problem.loops))
     if (loop.name == name)
       return id;
-  return std::nullopt;
-}
-
-static InFlightDiagnostic
-reportUnknownLoop(ChainOp chain, StringRef name,
-                  const model::ChainProblem &problem) {
   InFlightDiagnostic diagnostic = chain.emitError("schedule names loop '")
                                   << name << "', but the chain's loops are ";
   llvm::interleaveComma(
       problem.loops, diagnostic,
       [&](const model::Loop &known) { diagnostic << known.name; });
-  return diagnostic;
+  return failure();
 }
 
 /// Loops have their names from the chain's body, which a pass may have changed
@@ -37,9 +32,9 @@ reportUnknownLoop(ChainOp chain, StringRef name,
 static LogicalResult verifyExtents(ChainOp chain, ScheduleAttr attribute,
                                    const model::ChainProblem &problem) {
   for (LoopExtentAttr loop : attribute.getExtents()) {
-    std::optional<model::LoopId> id = findLoop(problem, loop.getName());
-    if (!id)
-      return reportUnknownLoop(chain, loop.getName(), problem);
+    FailureOr<model::LoopId> id = findLoop(chain, loop.getName(), problem);
+    if (failed(id))
+      return failure();
     if (int64_t extent = problem.loops[*id].extent; extent != loop.getExtent())
       return chain.emitError("schedule was made for a loop '")
              << loop.getName() << "' of " << loop.getExtent()
@@ -93,48 +88,48 @@ static LogicalResult addPacked(ChainOp chain, ScheduleAttr attribute,
   return success();
 }
 
+/// The loops around which kernels ask for data, as attribute and model call
+/// them.
+static constexpr std::pair<PrefetchLoops, model::Prefetching::Loops>
+    prefetchLoops[] = {{PrefetchLoops::None, model::Prefetching::Loops::None},
+                       {PrefetchLoops::Fixed, model::Prefetching::Loops::Fixed},
+                       {PrefetchLoops::Any, model::Prefetching::Loops::Any}};
+
 static model::Prefetching convertPrefetch(PrefetchAttr attribute) {
-  auto getLoops = [&] {
-    switch (attribute.getLoops()) {
-    case PrefetchLoops::None:
-      return model::Prefetching::Loops::None;
-    case PrefetchLoops::Fixed:
-      return model::Prefetching::Loops::Fixed;
-    case PrefetchLoops::Any:
-      return model::Prefetching::Loops::Any;
-    }
-    llvm_unreachable("unknown loops");
-  };
-  return {attribute.getPart(), getLoops()};
+  auto loops = llvm::find_if(prefetchLoops, [&](const auto &pair) {
+    return pair.first == attribute.getLoops();
+  });
+  return {attribute.getPart(), loops->second};
 }
 
 PrefetchAttr chimera::getPrefetchAttr(MLIRContext *context,
                                       const model::Prefetching &prefetch) {
-  auto getLoops = [&] {
-    switch (prefetch.loops) {
-    case model::Prefetching::Loops::None:
-      return PrefetchLoops::None;
-    case model::Prefetching::Loops::Fixed:
-      return PrefetchLoops::Fixed;
-    case model::Prefetching::Loops::Any:
-      return PrefetchLoops::Any;
-    }
-    llvm_unreachable("unknown loops");
-  };
   if (prefetch == model::Prefetching())
     return {};
-  return PrefetchAttr::get(context, prefetch.partBytes, getLoops());
+  auto loops = llvm::find_if(prefetchLoops, [&](const auto &pair) {
+    return pair.second == prefetch.loops;
+  });
+  return PrefetchAttr::get(context, prefetch.partBytes, loops->first);
+}
+
+static model::OperatorSet toSet(ArrayRef<int64_t> operators) {
+  model::OperatorSet set = 0;
+  for (int64_t op : operators)
+    set |= model::OperatorSet(1) << op;
+  return set;
+}
+
+static SmallVector<int64_t> toList(model::OperatorSet set) {
+  SmallVector<int64_t> operators;
+  for (int64_t op = 0; op < 32; ++op)
+    if (set >> op & 1)
+      operators.push_back(op);
+  return operators;
 }
 
 static std::optional<model::BlockForms> convertBlocks(BlocksAttr attribute) {
   if (!attribute)
     return std::nullopt;
-  auto toSet = [](ArrayRef<int64_t> operators) {
-    model::OperatorSet set = 0;
-    for (int64_t op : operators)
-      set |= model::OperatorSet(1) << op;
-    return set;
-  };
   model::BlockForms forms;
   if (RowLayoutAttr rows = attribute.getRows())
     forms.rows = {rows.getLine(), rows.getApart()};
@@ -151,13 +146,6 @@ static BlocksAttr convertBlocks(MLIRContext *context,
                                 const std::optional<model::BlockForms> &forms) {
   if (!forms)
     return {};
-  auto toList = [](model::OperatorSet set) {
-    SmallVector<int64_t> operators;
-    for (int64_t op = 0; op < 32 && set >> op; ++op)
-      if (set >> op & 1)
-        operators.push_back(op);
-    return operators;
-  };
   RowLayoutAttr rows;
   if (forms->rows)
     rows =
@@ -188,12 +176,10 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
     model::LevelSchedule &order = schedule.levels.emplace_back();
     order.name = level.getName().str();
     for (TiledLoopAttr loop : level.getOrder()) {
-      std::optional<model::LoopId> id = findLoop(problem, loop.getName());
-      if (!id)
-        return reportUnknownLoop(chain, loop.getName(), problem);
-      model::OperatorSet around = 0;
-      for (int64_t op : loop.getOperators())
-        around |= model::OperatorSet(1) << op;
+      FailureOr<model::LoopId> id = findLoop(chain, loop.getName(), problem);
+      if (failed(id))
+        return failure();
+      model::OperatorSet around = toSet(loop.getOperators());
       if (around & ~everyone)
         return chain.emitError("schedule puts loop '")
                << loop.getName() << "' around an operator that the chain does "
@@ -273,15 +259,10 @@ ScheduleAttr chimera::convertSchedule(MLIRContext *context,
   SmallVector<LevelScheduleAttr> levels;
   for (const model::LevelSchedule &level : schedule.levels) {
     SmallVector<TiledLoopAttr> order;
-    for (const model::TiledLoop &loop : level.order) {
-      SmallVector<int64_t> operators;
-      for (unsigned op = 0; op < analysis.problem.operators.size(); ++op)
-        if (loop.operators >> op & 1)
-          operators.push_back(op);
+    for (const model::TiledLoop &loop : level.order)
       order.push_back(TiledLoopAttr::get(context,
                                          analysis.problem.loops[loop.loop].name,
-                                         loop.tile, operators));
-    }
+                                         loop.tile, toList(loop.operators)));
     levels.push_back(LevelScheduleAttr::get(context, level.name, order));
   }
   auto inputsOf = [&](ArrayRef<model::TensorId> tensors) {

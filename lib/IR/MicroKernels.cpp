@@ -50,6 +50,15 @@ chimera::getMicroKernels(Operation *op, TargetAttrInterface target,
   return kernels;
 }
 
+SmallVector<MatrixProgramAttr>
+chimera::getMatrixPrograms(Operation *op, TargetAttrInterface target) {
+  SmallVector<MatrixProgramAttr> programs;
+  for (MicroKernelAttrInterface kernel : getMicroKernels(op, target))
+    if (auto program = dyn_cast<MatrixProgramAttr>(kernel))
+      programs.push_back(program);
+  return programs;
+}
+
 /// The micro kernels for contractions of `factor`, in order.
 static SmallVector<MicroKernelAttrInterface>
 getContractionKernels(Operation *op, TargetAttrInterface target, Type factor) {

@@ -149,20 +149,6 @@ StringRef report::getText(ChainOutcome outcome) {
   return "";
 }
 
-StringRef report::getText(model::Role role) {
-  switch (role) {
-  case model::Role::Input:
-    return "input";
-  case model::Role::Output:
-    return "output";
-  case model::Role::Intermediate:
-    return "intermediate";
-  case model::Role::State:
-    return "state";
-  }
-  return "";
-}
-
 std::string report::describeReason(const ChainPlan &plan) {
   const model::Verdict &verdict = plan.verdict;
   bool isModels = plan.explanation == verdict.explain();
@@ -204,46 +190,17 @@ std::string report::listOperators(const model::ChainProblem &problem) {
               " > ");
 }
 
-static std::string describeIndex(const model::ChainProblem &problem,
-                                 const model::Index &index) {
-  std::string text;
-  for (const model::Term &term : index.terms) {
-    if (!text.empty())
-      text += " + ";
-    if (term.factor != 1)
-      text += std::to_string(term.factor) + " ";
-    text += problem.loops[term.loop].name;
-  }
-  if (text.empty())
-    return std::to_string(index.offset);
-  if (index.offset != 0)
-    text += formatv(" {0} {1}", index.offset < 0 ? "-" : "+",
-                    std::abs(index.offset));
-  return text;
-}
-
-static std::string describeAccess(const model::ChainProblem &problem,
-                                  const model::Access &access) {
-  return problem.tensors[access].name + "[" +
-         join(map_range(access.indices,
-                        [&](const model::Index &index) {
-                          return describeIndex(problem, index);
-                        }),
-              ", ") +
-         "]";
-}
-
 std::string report::describeOperator(const model::ChainProblem &problem,
                                      const model::Operator &op) {
   auto list = [&](ArrayRef<model::Access> accesses, StringRef separator) {
     return join(map_range(accesses,
                           [&](const model::Access &access) {
-                            return describeAccess(problem, access);
+                            return describe(problem, access, " ");
                           }),
                 separator);
   };
   std::string text =
-      describeAccess(problem, op.output) + " += " + list(op.inputs, " * ");
+      describe(problem, op.output, " ") + " += " + list(op.inputs, " * ");
   if (op.hasEpilogue)
     text += ", then element by element";
   if (!op.epilogue.empty())

@@ -169,7 +169,7 @@ void HtmlWriter::writeProblem(const model::ChainProblem &problem) {
   startTable({"tensor", "role", "shape", "size"});
   for (auto [id, tensor] : enumerate(problem.tensors))
     addRow({tensor.name,
-            getText(tensor.role).str() + (tensor.isStored ? ", stored" : ""),
+            describe(tensor.role).str() + (tensor.isStored ? ", stored" : ""),
             describeShape(tensor),
             formatBytes(problem.sizeOf(id) * tensor.elementBytes)});
   endTable();

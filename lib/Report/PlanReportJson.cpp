@@ -91,7 +91,7 @@ void JsonWriter::writeProblem(const model::ChainProblem &problem) {
   });
   list("tensors", problem.tensors, [&](const model::Tensor &tensor) {
     text("name", tensor.name);
-    text("role", getText(tensor.role));
+    text("role", describe(tensor.role));
     json.attributeArray("shape", [&] {
       for (int64_t size : tensor.shape)
         json.value(size);

@@ -88,7 +88,7 @@ void MarkdownWriter::writeProblem(const model::ChainProblem &problem) {
   for (auto [id, tensor] : enumerate(problem.tensors))
     tensors.add(
         {tensor.name,
-         getText(tensor.role).str() + (tensor.isStored ? ", stored" : ""),
+         describe(tensor.role).str() + (tensor.isStored ? ", stored" : ""),
          describeShape(tensor),
          formatBytes(problem.sizeOf(id) * tensor.elementBytes)});
   tensors.write(os);

@@ -127,3 +127,12 @@ FailureOr<TargetAttrInterface> chimera::resolveTarget(Operation *op,
   diagnostic << ", dlti and files with a target, *.mlir";
   return diagnostic;
 }
+
+LogicalResult chimera::verifyPlanningOptions(Operation *op, StringRef name,
+                                             int64_t threads) {
+  if (failed(resolveTarget(op, name)))
+    return failure();
+  if (threads < 0)
+    return op->emitError("'threads' must not be negative, got ") << threads;
+  return success();
+}

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <optional>
 
@@ -99,6 +100,10 @@ bool isZeroFill(mlir::Value value);
 
 /// True if `op` is something a chain is made of, in whatever form and type.
 bool isContractionLike(mlir::linalg::LinalgOp op);
+
+/// Everything `op` reads, what its regions read of what is around them
+/// included.
+llvm::SetVector<mlir::Value> getReadValues(mlir::Operation *op);
 
 } // namespace chimera
 

@@ -1,5 +1,4 @@
-//===- ScalarExpressions.h - What an element is computed from ----*- C++
-//-*-===//
+//===- ScalarExpressions.h - How elements are computed ----------*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

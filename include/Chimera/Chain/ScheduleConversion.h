@@ -1,5 +1,4 @@
-//===- ScheduleConversion.h - Schedules to and from attributes ----*- C++
-//-*-===//
+//===- ScheduleConversion.h - Schedules as attributes -----------*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

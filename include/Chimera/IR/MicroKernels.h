@@ -66,6 +66,10 @@ llvm::SmallVector<MicroKernelAttrInterface>
 getMicroKernels(mlir::Operation *op, TargetAttrInterface target,
                 RegisterTileAttr registers = {});
 
+/// Those of them that are instructions, which whole programs are made of.
+llvm::SmallVector<MatrixProgramAttr>
+getMatrixPrograms(mlir::Operation *op, TargetAttrInterface target);
+
 /// The types of factors of which contractions in the program around `op` become
 /// code for `target`: those that kernels take, and that of sums, in which every
 /// target computes without a kernel, too. Devices that run kernels alone refuse

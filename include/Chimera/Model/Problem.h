@@ -60,6 +60,9 @@ enum class Role {
   State,
 };
 
+/// The role in a word.
+llvm::StringRef describe(Role role);
+
 /// One array. Every access has as many indices as `shape` has dimensions.
 struct Tensor {
   std::string name;
@@ -241,6 +244,10 @@ struct ChainProblem {
 /// True if the two problems differ in names at most, so that a schedule of the
 /// one is a schedule of the other, at the same cost.
 bool areAlike(const ChainProblem &left, const ChainProblem &right);
+
+/// `in0[m, 2 * h + r]`, where `times` stands between a factor and its loop.
+std::string describe(const ChainProblem &problem, const Access &access,
+                     llvm::StringRef times);
 
 } // namespace chimera::model
 

@@ -28,7 +28,6 @@ std::string formatRatio(double ratio);
 std::string formatLoss(double seconds, double best);
 
 llvm::StringRef getText(ChainOutcome outcome);
-llvm::StringRef getText(model::Role role);
 
 /// The reason for a decision, its figures with units that suit them.
 std::string describeReason(const ChainPlan &plan);

@@ -80,6 +80,13 @@ deriveTarget(mlir::TargetDeviceSpecInterface device, TargetAttr base,
 llvm::FailureOr<TargetAttrInterface> resolveTarget(mlir::Operation *op,
                                                    llvm::StringRef name);
 
+/// Emits an error on `op` and fails if nothing can be planned with these
+/// options of a pass, whether there is anything to plan or not: there is no
+/// target `name`, or `threads` is negative.
+llvm::LogicalResult verifyPlanningOptions(mlir::Operation *op,
+                                          llvm::StringRef name,
+                                          int64_t threads);
+
 } // namespace chimera
 
 #endif // CHIMERA_TARGET_TARGET_H

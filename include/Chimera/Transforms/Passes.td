@@ -95,8 +95,9 @@ def PutBackChainsPass : Pass<"chimera-put-back-chains"> {
 def SchedulePass : Pass<"chimera-schedule"> {
   let summary = "Decide whether and how each chain is fused";
   let description = [{
-    The only pass that decides. For every `chimera.chain` it builds the model's
-    problem, asks the model for a verdict and
+    The only pass that decides of chains; of what lies outside them
+    `chimera-plan-memory-bound` does. For every `chimera.chain` it builds the
+    model's problem, asks the model for a verdict and
 
     - attaches `#chimera.schedule` and `#chimera.plan` if the chain is to run
       as one kernel;

@@ -53,12 +53,6 @@ private:
 
 } // namespace
 
-static bool isNegativeInfinity(Value value) {
-  FloatAttr number;
-  return matchPattern(value, m_Constant(&number)) &&
-         number.getValue().isInfinity() && number.getValue().isNegative();
-}
-
 BandFinder::BandFinder(linalg::GenericOp op, ArrayRef<model::LoopId> loops)
     : loops(loops), extents(op.getStaticLoopRanges()) {
   for (Operation &nested : op.getBlock()->without_terminator()) {
@@ -185,8 +179,8 @@ void BandFinder::visit(Value value) {
   auto select = dyn_cast_or_null<arith::SelectOp>(definition);
   if (!select)
     return;
-  bool isKept = isNegativeInfinity(select.getFalseValue());
-  if (!isKept && !isNegativeInfinity(select.getTrueValue()))
+  bool isKept = matchPattern(select.getFalseValue(), m_NegInfFloat());
+  if (!isKept && !matchPattern(select.getTrueValue(), m_NegInfFloat()))
     return;
   conditions.insert({select.getCondition(), isKept});
   needed.insert(isKept ? select.getTrueValue() : select.getFalseValue());

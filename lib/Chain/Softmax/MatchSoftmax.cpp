@@ -52,13 +52,11 @@ static bool isShift(Value shift, Value maximum) {
   auto select = shift.getDefiningOp<arith::SelectOp>();
   auto isMasked = select ? select.getCondition().getDefiningOp<arith::CmpFOp>()
                          : arith::CmpFOp();
-  FloatAttr limit;
   return isMasked && select.getFalseValue() == maximum &&
          matchPattern(select.getTrueValue(), m_AnyZeroFloat()) &&
          isMasked.getPredicate() == arith::CmpFPredicate::OEQ &&
          isMasked.getLhs() == maximum &&
-         matchPattern(isMasked.getRhs(), m_Constant(&limit)) &&
-         limit.getValue().isInfinity() && limit.getValue().isNegative();
+         matchPattern(isMasked.getRhs(), m_NegInfFloat());
 }
 
 /// The argument of the exponential, to the base e or two, that `op` yields.

@@ -1,5 +1,4 @@
-//===- OnlineCorrection.h - Can a softmax be corrected later? ----*- C++
-//-*-===//
+//===- OnlineCorrection.h - Can softmax be corrected? -----------*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -177,21 +177,14 @@ std::optional<AffineSum> ExprPool::getSum(const Expr &expr) const {
 static std::optional<arith::CmpIPredicate>
 exchangeSides(arith::CmpIPredicate predicate) {
   using Predicate = arith::CmpIPredicate;
-  switch (predicate) {
-  case Predicate::eq:
-  case Predicate::ne:
-    return predicate;
-  case Predicate::slt:
-    return Predicate::sgt;
-  case Predicate::sle:
-    return Predicate::sge;
-  case Predicate::sgt:
-    return Predicate::slt;
-  case Predicate::sge:
-    return Predicate::sle;
-  default:
-    return std::nullopt;
-  }
+  constexpr std::pair<Predicate, Predicate> pairs[] = {
+      {Predicate::eq, Predicate::eq},   {Predicate::ne, Predicate::ne},
+      {Predicate::slt, Predicate::sgt}, {Predicate::sle, Predicate::sge},
+      {Predicate::sgt, Predicate::slt}, {Predicate::sge, Predicate::sle}};
+  for (auto [own, exchanged] : pairs)
+    if (predicate == own)
+      return exchanged;
+  return std::nullopt;
 }
 
 /// Brings `expr`, if it compares sums of indices, into one form: what runs
@@ -245,6 +238,10 @@ void ExprPool::collectLeaves(ExprId id, llvm::DenseSet<ExprId> &seen,
     collectLeaves(operand, seen, leaves);
 }
 
+static unsigned getPlace(ArrayRef<PointDim> domain, PointDim dim) {
+  return std::distance(domain.begin(), llvm::find(domain, dim));
+}
+
 Value ExprPool::emitScalar(OpBuilder &builder, Location loc, ExprId id,
                            ArrayRef<PointDim> domain,
                            std::map<ExprId, Value> &known) {
@@ -258,9 +255,8 @@ Value ExprPool::emitScalar(OpBuilder &builder, Location loc, ExprId id,
                                       cast<TypedAttr>(expr.attribute));
     break;
   case Expr::Kind::Index:
-    value = linalg::IndexOp::create(
-        builder, loc,
-        std::distance(domain.begin(), llvm::find(domain, expr.dims[0])));
+    value =
+        linalg::IndexOp::create(builder, loc, getPlace(domain, expr.dims[0]));
     break;
   case Expr::Kind::Operation: {
     OperationState state(loc, expr.name);
@@ -288,11 +284,10 @@ Value ExprPool::emit(OpBuilder &builder, Location loc, ExprId expr,
   SmallVector<AffineMap> maps;
   for (ExprId leaf : leaves) {
     inputs.push_back(nodes[leaf].tensor);
-    SmallVector<AffineExpr> results;
-    for (PointDim dim : nodes[leaf].dims)
-      results.push_back(builder.getAffineDimExpr(
-          std::distance(domain.begin(), llvm::find(domain, dim))));
-    maps.push_back(AffineMap::get(domain.size(), 0, results, context));
+    auto places = llvm::map_to_vector(
+        nodes[leaf].dims, [&](PointDim dim) { return getPlace(domain, dim); });
+    maps.push_back(
+        AffineMap::getMultiDimMapWithTargets(domain.size(), places, context));
   }
   maps.push_back(builder.getMultiDimIdentityMap(domain.size()));
   Type type = nodes[expr].type;
@@ -469,10 +464,7 @@ std::optional<ExprId> ExprReader::readScalar(linalg::GenericOp op, Value value,
     AffineMap map = op.getMatchingIndexingMap(&operand);
     if (!map.isProjectedPermutation())
       return std::nullopt;
-    SmallVector<PointDim> dims;
-    for (unsigned i = 0; i < map.getNumResults(); ++i)
-      dims.push_back(loops[map.getDimPosition(i)]);
-    return read(operand.get(), dims);
+    return read(operand.get(), applyPermutationMap<PointDim>(map, loops));
   }
   Operation *nested = value.getDefiningOp();
   if (!nested || nested->getBlock() != op.getBlock())

@@ -50,31 +50,29 @@ static void classifyShift(const ExprPool &pool, ExprId shift,
   own.isShiftFinite = !pool.isNegativeInfinity(limit);
 }
 
-/// Splits the exponent into the score and what depends on the row alone.
+/// Splits the exponent into the score and what depends on the row alone. The
+/// difference of both may be multiplied: what is large in it cancels before.
 static LogicalResult findScore(const ExprPool &pool, ExprId exponent,
                                ShiftedExponential &own) {
+  ExprId difference = exponent;
   if (pool.isOperation(exponent, "arith.mulf")) {
     ExprId lhs = pool[exponent].operands[0], rhs = pool[exponent].operands[1];
     if (!pool.getNumber(rhs))
       std::swap(lhs, rhs);
     std::optional<double> scale = pool.getNumber(rhs);
     if (scale && pool.isOperation(lhs, "arith.subf")) {
-      ExprId score = pool[lhs].operands[0], shift = pool[lhs].operands[1];
-      if (*scale <= 0 || pool[score].holdsReduction || pool[shift].isElement)
+      if (*scale <= 0)
         return failure();
-      // What is large in x cancels before it is multiplied.
-      own.score = score;
-      classifyShift(pool, shift, own);
+      difference = lhs;
       own.exponentFactor = *scale;
-      return success(pool[score].isElement);
     }
   }
-  own.score = exponent;
-  if (!pool.isOperation(exponent, "arith.subf")) {
+  own.score = difference;
+  if (!pool.isOperation(difference, "arith.subf")) {
     own.leastShift = 0;
   } else {
-    own.score = pool[exponent].operands[0];
-    ExprId shift = pool[exponent].operands[1];
+    own.score = pool[difference].operands[0];
+    ExprId shift = pool[difference].operands[1];
     if (pool[shift].isElement)
       return failure();
     classifyShift(pool, shift, own);
@@ -134,7 +132,10 @@ private:
   std::optional<ExprId> moveTail(ExprId id);
   std::optional<int> getDegree(ExprId id);
   std::optional<int> computeDegree(ExprId id);
-  ExprId guardRows(ExprId id);
+  bool isZeroTest(ExprId id) const;
+  ExprId getSumTest(arith::CmpFPredicate predicate);
+  ExprId replaceRows(ExprId id, ExprId condition, double number,
+                     bool keepsTests);
   ExprId emptyRows(ExprId id);
 
   ExprPool &pool;
@@ -143,7 +144,7 @@ private:
   Type wide;
   Known<std::optional<ExprId>> behind, tails;
   Known<std::optional<int>> degrees;
-  Known<ExprId> guarded, emptied;
+  Known<ExprId> replaced;
 };
 
 } // namespace
@@ -188,15 +189,24 @@ std::optional<ExprId> TailMover::moveRow(ExprId id) {
       return parts.maximum;
     // A row is masked entirely if and only if its sum is zero.
     bool isAll = expr.name == "arith.andi";
-    if ((isAll || expr.name == "arith.ori") && isMaskTest(element, expr.name)) {
-      auto predicate =
-          isAll ? arith::CmpFPredicate::OEQ : arith::CmpFPredicate::UNE;
-      return pool.compare("arith.cmpf", static_cast<int64_t>(predicate),
-                          parts.sum, pool.number(0.0, wide));
-    }
+    if ((isAll || expr.name == "arith.ori") && isMaskTest(element, expr.name))
+      return getSumTest(isAll ? arith::CmpFPredicate::OEQ
+                              : arith::CmpFPredicate::UNE);
     return std::nullopt;
   }
   return replaceParts(id);
+}
+
+ExprId TailMover::getSumTest(arith::CmpFPredicate predicate) {
+  return pool.compare("arith.cmpf", static_cast<int64_t>(predicate), parts.sum,
+                      pool.number(0.0, wide));
+}
+
+/// True if `id` asks whether the sum of a row is zero, or how it compares to
+/// that.
+bool TailMover::isZeroTest(ExprId id) const {
+  return pool.isOperation(id, "arith.cmpf") &&
+         pool[id].operands[0] == parts.sum && pool.isZero(pool[id].operands[1]);
 }
 
 /// The same operation on operands that were moved.
@@ -314,9 +324,7 @@ std::optional<int> TailMover::computeDegree(ExprId id) {
   SmallVector<ExprId> operands = expr.operands;
   StringRef name = expr.name;
   // Whether the sum is zero does not depend on the shift.
-  bool isZeroTest = name == "arith.cmpf" && operands[0] == parts.sum &&
-                    pool.isZero(operands[1]);
-  if (isZeroTest)
+  if (isZeroTest(id))
     return 0;
   if (name == "arith.select") {
     if (getDegree(operands[0]) != 0)
@@ -345,23 +353,19 @@ std::optional<int> TailMover::computeDegree(ExprId id) {
   return 0;
 }
 
-/// `id` with what the program had in rows that are masked entirely, where ours
-/// are zero: exponentials of minus infinity less itself.
-ExprId TailMover::guardRows(ExprId id) {
-  ExprId isMasked = pool.compare(
-      "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OEQ), parts.sum,
-      pool.number(0.0, wide));
+/// `id` with `number` for product and sum in rows with `condition`, but where
+/// it `keepsTests`, in tests whether the sum is zero.
+ExprId TailMover::replaceRows(ExprId id, ExprId condition, double number,
+                              bool keepsTests) {
   if (id == parts.product || id == parts.sum)
     return pool.operation("arith.select", wide,
-                          {isMasked, pool.number(NAN, wide), id});
-  Expr expr = pool[id];
-  bool isZeroTest = expr.name == "arith.cmpf" &&
-                    expr.operands[0] == parts.sum &&
-                    pool.isZero(expr.operands[1]);
-  if (expr.kind != Expr::Kind::Operation || isZeroTest)
+                          {condition, pool.number(number, wide), id});
+  if (pool[id].kind != Expr::Kind::Operation || (keepsTests && isZeroTest(id)))
     return id;
-  return computeOnce<ExprId>(guarded, id, [&] {
-    return *rebuild(id, [&](ExprId operand) { return guardRows(operand); });
+  return computeOnce<ExprId>(replaced, id, [&] {
+    return *rebuild(id, [&](ExprId operand) {
+      return replaceRows(operand, condition, number, keepsTests);
+    });
   });
 }
 
@@ -372,20 +376,11 @@ ExprId TailMover::emptyRows(ExprId id) {
   // Half of the least number in f64 is e to the power of -745.1.
   double leastExponent =
       pool.isOperation(own.exponential, "math.exp2") ? -1075 : -745.2;
-  if (id == parts.product || id == parts.sum) {
-    double limit = *own.leastShift + leastExponent / own.exponentFactor;
-    ExprId isEmpty = pool.compare(
-        "arith.cmpf", static_cast<int64_t>(arith::CmpFPredicate::OLT),
-        parts.maximum, pool.number(limit, wide));
-    return pool.operation("arith.select", wide,
-                          {isEmpty, pool.number(0.0, wide), id});
-  }
-  Expr expr = pool[id];
-  if (expr.kind != Expr::Kind::Operation)
-    return id;
-  return computeOnce<ExprId>(emptied, id, [&] {
-    return *rebuild(id, [&](ExprId operand) { return emptyRows(operand); });
-  });
+  double limit = *own.leastShift + leastExponent / own.exponentFactor;
+  ExprId isEmpty = pool.compare("arith.cmpf",
+                                static_cast<int64_t>(arith::CmpFPredicate::OLT),
+                                parts.maximum, pool.number(limit, wide));
+  return replaceRows(id, isEmpty, 0, /*keepsTests=*/false);
 }
 
 std::optional<ExprId> TailMover::move(ExprId factor, ExprId tail) {
@@ -401,7 +396,12 @@ std::optional<ExprId> TailMover::move(ExprId factor, ExprId tail) {
     return own.leastShift ? emptyRows(*result) : *result;
   if (!own.isShiftMaximum)
     return std::nullopt;
-  return own.isShiftFinite ? *result : guardRows(*result);
+  if (own.isShiftFinite)
+    return *result;
+  // In rows that are masked entirely, where ours are zero, the program had
+  // exponentials of minus infinity less itself.
+  return replaceRows(*result, getSumTest(arith::CmpFPredicate::OEQ), NAN,
+                     /*keepsTests=*/true);
 }
 
 std::optional<ExprId> chimera::moveBehindProduct(ExprPool &pool,

@@ -22,6 +22,7 @@
 #include "Chimera/IR/ElementBytes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -44,13 +45,14 @@ private:
   LogicalResult findExports();
   LogicalResult noteExport(Value root, const Step *reader);
   void collectLive(unsigned owner);
+  SmallVector<const Step *> getEpilogue(unsigned owner) const;
   RowKind getKind(Value root, unsigned owner);
   void classify(unsigned owner);
 
   // Description.
   LogicalResult describe(unsigned index);
   LogicalResult describeLoops(unsigned index, model::Operator &op);
-  FailureOr<model::Access> access(const Use &use);
+  LogicalResult addAccess(const Use &use, SmallVectorImpl<model::Access> &to);
   LogicalResult addResult(unsigned index, model::Operator &op);
   LogicalResult addEpilogue(unsigned index, model::Operator &op);
   LogicalResult addEpilogueStep(const Step &step, model::Operator &op);
@@ -68,11 +70,7 @@ private:
   model::LoopId getLoop(const DimPart &part);
   model::TensorId addInput(const Use &use, model::Tensor tensor);
   SmallVector<model::LoopId> getLoops(ArrayRef<DimId> dims);
-
-  LogicalResult complain(Operation *op, const Twine &text) {
-    complaint = {op, text.str()};
-    return failure();
-  }
+  SmallVector<model::LoopId> getLoops(const Positions &positions);
 
   ChainOp chain;
   const ChainTrace &trace;
@@ -124,8 +122,9 @@ LogicalResult ChainReader::noteExport(Value root, const Step *reader) {
   }
   Value &known = exports[producer->owner];
   if (known && known != root)
-    return complain(producer->op, "its result is needed before and after an "
-                                  "elementwise operation");
+    return complaint.raise(producer->op,
+                           "its result is needed before and after an "
+                           "elementwise operation");
   known = root;
   return success();
 }
@@ -143,14 +142,15 @@ LogicalResult ChainReader::findExports() {
     }
   for (Value value : chain.getBody().front().getTerminator()->getOperands()) {
     if (!trace.getStep(value))
-      return complain(chain, "it yields what no operator computes");
+      return complaint.raise(chain, "it yields what no operator computes");
     yields.insert(value);
     if (failed(noteExport(value, /*reader=*/nullptr)))
       return failure();
   }
   for (unsigned owner = 0; owner < trace.operators.size(); ++owner) {
     if (!exports[owner])
-      return complain(trace.getOperator(owner).op, "nobody reads its result");
+      return complaint.raise(trace.getOperator(owner).op,
+                             "nobody reads its result");
     collectLive(owner);
   }
   return success();
@@ -172,6 +172,16 @@ void ChainReader::collectLive(unsigned owner) {
   }
 }
 
+/// What follows operator `owner`, as far as what leaves it depends on it.
+SmallVector<const Step *> ChainReader::getEpilogue(unsigned owner) const {
+  SmallVector<const Step *> steps;
+  for (unsigned id : live)
+    if (const Step &step = trace.steps[id];
+        step.owner == owner && !step.isOperator)
+      steps.push_back(&step);
+  return steps;
+}
+
 /// The kind of a tensor for the epilogue of `owner`. Others' results are not
 /// part of its row.
 RowKind ChainReader::getKind(Value root, unsigned owner) {
@@ -191,18 +201,15 @@ RowKind ChainReader::getKind(Value root, unsigned owner) {
 }
 
 void ChainReader::classify(unsigned owner) {
-  for (unsigned index : live) {
-    const Step &step = trace.steps[index];
-    if (step.isOperator || step.owner != owner)
-      continue;
+  for (const Step *step : getEpilogue(owner)) {
     auto kindOf = [&](OpOperand &operand) {
-      for (auto [known, use] : llvm::zip_equal(step.operands, step.uses))
+      for (auto [known, use] : llvm::zip_equal(step->operands, step->uses))
         if (known == &operand)
           return getKind(use.root, owner);
       return RowKind::Constant;
     };
-    for (auto [value, kind] : llvm::zip_equal(step.op->getResults(),
-                                              classifyResults(step.op, kindOf)))
+    for (auto [value, kind] : llvm::zip_equal(
+             step->op->getResults(), classifyResults(step->getOp(), kindOf)))
       kinds[value] = kind;
   }
 }
@@ -226,24 +233,34 @@ SmallVector<model::LoopId> ChainReader::getLoops(ArrayRef<DimId> dims) {
   return found;
 }
 
+/// The loops of those `positions` that run over whole dimensions.
+SmallVector<model::LoopId> ChainReader::getLoops(const Positions &positions) {
+  SmallVector<DimId> dims;
+  for (const Position &position : positions)
+    if (position.isPlain)
+      dims.push_back(position.getDim());
+  return getLoops(dims);
+}
+
 LogicalResult ChainReader::describeLoops(unsigned index, model::Operator &op) {
   for (model::LoopId loop : getLoops(trace.getOperator(index).dims)) {
     // As in a product with its own transpose; tiles would then be diagonal.
     if (op.hasLoop(loop))
-      return complain(trace.getOperator(index).op,
-                      "two of its dimensions are the same loop of the chain");
+      return complaint.raise(
+          trace.getOperator(index).op,
+          "two of its dimensions are the same loop of the chain");
     op.loops.push_back(loop);
   }
   return success();
 }
 
-/// The access behind `use`. Dimensions are cut as their loops are; those with
-/// one element are left out.
-FailureOr<model::Access> ChainReader::access(const Use &use) {
+/// Adds the access behind `use`. Dimensions are cut as their loops are; those
+/// with one element are left out.
+LogicalResult ChainReader::addAccess(const Use &use,
+                                     SmallVectorImpl<model::Access> &to) {
   auto type = cast<RankedTensorType>(use.root.getType());
-  SmallVector<int64_t> strides = getRowMajorStrides(type);
-  const Step *producer = trace.getStep(use.root);
-  model::Access access;
+  SmallVector<int64_t> strides = computeSuffixProduct(type.getShape());
+  model::Access &access = to.emplace_back();
   model::Tensor tensor;
   tensor.elementBytes = bytesOf(type.getElementType());
   for (auto [dim, position] : llvm::enumerate(use.positions)) {
@@ -265,17 +282,17 @@ FailureOr<model::Access> ChainReader::access(const Use &use) {
     tensor.shape.push_back(type.getDimSize(dim));
     tensor.strides.push_back(strides[dim]);
   }
+  const Step *producer = trace.getStep(use.root);
   if (!producer) {
     access.tensor = addInput(use, std::move(tensor));
-    return access;
+    return success();
   }
   access.tensor = results[producer->owner];
-  if (tensor.shape != result.problem.tensors[access.tensor].shape) {
-    (void)complain(producer->op, "a dimension of its result is read through a "
-                                 "window and split by a reshape");
-    return failure();
-  }
-  return access;
+  if (tensor.shape != result.problem.tensors[access.tensor].shape)
+    return complaint.raise(producer->op,
+                           "a dimension of its result is read through a "
+                           "window and split by a reshape");
+  return success();
 }
 
 model::TensorId ChainReader::addInput(const Use &use, model::Tensor tensor) {
@@ -294,12 +311,11 @@ model::TensorId ChainReader::addInput(const Use &use, model::Tensor tensor) {
 LogicalResult ChainReader::addResult(unsigned index, model::Operator &op) {
   Value value = exports[index];
   auto type = cast<RankedTensorType>(value.getType());
-  auto made =
-      cast<RankedTensorType>(trace.getOperator(index).op->getResultTypes()[0]);
-  SmallVector<int64_t> strides = getRowMajorStrides(type);
+  SmallVector<int64_t> strides = computeSuffixProduct(type.getShape());
   model::Tensor tensor;
   tensor.elementBytes = bytesOf(type.getElementType());
-  int64_t heldBytes = bytesOf(made.getElementType());
+  int64_t heldBytes =
+      bytesOf(getElementTypeOrSelf(trace.getOperator(index).op->getResult(0)));
   if (heldBytes != tensor.elementBytes)
     tensor.accumulatorBytes = heldBytes;
 
@@ -332,19 +348,16 @@ LogicalResult ChainReader::addResult(unsigned index, model::Operator &op) {
   result.tensors.push_back(value);
 
   // The epilogue may transpose the result, but has to keep all of it.
-  Positions own = trace.getResultPositions(
-      trace.getOperator(index), trace.getOperator(index).op->getResult(0));
-  SmallVector<model::LoopId> computed;
-  for (const Position &position : own)
-    if (position.isPlain)
-      llvm::append_range(computed, getLoops(position.getDim()));
+  const Step &own = trace.getOperator(index);
+  SmallVector<model::LoopId> computed =
+      getLoops(trace.getResultPositions(own, own.op->getResult(0)));
   bool keepsAll = llvm::all_of(
       computed, [&](model::LoopId loop) { return op.output.hasLoop(loop); });
   if (!keepsAll || computed.empty() ||
       computed.size() != op.output.indices.size())
-    return complain(trace.getStep(value)->op,
-                    "what leaves the operator has not the "
-                    "dimensions of what it computed");
+    return complaint.raise(trace.getStep(value)->op,
+                           "what leaves the operator has not the "
+                           "dimensions of what it computed");
   return success();
 }
 
@@ -353,8 +366,9 @@ LogicalResult ChainReader::addEpilogueStep(const Step &step,
   SmallVector<model::LoopId> own = getLoops(step.dims);
   for (model::LoopId loop : own)
     if (!op.output.hasLoop(loop))
-      return complain(step.op, "it has dimensions that the operator before it "
-                               "does not write");
+      return complaint.raise(step.op,
+                             "it has dimensions that the operator before it "
+                             "does not write");
   // Operations on one element per row cost next to nothing, and storing in a
   // narrower type costs what storing does.
   if (own.size() == op.output.indices.size() && !isNarrowing(step.op))
@@ -387,12 +401,8 @@ LogicalResult ChainReader::addEpilogue(unsigned index, model::Operator &op) {
         continue;
       bool isRow =
           llvm::is_contained(rowReadings, std::make_pair(use.root, &step));
-      if (isRow)
-        continue;
-      FailureOr<model::Access> operandAccess = access(use);
-      if (failed(operandAccess))
+      if (!isRow && failed(addAccess(use, op.epilogue)))
         return failure();
-      op.epilogue.push_back(*operandAccess);
     }
   }
   return success();
@@ -409,14 +419,9 @@ LogicalResult ChainReader::describe(unsigned index) {
   op.name = (hasWindow ? "conv" : "gemm") + std::to_string(index);
   if (failed(describeLoops(index, op)))
     return failure();
-  for (auto [use, operand] : llvm::zip_equal(step.uses, step.operands)) {
-    if (step.getOp().isDpsInit(operand))
-      continue;
-    FailureOr<model::Access> input = access(use);
-    if (failed(input))
+  for (auto [use, operand] : llvm::zip_equal(step.uses, step.operands))
+    if (!step.getOp().isDpsInit(operand) && failed(addAccess(use, op.inputs)))
       return failure();
-    op.inputs.push_back(*input);
-  }
   if (failed(addResult(index, op)) || failed(addEpilogue(index, op)))
     return failure();
   op.vectorLoop = op.rowLoop = op.output.indices.back().terms[0].loop;
@@ -483,29 +488,24 @@ bool ChainReader::keepStates(unsigned producer, model::LoopId row) {
   if (!reader || kinds.lookup(exports[producer]) != RowKind::Scaled)
     return false;
   model::Operator &op = result.problem.operators[*reader];
-  for (model::LoopId loop : op.loops)
-    if (op.isReduction(loop) != (loop == row) && op.isReduction(loop))
-      return false;
-  if (!op.isReduction(row) || op.rescaledBy)
+  if (!op.isReduction(row) || op.rescaledBy ||
+      llvm::any_of(op.loops, [&](model::LoopId loop) {
+        return loop != row && op.isReduction(loop);
+      }))
     return false;
 
   SmallVector<std::pair<Value, model::Access>> states;
-  for (unsigned id : live) {
-    const Step &step = trace.steps[id];
-    linalg::LinalgOp reduction = step.op;
-    if (step.owner != producer || step.isOperator || isParallel(reduction))
+  for (const Step *step : getEpilogue(producer)) {
+    if (isParallel(step->getOp()))
       continue;
-    for (Value value : reduction->getResults()) {
+    for (Value value : step->op->getResults()) {
       if (value.use_empty())
         continue;
-      if (!isRow(kinds.lookup(value)))
-        return false;
       model::Access access;
-      for (const Position &position : trace.getResultPositions(step, value))
-        if (position.isPlain)
-          for (model::LoopId loop : getLoops(position.getDim()))
-            access.indices.push_back(loop);
-      if (llvm::any_of(access.indices, [&](const model::Index &index) {
+      llvm::append_range(access.indices,
+                         getLoops(trace.getResultPositions(*step, value)));
+      if (!isRow(kinds.lookup(value)) ||
+          llvm::any_of(access.indices, [&](const model::Index &index) {
             return !op.output.hasLoop(index.terms[0].loop);
           }))
         return false;
@@ -516,8 +516,7 @@ bool ChainReader::keepStates(unsigned producer, model::LoopId row) {
     model::Tensor tensor;
     tensor.name = nameState(value);
     tensor.role = model::Role::State;
-    auto type = cast<RankedTensorType>(value.getType());
-    tensor.elementBytes = bytesOf(type.getElementType());
+    tensor.elementBytes = bytesOf(getElementTypeOrSelf(value));
     for (const model::Index &index : access.indices)
       tensor.shape.push_back(result.problem.loops[index.terms[0].loop].extent);
     access.tensor = result.problem.tensors.size();
@@ -533,16 +532,11 @@ bool ChainReader::keepStates(unsigned producer, model::LoopId row) {
 LogicalResult ChainReader::describeRows(unsigned index) {
   model::Operator &op = result.problem.operators[index];
   llvm::SmallSetVector<model::LoopId, 2> rows;
-  for (unsigned id : live) {
-    const Step &step = trace.steps[id];
-    if (step.owner != index || step.isOperator)
-      continue;
+  for (const Step *step : getEpilogue(index))
     for (auto [dim, iterator] :
-         llvm::zip_equal(step.dims, step.getOp().getIteratorTypesArray()))
+         llvm::zip_equal(step->dims, step->getOp().getIteratorTypesArray()))
       if (iterator == utils::IteratorType::reduction)
-        for (model::LoopId loop : getLoops(dim))
-          rows.insert(loop);
-  }
+        rows.insert_range(getLoops(dim));
   if (rows.size() == 1 && keepStates(index, rows[0]))
     addBands(index, rows[0]);
   else
@@ -561,24 +555,21 @@ bool ChainReader::hasState(unsigned op, Value value) const {
 LogicalResult ChainReader::checkRowReadings() {
   for (const auto &[value, reader] : rowReadings)
     if (!hasState(reader->owner, value))
-      return complain(reader->op,
-                      "it reads what another operator reduces along "
-                      "rows, and that is not corrected as more of a "
-                      "row is seen");
+      return complaint.raise(reader->op,
+                             "it reads what another operator reduces along "
+                             "rows, and that is not corrected as more of a "
+                             "row is seen");
   return success();
 }
 
 /// What masks in the epilogue of operator `index` leave of `row`, which its
 /// reader may see in parts.
 void ChainReader::addBands(unsigned index, model::LoopId row) {
-  for (unsigned id : live) {
-    const Step &step = trace.steps[id];
-    auto generic = dyn_cast<linalg::GenericOp>(step.getOp().getOperation());
-    if (step.owner != index || step.isOperator || !generic ||
-        !isParallel(step.op))
-      continue;
-    SmallVector<model::LoopId> own = getLoops(step.dims);
-    if (own.size() != step.dims.size())
+  for (const Step *step : getEpilogue(index)) {
+    auto generic = dyn_cast<linalg::GenericOp>(step->getOp().getOperation());
+    SmallVector<model::LoopId> own = getLoops(step->dims);
+    if (!generic || !isParallel(step->getOp()) ||
+        own.size() != step->dims.size())
       continue;
     for (const model::Band &band : findBands(generic, own))
       if (band.column == row)
@@ -694,7 +685,7 @@ FailureOr<ChainAnalysis> ChainReader::read() {
   orderTensors();
   nameLoops();
   if (llvm::Error error = result.problem.check())
-    return complain(chain, llvm::toString(std::move(error)));
+    return complaint.raise(chain, llvm::toString(std::move(error)));
   return std::move(result);
 }
 

@@ -22,6 +22,13 @@ namespace chimera {
 struct Complaint {
   mlir::Operation *op = nullptr;
   std::string text;
+
+  /// Says of `cause` that `reason`, and fails.
+  llvm::LogicalResult raise(mlir::Operation *cause, const llvm::Twine &reason) {
+    op = cause;
+    text = reason.str();
+    return llvm::failure();
+  }
 };
 
 /// Reads chains whose operators are contractions and convolutions with index
@@ -47,10 +54,6 @@ void chooseKernelLoops(const model::ChainProblem &problem, model::Operator &op);
 /// that `op` takes: one per arithmetic operation, and the length of the usual
 /// polynomial for a function. Exponentials are counted by themselves.
 void addInstructions(mlir::linalg::LinalgOp op, model::Operator &to);
-
-/// The distance in elements between neighbours along each dimension of a
-/// tensor that lies in memory row by row.
-llvm::SmallVector<int64_t> getRowMajorStrides(mlir::RankedTensorType type);
 
 } // namespace chimera
 

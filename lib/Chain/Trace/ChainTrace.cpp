@@ -19,32 +19,30 @@ using namespace chimera;
 // Positions
 //===----------------------------------------------------------------------===//
 
-Position ChainTrace::makePosition(AffineExpr expr, const Step &step,
-                                  int64_t extent) const {
-  SmallVector<int64_t> extents = step.getOp().getStaticLoopRanges();
+Positions ChainTrace::getPositions(const Step &step, OpOperand &operand) const {
+  linalg::LinalgOp op = step.op;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
   if (keepsUnits)
     llvm::replace(extents, int64_t(1), ShapedType::kDynamic);
-  AffineIndex index = *linearize(expr, extents);
-  Position position;
-  position.offset = index.offset;
-  for (auto [loop, factor] : index.terms)
-    position.terms.push_back({step.dims[loop], factor});
-  position.isPlain = index.terms.size() == 1 && index.offset == 0 &&
-                     index.terms[0].second == 1 &&
-                     dimensions.getExtent(position.getDim()) == extent;
-  return position;
+  Positions positions;
+  for (auto [expr, extent] :
+       llvm::zip_equal(op.getMatchingIndexingMap(&operand).getResults(),
+                       op.getShape(&operand))) {
+    AffineIndex index = *linearize(expr, extents);
+    Position &position = positions.emplace_back();
+    position.offset = index.offset;
+    for (auto [loop, factor] : index.terms)
+      position.terms.push_back({step.dims[loop], factor});
+    position.isPlain = index.terms.size() == 1 && index.offset == 0 &&
+                       index.terms[0].second == 1 &&
+                       dimensions.getExtent(position.getDim()) == extent;
+  }
+  return positions;
 }
 
 Positions ChainTrace::getResultPositions(const Step &step, Value result) const {
   linalg::LinalgOp op = step.op;
-  OpOperand *init =
-      op.getDpsInitOperand(cast<OpResult>(result).getResultNumber());
-  Positions positions;
-  for (auto [expr, extent] :
-       llvm::zip_equal(op.getMatchingIndexingMap(init).getResults(),
-                       cast<RankedTensorType>(result.getType()).getShape()))
-    positions.push_back(makePosition(expr, step, extent));
-  return positions;
+  return getPositions(step, *op.getTiedOpOperand(cast<OpResult>(result)));
 }
 
 namespace {
@@ -70,11 +68,6 @@ private:
   LogicalResult traceCollapse(tensor::CollapseShapeOp op, Positions &positions);
   LogicalResult tracePad(tensor::PadOp op, Positions &positions);
   LogicalResult noteReadings(Step &step, const Use &use, bool isFactor);
-
-  LogicalResult complain(Operation *op, const Twine &text) {
-    complaint = {op, text.str()};
-    return failure();
-  }
 
   ChainOp chain;
   Complaint &complaint;
@@ -104,7 +97,7 @@ LogicalResult ChainTracer::traceLinalg(linalg::LinalgOp move,
     if (!dim || extents[dim.getPosition()] == 1)
       continue;
     if (!ofLoop[dim.getPosition()])
-      return complain(move, "it writes an element more than once");
+      return complaint.raise(move, "it writes an element more than once");
     position = *ofLoop[dim.getPosition()];
   }
   positions = std::move(moved);
@@ -126,7 +119,7 @@ LogicalResult ChainTracer::traceExpand(tensor::ExpandShapeOp op,
                          ? extent == 1
                          : op.getResultType().getDimSize(real[0]) == extent;
       if (!isWhole)
-        return complain(op, "it is read in part");
+        return complaint.raise(op, "it is read in part");
       moved.push_back(real.empty() ? Position() : positions[real[0]]);
       continue;
     }
@@ -134,12 +127,12 @@ LogicalResult ChainTracer::traceExpand(tensor::ExpandShapeOp op,
     int64_t elements = 1;
     for (int64_t dim : real) {
       if (!positions[dim].isPlain)
-        return complain(op, "it splits a dimension under a window");
+        return complaint.raise(op, "it splits a dimension under a window");
       parts.push_back(positions[dim].getDim());
       elements *= trace.dimensions.getExtent(parts.back());
     }
     if (elements != extent)
-      return complain(op, "it is read in part");
+      return complaint.raise(op, "it is read in part");
     Position &position = moved.emplace_back();
     DimId whole = trace.dimensions.add(extent);
     trace.dimensions.split(whole, parts);
@@ -167,7 +160,7 @@ LogicalResult ChainTracer::traceCollapse(tensor::CollapseShapeOp op,
     if (real.size() <= 1)
       continue;
     if (!position.isPlain)
-      return complain(op, "it merges dimensions under a window");
+      return complaint.raise(op, "it merges dimensions under a window");
     SmallVector<DimId> parts;
     for (int64_t dim : real) {
       DimId part = trace.dimensions.add(op.getSrcType().getDimSize(dim));
@@ -212,7 +205,7 @@ LogicalResult ChainTracer::traceBack(Use &use) {
   }
   Operation *start = use.root.getDefiningOp();
   if (start && !trace.getStep(use.root) && !isStart(start))
-    return complain(start, "it is not an operation that chains hold");
+    return complaint.raise(start, "it is not an operation that chains hold");
   return success();
 }
 
@@ -222,8 +215,9 @@ LogicalResult ChainTracer::noteReadings(Step &step, const Use &use,
   if (!step.isOperator)
     for (const Position &position : use.positions)
       if (!position.isPlain && !position.isUnit())
-        return complain(step.op, "it reads a window, or a part, of what an "
-                                 "operator makes");
+        return complaint.raise(step.op,
+                               "it reads a window, or a part, of what an "
+                               "operator makes");
   const Step *producer = trace.getStep(use.root);
   if (!producer)
     return success();
@@ -234,21 +228,15 @@ LogicalResult ChainTracer::noteReadings(Step &step, const Use &use,
                                 static_cast<unsigned>(trace.steps.size()),
                                 isFactor, written.getDim(), read});
     else if (!read.isUnit())
-      return complain(step.op, "it reads a window of a single element");
+      return complaint.raise(step.op, "it reads a window of a single element");
   }
   return success();
 }
 
 LogicalResult ChainTracer::traceUse(Step &step, OpOperand *operand) {
-  auto type = dyn_cast<RankedTensorType>(operand->get().getType());
-  if (!type)
+  if (!isa<RankedTensorType>(operand->get().getType()))
     return success();
-  Use use;
-  use.root = operand->get();
-  SmallVector<int64_t> extents = step.op.getStaticLoopRanges();
-  AffineMap map = step.op.getMatchingIndexingMap(operand);
-  for (auto [expr, extent] : llvm::zip_equal(map.getResults(), type.getShape()))
-    use.positions.push_back(trace.makePosition(expr, step, extent));
+  Use use{operand->get(), trace.getPositions(step, *operand)};
   bool isFactor = step.isOperator && !step.op.isDpsInit(operand);
   if (failed(traceBack(use)) || failed(noteReadings(step, use, isFactor)))
     return failure();
@@ -262,8 +250,9 @@ LogicalResult ChainTracer::addStep(linalg::LinalgOp op) {
   step.op = op;
   step.isOperator = isComputeIntensive(op) || isSupportedContraction(op);
   if (!step.isOperator && !isPointwise(op))
-    return complain(op, "it is no contraction or convolution of static tensors "
-                        "and does not work on single elements or rows");
+    return complaint.raise(
+        op, "it is no contraction or convolution of static tensors "
+            "and does not work on single elements or rows");
   for (int64_t extent : op.getStaticLoopRanges())
     step.dims.push_back(trace.dimensions.add(extent));
   for (OpOperand *input : op.getDpsInputOperands())
@@ -281,7 +270,8 @@ LogicalResult ChainTracer::addStep(linalg::LinalgOp op) {
     owner = trace.operators.size();
     trace.operators.push_back(trace.steps.size());
   } else if (!owner) {
-    return complain(op, "it does not depend on any operator of the chain");
+    return complaint.raise(op,
+                           "it does not depend on any operator of the chain");
   }
   step.owner = *owner;
   for (Value value : op->getResults())
@@ -300,16 +290,17 @@ FailureOr<ChainTrace> ChainTracer::run() {
           op.getResultTypes(), [](Type type) { return isa<ShapedType>(type); });
       if (isScalar)
         continue;
-      return complain(&op, "it is not an operation that chains hold");
+      return complaint.raise(&op, "it is not an operation that chains hold");
     }
     if (failed(addStep(linalgOp)))
       return failure();
   }
   if (trace.operators.empty())
-    return complain(chain, "it has no contraction or convolution");
+    return complaint.raise(chain, "it has no contraction or convolution");
   uniteDimensions(trace);
   if (failed(trace.dimensions.solve()))
-    return complain(chain, "reshapes cut a dimension at places that do not "
+    return complaint.raise(chain,
+                           "reshapes cut a dimension at places that do not "
                            "nest");
   return std::move(trace);
 }

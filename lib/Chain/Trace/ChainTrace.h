@@ -85,9 +85,8 @@ struct ChainTrace {
   const Step &getOperator(unsigned index) const {
     return steps[operators[index]];
   }
-  /// The index into one dimension of a tensor, `extent` long.
-  Position makePosition(mlir::AffineExpr expr, const Step &step,
-                        int64_t extent) const;
+  /// The dimensions of `operand` in terms of the loops of `step`.
+  Positions getPositions(const Step &step, mlir::OpOperand &operand) const;
   /// The dimensions of `result` in terms of the loops of the step that makes
   /// it.
   Positions getResultPositions(const Step &step, mlir::Value result) const;

@@ -23,26 +23,13 @@ using namespace chimera;
 
 DimId Dimensions::add(int64_t extent) {
   extents.push_back(extent);
-  parents.push_back(parents.size());
-  return parents.size() - 1;
-}
-
-unsigned Dimensions::findClass(DimId dim) const {
-  while (parents[dim] != dim)
-    dim = parents[dim];
-  return dim;
-}
-
-unsigned Dimensions::findId(unsigned id) const {
-  while (ids[id] != id)
-    id = ids[id];
-  return id;
+  classes.grow(extents.size());
+  return extents.size() - 1;
 }
 
 void Dimensions::unite(DimId first, DimId second) {
   assert(extents[first] == extents[second] && "dimensions differ");
-  unsigned a = findClass(first), b = findClass(second);
-  parents[std::max(a, b)] = std::min(a, b);
+  classes.join(first, second);
 }
 
 void Dimensions::split(DimId whole, ArrayRef<DimId> parts) {
@@ -52,10 +39,10 @@ void Dimensions::split(DimId whole, ArrayRef<DimId> parts) {
 /// Cuts the whole where its parts are cut, and the other way round. False if a
 /// cut of the whole falls between the values of a part.
 bool Dimensions::exchangeCuts(const Split &split, bool &changed) {
-  std::set<int64_t> &whole = cuts[findClass(split.whole)];
+  std::set<int64_t> &whole = cuts[classes.findLeader(split.whole)];
   int64_t stride = 1;
   for (DimId dim : llvm::reverse(split.parts)) {
-    std::set<int64_t> &part = cuts[findClass(dim)];
+    std::set<int64_t> &part = cuts[classes.findLeader(dim)];
     int64_t end = stride * extents[dim];
     if (stride > 1 && stride < extents[split.whole])
       changed |= whole.insert(stride).second;
@@ -74,7 +61,7 @@ bool Dimensions::exchangeCuts(const Split &split, bool &changed) {
 }
 
 LogicalResult Dimensions::solve() {
-  cuts.assign(parents.size(), {});
+  cuts.assign(extents.size(), {});
   for (bool changed = true; changed;) {
     changed = false;
     for (const Split &split : splits)
@@ -88,9 +75,10 @@ LogicalResult Dimensions::solve() {
 }
 
 LogicalResult Dimensions::makeParts() {
-  parts.assign(parents.size(), {});
-  for (DimId dim = 0; dim < parents.size(); ++dim) {
-    if (findClass(dim) != dim)
+  parts.assign(extents.size(), {});
+  unsigned numParts = 0;
+  for (DimId dim = 0; dim < extents.size(); ++dim) {
+    if (classes.findLeader(dim) != dim)
       continue;
     int64_t end = extents[dim];
     std::set<int64_t> strides = cuts[dim];
@@ -99,29 +87,26 @@ LogicalResult Dimensions::makeParts() {
       if (end % stride != 0)
         return failure();
       if (end > stride || (keepsUnits && extents[dim] == 1)) {
-        parts[dim].push_back(
-            {static_cast<unsigned>(ids.size()), end / stride, stride});
-        ids.push_back(ids.size());
+        parts[dim].push_back({numParts++, end / stride, stride});
       }
       end = stride;
     }
   }
+  ids.grow(numParts);
   for (const Split &split : splits) {
     SmallVector<DimPart> inner;
     for (DimId dim : split.parts)
-      llvm::append_range(inner, parts[findClass(dim)]);
+      llvm::append_range(inner, parts[classes.findLeader(dim)]);
     for (auto [outer, part] :
-         llvm::zip_equal(parts[findClass(split.whole)], inner)) {
-      unsigned a = findId(outer.id), b = findId(part.id);
-      ids[std::max(a, b)] = std::min(a, b);
-    }
+         llvm::zip_equal(parts[classes.findLeader(split.whole)], inner))
+      ids.join(outer.id, part.id);
   }
   return success();
 }
 
 SmallVector<DimPart> Dimensions::getParts(DimId dim) const {
-  SmallVector<DimPart> result = parts[findClass(dim)];
+  SmallVector<DimPart> result = parts[classes.findLeader(dim)];
   for (DimPart &part : result)
-    part.id = findId(part.id);
+    part.id = ids.findLeader(part.id);
   return result;
 }

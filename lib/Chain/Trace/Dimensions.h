@@ -19,6 +19,7 @@
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
@@ -46,7 +47,7 @@ public:
   /// Both dimensions, which have the same extent, always have the same value.
   void unite(DimId first, DimId second);
   bool areSame(DimId first, DimId second) const {
-    return findClass(first) == findClass(second);
+    return classes.findLeader(first) == classes.findLeader(second);
   }
   /// Both dimensions, which have the same extent, are cut in the same places.
   void align(DimId first, DimId second) { aligned.push_back({first, second}); }
@@ -69,22 +70,20 @@ private:
     DimId whole;
     llvm::SmallVector<DimId> parts;
   };
-  unsigned findClass(DimId dim) const;
-  unsigned findId(unsigned id) const;
   bool exchangeCuts(const Split &split, bool &changed);
   llvm::LogicalResult makeParts();
 
   bool keepsUnits = false;
   std::vector<int64_t> extents;
-  /// Union-find over dimensions.
-  std::vector<unsigned> parents;
+  /// Of dimensions that have the same value.
+  llvm::IntEqClasses classes;
   std::vector<Split> splits;
   std::vector<std::pair<DimId, DimId>> aligned;
   /// For each class, the strides above one at which it is cut.
   std::vector<std::set<int64_t>> cuts;
   std::vector<llvm::SmallVector<DimPart>> parts;
-  /// Union-find over the ids of parts.
-  std::vector<unsigned> ids;
+  /// Of the ids of parts that have the same value.
+  llvm::IntEqClasses ids;
 };
 
 } // namespace chimera

@@ -466,35 +466,27 @@ struct ConvertChimeraToAscendPass
           ConvertChimeraToAscendPass> {
   using Base::Base;
 
-  /// The instruction of the matrix unit that is offered for `found`; null if
-  /// there is none.
-  MatrixProgramAttr findCube(TargetAttrInterface found) {
-    for (MicroKernelAttrInterface kernel :
-         getMicroKernels(getOperation(), found))
-      if (auto program = dyn_cast<MatrixProgramAttr>(kernel))
-        return program;
-    return {};
-  }
-
   FailureOr<Cores> readTarget() {
     FailureOr<TargetAttrInterface> targetAttr =
         resolveTarget(getOperation(), target);
     if (failed(targetAttr))
       return failure();
-    MatrixProgramAttr cube = findCube(*targetAttr);
+    SmallVector<MatrixProgramAttr> cubes =
+        getMatrixPrograms(getOperation(), *targetAttr);
     FailureOr<model::Machine> machine = failure();
-    if (cube)
-      machine = targetAttr->getMachine(cube.getFactors().front());
+    if (!cubes.empty())
+      machine = targetAttr->getMachine(cubes[0].getFactors().front());
     if (failed(machine) || machine->buffers.empty() || !machine->matrix)
       return getOperation()->emitError("target '")
              << target
              << "' has no memories beside its levels, or no matrix unit for "
              << "f16: it is no machine whose programs move their data by "
              << "themselves";
-    if (std::string mismatch = findMismatch(*machine, cube); !mismatch.empty())
+    if (std::string mismatch = findMismatch(*machine, cubes[0]);
+        !mismatch.empty())
       return getOperation()->emitError("no code can be made for target '")
              << target << "': " << mismatch << "; 'ascend910' is what it takes";
-    return getCores(*machine, cube);
+    return getCores(*machine, cubes[0]);
   }
 
   /// Replaces `function` by kernels. Fails, with a reason, if that is not

@@ -276,23 +276,12 @@ struct ConvertChimeraToNVVMPass
     return success();
   }
 
-  /// The instructions that programs are made of, as they are offered for
-  /// `found`.
-  SmallVector<MatrixProgramAttr> getInstructions(TargetAttrInterface found) {
-    SmallVector<MatrixProgramAttr> instructions;
-    for (MicroKernelAttrInterface kernel :
-         getMicroKernels(getOperation(), found))
-      if (auto instruction = dyn_cast<MatrixProgramAttr>(kernel))
-        instructions.push_back(instruction);
-    return instructions;
-  }
-
   LogicalResult readTarget(BlockLimits &limits, NVVM::NVVMTargetAttr &chip) {
     ModuleOp module = getOperation();
     FailureOr<TargetAttrInterface> found = resolveTarget(module, target);
     if (failed(found))
       return failure();
-    limits.instructions = getInstructions(*found);
+    limits.instructions = getMatrixPrograms(module, *found);
     if (!llvm::Triple(found->getTriple()).isNVPTX() ||
         limits.instructions.empty()) {
       module.emitError("target '")

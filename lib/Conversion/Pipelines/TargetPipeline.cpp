@@ -22,9 +22,17 @@
 using namespace mlir;
 using namespace chimera;
 
-/// The options of the back end's own pipeline.
-static std::string getOwnOptions(const TargetPipelineOptions &options) {
-  std::string text = "target={" + options.target + "}";
+/// The options of the back end's own pipeline. The target may be the name of a
+/// file, with any characters.
+static FailureOr<std::string>
+getOwnOptions(ModuleOp module, const TargetPipelineOptions &options) {
+  StringRef target = options.target;
+  StringRef quote = target.contains('"') ? "'" : "\"";
+  if (target.contains(quote))
+    return module.emitError("target ")
+           << target << " has both kinds of quotes in its name, so that it "
+           << "cannot be handed to a back end; rename the file";
+  std::string text = ("target=" + quote + target + quote).str();
   if (options.threads != 0)
     text += " threads=" + std::to_string(options.threads);
   if (options.fuse == FuseMode::Never)
@@ -56,9 +64,12 @@ static const BackEnd *findBackEnd(ModuleOp module, TargetAttrInterface target,
 static LogicalResult addPasses(OpPassManager &pm, ModuleOp module,
                                const BackEnd &backEnd,
                                const TargetPipelineOptions &options) {
+  FailureOr<std::string> own = getOwnOptions(module, options);
+  if (failed(own))
+    return failure();
   std::string message;
   llvm::raw_string_ostream errors(message);
-  if (succeeded(backEnd.addPasses(pm, getOwnOptions(options), errors)))
+  if (succeeded(backEnd.addPasses(pm, *own, errors)))
     return success();
   StringRef reason = StringRef(message).trim();
   reason.consume_front("<Pass-Options-Parser>: ");

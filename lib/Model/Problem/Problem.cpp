@@ -15,13 +15,55 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cstdlib>
 #include <tuple>
 
 using namespace llvm;
 using namespace chimera::model;
+
+StringRef chimera::model::describe(Role role) {
+  switch (role) {
+  case Role::Input:
+    return "input";
+  case Role::Output:
+    return "output";
+  case Role::Intermediate:
+    return "intermediate";
+  case Role::State:
+    return "state";
+  }
+  llvm_unreachable("unknown role");
+}
+
+static std::string describe(const ChainProblem &problem, const Index &index,
+                            StringRef times) {
+  auto describeTerm = [&](const Term &term) {
+    std::string factor =
+        term.factor == 1 ? "" : std::to_string(term.factor) + times.str();
+    return factor + problem.loops[term.loop].name;
+  };
+  std::string text = join(map_range(index.terms, describeTerm), " + ");
+  if (text.empty())
+    return std::to_string(index.offset);
+  if (index.offset != 0)
+    text += (index.offset < 0 ? " - " : " + ") +
+            std::to_string(std::abs(index.offset));
+  return text;
+}
+
+std::string chimera::model::describe(const ChainProblem &problem,
+                                     const Access &access, StringRef times) {
+  auto describeIndex = [&](const Index &index) {
+    return ::describe(problem, index, times);
+  };
+  return problem.tensors[access].name + "[" +
+         join(map_range(access.indices, describeIndex), ", ") + "]";
+}
 
 bool Operator::hasLoop(LoopId loop) const { return is_contained(loops, loop); }
 

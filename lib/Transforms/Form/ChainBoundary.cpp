@@ -18,19 +18,10 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace chimera;
-
-/// What only provides values to start from; cheap enough to exist twice.
-static bool isSource(Operation *op) {
-  return isa<tensor::EmptyOp, linalg::FillOp>(op) ||
-         matchPattern(op, m_Constant());
-}
 
 namespace {
 
@@ -47,10 +38,7 @@ private:
   Value emitInside(Value value);
   Value emitOutside(Value value);
   bool isKnownOutside(Value value);
-  bool isMovableOut(Operation *op);
-  SmallVector<Value> getReadValues(Operation *op);
   void emitOperation(Operation *op);
-  void unpackResult(ArrayRef<Operation *> steps, Value value);
 
   ChainOp chain;
   OpBuilder inside, outside;
@@ -65,18 +53,6 @@ private:
 
 } // namespace
 
-bool BoundaryMover::isMovableOut(Operation *op) {
-  auto generic = dyn_cast<linalg::GenericOp>(op);
-  return isReshape(op) || (generic && isParallel(generic));
-}
-
-/// Everything `op` reads, its body included.
-SmallVector<Value> BoundaryMover::getReadValues(Operation *op) {
-  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values.takeVector();
-}
-
 /// True if `value` depends on the operands of the chain alone and can be had
 /// without a contraction. Sources are for either side to copy.
 bool BoundaryMover::isKnownOutside(Value value) {
@@ -86,24 +62,25 @@ bool BoundaryMover::isKnownOutside(Value value) {
   if (!isNew)
     return it->second;
   Operation *op = value.getDefiningOp();
-  bool known =
-      isMovableOut(op) && llvm::all_of(getReadValues(op), [&](Value read) {
-        Operation *producer = read.getDefiningOp();
-        return (producer && isSource(producer)) || isKnownOutside(read);
-      });
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  bool isMovable = isReshape(op) || (generic && isParallel(generic));
+  bool known = isMovable && llvm::all_of(getReadValues(op), [&](Value read) {
+                 Operation *producer = read.getDefiningOp();
+                 return (producer && isStart(producer)) || isKnownOutside(read);
+               });
   knownOutside[value] = known;
   return known;
 }
 
 Value BoundaryMover::emitOutside(Value value) {
+  if (outsideValues.contains(value))
+    return outsideValues.lookup(value);
   if (auto argument = dyn_cast<BlockArgument>(value))
     return chain.getInputs()[argument.getArgNumber()];
-  if (!outsideValues.contains(value)) {
-    Operation *op = value.getDefiningOp();
-    for (Value read : getReadValues(op))
-      outsideValues.map(read, emitOutside(read));
-    formed.around.push_back(outside.clone(*op, outsideValues));
-  }
+  Operation *op = value.getDefiningOp();
+  for (Value read : getReadValues(op))
+    outsideValues.map(read, emitOutside(read));
+  formed.operations.push_back(outside.clone(*op, outsideValues));
   return outsideValues.lookup(value);
 }
 
@@ -114,7 +91,7 @@ void BoundaryMover::emitOperation(Operation *op) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op);
       generic && isParallel(generic))
     finished = getFinishedContraction(generic);
-  SmallVector<Value> values = getReadValues(op);
+  llvm::SetVector<Value> values = getReadValues(op);
   if (finished) {
     for (Value value : values)
       if (value.getDefiningOp<linalg::GenericOp>() && !isKnownOutside(value) &&
@@ -144,66 +121,34 @@ Value BoundaryMover::emitInside(Value value) {
   return insideValues.lookup(value);
 }
 
-/// Applies `steps`, last one first, to the result of the chain.
-void BoundaryMover::unpackResult(ArrayRef<Operation *> steps, Value value) {
-  OpBuilder after(chain.getContext());
-  after.setInsertionPointAfter(formed.chain);
-  IRMapping mapping;
-  mapping.map(value, formed.chain.getResult(0));
-  for (Operation *step : llvm::reverse(steps)) {
-    for (Value read : getReadValues(step)) {
-      if (mapping.contains(read))
-        continue;
-      Operation *copy = after.clone(*read.getDefiningOp(), mapping);
-      formed.around.push_back(copy);
-    }
-    formed.around.push_back(after.clone(*step, mapping));
-  }
-  formed.result = formed.around.empty() || steps.empty()
-                      ? formed.chain.getResult(0)
-                      : formed.around.back()->getResult(0);
-}
-
 FormedChain BoundaryMover::run() {
   Region region;
   body = &region.emplaceBlock();
   inside.setInsertionPointToEnd(body);
 
-  // Peel the reshapes and transposes that come after everything else.
-  Value value = chain.getBody().front().getTerminator()->getOperand(0);
-  SmallVector<Operation *> steps;
+  // The reshapes and transposes that come after everything else stay outside.
+  Value yielded = chain.getBody().front().getTerminator()->getOperand(0);
+  Value value = yielded;
   auto isStep = [](Operation *op) {
-    if (isReshape(op))
-      return true;
-    auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
-    return generic && isMovement(generic) &&
-           generic.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>();
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    return isReshape(op) ||
+           (generic && isMovement(generic) &&
+            generic.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>());
   };
-  while (!isa<BlockArgument>(value) && isStep(value.getDefiningOp())) {
-    steps.push_back(value.getDefiningOp());
+  while (!isa<BlockArgument>(value) && isStep(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
-  }
 
   YieldOp::create(inside, chain.getLoc(), emitInside(value));
   formed.chain = ChainOp::create(outside, chain.getLoc(), value.getType(),
                                  inputs, nullptr, nullptr);
   formed.chain.getBody().takeBody(region);
-  unpackResult(steps, value);
+  formed.operations.push_back(formed.chain);
+  outsideValues.map(value, formed.chain.getResult(0));
+  formed.results = {emitOutside(yielded)};
   chain.erase();
   return std::move(formed);
 }
 
 FormedChain chimera::moveBoundaryOut(ChainOp chain) {
   return BoundaryMover(chain).run();
-}
-
-void FormedChain::erase() {
-  // The operations around the chain only feed each other and the chain, so
-  // they go in any order once no one reads them.
-  for (Operation *op : around)
-    op->dropAllUses();
-  chain->dropAllUses();
-  chain.erase();
-  for (Operation *op : llvm::reverse(around))
-    op->erase();
 }

@@ -14,7 +14,7 @@
 
 #include "Form/ChainFormer.h"
 
-#include "Form/PlannedGroup.h"
+#include "Form/MissedReason.h"
 
 #include "Chimera/Model/ChainLimits.h"
 
@@ -24,12 +24,6 @@
 
 using namespace mlir;
 using namespace chimera;
-
-ChainBuilder::~ChainBuilder() = default;
-
-double ChainBuilder::getMostRatio() const {
-  return std::numeric_limits<double>::infinity();
-}
 
 namespace {
 
@@ -78,10 +72,8 @@ ChainFormer::ChainFormer(OperatorList candidates, const ChainBuilder &builder,
     this->candidates.insert(op);
     clusterOf[op] = clusters.size();
     clusters.push_back({{op}});
-    missed[op] =
-        getText(hasDistantNeighbour(op) ? MissedReason::UnsupportedBetween
-                                        : MissedReason::Alone)
-            .str();
+    missed[op] = hasDistantNeighbour(op) ? missed::unsupportedBetween.str()
+                                         : missed::alone.str();
   }
 }
 
@@ -135,8 +127,7 @@ void ChainFormer::join(const Edge &edge) {
       [&](linalg::LinalgOp reader) { return clusterOf[reader] == first; });
   double least = std::min(a.leastWork, b.leastWork);
   if (!isKept && edge.work > builder.getMostRatio() * least)
-    return note({edge.producer, edge.reader},
-                getText(MissedReason::MattersLess));
+    return note({edge.producer, edge.reader}, missed::mattersLess);
   SmallVector<linalg::LinalgOp> joined = a.operators;
   joined.append(b.operators);
   llvm::sort(joined, [](linalg::LinalgOp x, linalg::LinalgOp y) {

@@ -13,9 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Form/CompiledChains.h"
-#include "Form/PlannedChains.h"
-#include "Form/PlannedGroup.h"
+#include "Form/ChainFormer.h"
+#include "Form/MissedReason.h"
 
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Chain/OpKinds.h"
@@ -41,12 +40,12 @@ static bool hasEncoding(Type type) {
 /// Why `op` can be no operator of a chain that is planned; empty if it can.
 static StringRef getPlanningObstacle(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics())
-    return getText(MissedReason::Buffers);
+    return missed::buffers;
   if (!llvm::all_of(op->getOperandTypes(), isStaticAndNotEmpty))
-    return getText(MissedReason::Shape);
+    return missed::shape;
   if (llvm::any_of(op->getOperandTypes(), hasEncoding))
-    return getText(MissedReason::Encoding);
-  return isComputeIntensive(op) ? "" : getText(MissedReason::Form);
+    return missed::encoding;
+  return isComputeIntensive(op) ? "" : missed::form;
 }
 
 /// Why no code is generated from `op`, as far as its own form tells, where
@@ -91,17 +90,18 @@ private:
     }
   };
 
-  void formChainsOf(ArrayRef<Candidate *> members, const ChainBuilder &builder);
+  void formChainsOf(llvm::function_ref<bool(Candidate &)> mayJoin,
+                    const ChainBuilder &builder);
 
   SmallVector<Type> factors;
-  CompiledChains compiler;
+  ChainBuilder compiler;
   std::vector<Candidate> candidates;
 };
 
 } // namespace
 
 BlockFormer::BlockFormer(OperatorList operators, ArrayRef<Type> factors)
-    : factors(factors), compiler(factors) {
+    : factors(factors), compiler(ChainForm::Compiled, factors) {
   for (linalg::LinalgOp op : operators) {
     StringRef obstacle = getPlanningObstacle(op);
     candidates.push_back({op, op.getLoc(), obstacle,
@@ -110,38 +110,37 @@ BlockFormer::BlockFormer(OperatorList operators, ArrayRef<Type> factors)
   }
 }
 
-void BlockFormer::formChainsOf(ArrayRef<Candidate *> members,
+/// Joins those of the candidates that are in no chain yet and that `mayJoin`.
+void BlockFormer::formChainsOf(llvm::function_ref<bool(Candidate &)> mayJoin,
                                const ChainBuilder &builder) {
   SmallVector<linalg::LinalgOp> operators;
-  for (Candidate *member : members)
-    operators.push_back(member->op);
+  SmallVector<Candidate *> members;
+  for (Candidate &candidate : candidates)
+    if (!candidate.isTaken && mayJoin(candidate)) {
+      members.push_back(&candidate);
+      operators.push_back(candidate.op);
+    }
   MissedOperators missed;
   formChains(operators, builder, missed);
   for (Candidate *member : members) {
     auto reason = missed.find(member->op.getOperation());
     member->isTaken = reason == missed.end();
     // Who is alone now may have had a neighbour before.
-    if (!member->isTaken && (member->reason.empty() ||
-                             reason->second != getText(MissedReason::Alone)))
+    if (!member->isTaken &&
+        (member->reason.empty() || reason->second != missed::alone))
       member->reason = reason->second;
   }
 }
 
 void BlockFormer::formCompiledChains() {
-  SmallVector<Candidate *> members;
-  for (Candidate &candidate : candidates)
-    if (candidate.mayBeCompiled())
-      members.push_back(&candidate);
-  formChainsOf(members, compiler);
+  formChainsOf([](Candidate &candidate) { return candidate.mayBeCompiled(); },
+               compiler);
 }
 
-/// Joins what is in no chain yet.
 void BlockFormer::formPlannedChains() {
-  SmallVector<Candidate *> members;
-  for (Candidate &candidate : candidates)
-    if (!candidate.isTaken && candidate.planningObstacle.empty())
-      members.push_back(&candidate);
-  formChainsOf(members, PlannedChains());
+  formChainsOf(
+      [](Candidate &candidate) { return candidate.planningObstacle.empty(); },
+      ChainBuilder(ChainForm::Planned, factors));
 }
 
 /// Makes a chain of its own of each operator that is in none, so that it is
@@ -150,7 +149,7 @@ void BlockFormer::formLoneChains() {
   for (Candidate &candidate : candidates)
     if (!candidate.isTaken && candidate.mayBeCompiled() &&
         !compiler.commit(candidate.op).empty())
-      candidate.reason = getText(MissedReason::NotByItself).str();
+      candidate.reason = missed::notByItself.str();
 }
 
 void BlockFormer::report() const {
@@ -203,11 +202,8 @@ struct FormChainsPass : chimera::impl::FormChainsPassBase<FormChainsPass> {
       if (!compiledOnly)
         former.report();
     }
-    if (printProblem)
-      printProblems();
-  }
-
-  void printProblems() {
+    if (!printProblem)
+      return;
     getOperation()->walk([](ChainOp chain) {
       FailureOr<ChainAnalysis> analysis = analyzeChain(chain);
       if (succeeded(analysis))

@@ -21,6 +21,7 @@
 
 #include "Form/NormalizeChain.h"
 
+#include "Form/DecomposeSoftmax.h"
 #include "Form/NormalizeSoftmax.h"
 
 #include "Chimera/Chain/ChainAnalysis.h"
@@ -72,6 +73,7 @@ public:
 private:
   LogicalResult apply(RewritePatternSet patterns);
   LogicalResult generalize();
+  linalg::GenericOp generalize(linalg::LinalgOp op);
   LogicalResult mergeDimensions();
   LogicalResult splitDimensions();
   void splitAccumulators();
@@ -104,29 +106,29 @@ LogicalResult BodyNormalizer::apply(RewritePatternSet patterns) {
   return applyPatternsGreedily(chain.getBody(), std::move(patterns), config);
 }
 
+LogicalResult chimera::generalizeElementwise(ChainOp chain) {
+  if (failed(decomposeSoftmax(chain)))
+    return failure();
+  RewritePatternSet patterns(chain.getContext());
+  linalg::populateElementwiseToLinalgConversionPatterns(patterns);
+  return applyPatternsGreedily(chain.getBody(), std::move(patterns));
+}
+
 /// Gives every linalg operation but fills the generic form, and operations
 /// like `arith.addf` on tensors too.
 LogicalResult BodyNormalizer::generalize() {
-  RewritePatternSet patterns(chain.getContext());
-  linalg::populateElementwiseToLinalgConversionPatterns(patterns);
-  if (failed(apply(std::move(patterns))))
+  if (failed(generalizeElementwise(chain)))
     return failure();
-  for (linalg::SoftmaxOp softmax : collect<linalg::SoftmaxOp>()) {
-    rewriter.setInsertionPoint(softmax);
-    FailureOr<SmallVector<Value>> results =
-        softmax.decomposeOperation(rewriter);
-    if (failed(results))
+  for (linalg::LinalgOp op : collect<linalg::LinalgOp>())
+    if (!isa<linalg::GenericOp, linalg::FillOp>(op) && !generalize(op))
       return failure();
-    rewriter.replaceOp(softmax, *results);
-  }
-  for (linalg::LinalgOp op : collect<linalg::LinalgOp>()) {
-    if (isa<linalg::GenericOp, linalg::FillOp>(op))
-      continue;
-    rewriter.setInsertionPoint(op);
-    if (failed(linalg::generalizeNamedOp(rewriter, op)))
-      return failure();
-  }
   return success();
+}
+
+/// `op`, a named operation, in the generic form; null if it has none.
+linalg::GenericOp BodyNormalizer::generalize(linalg::LinalgOp op) {
+  rewriter.setInsertionPoint(op);
+  return linalg::generalizeNamedOp(rewriter, op).value_or(linalg::GenericOp());
 }
 
 namespace {
@@ -201,37 +203,27 @@ LogicalResult BodyNormalizer::splitDimensions() {
 // Accumulators
 //===----------------------------------------------------------------------===//
 
-static Value createZeroFill(OpBuilder &builder, Location loc,
-                            RankedTensorType type) {
-  Value zero = createNumber(builder, loc, type.getElementType(), 0);
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+Value chimera::createFilled(OpBuilder &builder, Location loc, Type type,
+                            ArrayRef<int64_t> shape, double number) {
+  Value value = createNumber(builder, loc, type, number);
+  Value empty = tensor::EmptyOp::create(builder, loc, shape, type);
+  return linalg::FillOp::create(builder, loc, value, empty).getResult(0);
 }
 
 void BodyNormalizer::splitAccumulator(linalg::GenericOp op) {
   Location loc = op.getLoc();
-  Value init = op.getDpsInits()[0];
+  Value init = op.getDpsInits()[0], product = op.getResult(0);
   auto type = cast<RankedTensorType>(init.getType());
   rewriter.setInsertionPoint(op);
-  op.getDpsInitsMutable()[0].set(createZeroFill(rewriter, loc, type));
+  op.getDpsInitsMutable()[0].set(createFilled(
+      rewriter, loc, type.getElementType(), type.getShape(), /*number=*/0));
   if (isZero(init))
     return;
-
   rewriter.setInsertionPointAfter(op);
   Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
                                         type.getElementType());
-  SmallVector<AffineMap> maps(3,
-                              rewriter.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  Value product = op.getResult(0);
-  auto sum = linalg::GenericOp::create(
-      rewriter, loc, type, ValueRange{product, init}, empty, maps, iterators,
-      [](OpBuilder &builder, Location loc, ValueRange arguments) {
-        Value added = createSum(builder, loc, arguments[0], arguments[1]);
-        linalg::YieldOp::create(builder, loc, added);
-      });
+  linalg::GenericOp sum = generalize(linalg::AddOp::create(
+      rewriter, loc, ValueRange{product, init}, ValueRange{empty}));
   rewriter.replaceAllUsesExcept(product, sum.getResult(0), sum);
 }
 
@@ -285,35 +277,31 @@ LogicalResult BodyNormalizer::fuseElementwise() {
   return apply(std::move(patterns));
 }
 
-/// Rewrites `op`, whose output map is a permutation, to write its loops in
-/// their order, with a transpose behind it.
+/// Lets `op`, whose output map is a permutation, write its loops in their
+/// order, with a transpose behind it.
 void BodyNormalizer::transposeResult(linalg::GenericOp op) {
-  AffineMap outputMap = op.getIndexingMapsArray().back();
-  auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  SmallVector<int64_t> shape = op.getStaticLoopRanges();
-  AffineMap identity = rewriter.getMultiDimIdentityMap(shape.size());
   Location loc = op.getLoc();
-
-  rewriter.setInsertionPoint(op);
-  Value empty =
-      tensor::EmptyOp::create(rewriter, loc, shape, type.getElementType());
+  Value result = op.getResult(0);
+  auto type = cast<RankedTensorType>(result.getType());
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  maps.back() = identity;
-  auto straight = linalg::GenericOp::create(rewriter, loc, empty.getType(),
-                                            op.getDpsInputs(), empty, maps,
-                                            op.getIteratorTypesArray());
-  rewriter.inlineRegionBefore(op.getRegion(), straight.getRegion(),
-                              straight.getRegion().end());
+  SmallVector<int64_t> order = llvm::to_vector(
+      llvm::map_range(maps.back().getResults(), [](AffineExpr expr) -> int64_t {
+        return cast<AffineDimExpr>(expr).getPosition();
+      }));
+  maps.back() = rewriter.getMultiDimIdentityMap(order.size());
+  rewriter.setInsertionPoint(op);
+  Value empty = tensor::EmptyOp::create(rewriter, loc, op.getStaticLoopRanges(),
+                                        type.getElementType());
+  op.getDpsInitsMutable()[0].set(empty);
+  op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+  result.setType(cast<RankedTensorType>(empty.getType()));
+
+  rewriter.setInsertionPointAfter(op);
   Value target = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
                                          type.getElementType());
-  auto transposed = linalg::GenericOp::create(
-      rewriter, loc, type, straight.getResult(0), target,
-      ArrayRef<AffineMap>{inversePermutation(outputMap), identity},
-      op.getIteratorTypesArray(),
-      [](OpBuilder &builder, Location loc, ValueRange arguments) {
-        linalg::YieldOp::create(builder, loc, arguments[0]);
-      });
-  rewriter.replaceOp(op, transposed.getResults());
+  linalg::GenericOp transposed = generalize(
+      linalg::TransposeOp::create(rewriter, loc, result, target, order));
+  rewriter.replaceAllUsesExcept(result, transposed.getResult(0), transposed);
 }
 
 /// Makes `op` read the contraction it finishes, and write its result, with the

@@ -25,15 +25,27 @@ namespace chimera {
 /// A chain with the operations that had to be put around it.
 struct FormedChain {
   ChainOp chain;
-  /// What prepares operands before the chain and unpacks the result after it,
-  /// in program order.
-  llvm::SmallVector<mlir::Operation *> around;
-  /// Stands for the value the chain was formed for.
-  mlir::Value result;
+  /// What prepares operands before the chain, the chain, and what unpacks the
+  /// result after it, in program order.
+  llvm::SmallVector<mlir::Operation *> operations;
+  /// Stand for the values the chain was formed for.
+  llvm::SmallVector<mlir::Value> results;
 
-  /// Takes the chain and everything around it back.
-  void erase();
+  /// Takes all of it back.
+  void erase() {
+    for (mlir::Operation *op : llvm::reverse(operations))
+      op->erase();
+  }
 };
+
+/// Makes `linalg.generic` of elementwise operations on tensors, and of softmax,
+/// in the body of `chain`.
+llvm::LogicalResult generalizeElementwise(ChainOp chain);
+
+/// A tensor of `shape` filled with `number`.
+mlir::Value createFilled(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Type type, llvm::ArrayRef<int64_t> shape,
+                         double number);
 
 /// Rewrites the body of `chain`, in place, towards the form. Fails if some
 /// operation has no form at all; success is no promise that the form is

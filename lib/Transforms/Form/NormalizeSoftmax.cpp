@@ -15,6 +15,8 @@
 
 #include "Form/NormalizeSoftmax.h"
 
+#include "Form/NormalizeChain.h"
+
 #include "Chimera/Chain/Softmax.h"
 
 #include "Chimera/Chain/ScalarExpressions.h"
@@ -25,9 +27,8 @@
 #include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
@@ -57,17 +58,13 @@ private:
   Value emitNarrowed(Value exponential);
 
   SmallVector<PointDim> getDims(OpOperand &operand) {
-    AffineMap map = second.getMatchingIndexingMap(&operand);
-    SmallVector<PointDim> dims;
-    for (unsigned i = 0; i < map.getNumResults(); ++i)
-      dims.push_back(map.getDimPosition(i));
-    return dims;
+    auto dims = llvm::to_vector(llvm::seq<PointDim>(second.getNumLoops()));
+    return applyPermutationMap<PointDim>(
+        second.getMatchingIndexingMap(&operand), dims);
   }
   SmallVector<int64_t> getExtents(ArrayRef<PointDim> dims) {
-    SmallVector<int64_t> ranges = second.getStaticLoopRanges(), extents;
-    for (PointDim dim : dims)
-      extents.push_back(ranges[dim]);
-    return extents;
+    SmallVector<int64_t> ranges = second.getStaticLoopRanges();
+    return llvm::map_to_vector(dims, [&](PointDim dim) { return ranges[dim]; });
   }
   Location loc() { return second.getLoc(); }
 
@@ -139,12 +136,8 @@ Value SoftmaxNormalizer::followTail(SmallVector<PointDim> &dims) {
     AffineMap written = user.getIndexingMapsArray().back();
     if (!read.isPermutation() || !written.isPermutation())
       break;
-    SmallVector<PointDim> loops(user.getNumLoops()), result;
-    for (auto [index, dim] : llvm::enumerate(dims))
-      loops[read.getDimPosition(index)] = dim;
-    for (unsigned i = 0; i < written.getNumResults(); ++i)
-      result.push_back(loops[written.getDimPosition(i)]);
-    dims = std::move(result);
+    dims = applyPermutationMap<PointDim>(
+        written.compose(inversePermutation(read)), dims);
     value = user.getResult(0);
   }
   return value;
@@ -154,30 +147,14 @@ Value SoftmaxNormalizer::followTail(SmallVector<PointDim> &dims) {
 // Emission
 //===----------------------------------------------------------------------===//
 
-static Value createFilled(OpBuilder &builder, Location loc, Type type,
-                          ArrayRef<int64_t> shape, double value) {
-  Value number = createNumber(builder, loc, type, value);
-  Value empty = tensor::EmptyOp::create(builder, loc, shape, type);
-  return linalg::FillOp::create(builder, loc, number, empty).getResult(0);
-}
-
 Value SoftmaxNormalizer::emitReduction(Value source, double neutral,
                                        bool isMaximum) {
-  Value init = createFilled(builder, loc(), wide, getExtents(rowDims), neutral);
-  SmallVector<AffineExpr> results;
-  SmallVector<utils::IteratorType> iterators;
-  for (auto [index, dim] : llvm::enumerate(scoreDims)) {
-    bool isReduced = dim == rowDim;
-    iterators.push_back(isReduced ? utils::IteratorType::reduction
-                                  : utils::IteratorType::parallel);
-    if (!isReduced)
-      results.push_back(builder.getAffineDimExpr(index));
-  }
-  SmallVector<AffineMap> maps = {
-      builder.getMultiDimIdentityMap(scoreDims.size()),
-      AffineMap::get(scoreDims.size(), 0, results, builder.getContext())};
-  auto reduction = linalg::GenericOp::create(
-      builder, loc(), init.getType(), source, init, maps, iterators,
+  IRRewriter rewriter(builder);
+  Value init =
+      createFilled(rewriter, loc(), wide, getExtents(rowDims), neutral);
+  int64_t row = std::distance(scoreDims.begin(), llvm::find(scoreDims, rowDim));
+  auto reduction = linalg::ReduceOp::create(
+      rewriter, loc(), source, init, row,
       [&](OpBuilder &body, Location loc, ValueRange arguments) {
         Value combined =
             isMaximum ? arith::MaximumFOp::create(body, loc, arguments[1],
@@ -187,7 +164,7 @@ Value SoftmaxNormalizer::emitReduction(Value source, double neutral,
                       : createSum(body, loc, arguments[1], arguments[0]);
         linalg::YieldOp::create(body, loc, combined);
       });
-  return reduction.getResult(0);
+  return linalg::generalizeNamedOp(rewriter, reduction)->getResult(0);
 }
 
 /// exp(factor * (score - maximum)), or of the score alone where the maximum is
@@ -232,11 +209,8 @@ void SoftmaxNormalizer::emitSoftmax() {
 
   unsigned operand = factor.getOperandNumber();
   SmallVector<AffineMap> maps = second.getIndexingMapsArray();
-  SmallVector<AffineExpr> results;
-  for (PointDim dim : scoreDims)
-    results.push_back(builder.getAffineDimExpr(dim));
-  maps[operand] =
-      AffineMap::get(second.getNumLoops(), 0, results, builder.getContext());
+  maps[operand] = AffineMap::getMultiDimMapWithTargets(
+      second.getNumLoops(), scoreDims, builder.getContext());
   second.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
   factor.set(emitNarrowed(exponentialTensor));
 }
@@ -305,36 +279,32 @@ LogicalResult SoftmaxNormalizer::run() {
 // The body
 //===----------------------------------------------------------------------===//
 
-/// Collects the contractions that `value` depends on and what is reduced on the
-/// way to them.
-static void collectProducers(Value value,
-                             llvm::SetVector<Operation *> &contractions,
-                             llvm::SetVector<Operation *> &reductions,
-                             llvm::DenseSet<Operation *> &seen) {
-  auto op = value.getDefiningOp<linalg::GenericOp>();
-  if (!op || !seen.insert(op).second)
-    return;
-  if (isSupportedContraction(op)) {
-    contractions.insert(op);
-    return;
-  }
-  if (!isParallel(op))
-    reductions.insert(op);
-  for (Value operand : op->getOperands())
-    collectProducers(operand, contractions, reductions, seen);
-}
-
+/// Brings what lies between a contraction and `factor` of `second` into the
+/// form, if something is reduced there.
 static LogicalResult normalizeFactor(linalg::GenericOp second,
                                      OpOperand &factor) {
-  llvm::SetVector<Operation *> contractions, reductions;
-  llvm::DenseSet<Operation *> seen;
-  collectProducers(factor.get(), contractions, reductions, seen);
-  if (reductions.empty() || contractions.empty())
+  llvm::SetVector<Operation *> sources;
+  SmallVector<linalg::GenericOp> contractions;
+  bool hasReduction = false;
+  auto add = [&](Value value) {
+    if (auto op = value.getDefiningOp<linalg::GenericOp>())
+      sources.insert(op);
+  };
+  add(factor.get());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    auto op = cast<linalg::GenericOp>(sources[i]);
+    if (isSupportedContraction(op)) {
+      contractions.push_back(op);
+      continue;
+    }
+    hasReduction |= !isParallel(op);
+    llvm::for_each(op->getOperands(), add);
+  }
+  if (!hasReduction || contractions.empty())
     return success();
   if (contractions.size() != 1 || second.getNumReductionLoops() != 1)
     return failure();
-  auto first = cast<linalg::GenericOp>(contractions[0]);
-  return SoftmaxNormalizer(first, second, factor).run();
+  return SoftmaxNormalizer(contractions[0], second, factor).run();
 }
 
 /// Truth values lie in memory as bytes, and are loaded as such: reads each
@@ -347,33 +317,17 @@ static void widenTruthValues(ChainOp chain) {
     if (!type || !type.getElementType().isInteger(1) || type.getRank() == 0)
       continue;
     Type byte = builder.getI8Type();
-    auto convert = [&](Value source, Type to, auto body) {
-      Value empty =
-          tensor::EmptyOp::create(builder, chain.getLoc(), type.getShape(), to);
-      return linalg::GenericOp::create(
-                 builder, chain.getLoc(), empty.getType(), source, empty,
-                 SmallVector<AffineMap>(
-                     2, builder.getMultiDimIdentityMap(type.getRank())),
-                 SmallVector<utils::IteratorType>(
-                     type.getRank(), utils::IteratorType::parallel),
-                 body)
-          .getResult(0);
+    auto dims = llvm::to_vector(llvm::seq<PointDim>(type.getRank()));
+    ExprPool pool(chain.getContext(), /*rowDim=*/0, type.getShape());
+    auto emit = [&](ExprId expr) {
+      return pool.emit(builder, chain.getLoc(), expr, dims, type.getShape());
     };
-    Value widened = convert(
-        argument, byte, [&](OpBuilder &b, Location loc, ValueRange arguments) {
-          Value wide = arith::ExtUIOp::create(b, loc, byte, arguments[0]);
-          linalg::YieldOp::create(b, loc, wide);
-        });
-    Operation *widening = widened.getDefiningOp();
-    Value narrowed =
-        convert(widened, builder.getI1Type(),
-                [&](OpBuilder &b, Location loc, ValueRange arguments) {
-                  Value zero = arith::ConstantIntOp::create(b, loc, byte, 0);
-                  Value isSet = arith::CmpIOp::create(
-                      b, loc, arith::CmpIPredicate::ne, arguments[0], zero);
-                  linalg::YieldOp::create(b, loc, isSet);
-                });
-    argument.replaceAllUsesExcept(narrowed, widening);
+    Value widened = emit(
+        pool.operation("arith.extui", byte, {pool.tensor(argument, dims)}));
+    Value narrowed = emit(pool.compare(
+        "arith.cmpi", static_cast<int64_t>(arith::CmpIPredicate::ne),
+        pool.tensor(widened, dims), pool.number(0, byte)));
+    argument.replaceAllUsesExcept(narrowed, widened.getDefiningOp());
   }
 }
 

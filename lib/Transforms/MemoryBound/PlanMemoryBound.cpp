@@ -125,14 +125,8 @@ struct PlanMemoryBoundPass
   using Base::Base;
 
   void runOnOperation() override {
-    // A wrong option is an error even where there is nothing to plan.
-    if (failed(resolveTarget(getOperation(), target)))
+    if (failed(verifyPlanningOptions(getOperation(), target, threads)))
       return signalPassFailure();
-    if (threads < 0) {
-      getOperation()->emitError("'threads' must not be negative, got ")
-          << int64_t(threads);
-      return signalPassFailure();
-    }
     SmallVector<Operation *> ops = collectOutside(getOperation());
     RowPlanner planner(target, threads);
     for (Operation *op : llvm::reverse(ops)) {

@@ -503,14 +503,8 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
 }
 
 void SchedulePass::runOnOperation() {
-  // A wrong option is an error even where there is nothing to plan.
-  if (failed(resolveTarget(getOperation(), target)))
+  if (failed(verifyPlanningOptions(getOperation(), target, threads)))
     return signalPassFailure();
-  if (threads < 0) {
-    getOperation()->emitError("'threads' must not be negative, got ")
-        << int64_t(threads);
-    return signalPassFailure();
-  }
   model::SolveOptions wanted;
   wanted.threads = threads;
   wanted.isExhaustive = exhaustive;

@@ -14,7 +14,7 @@
 
 #include "Schedule/SplitChain.h"
 
-#include "mlir/Transforms/RegionUtils.h"
+#include "Chimera/Chain/OpKinds.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -60,11 +60,7 @@ void ChainSplitter::collect(Value value, OperatorRange range,
   }
   if (operations.contains(definition))
     return;
-  ValueSet captured;
-  getUsedValuesDefinedAbove(definition->getRegions(), captured);
-  for (Value operand : definition->getOperands())
-    collect(operand, range, operations, inputs);
-  for (Value operand : captured)
+  for (Value operand : getReadValues(definition))
     collect(operand, range, operations, inputs);
   operations.insert(definition);
 }
@@ -122,9 +118,7 @@ void ChainSplitter::cloneOutside(OpBuilder &builder, Value value) {
   if (outside.contains(value))
     return;
   Operation *definition = value.getDefiningOp();
-  ValueSet read(definition->operand_begin(), definition->operand_end());
-  getUsedValuesDefinedAbove(definition->getRegions(), read);
-  for (Value operand : read)
+  for (Value operand : getReadValues(definition))
     cloneOutside(builder, operand);
   builder.clone(*definition, outside);
 }

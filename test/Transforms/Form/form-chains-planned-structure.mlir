@@ -115,3 +115,30 @@ func.func @readers_move(%a: tensor<64x64xf64>, %b: tensor<64x64xf64>, %d: tensor
   call @read(%moved) : (tensor<64x64xf64>) -> ()
   return %2 : tensor<64x64xf64>
 }
+
+// -----
+
+// What operators start from may lie outside of the loop that they are in.
+
+// CHECK-LABEL: func.func @in_loop(
+// CHECK:         scf.for
+// CHECK:           chimera.chain ins(%{{.*}}, %{{.*}} : tensor<64x64xf64>, tensor<64x64xf64>)
+// CHECK:             %[[EMPTY:.*]] = tensor.empty
+// CHECK-NEXT:        %[[ZERO:.*]] = linalg.fill
+// CHECK-SAME:          outs(%[[EMPTY]]
+// CHECK-NEXT:        %[[FIRST:.*]] = linalg.matmul
+// CHECK-NEXT:        linalg.matmul
+// CHECK-SAME:          %[[FIRST]]
+func.func @in_loop(%a: tensor<64x64xf64>, %b: tensor<64x64xf64>, %count: index) -> tensor<64x64xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %empty = tensor.empty() : tensor<64x64xf64>
+  %result = scf.for %i = %c0 to %count step %c1 iter_args(%x = %a) -> tensor<64x64xf64> {
+    %0 = linalg.fill ins(%zero : f64) outs(%empty : tensor<64x64xf64>) -> tensor<64x64xf64>
+    %1 = linalg.matmul ins(%x, %b : tensor<64x64xf64>, tensor<64x64xf64>) outs(%0 : tensor<64x64xf64>) -> tensor<64x64xf64>
+    %2 = linalg.matmul ins(%1, %b : tensor<64x64xf64>, tensor<64x64xf64>) outs(%0 : tensor<64x64xf64>) -> tensor<64x64xf64>
+    scf.yield %2 : tensor<64x64xf64>
+  }
+  return %result : tensor<64x64xf64>
+}
