@@ -1,4 +1,4 @@
-//===- Calibrate.cpp - Write the target of this machine -------------------===//
+//===- chimera-calibrate.cpp - Write the target of this machine -----------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
