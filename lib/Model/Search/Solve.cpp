@@ -319,27 +319,34 @@ void Solver::keepLeast(std::vector<LevelChoice> &choices,
     choices.resize(most);
 }
 
+/// Tiles of the levels outside the innermost.
+Solver::TileRule Solver::outerTiles() const {
+  TileRule rule;
+  rule.granularity.assign(problem.loops.size(), outerGranularity);
+  for (const Operator &op : problem.operators)
+    if (op.rescaledBy)
+      rule.granularity[*op.rescaledBy] = rescaleGranularity;
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    rule.alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
+  return rule;
+}
+
 /// The orders of `loops` at the end of level `level` of `schedule`, with their
 /// best tiles, that move less than `bound` bytes; the few that move least.
 /// Volumes are those of `completed`, the schedule with what is assumed of it.
 std::vector<LevelChoice>
 Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
-                     unsigned level, ArrayRef<LoopId> loops, int64_t bound) {
+                     unsigned level, ArrayRef<LoopId> loops,
+                     const TileRule &rule, int64_t bound) {
   LoopList left(loops);
   erase_if(left, [&](LoopId loop) {
     return any_of(schedule.levels[level].order,
                   [&](const TiledLoop &entry) { return entry.loop == loop; });
   });
-  SmallVector<int64_t, 6> granularity(problem.loops.size(), outerGranularity);
-  for (const Operator &op : problem.operators)
-    if (op.rescaledBy)
-      granularity[*op.rescaledBy] = rescaleGranularity;
-  SmallVector<int64_t, 6> alignment;
-  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
-    alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
-  VolumeSearch search(
-      structure, completed, level, costModel.capacityAt(schedule, level),
-      transferInto(machine.levels[level], threads), granularity, alignment);
+  VolumeSearch search(structure, completed, level,
+                      costModel.capacityAt(schedule, level),
+                      transferInto(machine.levels[level], threads),
+                      rule.granularity, rule.alignment);
   std::vector<LevelChoice> choices;
   for (const LoopOrder &order : ordersOf(schedule, level, left))
     if (auto choice = search.best(order, bound)) {
@@ -364,7 +371,7 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
   LoopList shared = tiledLoops;
   erase_if(shared, [&](LoopId loop) { return !isShared(loop); });
   for (const LevelChoice &choice :
-       leastChoices(hopeful, schedule, level, shared,
+       leastChoices(hopeful, schedule, level, shared, outerTiles(),
                     std::numeric_limits<int64_t>::max())) {
     // Choices are sorted: no later one can be better either.
     if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())

@@ -127,8 +127,15 @@ private:
                       llvm::SmallVectorImpl<int64_t> &tiles) const;
   llvm::SmallVector<int64_t, 4> kernelUnits(LoopId loop) const;
   llvm::SmallVector<PartList, 6> partsWithin(const Schedule &schedule) const;
-  LoopTiles makeLoopTiles(const Schedule &schedule, LoopId loop, int64_t size,
+  LoopTiles makeLoopTiles(const Schedule &schedule, LoopId loop,
+                          llvm::ArrayRef<int64_t> tiles,
                           llvm::ArrayRef<Parts> parts) const;
+  void searchBlocks(Innermost &level, llvm::ArrayRef<LoopId> loops);
+  bool isLimitedByInnermost(const Plan &plan) const;
+  int64_t mostBytesInto(const Innermost &level) const;
+  void searchLeastTraffic(Innermost &level, llvm::ArrayRef<LoopId> loops);
+  void priceChoice(Innermost &level, llvm::ArrayRef<LoopId> loops,
+                   const LevelChoice &choice);
   void addOrders(Innermost &level, llvm::ArrayRef<LoopId> loops);
   llvm::ArrayRef<InnerOrder> innerOrders(Innermost &level, LoopSet places);
   std::vector<Block> enumerateBlocks(const Innermost &level) const;
@@ -148,9 +155,17 @@ private:
   void pricePlan(Schedule &schedule);
   double leastTimeWith(const Schedule &schedule, unsigned level,
                        int64_t bytes) const;
-  std::vector<LevelChoice>
-  leastChoices(const Schedule &completed, const Schedule &schedule,
-               unsigned level, llvm::ArrayRef<LoopId> loops, int64_t bound);
+  /// The tiles that a level may have.
+  struct TileRule {
+    /// No tile of a loop is smaller, and each is a multiple of its alignment.
+    llvm::SmallVector<int64_t, 6> granularity, alignment;
+  };
+  TileRule outerTiles() const;
+  std::vector<LevelChoice> leastChoices(const Schedule &completed,
+                                        const Schedule &schedule,
+                                        unsigned level,
+                                        llvm::ArrayRef<LoopId> loops,
+                                        const TileRule &rule, int64_t bound);
   void keepLeast(std::vector<LevelChoice> &choices,
                  const Schedule &schedule) const;
   static llvm::SmallVector<unsigned, 32> orderOf(const Schedule &schedule);
