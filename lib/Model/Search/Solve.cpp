@@ -346,7 +346,7 @@ Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
   VolumeSearch search(structure, completed, level,
                       costModel.capacityAt(schedule, level),
                       transferInto(machine.levels[level], threads),
-                      rule.granularity, rule.alignment);
+                      {rule.granularity, rule.alignment});
   std::vector<LevelChoice> choices;
   for (const LoopOrder &order : ordersOf(schedule, level, left))
     if (auto choice = search.best(order, bound)) {
@@ -429,7 +429,7 @@ chimera::model::solveVolume(const ChainProblem &problem, int64_t usableBytes,
   if (loops.size() > mostOrderedLoops)
     erase_if(loops, [&](LoopId loop) { return !structure.isCuttable(loop); });
   VolumeSearch search(structure, schedule, 0, usableBytes, Transfer(),
-                      granularity);
+                      {granularity, {}});
   LevelChoice best;
   bool found = false;
   for (const LoopOrder &order :

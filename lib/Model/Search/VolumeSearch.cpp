@@ -166,40 +166,19 @@ chimera::model::enumerateOrders(const ChainStructure &structure,
 VolumeSearch::VolumeSearch(const ChainStructure &structure,
                            const Schedule &schedule, unsigned level,
                            int64_t capacityBytes, const Transfer &transfer,
-                           ArrayRef<int64_t> granularity,
-                           ArrayRef<int64_t> alignment)
+                           const TileLimits &limits)
     : structure(structure), problem(structure.getProblem()), schedule(schedule),
       level(level), capacityBytes(capacityBytes), transfer(transfer),
-      windows(structure), granularity(granularity), alignment(alignment),
+      windows(structure), limits(limits),
       size(leftBy(problem, schedule, level)),
       tilesOfLoops(problem.loops.size()) {}
 
-const VolumeSearch::Tiles &VolumeSearch::usefulTiles(LoopId loop) {
-  Tiles &useful = tilesOfLoops[loop];
-  if (!useful.areKnown)
-    findTiles(loop, useful);
-  useful.areKnown = true;
-  return useful;
-}
-
-/// The smallest tile for every number of trips above one, down to the
-/// granularity.
-void VolumeSearch::findTiles(LoopId loop, Tiles &useful) const {
-  int64_t whole = size[loop], last = whole;
-  int64_t unit = alignment.empty() ? 1 : alignment[loop];
-  for (int64_t trips = 2; last > granularity[loop];) {
-    int64_t tile = alignTo(divideCeilSigned(whole, trips), unit);
-    tile = std::max(tile, granularity[loop]);
-    if (tile < last) {
-      useful.tiles.push_back(tile);
-      useful.trips.push_back(countTrips(problem, schedule, level, loop, tile));
-      last = tile;
-    }
-    if (last == 1 || last <= unit)
-      break;
-    // The next number of trips that a smaller tile can make.
-    trips = std::max(trips + 1, divideCeilSigned(whole, last - 1));
-  }
+const UsefulTiles &VolumeSearch::usefulTiles(LoopId loop) {
+  std::optional<UsefulTiles> &useful = tilesOfLoops[loop];
+  if (!useful)
+    useful =
+        findUsefulTiles(problem, schedule, level, loop, size[loop], limits);
+  return *useful;
 }
 
 void VolumeSearch::choose(const Candidate &candidate, size_t index) {
@@ -299,7 +278,7 @@ std::optional<LevelChoice> VolumeSearch::best(const LoopOrder &order,
   trips.assign(order.size(), 0);
   loopsOfOrder.clear();
   for (const auto &[place, entry] : enumerate(order)) {
-    const Tiles &useful = usefulTiles(entry.loop);
+    const UsefulTiles &useful = usefulTiles(entry.loop);
     if (useful.tiles.empty())
       return std::nullopt;
     candidates.push_back({entry, static_cast<unsigned>(place), &useful});
