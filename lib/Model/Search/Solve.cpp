@@ -302,22 +302,50 @@ double Solver::leastTimeWith(const Schedule &schedule, unsigned level,
       bytes / costModel.bandwidth(costModel.countTasks(schedule), level));
 }
 
-/// Keeps the choices that move least. Orders come in a fixed sequence, which
-/// settles ties.
-void Solver::keepLeast(std::vector<LevelChoice> &choices,
-                       const Schedule &schedule) const {
-  sort(choices, [](const LevelChoice &left, const LevelChoice &right) {
-    return std::tie(left.volumeBytes, left.index) <
-           std::tie(right.volumeBytes, right.index);
-  });
+/// Orders that are followed up at the level inside those of `schedule`.
+size_t Solver::mostChoices(const Schedule &schedule) const {
+  if (isExhaustive)
+    return std::numeric_limits<size_t>::max();
   bool isOutermost = all_of(schedule.levels, [](const LevelSchedule &outer) {
     return all_of(outer.order,
                   [](const TiledLoop &entry) { return entry.tile == 1; });
   });
-  unsigned most = isOutermost ? outermostChoices : outerChoices;
-  if (!isExhaustive && choices.size() > most)
-    choices.resize(most);
+  return isOutermost ? outermostChoices : outerChoices;
 }
+
+namespace {
+
+/// The choices that move least, as many as are wanted. Orders come in a fixed
+/// sequence, which settles ties.
+class LeastChoices {
+public:
+  LeastChoices(size_t most, int64_t bound) : most(most), bound(bound) {}
+
+  /// Choices that move so much are of no use any more: of equal ones the first
+  /// are kept.
+  int64_t getBound() const { return bound; }
+
+  void add(LevelChoice choice) {
+    auto place = llvm::upper_bound(
+        choices, choice, [](const LevelChoice &left, const LevelChoice &right) {
+          return left.volumeBytes < right.volumeBytes;
+        });
+    choices.insert(place, std::move(choice));
+    if (choices.size() > most)
+      choices.pop_back();
+    if (choices.size() == most)
+      bound = std::min(bound, choices.back().volumeBytes);
+  }
+
+  std::vector<LevelChoice> take() { return std::move(choices); }
+
+private:
+  size_t most;
+  int64_t bound;
+  std::vector<LevelChoice> choices;
+};
+
+} // namespace
 
 /// Tiles of the levels outside the innermost.
 Solver::TileRule Solver::outerTiles() const {
@@ -347,14 +375,11 @@ Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
                       costModel.capacityAt(schedule, level),
                       transferInto(machine.levels[level], threads),
                       {rule.granularity, rule.alignment});
-  std::vector<LevelChoice> choices;
+  LeastChoices choices(mostChoices(schedule), bound);
   for (const LoopOrder &order : ordersOf(schedule, level, left))
-    if (auto choice = search.best(order, bound)) {
-      choice->index = choices.size();
-      choices.push_back(*choice);
-    }
-  keepLeast(choices, schedule);
-  return choices;
+    if (auto choice = search.best(order, choices.getBound()))
+      choices.add(std::move(*choice));
+  return choices.take();
 }
 
 void Solver::searchOuter(const Schedule &schedule, unsigned level,

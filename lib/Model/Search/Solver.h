@@ -166,8 +166,7 @@ private:
                                         unsigned level,
                                         llvm::ArrayRef<LoopId> loops,
                                         const TileRule &rule, int64_t bound);
-  void keepLeast(std::vector<LevelChoice> &choices,
-                 const Schedule &schedule) const;
+  size_t mostChoices(const Schedule &schedule) const;
   static llvm::SmallVector<unsigned, 32> orderOf(const Schedule &schedule);
 
   unsigned innermost() const { return machine.levels.size() - 1; }

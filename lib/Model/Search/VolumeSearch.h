@@ -14,8 +14,8 @@
 #ifndef CHIMERA_LIB_MODEL_SEARCH_VOLUMESEARCH_H
 #define CHIMERA_LIB_MODEL_SEARCH_VOLUMESEARCH_H
 
+#include "ClosedForm/TreeForm.h"
 #include "Volume/OrderFormula.h"
-#include "Volume/UsefulTiles.h"
 
 #include <limits>
 #include <vector>
@@ -38,8 +38,6 @@ std::vector<LoopOrder> enumerateOrders(const ChainStructure &structure,
 struct LevelChoice {
   llvm::SmallVector<TiledLoop, 6> order;
   int64_t volumeBytes = std::numeric_limits<int64_t>::max();
-  /// Settles ties between choices; whoever collects them numbers them.
-  size_t index = 0;
 };
 
 /// Finds the tiles with least volume for the orders of one level.
@@ -77,6 +75,13 @@ private:
   bool fits();
   void findFreeLoops();
   void search(llvm::ArrayRef<Candidate> weighted);
+  bool canWinInReals(llvm::ArrayRef<Candidate> weighted);
+  std::optional<TwoTileOptimum> bestInReals(const Candidate &first,
+                                            const Candidate &second,
+                                            const SubsetProducts &trips,
+                                            const SubsetProducts &tiles) const;
+  void lowerBar(const Candidate &first, const Candidate &second,
+                const TwoTileOptimum &optimum);
   void searchLast(const Candidate &candidate);
   void widenFreeLoops();
   void record(int64_t volume);
