@@ -20,6 +20,7 @@
 #ifndef CHIMERA_MODEL_CLOSEDFORM_H
 #define CHIMERA_MODEL_CLOSEDFORM_H
 
+#include "Chimera/Model/Machine.h"
 #include "Chimera/Model/Schedule.h"
 
 #include <optional>
@@ -85,6 +86,9 @@ struct ClosedForm {
 /// in a row, of tensors that are indexed by loops alone. Beside a batch each
 /// loop has one of the parts that m, l, k and n have in two products.
 bool hasClosedForm(const ChainProblem &problem);
+/// The same for plans on `machine`: programs that move data by themselves or
+/// hold it in registers of threads have room that the forms do not know.
+bool hasClosedForm(const ChainProblem &problem, const Machine &machine);
 
 /// The closed form with the least volume after rounding for a single level of
 /// `usableBytes`; `granularity` is the smallest tile of each loop. Nothing if

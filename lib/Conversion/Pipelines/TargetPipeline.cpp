@@ -31,6 +31,8 @@ static std::string getOwnOptions(const TargetPipelineOptions &options) {
     text += " fuse=never";
   else if (options.fuse == FuseMode::Always)
     text += " fuse=always";
+  if (options.tiles == TileMode::ClosedForm)
+    text += " tiles=closed-form";
   return text + " " + options.backEnd;
 }
 

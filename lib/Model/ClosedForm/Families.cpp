@@ -14,6 +14,9 @@
 
 #include "ClosedForm/Families.h"
 
+#include "Chimera/Model/Fragments.h"
+#include "Chimera/Model/Routes.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
@@ -132,6 +135,12 @@ chimera::model::familiesOf(const ChainProblem &problem) {
 
 bool chimera::model::hasClosedForm(const ChainProblem &problem) {
   return findRoles(problem).has_value();
+}
+
+bool chimera::model::hasClosedForm(const ChainProblem &problem,
+                                   const Machine &machine) {
+  return hasClosedForm(problem) && !hasFragments(problem, machine) &&
+         !hasRoutes(problem, machine);
 }
 
 //===----------------------------------------------------------------------===//
@@ -317,7 +326,8 @@ std::optional<ClosedForm> FamilySearch::solve(const OrderFamily &family) {
   return result;
 }
 
-std::optional<ClosedForm> FamilySearch::best(ArrayRef<OrderFamily> families) {
+SmallVector<ClosedForm, 3> FamilySearch::best(ArrayRef<OrderFamily> families,
+                                              size_t most) {
   std::vector<std::optional<Tree>> trees;
   SmallVector<size_t, 9> order;
   for (const OrderFamily &family : families) {
@@ -329,17 +339,24 @@ std::optional<ClosedForm> FamilySearch::best(ArrayRef<OrderFamily> families) {
     return std::tie(trees[left]->optimum.bytes, left) <
            std::tie(trees[right]->optimum.bytes, right);
   });
-  std::optional<ClosedForm> best;
+  SmallVector<ClosedForm, 3> forms;
   for (size_t index : order) {
     const Tree &tree = *trees[index];
     // Sorted: no later family can be better either.
-    if (best && tree.optimum.bytes >= best->bytes)
+    if (forms.size() == most && tree.optimum.bytes >= forms.back().bytes)
       break;
-    ClosedForm result = inReals(families[index], tree);
-    if (round(tree, result) && (!best || result.bytes < best->bytes))
-      best = result;
+    ClosedForm form = inReals(families[index], tree);
+    if (!round(tree, form))
+      continue;
+    auto *place = llvm::upper_bound(
+        forms, form, [](const ClosedForm &left, const ClosedForm &right) {
+          return left.bytes < right.bytes;
+        });
+    forms.insert(place, form);
+    if (forms.size() > most)
+      forms.pop_back();
   }
-  return best;
+  return forms;
 }
 
 //===----------------------------------------------------------------------===//
@@ -363,7 +380,10 @@ chimera::model::solveClosedForm(const ChainProblem &problem,
   ChainStructure structure(problem);
   FamilySearch search(structure, levelWithBatch(problem), 0, usableBytes,
                       Transfer(), {granularity, {}});
-  return search.best(familiesOf(problem));
+  SmallVector<ClosedForm, 3> best = search.best(familiesOf(problem), 1);
+  if (best.empty())
+    return std::nullopt;
+  return best.front();
 }
 
 SmallVector<ClosedForm, 9>

@@ -39,10 +39,11 @@ public:
   /// The closed form of `family`, or nothing if it does not fit or more than
   /// two loops decide.
   std::optional<ClosedForm> solve(const OrderFamily &family);
-  /// The one of `families` that moves least once its tiles are rounded; of
-  /// equal ones the first. Families are rounded by rising real volume, which
-  /// rules out those that follow.
-  std::optional<ClosedForm> best(llvm::ArrayRef<OrderFamily> families);
+  /// The `most` of `families` that move least once their tiles are rounded,
+  /// best first. Families are rounded by rising real volume, which rules out
+  /// those that follow.
+  llvm::SmallVector<ClosedForm, 3> best(llvm::ArrayRef<OrderFamily> families,
+                                        size_t most);
 
 private:
   /// An order with the real tiles that are best for it.

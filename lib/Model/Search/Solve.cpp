@@ -154,7 +154,9 @@ SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
   });
   for (unsigned first = 0; first < loops.size(); ++first) {
     std::rotate(loops.begin(), loops.begin() + (first ? 1 : 0), loops.end());
-    for (int64_t share = 1; share <= tasksPerThread; share *= 2)
+    // A form has no tiles to choose from: the fewest tasks will do.
+    int64_t most = isFromForms() ? 1 : tasksPerThread;
+    for (int64_t share = 1; share <= most; share *= 2)
       prefixes.push_back(
           cutInto(divideCeilSigned(share * threads, tasks), batch, loops));
   }
@@ -237,6 +239,16 @@ std::optional<Plan> Solver::run() {
     return std::nullopt;
   classifyLoops();
   findOverlaps();
+  searchAll();
+  // Closed forms have smallest tiles that may be too large.
+  if (!best && isFromForms()) {
+    families.clear();
+    searchAll();
+  }
+  return best;
+}
+
+void Solver::searchAll() {
   // Finer cuts first: a plan that keeps all threads busy is hard to beat.
   SmallVector<Order, 8> prefixes = parallelPrefixes();
   for (const Order &parallel : reverse(prefixes)) {
@@ -246,7 +258,6 @@ std::optional<Plan> Solver::run() {
         split = entry;
     searchFrom(emptySchedule(), 0, parallelLevel(parallel), parallel);
   }
-  return best;
 }
 
 /// The level whose order starts with the parallel loops. A batch goes
@@ -384,7 +395,7 @@ Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
 
 void Solver::searchOuter(const Schedule &schedule, unsigned level,
                          unsigned parallelLevel, const Order &parallel) {
-  if (problem.operators.size() > 1) {
+  if (problem.operators.size() > 1 && !isFromForms()) {
     searchParted(schedule, level);
     searchBands(schedule, level);
   }
@@ -392,6 +403,8 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
   if (evaluateAt(hopeful, level).liveBytes <=
       costModel.capacityAt(schedule, level))
     return searchFrom(schedule, level + 1, parallelLevel, parallel);
+  if (isFromForms())
+    return takeOuterForm(hopeful, schedule, level, parallelLevel, parallel);
   // A private loop here would make the levels inside keep whole intermediates.
   LoopList shared = tiledLoops;
   erase_if(shared, [&](LoopId loop) { return !isShared(loop); });

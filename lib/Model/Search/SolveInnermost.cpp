@@ -243,6 +243,8 @@ void Solver::searchInnermost(const Schedule &outer) {
                   [&](const TiledLoop &entry) { return entry.loop == loop; });
   });
   level.parts = partsWithin(outer);
+  if (isFromForms())
+    return takeInnermostForms(level, loops);
   searchBlocks(level, loops);
   searchLeastTraffic(level, loops);
 }
@@ -329,15 +331,15 @@ void Solver::searchLeastTraffic(Innermost &level, ArrayRef<LoopId> loops) {
     for (const LevelChoice &choice :
          leastChoices(level.schedule, level.schedule, innermost(), loops, rule,
                       mostBytesInto(level)))
-      priceChoice(level, loops, choice);
+      priceChoice(level, loops, choice.order);
 }
 
-/// Prices the innermost level of `choice` with the register tile that takes the
-/// fewest cycles.
-void Solver::priceChoice(Innermost &level, ArrayRef<LoopId> loops,
-                         const LevelChoice &choice) {
+/// Prices `order` for the innermost level with the register tile that takes the
+/// fewest cycles; false if that does not fit, or cannot win.
+bool Solver::priceChoice(Innermost &level, ArrayRef<LoopId> loops,
+                         ArrayRef<TiledLoop> order) {
   Schedule schedule = level.schedule;
-  schedule.levels[innermost()].order = choice.order;
+  schedule.levels[innermost()].order.assign(order.begin(), order.end());
   SmallVector<int64_t, 8> size = leftBy(problem, schedule, innermost());
   SmallVector<LoopTiles, 6> tiles;
   for (LoopId loop : loops)
@@ -350,9 +352,9 @@ void Solver::priceChoice(Innermost &level, ArrayRef<LoopId> loops,
                  costModel.busiestShare(costModel.countTasks(schedule)),
                  level.others, limit());
   if (blocks.empty())
-    return;
+    return false;
   schedule.registerTile = blocks.front().registerTile;
-  pricePlan(schedule);
+  return pricePlan(schedule);
 }
 
 /// Fills in the tiles and trips of a block.
@@ -503,14 +505,16 @@ SmallVector<unsigned, 32> Solver::orderOf(const Schedule &schedule) {
   return order;
 }
 
-void Solver::pricePlan(Schedule &schedule) {
+/// Prices `schedule`, which has everything but homes, packing and rolling
+/// buffers; false if it does not fit.
+bool Solver::pricePlan(Schedule &schedule) {
   // Homes that somebody else would find for the schedule.
   if (!schedule.homes.empty())
     schedule.homes = findHomes(problem, machine, schedule,
                                costModel.capacitiesOf(schedule), threads);
   if (inFragments &&
       !planFragments(problem, machine, schedule).obstacle.empty())
-    return;
+    return false;
   costModel.choosePacking(schedule);
   Plan plan = costModel.price(schedule);
   // Halos read and computed again, or kept: whichever takes less.
@@ -523,12 +527,12 @@ void Solver::pricePlan(Schedule &schedule) {
   }
   if (hasRoutes(problem, machine) &&
       !planRoutes(problem, machine, plan.schedule, threads).obstacle.empty())
-    return;
+    return false;
   // Only now do the outer levels know the size of the intermediates.
   if (any_of(plan.levels, [](const LevelCost &level) {
         return level.liveBytes > level.capacityBytes;
       }))
-    return;
+    return false;
   if (runnersUp) {
     auto [entry, isNew] =
         bestOfOrders.try_emplace(orderOf(plan.schedule), plan);
@@ -537,4 +541,5 @@ void Solver::pricePlan(Schedule &schedule) {
   }
   if (!best || plan.seconds < best->seconds)
     best = plan;
+  return true;
 }

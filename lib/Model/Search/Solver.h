@@ -7,14 +7,15 @@
 //===----------------------------------------------------------------------===//
 //
 // The state of `solve`. Its parts are in Solve.cpp (parallel loops and outer
-// levels), SolveParted.cpp (operators that part at an outer level) and
-// SolveInnermost.cpp (blocks).
+// levels), SolveParted.cpp (operators that part at an outer level),
+// SolveInnermost.cpp (blocks) and SolveForms.cpp (plans from closed forms).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef CHIMERA_LIB_MODEL_SEARCH_SOLVER_H
 #define CHIMERA_LIB_MODEL_SEARCH_SOLVER_H
 
+#include "ClosedForm/Families.h"
 #include "Search/Blocks.h"
 #include "Search/VolumeSearch.h"
 
@@ -30,7 +31,11 @@ public:
       : problem(problem), machine(machine),
         threads(std::max<int64_t>(1, options.threads)), structure(problem),
         costModel(structure, machine, options), runnersUp(options.runnersUp),
-        isExhaustive(options.isExhaustive) {}
+        isExhaustive(options.isExhaustive) {
+    if (options.tiles == TileSource::ClosedForm &&
+        hasClosedForm(problem, machine))
+      families = familiesOf(problem);
+  }
 
   std::optional<Plan> run();
 
@@ -62,6 +67,7 @@ private:
   unsigned parallelLevel(const Order &parallel) const;
   void markParallel(Schedule &schedule) const;
 
+  void searchAll();
   void searchFrom(Schedule schedule, unsigned level, unsigned parallelLevel,
                   const Order &parallel);
   Schedule withSmallestIntermediates(const Schedule &schedule) const;
@@ -120,6 +126,15 @@ private:
     llvm::SmallVector<int64_t, 16> windowValues;
   };
 
+  bool isFromForms() const { return !families.empty(); }
+  llvm::SmallVector<OrderFamily, 9> familiesInside(const Schedule &schedule,
+                                                   unsigned level,
+                                                   bool sharedOnly) const;
+  void takeOuterForm(const Schedule &completed, const Schedule &schedule,
+                     unsigned level, unsigned parallelLevel,
+                     const Order &parallel);
+  void takeInnermostForms(Innermost &level, llvm::ArrayRef<LoopId> loops);
+
   int64_t tileUnit(LoopId loop) const;
   int64_t depthUnit() const;
   llvm::SmallVector<int64_t, 16> kernelTiles(LoopId loop, int64_t size) const;
@@ -134,8 +149,8 @@ private:
   bool isLimitedByInnermost(const Plan &plan) const;
   int64_t mostBytesInto(const Innermost &level) const;
   void searchLeastTraffic(Innermost &level, llvm::ArrayRef<LoopId> loops);
-  void priceChoice(Innermost &level, llvm::ArrayRef<LoopId> loops,
-                   const LevelChoice &choice);
+  bool priceChoice(Innermost &level, llvm::ArrayRef<LoopId> loops,
+                   llvm::ArrayRef<TiledLoop> order);
   void addOrders(Innermost &level, llvm::ArrayRef<LoopId> loops);
   llvm::ArrayRef<InnerOrder> innerOrders(Innermost &level, LoopSet places);
   std::vector<Block> enumerateBlocks(const Innermost &level) const;
@@ -152,7 +167,7 @@ private:
                                      llvm::ArrayRef<LoopId> loops);
   bool canWin(Innermost &level, const Candidate &candidate) const;
   bool priceCandidate(Innermost &level, const Candidate &candidate);
-  void pricePlan(Schedule &schedule);
+  bool pricePlan(Schedule &schedule);
   double leastTimeWith(const Schedule &schedule, unsigned level,
                        int64_t bytes) const;
   /// The tiles that a level may have.
@@ -183,6 +198,8 @@ private:
   CostModel costModel;
   unsigned runnersUp;
   bool isExhaustive;
+  /// Where plans come from if not from the search.
+  llvm::SmallVector<OrderFamily, 9> families;
   /// What blocks compute is in registers of threads.
   bool inFragments = hasFragments(problem, machine);
   /// Memories that a program is in charge of hold whole steps of the matrix
