@@ -193,7 +193,8 @@ FamilySearch::makeTree(ArrayRef<LoopId> loops) {
             {}};
   entries.resize(prefix);
   tree.weighted = weightedPlaces(tree.formula, cut.size());
-  if (tree.weighted.size() > 2)
+  // Neither have windows a form.
+  if (tree.weighted.size() > 2 || !tree.formula.getWindows().empty())
     return std::nullopt;
   // A number that no loop has stands for one of a single trip.
   unsigned places[] = {unsigned(cut.size()), unsigned(cut.size()) + 1};
@@ -213,7 +214,8 @@ FamilySearch::makeTree(ArrayRef<LoopId> loops) {
     smallest.push_back(usefulTiles(loop).tiles.back());
   tiles.assign(smallest);
   trips.assign(SmallVector<int64_t, 4>(cut.size(), 1));
-  addTerms(form, tree.formula, places[0], places[1], trips, tiles);
+  addTerms(form, tree.formula.getVolume(), tree.formula.getLive(), places[0],
+           places[1], trips, tiles);
   std::optional<TwoTileOptimum> optimum = minimize(form);
   if (!optimum)
     return std::nullopt;

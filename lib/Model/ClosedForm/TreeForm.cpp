@@ -14,13 +14,14 @@
 using namespace llvm;
 using namespace chimera::model;
 
-void chimera::model::addTerms(TwoTileForm &form, const OrderFormula &formula,
+void chimera::model::addTerms(TwoTileForm &form, ArrayRef<Monomial> volume,
+                              ArrayRef<SmallVector<Monomial, 6>> live,
                               unsigned first, unsigned second,
                               const SubsetProducts &trips,
                               const SubsetProducts &tiles) {
   LoopSet left = bitOf(first), right = bitOf(second), both = left | right;
   double perBothTrips = 0;
-  for (const Monomial &term : formula.getVolume()) {
+  for (const Monomial &term : volume) {
     double bytes = double(term.factor) * trips[term.loops & ~both];
     LoopSet counted = term.loops & both;
     (counted == both    ? perBothTrips
@@ -33,7 +34,7 @@ void chimera::model::addTerms(TwoTileForm &form, const OrderFormula &formula,
   form.first.bytesPerTrip += perBothTrips * fewestSecond;
   form.second.bytesPerTrip += perBothTrips * fewestFirst;
   form.constantBytes -= perBothTrips * fewestFirst * fewestSecond;
-  for (ArrayRef<Monomial> terms : formula.getLive()) {
+  for (ArrayRef<Monomial> terms : live) {
     TwoTileForm::Phase &phase = form.phases.emplace_back();
     for (const Monomial &term : terms) {
       double bytes = double(term.factor) * tiles[term.loops & ~both];

@@ -21,10 +21,10 @@
 
 namespace chimera::model {
 
-/// Adds to `form`, whose loops and capacity are given, what `formula` says of
-/// the loops numbered `first` and `second`. The others make `trips`, where
-/// volume counts, and have `tiles`, where room does; a number that no loop has
-/// stands for a loop of one trip.
+/// Adds to `form`, whose loops and capacity are given, what the sums `volume`
+/// and `live` say of the loops numbered `first` and `second`. The others make
+/// `trips`, where volume counts, and have `tiles`, where room does; a number
+/// that no loop has stands for a loop of one trip.
 ///
 /// A lower bound: no whole tiles up to the largest of each loop move less than
 /// the real ones. Trips are no fewer than extent / tile, also inside other
@@ -33,8 +33,9 @@ namespace chimera::model {
 /// each. It is a lower bound for all tiles of the other loops if `trips` are
 /// their fewest and `tiles` their smallest, since volume grows with every trip
 /// and the live set with every tile.
-void addTerms(TwoTileForm &form, const OrderFormula &formula, unsigned first,
-              unsigned second, const SubsetProducts &trips,
+void addTerms(TwoTileForm &form, llvm::ArrayRef<Monomial> volume,
+              llvm::ArrayRef<llvm::SmallVector<Monomial, 6>> live,
+              unsigned first, unsigned second, const SubsetProducts &trips,
               const SubsetProducts &tiles);
 
 /// The best whole tiles next to real ones, by their places among the useful.

@@ -155,7 +155,7 @@ SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
   for (unsigned first = 0; first < loops.size(); ++first) {
     std::rotate(loops.begin(), loops.begin() + (first ? 1 : 0), loops.end());
     // A form has no tiles to choose from: the fewest tasks will do.
-    int64_t most = isFromForms() ? 1 : tasksPerThread;
+    int64_t most = fromForms ? 1 : tasksPerThread;
     for (int64_t share = 1; share <= most; share *= 2)
       prefixes.push_back(
           cutInto(divideCeilSigned(share * threads, tasks), batch, loops));
@@ -241,8 +241,8 @@ std::optional<Plan> Solver::run() {
   findOverlaps();
   searchAll();
   // Closed forms have smallest tiles that may be too large.
-  if (!best && isFromForms()) {
-    families.clear();
+  if (!best && fromForms) {
+    fromForms = false;
     searchAll();
   }
   return best;
@@ -326,31 +326,64 @@ size_t Solver::mostChoices(const Schedule &schedule) const {
 
 namespace {
 
-/// The choices that move least, as many as are wanted. Orders come in a fixed
-/// sequence, which settles ties.
+/// The choices that move least, as many as are wanted. Orders are numbered,
+/// which settles ties.
 class LeastChoices {
 public:
   LeastChoices(size_t most, int64_t bound) : most(most), bound(bound) {}
 
-  /// Choices that move so much are of no use any more: of equal ones the first
-  /// are kept.
-  int64_t getBound() const { return bound; }
-
-  void add(LevelChoice choice) {
-    auto place = llvm::upper_bound(
-        choices, choice, [](const LevelChoice &left, const LevelChoice &right) {
-          return left.volumeBytes < right.volumeBytes;
-        });
-    choices.insert(place, std::move(choice));
-    if (choices.size() > most)
-      choices.pop_back();
-    if (choices.size() == most)
-      bound = std::min(bound, choices.back().volumeBytes);
+  /// Searches `orders`, those of `families` first: they are likely to be good,
+  /// and bound the rest.
+  void search(VolumeSearch &search, ArrayRef<LoopOrder> orders,
+              ArrayRef<OrderFamily> families) {
+    SmallVector<bool, 64> isOfFamily;
+    for (const LoopOrder &order : orders)
+      isOfFamily.push_back(any_of(families, [&](const OrderFamily &family) {
+        return isOrderOf(family, order);
+      }));
+    for (bool wanted : {true, false})
+      for (const auto &[index, order] : enumerate(orders))
+        if (isOfFamily[index] == wanted)
+          if (auto choice = search.best(order, boundOf(index))) {
+            choice->index = index;
+            add(std::move(*choice));
+          }
   }
 
   std::vector<LevelChoice> take() { return std::move(choices); }
 
 private:
+  /// True if `order` has the loops of `family`, or some that come first.
+  static bool isOrderOf(const OrderFamily &family, const LoopOrder &order) {
+    auto isSame = [](LoopId loop, const TiledLoop &entry) {
+      return loop == entry.loop && entry.operators == 0;
+    };
+    return order.size() <= family.loops.size() &&
+           all_of(zip(family.loops, order), [&](auto pair) {
+             return isSame(std::get<0>(pair), std::get<1>(pair));
+           });
+  }
+
+  /// The bytes below which order number `index` is of use: of equal choices the
+  /// first are kept.
+  int64_t boundOf(size_t index) const {
+    if (choices.size() < most)
+      return bound;
+    const LevelChoice &last = choices.back();
+    return std::min(bound, last.volumeBytes + (index < last.index ? 1 : 0));
+  }
+
+  void add(LevelChoice choice) {
+    auto place = llvm::upper_bound(
+        choices, choice, [](const LevelChoice &left, const LevelChoice &right) {
+          return std::tie(left.volumeBytes, left.index) <
+                 std::tie(right.volumeBytes, right.index);
+        });
+    choices.insert(place, std::move(choice));
+    if (choices.size() > most)
+      choices.pop_back();
+  }
+
   size_t most;
   int64_t bound;
   std::vector<LevelChoice> choices;
@@ -387,15 +420,13 @@ Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
                       transferInto(machine.levels[level], threads),
                       {rule.granularity, rule.alignment});
   LeastChoices choices(mostChoices(schedule), bound);
-  for (const LoopOrder &order : ordersOf(schedule, level, left))
-    if (auto choice = search.best(order, choices.getBound()))
-      choices.add(std::move(*choice));
+  choices.search(search, ordersOf(schedule, level, left), families);
   return choices.take();
 }
 
 void Solver::searchOuter(const Schedule &schedule, unsigned level,
                          unsigned parallelLevel, const Order &parallel) {
-  if (problem.operators.size() > 1 && !isFromForms()) {
+  if (problem.operators.size() > 1 && !fromForms) {
     searchParted(schedule, level);
     searchBands(schedule, level);
   }
@@ -403,7 +434,7 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
   if (evaluateAt(hopeful, level).liveBytes <=
       costModel.capacityAt(schedule, level))
     return searchFrom(schedule, level + 1, parallelLevel, parallel);
-  if (isFromForms())
+  if (fromForms)
     return takeOuterForm(hopeful, schedule, level, parallelLevel, parallel);
   // A private loop here would make the levels inside keep whole intermediates.
   LoopList shared = tiledLoops;
@@ -468,16 +499,14 @@ chimera::model::solveVolume(const ChainProblem &problem, int64_t usableBytes,
     erase_if(loops, [&](LoopId loop) { return !structure.isCuttable(loop); });
   VolumeSearch search(structure, schedule, 0, usableBytes, Transfer(),
                       {granularity, {}});
-  LevelChoice best;
-  bool found = false;
-  for (const LoopOrder &order :
-       enumerateOrders(structure, schedule, 0, loops, /*recompute=*/true))
-    if (auto choice = search.best(order, best.volumeBytes)) {
-      best = *choice;
-      found = true;
-    }
-  if (!found)
+  LeastChoices least(1, std::numeric_limits<int64_t>::max());
+  least.search(search,
+               enumerateOrders(structure, schedule, 0, loops,
+                               /*recompute=*/true),
+               familiesOf(problem));
+  std::vector<LevelChoice> best = least.take();
+  if (best.empty())
     return std::nullopt;
-  schedule.levels[0].order = best.order;
+  schedule.levels[0].order = best.front().order;
   return schedule;
 }

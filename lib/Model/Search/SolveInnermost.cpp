@@ -243,7 +243,7 @@ void Solver::searchInnermost(const Schedule &outer) {
                   [&](const TiledLoop &entry) { return entry.loop == loop; });
   });
   level.parts = partsWithin(outer);
-  if (isFromForms())
+  if (fromForms)
     return takeInnermostForms(level, loops);
   searchBlocks(level, loops);
   searchLeastTraffic(level, loops);

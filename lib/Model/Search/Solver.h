@@ -31,11 +31,9 @@ public:
       : problem(problem), machine(machine),
         threads(std::max<int64_t>(1, options.threads)), structure(problem),
         costModel(structure, machine, options), runnersUp(options.runnersUp),
-        isExhaustive(options.isExhaustive) {
-    if (options.tiles == TileSource::ClosedForm &&
-        hasClosedForm(problem, machine))
-      families = familiesOf(problem);
-  }
+        isExhaustive(options.isExhaustive), families(familiesOf(problem)),
+        fromForms(options.tiles == TileSource::ClosedForm &&
+                  hasClosedForm(problem, machine)) {}
 
   std::optional<Plan> run();
 
@@ -126,7 +124,6 @@ private:
     llvm::SmallVector<int64_t, 16> windowValues;
   };
 
-  bool isFromForms() const { return !families.empty(); }
   llvm::SmallVector<OrderFamily, 9> familiesInside(const Schedule &schedule,
                                                    unsigned level,
                                                    bool sharedOnly) const;
@@ -198,8 +195,9 @@ private:
   CostModel costModel;
   unsigned runnersUp;
   bool isExhaustive;
-  /// Where plans come from if not from the search.
+  /// Orders with closed forms, and whether plans come from these alone.
   llvm::SmallVector<OrderFamily, 9> families;
+  bool fromForms;
   /// What blocks compute is in registers of threads.
   bool inFragments = hasFragments(problem, machine);
   /// Memories that a program is in charge of hold whole steps of the matrix

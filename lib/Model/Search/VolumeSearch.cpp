@@ -290,6 +290,8 @@ std::optional<LevelChoice> VolumeSearch::best(const LoopOrder &order,
     candidates.push_back({entry, static_cast<unsigned>(place), &useful});
     loopsOfOrder.push_back(entry.loop);
   }
+  if (!canWinInOutline(order, bound))
+    return std::nullopt;
   auto &entries = schedule.levels[level].order;
   size_t prefix = entries.size();
   append_range(entries, order);
@@ -369,10 +371,10 @@ void VolumeSearch::search(ArrayRef<Candidate> weighted) {
 
 /// The best real tiles of two loops if the others make `trips` and take the
 /// room of `tiles`.
-std::optional<TwoTileOptimum>
-VolumeSearch::bestInReals(const Candidate &first, const Candidate &second,
-                          const SubsetProducts &trips,
-                          const SubsetProducts &tiles) const {
+std::optional<TwoTileOptimum> VolumeSearch::bestInReals(
+    ArrayRef<Monomial> volume, ArrayRef<SmallVector<Monomial, 6>> live,
+    const Candidate &first, const Candidate &second,
+    const SubsetProducts &trips, const SubsetProducts &tiles) const {
   auto loopOf = [&](const Candidate &candidate) {
     TwoTileForm::Loop loop;
     loop.extent = problem.loops[candidate.entry.loop].extent;
@@ -384,8 +386,45 @@ VolumeSearch::bestInReals(const Candidate &first, const Candidate &second,
   form.first = loopOf(first);
   form.second = loopOf(second);
   form.capacityBytes = capacityBytes;
-  addTerms(form, *shape, first.place, second.place, trips, tiles);
+  addTerms(form, volume, live, first.place, second.place, trips, tiles);
   return minimize(form);
+}
+
+/// Real volumes that are above a whole one by no more than this share may be
+/// equal; far above what doubles lose.
+static constexpr double realMargin = 1e-9;
+
+/// False if even the outline of `order` moves no less than `bound` bytes, which
+/// takes a fraction of the time that its formula does.
+bool VolumeSearch::canWinInOutline(const LoopOrder &order, int64_t bound) {
+  if (!hasOutlines || candidates.size() < 2)
+    return true;
+  SmallVector<int64_t, 6> fewest, least;
+  for (const Candidate &candidate : candidates) {
+    fewest.push_back(candidate.useful->trips.front());
+    least.push_back(candidate.useful->tiles.back());
+  }
+  TreeOutline outline =
+      outlineOf(problem, schedule, level, transfer, order, size);
+  LoopSet weighted = 0;
+  for (const Monomial &term : outline.volume)
+    weighted |= term.loops;
+  SubsetProducts fewestTrips, leastTiles;
+  fewestTrips.assign(fewest);
+  leastTiles.assign(least);
+  for (const Candidate &first : candidates)
+    for (const Candidate &second : candidates) {
+      bool isCounted =
+          contains(weighted, first.place) || contains(weighted, second.place);
+      if (first.place >= second.place || !isCounted)
+        continue;
+      std::optional<TwoTileOptimum> optimum = bestInReals(
+          outline.volume, outline.live, first, second, fewestTrips, leastTiles);
+      if (!optimum ||
+          optimum->bytes * (1 - realMargin) > static_cast<double>(bound - 1))
+        return false;
+    }
+  return true;
 }
 
 /// False if no tiles of the loops in `weighted`, which have their largest now,
@@ -393,8 +432,6 @@ VolumeSearch::bestInReals(const Candidate &first, const Candidate &second,
 /// is a bound if the others make their fewest trips and take their least room
 /// (see `addTerms`). It knows no windows.
 bool VolumeSearch::canWinInReals(ArrayRef<Candidate> weighted) {
-  // Far above what doubles lose.
-  constexpr double margin = 1e-9;
   if (!shape->getWindows().empty())
     return true;
   SmallVector<int64_t, 6> least = tiles;
@@ -406,9 +443,10 @@ bool VolumeSearch::canWinInReals(ArrayRef<Candidate> weighted) {
   for (size_t first = 0; first < weighted.size(); ++first)
     for (size_t second = first + 1; second < weighted.size(); ++second) {
       std::optional<TwoTileOptimum> optimum =
-          bestInReals(weighted[first], weighted[second], products, leastTiles);
-      if (!optimum ||
-          optimum->bytes * (1 - margin) > double(found.volumeBytes - 1))
+          bestInReals(shape->getVolume(), shape->getLive(), weighted[first],
+                      weighted[second], products, leastTiles);
+      if (!optimum || optimum->bytes * (1 - realMargin) >
+                          static_cast<double>(found.volumeBytes - 1))
         return false;
       if (weighted.size() == 2)
         lowerBar(weighted[first], weighted[second], *optimum);

@@ -15,6 +15,7 @@
 #define CHIMERA_LIB_MODEL_SEARCH_VOLUMESEARCH_H
 
 #include "ClosedForm/TreeForm.h"
+#include "ClosedForm/TreeOutline.h"
 #include "Volume/OrderFormula.h"
 
 #include <limits>
@@ -38,6 +39,8 @@ std::vector<LoopOrder> enumerateOrders(const ChainStructure &structure,
 struct LevelChoice {
   llvm::SmallVector<TiledLoop, 6> order;
   int64_t volumeBytes = std::numeric_limits<int64_t>::max();
+  /// Settles ties between choices; whoever collects them numbers them.
+  size_t index = 0;
 };
 
 /// Finds the tiles with least volume for the orders of one level.
@@ -76,10 +79,12 @@ private:
   void findFreeLoops();
   void search(llvm::ArrayRef<Candidate> weighted);
   bool canWinInReals(llvm::ArrayRef<Candidate> weighted);
-  std::optional<TwoTileOptimum> bestInReals(const Candidate &first,
-                                            const Candidate &second,
-                                            const SubsetProducts &trips,
-                                            const SubsetProducts &tiles) const;
+  std::optional<TwoTileOptimum>
+  bestInReals(llvm::ArrayRef<Monomial> volume,
+              llvm::ArrayRef<llvm::SmallVector<Monomial, 6>> live,
+              const Candidate &first, const Candidate &second,
+              const SubsetProducts &trips, const SubsetProducts &tiles) const;
+  bool canWinInOutline(const LoopOrder &order, int64_t bound);
   void lowerBar(const Candidate &first, const Candidate &second,
                 const TwoTileOptimum &optimum);
   void searchLast(const Candidate &candidate);
@@ -93,6 +98,7 @@ private:
   int64_t capacityBytes;
   Transfer transfer;
   WindowTable windows;
+  bool hasOutlines = problem.consistsOfProducts();
   TileLimits limits;
   llvm::SmallVector<int64_t, 6> size;
   llvm::SmallVector<std::optional<UsefulTiles>, 6> tilesOfLoops;
