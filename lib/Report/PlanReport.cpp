@@ -73,6 +73,44 @@ void chimera::writeReport(raw_ostream &os, ArrayRef<ChainPlan> plans,
   }
 }
 
+/// `m by 57.3, l by 16.0`; `whole` if nothing is cut.
+static std::string describeTiles(const model::ChainProblem &problem,
+                                 const model::ClosedForm &form) {
+  std::string text;
+  for (auto [loop, tile] : form.realTiles)
+    text += (text.empty() ? "" : ", ") +
+            formatv("{0} by {1:F1}", problem.loops[loop].name, tile).str();
+  return text.empty() ? "whole" : text;
+}
+
+std::optional<FormTable>
+report::describeForm(const model::KernelReport &kernel) {
+  const model::Plan &plan = kernel.plan;
+  std::optional<model::FormComparison> found =
+      model::compareWithForm(kernel.problem, plan);
+  if (!found)
+    return std::nullopt;
+  const model::LevelSchedule &level = plan.schedule.levels[found->level];
+  auto orderOf = [&](ArrayRef<model::TiledLoop> entries) {
+    model::Schedule alone;
+    alone.levels.push_back({level.name, {entries.begin(), entries.end()}});
+    return describeOrder(kernel.problem, alone);
+  };
+  const model::ClosedForm &form = found->form;
+  FormTable table;
+  table.title = formatv("{0} alone, with tiles of any size (family: {1})",
+                        level.name, form.family)
+                    .str();
+  table.lines = {
+      {"closed form", describeTiles(kernel.problem, form),
+       static_cast<int64_t>(form.realBytes)},
+      {"rounded", orderOf(form.order), form.bytes},
+      {"exact search", orderOf(found->exact.levels[0].order),
+       found->exactBytes},
+      {"this plan", orderOf(level.order), plan.levels[found->level].bytes}};
+  return table;
+}
+
 UnfusedFigures report::getUnfused(const ChainPlan &plan) {
   UnfusedFigures figures;
   figures.isKnown = !plan.verdict.unfusedBytes.empty();

@@ -101,6 +101,7 @@ private:
   void writeTimes(const model::KernelReport &kernel);
   void writeLive(const model::KernelReport &kernel);
   void writeTraffic(const model::KernelReport &kernel);
+  void writeForm(const model::KernelReport &kernel);
   void writeRunnersUp(const ChainPlan &plan);
   void writeAlternative(const ChainPlan &plan);
 
@@ -284,8 +285,21 @@ void HtmlWriter::writeKernel(const model::KernelReport &kernel) {
   os << "<h3>Kernel " << escape(listOperators(kernel.problem)) << "</h3>\n";
   writeTree(kernel);
   writeTimes(kernel);
+  writeForm(kernel);
   writeLive(kernel);
   writeTraffic(kernel);
+}
+
+/// What rounding and further loops change of the closed form.
+void HtmlWriter::writeForm(const model::KernelReport &kernel) {
+  std::optional<FormTable> form = describeForm(kernel);
+  if (!form)
+    return;
+  os << "<p class=\"soft\">" << escape(form->title) << "</p>\n";
+  startTable({"from", "tiles", "volume"});
+  for (const FormLine &line : form->lines)
+    addRow({line.source, line.order, formatBytes(line.bytes)});
+  endTable();
 }
 
 void HtmlWriter::writeRunnersUp(const ChainPlan &plan) {

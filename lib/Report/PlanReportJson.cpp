@@ -63,6 +63,7 @@ private:
   void writeTree(const model::KernelReport &kernel);
   void writeLevel(const model::KernelReport &kernel, unsigned index);
   void writePlan(const model::ChainProblem &problem, const model::Plan &plan);
+  void writeForm(const model::KernelReport &kernel);
 
   json::OStream json;
 };
@@ -237,6 +238,42 @@ void JsonWriter::writePlan(const model::ChainProblem &problem,
   text("order", describeOrder(problem, plan.schedule));
 }
 
+void JsonWriter::writeForm(const model::KernelReport &kernel) {
+  std::optional<model::FormComparison> found =
+      model::compareWithForm(kernel.problem, kernel.plan);
+  if (!found)
+    return;
+  auto orderOf = [&](ArrayRef<model::TiledLoop> entries) {
+    json.attributeArray("tiles", [&] {
+      for (const model::TiledLoop &entry : entries)
+        json.object([&] {
+          text("loop", kernel.problem.loops[entry.loop].name);
+          json.attribute("tile", entry.tile);
+        });
+    });
+  };
+  const model::ClosedForm &form = found->form;
+  json.attributeObject("closed_form", [&] {
+    text("level", kernel.plan.levels[found->level].name);
+    text("family", form.family);
+    json.attributeObject("real", [&] {
+      list("tiles", form.realTiles, [&](std::pair<unsigned, double> tile) {
+        text("loop", kernel.problem.loops[tile.first].name);
+        number("tile", tile.second);
+      });
+      number("bytes", form.realBytes);
+    });
+    json.attributeObject("rounded", [&] {
+      orderOf(form.order);
+      json.attribute("bytes", form.bytes);
+    });
+    json.attributeObject("exact", [&] {
+      orderOf(found->exact.levels[0].order);
+      json.attribute("bytes", found->exactBytes);
+    });
+  });
+}
+
 void JsonWriter::writeRoutes(const ChainPlan &plan,
                              const model::KernelReport &kernel) {
   model::RoutePlan routes = model::planRoutes(
@@ -285,6 +322,7 @@ void JsonWriter::writeKernel(const ChainPlan &plan,
     for (unsigned level = 0; level < kernel.levels.size(); ++level)
       json.object([&] { writeLevel(kernel, level); });
   });
+  writeForm(kernel);
   if (model::hasRoutes(kernel.problem, plan.machine))
     writeRoutes(plan, kernel);
   if (model::hasFragments(kernel.problem, plan.machine))

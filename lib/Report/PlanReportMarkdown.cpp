@@ -63,6 +63,7 @@ private:
   void writeKernel(const model::KernelReport &kernel);
   void writeTree(const model::KernelReport &kernel);
   void writeTimes(const model::KernelReport &kernel);
+  void writeForm(const model::KernelReport &kernel);
   void writeTraffic(const model::KernelReport &kernel);
   void writeLive(const model::KernelReport &kernel);
   void writeRunnersUp(const ChainPlan &plan);
@@ -182,6 +183,18 @@ void MarkdownWriter::writeTimes(const model::KernelReport &kernel) {
   table.write(os);
 }
 
+/// What rounding and further loops change of the closed form.
+void MarkdownWriter::writeForm(const model::KernelReport &kernel) {
+  std::optional<FormTable> form = describeForm(kernel);
+  if (!form)
+    return;
+  os << form->title << ":\n\n";
+  Table table({"from", "tiles", "volume"});
+  for (const FormLine &line : form->lines)
+    table.add({line.source, line.order, formatBytes(line.bytes)});
+  table.write(os);
+}
+
 void MarkdownWriter::writeTraffic(const model::KernelReport &kernel) {
   Row header = {"tensor"};
   for (const model::LevelCost &level : kernel.plan.levels) {
@@ -224,6 +237,7 @@ void MarkdownWriter::writeKernel(const model::KernelReport &kernel) {
   os << "### Kernel " << listOperators(kernel.problem) << "\n\n";
   writeTree(kernel);
   writeTimes(kernel);
+  writeForm(kernel);
   writeTraffic(kernel);
   writeLive(kernel);
 }

@@ -184,6 +184,7 @@ Error chimera::runner::plan(ModuleOp module, const CompileOptions &options) {
   planning.target = options.target;
   planning.threads = options.threads;
   planning.fuse = options.fuse;
+  planning.tiles = options.tiles;
   return runPasses(module, "planning", [&](OpPassManager &pm) {
     buildFrontEndPipeline(pm);
     buildPlanningPipeline(pm, planning);

@@ -44,6 +44,8 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --seed=N          seed of random arguments, below 2^32 (default: 0)
   --fuse=MODE       auto: where it is predicted to gain (default),
                     never, always
+  --tiles=MODE      exact: search orders and tiles (default); closed-form: take
+                    them from formulas, in microseconds
   --chimera-micro-kernels=KERNELS.mlir
                     micro kernels to use besides Chimera's own where they are
                     predicted to be faster (docs/micro-kernels.md)
@@ -86,6 +88,19 @@ static Error parseFuse(StringRef value, FuseMode &fuse) {
     return createStringError("--fuse takes auto, never or always, got '" +
                              value + "'");
   fuse = *mode;
+  return Error::success();
+}
+
+static Error parseTiles(StringRef value, TileMode &tiles) {
+  std::optional<TileMode> mode =
+      llvm::StringSwitch<std::optional<TileMode>>(value)
+          .Case("exact", TileMode::Exact)
+          .Case("closed-form", TileMode::ClosedForm)
+          .Default(std::nullopt);
+  if (!mode)
+    return createStringError("--tiles takes exact or closed-form, got '" +
+                             value + "'");
+  tiles = *mode;
   return Error::success();
 }
 
@@ -140,6 +155,8 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
         name, value, 0, std::numeric_limits<uint32_t>::max(), options.seed);
   if (name == "--fuse")
     return parseFuse(value, options.fuse);
+  if (name == "--tiles")
+    return parseTiles(value, options.tiles);
   if (name == "--emit")
     return parseEmit(value, options.emit);
   if (name == "--constant")

@@ -32,6 +32,7 @@ struct Options {
   std::vector<unsigned> constants;
   uint64_t seed = 0;
   FuseMode fuse = FuseMode::Auto;
+  TileMode tiles = TileMode::Exact;
   /// A file with micro kernels of the user's; empty for none.
   std::string microKernels;
   /// Check these instead of running a program.

@@ -52,6 +52,7 @@ static CompileOptions getCompileOptions(const Options &options) {
   result.target = options.target;
   result.threads = options.threads;
   result.fuse = options.fuse;
+  result.tiles = options.tiles;
   result.microKernels = options.microKernels;
   return result;
 }

@@ -32,6 +32,15 @@ inline llvm::cl::ValuesClass getFuseModes() {
                  "every chain that fits the target"));
 }
 
+/// What the option `tiles` can be.
+inline llvm::cl::ValuesClass getTileModes() {
+  return llvm::cl::values(
+      clEnumValN(TileMode::Exact, "exact",
+                 "a search over all orders and useful tiles"),
+      clEnumValN(TileMode::ClosedForm, "closed-form",
+                 "formulas, in microseconds; the search where there are none"));
+}
+
 /// What planning depends on.
 struct PlanningOptions : mlir::PassPipelineOptions<PlanningOptions> {
   Option<std::string> target{
@@ -45,6 +54,9 @@ struct PlanningOptions : mlir::PassPipelineOptions<PlanningOptions> {
       llvm::cl::init(0)};
   Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
                         llvm::cl::init(FuseMode::Auto), getFuseModes()};
+  Option<TileMode> tiles{*this, "tiles",
+                         llvm::cl::desc("Where orders and tiles come from"),
+                         llvm::cl::init(TileMode::Exact), getTileModes()};
 };
 
 /// What lowering for a CPU takes, where planning is over.

@@ -233,6 +233,16 @@ struct Plan {
   double seconds = 0;
 };
 
+/// Where the orders and tiles of a plan come from.
+enum class TileSource {
+  /// A search over all orders and useful tiles.
+  Exact,
+  /// Closed forms (ClosedForm.h) alone, a level at a time from the outside in:
+  /// plans in a fraction of the time, which may take longer. What has no closed
+  /// form, or no room for its tiles, is searched.
+  ClosedForm
+};
+
 struct SolveOptions {
   /// Threads the parallel loops are spread over.
   int64_t threads = 1;
@@ -242,12 +252,14 @@ struct SolveOptions {
   /// does not rule out, not only the few with the least volume or the lowest
   /// estimates. Takes several times as long.
   bool isExhaustive = false;
+  TileSource tiles = TileSource::Exact;
 };
 
 /// The plan with the lowest predicted time, or nothing if none was found that
 /// fits the machine. The innermost level is searched over all loop trees with
-/// the tiles that suit the micro kernel; each outer level contributes the few
-/// orders with the least volume, so plans are good but not proved best.
+/// the tiles that suit the micro kernel and, where its traffic takes longest,
+/// those with the least volume; each outer level contributes the few orders
+/// with the least volume, so plans are good but not proved best.
 std::optional<Plan> solve(const ChainProblem &problem, const Machine &machine,
                           const SolveOptions &options,
                           llvm::SmallVectorImpl<Plan> *runnersUp = nullptr);

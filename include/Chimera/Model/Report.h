@@ -16,6 +16,7 @@
 #define CHIMERA_MODEL_REPORT_H
 
 #include "Chimera/Model/Algorithms.h"
+#include "Chimera/Model/ClosedForm.h"
 
 #include <vector>
 
@@ -64,6 +65,21 @@ KernelReport describeKernel(const ChainProblem &problem, const Machine &machine,
 
 /// The level that takes longest, or nothing if arithmetic does.
 std::optional<unsigned> findBottleneck(const Plan &plan);
+
+/// What rounding and the search make of a closed form, for a single level with
+/// the room that a plan has there, and tiles of any size.
+struct FormComparison {
+  unsigned level = 0;
+  ClosedForm form;
+  /// The order and tiles with the least volume.
+  Schedule exact;
+  int64_t exactBytes = 0;
+};
+
+/// The comparison for the slowest level that `plan` cuts into tiles, the items
+/// of a batch aside; nothing if it cuts none, or if there is no closed form.
+std::optional<FormComparison> compareWithForm(const ChainProblem &problem,
+                                              const Plan &plan);
 
 /// True if the plan computes something more than once.
 bool recomputes(const ChainProblem &problem, const Plan &plan);

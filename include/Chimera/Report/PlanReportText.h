@@ -73,6 +73,19 @@ struct TreeLine {
 };
 std::vector<TreeLine> listTree(const model::KernelReport &kernel);
 
+/// Closed form, rounding and search for one level, beside the plan; see
+/// FormComparison.
+struct FormLine {
+  std::string source, order;
+  int64_t bytes = 0;
+};
+struct FormTable {
+  /// `L1 alone, with tiles of any size (family: A and E stay)`.
+  std::string title;
+  std::vector<FormLine> lines;
+};
+std::optional<FormTable> describeForm(const model::KernelReport &kernel);
+
 /// What a chain would do as separate operators, if that is known.
 struct UnfusedFigures {
   bool isKnown = false;

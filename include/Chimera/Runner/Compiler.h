@@ -54,6 +54,7 @@ struct CompileOptions {
   /// the target.
   int64_t threads = 0;
   FuseMode fuse = FuseMode::Auto;
+  TileMode tiles = TileMode::Exact;
   /// A file with micro kernels of the user's; empty for none.
   std::string microKernels;
   /// LLVM's optimisation level, 0 to 3; others are an error.

@@ -19,6 +19,9 @@ namespace chimera {
 /// Who decides whether a chain is fused.
 enum class FuseMode { Auto, Never, Always };
 
+/// Where the tiles of a schedule come from.
+enum class TileMode { Exact, ClosedForm };
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Chimera/Transforms/Passes.h.inc"

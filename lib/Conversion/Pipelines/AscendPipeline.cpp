@@ -32,6 +32,9 @@ struct AscendOptions : PassPipelineOptions<AscendOptions> {
       llvm::cl::init(0)};
   Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
                         llvm::cl::init(FuseMode::Auto), getFuseModes()};
+  Option<TileMode> tiles{*this, "tiles",
+                         llvm::cl::desc("Where orders and tiles come from"),
+                         llvm::cl::init(TileMode::Exact), getTileModes()};
   Option<bool> required{
       *this, "required",
       llvm::cl::desc("Fail where no kernel can be made; otherwise the function "
@@ -68,6 +71,7 @@ void AscendBackEnd::addPasses(OpPassManager &pm,
   schedule.target = options.target;
   schedule.threads = options.threads;
   schedule.fuse = options.fuse;
+  schedule.tiles = options.tiles;
   addTilingPasses(pm, schedule);
   MapMicroKernelsPassOptions map;
   map.target = options.target;

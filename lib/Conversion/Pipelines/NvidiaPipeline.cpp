@@ -45,6 +45,9 @@ struct NvidiaOptions : PassPipelineOptions<NvidiaOptions> {
       llvm::cl::init("h200")};
   Option<FuseMode> fuse{*this, "fuse", llvm::cl::desc("Whether to fuse"),
                         llvm::cl::init(FuseMode::Auto), getFuseModes()};
+  Option<TileMode> tiles{*this, "tiles",
+                         llvm::cl::desc("Where orders and tiles come from"),
+                         llvm::cl::init(TileMode::Exact), getTileModes()};
   Option<bool> tf32{
       *this, "tf32",
       llvm::cl::desc("Multiply f32 as tf32, which keeps 10 of 23 bits, where "
@@ -116,6 +119,7 @@ void NvidiaBackEnd::addPasses(OpPassManager &pm,
   SchedulePassOptions schedule;
   schedule.target = options.target;
   schedule.fuse = options.fuse;
+  schedule.tiles = options.tiles;
   schedule.tf32 = options.tf32;
   addTilingPasses(pm, schedule);
   ConvertChimeraToNVVMPassOptions convert;

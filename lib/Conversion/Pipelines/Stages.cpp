@@ -54,6 +54,7 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   schedule.target = options.target;
   schedule.threads = options.threads;
   schedule.fuse = options.fuse;
+  schedule.tiles = options.tiles;
   addPlanning(pm.nest<func::FuncOp>(), schedule);
 }
 

@@ -39,6 +39,8 @@ getOwnOptions(ModuleOp module, const TargetPipelineOptions &options) {
     text += " fuse=never";
   else if (options.fuse == FuseMode::Always)
     text += " fuse=always";
+  if (options.tiles == TileMode::ClosedForm)
+    text += " tiles=closed-form";
   return text + " " + options.backEnd;
 }
 

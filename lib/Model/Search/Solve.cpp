@@ -154,7 +154,9 @@ SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
   });
   for (unsigned first = 0; first < loops.size(); ++first) {
     std::rotate(loops.begin(), loops.begin() + (first ? 1 : 0), loops.end());
-    for (int64_t share = 1; share <= tasksPerThread; share *= 2)
+    // A form has no tiles to choose from: the fewest tasks will do.
+    int64_t most = fromForms ? 1 : tasksPerThread;
+    for (int64_t share = 1; share <= most; share *= 2)
       prefixes.push_back(
           cutInto(divideCeilSigned(share * threads, tasks), batch, loops));
   }
@@ -237,6 +239,16 @@ std::optional<Plan> Solver::run() {
     return std::nullopt;
   classifyLoops();
   findOverlaps();
+  searchAll();
+  // Closed forms have smallest tiles that may be too large.
+  if (!best && fromForms) {
+    fromForms = false;
+    searchAll();
+  }
+  return best;
+}
+
+void Solver::searchAll() {
   // Finer cuts first: a plan that keeps all threads busy is hard to beat.
   SmallVector<Order, 8> prefixes = parallelPrefixes();
   for (const Order &parallel : reverse(prefixes)) {
@@ -246,7 +258,6 @@ std::optional<Plan> Solver::run() {
         split = entry;
     searchFrom(emptySchedule(), 0, parallelLevel(parallel), parallel);
   }
-  return best;
 }
 
 /// The level whose order starts with the parallel loops. A batch goes
@@ -302,21 +313,94 @@ double Solver::leastTimeWith(const Schedule &schedule, unsigned level,
       bytes / costModel.bandwidth(costModel.countTasks(schedule), level));
 }
 
-/// Keeps the choices that move least. Orders come in a fixed sequence, which
-/// settles ties.
-void Solver::keepLeast(std::vector<LevelChoice> &choices,
-                       const Schedule &schedule) const {
-  sort(choices, [](const LevelChoice &left, const LevelChoice &right) {
-    return std::tie(left.volumeBytes, left.index) <
-           std::tie(right.volumeBytes, right.index);
-  });
+/// Orders that are followed up at the level inside those of `schedule`.
+size_t Solver::mostChoices(const Schedule &schedule) const {
+  if (isExhaustive)
+    return std::numeric_limits<size_t>::max();
   bool isOutermost = all_of(schedule.levels, [](const LevelSchedule &outer) {
     return all_of(outer.order,
                   [](const TiledLoop &entry) { return entry.tile == 1; });
   });
-  unsigned most = isOutermost ? outermostChoices : outerChoices;
-  if (!isExhaustive && choices.size() > most)
-    choices.resize(most);
+  return isOutermost ? outermostChoices : outerChoices;
+}
+
+namespace {
+
+/// The choices that move least, as many as are wanted. Orders are numbered,
+/// which settles ties.
+class LeastChoices {
+public:
+  LeastChoices(size_t most, int64_t bound) : most(most), bound(bound) {}
+
+  /// Searches `orders`, those of `families` first: they are likely to be good,
+  /// and bound the rest.
+  void search(VolumeSearch &search, ArrayRef<LoopOrder> orders,
+              ArrayRef<OrderFamily> families) {
+    SmallVector<bool, 64> isOfFamily;
+    for (const LoopOrder &order : orders)
+      isOfFamily.push_back(any_of(families, [&](const OrderFamily &family) {
+        return isOrderOf(family, order);
+      }));
+    for (bool wanted : {true, false})
+      for (const auto &[index, order] : enumerate(orders))
+        if (isOfFamily[index] == wanted)
+          if (auto choice = search.best(order, boundOf(index))) {
+            choice->index = index;
+            add(std::move(*choice));
+          }
+  }
+
+  std::vector<LevelChoice> take() { return std::move(choices); }
+
+private:
+  /// True if `order` has the loops of `family`, or some that come first.
+  static bool isOrderOf(const OrderFamily &family, const LoopOrder &order) {
+    auto isSame = [](LoopId loop, const TiledLoop &entry) {
+      return loop == entry.loop && entry.operators == 0;
+    };
+    return order.size() <= family.loops.size() &&
+           all_of(zip(family.loops, order), [&](auto pair) {
+             return isSame(std::get<0>(pair), std::get<1>(pair));
+           });
+  }
+
+  /// The bytes below which order number `index` is of use: of equal choices the
+  /// first are kept.
+  int64_t boundOf(size_t index) const {
+    if (choices.size() < most)
+      return bound;
+    const LevelChoice &last = choices.back();
+    return std::min(bound, last.volumeBytes + (index < last.index ? 1 : 0));
+  }
+
+  void add(LevelChoice choice) {
+    auto place = llvm::upper_bound(
+        choices, choice, [](const LevelChoice &left, const LevelChoice &right) {
+          return std::tie(left.volumeBytes, left.index) <
+                 std::tie(right.volumeBytes, right.index);
+        });
+    choices.insert(place, std::move(choice));
+    if (choices.size() > most)
+      choices.pop_back();
+  }
+
+  size_t most;
+  int64_t bound;
+  std::vector<LevelChoice> choices;
+};
+
+} // namespace
+
+/// Tiles of the levels outside the innermost.
+Solver::TileRule Solver::outerTiles() const {
+  TileRule rule;
+  rule.granularity.assign(problem.loops.size(), outerGranularity);
+  for (const Operator &op : problem.operators)
+    if (op.rescaledBy)
+      rule.granularity[*op.rescaledBy] = rescaleGranularity;
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    rule.alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
+  return rule;
 }
 
 /// The orders of `loops` at the end of level `level` of `schedule`, with their
@@ -324,35 +408,25 @@ void Solver::keepLeast(std::vector<LevelChoice> &choices,
 /// Volumes are those of `completed`, the schedule with what is assumed of it.
 std::vector<LevelChoice>
 Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
-                     unsigned level, ArrayRef<LoopId> loops, int64_t bound) {
+                     unsigned level, ArrayRef<LoopId> loops,
+                     const TileRule &rule, int64_t bound) {
   LoopList left(loops);
   erase_if(left, [&](LoopId loop) {
     return any_of(schedule.levels[level].order,
                   [&](const TiledLoop &entry) { return entry.loop == loop; });
   });
-  SmallVector<int64_t, 6> granularity(problem.loops.size(), outerGranularity);
-  for (const Operator &op : problem.operators)
-    if (op.rescaledBy)
-      granularity[*op.rescaledBy] = rescaleGranularity;
-  SmallVector<int64_t, 6> alignment;
-  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
-    alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
-  VolumeSearch search(
-      structure, completed, level, costModel.capacityAt(schedule, level),
-      transferInto(machine.levels[level], threads), granularity, alignment);
-  std::vector<LevelChoice> choices;
-  for (const LoopOrder &order : ordersOf(schedule, level, left))
-    if (auto choice = search.best(order, bound)) {
-      choice->index = choices.size();
-      choices.push_back(*choice);
-    }
-  keepLeast(choices, schedule);
-  return choices;
+  VolumeSearch search(structure, completed, level,
+                      costModel.capacityAt(schedule, level),
+                      transferInto(machine.levels[level], threads),
+                      {rule.granularity, rule.alignment});
+  LeastChoices choices(mostChoices(schedule), bound);
+  choices.search(search, ordersOf(schedule, level, left), families);
+  return choices.take();
 }
 
 void Solver::searchOuter(const Schedule &schedule, unsigned level,
                          unsigned parallelLevel, const Order &parallel) {
-  if (problem.operators.size() > 1) {
+  if (problem.operators.size() > 1 && !fromForms) {
     searchParted(schedule, level);
     searchBands(schedule, level);
   }
@@ -360,11 +434,13 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
   if (evaluateAt(hopeful, level).liveBytes <=
       costModel.capacityAt(schedule, level))
     return searchFrom(schedule, level + 1, parallelLevel, parallel);
+  if (fromForms)
+    return takeOuterForm(hopeful, schedule, level, parallelLevel, parallel);
   // A private loop here would make the levels inside keep whole intermediates.
   LoopList shared = tiledLoops;
   erase_if(shared, [&](LoopId loop) { return !isShared(loop); });
   for (const LevelChoice &choice :
-       leastChoices(hopeful, schedule, level, shared,
+       leastChoices(hopeful, schedule, level, shared, outerTiles(),
                     std::numeric_limits<int64_t>::max())) {
     // Choices are sorted: no later one can be better either.
     if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
@@ -422,17 +498,15 @@ chimera::model::solveVolume(const ChainProblem &problem, int64_t usableBytes,
   if (loops.size() > mostOrderedLoops)
     erase_if(loops, [&](LoopId loop) { return !structure.isCuttable(loop); });
   VolumeSearch search(structure, schedule, 0, usableBytes, Transfer(),
-                      granularity);
-  LevelChoice best;
-  bool found = false;
-  for (const LoopOrder &order :
-       enumerateOrders(structure, schedule, 0, loops, /*recompute=*/true))
-    if (auto choice = search.best(order, best.volumeBytes)) {
-      best = *choice;
-      found = true;
-    }
-  if (!found)
+                      {granularity, {}});
+  LeastChoices least(1, std::numeric_limits<int64_t>::max());
+  least.search(search,
+               enumerateOrders(structure, schedule, 0, loops,
+                               /*recompute=*/true),
+               familiesOf(problem));
+  std::vector<LevelChoice> best = least.take();
+  if (best.empty())
     return std::nullopt;
-  schedule.levels[0].order = best.order;
+  schedule.levels[0].order = best.front().order;
   return schedule;
 }

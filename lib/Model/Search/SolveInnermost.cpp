@@ -20,6 +20,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -129,10 +130,11 @@ static PartList followParts(const ChainProblem &problem, LoopId derived,
 }
 
 LoopTiles Solver::makeLoopTiles(const Schedule &schedule, LoopId loop,
-                                int64_t size, ArrayRef<Parts> parts) const {
+                                ArrayRef<int64_t> tiles,
+                                ArrayRef<Parts> parts) const {
   LoopTiles result;
   result.loop = loop;
-  result.tiles = kernelTiles(loop, size);
+  result.tiles.assign(tiles.begin(), tiles.end());
   for (int64_t tile : result.tiles) {
     result.parts.push_back(cutParts(parts, tile));
     result.trips.push_back(
@@ -240,11 +242,20 @@ void Solver::searchInnermost(const Schedule &outer) {
     return any_of(outer.levels[innermost()].order,
                   [&](const TiledLoop &entry) { return entry.loop == loop; });
   });
-  SmallVector<int64_t, 8> size = leftBy(problem, outer, innermost());
   level.parts = partsWithin(outer);
+  if (fromForms)
+    return takeInnermostForms(level, loops);
+  searchBlocks(level, loops);
+  searchLeastTraffic(level, loops);
+}
+
+/// Tries all orders of `loops` with tiles from the lists.
+void Solver::searchBlocks(Innermost &level, ArrayRef<LoopId> loops) {
+  SmallVector<int64_t, 8> size = leftBy(problem, level.schedule, innermost());
   for (LoopId loop : loops)
-    level.loops.push_back(
-        makeLoopTiles(outer, loop, size[loop], level.parts[loop]));
+    level.loops.push_back(makeLoopTiles(level.schedule, loop,
+                                        kernelTiles(loop, size[loop]),
+                                        level.parts[loop]));
   std::vector<Block> blocks = enumerateBlocks(level);
   // What a program moves by itself is one matrix at a time.
   erase_if(blocks, [&](const Block &block) {
@@ -257,7 +268,7 @@ void Solver::searchInnermost(const Schedule &outer) {
   if (blocks.empty())
     return;
   addOrders(level, loops);
-  level.arrivals = costModel.arrivalsAt(outer);
+  level.arrivals = costModel.arrivalsAt(level.schedule);
   for (const Block &block : blocks) {
     // Blocks are sorted by arithmetic: no later one can be better either.
     if (level.others.with(block.seconds + leastPacking) >= limit())
@@ -276,6 +287,74 @@ void Solver::searchInnermost(const Schedule &outer) {
     setBlock(level, *candidate.block);
     numPriced += priceCandidate(level, candidate);
   }
+}
+
+/// True if nothing takes `plan` longer than what comes into the innermost
+/// level.
+bool Solver::isLimitedByInnermost(const Plan &plan) const {
+  double seconds = plan.levels.back().seconds;
+  return seconds >= plan.computeSeconds &&
+         all_of(plan.levels, [&](const LevelCost &level) {
+           return seconds >= level.seconds;
+         });
+}
+
+/// Bytes into the innermost level with which no plan is the best, however fast
+/// its blocks are.
+int64_t Solver::mostBytesInto(const Innermost &level) const {
+  Stages others = level.others;
+  others.add(costModel.leastSeconds(level.schedule) + leastPacking);
+  // Loops of this level may yet make tasks for all threads.
+  double bytes =
+      others.room(limit()) *
+      costModel.bandwidth(std::max(level.tasks, threads), innermost());
+  return std::max<int64_t>(0, std::ceil(bytes));
+}
+
+/// Tiles from a list suit the micro kernel and waste room. Where that is what
+/// takes longest, the tiles with the least volume compete: any, and those that
+/// are whole vectors and rows of the best plan's register tile. A program that
+/// moves whole steps of a matrix unit keeps the list.
+void Solver::searchLeastTraffic(Innermost &level, ArrayRef<LoopId> loops) {
+  if (inSteps || !best || !isLimitedByInnermost(*best))
+    return;
+  TileRule any, whole;
+  any.granularity.assign(problem.loops.size(), 1);
+  whole = any;
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    whole.alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
+  for (const Operator &op : problem.operators)
+    if (op.rowLoop != op.vectorLoop)
+      whole.alignment[op.rowLoop] = std::max(whole.alignment[op.rowLoop],
+                                             best->schedule.registerTile.rows);
+  for (const TileRule &rule : {whole, any})
+    for (const LevelChoice &choice :
+         leastChoices(level.schedule, level.schedule, innermost(), loops, rule,
+                      mostBytesInto(level)))
+      priceChoice(level, loops, choice.order);
+}
+
+/// Prices `order` for the innermost level with the register tile that takes the
+/// fewest cycles; false if that does not fit, or cannot win.
+bool Solver::priceChoice(Innermost &level, ArrayRef<LoopId> loops,
+                         ArrayRef<TiledLoop> order) {
+  Schedule schedule = level.schedule;
+  schedule.levels[innermost()].order.assign(order.begin(), order.end());
+  SmallVector<int64_t, 8> size = leftBy(problem, schedule, innermost());
+  SmallVector<LoopTiles, 6> tiles;
+  for (LoopId loop : loops)
+    tiles.push_back(
+        makeLoopTiles(level.schedule, loop, size[loop], level.parts[loop]));
+  markParallel(schedule);
+  BlockSearch search(problem, machine, costModel, tiles, level.parts);
+  std::vector<Block> blocks =
+      search.run(costModel.capacityAt(schedule, innermost()),
+                 costModel.busiestShare(costModel.countTasks(schedule)),
+                 level.others, limit());
+  if (blocks.empty())
+    return false;
+  schedule.registerTile = blocks.front().registerTile;
+  return pricePlan(schedule);
 }
 
 /// Fills in the tiles and trips of a block.
@@ -426,14 +505,16 @@ SmallVector<unsigned, 32> Solver::orderOf(const Schedule &schedule) {
   return order;
 }
 
-void Solver::pricePlan(Schedule &schedule) {
+/// Prices `schedule`, which has everything but homes, packing and rolling
+/// buffers; false if it does not fit.
+bool Solver::pricePlan(Schedule &schedule) {
   // Homes that somebody else would find for the schedule.
   if (!schedule.homes.empty())
     schedule.homes = findHomes(problem, machine, schedule,
                                costModel.capacitiesOf(schedule), threads);
   if (inFragments &&
       !planFragments(problem, machine, schedule).obstacle.empty())
-    return;
+    return false;
   costModel.choosePacking(schedule);
   Plan plan = costModel.price(schedule);
   // Halos read and computed again, or kept: whichever takes less.
@@ -446,12 +527,12 @@ void Solver::pricePlan(Schedule &schedule) {
   }
   if (hasRoutes(problem, machine) &&
       !planRoutes(problem, machine, plan.schedule, threads).obstacle.empty())
-    return;
+    return false;
   // Only now do the outer levels know the size of the intermediates.
   if (any_of(plan.levels, [](const LevelCost &level) {
         return level.liveBytes > level.capacityBytes;
       }))
-    return;
+    return false;
   if (runnersUp) {
     auto [entry, isNew] =
         bestOfOrders.try_emplace(orderOf(plan.schedule), plan);
@@ -460,4 +541,5 @@ void Solver::pricePlan(Schedule &schedule) {
   }
   if (!best || plan.seconds < best->seconds)
     best = plan;
+  return true;
 }

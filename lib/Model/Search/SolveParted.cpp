@@ -98,7 +98,7 @@ void Solver::searchParted(const Schedule &schedule, unsigned level) {
   int64_t bound = room < 1e18 ? static_cast<int64_t>(std::max(0.0, room))
                               : std::numeric_limits<int64_t>::max();
   for (const LevelChoice &choice :
-       leastChoices(outer, schedule, level, tiledLoops, bound)) {
+       leastChoices(outer, schedule, level, tiledLoops, outerTiles(), bound)) {
     if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
       break;
     Schedule next = outer;

@@ -7,14 +7,15 @@
 //===----------------------------------------------------------------------===//
 //
 // The state of `solve`. Its parts are in Solve.cpp (parallel loops and outer
-// levels), SolveParted.cpp (operators that part at an outer level) and
-// SolveInnermost.cpp (blocks).
+// levels), SolveParted.cpp (operators that part at an outer level),
+// SolveInnermost.cpp (blocks) and SolveForms.cpp (plans from closed forms).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef CHIMERA_LIB_MODEL_SEARCH_SOLVER_H
 #define CHIMERA_LIB_MODEL_SEARCH_SOLVER_H
 
+#include "ClosedForm/Families.h"
 #include "Search/Blocks.h"
 #include "Search/VolumeSearch.h"
 
@@ -30,7 +31,9 @@ public:
       : problem(problem), machine(machine),
         threads(std::max<int64_t>(1, options.threads)), structure(problem),
         costModel(structure, machine, options), runnersUp(options.runnersUp),
-        isExhaustive(options.isExhaustive) {}
+        isExhaustive(options.isExhaustive), families(familiesOf(problem)),
+        fromForms(options.tiles == TileSource::ClosedForm &&
+                  hasClosedForm(problem, machine)) {}
 
   std::optional<Plan> run();
 
@@ -62,6 +65,7 @@ private:
   unsigned parallelLevel(const Order &parallel) const;
   void markParallel(Schedule &schedule) const;
 
+  void searchAll();
   void searchFrom(Schedule schedule, unsigned level, unsigned parallelLevel,
                   const Order &parallel);
   Schedule withSmallestIntermediates(const Schedule &schedule) const;
@@ -120,6 +124,14 @@ private:
     llvm::SmallVector<int64_t, 16> windowValues;
   };
 
+  llvm::SmallVector<OrderFamily, 9> familiesInside(const Schedule &schedule,
+                                                   unsigned level,
+                                                   bool sharedOnly) const;
+  void takeOuterForm(const Schedule &completed, const Schedule &schedule,
+                     unsigned level, unsigned parallelLevel,
+                     const Order &parallel);
+  void takeInnermostForms(Innermost &level, llvm::ArrayRef<LoopId> loops);
+
   int64_t tileUnit(LoopId loop) const;
   int64_t depthUnit() const;
   llvm::SmallVector<int64_t, 16> kernelTiles(LoopId loop, int64_t size) const;
@@ -127,8 +139,15 @@ private:
                       llvm::SmallVectorImpl<int64_t> &tiles) const;
   llvm::SmallVector<int64_t, 4> kernelUnits(LoopId loop) const;
   llvm::SmallVector<PartList, 6> partsWithin(const Schedule &schedule) const;
-  LoopTiles makeLoopTiles(const Schedule &schedule, LoopId loop, int64_t size,
+  LoopTiles makeLoopTiles(const Schedule &schedule, LoopId loop,
+                          llvm::ArrayRef<int64_t> tiles,
                           llvm::ArrayRef<Parts> parts) const;
+  void searchBlocks(Innermost &level, llvm::ArrayRef<LoopId> loops);
+  bool isLimitedByInnermost(const Plan &plan) const;
+  int64_t mostBytesInto(const Innermost &level) const;
+  void searchLeastTraffic(Innermost &level, llvm::ArrayRef<LoopId> loops);
+  bool priceChoice(Innermost &level, llvm::ArrayRef<LoopId> loops,
+                   llvm::ArrayRef<TiledLoop> order);
   void addOrders(Innermost &level, llvm::ArrayRef<LoopId> loops);
   llvm::ArrayRef<InnerOrder> innerOrders(Innermost &level, LoopSet places);
   std::vector<Block> enumerateBlocks(const Innermost &level) const;
@@ -145,14 +164,21 @@ private:
                                      llvm::ArrayRef<LoopId> loops);
   bool canWin(Innermost &level, const Candidate &candidate) const;
   bool priceCandidate(Innermost &level, const Candidate &candidate);
-  void pricePlan(Schedule &schedule);
+  bool pricePlan(Schedule &schedule);
   double leastTimeWith(const Schedule &schedule, unsigned level,
                        int64_t bytes) const;
-  std::vector<LevelChoice>
-  leastChoices(const Schedule &completed, const Schedule &schedule,
-               unsigned level, llvm::ArrayRef<LoopId> loops, int64_t bound);
-  void keepLeast(std::vector<LevelChoice> &choices,
-                 const Schedule &schedule) const;
+  /// The tiles that a level may have.
+  struct TileRule {
+    /// No tile of a loop is smaller, and each is a multiple of its alignment.
+    llvm::SmallVector<int64_t, 6> granularity, alignment;
+  };
+  TileRule outerTiles() const;
+  std::vector<LevelChoice> leastChoices(const Schedule &completed,
+                                        const Schedule &schedule,
+                                        unsigned level,
+                                        llvm::ArrayRef<LoopId> loops,
+                                        const TileRule &rule, int64_t bound);
+  size_t mostChoices(const Schedule &schedule) const;
   static llvm::SmallVector<unsigned, 32> orderOf(const Schedule &schedule);
 
   unsigned innermost() const { return machine.levels.size() - 1; }
@@ -169,6 +195,9 @@ private:
   CostModel costModel;
   unsigned runnersUp;
   bool isExhaustive;
+  /// Orders with closed forms, and whether plans come from these alone.
+  llvm::SmallVector<OrderFamily, 9> families;
+  bool fromForms;
   /// What blocks compute is in registers of threads.
   bool inFragments = hasFragments(problem, machine);
   /// Memories that a program is in charge of hold whole steps of the matrix

@@ -19,6 +19,12 @@
 // last one is found by bisection. A loop that makes one trip is not in the
 // tree, hence every subset of loops is a sequence of its own.
 //
+// Two loops that are left have a closed form. Real tiles move no more than the
+// whole ones among them, so a tree whose real tiles are not good enough is cut
+// off, and the tiles next to them set a bar for the others. The bar is one byte
+// above what they move: enumeration still finds the tiles that it would find
+// without it, the first with the least volume, only sooner.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Search/VolumeSearch.h"
@@ -166,40 +172,19 @@ chimera::model::enumerateOrders(const ChainStructure &structure,
 VolumeSearch::VolumeSearch(const ChainStructure &structure,
                            const Schedule &schedule, unsigned level,
                            int64_t capacityBytes, const Transfer &transfer,
-                           ArrayRef<int64_t> granularity,
-                           ArrayRef<int64_t> alignment)
+                           const TileLimits &limits)
     : structure(structure), problem(structure.getProblem()), schedule(schedule),
       level(level), capacityBytes(capacityBytes), transfer(transfer),
-      windows(structure), granularity(granularity), alignment(alignment),
+      windows(structure), limits(limits),
       size(leftBy(problem, schedule, level)),
       tilesOfLoops(problem.loops.size()) {}
 
-const VolumeSearch::Tiles &VolumeSearch::usefulTiles(LoopId loop) {
-  Tiles &useful = tilesOfLoops[loop];
-  if (!useful.areKnown)
-    findTiles(loop, useful);
-  useful.areKnown = true;
-  return useful;
-}
-
-/// The smallest tile for every number of trips above one, down to the
-/// granularity.
-void VolumeSearch::findTiles(LoopId loop, Tiles &useful) const {
-  int64_t whole = size[loop], last = whole;
-  int64_t unit = alignment.empty() ? 1 : alignment[loop];
-  for (int64_t trips = 2; last > granularity[loop];) {
-    int64_t tile = alignTo(divideCeilSigned(whole, trips), unit);
-    tile = std::max(tile, granularity[loop]);
-    if (tile < last) {
-      useful.tiles.push_back(tile);
-      useful.trips.push_back(countTrips(problem, schedule, level, loop, tile));
-      last = tile;
-    }
-    if (last == 1 || last <= unit)
-      break;
-    // The next number of trips that a smaller tile can make.
-    trips = std::max(trips + 1, divideCeilSigned(whole, last - 1));
-  }
+const UsefulTiles &VolumeSearch::usefulTiles(LoopId loop) {
+  std::optional<UsefulTiles> &useful = tilesOfLoops[loop];
+  if (!useful)
+    useful =
+        findUsefulTiles(problem, schedule, level, loop, size[loop], limits);
+  return *useful;
 }
 
 void VolumeSearch::choose(const Candidate &candidate, size_t index) {
@@ -299,12 +284,14 @@ std::optional<LevelChoice> VolumeSearch::best(const LoopOrder &order,
   trips.assign(order.size(), 0);
   loopsOfOrder.clear();
   for (const auto &[place, entry] : enumerate(order)) {
-    const Tiles &useful = usefulTiles(entry.loop);
+    const UsefulTiles &useful = usefulTiles(entry.loop);
     if (useful.tiles.empty())
       return std::nullopt;
     candidates.push_back({entry, static_cast<unsigned>(place), &useful});
     loopsOfOrder.push_back(entry.loop);
   }
+  if (!canWinInOutline(order, bound))
+    return std::nullopt;
   auto &entries = schedule.levels[level].order;
   size_t prefix = entries.size();
   append_range(entries, order);
@@ -367,6 +354,8 @@ void VolumeSearch::search(ArrayRef<Candidate> weighted) {
   }
   if (weighted.size() == 1)
     return searchLast(weighted.front());
+  if (!canWinInReals(weighted))
+    return;
   const Candidate &candidate = weighted.front();
   undecided &= ~bitOf(candidate.entry.loop);
   for (size_t index = 0; index < candidate.useful->tiles.size(); ++index) {
@@ -378,6 +367,114 @@ void VolumeSearch::search(ArrayRef<Candidate> weighted) {
   }
   choose(candidate, 0);
   undecided |= bitOf(candidate.entry.loop);
+}
+
+/// The best real tiles of two loops if the others make `trips` and take the
+/// room of `tiles`.
+std::optional<TwoTileOptimum> VolumeSearch::bestInReals(
+    ArrayRef<Monomial> volume, ArrayRef<SmallVector<Monomial, 6>> live,
+    const Candidate &first, const Candidate &second,
+    const SubsetProducts &trips, const SubsetProducts &tiles) const {
+  auto loopOf = [&](const Candidate &candidate) {
+    TwoTileForm::Loop loop;
+    loop.extent = problem.loops[candidate.entry.loop].extent;
+    loop.leastTile = candidate.useful->tiles.back();
+    loop.mostTile = candidate.useful->tiles.front();
+    return loop;
+  };
+  TwoTileForm form;
+  form.first = loopOf(first);
+  form.second = loopOf(second);
+  form.capacityBytes = capacityBytes;
+  addTerms(form, volume, live, first.place, second.place, trips, tiles);
+  return minimize(form);
+}
+
+/// Real volumes that are above a whole one by no more than this share may be
+/// equal; far above what doubles lose.
+static constexpr double realMargin = 1e-9;
+
+/// False if even the outline of `order` moves no less than `bound` bytes, which
+/// takes a fraction of the time that its formula does.
+bool VolumeSearch::canWinInOutline(const LoopOrder &order, int64_t bound) {
+  if (!hasOutlines || candidates.size() < 2)
+    return true;
+  SmallVector<int64_t, 6> fewest, least;
+  for (const Candidate &candidate : candidates) {
+    fewest.push_back(candidate.useful->trips.front());
+    least.push_back(candidate.useful->tiles.back());
+  }
+  TreeOutline outline =
+      outlineOf(problem, schedule, level, transfer, order, size);
+  LoopSet weighted = 0;
+  for (const Monomial &term : outline.volume)
+    weighted |= term.loops;
+  SubsetProducts fewestTrips, leastTiles;
+  fewestTrips.assign(fewest);
+  leastTiles.assign(least);
+  for (const Candidate &first : candidates)
+    for (const Candidate &second : candidates) {
+      bool isCounted =
+          contains(weighted, first.place) || contains(weighted, second.place);
+      if (first.place >= second.place || !isCounted)
+        continue;
+      std::optional<TwoTileOptimum> optimum = bestInReals(
+          outline.volume, outline.live, first, second, fewestTrips, leastTiles);
+      if (!optimum ||
+          optimum->bytes * (1 - realMargin) > static_cast<double>(bound - 1))
+        return false;
+    }
+  return true;
+}
+
+/// False if no tiles of the loops in `weighted`, which have their largest now,
+/// fit and move less than the best found. For any two of them the closed form
+/// is a bound if the others make their fewest trips and take their least room
+/// (see `addTerms`). It knows no windows.
+bool VolumeSearch::canWinInReals(ArrayRef<Candidate> weighted) {
+  if (!shape->getWindows().empty())
+    return true;
+  SmallVector<int64_t, 6> least = tiles;
+  for (const Candidate &candidate : weighted)
+    least[candidate.place] = candidate.useful->tiles.back();
+  SubsetProducts leastTiles;
+  leastTiles.assign(least);
+  products.assign(trips);
+  for (size_t first = 0; first < weighted.size(); ++first)
+    for (size_t second = first + 1; second < weighted.size(); ++second) {
+      std::optional<TwoTileOptimum> optimum =
+          bestInReals(shape->getVolume(), shape->getLive(), weighted[first],
+                      weighted[second], products, leastTiles);
+      if (!optimum || optimum->bytes * (1 - realMargin) >
+                          static_cast<double>(found.volumeBytes - 1))
+        return false;
+      if (weighted.size() == 2)
+        lowerBar(weighted[first], weighted[second], *optimum);
+    }
+  return true;
+}
+
+/// Tiles next to the best real ones say what the best move at most.
+void VolumeSearch::lowerBar(const Candidate &first, const Candidate &second,
+                            const TwoTileOptimum &optimum) {
+  auto chooseBoth = [&](size_t left, size_t right) {
+    choose(first, left);
+    choose(second, right);
+  };
+  std::optional<RoundedTiles> rounded = roundToNeighbours(
+      optimum, *first.useful, *second.useful,
+      [&](size_t left, size_t right) {
+        chooseBoth(left, right);
+        return fits();
+      },
+      [&](size_t left, size_t right) {
+        chooseBoth(left, right);
+        products.assign(trips);
+        return shape->volumeBytes(products, windowValues);
+      });
+  chooseBoth(0, 0);
+  if (rounded)
+    found.volumeBytes = std::min(found.volumeBytes, rounded->bytes + 1);
 }
 
 void VolumeSearch::searchLast(const Candidate &candidate) {

@@ -14,6 +14,8 @@
 #ifndef CHIMERA_LIB_MODEL_SEARCH_VOLUMESEARCH_H
 #define CHIMERA_LIB_MODEL_SEARCH_VOLUMESEARCH_H
 
+#include "ClosedForm/TreeForm.h"
+#include "ClosedForm/TreeOutline.h"
 #include "Volume/OrderFormula.h"
 
 #include <limits>
@@ -45,36 +47,28 @@ struct LevelChoice {
 class VolumeSearch {
 public:
   /// Searches level `level` of `schedule`; what the level's order holds already
-  /// stays in front. No tile is smaller than the loop's `granularity`, and each
-  /// is a multiple of its `alignment`, if that is given.
+  /// stays in front.
   VolumeSearch(const ChainStructure &structure, const Schedule &schedule,
                unsigned level, int64_t capacityBytes, const Transfer &transfer,
-               llvm::ArrayRef<int64_t> granularity,
-               llvm::ArrayRef<int64_t> alignment = {});
+               const TileLimits &limits);
 
   /// The tiles for `order` that fit and move less than `bound` bytes, or
   /// nothing.
   std::optional<LevelChoice> best(const LoopOrder &order, int64_t bound);
 
 private:
-  /// Useful tiles of a loop, largest first, and the trips they make.
-  struct Tiles {
-    llvm::SmallVector<int64_t, 16> tiles, trips;
-    bool areKnown = false;
-  };
   struct Candidate {
     TiledLoop entry;
     /// The loop's place in the order.
     unsigned place = 0;
-    const Tiles *useful = nullptr;
+    const UsefulTiles *useful = nullptr;
     bool isFree = false;
     /// True if no length of a window grows with the tile. It does if tiles
     /// take in what lies between windows that do not touch.
     bool isMonotone = true;
   };
 
-  const Tiles &usefulTiles(LoopId loop);
-  void findTiles(LoopId loop, Tiles &useful) const;
+  const UsefulTiles &usefulTiles(LoopId loop);
   void choose(const Candidate &candidate, size_t index);
   void setTile(unsigned place, int64_t tile);
   void chooseSmallest(const Candidate &candidate);
@@ -84,6 +78,15 @@ private:
   bool fits();
   void findFreeLoops();
   void search(llvm::ArrayRef<Candidate> weighted);
+  bool canWinInReals(llvm::ArrayRef<Candidate> weighted);
+  std::optional<TwoTileOptimum>
+  bestInReals(llvm::ArrayRef<Monomial> volume,
+              llvm::ArrayRef<llvm::SmallVector<Monomial, 6>> live,
+              const Candidate &first, const Candidate &second,
+              const SubsetProducts &trips, const SubsetProducts &tiles) const;
+  bool canWinInOutline(const LoopOrder &order, int64_t bound);
+  void lowerBar(const Candidate &first, const Candidate &second,
+                const TwoTileOptimum &optimum);
   void searchLast(const Candidate &candidate);
   void widenFreeLoops();
   void record(int64_t volume);
@@ -95,9 +98,10 @@ private:
   int64_t capacityBytes;
   Transfer transfer;
   WindowTable windows;
-  llvm::ArrayRef<int64_t> granularity, alignment;
+  bool hasOutlines = problem.consistsOfProducts();
+  TileLimits limits;
   llvm::SmallVector<int64_t, 6> size;
-  llvm::SmallVector<Tiles, 6> tilesOfLoops;
+  llvm::SmallVector<std::optional<UsefulTiles>, 6> tilesOfLoops;
   /// The order at hand: what it moves and holds, and the tiles chosen now.
   std::optional<OrderFormula> shape;
   llvm::SmallVector<Candidate, 6> candidates;

@@ -10,6 +10,9 @@
 
 #include "Volume/Evaluator.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -69,6 +72,39 @@ std::optional<unsigned> chimera::model::findBottleneck(const Plan &plan) {
       slowest = level;
     }
   return slowest;
+}
+
+/// The slowest level with loops beside those of a batch.
+static std::optional<unsigned> findCutLevel(const ChainProblem &problem,
+                                            const Schedule &schedule) {
+  for (const auto &[index, level] : enumerate(schedule.levels))
+    for (const TiledLoop &entry : level.order) {
+      bool isBatch = all_of(seq<TensorId>(0, problem.tensors.size()),
+                            [&, loop = entry.loop](TensorId tensor) {
+                              return problem.indexes(tensor, loop);
+                            });
+      if (!isBatch && entry.tile < problem.loops[entry.loop].extent)
+        return index;
+    }
+  return std::nullopt;
+}
+
+std::optional<FormComparison>
+chimera::model::compareWithForm(const ChainProblem &problem, const Plan &plan) {
+  std::optional<unsigned> level = findCutLevel(problem, plan.schedule);
+  if (!level)
+    return std::nullopt;
+  int64_t capacity = plan.levels[*level].capacityBytes;
+  SmallVector<int64_t, 8> granularity(problem.loops.size(), 1);
+  std::optional<ClosedForm> form =
+      solveClosedForm(problem, capacity, granularity);
+  if (!form)
+    return std::nullopt;
+  std::optional<Schedule> exact = solveVolume(problem, capacity, granularity);
+  if (!exact)
+    return std::nullopt;
+  return FormComparison{*level, *form, *exact,
+                        evaluate(problem, *exact, 0).volumeBytes()};
 }
 
 bool chimera::model::recomputes(const ChainProblem &problem, const Plan &plan) {

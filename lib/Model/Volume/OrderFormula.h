@@ -118,6 +118,12 @@ public:
 
   /// The windows that the formulas use.
   llvm::ArrayRef<unsigned> getWindows() const { return usedWindows; }
+  /// The sum that makes the volume, and for each operator the one that makes
+  /// what is live while its blocks run.
+  llvm::ArrayRef<Monomial> getVolume() const { return volume; }
+  llvm::ArrayRef<llvm::SmallVector<Monomial, 6>> getLive() const {
+    return live;
+  }
 
 private:
   Monomial termOf(const Evaluator &evaluator, const Evaluator::Tree &tree,

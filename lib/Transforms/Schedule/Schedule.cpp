@@ -17,6 +17,7 @@
 
 #include "Chimera/Chain/ScheduleConversion.h"
 #include "Chimera/IR/MicroKernels.h"
+#include "Chimera/Model/ClosedForm.h"
 #include "Chimera/Report/PlanReport.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
@@ -82,6 +83,7 @@ private:
   }
   void describeChain();
   void describeAlternative();
+  void noteSearch() const;
   void noteDecision() const;
   void noteFigures() const;
   void report(ChainOutcome outcome, const Twine &explanation);
@@ -440,7 +442,18 @@ LogicalResult ChainScheduler::keepSchedule() {
   return success();
 }
 
+/// Says so if the chain has no closed form though one is wanted. Its parts may
+/// have.
+void ChainScheduler::noteSearch() const {
+  if (options.tiles == model::TileSource::ClosedForm &&
+      !model::hasClosedForm(analysis.problem, machine))
+    remark::analysis(loc, named("tiles"))
+        << "no closed form for all operators together: orders and tiles of "
+           "such kernels are searched";
+}
+
 void ChainScheduler::judge() {
+  noteSearch();
   verdict = model::judge(analysis.problem, machine, options);
   std::vector<model::Segment> segments = chooseSegments();
   if (segments.empty())
@@ -508,6 +521,8 @@ void SchedulePass::runOnOperation() {
   model::SolveOptions wanted;
   wanted.threads = threads;
   wanted.isExhaustive = exhaustive;
+  if (tiles == TileMode::ClosedForm)
+    wanted.tiles = model::TileSource::ClosedForm;
   SmallVector<ChainOp> chains;
   getOperation()->walk([&](ChainOp chain) {
     if (!newOnly || !chain.getSchedule())

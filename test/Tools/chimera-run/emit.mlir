@@ -1,6 +1,7 @@
 // What --emit writes.
 
 // RUN: chimera-run %s --fuse=always --emit=mlir | FileCheck %s --check-prefix=MLIR
+// RUN: chimera-run %s --fuse=always --tiles=closed-form --emit=mlir | FileCheck %s --check-prefix=MLIR
 // RUN: chimera-run %s --emit=llvm | FileCheck %s --check-prefix=LLVM
 // RUN: chimera-run %s --emit=asm -o %t.s
 // RUN: FileCheck %s --check-prefix=ASM --input-file=%t.s

@@ -29,6 +29,11 @@
 // CHECK:       {{^ *}}gemm1 b=1
 // CHECK:       Register tile: {{[0-9]+}} rows x {{[0-9]+}} vectors
 // CHECK:       Predicted {{.*}}, limited by
+// CHECK:       L1 alone, with tiles of any size (family: A and E stay):
+// CHECK:       | closed form  | m by [[#]].
+// CHECK-NEXT:  | rounded      | L1: b by 1, m by
+// CHECK-NEXT:  | exact search | L1: b by 1, m by
+// CHECK-NEXT:  | this plan    | L1: {{.*}} MiB
 // CHECK:       Bytes by tensor:
 // CHECK:       | mid0 {{.*}}| 0 B {{.*}}| 0 B
 // CHECK:       What the levels hold while each operator runs:

@@ -421,6 +421,37 @@ TEST(Solve, HandlesTwoRowLoopsOverSharedWeights) {
   }
 }
 
+TEST(Solve, TakesTilesFromClosedForms) {
+  Machine machine = makeZen5();
+  ChainProblem problems[] = {
+      makeGemm(1, 512, 512, 512), makeChain({8, 512, 64, 64, 512}),
+      makeMlp(512, 512, 512, 2048), makeMlp(128, 768, 768, 3072)};
+  for (const ChainProblem &problem : problems)
+    for (int64_t threads : {1, 2}) {
+      SolveOptions options = withThreads(threads);
+      auto exact = solve(problem, machine, options);
+      options.tiles = TileSource::ClosedForm;
+      auto plan = solve(problem, machine, options);
+      ASSERT_TRUE(exact && plan);
+      expectSound(problem, machine, *plan, threads);
+      EXPECT_LE(plan->seconds, 1.5 * exact->seconds);
+    }
+}
+
+TEST(Solve, SearchesWhatHasNoClosedForm) {
+  Machine machine = makeZen5();
+  for (const ChainProblem &problem :
+       {makeTriple(256, 64, 64, 64, 64), makeGate(64, 128, 128, 256)}) {
+    SolveOptions options;
+    auto exact = solve(problem, machine, options);
+    options.tiles = TileSource::ClosedForm;
+    auto plan = solve(problem, machine, options);
+    ASSERT_TRUE(exact && plan);
+    EXPECT_EQ(reproducer(problem, exact->schedule),
+              reproducer(problem, plan->schedule));
+  }
+}
+
 TEST(Solve, IsDeterministic) {
   Machine machine = makeZen5();
   ChainProblem problem = makeMlp(128, 256, 256, 1024);

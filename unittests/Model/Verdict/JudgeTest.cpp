@@ -14,6 +14,7 @@
 #include "TestProblems.h"
 
 #include "Chimera/Model/PaperModel.h"
+#include "Chimera/Model/Report.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -380,6 +381,24 @@ TEST(JudgeParts, KeepTheMasksOfTheirSoftmax) {
   EXPECT_TRUE(isolate(problem, 0).bands.empty());
   EXPECT_TRUE(isolate(problem, 1, 2).bands.empty());
   EXPECT_TRUE(isolate(problem, 2).bands.empty());
+}
+
+TEST(Report, ComparesPlansWithClosedForms) {
+  Machine machine = makeZen5();
+  auto compare = [&](const ChainProblem &problem) {
+    auto plan = solve(problem, machine, withThreads(1));
+    EXPECT_TRUE(plan);
+    return plan ? compareWithForm(problem, *plan) : std::nullopt;
+  };
+  // Everything fits the levels further out; rows of A and E stay in L1.
+  auto found = compare(makeChain({8, 512, 64, 64, 512}));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, 2u);
+  EXPECT_EQ(found->form.family, "A and E stay");
+  EXPECT_LE(found->form.realBytes, found->form.bytes);
+  EXPECT_EQ(found->form.bytes, found->exactBytes);
+  // Three contractions have no form.
+  EXPECT_FALSE(compare(makeTriple(256, 64, 64, 64, 64)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -61,6 +61,12 @@ def check_kernel(kernel, levels):
         most = max(live["bytes"] for live in level["live"])
         assert most == level["live_bytes"] <= level["capacity_bytes"]
         assert level["bound"]["ratio"] >= 1
+    if form := kernel.get("closed_form"):
+        assert form["level"] in levels and form["family"]
+        real, rounded, exact = form["real"], form["rounded"], form["exact"]
+        assert real["bytes"] <= rounded["bytes"] * 1.0001
+        assert exact["bytes"] <= rounded["bytes"]
+        assert len(real["tiles"]) <= 2
     leaves = [line["operator"] for line in kernel["tree"] if "operator" in line]
     assert leaves == kernel["operators"]
 
