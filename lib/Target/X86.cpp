@@ -18,9 +18,9 @@
 // Bandwidths are those of loads that mix with arithmetic, which is less than
 // what a pure copy loop reaches. A fifth of each cache is left to what a plan
 // does not place there, unless a measurement says otherwise. Starting a kernel
-// is a function call: no launch cost. A parallel loop takes about a microsecond.
-// The system provides a page of 4 KiB in about half a microsecond (8 GB/s), in
-// virtual machines in one (4 GB/s; measured on zen4: 2.3).
+// is a function call: no launch cost. A parallel loop takes about a
+// microsecond. The system provides a page of 4 KiB in about half a microsecond
+// (8 GB/s), in virtual machines in one (4 GB/s; measured on zen4: 2.3).
 //
 // bf16 on Intel's vector unit is left out: `vdpbf16ps` starts at half the rate
 // of an f32 FMA or less, so it gains nothing over f32, and the matrix unit is
