@@ -229,16 +229,24 @@ static void printSamples(StringRef label, const Samples &samples,
      << formatTime(samples.spread) << " (" << samples.count << " samples)\n";
 }
 
+/// What the model said of the chains, beside the time of the whole program.
+static void printPrediction(const Report &report, llvm::raw_ostream &os) {
+  double predicted = 0;
+  for (const ChainReport &chain : report.plan.chains)
+    predicted += chain.seconds;
+  if (!report.time || predicted == 0)
+    return;
+  os << "predicted  " << formatTime(predicted)
+     << format(" for the chains, %.2f of the time\n",
+               predicted / report.time->median);
+}
+
 static void printTimes(const Report &report, llvm::raw_ostream &os) {
   if (report.time)
     printSamples("time", *report.time, os);
   if (report.unfusedTime)
     printSamples("unfused", *report.unfusedTime, os);
-  double predicted = 0;
-  for (const ChainReport &chain : report.plan.chains)
-    predicted += chain.seconds;
-  if (report.time && predicted > 0)
-    os << "predicted  " << formatTime(predicted) << " for the chains\n";
+  printPrediction(report, os);
   if (report.time && report.unfusedTime)
     os << format("speed-up   %.2f over unfused code\n",
                  report.unfusedTime->best / report.time->best);

@@ -17,8 +17,6 @@
 
 #include "Chimera/Target/TargetFigures.h"
 
-#include "Chimera/IR/Chimera.h"
-
 namespace chimera {
 
 struct HostTopology;

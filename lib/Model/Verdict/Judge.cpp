@@ -352,37 +352,57 @@ static SmallVector<Segment, 2> segmentsOf(const ChainProblem &problem,
   return segments;
 }
 
+/// The kernels that compete with a single one: those of the fastest partition
+/// or, where that is a single one, separate operators.
+static SmallVector<Segment, 2> rivalsOf(const ChainProblem &problem,
+                                        const Machine &machine,
+                                        const SolveOptions &options,
+                                        const Verdict &verdict) {
+  if (verdict.segments.size() > 1)
+    return verdict.segments;
+  if (verdict.unfusedBytes.empty())
+    return {};
+  return segmentsOf(problem, machine, options, verdict.unfused);
+}
+
 /// Where times say nothing, takes the plan that loses less if they are wrong:
 /// that which moves less into the slowest level. True if it changes the
 /// verdict.
 static bool decideTie(const ChainProblem &problem, const Machine &machine,
                       const SolveOptions &options, Verdict &verdict) {
-  if (!verdict.fused || verdict.unfusedBytes.empty())
+  if (!verdict.fused)
+    return false;
+  SmallVector<Segment, 2> rivals = rivalsOf(problem, machine, options, verdict);
+  if (rivals.empty())
     return false;
   const Plan &fused = *verdict.fused;
-  double least = std::min(fused.seconds, verdict.unfusedSeconds);
-  double difference = std::abs(fused.seconds - verdict.unfusedSeconds);
-  if (difference > timeError * least || verdict.seconds < least)
-    return false;
+  double seconds = 0;
+  int64_t bytes = 0;
+  for (const Segment &rival : rivals) {
+    seconds += rival.seconds();
+    bytes += rival.plan.levels.front().bytes;
+  }
+  double error = timeError * std::min(fused.seconds, seconds);
   int64_t moved = fused.levels.front().bytes;
-  int64_t apart = verdict.unfusedBytes.front();
   bool isFused = verdict.segments.size() == 1;
-  if (moved == apart || isFused == (moved < apart))
+  if (std::abs(fused.seconds - seconds) > error || moved == bytes ||
+      isFused == (moved < bytes))
     return false;
   verdict.unit = "s";
-  verdict.figures[0] = verdict.unfusedSeconds;
-  verdict.figures[1] = fused.seconds;
-  verdict.reason = Reason::SaferFused;
-  unsigned last = problem.operators.size() - 1;
-  if (!isFused) {
-    verdict.segments.assign({{0, last, fused}});
-    verdict.seconds = fused.seconds;
+  if (isFused) {
+    verdict.reason = Reason::SaferUnfused;
+    verdict.figures[0] = fused.seconds;
+    verdict.figures[1] = seconds;
+    verdict.segments = std::move(rivals);
+    verdict.seconds = seconds;
     return true;
   }
-  std::swap(verdict.figures[0], verdict.figures[1]);
-  verdict.reason = Reason::SaferUnfused;
-  verdict.segments = segmentsOf(problem, machine, options, verdict.unfused);
-  verdict.seconds = verdict.unfusedSeconds;
+  verdict.reason = Reason::SaferFused;
+  verdict.figures[0] = seconds;
+  verdict.figures[1] = fused.seconds;
+  unsigned last = problem.operators.size() - 1;
+  verdict.segments.assign({{0, last, fused}});
+  verdict.seconds = fused.seconds;
   return true;
 }
 
