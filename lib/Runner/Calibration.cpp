@@ -204,12 +204,19 @@ void Calibrator::setClock() {
              .str());
 }
 
+/// Bytes that no cache of `capacity` keeps much of: four times as many, though
+/// no more than a gigabyte where twice as many will do.
+static double getBytesBeyond(int64_t capacity) {
+  constexpr double enough = 1 << 30;
+  return std::max(2.0 * capacity, std::min(4.0 * capacity, enough));
+}
+
 /// What comes into a level is what a plain read of something that half fills
-/// the next outer one brings. Beyond the outermost it is four times as large.
+/// the next outer one brings.
 Error Calibrator::setBandwidths() {
   auto read = [&](int64_t workers, size_t level) -> Expected<double> {
     if (level == 0)
-      return measureRead(workers, 4.0 * figures.levels[0].capacity);
+      return measureRead(workers, getBytesBeyond(figures.levels[0].capacity));
     const TargetFigures::Level &outer = figures.levels[level - 1];
     int64_t instances = std::max<int64_t>(1, workers / outer.sharers);
     return measureRead(workers, 0.5 * outer.capacity * instances);
