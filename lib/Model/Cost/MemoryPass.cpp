@@ -10,6 +10,8 @@
 
 #include "Cost/CostModel.h"
 
+#include "Chimera/Model/Report.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -41,15 +43,14 @@ double chimera::model::secondsOf(const MemoryPass &pass, const Machine &machine,
     if (pass.readBytes + pass.writtenBytes <= instances * level.usableBytes())
       continue;
     double allocated = level.ways == 0 ? 0 : pass.writtenBytes;
-    stages.add(
-        (pass.readBytes + pass.writtenBytes + allocated) /
-        std::min(workers * level.bytesPerSecondPerCore, level.bytesPerSecond));
+    stages.add((pass.readBytes + pass.writtenBytes + allocated) /
+               bandwidthInto(level, std::max<int64_t>(1, threads)));
   }
   const Overheads &overheads = machine.overheads;
   double seconds = stages.total() + machine.launchSeconds;
   if (threads > 1)
     seconds += overheads.regionSeconds;
-  if (pass.freshBytes > 0)
+  if (overheads.freshBytesPerSecond > 0)
     seconds += pass.freshBytes / (workers * overheads.freshBytesPerSecond);
   return seconds;
 }

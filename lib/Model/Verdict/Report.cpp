@@ -8,10 +8,10 @@
 
 #include "Chimera/Model/Report.h"
 
+#include "ClosedForm/Families.h"
 #include "Volume/Evaluator.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
 
 #include <algorithm>
 #include <limits>
@@ -77,15 +77,12 @@ std::optional<unsigned> chimera::model::findBottleneck(const Plan &plan) {
 /// The slowest level with loops beside those of a batch.
 static std::optional<unsigned> findCutLevel(const ChainProblem &problem,
                                             const Schedule &schedule) {
+  SmallVector<LoopId, 4> batch = batchLoopsOf(problem);
   for (const auto &[index, level] : enumerate(schedule.levels))
-    for (const TiledLoop &entry : level.order) {
-      bool isBatch = all_of(seq<TensorId>(0, problem.tensors.size()),
-                            [&, loop = entry.loop](TensorId tensor) {
-                              return problem.indexes(tensor, loop);
-                            });
-      if (!isBatch && entry.tile < problem.loops[entry.loop].extent)
+    for (const TiledLoop &entry : level.order)
+      if (!is_contained(batch, entry.loop) &&
+          entry.tile < problem.loops[entry.loop].extent)
         return index;
-    }
   return std::nullopt;
 }
 
