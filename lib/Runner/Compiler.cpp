@@ -185,6 +185,7 @@ Error chimera::runner::plan(ModuleOp module, const CompileOptions &options) {
   planning.threads = options.threads;
   planning.fuse = options.fuse;
   planning.tiles = options.tiles;
+  planning.rank = options.rank;
   return runPasses(module, "planning", [&](OpPassManager &pm) {
     buildFrontEndPipeline(pm);
     buildPlanningPipeline(pm, planning);

@@ -191,6 +191,13 @@ static ChainReport describeChain(ChainOp chain) {
   return report;
 }
 
+double chimera::runner::getPredictedSeconds(const PlanReport &plan) {
+  double seconds = 0;
+  for (const ChainReport &chain : plan.chains)
+    seconds += chain.seconds;
+  return seconds;
+}
+
 PlanReport chimera::runner::describePlan(func::FuncOp function) {
   PlanReport report;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -98,6 +98,13 @@ static json::Object toJSON(const ChainReport &chain) {
       {"predicted_unfused_ms", toJSONNumber(1e3 * chain.unfusedSeconds)}};
 }
 
+static json::Object toJSON(const OtherPlan &plan) {
+  return json::Object{
+      {"plan", plan.name},
+      {"predicted_ms", toJSONNumber(1e3 * plan.predictedSeconds)},
+      {"median_ms", toJSONNumber(1e3 * plan.time.median)}};
+}
+
 static json::Object toJSON(const Remark &remark) {
   return json::Object{{"kind", remark.kind},
                       {"name", remark.name},
@@ -115,11 +122,13 @@ json::Object Report::toJSON() const {
     return toJSONNumber(deviation ? std::optional<double>((*deviation).*field)
                                   : std::nullopt);
   };
-  json::Array chains, notes;
+  json::Array chains, notes, others;
   for (const ChainReport &chain : plan.chains)
     chains.push_back(::toJSON(chain));
   for (const Remark &remark : remarks)
     notes.push_back(::toJSON(remark));
+  for (const OtherPlan &other : otherPlans)
+    others.push_back(::toJSON(other));
   return json::Object{
       {"file", file},
       {"entry", entry},
@@ -134,6 +143,7 @@ json::Object Report::toJSON() const {
       {"spread_ms", milliseconds(time, &Samples::spread)},
       {"unfused_best_ms", milliseconds(unfusedTime, &Samples::best)},
       {"unfused_median_ms", milliseconds(unfusedTime, &Samples::median)},
+      {"other_plans", std::move(others)},
       {"reference_ms", toJSONNumber(scale(referenceSeconds, 1e3))},
       {"gflops", toJSONNumber(scale(getFlops(), 1e-9))},
       {"peak_gflops", toJSONNumber(scale(peakFlops, 1e-9))},
@@ -231,9 +241,7 @@ static void printSamples(StringRef label, const Samples &samples,
 
 /// What the model said of the chains, beside the time of the whole program.
 static void printPrediction(const Report &report, llvm::raw_ostream &os) {
-  double predicted = 0;
-  for (const ChainReport &chain : report.plan.chains)
-    predicted += chain.seconds;
+  double predicted = getPredictedSeconds(report.plan);
   if (!report.time || predicted == 0)
     return;
   os << "predicted  " << formatTime(predicted)
@@ -247,6 +255,12 @@ static void printTimes(const Report &report, llvm::raw_ostream &os) {
   if (report.unfusedTime)
     printSamples("unfused", *report.unfusedTime, os);
   printPrediction(report, os);
+  for (const OtherPlan &other : report.otherPlans)
+    os << llvm::left_justify(other.name, 12) << "median "
+       << formatTime(other.time.median) << ", predicted "
+       << formatTime(other.predictedSeconds)
+       << format(" for the chains, %.2f of the time\n",
+                 other.predictedSeconds / other.time.median);
   if (report.time && report.unfusedTime)
     os << format("speed-up   %.2f over unfused code\n",
                  report.unfusedTime->best / report.time->best);

@@ -46,6 +46,9 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
                     never, always
   --tiles=MODE      exact: search orders and tiles (default); closed-form: take
                     them from formulas, in microseconds
+  --compare-plans=N time the program in turns with other plans of it, and show
+                    what is predicted for each: separate operators, all chains
+                    as one kernel each, and the N next best plans of these
   --chimera-micro-kernels=KERNELS.mlir
                     micro kernels to use besides Chimera's own where they are
                     predicted to be faster (docs/micro-kernels.md)
@@ -148,6 +151,7 @@ static bool parseFlag(StringRef name, Options &options) {
 
 static Error parseValue(StringRef name, StringRef value, Options &options) {
   constexpr int64_t maxThreads = 1024;
+  constexpr unsigned maxPlans = 100;
   if (name == "--threads")
     return parseNumber<int64_t>(name, value, 1, maxThreads, options.threads);
   if (name == "--seed")
@@ -157,6 +161,9 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
     return parseFuse(value, options.fuse);
   if (name == "--tiles")
     return parseTiles(value, options.tiles);
+  if (name == "--compare-plans")
+    return parseNumber<unsigned>(name, value, 0, maxPlans,
+                                 options.comparedPlans.emplace());
   if (name == "--emit")
     return parseEmit(value, options.emit);
   if (name == "--constant")

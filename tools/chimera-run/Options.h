@@ -13,6 +13,7 @@
 
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Options {
   uint64_t seed = 0;
   FuseMode fuse = FuseMode::Auto;
   TileMode tiles = TileMode::Exact;
+  /// Time chains as one kernel beside the plan that is chosen, and so many
+  /// runners-up; nothing if absent.
+  std::optional<unsigned> comparedPlans;
   /// A file with micro kernels of the user's; empty for none.
   std::string microKernels;
   /// Check these instead of running a program.

@@ -175,6 +175,15 @@ static Expected<Compiled> compileTimed(ModuleOp module,
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// A program with what was planned for its entry.
+struct PlannedProgram {
+  std::string name;
+  PlanReport plan;
+  /// True if this is what was chosen.
+  bool isChosen = false;
+  std::unique_ptr<Program> program;
+};
+
 /// One function compiled, run, checked and timed.
 class Session {
 public:
@@ -201,7 +210,10 @@ private:
   Error compileEntry();
   Error check();
   Error measure();
-  Error measurePrograms(Program *unfused);
+  Expected<PlannedProgram> compilePlan(StringRef name, FuseMode fuse,
+                                       unsigned rank);
+  Expected<std::vector<PlannedProgram>> compileOthers();
+  Error measurePrograms(llvm::ArrayRef<PlannedProgram> others);
   Error measurePlainRead();
   Error measureReference();
   Error writeOutputs();
@@ -271,28 +283,84 @@ static ElementKind getPeakKind(const runner::Function &function) {
   return ElementKind::F32;
 }
 
-Error Session::measure() {
-  std::unique_ptr<Program> unfused;
-  if (options.fuse != FuseMode::Never) {
-    CompileOptions unfusedOptions = getCompileOptions(options);
-    unfusedOptions.fuse = FuseMode::Never;
-    if (Error error = compile(module, unfusedOptions).moveInto(unfused))
+/// The program with other plans than those that are chosen.
+Expected<PlannedProgram> Session::compilePlan(StringRef name, FuseMode fuse,
+                                              unsigned rank) {
+  PlannedProgram planned;
+  planned.name = name.str();
+  CompileOptions compileOptions = getCompileOptions(options);
+  compileOptions.fuse = fuse;
+  compileOptions.rank = rank;
+  compileOptions.onPlanned = [&](ModuleOp module, double) {
+    if (auto function = module.lookupSymbol<func::FuncOp>(report.entry))
+      planned.plan = describePlan(function);
+  };
+  if (Error error = compile(module, compileOptions).moveInto(planned.program))
+    return error;
+  return planned;
+}
+
+/// True if chains run alike in both.
+static bool arePlannedAlike(const PlanReport &left, const PlanReport &right) {
+  return std::equal(left.chains.begin(), left.chains.end(),
+                    right.chains.begin(), right.chains.end(),
+                    [](const ChainReport &one, const ChainReport &other) {
+                      return one.drawing == other.drawing &&
+                             one.operatorNames == other.operatorNames;
+                    });
+}
+
+/// Separate operators, unless these are what was asked for, and what else it is
+/// to be compared with.
+Expected<std::vector<PlannedProgram>> Session::compileOthers() {
+  std::vector<PlannedProgram> others;
+  auto add = [&](StringRef name, FuseMode fuse, unsigned rank) -> Error {
+    Expected<PlannedProgram> planned = compilePlan(name, fuse, rank);
+    if (!planned)
+      return planned.takeError();
+    planned->isChosen = arePlannedAlike(report.plan, planned->plan);
+    bool isKnown = planned->isChosen ||
+                   llvm::any_of(others, [&](const PlannedProgram &other) {
+                     return arePlannedAlike(other.plan, planned->plan);
+                   });
+    // Separate operators are reported whether or not they are what was chosen.
+    if (!isKnown || others.empty())
+      others.push_back(std::move(*planned));
+    return Error::success();
+  };
+  if (options.fuse != FuseMode::Never)
+    if (Error error = add("separate", FuseMode::Never, 0))
       return error;
-  }
-  if (Error error = measurePrograms(unfused.get()))
+  if (!options.comparedPlans)
+    return others;
+  if (Error error = add("whole", FuseMode::Always, 0))
+    return error;
+  for (unsigned rank = 1; rank <= *options.comparedPlans; ++rank)
+    if (Error error =
+            add("runner-up " + std::to_string(rank), FuseMode::Always, rank))
+      return error;
+  return others;
+}
+
+Error Session::measure() {
+  Expected<std::vector<PlannedProgram>> others = compileOthers();
+  if (!others)
+    return others.takeError();
+  if (Error error = measurePrograms(*others))
     return error;
   report.multiplyAdds = countWork(entry).multiplyAdds;
   return measurePlainRead();
 }
 
-/// Times the program, and the unfused one beside it if there is one.
-Error Session::measurePrograms(Program *unfused) {
+/// Times the program and `others` beside it.
+Error Session::measurePrograms(llvm::ArrayRef<PlannedProgram> others) {
   RunningProgram running("timing");
+  SmallVector<Program *> programs = {program.get()};
+  for (const PlannedProgram &other : others)
+    programs.push_back(other.program.get());
   SmallVector<Call, 2> calls;
   SmallVector<llvm::function_ref<void()>> runs;
-  for (Program *timed : {program.get(), unfused}) {
-    if (!timed)
-      continue;
+  for (Program *timed : programs) {
     Expected<Call> call = timed->bind(report.entry, arguments.getPointers(),
                                       results.getPointers());
     if (!call)
@@ -301,9 +369,18 @@ Error Session::measurePrograms(Program *unfused) {
   }
   llvm::append_range(runs, calls);
   PeakMeter meter(report.threads, report.peakKind);
-  SmallVector<Samples> samples = timeInTurns(runs, meter);
+  // Many plans are timed to be compared, which short times do.
+  SmallVector<Samples> samples =
+      timeInTurns(runs, meter, options.comparedPlans ? 0.2 : 0.5);
   report.time = samples.front();
-  report.unfusedTime = samples.back();
+  // Without others, separate operators are what was asked for.
+  report.unfusedTime = samples[others.empty() ? 0 : 1];
+  if (options.comparedPlans)
+    for (auto [other, time] :
+         llvm::zip_equal(others, llvm::drop_begin(samples)))
+      if (!other.isChosen)
+        report.otherPlans.push_back(
+            {other.name, getPredictedSeconds(other.plan), time});
   Peak peak = meter.getPeak();
   report.peakFlops = peak.best;
   report.medianPeakFlops = peak.median;

@@ -57,6 +57,10 @@ struct PlanningOptions : mlir::PassPipelineOptions<PlanningOptions> {
   Option<TileMode> tiles{*this, "tiles",
                          llvm::cl::desc("Where orders and tiles come from"),
                          llvm::cl::init(TileMode::Exact), getTileModes()};
+  Option<unsigned> rank{
+      *this, "rank",
+      llvm::cl::desc("Runner-up to take instead of each chain's best plan"),
+      llvm::cl::init(0)};
 };
 
 /// What lowering for a CPU takes, where planning is over.

@@ -55,6 +55,8 @@ struct CompileOptions {
   int64_t threads = 0;
   FuseMode fuse = FuseMode::Auto;
   TileMode tiles = TileMode::Exact;
+  /// Runner-up to take instead of the best plan of each chain; 0 is the best.
+  unsigned rank = 0;
   /// A file with micro kernels of the user's; empty for none.
   std::string microKernels;
   /// LLVM's optimisation level, 0 to 3; others are an error.

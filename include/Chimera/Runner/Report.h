@@ -60,6 +60,17 @@ struct PlanReport {
   double seconds = 0;
 };
 
+/// What the model predicts for all chains of `plan` together.
+double getPredictedSeconds(const PlanReport &plan);
+
+/// Another plan of the same program, timed beside the one that was chosen.
+struct OtherPlan {
+  /// "separate", "whole" or "runner-up N".
+  std::string name;
+  double predictedSeconds = 0;
+  Samples time;
+};
+
 /// Reads the chains of a planned function.
 PlanReport describePlan(mlir::func::FuncOp function);
 
@@ -77,6 +88,9 @@ struct Report {
   /// The part of it after the passes: code generation.
   double objectSeconds = 0;
   std::optional<Samples> time, unfusedTime;
+  /// If they were asked for: those that differ from what was chosen and from
+  /// each other.
+  std::vector<OtherPlan> otherPlans;
   std::optional<double> referenceSeconds;
   std::optional<double> multiplyAdds;
   /// The element type of the peak.

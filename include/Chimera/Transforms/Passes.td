@@ -122,6 +122,11 @@ def SchedulePass : Pass<"chimera-schedule"> {
     programs do not move data by themselves; others are searched, with an
     analysis remark `tiles`.
 
+    With `rank=N`, chains that run as one kernel take the Nth-best of the plans
+    of other loop orders that the search priced, to compare predictions with
+    times (`chimera-run --compare-plans`). Where there are fewer, the best plan
+    is kept, with a missed remark `rank`.
+
     Every decision is reported as remarks of category `chimera`: passed `fused`,
     `single` and `given`, missed `split` and `unfused` with the reason and its
     figures, analysis `bound` for what moves at each level against the I/O lower
@@ -162,6 +167,9 @@ def SchedulePass : Pass<"chimera-schedule"> {
              clEnumValN(::chimera::TileMode::ClosedForm, "closed-form",
                         "formulas, in microseconds; the search where there are "
                         "none"))}]>,
+    Option<"rank", "rank", "unsigned", "0",
+           "Take this runner-up instead of the best plan of each chain that "
+           "runs as one kernel; 0 means the best">,
     Option<"newOnly", "new-only", "bool", "false",
            "Leave chains that have a schedule alone, unseen">,
     Option<"tf32", "tf32", "bool", "false",

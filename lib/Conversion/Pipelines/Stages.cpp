@@ -55,6 +55,7 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   schedule.threads = options.threads;
   schedule.fuse = options.fuse;
   schedule.tiles = options.tiles;
+  schedule.rank = options.rank;
   addPlanning(pm.nest<func::FuncOp>(), schedule);
 }
 

@@ -48,8 +48,8 @@ struct SchedulePass : chimera::impl::SchedulePassBase<SchedulePass> {
 /// Decides for one chain.
 class ChainScheduler {
 public:
-  ChainScheduler(ChainOp chain, FuseMode fuse, bool allowsTF32)
-      : chain(chain), context(chain.getContext()), fuse(fuse),
+  ChainScheduler(ChainOp chain, FuseMode fuse, unsigned rank, bool allowsTF32)
+      : chain(chain), context(chain.getContext()), fuse(fuse), rank(rank),
         allowsTF32(allowsTF32) {}
 
   /// `wanted` threads; 0 means one per core of the target.
@@ -58,6 +58,7 @@ public:
 private:
   LogicalResult keepSchedule();
   void judge();
+  void takeRunnerUp();
   std::vector<model::Segment> chooseSegments();
   std::vector<model::Segment> separateOperators() const;
   bool canSplit() const {
@@ -93,6 +94,8 @@ private:
   ChainOp chain;
   MLIRContext *context;
   FuseMode fuse;
+  /// The runner-up that is asked for; 0 for none.
+  unsigned rank;
   bool allowsTF32;
   ChainAnalysis analysis;
   /// The types that products with code can be of.
@@ -452,9 +455,30 @@ void ChainScheduler::noteSearch() const {
            "such kernels are searched";
 }
 
+/// Puts the runner-up that is asked for in the place of the best plan.
+void ChainScheduler::takeRunnerUp() {
+  if (verdict.runnersUp.size() < rank) {
+    remark::missed(loc, named("rank"))
+        << formatv("there are {0} plans besides the best, which is kept",
+                   verdict.runnersUp.size())
+               .str();
+    return;
+  }
+  model::Plan &best = *verdict.fused;
+  std::swap(best, verdict.runnersUp[rank - 1]);
+  best.schedule.blocks =
+      model::chooseBlocks(analysis.problem, machine, best.schedule);
+  if (verdict.segments.size() == 1) {
+    verdict.seconds = best.seconds;
+    verdict.segments.front().plan = best;
+  }
+}
+
 void ChainScheduler::judge() {
   noteSearch();
   verdict = model::judge(analysis.problem, machine, options);
+  if (rank > 0)
+    takeRunnerUp();
   std::vector<model::Segment> segments = chooseSegments();
   if (segments.empty())
     return report(ChainOutcome::Unfused, verdict.explain());
@@ -508,6 +532,7 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
     options.threads = machine.cores;
   if (isAnybodyListening())
     options.runnersUp = runnersUp;
+  options.runnersUp = std::max(options.runnersUp, rank);
   describeChain();
   if (chain.getSchedule())
     return keepSchedule();
@@ -531,7 +556,7 @@ void SchedulePass::runOnOperation() {
   for (ChainOp chain : chains) {
     FailureOr<TargetAttrInterface> found = resolveTarget(chain, target);
     if (failed(found) ||
-        failed(ChainScheduler(chain, fuse, tf32).run(*found, wanted)))
+        failed(ChainScheduler(chain, fuse, rank, tf32).run(*found, wanted)))
       return signalPassFailure();
   }
 }

@@ -4,6 +4,9 @@
 // RUN: chimera-run %s --fuse=always --threads=1 --json=%t.json | FileCheck %s
 // RUN: %python %S/Inputs/check_report.py %t.json
 // RUN: chimera-run %s --no-time --json=- | FileCheck %s --check-prefix=JSON
+// RUN: chimera-run %s --threads=1 --no-check --compare-plans=1 --json=%t.plans.json \
+// RUN:   | FileCheck %s --check-prefix=PLANS
+// RUN: FileCheck %s --check-prefix=PLANSJSON --input-file=%t.plans.json
 // RUN: chimera-run %s --entry=twice --no-check | FileCheck %s --check-prefix=READ
 
 // CHECK: machine {{.*}}, 1 thread, L1
@@ -22,6 +25,13 @@
 // CHECK: rate {{.*}} GFLOP/s, {{.*}} % of the {{.*}} GFLOP/s measured in this run
 // CHECK-NEXT: moved 32.0 KiB of arguments and results, {{[0-9.]+}} GB/s{{$}}
 // CHECK: error max abs {{.*}}, max rel {{.*}}e-0{{[6-9]}} against plain loops in f64
+
+// PLANS: predicted {{.*}} for the chains
+// PLANS-DAG: runner-up 1 median {{.*}}, predicted {{.*}} for the chains, {{.*}} of the time
+// PLANSJSON: "other_plans": [
+// PLANSJSON: "median_ms": {{[0-9.]+}}
+// PLANSJSON: "plan": "runner-up 1"
+// PLANSJSON: "predicted_ms": {{[0-9.]+}}
 
 // JSON-DAG: "entry": "main"
 // JSON-DAG: "best_ms": null
