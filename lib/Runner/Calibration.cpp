@@ -14,10 +14,12 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -88,6 +90,55 @@ double chimera::runner::measureRegion(int64_t threads) {
 // The core
 //===----------------------------------------------------------------------===//
 
+static Expected<std::vector<Tensor>> allocateAll(ArrayRef<ValueType> types) {
+  std::vector<Tensor> tensors;
+  for (const ValueType &type : types) {
+    Expected<Tensor> tensor = Tensor::allocate(type);
+    if (!tensor)
+      return tensor.takeError();
+    tensors.push_back(std::move(*tensor));
+  }
+  return tensors;
+}
+
+/// Seconds of a call of the program `text` on random arguments, compiled for
+/// one thread of `target`: of the best turn, since a core that it shares with
+/// others can take twice as long.
+static Expected<double> timeProgram(TargetAttr target, StringRef text,
+                                    int calls) {
+  MLIRContext *context = target.getContext();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context);
+  (*module)->setAttr(kTargetAttrName, target);
+  auto entry = module->lookupSymbol<func::FuncOp>("main");
+  Expected<runner::Function> signature = getSignature(entry);
+  if (!signature)
+    return signature.takeError();
+  CompileOptions options;
+  options.threads = 1;
+  Expected<std::unique_ptr<Program>> program = compile(*module, options);
+  if (!program)
+    return program.takeError();
+  Expected<std::vector<Tensor>> arguments = allocateAll(signature->arguments),
+                                results = allocateAll(signature->results);
+  if (!arguments || !results)
+    return llvm::joinErrors(arguments.takeError(), results.takeError());
+  for (auto [index, argument] : llvm::enumerate(*arguments))
+    argument.fillRandom(/*seed=*/0, /*stream=*/index);
+  auto addressOf = [](Tensor &tensor) { return &tensor; };
+  Expected<Call> call =
+      (*program)->bind("main", llvm::map_to_vector(*arguments, addressOf),
+                       llvm::map_to_vector(*results, addressOf));
+  if (!call)
+    return call.takeError();
+  double best = std::numeric_limits<double>::infinity();
+  for (int turn = 0; turn < 25; ++turn)
+    best = std::min(best, timeOnce([&] {
+                            for (int i = 0; i < calls; ++i)
+                              (*call)();
+                          }) / calls);
+  return best;
+}
+
 /// Exponentials of as many numbers as the innermost level holds easily.
 static constexpr int64_t exponentials = 2048;
 static constexpr const char *exponentialProgram = R"mlir(
@@ -105,37 +156,47 @@ static constexpr const char *exponentialProgram = R"mlir(
   })mlir";
 
 Expected<double> chimera::runner::measureExponential(TargetAttr target) {
-  MLIRContext *context = target.getContext();
-  OwningOpRef<ModuleOp> module =
-      parseSourceString<ModuleOp>(exponentialProgram, context);
-  (*module)->setAttr(kTargetAttrName, target);
-  CompileOptions options;
-  options.threads = 1;
-  Expected<std::unique_ptr<Program>> program = compile(*module, options);
-  if (!program)
-    return program.takeError();
-  ValueType type{ElementKind::F32, {exponentials}};
-  Expected<Tensor> input = Tensor::allocate(type);
-  if (!input)
-    return input.takeError();
-  Expected<Tensor> output = Tensor::allocate(type);
-  if (!output)
-    return output.takeError();
-  input->fillRandom(/*seed=*/0, /*stream=*/0);
-  Expected<Call> call = (*program)->bind("main", {&*input}, {&*output});
-  if (!call)
-    return call.takeError();
-  constexpr int calls = 1000;
-  double seconds = medianOf(9, [&] {
-    return timeOnce([&] {
-             for (int i = 0; i < calls; ++i)
-               (*call)();
-           }) /
-           calls;
-  });
+  Expected<double> seconds =
+      timeProgram(target, exponentialProgram, /*calls=*/1000);
+  if (!seconds)
+    return seconds.takeError();
   model::VectorUnit unit = target.getCommonFigures().unit;
-  double cycles = seconds * unit.cyclesPerSecond * unit.lanes / exponentials;
+  double cycles = *seconds * unit.cyclesPerSecond * unit.lanes / exponentials;
   return cycles * unit.fmaPerCycle;
+}
+
+/// One vector against the {0} rows of a matrix.
+static constexpr const char *readingProgram = R"mlir(
+  #row = affine_map<(m, n, k) -> (m, k)>
+  #matrix = affine_map<(m, n, k) -> (n, k)>
+  #out = affine_map<(m, n, k) -> (m, n)>
+  func.func @main(%x: tensor<1x128xf32>, %y: tensor<{0}x128xf32>)
+      -> tensor<1x{0}xf32> {{
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<1x{0}xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x{0}xf32>)
+        -> tensor<1x{0}xf32>
+    %z = linalg.generic {{indexing_maps = [#row, #matrix, #out],
+                         iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %y : tensor<1x128xf32>, tensor<{0}x128xf32>)
+        outs(%init : tensor<1x{0}xf32>) {{
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %product = arith.mulf %a, %b : f32
+      %sum = arith.addf %c, %product : f32
+      linalg.yield %sum : f32
+    } -> tensor<1x{0}xf32>
+    return %z : tensor<1x{0}xf32>
+  })mlir";
+
+Expected<double> chimera::runner::measureReading(TargetAttr target,
+                                                 int64_t bytes) {
+  constexpr int64_t rowBytes = 128 * sizeof(float);
+  int64_t rows = std::max<int64_t>(1, bytes / rowBytes);
+  Expected<double> seconds =
+      timeProgram(target, formatv(readingProgram, rows).str(), /*calls=*/1);
+  if (!seconds)
+    return seconds.takeError();
+  return static_cast<double>(rows * rowBytes) / *seconds;
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,7 +218,10 @@ private:
   Error setBandwidths();
   Error setOverheads();
   Error setExponential();
-  VectorUnitAttr withUnit(int64_t clock, int64_t exponential) const;
+  Error setStreams();
+  void useStreams(int64_t streams);
+  VectorUnitAttr withUnit(int64_t clock, int64_t exponential,
+                          VectorTuningAttr tuning) const;
   Expected<TargetAttr> assemble() const;
 
   TargetFigures figures;
@@ -166,12 +230,13 @@ private:
 };
 } // namespace
 
-VectorUnitAttr Calibrator::withUnit(int64_t clock, int64_t exponential) const {
+VectorUnitAttr Calibrator::withUnit(int64_t clock, int64_t exponential,
+                                    VectorTuningAttr tuning) const {
   VectorUnitAttr unit = figures.unit;
   return VectorUnitAttr::get(figures.context, unit.getBits(),
                              unit.getRegisters(), unit.getFma(), unit.getLoad(),
                              unit.getStore(), unit.getLatency(), clock,
-                             exponential, unit.getTuning());
+                             exponential, tuning);
 }
 
 Expected<TargetAttr> Calibrator::assemble() const {
@@ -195,8 +260,9 @@ void Calibrator::setClock() {
   double flops = meter.getPeak().median;
   double perCycle = 2.0 * static_cast<double>(figures.unit.getBits() / 32 *
                                               figures.unit.getFma());
-  figures.unit = withUnit(static_cast<int64_t>(flops / perCycle),
-                          figures.unit.getExponential());
+  figures.unit =
+      withUnit(static_cast<int64_t>(flops / perCycle),
+               figures.unit.getExponential(), figures.unit.getTuning());
   report(formatv("clock {0:F2} GHz, at which {1} FMA of {2} bits a cycle make "
                  "{3:F0} GFLOP/s",
                  1e-9 * flops / perCycle, figures.unit.getFma(),
@@ -259,8 +325,49 @@ Error Calibrator::setExponential() {
   if (!instructions)
     return instructions.takeError();
   int64_t rounded = std::max<int64_t>(1, std::lround(*instructions));
-  figures.unit = withUnit(figures.unit.getClock(), rounded);
+  figures.unit =
+      withUnit(figures.unit.getClock(), rounded, figures.unit.getTuning());
   report(formatv("exponentials of a register: as long as {0} FMAs", rounded)
+             .str());
+  return Error::success();
+}
+
+void Calibrator::useStreams(int64_t streams) {
+  VectorTuning tuning;
+  if (VectorTuningAttr given = figures.unit.getTuning())
+    tuning = given.getFigures();
+  figures.unit =
+      withUnit(figures.unit.getClock(), figures.unit.getExponential(),
+               VectorTuningAttr::get(
+                   figures.context, tuning.chains, tuning.accumulators,
+                   tuning.rowVectors, tuning.ahead, streams, tuning.streamAhead,
+                   tuning.lineBytes, tuning.interleaved, tuning.reducedRows));
+}
+
+/// Takes as few streams as reach about the best rate.
+Error Calibrator::setStreams() {
+  constexpr double noise = 1.05;
+  double best = 0;
+  int64_t chosen = 1;
+  for (int64_t streams : {1, 2, 4}) {
+    useStreams(streams);
+    Expected<TargetAttr> target = assemble();
+    if (!target)
+      return target.takeError();
+    Expected<double> rate = measureReading(
+        *target,
+        static_cast<int64_t>(getBytesBeyond(figures.levels[0].capacity)));
+    if (!rate)
+      return rate.takeError();
+    if (*rate <= noise * best)
+      continue;
+    best = *rate;
+    chosen = streams;
+  }
+  useStreams(chosen);
+  report(formatv("a matrix that is read for one vector: in {0} parts by turns, "
+                 "{1:F1} GB/s",
+                 chosen, 1e-9 * best)
              .str());
   return Error::success();
 }
@@ -272,6 +379,8 @@ Expected<TargetAttr> Calibrator::run() {
   if (Error error = setOverheads())
     return error;
   if (Error error = setExponential())
+    return error;
+  if (Error error = setStreams())
     return error;
   return assemble();
 }

@@ -34,6 +34,10 @@ double measureRegion(int64_t threads);
 /// register take in a kernel that does nothing else, for `target`.
 llvm::Expected<double> measureExponential(TargetAttr target);
 
+/// Bytes per second at which our kernel reads a matrix of about `bytes` for one
+/// vector, with the streams of `target`.
+llvm::Expected<double> measureReading(TargetAttr target, int64_t bytes);
+
 /// `target`, which describes this machine, with figures measured on `threads`
 /// threads: the clock that FMAs are sustained at, what comes into each cache
 /// level with one thread and with all, the exponential, and the overheads

@@ -17,13 +17,17 @@
 //       for columns, for vectors: a load, an FMA for each row
 //     lanes combined, all columns of the group together
 //
-// One row reads two halves of the matrix by turns: half of a group's columns
-// are from the one, half from the other.
+// One row reads parts of the matrix by turns, as many as the target is said to
+// like: so many columns of a group are from each. What is read once comes from
+// memory at its full rate only in the order in which it lies there, which the
+// processor's own prefetching recognises, so each column is read to its end
+// before the next.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Combiner.h"
 #include "MicroKernelEmitter.h"
+#include "X86Intrinsics.h"
 
 #include "Chimera/Model/Algorithms.h"
 
@@ -242,7 +246,9 @@ SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t width,
     return value;
   };
   int64_t vectors = llvm::divideCeil(width, lanes);
-  for (int64_t turn = 0; turn < parts * columns; ++turn)
+  for (int64_t turn = 0; turn < parts * columns; ++turn) {
+    if (turn > 0 && isStream())
+      keepOrderOfReads(builder, loc());
     for (int64_t vector = 0; vector < vectors; ++vector)
       for (int64_t row = 0; row < rows; ++row) {
         int64_t column = turn % parts * columns + turn / parts;
@@ -252,6 +258,7 @@ SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t width,
         accumulator =
             vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator);
       }
+  }
   return carried;
 }
 

@@ -59,3 +59,8 @@ Value chimera::createScale(OpBuilder &builder, Location loc, Value value,
   return callUnmasked(builder, loc, "llvm.x86.avx512.mask.scalef.ps.512",
                       {value, exponent});
 }
+
+void chimera::keepOrderOfReads(OpBuilder &builder, Location loc) {
+  LLVM::FenceOp::create(builder, loc, LLVM::AtomicOrdering::seq_cst,
+                        "singlethread");
+}

@@ -44,6 +44,10 @@ mlir::Value createFraction(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createScale(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value, mlir::Value exponent);
 
+/// What is read before stays before what is read after, which the compiler
+/// would mix for the sake of latencies. No instruction.
+void keepOrderOfReads(mlir::OpBuilder &builder, mlir::Location loc);
+
 } // namespace chimera
 
 #endif // CHIMERA_LIB_CONVERSION_X86INTRINSICS_H

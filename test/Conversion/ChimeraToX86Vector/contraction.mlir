@@ -116,7 +116,8 @@ func.func @naive(%a: memref<4x8xf64>, %b: memref<8x16xf64>, %c: memref<4x16xf64>
 // One row, and a matrix contiguous along the reduction: vectors run along it,
 // for several columns at a time, whose lanes are combined together. They are
 // from two parts of the matrix by turns, of 16 columns each, and are asked for
-// four columns ahead; the last four columns come after the loop.
+// four columns ahead; the last four columns come after the loop. Each column is
+// read to its end before the next.
 
 // CHECK-LABEL: func @inner
 // CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : index
@@ -125,6 +126,8 @@ func.func @naive(%a: memref<4x8xf64>, %b: memref<8x16xf64>, %c: memref<4x16xf64>
 // CHECK:           vector.load %{{.*}}[%[[COLUMN]], %{{.*}}] : memref<36x64xf32>, vector<16xf32>
 // CHECK-NEXT:      %[[AHEAD:.*]] = arith.addi %[[COLUMN]], %{{.*}}
 // CHECK-NEXT:      memref.prefetch %{{.*}}[%[[AHEAD]], %{{.*}}], read, locality<3>, data : memref<36x64xf32>
+// CHECK-COUNT-4:   vector.fma
+// CHECK-NEXT:      llvm.fence syncscope("singlethread") seq_cst
 // CHECK:           %[[FAR:.*]] = arith.addi %[[COLUMN]], %[[C16]]
 // CHECK-NEXT:      vector.load %{{.*}}[%[[FAR]], %{{.*}}] : memref<36x64xf32>, vector<16xf32>
 // CHECK:           vector.shuffle
