@@ -40,8 +40,9 @@ llvm::Expected<double> measureReading(TargetAttr target, int64_t bytes);
 
 /// `target`, which describes this machine, with figures measured on `threads`
 /// threads: the clock that FMAs are sustained at, what comes into each cache
-/// level with one thread and with all, the exponential, and the overheads
-/// `region` and `fresh`. Takes some ten seconds. `report` gets a line for each.
+/// level with one thread and with all, the exponential, the streams, and the
+/// overheads `region` and `fresh`. Takes some ten seconds. `report` gets a line
+/// for each.
 llvm::Expected<TargetAttr>
 calibrate(TargetAttr target, int64_t threads,
           llvm::function_ref<void(const llvm::Twine &line)> report);
