@@ -373,8 +373,8 @@ Error Session::measurePrograms(llvm::ArrayRef<PlannedProgram> others) {
   SmallVector<Samples> samples =
       timeInTurns(runs, meter, options.comparedPlans ? 0.2 : 0.5);
   report.time = samples.front();
-  // Without others, separate operators are what was asked for.
-  report.unfusedTime = samples[others.empty() ? 0 : 1];
+  // Of the others, separate operators come first, unless they were asked for.
+  report.unfusedTime = samples[options.fuse == FuseMode::Never ? 0 : 1];
   if (options.comparedPlans)
     for (auto [other, time] :
          llvm::zip_equal(others, llvm::drop_begin(samples)))

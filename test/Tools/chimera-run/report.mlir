@@ -7,6 +7,8 @@
 // RUN: chimera-run %s --threads=1 --no-check --compare-plans=1 --json=%t.plans.json \
 // RUN:   | FileCheck %s --check-prefix=PLANS
 // RUN: FileCheck %s --check-prefix=PLANSJSON --input-file=%t.plans.json
+// RUN: chimera-run %s --threads=1 --no-check --fuse=never --compare-plans=0 --json=- \
+// RUN:   | FileCheck %s --check-prefix=WHOLE
 // RUN: chimera-run %s --entry=twice --no-check | FileCheck %s --check-prefix=READ
 
 // CHECK: machine {{.*}}, 1 thread, L1
@@ -32,6 +34,13 @@
 // PLANSJSON: "median_ms": {{[0-9.]+}}
 // PLANSJSON: "plan": "runner-up 1"
 // PLANSJSON: "predicted_ms": {{[0-9.]+}}
+
+// Separate operators are what was asked for: nothing but the other is listed,
+// and they are their own unfused time.
+// WHOLE: "median_ms": [[TIME:[0-9.]+]],
+// WHOLE: "plan": "whole"
+// WHOLE-NOT: "plan":
+// WHOLE: "unfused_median_ms": [[TIME]]
 
 // JSON-DAG: "entry": "main"
 // JSON-DAG: "best_ms": null
