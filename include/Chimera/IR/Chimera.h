@@ -49,10 +49,9 @@ struct VectorTuning {
   /// next level but one, little enough for the first.
   int64_t ahead = 32;
   /// If a matrix is read for one row, its way from memory is all that counts.
-  /// Some cores have more of it under way if they read two parts by turns (one
-  /// of Cascade Lake does), others know only a single stream for what it is
-  /// (Zen 4: 21 GB/s with one, 17 with two). All ask for what comes a little
-  /// later; more or less ahead makes little difference.
+  /// Some cores have more of it under way if they read two parts by turns
+  /// (Granite Rapids), others have less (Zen 4). All ask for what comes a
+  /// little later; more or less ahead makes little difference.
   int64_t streams = 2, streamAhead = 16;
   /// Of all caches.
   int64_t lineBytes = 64;

@@ -17,8 +17,8 @@
 //       for columns, for vectors: a load, an FMA for each row
 //     lanes combined, all columns of the group together
 //
-// One row reads parts of the matrix by turns, as many as the target is said to
-// like: so many columns of a group are from each. What is read once comes from
+// One row reads parts of the matrix by turns, as many as the target's `streams`
+// says: a group has equally many columns of each. What is read once comes from
 // memory at its full rate only in the order in which it lies there, which the
 // processor's own prefetching recognises, so each column is read to its end
 // before the next.
