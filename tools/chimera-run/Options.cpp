@@ -208,6 +208,10 @@ static Error checkCombination(const Options &options) {
       (options.emit == Emit::Object || options.emit == Emit::SharedLibrary))
     return createStringError("--emit=obj and --emit=so need -o if the program "
                              "comes from standard input");
+  if (options.comparedPlans &&
+      (!options.time || options.entry == "*" || options.emit != Emit::Nothing))
+    return createStringError("--compare-plans times programs; it does not go "
+                             "with --no-time, --emit or --entry=*");
   if (options.entry == "*" &&
       !(options.inputs.empty() && options.outputs.empty() &&
         options.constants.empty()))

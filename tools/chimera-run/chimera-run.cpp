@@ -283,6 +283,16 @@ static ElementKind getPeakKind(const runner::Function &function) {
   return ElementKind::F32;
 }
 
+/// True if chains run alike in both.
+static bool arePlannedAlike(const PlanReport &left, const PlanReport &right) {
+  return std::equal(left.chains.begin(), left.chains.end(),
+                    right.chains.begin(), right.chains.end(),
+                    [](const ChainReport &one, const ChainReport &other) {
+                      return one.drawing == other.drawing &&
+                             one.operatorNames == other.operatorNames;
+                    });
+}
+
 /// The program with other plans than those that are chosen.
 Expected<PlannedProgram> Session::compilePlan(StringRef name, FuseMode fuse,
                                               unsigned rank) {
@@ -297,48 +307,42 @@ Expected<PlannedProgram> Session::compilePlan(StringRef name, FuseMode fuse,
   };
   if (Error error = compile(module, compileOptions).moveInto(planned.program))
     return error;
+  planned.isChosen = arePlannedAlike(report.plan, planned.plan);
   return planned;
-}
-
-/// True if chains run alike in both.
-static bool arePlannedAlike(const PlanReport &left, const PlanReport &right) {
-  return std::equal(left.chains.begin(), left.chains.end(),
-                    right.chains.begin(), right.chains.end(),
-                    [](const ChainReport &one, const ChainReport &other) {
-                      return one.drawing == other.drawing &&
-                             one.operatorNames == other.operatorNames;
-                    });
 }
 
 /// Separate operators, unless these are what was asked for, and what else it is
 /// to be compared with.
 Expected<std::vector<PlannedProgram>> Session::compileOthers() {
   std::vector<PlannedProgram> others;
-  auto add = [&](StringRef name, FuseMode fuse, unsigned rank) -> Error {
-    Expected<PlannedProgram> planned = compilePlan(name, fuse, rank);
-    if (!planned)
-      return planned.takeError();
-    planned->isChosen = arePlannedAlike(report.plan, planned->plan);
-    bool isKnown = planned->isChosen ||
-                   llvm::any_of(others, [&](const PlannedProgram &other) {
-                     return arePlannedAlike(other.plan, planned->plan);
-                   });
-    // Separate operators are reported whether or not they are what was chosen.
-    if (!isKnown || others.empty())
-      others.push_back(std::move(*planned));
-    return Error::success();
+  auto isKnown = [&](const PlannedProgram &planned) {
+    return planned.isChosen ||
+           llvm::any_of(others, [&](const PlannedProgram &other) {
+             return arePlannedAlike(other.plan, planned.plan);
+           });
   };
-  if (options.fuse != FuseMode::Never)
-    if (Error error = add("separate", FuseMode::Never, 0))
-      return error;
+  // They are timed whether or not they are what was chosen.
+  if (options.fuse != FuseMode::Never) {
+    Expected<PlannedProgram> separate =
+        compilePlan("separate", FuseMode::Never, /*rank=*/0);
+    if (!separate)
+      return separate.takeError();
+    others.push_back(std::move(*separate));
+  }
   if (!options.comparedPlans)
     return others;
-  if (Error error = add("whole", FuseMode::Always, 0))
-    return error;
-  for (unsigned rank = 1; rank <= *options.comparedPlans; ++rank)
-    if (Error error =
-            add("runner-up " + std::to_string(rank), FuseMode::Always, rank))
-      return error;
+  for (unsigned rank = 0; rank <= *options.comparedPlans; ++rank) {
+    std::string name =
+        rank == 0 ? "whole" : "runner-up " + std::to_string(rank);
+    Expected<PlannedProgram> planned =
+        compilePlan(name, FuseMode::Always, rank);
+    if (!planned)
+      return planned.takeError();
+    if (!isKnown(*planned))
+      others.push_back(std::move(*planned));
+    else if (rank > 0)
+      break; // No chain has so many runners-up.
+  }
   return others;
 }
 
