@@ -214,7 +214,8 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
     `linalg.softmax`, arithmetic on tensors and `tensor.concat` become
     `linalg.generic`; unit dimensions go; an elementwise operation moves into
     those that read it, if there is only one, or if computing it again is cheaper
-    than to store it. What is to be read along another dimension than the rest
+    than to store it, until 64 operations are together, beside which another pass
+    over memory costs next to nothing. What is to be read along another dimension than the rest
     is transposed by an operation of its own. Contractions, convolutions,
     pooling and dynamic shapes are left alone.
 

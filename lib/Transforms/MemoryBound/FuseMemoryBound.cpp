@@ -42,6 +42,11 @@ using namespace chimera;
 /// to write a tensor and to read it again.
 static constexpr size_t cheapOperations = 4;
 
+/// Operations of one body, after which another pass over memory costs next to
+/// nothing beside them. Each fusion copies both bodies, which takes quadratic
+/// time in long programs without a limit.
+static constexpr size_t mostOperations = 64;
+
 static size_t countOperations(Block &body) {
   return llvm::count_if(body.without_terminator(), [](Operation &op) {
     return !op.hasTrait<OpTrait::ConstantLike>();
@@ -91,6 +96,10 @@ static bool mayFuse(OpOperand *operand) {
       findObstacle(producer) || findObstacle(consumer) ||
       !isParallel(producer) || producer->getNumResults() != 1 ||
       !producer.getIndexingMapsArray().back().isPermutation())
+    return false;
+  if (countOperations(*producer.getBody()) +
+          countOperations(*consumer.getBody()) >
+      mostOperations)
     return false;
   bool isOnlyUser = llvm::all_of(
       producer->getUsers(), [&](Operation *user) { return user == consumer; });
