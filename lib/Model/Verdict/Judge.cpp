@@ -16,6 +16,7 @@
 
 #include "Chimera/Model/ChainLimits.h"
 #include "Chimera/Model/MemoryPass.h"
+#include "Chimera/Model/PlanCache.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -124,42 +125,53 @@ namespace {
 /// Finds the fastest way to cut a chain into kernels.
 class Partitioner {
 public:
-  Partitioner(const ChainProblem &problem, const Machine &machine,
-              const SolveOptions &options)
-      : problem(problem), machine(machine), options(options),
-        size(problem.operators.size()), plans(size * size) {}
+  Partitioner(const ChainProblem &problem, PlanCache &cache)
+      : problem(problem), cache(cache), machine(cache.getMachine()),
+        options(cache.getOptions()), size(problem.operators.size()),
+        solutions(size * size) {}
 
-  const std::optional<Plan> &planOf(unsigned first, unsigned last);
+  /// The plan of these operators as one kernel; null if there is none.
+  const Plan *planOf(unsigned first, unsigned last);
   void run(Verdict &verdict);
-  SmallVector<Plan, 4> takeRunnersUp() { return std::move(runnersUp); }
+  /// Plans of the whole chain in other orders.
+  ArrayRef<Plan> getRunnersUp();
 
 private:
+  const Solution &solutionOf(unsigned first, unsigned last);
+
   const ChainProblem &problem;
+  PlanCache &cache;
   const Machine &machine;
   const SolveOptions &options;
   unsigned size;
-  std::vector<std::optional<std::optional<Plan>>> plans;
-  SmallVector<Plan, 4> runnersUp;
+  /// Null where nobody has asked yet.
+  std::vector<const Solution *> solutions;
 };
 
-const std::optional<Plan> &Partitioner::planOf(unsigned first, unsigned last) {
-  auto &entry = plans[first * size + last];
-  if (entry)
-    return *entry;
-  entry.emplace();
+const Solution &Partitioner::solutionOf(unsigned first, unsigned last) {
+  static const Solution none;
   if (last - first >= mostOperators)
-    return *entry;
-  if (first == 0 && last + 1 == size) {
-    *entry = solve(problem, machine, options, &runnersUp);
-    return *entry;
-  }
+    return none;
+  if (first == 0 && last + 1 == size)
+    return cache.solve(problem, /*withRunnersUp=*/true);
   ChainProblem part = isolate(problem, first, last);
   // A stored intermediate that is read through windows, for example, is none.
-  if (Error error = part.check())
+  if (Error error = part.check()) {
     consumeError(std::move(error));
-  else
-    *entry = solve(part, machine, options);
-  return *entry;
+    return none;
+  }
+  return cache.solve(part, /*withRunnersUp=*/false);
+}
+
+const Plan *Partitioner::planOf(unsigned first, unsigned last) {
+  const Solution *&solution = solutions[first * size + last];
+  if (!solution)
+    solution = &solutionOf(first, last);
+  return solution->best ? &*solution->best : nullptr;
+}
+
+ArrayRef<Plan> Partitioner::getRunnersUp() {
+  return solutionOf(0, size - 1).runnersUp;
 }
 
 void Partitioner::run(Verdict &verdict) {
@@ -170,7 +182,7 @@ void Partitioner::run(Verdict &verdict) {
   seconds[0] = 0;
   for (unsigned end = 1; end <= size; ++end)
     for (unsigned first = end; first-- > 0;) {
-      const std::optional<Plan> &plan = planOf(first, end - 1);
+      const Plan *plan = planOf(first, end - 1);
       if (!plan)
         continue;
       double total = seconds[first] + plan->seconds +
@@ -406,16 +418,17 @@ static bool decideTie(const ChainProblem &problem, const Machine &machine,
   return true;
 }
 
-Verdict chimera::model::judge(const ChainProblem &problem,
-                              const Machine &machine,
-                              const SolveOptions &options) {
+Verdict chimera::model::judge(const ChainProblem &problem, PlanCache &cache) {
+  const Machine &machine = cache.getMachine();
+  const SolveOptions &options = cache.getOptions();
   Verdict verdict;
   verdict.boundBytes = lowerBounds(problem, machine, options);
-  Partitioner partitioner(problem, machine, options);
+  Partitioner partitioner(problem, cache);
   unsigned size = problem.operators.size();
-  verdict.fused = partitioner.planOf(0, size - 1);
+  if (const Plan *whole = partitioner.planOf(0, size - 1))
+    verdict.fused = *whole;
   for (unsigned op = 0; op < size; ++op)
-    if (const std::optional<Plan> &plan = partitioner.planOf(op, op)) {
+    if (const Plan *plan = partitioner.planOf(op, op)) {
       verdict.unfusedSeconds +=
           plan->seconds + secondsAfter(problem, machine, op, op, options);
       verdict.unfused.push_back(*plan);
@@ -428,7 +441,7 @@ Verdict chimera::model::judge(const ChainProblem &problem,
         total += level.bytes;
   }
   partitioner.run(verdict);
-  verdict.runnersUp = partitioner.takeRunnersUp();
+  llvm::append_range(verdict.runnersUp, partitioner.getRunnersUp());
   if (size == 1) {
     verdict.fuse = verdict.fused.has_value();
     verdict.reason = Reason::SingleOperator;
@@ -444,4 +457,11 @@ Verdict chimera::model::judge(const ChainProblem &problem,
   else
     explainer.explainUnfused();
   return verdict;
+}
+
+Verdict chimera::model::judge(const ChainProblem &problem,
+                              const Machine &machine,
+                              const SolveOptions &options) {
+  PlanCache cache(machine, options);
+  return judge(problem, cache);
 }

@@ -18,6 +18,7 @@
 #include "Chimera/Chain/ScheduleConversion.h"
 #include "Chimera/IR/MicroKernels.h"
 #include "Chimera/Model/ClosedForm.h"
+#include "Chimera/Model/PlanCache.h"
 #include "Chimera/Report/PlanReport.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
@@ -40,6 +41,24 @@ static constexpr unsigned runnersUp = 3;
 
 namespace {
 
+/// What was planned before in a function, for each target and type of factors,
+/// which make the machine. The options are those of the pass.
+class PlanCaches {
+public:
+  model::PlanCache &get(TargetAttrInterface target, Type type,
+                        const model::Machine &machine,
+                        const model::SolveOptions &options) {
+    std::unique_ptr<model::PlanCache> &cache = caches[{target, type}];
+    if (!cache)
+      cache = std::make_unique<model::PlanCache>(machine, options);
+    return *cache;
+  }
+
+private:
+  DenseMap<std::pair<Attribute, Type>, std::unique_ptr<model::PlanCache>>
+      caches;
+};
+
 struct SchedulePass : chimera::impl::SchedulePassBase<SchedulePass> {
   using Base::Base;
   void runOnOperation() override;
@@ -53,7 +72,8 @@ public:
         allowsTF32(allowsTF32) {}
 
   /// `wanted` threads; 0 means one per core of the target.
-  LogicalResult run(TargetAttrInterface target, model::SolveOptions wanted);
+  LogicalResult run(TargetAttrInterface target, model::SolveOptions wanted,
+                    PlanCaches &caches);
 
 private:
   LogicalResult keepSchedule();
@@ -102,6 +122,7 @@ private:
   SmallVector<Type> factors;
   model::Machine machine;
   model::SolveOptions options;
+  model::PlanCache *cache = nullptr;
   model::Verdict verdict;
   /// What is said of the decision. Holds what there is to say when the chain
   /// may be gone.
@@ -360,8 +381,8 @@ void ChainScheduler::planPart(ChainOp part, const model::Segment &segment) {
     own->problem.otherBytes = kernel.problem.otherBytes;
   // Read by itself, a part can turn out to be a little different.
   if (succeeded(own) && !model::areAlike(own->problem, kernel.problem)) {
-    if (std::optional<model::Plan> plan =
-            model::solve(own->problem, machine, options)) {
+    if (const std::optional<model::Plan> &plan =
+            cache->solve(own->problem, /*withRunnersUp=*/false).best) {
       unsigned end = own->operators.size();
       kernel = model::describeKernel(own->problem, machine, options,
                                      {0, end - 1, *plan});
@@ -476,7 +497,7 @@ void ChainScheduler::takeRunnerUp() {
 
 void ChainScheduler::judge() {
   noteSearch();
-  verdict = model::judge(analysis.problem, machine, options);
+  verdict = model::judge(analysis.problem, *cache);
   if (rank > 0)
     takeRunnerUp();
   std::vector<model::Segment> segments = chooseSegments();
@@ -504,7 +525,8 @@ static Type getElementType(const ChainAnalysis &analysis) {
 }
 
 LogicalResult ChainScheduler::run(TargetAttrInterface target,
-                                  model::SolveOptions wanted) {
+                                  model::SolveOptions wanted,
+                                  PlanCaches &caches) {
   options = wanted;
   FailureOr<ChainAnalysis> read = analyzeChain(chain);
   if (failed(read))
@@ -536,6 +558,7 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
   describeChain();
   if (chain.getSchedule())
     return keepSchedule();
+  cache = &caches.get(target, type, machine, options);
   judge();
   return success();
 }
@@ -553,10 +576,11 @@ void SchedulePass::runOnOperation() {
     if (!newOnly || !chain.getSchedule())
       chains.push_back(chain);
   });
+  PlanCaches caches;
   for (ChainOp chain : chains) {
     FailureOr<TargetAttrInterface> found = resolveTarget(chain, target);
-    if (failed(found) ||
-        failed(ChainScheduler(chain, fuse, rank, tf32).run(*found, wanted)))
+    if (failed(found) || failed(ChainScheduler(chain, fuse, rank, tf32)
+                                    .run(*found, wanted, caches)))
       return signalPassFailure();
   }
 }
