@@ -316,6 +316,33 @@ def MapMicroKernelsPass : Pass<"chimera-map-micro-kernels"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def ShareKernelsPass : Pass<"chimera-share-kernels", "::mlir::ModuleOp"> {
+  let summary = "Compile kernels that are alike once";
+  let description = [{
+    Kernels are the outermost loops of functions and the micro kernels outside of
+    loops, on buffers. Those that differ in nothing but the buffers and other
+    values from outside become calls of one private function, so that the layers
+    of a network are compiled once: the time it takes no longer grows with their
+    number. Nothing else changes; a kernel that is like no other one stays where
+    it is.
+
+    Each such function gets a passed remark (category `chimera`) with the number
+    of its callers.
+
+    Example: see `test/Transforms/Kernels/share-kernels.mlir`. In
+
+    ```mlir
+    scf.forall (%i) in (8) { memref.store %x, %a[%i] : memref<8xf32> }
+    scf.forall (%i) in (8) { memref.store %y, %b[%i] : memref<8xf32> }
+    ```
+
+    the loops become `call @chimera_kernel(%x, %a)` and
+    `call @chimera_kernel(%y, %b)`.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
 def DecomposeSoftmaxPass : Pass<"chimera-decompose-softmax"> {
   let summary = "Take linalg.softmax apart";
   let description = [{

@@ -166,6 +166,7 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   addBufferizationPasses(pm, options.outParams);
   placeBuffers(pm, options.target);
+  pm.addPass(createShareKernelsPass());
   pm.addPass(createLowerMicroKernelsPass());
   addLLVMLowering(pm);
 }

@@ -1,0 +1,236 @@
+//===- ShareKernels.cpp - Compile kernels that are alike once -------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The layers of a network differ in the weights they read, not in what they do
+// with them. Once buffers are assigned, a kernel is a loop nest that works on
+// buffers: nests that differ in the buffers alone become calls of one function.
+// That comes after everything that depends on what is around a kernel, and
+// before what takes most of the time: the lowering of micro kernels to vectors,
+// and of these to machine code.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/IR/Chimera.h"
+#include "Chimera/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_SHAREKERNELSPASS
+#include "Chimera/Transforms/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+static bool isOutside(Value value, Operation *kernel) {
+  return !kernel->isAncestor(value.getParentRegion()->getParentOp());
+}
+
+static bool isConstant(Value value) {
+  return matchPattern(value, m_Constant());
+}
+
+/// True if one call can pass `right` where another one passes `left`. Constants
+/// are not passed.
+static bool areExchangeable(Value left, Value right) {
+  if (!isConstant(left) && !isConstant(right))
+    return left.getType() == right.getType();
+  Operation *one = left.getDefiningOp(), *other = right.getDefiningOp();
+  return one && other &&
+         OperationEquivalence::isEquivalentTo(
+             one, other, OperationEquivalence::IgnoreLocations);
+}
+
+static SmallVector<Operation *> listOperations(Operation *kernel) {
+  SmallVector<Operation *> operations;
+  kernel->walk<WalkOrder::PreOrder>(
+      [&](Operation *op) { operations.push_back(op); });
+  return operations;
+}
+
+/// Maps what `left` defines to what `right`, an operation like it, defines.
+static void mapDefinitions(Operation *left, Operation *right,
+                           IRMapping &counterparts) {
+  counterparts.map(left->getResults(), right->getResults());
+  for (auto [one, other] :
+       llvm::zip_equal(left->getRegions(), right->getRegions()))
+    for (auto [block, counterpart] : llvm::zip_equal(one, other))
+      counterparts.map(block.getArguments(), counterpart.getArguments());
+}
+
+/// What `right` uses in the place of each value that `left` uses; nothing if
+/// they differ in more than the values from outside. (Upstream's comparison
+/// does not ask about a value that is the same in both, which may stand for
+/// another one elsewhere.)
+static std::optional<IRMapping> match(Operation *left, Operation *right) {
+  if (!OperationEquivalence::isEquivalentTo(
+          left, right, OperationEquivalence::ignoreValueEquivalence, nullptr,
+          OperationEquivalence::IgnoreLocations))
+    return std::nullopt;
+  SmallVector<Operation *> lefts = listOperations(left),
+                           rights = listOperations(right);
+  IRMapping counterparts;
+  for (auto [one, other] : llvm::zip_equal(lefts, rights))
+    mapDefinitions(one, other, counterparts);
+  auto areCounterparts = [&](Value one, Value other) {
+    if (Value known = counterparts.lookupOrNull(one))
+      return known == other;
+    if (!isOutside(other, right) || !areExchangeable(one, other))
+      return false;
+    counterparts.map(one, other);
+    return true;
+  };
+  for (auto [one, other] : llvm::zip_equal(lefts, rights))
+    if (!llvm::all_of_zip(one->getOperands(), other->getOperands(),
+                          areCounterparts))
+      return std::nullopt;
+  return counterparts;
+}
+
+/// Of everything in `kernel` but the values from outside.
+static llvm::hash_code hashKernel(Operation *kernel) {
+  llvm::hash_code hash = 0;
+  kernel->walk([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Kernels that are alike.
+struct Family {
+  Operation *first = nullptr;
+  /// The others, with what they use in the place of what the first uses.
+  SmallVector<std::pair<Operation *, IRMapping>> others;
+};
+
+struct ShareKernelsPass
+    : chimera::impl::ShareKernelsPassBase<ShareKernelsPass> {
+  using Base::Base;
+  void runOnOperation() override;
+
+private:
+  void add(Operation *kernel);
+  void share(const Family &family, SymbolTable &symbols);
+
+  llvm::MapVector<size_t, SmallVector<Family, 1>> families;
+};
+
+} // namespace
+
+/// True for what works on buffers alone and is worth a call.
+static bool isKernel(Operation *op) {
+  return op->getNumResults() == 0 &&
+         isa<scf::ForallOp, scf::ForOp, scf::ParallelOp, MicroKernelOp>(op);
+}
+
+void ShareKernelsPass::add(Operation *kernel) {
+  SmallVector<Family, 1> &candidates = families[hashKernel(kernel)];
+  for (Family &family : candidates)
+    if (std::optional<IRMapping> counterparts = match(family.first, kernel)) {
+      family.others.push_back({kernel, std::move(*counterparts)});
+      return;
+    }
+  candidates.push_back({kernel, {}});
+}
+
+/// Values from outside that `kernel` uses, constants last and apart.
+static void collectOutside(Operation *kernel, SetVector<Value> &passed,
+                           SetVector<Value> &constants) {
+  kernel->walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (isOutside(operand, kernel))
+        (isConstant(operand) ? constants : passed).insert(operand);
+  });
+}
+
+/// The function that does what the kernels of the family do.
+static func::FuncOp createFunction(Operation *kernel, ValueRange passed,
+                                   ValueRange constants, SymbolTable &symbols) {
+  Location loc = kernel->getLoc();
+  OpBuilder builder(kernel->getContext());
+  auto type = builder.getFunctionType(passed.getTypes(), {});
+  auto function = func::FuncOp::create(loc, "chimera_kernel", type);
+  function.setPrivate();
+  // Names of programs' symbols are not ours to take.
+  function->setAttr(
+      "llvm.linkage",
+      LLVM::LinkageAttr::get(kernel->getContext(), LLVM::Linkage::Internal));
+  symbols.insert(function);
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  IRMapping mapping;
+  mapping.map(passed, body->getArguments());
+  for (Value constant : constants)
+    builder.clone(*constant.getDefiningOp(), mapping);
+  builder.clone(*kernel, mapping);
+  func::ReturnOp::create(builder, loc);
+  return function;
+}
+
+static void replaceByCall(Operation *kernel, func::FuncOp function,
+                          ValueRange passed) {
+  OpBuilder builder(kernel);
+  func::CallOp::create(builder, kernel->getLoc(), function, passed);
+  kernel->erase();
+}
+
+void ShareKernelsPass::share(const Family &family, SymbolTable &symbols) {
+  SetVector<Value> passed, constants;
+  collectOutside(family.first, passed, constants);
+  func::FuncOp function = createFunction(family.first, passed.getArrayRef(),
+                                         constants.getArrayRef(), symbols);
+  remark::passed(family.first->getLoc(),
+                 remark::RemarkOpts::name("shared").category("chimera"))
+      << llvm::formatv("{0} kernels that are alike become calls of @{1}",
+                       family.others.size() + 1, function.getName())
+             .str();
+  for (const auto &[kernel, counterparts] : family.others) {
+    SmallVector<Value> values;
+    for (Value value : passed)
+      values.push_back(counterparts.lookup(value));
+    replaceByCall(kernel, function, values);
+  }
+  replaceByCall(family.first, function, passed.getArrayRef());
+}
+
+void ShareKernelsPass::runOnOperation() {
+  families.clear();
+  for (auto function : getOperation().getOps<func::FuncOp>())
+    for (Block &block : function.getBody())
+      for (Operation &op : block)
+        if (isKernel(&op))
+          add(&op);
+  SymbolTable symbols(getOperation());
+  for (auto &[hash, candidates] : families)
+    for (const Family &family : candidates)
+      if (!family.others.empty())
+        share(family, symbols);
+}
