@@ -64,9 +64,8 @@ static bool hasCommonLoop(const model::ChainProblem &problem,
   return false;
 }
 
-bool ChainBuilder::belongTogether(linalg::LinalgOp producer,
-                                  linalg::LinalgOp reader) const {
-  return isCompiled() && findSoftmaxProducer(reader) == producer;
+linalg::LinalgOp ChainBuilder::findPartner(linalg::LinalgOp reader) const {
+  return isCompiled() ? findSoftmaxProducer(reader) : linalg::LinalgOp();
 }
 
 double ChainBuilder::getMostRatio() const {

@@ -26,9 +26,8 @@ public:
   ChainBuilder(ChainForm form, llvm::ArrayRef<mlir::Type> factors)
       : form(form), factors(factors) {}
 
-  /// True if `reader` has to join `producer` before anything else does.
-  bool belongTogether(mlir::linalg::LinalgOp producer,
-                      mlir::linalg::LinalgOp reader) const;
+  /// The operator that `reader` has to join before any other, if there is one.
+  mlir::linalg::LinalgOp findPartner(mlir::linalg::LinalgOp reader) const;
   /// The most multiply-adds per element of an intermediate, as a multiple of
   /// the fewest in the chain, with which it is still kept in it.
   double getMostRatio() const;

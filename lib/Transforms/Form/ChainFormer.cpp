@@ -86,12 +86,16 @@ static double countMultiplyAdds(linalg::LinalgOp op) {
 
 SmallVector<Edge> ChainFormer::findEdges() const {
   SmallVector<Edge> edges;
+  // Found once for each, since it takes a walk.
+  llvm::DenseMap<Operation *, Operation *> partners;
+  for (Operation *op : candidates)
+    partners[op] = builder.findPartner(cast<linalg::LinalgOp>(op));
   for (Operation *op : candidates) {
     auto producer = cast<linalg::LinalgOp>(op);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     for (linalg::LinalgOp reader : findReaders(producer, candidates))
       edges.push_back(
-          {producer, reader, builder.belongTogether(producer, reader),
+          {producer, reader, partners.lookup(reader) == op,
            (countMultiplyAdds(producer) + countMultiplyAdds(reader)) /
                type.getNumElements()});
   }

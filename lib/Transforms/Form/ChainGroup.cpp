@@ -283,17 +283,31 @@ ChainGroup::ChainGroup(OperatorList operators, ChainForm form)
     : form(form),
       isSoftmax(form == ChainForm::Compiled && operators.size() == 2 &&
                 operators[0] == findSoftmaxProducer(operators[1])) {
-  for (linalg::LinalgOp op : operators) {
-    this->operators.insert(op);
-    after.insert_range(getUsersBeside(op));
-  }
-  for (size_t i = 0; i < after.size(); ++i)
-    after.insert_range(getUsersBeside(after[i]));
-  collectPaths(this->operators);
+  this->operators.insert(operators.begin(), operators.end());
   if (isCompiled())
     collectTailInRow();
-  else if (reason.empty())
+  collectAfter();
+  collectPaths(this->operators);
+  if (!isCompiled() && reason.empty())
     collectTail();
+}
+
+/// What depends on the operators, as far as it can matter: in long programs
+/// almost everything does. Of a chain that is compiled, nothing behind the tail
+/// becomes a member or is a member's operand.
+void ChainGroup::collectAfter() {
+  Operation *end = nullptr;
+  if (isCompiled())
+    end = tail.empty() ? operators.back() : tail.back();
+  auto insertUsers = [&](Operation *op) {
+    for (Operation *user : getUsersBeside(op))
+      if (!end || !end->isBeforeInBlock(user))
+        after.insert(user);
+  };
+  for (Operation *op : operators)
+    insertUsers(op);
+  for (size_t i = 0; i < after.size(); ++i)
+    insertUsers(after[i]);
 }
 
 /// Makes members of the operators, of `ends`, and of what lies between.

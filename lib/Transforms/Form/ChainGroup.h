@@ -90,6 +90,7 @@ private:
   bool mayHold(mlir::Operation *op) const;
   bool isLeftBehind(mlir::Operation *op) const;
   bool isPreparation(mlir::Operation *op) const;
+  void collectAfter();
   void collectPaths(const OperationSet &ends);
   void collectTail();
   void collectTailInRow();
@@ -101,7 +102,8 @@ private:
   ChainForm form;
   bool isSoftmax;
   OperationSet operators;
-  /// Everything in the block that depends on the operators.
+  /// What depends on the operators, in the block: everything or, if the chain
+  /// is compiled, everything before the end of the tail.
   OperationSet after;
   /// The operators, what lies between them, and the tail that was taken.
   OperationSet members;

@@ -29,9 +29,10 @@ SolveOptions withRunnersUp(unsigned runnersUp) {
 
 void expectSame(const Plan &left, const Plan &right) {
   ASSERT_EQ(left.schedule.levels.size(), right.schedule.levels.size());
-  for (unsigned level = 0; level < left.schedule.levels.size(); ++level)
+  for (unsigned level = 0; level < left.schedule.levels.size(); ++level) {
     EXPECT_EQ(left.schedule.levels[level].order,
               right.schedule.levels[level].order);
+  }
   EXPECT_EQ(left.seconds, right.seconds);
 }
 
