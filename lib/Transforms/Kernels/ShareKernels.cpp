@@ -161,7 +161,7 @@ void ShareKernelsPass::add(Operation *kernel) {
   candidates.push_back({kernel, {}});
 }
 
-/// Values from outside that `kernel` uses, constants last and apart.
+/// Values from outside that `kernel` uses, constants apart.
 static void collectOutside(Operation *kernel, SetVector<Value> &passed,
                            SetVector<Value> &constants) {
   kernel->walk([&](Operation *op) {
