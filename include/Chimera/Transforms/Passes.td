@@ -383,6 +383,50 @@ def SeparateResultsPass : Pass<"chimera-separate-results"> {
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
 
+def SeparateDestinationsPass : Pass<"chimera-separate-destinations"> {
+  let summary = "Give every operation an empty tensor of its own to write to";
+  let description = [{
+    Clones a `tensor.empty` for each operation of its block that uses it, itself
+    or in a region. Bufferization then decides about one operation at a time what
+    it would otherwise decide about all that write to tensors of one shape.
+    `chimera-reuse-buffers` makes one buffer of those that can be one.
+
+    Example: see `test/Transforms/Buffers/separate-destinations.mlir`. In
+
+    ```mlir
+    %e = tensor.empty() : tensor<4xf32>
+    %0 = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %1 = linalg.exp ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    ```
+
+    the second `linalg.exp` gets a `tensor.empty` before it.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def ReuseBuffersPass : Pass<"chimera-reuse-buffers"> {
+  let summary = "Let a buffer serve again once it is no longer needed";
+  let description = [{
+    Replaces a `memref.alloc` by an earlier one of the same block, type and
+    attributes if nothing uses that any more, and frees buffers after their last
+    use. Only buffers of static shape take part that their own block frees, and
+    that nothing else may refer to: they are not returned, carried by a loop or
+    turned into pointers.
+
+    Example: see `test/Transforms/Buffers/reuse-buffers.mlir`. In
+
+    ```mlir
+    %0 = memref.alloc() : memref<8xf32>
+    linalg.exp ins(%x : memref<8xf32>) outs(%0 : memref<8xf32>)
+    linalg.exp ins(%0 : memref<8xf32>) outs(%y : memref<8xf32>)
+    %1 = memref.alloc() : memref<8xf32>
+    ```
+
+    `%0` takes the place of `%1`.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def WriteResultsInPlacePass
     : Pass<"chimera-write-results-in-place", "::mlir::func::FuncOp"> {
   let summary = "Compute results where the caller wants them";

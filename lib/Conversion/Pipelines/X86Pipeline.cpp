@@ -124,6 +124,7 @@ static void placeBuffers(OpPassManager &pm, const std::string &target) {
   pad.target = target;
   pm.addNestedPass<func::FuncOp>(createPadBuffersPass(pad));
   pm.addNestedPass<func::FuncOp>(createWriteResultsInPlacePass());
+  pm.addNestedPass<func::FuncOp>(createReuseBuffersPass());
 }
 
 /// scf, memref, vector, omp and the rest to the LLVM dialect.
@@ -164,6 +165,7 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
   pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createSeparateDestinationsPass());
   addBufferizationPasses(pm, options.outParams);
   placeBuffers(pm, options.target);
   pm.addPass(createShareKernelsPass());
