@@ -10,6 +10,7 @@
 
 #include "Chimera/InitAll.h"
 #include "Chimera/Transforms/Passes.h"
+#include "Chimera/Transforms/PlanChainAction.h"
 #include "DiagnosticCollector.h"
 #include "LoopOrder.h"
 #include "Machines.h"
@@ -17,16 +18,19 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Pass.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Program.h"
@@ -143,12 +147,15 @@ Expected<Function> chimera::runner::getSignature(func::FuncOp function) {
 // Passes
 //===----------------------------------------------------------------------===//
 
+/// The IR is verified after the last pass: after each, as `chimera-opt` does,
+/// takes a quarter of the time.
 static Error runPasses(ModuleOp module, StringRef what,
                        llvm::function_ref<void(OpPassManager &)> build) {
   DiagnosticCollector diagnostics(module.getContext());
   PassManager pm(module.getContext());
+  pm.enableVerifier(false);
   build(pm);
-  if (failed(pm.run(module)))
+  if (failed(pm.run(module)) || failed(verify(module)))
     return diagnostics.takeError((what + " failed").str());
   return Error::success();
 }
@@ -176,7 +183,38 @@ Error chimera::runner::loadMicroKernels(ModuleOp module, StringRef path) {
   });
 }
 
+/// Counts what functions consist of, constants apart.
+static size_t countOperators(ModuleOp module) {
+  size_t count = 0;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (Block &block : function.getBody())
+      count += llvm::count_if(block, [](Operation &op) {
+        return !op.hasTrait<OpTrait::ConstantLike>() &&
+               !op.hasTrait<OpTrait::IsTerminator>();
+      });
+  return count;
+}
+
+/// Tells `listener` of each chain that is planned in `context`.
+static void watchChains(MLIRContext *context, CompileListener *listener) {
+  context->registerActionHandler([listener](llvm::function_ref<void()> run,
+                                            const tracing::Action &action) {
+    run();
+    if (isa<PlanChainAction>(action))
+      listener->planned();
+  });
+}
+
 Error chimera::runner::plan(ModuleOp module, const CompileOptions &options) {
+  Stage stage(options.listener, "plan");
+  llvm::scope_exit stopWatching([&] {
+    if (options.listener)
+      module->getContext()->registerActionHandler(nullptr);
+  });
+  if (options.listener) {
+    options.listener->counted(countOperators(module));
+    watchChains(module->getContext(), options.listener);
+  }
   if (!options.microKernels.empty())
     if (Error error = loadMicroKernels(module, options.microKernels))
       return error;
@@ -275,6 +313,7 @@ static Error lowerToLLVMDialect(ModuleOp module,
   lowering.target = options.target;
   lowering.threads = options.threads;
   lowering.outParams = true;
+  Stage stage(options.listener, "lower");
   return runPasses(module, "lowering", [&](OpPassManager &pm) {
     buildLoweringPipeline(pm, lowering);
   });
@@ -310,6 +349,16 @@ static Error addPackedWrapper(llvm::Module &module, StringRef name) {
   return Error::success();
 }
 
+/// Leaves the C interface of `name` as the way to call it. The function itself
+/// takes each pointer, size and stride of its tensors as an argument, thousands
+/// for a network with its weights, which nobody passes by hand; and it may have
+/// the name of a C program's own `main`.
+static void hideExpanded(llvm::Module &module, StringRef name) {
+  if (llvm::Function *function = module.getFunction(name))
+    if (!function->isDeclaration())
+      function->setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
 /// Wrappers for all `functions` and for what prepares them.
 static Error addPackedWrappers(llvm::Module &module,
                                MutableArrayRef<Function> functions) {
@@ -321,9 +370,12 @@ static Error addPackedWrappers(llvm::Module &module,
                           });
     if (Error error = addPackedWrapper(module, function.name))
       return error;
-    if (function.isPrepared)
+    hideExpanded(module, function.name);
+    if (function.isPrepared) {
       if (Error error = addPackedWrapper(module, preparation))
         return error;
+      hideExpanded(module, preparation);
+    }
   }
   return Error::success();
 }
@@ -422,6 +474,7 @@ Expected<LoweredModule> chimera::runner::lower(ModuleOp module,
   if (Error error = lowerToLLVMDialect(*clone, options))
     return error;
 
+  Stage stage(options.listener, "optimize");
   Expected<LoweredModule> lowered = translate(*clone);
   if (!lowered)
     return lowered;
@@ -448,13 +501,46 @@ Expected<LoweredModule> chimera::runner::lower(ModuleOp module,
 // Machine code
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Tells a listener of each function that comes to the end of the passes.
+class FunctionCounter : public llvm::FunctionPass {
+public:
+  FunctionCounter(CompileListener *listener, size_t all)
+      : FunctionPass(id), listener(listener), all(all) {}
+
+  bool runOnFunction(llvm::Function &) override {
+    listener->emitted(all);
+    return false;
+  }
+
+private:
+  static char id;
+
+  CompileListener *listener;
+  size_t all;
+};
+} // namespace
+
+char FunctionCounter::id = 0;
+
+static size_t countDefinitions(const llvm::Module &module) {
+  return llvm::count_if(module, [](const llvm::Function &function) {
+    return !function.isDeclaration();
+  });
+}
+
 Expected<std::unique_ptr<llvm::MemoryBuffer>>
-chimera::runner::emitCode(LoweredModule &lowered, llvm::CodeGenFileType type) {
+chimera::runner::emitCode(LoweredModule &lowered, llvm::CodeGenFileType type,
+                          CompileListener *listener) {
+  Stage stage(listener, "emit code");
   SmallVector<char, 0> code;
   llvm::raw_svector_ostream os(code);
   llvm::legacy::PassManager passes;
   if (lowered.machine->addPassesToEmitFile(passes, os, nullptr, type))
     return createStringError("the target cannot emit this kind of file");
+  if (listener)
+    passes.add(
+        new FunctionCounter(listener, countDefinitions(*lowered.module)));
   passes.run(*lowered.module);
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(
       std::move(code), /*RequiresNullTerminator=*/false);
@@ -491,7 +577,7 @@ chimera::runner::compile(ModuleOp module, const CompileOptions &options) {
   if (!lowered)
     return lowered.takeError();
   Expected<std::unique_ptr<llvm::MemoryBuffer>> object =
-      emitCode(*lowered, llvm::CodeGenFileType::ObjectFile);
+      emitCode(*lowered, llvm::CodeGenFileType::ObjectFile, options.listener);
   if (!object)
     return object.takeError();
   return Program::load(std::move(*object), std::move(lowered->interface));

@@ -13,6 +13,9 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <array>
+#include <set>
+
 using namespace chimera::runner;
 namespace remark = mlir::remark;
 
@@ -42,19 +45,16 @@ public:
     kept.place = describePlace(remark.getLocation());
     for (const remark::detail::Remark::Arg &argument : remark.getArgs())
       kept.text += argument.val;
-    if (!llvm::is_contained(remarks, kept))
+    if (known.insert({kept.kind, kept.name, kept.place, kept.text}).second)
       remarks.push_back(std::move(kept));
   }
 
 private:
   std::vector<Remark> &remarks;
+  /// What is in `remarks`: a program of many layers has many.
+  std::set<std::array<std::string, 4>> known;
 };
 } // namespace
-
-bool Remark::operator==(const Remark &other) const {
-  return kind == other.kind && name == other.name && place == other.place &&
-         text == other.text;
-}
 
 RemarkCollector::RemarkCollector(mlir::MLIRContext *context)
     : context(context) {

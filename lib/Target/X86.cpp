@@ -313,9 +313,16 @@ StringRef chimera::findX86Target(StringRef cpu,
   return findProcessor(cpu, features).name;
 }
 
+/// The features of this machine. A virtual machine takes long to answer, and
+/// targets are looked up often.
+static const llvm::StringMap<bool> &getHostFeatures() {
+  static const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  return features;
+}
+
 TargetAttr chimera::detectX86Host(MLIRContext *context) {
-  StringRef cpu = llvm::sys::getHostCPUName();
-  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  static const std::string cpu = llvm::sys::getHostCPUName().str();
+  const llvm::StringMap<bool> &features = getHostFeatures();
 
   TargetFigures host(
       parseKnownTarget(context, findProcessor(cpu, features).text));

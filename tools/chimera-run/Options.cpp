@@ -60,6 +60,8 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --json=PATH       write the report as JSON; "-" prints it instead of the table
   --remarks         show every decision of the compiler with its reason; without
                     it, only what it did not take
+  --verbose         say how long each stage of the compilation takes; on a
+                    terminal, a line shows how far a long one is anyway
   --no-check        do not compare with plain loops in higher precision
   --no-time         do not measure times
   --emit=KIND       do not run; write mlir (as planned), llvm, asm, obj or so
@@ -140,6 +142,8 @@ static bool parseFlag(StringRef name, Options &options) {
     options.time = false;
   else if (name == "--remarks")
     options.remarks = true;
+  else if (name == "--verbose")
+    options.verbose = true;
   else if (name == "--check-micro-kernels")
     options.checkMicroKernels = true;
   else if (name == "--help" || name == "-h")

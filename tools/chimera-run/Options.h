@@ -47,6 +47,8 @@ struct Options {
   std::string json;
   /// All remarks; else only those on what was not taken.
   bool remarks = false;
+  /// Say what each stage took.
+  bool verbose = false;
   bool check = true;
   bool time = true;
   Emit emit = Emit::Nothing;

@@ -15,6 +15,7 @@
 #include "Check.h"
 #include "CheckMicroKernels.h"
 #include "Options.h"
+#include "ProgressLine.h"
 #include "RunningProgram.h"
 
 #include "Chimera/Runner/Memory.h"
@@ -146,6 +147,7 @@ static std::vector<Remark> selectRemarks(std::vector<Remark> remarks,
   return remarks;
 }
 
+/// Compiles, with the listener of `options` hearing of it.
 static Expected<Compiled> compileTimed(ModuleOp module,
                                        const CompileOptions &options) {
   Compiled compiled;
@@ -157,7 +159,8 @@ static Expected<Compiled> compileTimed(ModuleOp module,
   compiled.remarks = remarks.take();
   std::optional<Expected<std::unique_ptr<llvm::MemoryBuffer>>> object;
   compiled.objectSeconds = timeOnce([&] {
-    object.emplace(emitCode(**lowered, llvm::CodeGenFileType::ObjectFile));
+    object.emplace(emitCode(**lowered, llvm::CodeGenFileType::ObjectFile,
+                            options.listener));
   });
   if (!*object)
     return object->takeError();
@@ -188,8 +191,10 @@ struct PlannedProgram {
 class Session {
 public:
   Session(const Options &options, ModuleOp module, func::FuncOp entry,
-          TargetAttrInterface target, double parseSeconds)
-      : options(options), module(module), entry(entry), target(target) {
+          TargetAttrInterface target, double parseSeconds,
+          CompileListener &listener)
+      : options(options), module(module), entry(entry), target(target),
+        listener(listener) {
     report.file = options.file;
     report.entry = entry.getName().str();
     report.target = options.target;
@@ -222,6 +227,7 @@ private:
   ModuleOp module;
   func::FuncOp entry;
   TargetAttrInterface target;
+  CompileListener &listener;
   std::unique_ptr<Program> program;
   TensorList arguments, results;
 };
@@ -229,6 +235,7 @@ private:
 
 Error Session::compileEntry() {
   CompileOptions compileOptions = getCompileOptions(options);
+  compileOptions.listener = &listener;
   compileOptions.onPlanned = [&](ModuleOp planned, double seconds) {
     if (auto function = planned.lookupSymbol<func::FuncOp>(report.entry))
       report.plan = describePlan(function);
@@ -245,6 +252,7 @@ Error Session::compileEntry() {
 }
 
 Error Session::check() {
+  Stage stage(&listener, "check");
   Expected<Reference> reference =
       Reference::create(module, /*optimizationLevel=*/3);
   if (!reference)
@@ -347,6 +355,7 @@ Expected<std::vector<PlannedProgram>> Session::compileOthers() {
 }
 
 Error Session::measure() {
+  Stage stage(&listener, "measure");
   Expected<std::vector<PlannedProgram>> others = compileOthers();
   if (!others)
     return others.takeError();
@@ -468,11 +477,12 @@ static Error makeCheckError(StringRef function, const Deviation &deviation,
 }
 
 static Error runEntry(const Options &options, ModuleOp module,
-                      TargetAttrInterface target, double parseSeconds) {
+                      TargetAttrInterface target, double parseSeconds,
+                      CompileListener &listener) {
   Expected<func::FuncOp> entry = findEntry(module, options.entry);
   if (!entry)
     return entry.takeError();
-  Session session(options, module, *entry, target, parseSeconds);
+  Session session(options, module, *entry, target, parseSeconds, listener);
   if (Error error = session.run())
     return error;
   if (options.json != "-")
@@ -571,13 +581,15 @@ static Error checkFunctions(Program &program, Reference &reference,
 
 /// Checks every public function, for many small programs in one process.
 static Error checkAll(const Options &options, ModuleOp module,
-                      TargetAttrInterface target, double parseSeconds) {
+                      TargetAttrInterface target, double parseSeconds,
+                      CompileListener &listener) {
   if (Error error = checkRunsHere(target))
     return error;
   if (Error error = checkPublicFunctions(options, module))
     return error;
   llvm::StringMap<PlanReport> plans;
   CompileOptions compileOptions = getCompileOptions(options);
+  compileOptions.listener = &listener;
   // Programs are small and many: LLVM's optimiser would take most of the time,
   // and it is not what is checked here.
   compileOptions.optimizationLevel = 1;
@@ -619,9 +631,10 @@ static Error checkAll(const Options &options, ModuleOp module,
                           writeJSON(options.json, std::move(object)));
 }
 
-static Error emitMLIR(const Options &options, ModuleOp module, StringRef path) {
+static Error emitMLIR(const CompileOptions &options, ModuleOp module,
+                      StringRef path) {
   OwningOpRef<ModuleOp> planned = module.clone();
-  if (Error error = plan(*planned, getCompileOptions(options)))
+  if (Error error = plan(*planned, options))
     return error;
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -652,7 +665,8 @@ static void warnOfObstacles(ModuleOp module, const ModuleInterface &interface) {
   }
 }
 
-static Error emit(const Options &options, ModuleOp module) {
+static Error emit(const Options &options, ModuleOp module,
+                  CompileListener &listener) {
   bool isText =
       options.emit != Emit::Object && options.emit != Emit::SharedLibrary;
   std::string path = options.outputFile;
@@ -666,9 +680,11 @@ static Error emit(const Options &options, ModuleOp module) {
     if (options.remarks)
       printRemarks(remarks.take(), llvm::errs());
   });
+  CompileOptions compileOptions = getCompileOptions(options);
+  compileOptions.listener = &listener;
   if (options.emit == Emit::MLIR)
-    return emitMLIR(options, module, path);
-  Expected<LoweredModule> lowered = lower(module, getCompileOptions(options));
+    return emitMLIR(compileOptions, module, path);
+  Expected<LoweredModule> lowered = lower(module, compileOptions);
   if (!lowered)
     return lowered.takeError();
   warnOfObstacles(module, lowered->interface);
@@ -678,14 +694,17 @@ static Error emit(const Options &options, ModuleOp module) {
     os << *lowered->module;
     return writeText(path, text);
   }
-  Expected<std::unique_ptr<llvm::MemoryBuffer>> code =
-      emitCode(*lowered, options.emit == Emit::Assembly
-                             ? llvm::CodeGenFileType::AssemblyFile
-                             : llvm::CodeGenFileType::ObjectFile);
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> code = emitCode(
+      *lowered,
+      options.emit == Emit::Assembly ? llvm::CodeGenFileType::AssemblyFile
+                                     : llvm::CodeGenFileType::ObjectFile,
+      &listener);
   if (!code)
     return code.takeError();
-  if (options.emit == Emit::SharedLibrary)
+  if (options.emit == Emit::SharedLibrary) {
+    Stage stage(&listener, "link");
     return emitSharedLibrary((*code)->getBuffer(), path);
+  }
   return writeText(path, (*code)->getBuffer());
 }
 
@@ -726,9 +745,12 @@ static Error runTool(const Options &options, MLIRContext &context) {
   if (options.checkMicroKernels)
     return checkMicroKernels(options.microKernels, getCompileOptions(options),
                              options.seed, context);
+  ProgressLine progress(options.verbose);
   std::optional<Expected<OwningOpRef<ModuleOp>>> module;
-  double parseSeconds =
-      timeOnce([&] { module.emplace(parseFile(options.file, &context)); });
+  double parseSeconds = timeOnce([&] {
+    Stage stage(&progress, "parse");
+    module.emplace(parseFile(options.file, &context));
+  });
   if (!*module)
     return module->takeError();
   Expected<TargetAttrInterface> target = getTargetOf(***module, options.target);
@@ -737,10 +759,10 @@ static Error runTool(const Options &options, MLIRContext &context) {
   if (Error error = markConstants(options, ***module))
     return error;
   if (options.emit != Emit::Nothing)
-    return emit(options, ***module);
+    return emit(options, ***module, progress);
   if (options.entry == "*")
-    return checkAll(options, ***module, *target, parseSeconds);
-  return runEntry(options, ***module, *target, parseSeconds);
+    return checkAll(options, ***module, *target, parseSeconds, progress);
+  return runEntry(options, ***module, *target, parseSeconds, progress);
 }
 
 /// Nothing can be allocated any more.

@@ -21,6 +21,7 @@
 #define CHIMERA_RUNNER_COMPILER_H
 
 #include "Chimera/Conversion/Pipelines.h"
+#include "Chimera/Runner/CompileListener.h"
 #include "Chimera/Runner/Tensor.h"
 #include "Chimera/Target/Target.h"
 
@@ -64,6 +65,9 @@ struct CompileOptions {
   /// Called with the planned module and the seconds that planning took, if
   /// set; not for references.
   std::function<void(mlir::ModuleOp, double seconds)> onPlanned;
+  /// Hears how far the compilation is, if set. Takes the place of the context's
+  /// handler of actions while chains are planned.
+  CompileListener *listener = nullptr;
 };
 
 /// A function that can be called from outside.
@@ -135,9 +139,11 @@ struct LoweredModule {
 llvm::Expected<LoweredModule> lower(mlir::ModuleOp module,
                                     const CompileOptions &options);
 
-/// Object code or assembly of a lowered module. Changes its IR.
+/// Object code or assembly of a lowered module. Changes its IR. `listener`,
+/// which may be null, hears of each function.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-emitCode(LoweredModule &lowered, llvm::CodeGenFileType type);
+emitCode(LoweredModule &lowered, llvm::CodeGenFileType type,
+         CompileListener *listener = nullptr);
 
 /// Links an object file into a shared library, with clang or another compiler
 /// driver found in PATH.

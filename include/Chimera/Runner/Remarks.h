@@ -30,8 +30,6 @@ struct Remark {
   /// As in `a.mlir:3:5`; empty if it is about no place in a file.
   std::string place;
   std::string text;
-
-  bool operator==(const Remark &other) const;
 };
 
 /// While it lives, Chimera's remarks of a context are kept. It takes the place

@@ -115,7 +115,9 @@ static bool hasAvx512(TargetAttrInterface target) {
   StringRef cpu = target.getCpu();
   llvm::StringMap<bool> features;
   if (cpu.empty()) {
-    features = llvm::sys::getHostCPUFeatures();
+    // A virtual machine takes long to answer.
+    static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+    features = host;
   } else {
     SmallVector<StringRef> known;
     llvm::X86::getFeaturesForCPU(cpu, known);

@@ -171,6 +171,16 @@ static void collectOutside(Operation *kernel, SetVector<Value> &passed,
   });
 }
 
+/// True if a pointer says all there is to know of a buffer of `type`.
+static bool isPointer(Type type) {
+  auto buffer = dyn_cast<MemRefType>(type);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return buffer && buffer.hasStaticShape() &&
+         succeeded(buffer.getStridesAndOffset(strides, offset)) &&
+         !ShapedType::isDynamic(offset) && !ShapedType::isDynamicShape(strides);
+}
+
 /// The function that does what the kernels of the family do.
 static func::FuncOp createFunction(Operation *kernel, ValueRange passed,
                                    ValueRange constants, SymbolTable &symbols) {
@@ -183,6 +193,15 @@ static func::FuncOp createFunction(Operation *kernel, ValueRange passed,
   function->setAttr(
       "llvm.linkage",
       LLVM::LinkageAttr::get(kernel->getContext(), LLVM::Linkage::Internal));
+  // LLVM would copy it to each call: it counts operations, of which a parallel
+  // loop has few.
+  function->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
+  // Calls would otherwise pass, and the program's code build, the sizes and
+  // strides of each buffer.
+  if (llvm::all_of(passed.getTypes(), [](Type type) {
+        return isPointer(type) || type.isIntOrIndexOrFloat();
+      }))
+    function->setAttr("llvm.bareptr", builder.getUnitAttr());
   symbols.insert(function);
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);

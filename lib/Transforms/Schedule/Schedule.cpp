@@ -22,6 +22,7 @@
 #include "Chimera/Report/PlanReport.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
+#include "Chimera/Transforms/PlanChainAction.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
@@ -579,8 +580,16 @@ void SchedulePass::runOnOperation() {
   PlanCaches caches;
   for (ChainOp chain : chains) {
     FailureOr<TargetAttrInterface> found = resolveTarget(chain, target);
-    if (failed(found) || failed(ChainScheduler(chain, fuse, rank, tf32)
-                                    .run(*found, wanted, caches)))
+    if (failed(found))
+      return signalPassFailure();
+    LogicalResult planned = success();
+    getContext().executeAction<PlanChainAction>(
+        [&] {
+          planned = ChainScheduler(chain, fuse, rank, tf32)
+                        .run(*found, wanted, caches);
+        },
+        IRUnit(chain.getOperation()));
+    if (failed(planned))
       return signalPassFailure();
   }
 }
