@@ -10,8 +10,9 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Signals.h"
 
+using chimera::TemporaryFile;
 using llvm::Error;
 using llvm::StringRef;
 namespace fs = llvm::sys::fs;
@@ -37,6 +38,22 @@ static bool isWrittenInPlace(StringRef path) {
   return path.starts_with("/dev/") || !fs::is_regular_file(status);
 }
 
+TemporaryFile::TemporaryFile(StringRef path) : path(path) {
+  llvm::sys::RemoveFileOnSignal(path);
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (path.empty())
+    return;
+  fs::remove(path);
+  release();
+}
+
+void TemporaryFile::release() {
+  llvm::sys::DontRemoveFileOnSignal(path);
+  path.clear();
+}
+
 Error chimera::replaceFile(StringRef path,
                            llvm::function_ref<Error(StringRef)> write) {
   if (isWrittenInPlace(path))
@@ -49,7 +66,7 @@ Error chimera::replaceFile(StringRef path,
   if (std::error_code error =
           fs::createUniqueFile(place + ".%%%%%%%%", temporary))
     return makeError(path, error);
-  llvm::FileRemover remover(temporary);
+  TemporaryFile remover(temporary);
   if (Error error = write(temporary))
     return error;
   if (permissions)
@@ -57,7 +74,7 @@ Error chimera::replaceFile(StringRef path,
       return makeError(path, error);
   if (std::error_code error = fs::rename(temporary, place))
     return makeError(path, error);
-  remover.releaseFile();
+  remover.release();
   return Error::success();
 }
 

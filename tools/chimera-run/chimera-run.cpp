@@ -27,7 +27,6 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/DynamicLibrary.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
@@ -648,7 +647,7 @@ static Error emitSharedLibrary(StringRef object, StringRef path) {
   if (std::error_code error =
           llvm::sys::fs::createTemporaryFile("chimera", "o", temporary))
     return createStringError("no temporary file: " + error.message());
-  llvm::FileRemover remover(temporary);
+  TemporaryFile remover(temporary);
   if (Error error = writeText(temporary, object))
     return error;
   return replaceFile(

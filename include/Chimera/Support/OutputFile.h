@@ -17,11 +17,27 @@
 #define CHIMERA_SUPPORT_OUTPUTFILE_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace chimera {
+
+/// Removes a file at the end of the scope, or when the process is interrupted.
+class TemporaryFile {
+public:
+  explicit TemporaryFile(llvm::StringRef path);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile &) = delete;
+  TemporaryFile &operator=(const TemporaryFile &) = delete;
+
+  /// Leaves the file where it is.
+  void release();
+
+private:
+  llvm::SmallString<128> path;
+};
 
 /// Writes the file `path`, or standard output if that is "-". An error names
 /// the path and the cause; the file is then as it was before.

@@ -32,7 +32,7 @@ func.func @elsewhere(%a: memref<8x4xf32>, %x: f32, %y: f32) {
   return
 }
 
-// CHECK:       func.func private @chimera_kernel(%[[Y:.*]]: f32, %[[C:.*]]: memref<8x4xf32>) attributes {llvm.linkage = #llvm.linkage<internal>} {
+// CHECK:       func.func private @chimera_kernel(%[[Y:.*]]: f32, %[[C:.*]]: memref<8x4xf32>) attributes {llvm.bareptr, llvm.linkage = #llvm.linkage<internal>, passthrough = ["noinline"]} {
 // CHECK-NEXT:    %[[ONE:.*]] = arith.constant 1 : index
 // CHECK-NEXT:    scf.forall (%[[I:.*]]) in (8) {
 // CHECK-NEXT:      memref.store %[[Y]], %[[C]][%[[I]], %[[ONE]]]
@@ -123,3 +123,24 @@ func.func @micro_kernels(%a: memref<4xf32>, %b: memref<4xf32>) {
   return
 }
 func.func private @chimera_kernel()
+
+// -----
+
+// A pointer does not say where a buffer begins or how far its rows are apart if
+// its type does not: calls pass that too.
+
+// CHECK-LABEL: func @anywhere(
+// CHECK-COUNT-2: call @chimera_kernel(
+// CHECK:       func.func private @chimera_kernel({{.*}}) attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["noinline"]} {
+func.func @anywhere(%a: memref<8x4xf32, strided<[4, 1], offset: ?>>,
+                    %b: memref<8x4xf32, strided<[4, 1], offset: ?>>, %x: f32) {
+  %c1 = arith.constant 1 : index
+  // expected-remark @below {{2 kernels that are alike become calls of @chimera_kernel}}
+  scf.forall (%i) in (8) {
+    memref.store %x, %a[%i, %c1] : memref<8x4xf32, strided<[4, 1], offset: ?>>
+  }
+  scf.forall (%i) in (8) {
+    memref.store %x, %b[%i, %c1] : memref<8x4xf32, strided<[4, 1], offset: ?>>
+  }
+  return
+}
