@@ -163,12 +163,12 @@ static bool mapsTensor(linalg::LinalgOp op) {
 
 /// True if `op` yields its only tensor as it is or in a wider type.
 static bool yieldsInput(linalg::LinalgOp op) {
-  if (!isPointwise(op) || !mapsTensor(op))
+  if (!mapsTensor(op))
     return false;
   Value yielded = op.getBlock()->getTerminator()->getOperand(0);
   while (isa_and_nonnull<arith::ExtFOp>(yielded.getDefiningOp()))
     yielded = yielded.getDefiningOp()->getOperand(0);
-  return yielded == op.getBlock()->getArgument(0);
+  return yielded == op.getBlock()->getArgument(0) && isPointwise(op);
 }
 
 bool chimera::isMove(Operation *op) {

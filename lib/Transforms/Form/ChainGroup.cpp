@@ -48,10 +48,10 @@ static bool mayLieBetween(Operation *op) {
   if (!llvm::all_of(op->getOperandTypes(), mayBeOperand) ||
       !llvm::all_of(op->getResultTypes(), mayBeOperand) || isStart(op))
     return false;
-  if (isMove(op) || isa<linalg::SoftmaxOp>(op))
-    return true;
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return isPointwise(linalgOp) && !isOperatorLike(linalgOp);
+  if (isMove(op) || isa<linalg::SoftmaxOp>(op))
+    return true;
   return OpTrait::hasElementwiseMappableTraits(op) && isMemoryEffectFree(op) &&
          op->getNumResults() == 1 &&
          isa<RankedTensorType>(op->getResult(0).getType());
@@ -60,17 +60,17 @@ static bool mayLieBetween(Operation *op) {
 /// True if `op` may lie between two operators, and works along rows.
 static bool isPartOfSoftmax(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  return mayLieBetween(op) &&
-         (isa<linalg::SoftmaxOp>(op) || (linalgOp && isRowReduction(linalgOp)));
+  return (isa<linalg::SoftmaxOp>(op) ||
+          (linalgOp && isRowReduction(linalgOp))) &&
+         mayLieBetween(op);
 }
 
 /// True if `op` may lie between two operators, and works element by element.
 static bool isElementwise(Operation *op) {
-  if (!mayLieBetween(op) || op->getNumResults() != 1 ||
-      isa<linalg::SoftmaxOp, tensor::PadOp>(op))
+  if (op->getNumResults() != 1 || isa<linalg::SoftmaxOp, tensor::PadOp>(op))
     return false;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  return !linalgOp || isParallel(linalgOp);
+  return (!linalgOp || isParallel(linalgOp)) && mayLieBetween(op);
 }
 
 /// True if `op` reshapes a tensor or moves its elements as they are.
