@@ -109,21 +109,32 @@ static bool belongsOnStack(Value buffer, StringRef target) {
 }
 
 /// On-chip buffers on the stack of the thread that uses them, the others with
-/// rows in different sets of the cache.
+/// rows in different sets of the cache. What differs in its buffers alone is
+/// one function from then on.
 static void placeBuffers(OpPassManager &pm, const std::string &target) {
   pm.addNestedPass<func::FuncOp>(bufferization::createPromoteBuffersToStackPass(
       [target](Value buffer) { return belongsOnStack(buffer, target); }));
-  bufferization::BufferDeallocationPipelineOptions deallocation;
-  bufferization::buildBufferDeallocationPipeline(pm, deallocation);
-  pm.addPass(createConvertBufferizationToMemRefPass());
-  // Copies of a buffer to itself go once their two names are one.
+  // Loops carry buffers until they are found to be the same in each iteration,
+  // and copies of a buffer to itself have two names for it.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(createCanonicalizerPass());
   PadBuffersPassOptions pad;
   pad.target = target;
   pm.addNestedPass<func::FuncOp>(createPadBuffersPass(pad));
   pm.addNestedPass<func::FuncOp>(createWriteResultsInPlacePass());
+  pm.addPass(createShareKernelsPass());
+}
+
+/// Frees what was allocated, or lets it serve again.
+static void freeBuffers(OpPassManager &pm) {
+  pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
+  pm.addPass(bufferization::createLowerDeallocationsPass());
+  pm.addPass(createConvertBufferizationToMemRefPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createReuseBuffersPass());
 }
 
@@ -164,11 +175,10 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   MapMicroKernelsPassOptions map;
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
-  pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createSeparateDestinationsPass());
   addBufferizationPasses(pm, options.outParams);
   placeBuffers(pm, options.target);
-  pm.addPass(createShareKernelsPass());
+  freeBuffers(pm);
   pm.addPass(createLowerMicroKernelsPass());
   addLLVMLowering(pm);
 }

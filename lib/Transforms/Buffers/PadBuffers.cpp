@@ -71,8 +71,9 @@ static bool takesAnyRows(OpOperand &use) {
   Operation *user = use.getOwner();
   if (auto store = dyn_cast<memref::StoreOp>(user))
     return &use == &store.getMemrefMutable();
-  if (isa<memref::CopyOp>(user))
-    return !isContiguous(cast<MemRefType>(use.get().getType()));
+  if (auto copy = dyn_cast<memref::CopyOp>(user))
+    return copy.getSource() == copy.getTarget() ||
+           !isContiguous(cast<MemRefType>(use.get().getType()));
   return isa<MicroKernelOp, linalg::LinalgOp, memref::DimOp, memref::LoadOp,
              memref::PrefetchOp>(user);
 }
