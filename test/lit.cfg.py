@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -33,6 +34,7 @@ config.substitutions += [
     ("%chimera_obj_root", config.chimera_obj_root),
     ("%examples", os.path.join(config.chimera_src_root, "examples")),
     ("%llvm_lib_dir", config.llvm_lib_dir),
+    ("%bin", config.chimera_tools_dir),
     ("%mlir_dir", config.mlir_dir),
     ("%python", config.python),
     ("%cmake", config.cmake),
@@ -55,6 +57,11 @@ if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
     config.available_features.add("avx512")
 if sanitized:
     config.available_features.add("sanitizers")
+# Name spaces in which a test may mount what it likes.
+if shutil.which("unshare") and subprocess.run(
+    ["unshare", "--user", "--map-root-user", "--mount", "true"], capture_output=True
+).returncode == 0:
+    config.available_features.add("mounts")
 # valgrind's simulator runs programs of the benchmarks.
 walk = os.path.join(config.chimera_tools_dir, "chimera-cache-walk")
 if "avx2" in config.available_features and os.path.exists(walk) and not sanitized:

@@ -126,6 +126,16 @@ def DeclareSharedMemoryPass
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def FindAssemblerPass : Pass<"chimera-find-assembler", "::mlir::ModuleOp"> {
+  let summary = "Fail before anything is compiled if there is no ptxas";
+  let description = [{
+    Machine code for GPUs is made by `ptxas`, which has to be in `PATH` or in the
+    CUDA toolkit that upstream finds. Changes nothing.
+
+    Example: see `test/Conversion/ChimeraToNVVM/find-assembler.test`.
+  }];
+}
+
 def WriteManifestPass
     : Pass<"chimera-write-manifest", "::mlir::ModuleOp"> {
   let summary = "Say in JSON how kernels are launched";

@@ -115,6 +115,8 @@ static void addKernels(OpPassManager &pm) {
 
 void NvidiaBackEnd::addPasses(OpPassManager &pm,
                               const NvidiaOptions &options) const {
+  if (llvm::is_contained({"bin", "binary", "fatbin"}, options.format))
+    pm.addPass(createFindAssemblerPass());
   buildFrontEndPipeline(pm);
   SchedulePassOptions schedule;
   schedule.target = options.target;
