@@ -11,6 +11,7 @@
 #include "Chimera/InitAll.h"
 #include "Chimera/Transforms/Passes.h"
 #include "Chimera/Transforms/PlanChainAction.h"
+#include "CodeGeneration.h"
 #include "DiagnosticCollector.h"
 #include "LoopOrder.h"
 #include "Machines.h"
@@ -22,19 +23,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
-#include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InstIterator.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Verifier.h"
-#include "llvm/Pass.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/Program.h"
-#include "llvm/Support/SmallVectorMemoryBuffer.h"
 
 #include <chrono>
 
@@ -320,131 +309,8 @@ static Error lowerToLLVMDialect(ModuleOp module,
 }
 
 //===----------------------------------------------------------------------===//
-// LLVM IR
+// Everything together
 //===----------------------------------------------------------------------===//
-
-/// For every function `f`, `_mlir_packed_f(ptr arguments)` calls the C
-/// interface with what the elements of `arguments` point to.
-static Error addPackedWrapper(llvm::Module &module, StringRef name) {
-  llvm::Function *callee = module.getFunction(("_mlir_ciface_" + name).str());
-  if (!callee || !callee->getReturnType()->isVoidTy())
-    return createStringError("lowering left '" + name +
-                             "' without a C interface");
-  llvm::IRBuilder<> builder(module.getContext());
-  auto *type =
-      llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false);
-  auto *wrapper = llvm::Function::Create(
-      type, llvm::GlobalValue::ExternalLinkage, "_mlir_packed_" + name, module);
-  builder.SetInsertPoint(
-      llvm::BasicBlock::Create(module.getContext(), "", wrapper));
-  SmallVector<llvm::Value *> values;
-  for (llvm::Argument &argument : callee->args()) {
-    llvm::Value *slot = builder.CreateConstGEP1_64(
-        builder.getPtrTy(), wrapper->getArg(0), argument.getArgNo());
-    llvm::Value *address = builder.CreateLoad(builder.getPtrTy(), slot);
-    values.push_back(builder.CreateLoad(argument.getType(), address));
-  }
-  builder.CreateCall(callee, values);
-  builder.CreateRetVoid();
-  return Error::success();
-}
-
-/// Leaves the C interface of `name` as the way to call it. The function itself
-/// takes each pointer, size and stride of its tensors as an argument, thousands
-/// for a network with its weights, which nobody passes by hand; and it may have
-/// the name of a C program's own `main`.
-static void hideExpanded(llvm::Module &module, StringRef name) {
-  if (llvm::Function *function = module.getFunction(name))
-    if (!function->isDeclaration())
-      function->setLinkage(llvm::GlobalValue::InternalLinkage);
-}
-
-/// Wrappers for all `functions` and for what prepares them.
-static Error addPackedWrappers(llvm::Module &module,
-                               MutableArrayRef<Function> functions) {
-  for (Function &function : functions) {
-    std::string preparation = function.name + "_prepare";
-    function.isPrepared = module.getFunction("_mlir_ciface_" + preparation) &&
-                          llvm::none_of(functions, [&](const Function &known) {
-                            return known.name == preparation;
-                          });
-    if (Error error = addPackedWrapper(module, function.name))
-      return error;
-    hideExpanded(module, function.name);
-    if (function.isPrepared) {
-      if (Error error = addPackedWrapper(module, preparation))
-        return error;
-      hideExpanded(module, preparation);
-    }
-  }
-  return Error::success();
-}
-
-/// Lets sums be reordered and says that arguments do not overlap, so that plain
-/// loops over memory vectorise.
-static void relax(llvm::Module &module) {
-  for (llvm::Function &function : module) {
-    if (function.isDeclaration())
-      continue;
-    for (llvm::Argument &argument : function.args())
-      if (argument.getType()->isPointerTy())
-        argument.addAttr(llvm::Attribute::NoAlias);
-    for (llvm::Instruction &instruction : llvm::instructions(function))
-      if (isa<llvm::FPMathOperator>(instruction)) {
-        instruction.setHasAllowReassoc(true);
-        instruction.setHasAllowContract(true);
-      }
-  }
-}
-
-/// Chimera's code comes in the order and as far unrolled as it is to run, or
-/// says which loops are to be unrolled: LLVM's quick pipeline, with its loop
-/// vectoriser, makes code as fast as the thorough one does, in less than three
-/// quarters of the time.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                     unsigned level, Lowering lowering) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopUnrolling = level > 1 && lowering != Lowering::Chimera;
-  tuning.LoopInterleaving = level > 1;
-  tuning.LoopVectorization = level > 1;
-  // Micro kernels are vectors already; looking for more in their straight-line
-  // code takes a fifth of the time to compile and finds nothing.
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-
-  const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
-      llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
-  llvm::ModulePassManager passes =
-      level == 0 ? builder.buildO0DefaultPipeline(levels[0])
-                 : builder.buildPerModuleDefaultPipeline(
-                       levels[lowering == Lowering::Chimera ? 1 : level]);
-  passes.run(module, modules);
-}
-
-/// Without a handler LLVM ends the process on errors. The IR is verified and
-/// its target is ours, so that what is left to report are remarks.
-static void ignoreDiagnostic(const llvm::DiagnosticInfo *, void *) {}
-
-static Expected<LoweredModule> translate(ModuleOp module) {
-  LoweredModule lowered;
-  lowered.context = std::make_unique<llvm::LLVMContext>();
-  lowered.context->setDiagnosticHandlerCallBack(ignoreDiagnostic);
-  DiagnosticCollector diagnostics(module.getContext());
-  lowered.module = translateModuleToLLVMIR(module, *lowered.context);
-  if (!lowered.module)
-    return diagnostics.takeError("translation to LLVM IR failed");
-  return lowered;
-}
 
 /// The threads that a module compiled with `options` runs on. Plain loops run
 /// on one.
@@ -473,102 +339,8 @@ Expected<LoweredModule> chimera::runner::lower(ModuleOp module,
     return machine.takeError();
   if (Error error = lowerToLLVMDialect(*clone, options))
     return error;
-
-  Stage stage(options.listener, "optimize");
-  Expected<LoweredModule> lowered = translate(*clone);
-  if (!lowered)
-    return lowered;
-  lowered->interface = std::move(interface);
-  lowered->machine = std::move(*machine);
-  llvm::Module &llvmModule = *lowered->module;
-  llvmModule.setTargetTriple(lowered->machine->getTargetTriple());
-  llvmModule.setDataLayout(lowered->machine->createDataLayout());
-  if (Error error = addPackedWrappers(llvmModule, lowered->interface.functions))
-    return std::move(error);
-  std::string problems;
-  llvm::raw_string_ostream os(problems);
-  if (llvm::verifyModule(llvmModule, &os))
-    return createStringError("lowering made invalid LLVM IR: " +
-                             StringRef(problems).split('\n').first);
-  if (options.lowering == Lowering::FastReference)
-    relax(llvmModule);
-  optimize(llvmModule, *lowered->machine, options.optimizationLevel,
-           options.lowering);
-  return lowered;
-}
-
-//===----------------------------------------------------------------------===//
-// Machine code
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Tells a listener of each function that comes to the end of the passes.
-class FunctionCounter : public llvm::FunctionPass {
-public:
-  FunctionCounter(CompileListener *listener, size_t all)
-      : FunctionPass(id), listener(listener), all(all) {}
-
-  bool runOnFunction(llvm::Function &) override {
-    listener->emitted(all);
-    return false;
-  }
-
-private:
-  static char id;
-
-  CompileListener *listener;
-  size_t all;
-};
-} // namespace
-
-char FunctionCounter::id = 0;
-
-static size_t countDefinitions(const llvm::Module &module) {
-  return llvm::count_if(module, [](const llvm::Function &function) {
-    return !function.isDeclaration();
-  });
-}
-
-Expected<std::unique_ptr<llvm::MemoryBuffer>>
-chimera::runner::emitCode(LoweredModule &lowered, llvm::CodeGenFileType type,
-                          CompileListener *listener) {
-  Stage stage(listener, "emit code");
-  SmallVector<char, 0> code;
-  llvm::raw_svector_ostream os(code);
-  llvm::legacy::PassManager passes;
-  if (lowered.machine->addPassesToEmitFile(passes, os, nullptr, type))
-    return createStringError("the target cannot emit this kind of file");
-  if (listener)
-    passes.add(
-        new FunctionCounter(listener, countDefinitions(*lowered.module)));
-  passes.run(*lowered.module);
-  return std::make_unique<llvm::SmallVectorMemoryBuffer>(
-      std::move(code), /*RequiresNullTerminator=*/false);
-}
-
-Error chimera::runner::linkSharedLibrary(StringRef objectPath,
-                                         StringRef libraryPath) {
-  for (StringRef name : {"clang-22", "clang", "cc", "gcc"}) {
-    llvm::ErrorOr<std::string> driver = llvm::sys::findProgramByName(name);
-    if (!driver)
-      continue;
-    SmallVector<StringRef> arguments = {*driver,
-                                        "-shared",
-                                        "-o",
-                                        libraryPath,
-                                        objectPath,
-                                        "-Wl,--as-needed",
-                                        CHIMERA_RUNTIME_LIBRARIES,
-                                        "-Wl,-rpath," CHIMERA_RUNTIME_DIR,
-                                        "-lm"};
-    std::string message;
-    if (llvm::sys::ExecuteAndWait(*driver, arguments, std::nullopt, {}, 0, 0,
-                                  &message) == 0)
-      return Error::success();
-    return createStringError(*driver + " could not link " + libraryPath +
-                             (message.empty() ? "" : ": " + message));
-  }
-  return createStringError("no linker: --emit=so needs clang or cc in PATH");
+  return generateLLVM(*clone, std::move(interface), std::move(*machine),
+                      options);
 }
 
 Expected<std::unique_ptr<Program>>
@@ -576,9 +348,9 @@ chimera::runner::compile(ModuleOp module, const CompileOptions &options) {
   Expected<LoweredModule> lowered = lower(module, options);
   if (!lowered)
     return lowered.takeError();
-  Expected<std::unique_ptr<llvm::MemoryBuffer>> object =
-      emitCode(*lowered, llvm::CodeGenFileType::ObjectFile, options.listener);
-  if (!object)
-    return object.takeError();
-  return Program::load(std::move(*object), std::move(lowered->interface));
+  Expected<ObjectFiles> objects =
+      emitCode(*lowered, llvm::CodeGenFileType::ObjectFile, options);
+  if (!objects)
+    return objects.takeError();
+  return Program::load(std::move(*objects), std::move(lowered->interface));
 }

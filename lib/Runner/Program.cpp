@@ -27,8 +27,6 @@ using llvm::Expected;
 using llvm::StringRef;
 
 struct chimera::runner::LoadedCode {
-  /// Linked when a function is looked up first, and read until then.
-  std::unique_ptr<llvm::MemoryBuffer> object;
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 
@@ -56,8 +54,6 @@ void Call::operator()() const {
 // Program
 //===----------------------------------------------------------------------===//
 
-StringRef Program::getObject() const { return code->object->getBuffer(); }
-
 /// Makes the copy of strided memrefs known to the code. Everything else that it
 /// calls is found in the process: libm, libomp, the allocator.
 static Error defineRuntime(llvm::orc::LLJIT &jit) {
@@ -69,21 +65,19 @@ static Error defineRuntime(llvm::orc::LLJIT &jit) {
       llvm::orc::absoluteSymbols(std::move(symbols)));
 }
 
-Expected<std::unique_ptr<Program>>
-Program::load(std::unique_ptr<llvm::MemoryBuffer> object,
-              ModuleInterface interface) {
+Expected<std::unique_ptr<Program>> Program::load(ObjectFiles objects,
+                                                 ModuleInterface interface) {
   Expected<std::unique_ptr<llvm::orc::LLJIT>> jit =
       llvm::orc::LLJITBuilder().create();
   if (!jit)
     return jit.takeError();
   if (Error error = defineRuntime(**jit))
     return error;
-  if (Error error = (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBuffer(
-          object->getMemBufferRef(), /*RequiresNullTerminator=*/false)))
-    return error;
+  for (std::unique_ptr<llvm::MemoryBuffer> &object : objects)
+    if (Error error = (*jit)->addObjectFile(std::move(object)))
+      return error;
   std::unique_ptr<Program> program(new Program());
-  program->code = std::make_shared<LoadedCode>(
-      LoadedCode{std::move(object), std::move(*jit)});
+  program->code = std::make_shared<LoadedCode>(LoadedCode{std::move(*jit)});
   program->interface = std::move(interface);
   return program;
 }

@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
 
 using chimera::TemporaryFile;
@@ -38,8 +39,22 @@ static bool isWrittenInPlace(StringRef path) {
   return path.starts_with("/dev/") || !fs::is_regular_file(status);
 }
 
-TemporaryFile::TemporaryFile(StringRef path) : path(path) {
-  llvm::sys::RemoveFileOnSignal(path);
+std::error_code TemporaryFile::create(const llvm::Twine &model) {
+  constexpr int mostTries = 128;
+  std::error_code error;
+  for (int i = 0; i < mostTries; ++i) {
+    fs::createUniquePath(model, path, /*MakeAbsolute=*/false);
+    // Known before it is there: a signal may come in between, in any thread.
+    llvm::sys::RemoveFileOnSignal(path);
+    int file;
+    error = fs::openFileForWrite(path, file, fs::CD_CreateNew);
+    if (!error)
+      return llvm::sys::Process::SafelyCloseFileDescriptor(file);
+    release();
+    if (error != std::errc::file_exists)
+      break;
+  }
+  return error;
 }
 
 TemporaryFile::~TemporaryFile() {
@@ -58,23 +73,23 @@ Error chimera::replaceFile(StringRef path,
                            llvm::function_ref<Error(StringRef)> write) {
   if (isWrittenInPlace(path))
     return write(path);
-  llvm::SmallString<128> place(path), temporary;
+  llvm::SmallString<128> place(path);
   llvm::ErrorOr<fs::perms> permissions = fs::getPermissions(path);
   if (permissions)
     if (std::error_code error = fs::real_path(path, place))
       return makeError(path, error);
-  if (std::error_code error =
-          fs::createUniqueFile(place + ".%%%%%%%%", temporary))
+  TemporaryFile temporary;
+  if (std::error_code error = temporary.create(place + ".%%%%%%%%"))
     return makeError(path, error);
-  TemporaryFile remover(temporary);
-  if (Error error = write(temporary))
+  if (Error error = write(temporary.getPath()))
     return error;
   if (permissions)
-    if (std::error_code error = fs::setPermissions(temporary, *permissions))
+    if (std::error_code error =
+            fs::setPermissions(temporary.getPath(), *permissions))
       return makeError(path, error);
-  if (std::error_code error = fs::rename(temporary, place))
+  if (std::error_code error = fs::rename(temporary.getPath(), place))
     return makeError(path, error);
-  remover.release();
+  temporary.release();
   return Error::success();
 }
 

@@ -21,6 +21,8 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <csignal>
+
 using namespace mlir;
 using namespace chimera;
 namespace cl = llvm::cl;
@@ -37,6 +39,8 @@ static cl::opt<int64_t> threads(
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // A file that grows too large is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   cl::ParseCommandLineOptions(argc, argv, "measures the machine it runs on\n");
   llvm::ExitOnError exitOnError("chimera-calibrate: ");
   DialectRegistry registry;

@@ -30,6 +30,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
 
+#include <csignal>
 #include <mutex>
 
 using namespace mlir;
@@ -166,6 +167,8 @@ int main(int argc, char **argv) {
     return asMainReturnCode(
         MlirOptMain(argc, argv, inputFile, outputFile, registry));
   llvm::InitLLVM initialized(argc, argv);
+  // A file that grows too large is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   LogicalResult result = optimize(inputFile, outputFile, registry, config);
   if (succeeded(result) && !reportFile.empty())
     result = writePlans(list);

@@ -60,6 +60,8 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --json=PATH       write the report as JSON; "-" prints it instead of the table
   --remarks         show every decision of the compiler with its reason; without
                     it, only what it did not take
+  --jobs=N          threads that compile kernels (default: one per core); the
+                    result is the same
   --verbose         say how long each stage of the compilation takes; on a
                     terminal, a line shows how far a long one is anyway
   --no-check        do not compare with plain loops in higher precision
@@ -154,10 +156,12 @@ static bool parseFlag(StringRef name, Options &options) {
 }
 
 static Error parseValue(StringRef name, StringRef value, Options &options) {
-  constexpr int64_t maxThreads = 1024;
+  constexpr unsigned maxThreads = 1024;
   constexpr unsigned maxPlans = 100;
   if (name == "--threads")
     return parseNumber<int64_t>(name, value, 1, maxThreads, options.threads);
+  if (name == "--jobs")
+    return parseNumber<unsigned>(name, value, 1, maxThreads, options.jobs);
   if (name == "--seed")
     return parseNumber<uint64_t>(
         name, value, 0, std::numeric_limits<uint32_t>::max(), options.seed);

@@ -47,6 +47,8 @@ struct Options {
   std::string json;
   /// All remarks; else only those on what was not taken.
   bool remarks = false;
+  /// Threads that compile; 0 means one per core.
+  unsigned jobs = 0;
   /// Say what each stage took.
   bool verbose = false;
   bool check = true;

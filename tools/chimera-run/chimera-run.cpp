@@ -26,13 +26,16 @@
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/DynamicLibrary.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <atomic>
+#include <csignal>
+#include <new>
 #include <unistd.h>
 
 using namespace mlir;
@@ -54,6 +57,9 @@ static CompileOptions getCompileOptions(const Options &options) {
   result.fuse = options.fuse;
   result.tiles = options.tiles;
   result.microKernels = options.microKernels;
+  result.jobs = options.jobs
+                    ? options.jobs
+                    : llvm::hardware_concurrency().compute_thread_count();
   return result;
 }
 
@@ -156,16 +162,16 @@ static Expected<Compiled> compileTimed(ModuleOp module,
   if (!*lowered)
     return lowered->takeError();
   compiled.remarks = remarks.take();
-  std::optional<Expected<std::unique_ptr<llvm::MemoryBuffer>>> object;
+  std::optional<Expected<ObjectFiles>> objects;
   compiled.objectSeconds = timeOnce([&] {
-    object.emplace(emitCode(**lowered, llvm::CodeGenFileType::ObjectFile,
-                            options.listener));
+    objects.emplace(
+        emitCode(**lowered, llvm::CodeGenFileType::ObjectFile, options));
   });
-  if (!*object)
-    return object->takeError();
+  if (!*objects)
+    return objects->takeError();
   compiled.seconds += compiled.objectSeconds;
   Expected<std::unique_ptr<Program>> program =
-      Program::load(std::move(**object), std::move((*lowered)->interface));
+      Program::load(std::move(**objects), std::move((*lowered)->interface));
   if (!program)
     return program.takeError();
   compiled.program = std::move(*program);
@@ -642,18 +648,6 @@ static Error emitMLIR(const CompileOptions &options, ModuleOp module,
   return writeText(path, text);
 }
 
-static Error emitSharedLibrary(StringRef object, StringRef path) {
-  SmallString<128> temporary;
-  if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("chimera", "o", temporary))
-    return createStringError("no temporary file: " + error.message());
-  TemporaryFile remover(temporary);
-  if (Error error = writeText(temporary, object))
-    return error;
-  return replaceFile(
-      path, [&](StringRef name) { return linkSharedLibrary(temporary, name); });
-}
-
 /// Says which public functions a program in another language cannot call.
 static void warnOfObstacles(ModuleOp module, const ModuleInterface &interface) {
   for (auto function : module.getOps<func::FuncOp>()) {
@@ -687,24 +681,30 @@ static Error emit(const Options &options, ModuleOp module,
   if (!lowered)
     return lowered.takeError();
   warnOfObstacles(module, lowered->interface);
+  if (isText)
+    if (Error error = joinParts(*lowered))
+      return error;
   if (options.emit == Emit::LLVM) {
     std::string text;
     llvm::raw_string_ostream os(text);
-    os << *lowered->module;
+    os << *lowered->parts.front().module;
     return writeText(path, text);
   }
-  Expected<std::unique_ptr<llvm::MemoryBuffer>> code = emitCode(
+  Expected<ObjectFiles> code = emitCode(
       *lowered,
       options.emit == Emit::Assembly ? llvm::CodeGenFileType::AssemblyFile
                                      : llvm::CodeGenFileType::ObjectFile,
-      &listener);
+      compileOptions);
   if (!code)
     return code.takeError();
-  if (options.emit == Emit::SharedLibrary) {
-    Stage stage(&listener, "link");
-    return emitSharedLibrary((*code)->getBuffer(), path);
-  }
-  return writeText(path, (*code)->getBuffer());
+  Stage stage(&listener, "link");
+  if (options.emit == Emit::SharedLibrary)
+    return linkSharedLibrary(*code, path);
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> whole =
+      mergeObjects(std::move(*code));
+  if (!whole)
+    return whole.takeError();
+  return writeText(path, (*whole)->getBuffer());
 }
 
 /// Marks the arguments that `--constant` names.
@@ -764,12 +764,17 @@ static Error runTool(const Options &options, MLIRContext &context) {
   return runEntry(options, ***module, *target, parseSeconds, progress);
 }
 
-/// Nothing can be allocated any more.
-static void reportBadAlloc(void *, const char *, bool) {
+/// Nothing can be allocated any more: whichever thread finds out says so.
+static void reportNoMemory() {
+  static std::atomic_flag isReported = ATOMIC_FLAG_INIT;
+  while (isReported.test_and_set())
+    pause();
   constexpr StringRef message = "chimera-run: error: out of memory\n";
   (void)!write(STDERR_FILENO, message.data(), message.size());
   _exit(1);
 }
+
+static void reportBadAlloc(void *, const char *, bool) { reportNoMemory(); }
 
 /// Every error is one line.
 static void printErrors(Error error) {
@@ -785,7 +790,10 @@ int main(int argc, char **argv) {
       "This is a defect of Chimera; please report it with the "
       "program and what follows.\n");
   llvm::InitLLVM initialized(argc, argv);
+  // A file that grows too large is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   llvm::install_bad_alloc_error_handler(reportBadAlloc);
+  std::set_new_handler(reportNoMemory);
   Expected<Options> options = parseOptions(
       llvm::ArrayRef<const char *>(argv, argc).drop_front(argc > 0));
   if (!options) {

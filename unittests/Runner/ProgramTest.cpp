@@ -9,6 +9,7 @@
 #include "Chimera/Runner/Compiler.h"
 
 #include "mlir/Parser/Parser.h"
+#include "llvm/IR/Verifier.h"
 
 #include "gtest/gtest.h"
 
@@ -81,6 +82,39 @@ TEST_F(ProgramTest, ACallKeepsItsCode) {
   EXPECT_EQ(count.get(0), 2);
   call = Call();
   call();
+}
+
+/// Kernels are compiled in several modules, whatever the number of threads.
+TEST_F(ProgramTest, PartsBecomeOneModuleAgain) {
+  std::string source = "func.func @main(";
+  std::string body = "  %z = arith.constant 0.0 : f32\n", types, values;
+  for (int n : {48, 56, 64}) {
+    std::string name = std::to_string(n);
+    std::string type = "tensor<" + name + "x" + name + "xf32>";
+    llvm::StringRef comma = types.empty() ? "" : ", ";
+    source += (comma + "%a" + name + ": " + type).str();
+    types += (comma + type).str();
+    values += (comma + "%g" + name).str();
+    body += "  %e" + name + " = tensor.empty() : " + type + "\n  %f" + name +
+            " = linalg.fill ins(%z : f32) outs(%e" + name + " : " + type +
+            ") -> " + type + "\n  %g" + name + " = linalg.matmul ins(%a" +
+            name + ", %a" + name + " : " + type + ", " + type + ") outs(%f" +
+            name + " : " + type + ") -> " + type + "\n";
+  }
+  source += ") -> (" + types + ") {\n" + body + "  return " + values + " : " +
+            types + "\n}\n";
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+  CompileOptions options;
+  options.target = "avx2";
+  options.jobs = 2;
+  LoweredModule lowered = llvm::cantFail(lower(*module, options));
+  EXPECT_GT(lowered.parts.size(), 1u);
+  llvm::cantFail(joinParts(lowered));
+  ASSERT_EQ(lowered.parts.size(), 1u);
+  EXPECT_FALSE(
+      llvm::verifyModule(*lowered.parts.front().module, &llvm::errs()));
+  for (const llvm::Function &function : *lowered.parts.front().module)
+    EXPECT_FALSE(function.hasHiddenVisibility()) << function.getName().str();
 }
 
 TEST_F(ProgramTest, OptimisationLevelsEndAtThree) {

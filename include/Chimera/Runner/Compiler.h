@@ -65,6 +65,9 @@ struct CompileOptions {
   /// Called with the planned module and the seconds that planning took, if
   /// set; not for references.
   std::function<void(mlir::ModuleOp, double seconds)> onPlanned;
+  /// Threads that make machine code of the program's kernels. The code does not
+  /// depend on it.
+  unsigned jobs = 1;
   /// Hears how far the compilation is, if set. Takes the place of the context's
   /// handler of actions while chains are planned.
   CompileListener *listener = nullptr;
@@ -127,11 +130,17 @@ struct ModuleInterface {
   int64_t threads = 1;
 };
 
-/// A module lowered and optimised.
-struct LoweredModule {
+/// A module of LLVM IR with what it takes to make code of it.
+struct CodePart {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+/// A module lowered and optimised: its kernels are in several parts, at least
+/// one. Parts refer to one another by hidden symbols.
+struct LoweredModule {
+  std::vector<CodePart> parts;
   ModuleInterface interface;
 };
 
@@ -139,15 +148,24 @@ struct LoweredModule {
 llvm::Expected<LoweredModule> lower(mlir::ModuleOp module,
                                     const CompileOptions &options);
 
-/// Object code or assembly of a lowered module. Changes its IR. `listener`,
-/// which may be null, hears of each function.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-emitCode(LoweredModule &lowered, llvm::CodeGenFileType type,
-         CompileListener *listener = nullptr);
+/// Makes one part of all.
+llvm::Error joinParts(LoweredModule &lowered);
 
-/// Links an object file into a shared library, with clang or another compiler
-/// driver found in PATH.
-llvm::Error linkSharedLibrary(llvm::StringRef objectPath,
+/// The object files, or the assembly, of a program's parts.
+using ObjectFiles = std::vector<std::unique_ptr<llvm::MemoryBuffer>>;
+
+/// Object code or assembly of each part of a lowered module. Changes its IR.
+llvm::Expected<ObjectFiles> emitCode(LoweredModule &lowered,
+                                     llvm::CodeGenFileType type,
+                                     const CompileOptions &options);
+
+/// One object file of all, by the linker found in PATH where there are several.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+mergeObjects(ObjectFiles objects);
+
+/// Links object files into a shared library, with clang or another compiler
+/// driver found in PATH. The file is written whole or not at all.
+llvm::Error linkSharedLibrary(const ObjectFiles &objects,
                               llvm::StringRef libraryPath);
 
 /// Machine code in memory. It stays as long as a program or a call has it.
@@ -177,13 +195,11 @@ private:
 class Program {
 public:
   static llvm::Expected<std::unique_ptr<Program>>
-  load(std::unique_ptr<llvm::MemoryBuffer> object, ModuleInterface interface);
+  load(ObjectFiles objects, ModuleInterface interface);
 
   llvm::ArrayRef<Function> getFunctions() const { return interface.functions; }
   /// The function of that name; an error says why it cannot be called.
   llvm::Expected<const Function &> getFunction(llvm::StringRef name) const;
-  /// The object file the program was loaded from.
-  llvm::StringRef getObject() const;
 
   /// Prepares calls of `function`. Arguments marked `chimera.constant` have to
   /// hold what they are to hold.

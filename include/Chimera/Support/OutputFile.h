@@ -22,16 +22,22 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <system_error>
+
 namespace chimera {
 
-/// Removes a file at the end of the scope, or when the process is interrupted.
+/// A file that is removed at the end of the scope, or when the process is
+/// interrupted.
 class TemporaryFile {
 public:
-  explicit TemporaryFile(llvm::StringRef path);
+  TemporaryFile() = default;
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile &) = delete;
   TemporaryFile &operator=(const TemporaryFile &) = delete;
 
+  /// Creates the file, with a random digit for each `%` of `model`.
+  std::error_code create(const llvm::Twine &model);
+  llvm::StringRef getPath() const { return path; }
   /// Leaves the file where it is.
   void release();
 

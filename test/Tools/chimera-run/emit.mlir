@@ -17,7 +17,7 @@
 // LLVM: define {{.*}} @_mlir_ciface_main(
 // ASM: _mlir_ciface_main:
 // SYMBOLS: T _mlir_ciface_main
-// NOLINKER: chimera-run: error: no linker: --emit=so needs clang or cc in PATH
+// NOLINKER: chimera-run: error: no linker: shared libraries need clang or cc in PATH
 
 func.func @main(%a: tensor<8x6xf32>, %b: tensor<6x10xf32>, %d: tensor<10x4xf32>)
     -> tensor<8x4xf32> {
