@@ -13,8 +13,9 @@
 
 #include "Chimera/Conversion/Passes.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 namespace chimera {
 #define GEN_PASS_DEF_DECLARESHAREDMEMORYPASS
@@ -29,8 +30,7 @@ struct DeclareSharedMemoryPass
   using Base::Base;
 
   void runOnOperation() override {
-    constexpr auto shared =
-        static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared);
+    constexpr unsigned shared = nvgpu::NVGPUDialect::kSharedMemoryAddressSpace;
     for (auto global : getOperation().getOps<LLVM::GlobalOp>()) {
       auto type = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());
       if (global.getAddrSpace() == shared && type && type.getNumElements() == 0)

@@ -10,7 +10,8 @@
 
 #include "../Support/OddRational.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -380,7 +381,7 @@ ElementwiseBuilder::mapRowTile(int64_t row, MutableArrayRef<Fragment> results) {
   bool isApart = keepsTilesApart();
   for (int64_t column = 0; column < columns.tiles; ++column) {
     if (isApart)
-      NVVM::SyncWarpOp::create(kernel.builder, kernel.loc, makeWord(-1));
+      kernel.synchronizeWarp();
     FailureOr<Parts> parts = mapPart(row, column);
     if (failed(parts))
       return failure();

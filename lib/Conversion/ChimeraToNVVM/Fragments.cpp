@@ -8,7 +8,7 @@
 
 #include "Fragments.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -44,16 +44,6 @@ void FragmentBuilder::complete(Fragment &fragment) {
 // Registers
 //===----------------------------------------------------------------------===//
 
-/// A word rounded to tf32, to nearest, ties away from zero: tensor cores leave
-/// out the lower bits, which would bring every factor nearer to zero.
-Value FragmentBuilder::round(Value word) {
-  OpBuilder &builder = kernel.builder;
-  auto mode = NVVM::FPRoundingModeAttr::get(builder.getContext(),
-                                            NVVM::FPRoundingMode::RNA);
-  return NVVM::ConvertFloatToTF32Op::create(builder, kernel.loc,
-                                            builder.getI32Type(), word, mode);
-}
-
 /// A part of a factor as mma.sync takes it: its rows, if they are of pairs;
 /// words one column after the other, those of sums by getSlotColumn.
 FragmentBuilder::Operand FragmentBuilder::getRegisters(Value part) {
@@ -64,7 +54,7 @@ FragmentBuilder::Operand FragmentBuilder::getRegisters(Value part) {
   if (type.getElementType().isF32()) {
     for (int64_t place = 0; place < type.getDimSize(1); ++place)
       for (int64_t row = 0; row < type.getDimSize(0); ++row)
-        registers.push_back(round(vector::ExtractOp::create(
+        registers.push_back(kernel.roundToTF32(vector::ExtractOp::create(
             builder, loc, part, ArrayRef<int64_t>{row, place})));
     return registers;
   }
@@ -125,9 +115,9 @@ FragmentBuilder::loadLhsWords(const SharedTile &tile, Value row, Value column) {
   Operand registers;
   for (int64_t element = 0; element < 4; ++element) {
     Value within = kernel.add(kernel.placeInGroup(), 4 * (element / 2));
-    registers.push_back(
-        round(shared.loadWords(tile, row, kernel.add(column, 8 * (element % 2)),
-                               within, kernel.groupInWarp(), /*count=*/1)));
+    registers.push_back(kernel.roundToTF32(
+        shared.loadWords(tile, row, kernel.add(column, 8 * (element % 2)),
+                         within, kernel.groupInWarp(), /*count=*/1)));
   }
   return registers;
 }
@@ -219,7 +209,7 @@ FragmentBuilder::loadRhsWords(const Contraction &contraction, Value step,
     Value row = tile.layout == TileLayout::Slots
                     ? kernel.add(kernel.mul(kernel.placeInGroup(), 2), element)
                     : kernel.add(kernel.placeInGroup(), 4 * element);
-    registers.push_back(round(shared.loadWords(
+    registers.push_back(kernel.roundToTF32(shared.loadWords(
         tile, along, first, row, kernel.groupInWarp(), /*count=*/1)));
   }
   return registers;
@@ -229,31 +219,16 @@ FragmentBuilder::loadRhsWords(const Contraction &contraction, Value step,
 // Multiplication
 //===----------------------------------------------------------------------===//
 
-static NVVM::MMATypes getFactorType(Type type) {
-  if (type.isTF32())
-    return NVVM::MMATypes::tf32;
-  return type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
-}
-
-/// One mma.sync; nvgpu.mma.sync has none for bf16.
+/// One mma.sync.
 Value FragmentBuilder::multiplyAdd(const Contraction &contraction,
                                    ArrayRef<Value> left, ArrayRef<Value> right,
                                    Value sum) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
-  Type f32 = builder.getF32Type();
-  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
-                                               {f32, f32, f32, f32});
-  NVVM::MMATypes factor = getFactorType(contraction.factorType);
-  Value result = NVVM::MmaOp::create(
-      builder, loc, type, left, right, getSums(sum),
-      ArrayRef<int64_t>{contraction.instruction.getRows(),
-                        contraction.instruction.getColumns(),
-                        contraction.stepDepth()},
-      /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
-      std::array<NVVM::MMATypes, 2>{factor, factor},
-      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                     NVVM::MMALayout::col});
+  Value result = kernel.multiplyMatrices(
+      {contraction.instruction.getRows(), contraction.instruction.getColumns(),
+       contraction.stepDepth()},
+      contraction.factorType, left, right, getSums(sum));
   SmallVector<Value> elements;
   for (int64_t element = 0; element < 4; ++element)
     elements.push_back(

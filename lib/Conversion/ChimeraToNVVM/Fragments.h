@@ -87,7 +87,6 @@ private:
 
   Operand getRegisters(mlir::Value part);
   Operand getSums(mlir::Value part);
-  mlir::Value round(mlir::Value word);
   mlir::Value multiplyAdd(const Contraction &contraction,
                           llvm::ArrayRef<mlir::Value> left,
                           llvm::ArrayRef<mlir::Value> right, mlir::Value sum);

@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
@@ -86,16 +85,6 @@ Value KernelBuilder::select(Value condition, Value yes, Value no) {
 
 Value KernelBuilder::value(OpFoldResult value) {
   return getValueOrCreateConstantIndexOp(builder, loc, value);
-}
-
-Value KernelBuilder::exchange(Value word, int64_t distance) {
-  auto makeWord = [&](int64_t value) {
-    return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                    builder.getI32IntegerAttr(value));
-  };
-  return NVVM::ShflOp::create(builder, loc, word.getType(), makeWord(-1), word,
-                              makeWord(distance), makeWord(warpSize - 1),
-                              NVVM::ShflKind::bfly, UnitAttr());
 }
 
 void KernelBuilder::createIf(Value condition, llvm::function_ref<void()> body) {

@@ -56,9 +56,28 @@ public:
   mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
   mlir::Value value(mlir::OpFoldResult value);
 
+  //===--------------------------------------------------------------------===//
+  // Instructions
+  //===--------------------------------------------------------------------===//
+
   /// What the lane whose number differs by the bit `distance` has of `word`, an
   /// i32 or f32. All lanes have to take part.
   mlir::Value exchange(mlir::Value word, int64_t distance);
+  /// Lets no lane of the warp go on before all are here.
+  void synchronizeWarp();
+  /// Makes a group of the asynchronous copies that were begun.
+  void commitCopies();
+  /// Waits for all but the last `groups` groups of copies of the thread.
+  void awaitCopies(int64_t groups);
+  /// A word, an i32, rounded to tf32, to nearest, ties away from zero: tensor
+  /// cores leave out the lower bits, which would bring every factor nearer to
+  /// zero.
+  mlir::Value roundToTF32(mlir::Value word);
+  /// The four f32 that mma.sync makes of a thread's words of two factors of
+  /// type `factor` and of its four `sums`; `shape` is rows, columns, depth.
+  mlir::Value multiplyMatrices(llvm::ArrayRef<int64_t> shape, mlir::Type factor,
+                               mlir::ValueRange left, mlir::ValueRange right,
+                               mlir::ValueRange sums);
 
   /// `body` where `condition` holds; no branch if that is known.
   void createIf(mlir::Value condition, llvm::function_ref<void()> body);

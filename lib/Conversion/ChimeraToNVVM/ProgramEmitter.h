@@ -20,6 +20,7 @@
 
 #include "Elementwise.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace chimera {

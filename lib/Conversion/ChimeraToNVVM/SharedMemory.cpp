@@ -9,7 +9,6 @@
 #include "SharedMemory.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -88,14 +87,10 @@ Value SharedMemory::swizzle(const SharedTile &tile, Value row, Value chunk) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-void SharedMemory::commit() {
-  NVVM::CpAsyncCommitGroupOp::create(kernel.builder, kernel.loc);
-}
+void SharedMemory::commit() { kernel.commitCopies(); }
 
 void SharedMemory::await(int64_t groups) {
-  NVVM::CpAsyncWaitGroupOp::create(
-      kernel.builder, kernel.loc,
-      kernel.builder.getI32IntegerAttr(static_cast<int32_t>(groups)));
+  kernel.awaitCopies(groups);
   synchronize();
 }
 

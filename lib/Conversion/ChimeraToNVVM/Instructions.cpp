@@ -1,0 +1,75 @@
+//===- Instructions.cpp - Instructions of a GPU's threads -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is one instruction of PTX. The dialect of all of these is large, so that
+// nothing else should need its header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace chimera;
+
+static Value createWord(OpBuilder &builder, Location loc, int32_t value) {
+  return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                  builder.getI32IntegerAttr(value));
+}
+
+/// All lanes of a warp.
+static constexpr int32_t allLanes = -1;
+
+Value KernelBuilder::exchange(Value word, int64_t distance) {
+  return NVVM::ShflOp::create(
+      builder, loc, word.getType(), createWord(builder, loc, allLanes), word,
+      createWord(builder, loc, distance),
+      createWord(builder, loc, warpSize - 1), NVVM::ShflKind::bfly, UnitAttr());
+}
+
+void KernelBuilder::synchronizeWarp() {
+  NVVM::SyncWarpOp::create(builder, loc, createWord(builder, loc, allLanes));
+}
+
+void KernelBuilder::commitCopies() {
+  NVVM::CpAsyncCommitGroupOp::create(builder, loc);
+}
+
+void KernelBuilder::awaitCopies(int64_t groups) {
+  NVVM::CpAsyncWaitGroupOp::create(
+      builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(groups)));
+}
+
+Value KernelBuilder::roundToTF32(Value word) {
+  auto mode = NVVM::FPRoundingModeAttr::get(builder.getContext(),
+                                            NVVM::FPRoundingMode::RNA);
+  return NVVM::ConvertFloatToTF32Op::create(builder, loc, builder.getI32Type(),
+                                            word, mode);
+}
+
+static NVVM::MMATypes getFactorType(Type type) {
+  if (type.isTF32())
+    return NVVM::MMATypes::tf32;
+  return type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+}
+
+/// nvgpu.mma.sync has none for bf16.
+Value KernelBuilder::multiplyMatrices(ArrayRef<int64_t> shape, Type factor,
+                                      ValueRange left, ValueRange right,
+                                      ValueRange sums) {
+  Type f32 = builder.getF32Type();
+  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
+                                               {f32, f32, f32, f32});
+  NVVM::MMATypes kind = getFactorType(factor);
+  return NVVM::MmaOp::create(
+      builder, loc, type, left, right, sums, shape, /*b1Op=*/std::nullopt,
+      /*intOverflow=*/std::nullopt, std::array<NVVM::MMATypes, 2>{kind, kind},
+      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                     NVVM::MMALayout::col});
+}
