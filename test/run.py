@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 Counts = collections.Counter
@@ -25,9 +26,10 @@ os.environ.setdefault(
     "ASAN_OPTIONS", "allow_user_poisoning=0:detect_container_overflow=0")
 
 
-def run(command: list[str], report: Path) -> tuple[int, dict]:
+def run(command: list[str], report: Path,
+        variables: dict[str, str] = {}) -> tuple[int, dict]:
     """Exit status and the JSON report, which is empty after a crash."""
-    status = subprocess.run(command).returncode
+    status = subprocess.run(command, env={**os.environ, **variables}).returncode
     try:
         return status, json.loads(report.read_text())
     except (OSError, ValueError):
@@ -48,9 +50,12 @@ def run_lit(lit: str, build: Path, report: Path) -> Counts:
     return counts
 
 
-def run_googletest(program: Path, report: Path) -> Counts:
-    command = [str(program), f"--gtest_output=json:{report}", "--gtest_brief=1"]
-    status, result = run(command, report)
+def run_shard(program: Path, reports: Path, index: int, shards: int) -> Counts:
+    """The share `index` of the tests of a program."""
+    report = reports / f"{program.name}-{index}"
+    shard = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(index)}
+    status, result = run([str(program), f"--gtest_output=json:{report}",
+                          "--gtest_brief=1"], report, shard)
     counts = Counts()
     for suite in result.get("testsuites", []):
         for test in suite["testsuite"]:
@@ -63,6 +68,15 @@ def run_googletest(program: Path, report: Path) -> Counts:
     return counts
 
 
+def run_googletest(program: Path, reports: Path) -> Counts:
+    """As many processes as there are cores share the tests of a program."""
+    shards = len(os.sched_getaffinity(0))
+    with ThreadPoolExecutor(shards) as pool:
+        counts = pool.map(lambda index: run_shard(program, reports, index, shards),
+                          range(shards))
+        return sum(counts, Counts())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lit", default="/usr/lib/llvm-22/bin/lit",
@@ -73,7 +87,7 @@ def main() -> int:
     counts = Counts()
     with tempfile.TemporaryDirectory() as directory:
         for program in sorted(args.build.glob("bin/*Tests")):
-            counts += run_googletest(program, Path(directory, program.name))
+            counts += run_googletest(program, Path(directory))
         counts += run_lit(args.lit, args.build, Path(directory, "lit"))
     if counts["skipped"]:
         print(f"{counts['skipped']} skipped: not for this machine or build")

@@ -12,6 +12,7 @@
 
 #include "Chimera/Chain/OpKinds.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -16,6 +16,7 @@
 #include "Chimera/Chain/Softmax.h"
 #include "Trace/ChainReaders.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;

@@ -10,6 +10,7 @@
 
 #include "Chimera/IR/NumberTypes.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;

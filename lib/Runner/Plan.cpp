@@ -9,6 +9,7 @@
 #include "Chimera/Chain/ScheduleConversion.h"
 #include "Chimera/Runner/Report.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;

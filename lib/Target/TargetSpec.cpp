@@ -17,6 +17,7 @@
 #include "Families.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"
+#include "llvm/ADT/APSInt.h"
 
 using namespace mlir;
 using namespace chimera;

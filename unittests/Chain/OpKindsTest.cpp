@@ -14,6 +14,7 @@
 
 #include "TestProgram.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -11,7 +11,6 @@
 
 #include "Chimera/IR/Chimera.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace chimera {

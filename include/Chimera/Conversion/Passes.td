@@ -132,7 +132,7 @@ def FindAssemblerPass : Pass<"chimera-find-assembler", "::mlir::ModuleOp"> {
     Machine code for GPUs is made by `ptxas`, which has to be in `PATH` or in the
     CUDA toolkit that upstream finds. Changes nothing.
 
-    Example: see `test/Conversion/ChimeraToNVVM/find-assembler.test`.
+    Example: see `test/Conversion/ChimeraToNVVM/no-ptxas.test`.
   }];
 }
 

@@ -16,7 +16,7 @@
 #include "Chimera/Model/Schedule.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -29,6 +29,10 @@
 #include <optional>
 
 #include "Chimera/IR/ChimeraEnums.h.inc"
+
+namespace mlir::linalg {
+class LinalgOp;
+} // namespace mlir::linalg
 
 namespace chimera {
 class MicroKernelAttrInterface;

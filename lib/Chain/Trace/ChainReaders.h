@@ -16,6 +16,8 @@
 
 #include "Chimera/Chain/ChainAnalysis.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
 namespace chimera {
 
 /// Why a chain cannot be read, and which operation is the cause.

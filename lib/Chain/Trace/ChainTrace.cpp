@@ -10,6 +10,7 @@
 
 #include "Chimera/Chain/OpKinds.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;

@@ -19,6 +19,8 @@
 #include "Trace/ChainReaders.h"
 #include "Trace/Dimensions.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
 namespace chimera {
 
 /// The index into one dimension of a tensor: dimensions times factors, those

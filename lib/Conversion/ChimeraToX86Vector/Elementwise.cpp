@@ -14,6 +14,7 @@
 #include "BodyEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace chimera;

@@ -20,6 +20,7 @@
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Model/ChainLimits.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <limits>

@@ -16,6 +16,8 @@
 #include "Form/ChainGroup.h"
 #include "Form/NormalizeChain.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
 namespace chimera {
 
 /// Makes chains of given operators. Strings say why not, and are empty if there

@@ -18,6 +18,7 @@
 
 #include "Chimera/Model/ChainLimits.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Remarks.h"
 
 #include <limits>

@@ -22,6 +22,7 @@
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Remarks.h"
 
 namespace chimera {

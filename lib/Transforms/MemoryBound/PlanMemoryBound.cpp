@@ -23,6 +23,7 @@
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace chimera {

@@ -16,6 +16,8 @@
 
 #include "Chimera/Chain/OpKinds.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
 using namespace mlir;
 using namespace chimera;
 

@@ -18,6 +18,7 @@
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Model/Schedule.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 
 namespace chimera {

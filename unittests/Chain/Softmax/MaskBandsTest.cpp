@@ -16,6 +16,7 @@
 #include "RandomBody.h"
 #include "TestProgram.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>

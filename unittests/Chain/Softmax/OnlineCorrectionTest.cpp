@@ -15,6 +15,7 @@
 
 #include "TestProgram.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace chimera;
