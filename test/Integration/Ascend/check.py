@@ -30,6 +30,9 @@ TOLERANCE = 2e-3
 # compiling a kernel.
 TOGETHER = 25
 
+# Cases that take longer to run than to optimise.
+LARGE = ("paper", "mlp")
+
 SHAPES = pathlib.Path(__file__).resolve().parents[3] / "benchmarks" / "shapes"
 
 
@@ -164,6 +167,7 @@ def check(chains: list, arguments, where: str) -> int:
     def build(emit: str) -> list:
         return Kernels(text, pathlib.Path(arguments.work) / where / emit, tools,
                        fuse=arguments.fuse, compiler=arguments.compiler,
+                       flags=["-O2"] if arguments.cases in LARGE else [],
                        emit=emit).split(functions)
 
     try:
