@@ -14,6 +14,7 @@
 
 #include "Check.h"
 #include "CheckMicroKernels.h"
+#include "EmitFile.h"
 #include "Options.h"
 #include "ProgressLine.h"
 #include "RunningProgram.h"
@@ -24,11 +25,9 @@
 #include "Chimera/Runner/Work.h"
 #include "Chimera/Support/OutputFile.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/DynamicLibrary.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -636,77 +635,6 @@ static Error checkAll(const Options &options, ModuleOp module,
                           writeJSON(options.json, std::move(object)));
 }
 
-static Error emitMLIR(const CompileOptions &options, ModuleOp module,
-                      StringRef path) {
-  OwningOpRef<ModuleOp> planned = module.clone();
-  if (Error error = plan(*planned, options))
-    return error;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  planned->print(os);
-  os << '\n';
-  return writeText(path, text);
-}
-
-/// Says which public functions a program in another language cannot call.
-static void warnOfObstacles(ModuleOp module, const ModuleInterface &interface) {
-  for (auto function : module.getOps<func::FuncOp>()) {
-    auto obstacle = interface.obstacles.find(function.getName());
-    if (function.isPublic() && obstacle != interface.obstacles.end())
-      llvm::errs() << "chimera-run: warning: no C interface: "
-                   << obstacle->second << '\n';
-  }
-}
-
-static Error emit(const Options &options, ModuleOp module,
-                  CompileListener &listener) {
-  bool isText =
-      options.emit != Emit::Object && options.emit != Emit::SharedLibrary;
-  std::string path = options.outputFile;
-  if (path.empty())
-    path = isText ? "-"
-                  : (llvm::sys::path::stem(options.file) +
-                     (options.emit == Emit::Object ? ".o" : ".so"))
-                        .str();
-  RemarkCollector remarks(module.getContext());
-  llvm::scope_exit showRemarks([&] {
-    if (options.remarks)
-      printRemarks(remarks.take(), llvm::errs());
-  });
-  CompileOptions compileOptions = getCompileOptions(options);
-  compileOptions.listener = &listener;
-  if (options.emit == Emit::MLIR)
-    return emitMLIR(compileOptions, module, path);
-  Expected<LoweredModule> lowered = lower(module, compileOptions);
-  if (!lowered)
-    return lowered.takeError();
-  warnOfObstacles(module, lowered->interface);
-  if (isText)
-    if (Error error = joinParts(*lowered))
-      return error;
-  if (options.emit == Emit::LLVM) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << *lowered->parts.front().module;
-    return writeText(path, text);
-  }
-  Expected<ObjectFiles> code = emitCode(
-      *lowered,
-      options.emit == Emit::Assembly ? llvm::CodeGenFileType::AssemblyFile
-                                     : llvm::CodeGenFileType::ObjectFile,
-      compileOptions);
-  if (!code)
-    return code.takeError();
-  Stage stage(&listener, "link");
-  if (options.emit == Emit::SharedLibrary)
-    return linkSharedLibrary(*code, path);
-  Expected<std::unique_ptr<llvm::MemoryBuffer>> whole =
-      mergeObjects(std::move(*code));
-  if (!whole)
-    return whole.takeError();
-  return writeText(path, (*whole)->getBuffer());
-}
-
 /// Marks the arguments that `--constant` names.
 static Error markConstants(const Options &options, ModuleOp module) {
   if (options.constants.empty())
@@ -758,7 +686,7 @@ static Error runTool(const Options &options, MLIRContext &context) {
   if (Error error = markConstants(options, ***module))
     return error;
   if (options.emit != Emit::Nothing)
-    return emit(options, ***module, progress);
+    return emitFile(options, getCompileOptions(options), ***module, progress);
   if (options.entry == "*")
     return checkAll(options, ***module, *target, parseSeconds, progress);
   return runEntry(options, ***module, *target, parseSeconds, progress);
