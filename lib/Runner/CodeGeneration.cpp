@@ -1,5 +1,4 @@
-//===- CodeGeneration.cpp - From the LLVM dialect to machine code
-//----------===//
+//===- CodeGeneration.cpp - From the LLVM dialect to machine code ---------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

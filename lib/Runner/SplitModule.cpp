@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Upstream's llvm::SplitModule clones the whole module for each part, which
-// takes time by the number of parts, and keeps a function that uses another's
-// address with it, as a parallel loop is used by its function. Here functions
-// move, so that all parts together take the time of one.
+// takes time by the number of parts, and does not ask which functions could be
+// inlined. Here functions move, so that all parts together take the time of
+// one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +29,9 @@ using llvm::GlobalVariable;
 using llvm::Module;
 using llvm::SmallVector;
 
-/// A module with fewer instructions is compiled sooner than a thread is found
-/// for it.
+/// A module with fewer instructions is not worth a thread.
 static constexpr size_t minInstructions = 1000;
-/// More modules keep no more threads busy than a machine has for one program.
+/// Each has a context and a code generator of its own.
 static constexpr size_t maxParts = 16;
 
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,4 @@
-//===- EmitFile.cpp - What --emit writes
-//-----------------------------------===//
+//===- EmitFile.cpp - What --emit writes ----------------------------------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -95,6 +94,8 @@ Error chimera::run::emitFile(const Options &options,
       compileOptions);
   if (!code)
     return code.takeError();
+  if (isText(options.emit))
+    return writeText(path, code->front()->getBuffer());
   Stage stage(&listener, "link");
   if (options.emit == Emit::SharedLibrary)
     return linkSharedLibrary(*code, path);

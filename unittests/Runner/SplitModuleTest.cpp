@@ -106,11 +106,18 @@ TEST_F(SplitModuleTest, PartsReferToOneAnother) {
     EXPECT_TRUE(home->getNamedValue(name)->hasHiddenVisibility());
   }
   // Constants are still known to be, and threads have what is theirs.
-  Module *home = find(parts, "kernel");
-  unsigned constants = 0;
-  for (llvm::GlobalVariable &variable : home->globals())
-    constants += variable.isConstant();
-  EXPECT_GE(constants, 1u);
+  auto count = [](Module *part, auto isSuch) {
+    return llvm::count_if(part->globals(), isSuch);
+  };
+  EXPECT_EQ(count(find(parts, "kernel"),
+                  [](auto &variable) {
+                    return variable.isConstant() &&
+                           variable.getName() != "table";
+                  }),
+            1);
+  EXPECT_EQ(count(find(parts, "body"),
+                  [](auto &variable) { return variable.isThreadLocal(); }),
+            1);
 
   // Together they are the program.
   for (size_t index : {0, 1})

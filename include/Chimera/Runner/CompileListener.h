@@ -21,8 +21,8 @@
 
 namespace chimera::runner {
 
-/// Hears what a compilation does, on the thread that compiles. All functions
-/// may be left out.
+/// Hears what a compilation does, one thing at a time: on the thread that asked
+/// for it, or on one that compiles kernels. All functions may be left out.
 class CompileListener {
 public:
   virtual ~CompileListener();
