@@ -27,8 +27,11 @@ StringRef chimera::getText(LoweringObstacle obstacle) {
   case LoweringObstacle::None:
     return "";
   case LoweringObstacle::Operator:
-    return "an operator is no contraction of f32, or of narrower floats with "
-           "sums in f32, with projected permutations as maps";
+    return "an operator is no contraction or convolution of f32, or of "
+           "narrower floats with sums in f32";
+  case LoweringObstacle::Windows:
+    return "an operator reads through windows, which the target has no micro "
+           "kernels for";
   case LoweringObstacle::ElementType:
     return "the target has no micro kernels for the types of its numbers";
   case LoweringObstacle::UnitDimension:
@@ -57,13 +60,13 @@ StringRef chimera::getText(LoweringObstacle obstacle) {
 }
 
 std::string chimera::getText(LoweringObstacle obstacle,
-                             ArrayRef<Type> factors) {
+                             const OperatorSupport &support) {
   std::string text = getText(obstacle).str();
   if (obstacle != LoweringObstacle::ElementType)
     return text;
   llvm::raw_string_ostream os(text);
   os << "; products can be of ";
-  llvm::interleaveComma(factors, os);
+  llvm::interleaveComma(support.factors, os);
   return text;
 }
 
@@ -119,7 +122,7 @@ bool FormMatcher::isReadable(Value value) const {
 
 LoweringObstacle FormMatcher::matchContraction(ChainOperator &op) {
   linalg::LinalgOp contraction = op.contraction;
-  if (!isSupportedContraction(contraction))
+  if (!isSupportedOperator(contraction))
     return LoweringObstacle::Operator;
   if (op.loops.size() != contraction.getNumLoops())
     return LoweringObstacle::UnitDimension;
@@ -266,12 +269,24 @@ void chimera::findLoweringObstacle(ChainOp chain, ChainAnalysis &analysis) {
     analysis.obstacleOp = matcher.getCause();
 }
 
+bool chimera::hasWindows(const model::Access &access) {
+  return !llvm::all_of(
+      access.indices, [](const model::Index &index) { return index.isLoop(); });
+}
+
+static bool readsThroughWindows(const model::Operator &op) {
+  return llvm::any_of(op.inputs, hasWindows);
+}
+
 LoweringObstacle chimera::getObstacle(const ChainAnalysis &analysis,
-                                      ArrayRef<Type> factors) {
+                                      const OperatorSupport &support) {
   if (!isLowerable(analysis))
     return analysis.obstacle;
+  if (!support.hasWindows &&
+      llvm::any_of(analysis.problem.operators, readsThroughWindows))
+    return LoweringObstacle::Windows;
   auto isMultiplied = [&](Type type) {
-    return llvm::is_contained(factors, type);
+    return llvm::is_contained(support.factors, type);
   };
   bool areFactors = llvm::all_of(analysis.operators, [&](ChainOperator op) {
     return isMultiplied(getNumberTypes(op).factor);

@@ -18,6 +18,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -250,8 +251,7 @@ bool chimera::isUnitReshape(Operation *op) {
 
 bool chimera::isRowReduction(linalg::LinalgOp op) {
   return op.getNumReductionLoops() == 1 && op.hasPureTensorSemantics() &&
-         !isSupportedContraction(op) &&
-         !linalg::isaContractionOpInterface(op) &&
+         !isSupportedOperator(op) && !linalg::isaContractionOpInterface(op) &&
          !linalg::isaConvolutionOpInterface(op);
 }
 
@@ -305,20 +305,44 @@ static bool hasFactorsAndSums(linalg::LinalgOp op) {
          canBeSum(getType(op->getOperand(2)).getElementType());
 }
 
-bool chimera::isSupportedContraction(linalg::LinalgOp op) {
+/// True if `map` indexes by sums of loops with positive factors, and by no loop
+/// twice.
+static bool isSumOfLoops(AffineMap map, ArrayRef<int64_t> extents) {
+  llvm::SmallBitVector used(extents.size());
+  for (AffineExpr expr : map.getResults()) {
+    std::optional<AffineIndex> index = linearize(expr, extents);
+    if (!index || index->offset != 0)
+      return false;
+    for (auto [loop, factor] : index->terms) {
+      if (used.test(loop))
+        return false;
+      used.set(loop);
+    }
+  }
+  return true;
+}
+
+bool chimera::isSupportedOperator(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
       op.getNumReductionLoops() == 0 || !op.hasPureTensorSemantics() ||
       !hasFactorsAndSums(op))
     return false;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  if (!llvm::all_of(maps,
-                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  if (!llvm::all_of(ArrayRef(maps).drop_back(),
+                    [&](AffineMap map) { return isSumOfLoops(map, extents); }))
     return false;
   // The output is indexed by exactly the parallel loops.
-  if (maps[2].getNumResults() == 0 ||
-      maps[2].getNumResults() != op.getNumParallelLoops())
-    return false;
-  return multipliesAndAdds(*op.getBlock());
+  return maps[2].isProjectedPermutation() && maps[2].getNumResults() != 0 &&
+         maps[2].getNumResults() == op.getNumParallelLoops() &&
+         multipliesAndAdds(*op.getBlock());
+}
+
+bool chimera::isSupportedContraction(linalg::LinalgOp op) {
+  return isSupportedOperator(op) &&
+         llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+           return map.isProjectedPermutation();
+         });
 }
 
 /// True if vectors of `type` can be loaded: truth values are bytes in memory.
@@ -356,7 +380,7 @@ bool chimera::isZeroFill(Value value) {
 
 bool chimera::isContractionLike(linalg::LinalgOp op) {
   return op.getNumReductionLoops() > 0 &&
-         (isSupportedContraction(op) || linalg::isaContractionOpInterface(op) ||
+         (isSupportedOperator(op) || linalg::isaContractionOpInterface(op) ||
           linalg::isaConvolutionOpInterface(op));
 }
 

@@ -6,15 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Micro kernels are the only operations of the dialect that meet one-shot
-// bufferization. They are destination-style: the result is the output's buffer.
+// Micro kernels, hints and views are the operations of the dialect that meet
+// one-shot bufferization. Kernels are destination-style: the result is the
+// output's buffer.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/IR/Chimera.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -90,6 +94,82 @@ struct PrefetchOpInterface
     return success();
   }
 };
+
+/// A view: the elements of the source at other strides.
+struct WindowsOpInterface
+    : public BufferizableOpInterface::ExternalModel<WindowsOpInterface,
+                                                    WindowsOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return false;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &,
+                                      const AnalysisState &) const {
+    return {{op->getResult(0), BufferRelation::Unknown}};
+  }
+
+  FailureOr<BufferLikeType>
+  getBufferType(Operation *op, Value, const BufferizationOptions &options,
+                const BufferizationState &state,
+                SmallVector<Value> &invocationStack) const {
+    FailureOr<BufferLikeType> source = bufferization::getBufferType(
+        cast<WindowsOp>(op).getSource(), options, state, invocationStack);
+    if (failed(source))
+      return failure();
+    return cast<BufferLikeType>(
+        getViewType(cast<WindowsOp>(op), cast<MemRefType>(*source)));
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto windows = cast<WindowsOp>(op);
+    FailureOr<Value> source =
+        getBuffer(rewriter, windows.getSource(), options, state);
+    if (failed(source))
+      return failure();
+    Location loc = op->getLoc();
+    MemRefType type = getViewType(windows, cast<MemRefType>(source->getType()));
+    auto whole =
+        memref::ExtractStridedMetadataOp::create(rewriter, loc, *source);
+    SmallVector<OpFoldResult> apart = whole.getConstifiedMixedStrides(),
+                              strides;
+    for (auto [position, step] : windows.getSteps())
+      strides.push_back(multiply(rewriter, loc, apart[position], step));
+    replaceOpWithNewBufferizedOp<memref::ReinterpretCastOp>(
+        rewriter, op, type, *source, whole.getConstifiedMixedOffset(),
+        getAsIndexOpFoldResult(op->getContext(), type.getShape()), strides);
+    return success();
+  }
+
+private:
+  /// The view of a buffer of type `source`.
+  static MemRefType getViewType(WindowsOp windows, MemRefType source) {
+    auto [apart, offset] = source.getStridesAndOffset();
+    SmallVector<int64_t> strides;
+    for (auto [position, step] : windows.getSteps())
+      strides.push_back(ShapedType::isDynamic(apart[position])
+                            ? ShapedType::kDynamic
+                            : apart[position] * step);
+    return MemRefType::get(
+        windows.getType().getShape(), source.getElementType(),
+        StridedLayoutAttr::get(source.getContext(), offset, strides),
+        source.getMemorySpace());
+  }
+
+  static OpFoldResult multiply(OpBuilder &builder, Location loc,
+                               OpFoldResult stride, int64_t step) {
+    if (std::optional<int64_t> constant = getConstantIntValue(stride))
+      return builder.getIndexAttr(*constant * step);
+    Value factor = arith::ConstantIndexOp::create(builder, loc, step);
+    return arith::MulIOp::create(builder, loc, cast<Value>(stride), factor)
+        .getResult();
+  }
+};
 } // namespace
 
 void chimera::registerBufferizableOpInterfaceExternalModels(
@@ -97,5 +177,6 @@ void chimera::registerBufferizableOpInterfaceExternalModels(
   registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
     MicroKernelOp::attachInterface<MicroKernelOpInterface>(*context);
     PrefetchOp::attachInterface<PrefetchOpInterface>(*context);
+    WindowsOp::attachInterface<WindowsOpInterface>(*context);
   });
 }

@@ -9,6 +9,7 @@
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/NumberTypes.h"
 
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -337,6 +338,65 @@ LogicalResult IndexOp::verify() {
            << getDim() << " of a kernel with " << kernel.getNumDims();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// WindowsOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<std::pair<unsigned, int64_t>> WindowsOp::getSteps() {
+  SmallVector<std::pair<unsigned, int64_t>> steps(getMap().getNumDims());
+  std::vector<SmallVector<int64_t, 8>> sums;
+  (void)getFlattenedAffineExprs(getMap(), &sums);
+  for (auto [position, sum] : llvm::enumerate(sums))
+    for (auto [dim, factor] : llvm::enumerate(ArrayRef(sum).drop_back()))
+      if (factor != 0)
+        steps[dim] = {position, factor};
+  return steps;
+}
+
+LogicalResult WindowsOp::verify() {
+  RankedTensorType source = getSource().getType(), result = getType();
+  AffineMap map = getMap();
+  if (source.getElementType() != result.getElementType())
+    return emitOpError("shows elements of type ")
+           << source.getElementType() << " as " << result.getElementType();
+  if (map.getNumDims() != result.getRank() || map.getNumSymbols() != 0 ||
+      map.getNumResults() != source.getRank())
+    return emitOpError("must have a map from the ")
+           << result.getRank() << " dimensions of its result to the "
+           << source.getRank() << " of its source, got "
+           << AffineMapAttr::get(map);
+  std::vector<SmallVector<int64_t, 8>> sums;
+  if (failed(getFlattenedAffineExprs(map, &sums)))
+    return emitOpError("must be indexed by sums, got ")
+           << AffineMapAttr::get(map);
+  SmallVector<unsigned> uses(map.getNumDims());
+  for (auto [position, sum] : llvm::enumerate(sums)) {
+    int64_t last = sum.pop_back_val();
+    if (sum.size() != map.getNumDims() || last != 0)
+      return emitOpError("must be indexed by sums of its dimensions, got ")
+             << AffineMapAttr::get(map);
+    for (auto [dim, factor] : llvm::enumerate(sum)) {
+      if (factor < 0)
+        return emitOpError("moves backwards along dimension d") << dim;
+      uses[dim] += factor != 0;
+      last += factor * (result.getDimSize(dim) - 1);
+    }
+    if (!source.isDynamicDim(position) && last >= source.getDimSize(position))
+      return emitOpError("reads element ")
+             << last << " of the " << source.getDimSize(position)
+             << " along dimension " << position << " of its source";
+  }
+  for (auto [dim, count] : llvm::enumerate(uses))
+    if (count != 1)
+      return emitOpError("dimension d")
+             << dim << " must be part of one index, not of " << count;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
 
 bool chimera::multipliesAndAdds(Block &body) {
   if (body.getNumArguments() != 3)

@@ -71,14 +71,16 @@ getContractionKernels(Operation *op, TargetAttrInterface target, Type factor) {
   return kernels;
 }
 
-SmallVector<Type> chimera::getCompiledFactors(Operation *op,
-                                              TargetAttrInterface target) {
-  SmallVector<Type> factors = getFactorTypes(op->getContext());
-  llvm::erase_if(factors, [&](Type factor) {
+OperatorSupport chimera::getOperatorSupport(Operation *op,
+                                            TargetAttrInterface target) {
+  OperatorSupport support;
+  support.factors = getFactorTypes(op->getContext());
+  llvm::erase_if(support.factors, [&](Type factor) {
     return !canBeSum(factor) &&
            getContractionKernels(op, target, factor).empty();
   });
-  return factors;
+  support.hasWindows = target.getCommonFigures().levels.back().ways > 0;
+  return support;
 }
 
 static bool isProgram(MicroKernelAttrInterface kernel) {

@@ -32,7 +32,7 @@ func.func @buffers(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<8x8xf32>
 }
 
 func.func @f16(%a: tensor<8x8xf16>, %b: tensor<8x8xf16>, %c: tensor<8x8xf16>) -> tensor<8x8xf16> {
-  // expected-remark @below {{no code is generated from the chain: an operator is no contraction of f32, or of narrower floats with sums in f32}}
+  // expected-remark @below {{no code is generated from the chain: an operator is no contraction or convolution of f32}}
   %0 = linalg.matmul ins(%a, %b : tensor<8x8xf16>, tensor<8x8xf16>) outs(%c : tensor<8x8xf16>) -> tensor<8x8xf16>
   // expected-remark @+2 {{formed a chain of 2 operators}}
   // expected-remark @below {{operators left alone: target 'zen5' has no unit for f16}}

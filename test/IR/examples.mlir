@@ -208,6 +208,15 @@ func.func @yield(%c: tensor<8x8xf32>) {
 
 // -----
 
+func.func @windows(%image: tensor<9x9x8xf32>) -> tensor<4x3x4x3x8xf32> {
+  %windows = chimera.windows %image
+      at affine_map<(h, r, w, s, c) -> (2 * h + r, 2 * w + s, c)>
+      : tensor<9x9x8xf32> to tensor<4x3x4x3x8xf32>
+  return %windows : tensor<4x3x4x3x8xf32>
+}
+
+// -----
+
 func.func @prepare(%panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
     %once = chimera.prepare %panels : tensor<24x64x32xf32>
   return %once : tensor<24x64x32xf32>

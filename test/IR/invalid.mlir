@@ -621,3 +621,59 @@ module attributes {chimera.micro_kernels = ["sgemm"]} {}
 
 // expected-error @+1 {{'chimera.micro_kernels' must list micro kernels such as #chimera.function_kernel<...>, got 4 : i64}}
 module attributes {chimera.micro_kernels = 4} {}
+
+// -----
+
+func.func @windows_outside(%a: tensor<9xf32>) {
+  // expected-error @below {{'chimera.windows' op reads element 9 of the 9 along dimension 0 of its source}}
+  chimera.windows %a at affine_map<(m, k) -> (m + 2 * k)> : tensor<9xf32> to tensor<6x3xf32>
+  return
+}
+
+// -----
+
+func.func @windows_twice(%a: tensor<9x9xf32>) {
+  // expected-error @below {{'chimera.windows' op dimension d0 must be part of one index, not of 2}}
+  chimera.windows %a at affine_map<(m) -> (m, m)> : tensor<9x9xf32> to tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @windows_offset(%a: tensor<9xf32>) {
+  // expected-error @below {{'chimera.windows' op must be indexed by sums of its dimensions, got affine_map<(d0) -> (d0 + 1)>}}
+  chimera.windows %a at affine_map<(m) -> (m + 1)> : tensor<9xf32> to tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @windows_backwards(%a: tensor<9xf32>) {
+  // expected-error @below {{'chimera.windows' op moves backwards along dimension d0}}
+  chimera.windows %a at affine_map<(m) -> (-m)> : tensor<9xf32> to tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @windows_division(%a: tensor<9xf32>) {
+  // expected-error @below {{'chimera.windows' op must be indexed by sums of its dimensions, got affine_map<(d0) -> (d0 floordiv 2)>}}
+  chimera.windows %a at affine_map<(m) -> (m floordiv 2)> : tensor<9xf32> to tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @windows_rank(%a: tensor<9xf32>) {
+  // expected-error @below {{'chimera.windows' op must have a map from the 2 dimensions of its result to the 1 of its source, got affine_map<(d0) -> (d0)>}}
+  chimera.windows %a at affine_map<(m) -> (m)> : tensor<9xf32> to tensor<9x1xf32>
+  return
+}
+
+// -----
+
+func.func @windows_type(%a: tensor<9xf32>) {
+  // expected-error @below {{'chimera.windows' op shows elements of type 'f32' as 'f16'}}
+  chimera.windows %a at affine_map<(m) -> (m)> : tensor<9xf32> to tensor<9xf16>
+  return
+}

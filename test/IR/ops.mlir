@@ -220,3 +220,14 @@ func.func @no_inputs(%c: memref<8x16xf32>) {
   }
   return
 }
+
+//===----------------------------------------------------------------------===//
+// chimera.windows
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func @windows(
+// CHECK: chimera.windows %{{.*}} at #{{.*}} {note} : tensor<9x9xf32> to tensor<4x3x9xf32>
+func.func @windows(%a: tensor<9x9xf32>) -> tensor<4x3x9xf32> {
+  %0 = chimera.windows %a at affine_map<(h, r, w) -> (2 * h + r, w)> {note} : tensor<9x9xf32> to tensor<4x3x9xf32>
+  return %0 : tensor<4x3x9xf32>
+}

@@ -86,7 +86,7 @@ TEST_F(MicroKernelsTest, FactorsWithCodeAreSumsAndThoseOfAnyKernel) {
   Type f32 = Float32Type::get(&context), f16 = Float16Type::get(&context),
        bf16 = BFloat16Type::get(&context);
   auto factorsOn = [&](StringRef target) {
-    return getCompiledFactors(*module, getTarget(&context, target));
+    return getOperatorSupport(*module, getTarget(&context, target)).factors;
   };
   EXPECT_EQ(factorsOn("zen5"), SmallVector<Type>{f32});
   EXPECT_EQ(factorsOn("granite-rapids"), SmallVector<Type>{f32});

@@ -18,7 +18,9 @@
 // `chimera-form-chains` brings them into where it can:
 //  - contractions of f32, or of narrower floats into sums in f32: one output,
 //    projected permutation maps, a body that multiplies the inputs and adds to
-//    the output, starting from a zero `linalg.fill`;
+//    the output, starting from a zero `linalg.fill`; or convolutions, which
+//    differ in that inputs of the chain are indexed by sums of loops, where the
+//    target has code for windows;
 //  - after each at most one elementwise `linalg.generic`, all parallel, with
 //    the identity as output map, reading the contraction with the identity map
 //    and anything else with a projected permutation;
@@ -33,6 +35,7 @@
 #define CHIMERA_CHAIN_CHAINANALYSIS_H
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/MicroKernels.h"
 #include "Chimera/IR/NumberTypes.h"
 #include "Chimera/Model/Problem.h"
 
@@ -43,9 +46,10 @@ namespace chimera {
 /// Why no code is generated from a chain that can be planned.
 enum class LoweringObstacle {
   None,
-  /// An operator is no contraction of floats, by projected permutations, with
-  /// sums in f32.
+  /// An operator is no contraction or convolution of floats with sums in f32.
   Operator,
+  /// An operator reads through windows, and kernels do not.
+  Windows,
   /// There are no micro kernels for the types of its numbers.
   ElementType,
   /// A dimension of an operator or a tensor has one element.
@@ -70,9 +74,8 @@ enum class LoweringObstacle {
 /// The obstacle in words, to follow "no code is generated from the chain: ".
 llvm::StringRef getText(LoweringObstacle obstacle);
 
-/// The same with the types of `factors` that products with code can be of.
-std::string getText(LoweringObstacle obstacle,
-                    llvm::ArrayRef<mlir::Type> factors);
+/// The same with the types that products with code can be of.
+std::string getText(LoweringObstacle obstacle, const OperatorSupport &support);
 
 /// One contraction or convolution of a chain with what follows it. Of chains
 /// that cannot be lowered only `contraction` and `result` are known: a
@@ -120,11 +123,14 @@ struct ChainAnalysis {
 /// True if the chain is in the form that code is generated from.
 bool isLowerable(const ChainAnalysis &analysis);
 
-/// Why no code is generated from the chain on a target that has code for
-/// products of `factors`. What is narrower than sums has to be of a type that
-/// is multiplied, too.
+/// Why no code is generated from the chain on a target that has code for what
+/// `support` says. What is narrower than sums has to be of a type that is
+/// multiplied, too.
 LoweringObstacle getObstacle(const ChainAnalysis &analysis,
-                             llvm::ArrayRef<mlir::Type> factors);
+                             const OperatorSupport &support);
+
+/// True if some index of `access` is no plain loop.
+bool hasWindows(const model::Access &access);
 
 /// Analyses `chain`. On failure says on `chain` why it cannot be planned, if
 /// `emitErrors` is set.

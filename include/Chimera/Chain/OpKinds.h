@@ -95,6 +95,10 @@ bool isSupportedContraction(mlir::linalg::LinalgOp op);
 /// after a contraction. It may read numbers of any type.
 bool isSupportedElementwise(mlir::linalg::LinalgOp op);
 
+/// The same, or with inputs that are indexed by sums of loops with positive
+/// factors: a convolution.
+bool isSupportedOperator(mlir::linalg::LinalgOp op);
+
 /// True if `value` is a tensor filled with positive zero.
 bool isZeroFill(mlir::Value value);
 

@@ -300,6 +300,44 @@ def Chimera_PrepareOp : Chimera_Op<"prepare", [
 }
 
 //===----------------------------------------------------------------------===//
+// WindowsOp
+//===----------------------------------------------------------------------===//
+
+def Chimera_WindowsOp : Chimera_Op<"windows", [Pure]> {
+  let summary = "a tensor seen through windows that may overlap";
+  let description = [{
+    Element `i` of the result is element `map(i)` of `source`. Each result of
+    the map is a sum of dimensions with positive factors, and each dimension
+    occurs once, so what the kernels of a product read as a plain tensor is the
+    operand of a convolution: the pixels and the taps of its windows have
+    dimensions of their own. Nothing is copied: the result is a view of
+    `source`, with other strides.
+
+    Introduced by `chimera-tile` for operands of convolutions; becomes a
+    `memref.reinterpret_cast` in bufferization.
+
+    Example:
+
+    ```mlir
+    %windows = chimera.windows %image
+        at affine_map<(h, r, w, s, c) -> (2 * h + r, 2 * w + s, c)>
+        : tensor<9x9x8xf32> to tensor<4x3x4x3x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, AffineMapAttr:$map);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $source `at` $map attr-dict `:` type($source) `to` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// For each dimension of the result the dimension of the source that it
+    /// moves along, and by how many elements.
+    ::llvm::SmallVector<std::pair<unsigned, int64_t>> getSteps();
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // YieldOp
 //===----------------------------------------------------------------------===//
 

@@ -70,12 +70,21 @@ getMicroKernels(mlir::Operation *op, TargetAttrInterface target,
 llvm::SmallVector<MatrixProgramAttr>
 getMatrixPrograms(mlir::Operation *op, TargetAttrInterface target);
 
-/// The types of factors of which contractions in the program around `op` become
-/// code for `target`: those that kernels take, and that of sums, in which every
+/// Which operators become code.
+struct OperatorSupport {
+  /// The types of what they multiply.
+  llvm::SmallVector<mlir::Type> factors;
+  /// True if they may read operands through windows, as convolutions do.
+  bool hasWindows = false;
+};
+
+/// Which operators in the program around `op` become code for `target`. Factors
+/// are of the types that kernels take, and of that of sums, in which every
 /// target computes without a kernel, too. Devices that run kernels alone refuse
 /// the latter where they have none, when it is clear what may be rounded.
-llvm::SmallVector<mlir::Type> getCompiledFactors(mlir::Operation *op,
-                                                 TargetAttrInterface target);
+/// Windows overlap, so they need an innermost level that is a cache.
+OperatorSupport getOperatorSupport(mlir::Operation *op,
+                                   TargetAttrInterface target);
 
 /// The tiles that contractions of `factor` are offered on, block by block, in
 /// the program around `op`, for the model to choose from; those that make no

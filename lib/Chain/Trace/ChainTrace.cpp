@@ -249,7 +249,7 @@ LogicalResult ChainTracer::traceUse(Step &step, OpOperand *operand) {
 LogicalResult ChainTracer::addStep(linalg::LinalgOp op) {
   Step step;
   step.op = op;
-  step.isOperator = isComputeIntensive(op) || isSupportedContraction(op);
+  step.isOperator = isComputeIntensive(op) || isSupportedOperator(op);
   if (!step.isOperator && !isPointwise(op))
     return complaint.raise(
         op, "it is no contraction or convolution of static tensors "

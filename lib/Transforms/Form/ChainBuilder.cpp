@@ -83,7 +83,7 @@ std::string ChainBuilder::check(ChainOp chain, const ChainGroup &group) const {
   size_t numOperators = group.getNumOperators();
   if (failed(analysis) || analysis->operators.size() != numOperators ||
       (isCompiled() &&
-       getObstacle(*analysis, factors) != LoweringObstacle::None))
+       getObstacle(*analysis, support) != LoweringObstacle::None))
     return missed::notNormalized.str();
   // What reads the chain's results has to come after it.
   if (!llvm::all_of(findEarlyReaders(group.getExports(), chain),

@@ -14,6 +14,8 @@
 #define CHIMERA_LIB_TRANSFORMS_FORM_CHAINBUILDER_H
 
 #include "Form/ChainGroup.h"
+
+#include "Chimera/IR/MicroKernels.h"
 #include "Form/NormalizeChain.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -24,9 +26,9 @@ namespace chimera {
 /// is no reason.
 class ChainBuilder {
 public:
-  /// Of chains of `form`, where there is code for products of `factors`.
-  ChainBuilder(ChainForm form, llvm::ArrayRef<mlir::Type> factors)
-      : form(form), factors(factors) {}
+  /// Of chains of `form`, where there is code for what `support` says.
+  ChainBuilder(ChainForm form, const OperatorSupport &support)
+      : form(form), support(support) {}
 
   /// The operator that `reader` has to join before any other, if there is one.
   mlir::linalg::LinalgOp findPartner(mlir::linalg::LinalgOp reader) const;
@@ -47,7 +49,7 @@ private:
                     FormedChain &formed) const;
 
   ChainForm form;
-  llvm::SmallVector<mlir::Type> factors;
+  OperatorSupport support;
 };
 
 } // namespace chimera

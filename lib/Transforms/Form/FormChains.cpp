@@ -50,15 +50,18 @@ static StringRef getPlanningObstacle(linalg::LinalgOp op) {
 }
 
 /// Why no code is generated from `op`, as far as its own form tells, where
-/// there is code for products of `factors`.
+/// there is code for what `support` says.
 static LoweringObstacle getLoweringObstacle(linalg::LinalgOp op,
-                                            ArrayRef<Type> factors) {
-  if (!isSupportedContraction(op) ||
+                                            const OperatorSupport &support) {
+  if (!isSupportedOperator(op) ||
       !llvm::all_of(op->getOperandTypes(), isStaticAndNotEmpty))
     return LoweringObstacle::Operator;
+  if (!support.hasWindows && !isSupportedContraction(op))
+    return LoweringObstacle::Windows;
   Type factor = getElementTypeOrSelf(op->getOperand(0));
-  return llvm::is_contained(factors, factor) ? LoweringObstacle::None
-                                             : LoweringObstacle::ElementType;
+  return llvm::is_contained(support.factors, factor)
+             ? LoweringObstacle::None
+             : LoweringObstacle::ElementType;
 }
 
 namespace {
@@ -66,8 +69,8 @@ namespace {
 /// Forms the chains of a block.
 class BlockFormer {
 public:
-  /// There is code for products of `factors`.
-  BlockFormer(OperatorList operators, ArrayRef<Type> factors);
+  /// There is code for what `support` says.
+  BlockFormer(OperatorList operators, const OperatorSupport &support);
 
   void formCompiledChains();
   void formPlannedChains();
@@ -94,19 +97,19 @@ private:
   void formChainsOf(llvm::function_ref<bool(Candidate &)> mayJoin,
                     const ChainBuilder &builder);
 
-  SmallVector<Type> factors;
+  OperatorSupport support;
   ChainBuilder compiler;
   std::vector<Candidate> candidates;
 };
 
 } // namespace
 
-BlockFormer::BlockFormer(OperatorList operators, ArrayRef<Type> factors)
-    : factors(factors), compiler(ChainForm::Compiled, factors) {
+BlockFormer::BlockFormer(OperatorList operators, const OperatorSupport &support)
+    : support(support), compiler(ChainForm::Compiled, support) {
   for (linalg::LinalgOp op : operators) {
     StringRef obstacle = getPlanningObstacle(op);
     candidates.push_back({op, op.getLoc(), obstacle,
-                          getLoweringObstacle(op, factors),
+                          getLoweringObstacle(op, support),
                           /*isTaken=*/false, obstacle.str()});
   }
 }
@@ -141,7 +144,7 @@ void BlockFormer::formCompiledChains() {
 void BlockFormer::formPlannedChains() {
   formChainsOf(
       [](Candidate &candidate) { return candidate.planningObstacle.empty(); },
-      ChainBuilder(ChainForm::Planned, factors));
+      ChainBuilder(ChainForm::Planned, support));
 }
 
 /// Makes a chain of its own of each operator that is in none, so that it is
@@ -160,7 +163,7 @@ void BlockFormer::report() const {
     std::string text = candidate.reason;
     if (candidate.planningObstacle.empty() && !candidate.mayBeCompiled())
       text += "; no code is generated from it: " +
-              getText(candidate.loweringObstacle, factors);
+              getText(candidate.loweringObstacle, support);
     remark::missed(candidate.loc,
                    remark::RemarkOpts::name("not-in-chain").category("chimera"))
         << remark::add("not in a chain: {0}", text);
@@ -195,7 +198,7 @@ struct FormChainsPass : chimera::impl::FormChainsPassBase<FormChainsPass> {
       FailureOr<TargetAttrInterface> found = resolveTarget(scope, target);
       if (failed(found))
         return signalPassFailure();
-      BlockFormer former(ofBlock, getCompiledFactors(scope, *found));
+      BlockFormer former(ofBlock, getOperatorSupport(scope, *found));
       former.formCompiledChains();
       if (!compiledOnly)
         former.formPlannedChains();

@@ -230,7 +230,7 @@ void BodyNormalizer::splitAccumulator(linalg::GenericOp op) {
 
 void BodyNormalizer::splitAccumulators() {
   for (linalg::GenericOp op : collect<linalg::GenericOp>())
-    if (isSupportedContraction(op) && !isZeroFill(op.getDpsInits()[0]))
+    if (isSupportedOperator(op) && !isZeroFill(op.getDpsInits()[0]))
       splitAccumulator(op);
 }
 

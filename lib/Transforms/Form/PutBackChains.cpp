@@ -70,10 +70,10 @@ struct PutBackChainsPass
       FailureOr<TargetAttrInterface> found = resolveTarget(chain, target);
       if (failed(found))
         return signalPassFailure();
-      SmallVector<Type> factors = getCompiledFactors(chain, *found);
-      LoweringObstacle obstacle = getObstacle(*analysis, factors);
+      OperatorSupport support = getOperatorSupport(chain, *found);
+      LoweringObstacle obstacle = getObstacle(*analysis, support);
       if (obstacle != LoweringObstacle::None)
-        putBack(chain, *analysis, getText(obstacle, factors));
+        putBack(chain, *analysis, getText(obstacle, support));
     }
   }
 };

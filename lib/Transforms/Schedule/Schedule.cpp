@@ -120,7 +120,7 @@ private:
   bool allowsTF32;
   ChainAnalysis analysis;
   /// The types that products with code can be of.
-  SmallVector<Type> factors;
+  OperatorSupport support;
   model::Machine machine;
   model::SolveOptions options;
   model::PlanCache *cache = nullptr;
@@ -186,7 +186,7 @@ void ChainScheduler::describeChain() {
   });
   if (auto function = chain->getParentOfType<FunctionOpInterface>())
     summary.function = function.getName().str();
-  summary.obstacle = getText(getObstacle(analysis, factors), factors);
+  summary.obstacle = getText(getObstacle(analysis, support), support);
   summary.problem = analysis.problem;
   summary.machine = machine;
   summary.threads = options.threads;
@@ -539,7 +539,7 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
   if (rounded && succeeded(target.getMachine(rounded)))
     type = rounded;
   summary.elementType = llvm::formatv("{0}", type).str();
-  factors = getCompiledFactors(chain, target);
+  support = getOperatorSupport(chain, target);
   FailureOr<model::Machine> figures = getMachine(chain, target, type);
   if (failed(figures)) {
     if (auto named = dyn_cast<TargetAttr>(target))

@@ -35,7 +35,8 @@ BlockBuilder::BlockBuilder(OpBuilder &builder, ChainOp chain,
   auto read = [&](const model::Access &access) {
     dims[access].clear();
     for (const model::Index &index : access.indices)
-      dims[access].push_back(index.terms.front().loop);
+      for (const model::Term &term : index.terms)
+        dims[access].push_back(term.loop);
   };
   for (const model::Operator &op : problem.operators) {
     llvm::for_each(op.inputs, read);
@@ -61,6 +62,24 @@ void BlockBuilder::describeSlice(model::TensorId tensor, model::LoopId loop,
     sizes.push_back(position.extents[dim]);
     strides.push_back(builder.getIndexAttr(1));
   }
+}
+
+Value BlockBuilder::buildWindows(const model::Access &access, Value source,
+                                 const TreePosition &position) {
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> sums;
+  for (const model::Index &index : access.indices) {
+    AffineExpr sum = builder.getAffineConstantExpr(0);
+    for (const model::Term &term : index.terms) {
+      sum = sum + builder.getAffineDimExpr(shape.size()) * term.factor;
+      shape.push_back(*getConstantIntValue(position.extents[term.loop]));
+    }
+    sums.push_back(sum);
+  }
+  return WindowsOp::create(
+      builder, loc(),
+      RankedTensorType::get(shape, getElementTypeOrSelf(source)), source,
+      AffineMap::get(shape.size(), 0, sums, builder.getContext()));
 }
 
 ArrayAttr BlockBuilder::extentsOf(ArrayRef<model::LoopId> loops,
@@ -176,12 +195,27 @@ Value BlockBuilder::buildCopy(unsigned op, model::TensorId tensor,
       })[0];
 }
 
+/// `contraction` on `operands`, inputs indexed by `maps`.
+static Value cloneContraction(OpBuilder &builder, linalg::LinalgOp contraction,
+                              ValueRange operands, ArrayRef<AffineMap> maps) {
+  auto generic = linalg::GenericOp::create(
+      builder, contraction.getLoc(), operands.back().getType(),
+      operands.drop_back(), operands.back(), maps,
+      contraction.getIteratorTypesArray());
+  IRMapping mapping;
+  contraction->getRegion(0).cloneInto(&generic.getRegion(), mapping);
+  return generic.getResult(0);
+}
+
 Value BlockBuilder::buildContraction(unsigned op, const TreePosition &position,
                                      Value destination, bool initialised) {
   const ChainOperator &chainOp = analysis.operators[op];
   SmallVector<Value> inputs;
-  for (const model::Access &input : problem.operators[op].inputs)
+  SmallVector<AffineMap> maps;
+  for (const model::Access &input : problem.operators[op].inputs) {
     inputs.push_back(position.tensors[input]);
+    maps.push_back(atLoops(inputs.back(), input, chainOp.loops).map);
+  }
   return buildBlock(
       op, destination, inputs, extentsOf(chainOp.loops, position),
       /*isContraction=*/true, [&](OpBuilder &inner, ValueRange arguments) {
@@ -189,9 +223,14 @@ Value BlockBuilder::buildContraction(unsigned op, const TreePosition &position,
         if (!initialised)
           operands.back() = createFill(inner, loc(), 0, operands.back());
         linalg::LinalgOp contraction = chainOp.contraction;
-        return SmallVector<Value>(
-            mlir::clone(inner, contraction, operands.back().getType(), operands)
-                ->getResults());
+        if (!llvm::any_of(problem.operators[op].inputs, hasWindows))
+          return SmallVector<Value>(mlir::clone(inner, contraction,
+                                                operands.back().getType(),
+                                                operands)
+                                        ->getResults());
+        maps.push_back(contraction.getIndexingMapsArray().back());
+        return SmallVector<Value>{
+            cloneContraction(inner, contraction, operands, maps)};
       })[0];
 }
 

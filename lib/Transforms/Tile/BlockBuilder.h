@@ -52,7 +52,8 @@ public:
   /// In which operators add up, and which the numbers of a softmax's rows have.
   mlir::Type getSumType() const { return sumType; }
   /// The loop of each dimension of `tensor`; chains that are tiled index all of
-  /// them plainly and alike.
+  /// them plainly and alike. What is read through windows has a dimension for
+  /// each loop of a window, too.
   llvm::ArrayRef<model::LoopId> dimsOf(model::TensorId tensor) const {
     return dims[tensor];
   }
@@ -62,6 +63,10 @@ public:
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &offsets,
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &sizes,
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &strides) const;
+  /// `source`, a tile of the tensor that `access` reads through windows, with a
+  /// dimension for each of its loops.
+  mlir::Value buildWindows(const model::Access &access, mlir::Value source,
+                           const TreePosition &position);
   /// The buffer of a tile: created once for all iterations, cut down to the
   /// extents of this one. For what is added up, unless another type is given.
   mlir::Value buildBuffer(model::TensorId tensor, const TreePosition &position,

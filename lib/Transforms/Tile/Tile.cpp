@@ -165,6 +165,11 @@ TreePosition TreeBuilder::start() {
     position.tensors.push_back(
         argument ? chain.getInputs()[argument.getArgNumber()] : Value());
   }
+  for (const model::Operator &op : problem.operators)
+    for (const model::Access &input : op.inputs)
+      if (hasWindows(input))
+        position.tensors[input] =
+            blocks.buildWindows(input, position.tensors[input], position);
   return position;
 }
 

@@ -16,7 +16,7 @@ func.func @dynamic(%a: tensor<?x8xf64>, %b: tensor<8x8xf64>, %acc: tensor<?x8xf6
 
 // CHECK-LABEL: func.func @alone(
 func.func @alone(%a: tensor<16x8xf64>, %b: tensor<8x12xf64>, %acc: tensor<16x12xf64>) -> tensor<16x12xf64> {
-  // expected-remark @below {{not in a chain: no other contraction produces what it reads or reads what it produces; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: no other contraction produces what it reads or reads what it produces; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %0 = linalg.matmul ins(%a, %b : tensor<16x8xf64>, tensor<8x12xf64>) outs(%acc : tensor<16x12xf64>) -> tensor<16x12xf64>
   return %0 : tensor<16x12xf64>
 }
@@ -26,10 +26,10 @@ func.func @alone(%a: tensor<16x8xf64>, %b: tensor<8x12xf64>, %acc: tensor<16x12x
 // CHECK-LABEL: func.func @two_forms(
 func.func @two_forms(%a: tensor<16x8xf64>, %b: tensor<8x16xf64>, %acc: tensor<16x16xf64>) -> tensor<16x16xf64> {
   %zero = arith.constant 0.0 : f64
-  // expected-remark @below {{not in a chain: 'linalg.generic': its result is needed before and after an elementwise operation; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: 'linalg.generic': its result is needed before and after an elementwise operation; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %0 = linalg.matmul ins(%a, %b : tensor<16x8xf64>, tensor<8x16xf64>) outs(%acc : tensor<16x16xf64>) -> tensor<16x16xf64>
   %1 = math.exp %0 : tensor<16x16xf64>
-  // expected-remark @below {{not in a chain: 'linalg.generic': its result is needed before and after an elementwise operation; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: 'linalg.generic': its result is needed before and after an elementwise operation; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %2 = linalg.matmul ins(%0, %1 : tensor<16x16xf64>, tensor<16x16xf64>) outs(%acc : tensor<16x16xf64>) -> tensor<16x16xf64>
   return %2 : tensor<16x16xf64>
 }
@@ -44,12 +44,12 @@ func.func @pooling(%a: tensor<1x8x8x4xf64>, %b: tensor<3x3x4x8xf64>, %c: tensor<
   %window = tensor.empty() : tensor<2x2xf64>
   %0 = tensor.empty() : tensor<1x6x6x8xf64>
   %1 = linalg.fill ins(%zero : f64) outs(%0 : tensor<1x6x6x8xf64>) -> tensor<1x6x6x8xf64>
-  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %2 = linalg.conv_2d_nhwc_hwcf ins(%a, %b : tensor<1x8x8x4xf64>, tensor<3x3x4x8xf64>) outs(%1 : tensor<1x6x6x8xf64>) -> tensor<1x6x6x8xf64>
   %3 = tensor.empty() : tensor<1x3x3x8xf64>
   %4 = linalg.fill ins(%zero : f64) outs(%3 : tensor<1x3x3x8xf64>) -> tensor<1x3x3x8xf64>
   %5 = linalg.pooling_nhwc_max {strides = dense<2> : vector<2xi64>} ins(%2, %window : tensor<1x6x6x8xf64>, tensor<2x2xf64>) outs(%4 : tensor<1x3x3x8xf64>) -> tensor<1x3x3x8xf64>
-  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %6 = linalg.conv_2d_nhwc_hwcf ins(%5, %c : tensor<1x3x3x8xf64>, tensor<1x1x8x8xf64>) outs(%4 : tensor<1x3x3x8xf64>) -> tensor<1x3x3x8xf64>
   return %6 : tensor<1x3x3x8xf64>
 }
@@ -61,13 +61,13 @@ func.func @pooling(%a: tensor<1x8x8x4xf64>, %b: tensor<3x3x4x8xf64>, %c: tensor<
 // CHECK-LABEL: func.func @padding(
 func.func @padding(%a: tensor<1x8x8x4xf64>, %b: tensor<1x1x4x8xf64>, %c: tensor<3x3x8x8xf64>, %acc: tensor<1x8x8x8xf64>) -> tensor<1x8x8x8xf64> {
   %one = arith.constant 1.0 : f64
-  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %0 = linalg.conv_2d_nhwc_hwcf ins(%a, %b : tensor<1x8x8x4xf64>, tensor<1x1x4x8xf64>) outs(%acc : tensor<1x8x8x8xf64>) -> tensor<1x8x8x8xf64>
   %padded = tensor.pad %0 low[0, 1, 1, 0] high[0, 1, 1, 0] {
   ^bb0(%n: index, %h: index, %w: index, %ch: index):
     tensor.yield %one : f64
   } : tensor<1x8x8x8xf64> to tensor<1x10x10x8xf64>
-  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %1 = linalg.conv_2d_nhwc_hwcf ins(%padded, %c : tensor<1x10x10x8xf64>, tensor<3x3x8x8xf64>) outs(%acc : tensor<1x8x8x8xf64>) -> tensor<1x8x8x8xf64>
   return %1 : tensor<1x8x8x8xf64>
 }
@@ -79,9 +79,9 @@ func.func @padding(%a: tensor<1x8x8x4xf64>, %b: tensor<1x1x4x8xf64>, %c: tensor<
 
 // CHECK-LABEL: func.func @stored_window(
 func.func @stored_window(%a: tensor<8x8x4xf64>, %b: tensor<4x8xf64>, %c: tensor<3x8x8xf64>, %acc: tensor<8x8x8xf64>, %acc1: tensor<8x6x8xf64>) -> (tensor<8x8x8xf64>, tensor<8x6x8xf64>) {
-  // expected-remark @below {{not in a chain: 'chimera.chain': tensor 'mid0': it is stored, but only the windows that read it are computed; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: 'chimera.chain': tensor 'mid0': it is stored, but only the windows that read it are computed; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %0 = linalg.contract indexing_maps = [affine_map<(n, h, f, c) -> (n, h, c)>, affine_map<(n, h, f, c) -> (c, f)>, affine_map<(n, h, f, c) -> (n, h, f)>] ins(%a, %b : tensor<8x8x4xf64>, tensor<4x8xf64>) outs(%acc : tensor<8x8x8xf64>) -> tensor<8x8x8xf64>
-  // expected-remark @below {{not in a chain: 'chimera.chain': tensor 'mid0': it is stored, but only the windows that read it are computed; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: 'chimera.chain': tensor 'mid0': it is stored, but only the windows that read it are computed; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %1 = linalg.conv_1d_nwc_wcf ins(%0, %c : tensor<8x8x8xf64>, tensor<3x8x8xf64>) outs(%acc1 : tensor<8x6x8xf64>) -> tensor<8x6x8xf64>
   return %0, %1 : tensor<8x8x8xf64>, tensor<8x6x8xf64>
 }
@@ -90,10 +90,10 @@ func.func @stored_window(%a: tensor<8x8x4xf64>, %b: tensor<4x8xf64>, %c: tensor<
 
 // CHECK-LABEL: func.func @between(
 func.func @between(%a: tensor<16x8xf64>, %b: tensor<8x16xf64>, %c: tensor<8x16xf64>, %acc: tensor<16x16xf64>) -> tensor<16x16xf64> {
-  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %0 = linalg.matmul ins(%a, %b : tensor<16x8xf64>, tensor<8x16xf64>) outs(%acc : tensor<16x16xf64>) -> tensor<16x16xf64>
   %slice = tensor.extract_slice %0[0, 0] [16, 8] [1, 1] : tensor<16x16xf64> to tensor<16x8xf64>
-  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: what lies between it and its neighbours is neither elementwise nor a reduction along rows, or it is an operator of no or another chain; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %1 = linalg.matmul ins(%slice, %c : tensor<16x8xf64>, tensor<8x16xf64>) outs(%acc : tensor<16x16xf64>) -> tensor<16x16xf64>
   return %1 : tensor<16x16xf64>
 }
@@ -112,14 +112,14 @@ func.func @calls_between(%a: tensor<64x64xf64>, %b: tensor<64x64xf64>, %d: tenso
   %empty = tensor.empty() : tensor<64x64xf64>
   %0 = linalg.fill ins(%zero : f64) outs(%empty : tensor<64x64xf64>) -> tensor<64x64xf64>
   // CHECK: linalg.matmul
-  // expected-remark @below {{not in a chain: an operation with side effects needs a result of the chain before the chain's last operator; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: an operation with side effects needs a result of the chain before the chain's last operator; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %1 = linalg.matmul ins(%a, %b : tensor<64x64xf64>, tensor<64x64xf64>) outs(%0 : tensor<64x64xf64>) -> tensor<64x64xf64>
   // CHECK: call @read
   call @read(%1) : (tensor<64x64xf64>) -> ()
   // CHECK: call @write
   call @write() : () -> ()
   // CHECK: linalg.matmul
-  // expected-remark @below {{not in a chain: an operation with side effects needs a result of the chain before the chain's last operator; no code is generated from it: an operator is no contraction of f32, or of narrower floats with sums in f32, with projected permutations as maps}}
+  // expected-remark @below {{not in a chain: an operation with side effects needs a result of the chain before the chain's last operator; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
   %2 = linalg.matmul ins(%1, %d : tensor<64x64xf64>, tensor<64x64xf64>) outs(%0 : tensor<64x64xf64>) -> tensor<64x64xf64>
   return %2 : tensor<64x64xf64>
 }
