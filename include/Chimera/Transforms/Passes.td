@@ -211,13 +211,14 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
   let description = [{
     Brings what no chain holds, such as norms, softmax, transposes and masks,
     into few operations that vectors can run along. Named operations,
-    `linalg.softmax`, arithmetic on tensors and `tensor.concat` become
-    `linalg.generic`; unit dimensions go; an elementwise operation moves into
+    `linalg.softmax` and arithmetic on tensors become `linalg.generic`; unit dimensions go; an elementwise operation moves into
     those that read it, if there is only one, or if computing it again is cheaper
     than to store it, until 64 operations are together, beside which another pass
     over memory costs next to nothing. What is to be read along another dimension than the rest
-    is transposed by an operation of its own. Contractions, convolutions,
-    pooling and dynamic shapes are left alone.
+    is transposed by an operation of its own. Parts of a `tensor.concat` or of a
+    `tensor.pad` are computed where they belong, where an operation or a loop
+    makes them, and copied otherwise. Contractions, convolutions, pooling and
+    dynamic shapes are left alone.
 
     Example: see `test/Transforms/fuse-memory-bound.mlir`. In
 
@@ -425,6 +426,27 @@ def ReuseBuffersPass : Pass<"chimera-reuse-buffers"> {
     `%0` takes the place of `%1`.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+def SplitCopiesPass : Pass<"chimera-split-copies"> {
+  let summary = "Copy rows that are contiguous as bytes";
+  let description = [{
+    Puts loops around a `memref.copy` until what is left of it is contiguous in
+    both buffers, which is copied as bytes; single elements are loaded and stored.
+    Buffers that are contiguous as a whole, or have no strides, are left alone.
+
+    Example: see `test/Transforms/Buffers/split-copies.mlir`. In
+
+    ```mlir
+    memref.copy %image, %middle
+        : memref<7x8xf32> to memref<7x8xf32, strided<[10, 1], offset: 11>>
+    ```
+
+    the seven rows are copied one by one.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def WriteResultsInPlacePass

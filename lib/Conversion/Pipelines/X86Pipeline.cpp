@@ -140,6 +140,7 @@ static void freeBuffers(OpPassManager &pm) {
 
 /// scf, memref, vector, omp and the rest to the LLVM dialect.
 static void addLLVMLowering(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createSplitCopiesPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
   // Parts and other shapes become pointers and strides. Folding them into loads

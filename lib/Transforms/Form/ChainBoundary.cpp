@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// After normalization the reshapes and copies that are left in a chain touch
-// only its operands or its result. They are put around a new chain, into which
-// the rest is copied in the order the analysis wants.
+// After normalization the reshapes, slices and copies that are left in a chain
+// touch only its operands or its result. They are put around a new chain, into
+// which the rest is copied in the order the analysis wants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,8 @@ bool BoundaryMover::isKnownOutside(Value value) {
     return it->second;
   Operation *op = value.getDefiningOp();
   auto generic = dyn_cast<linalg::GenericOp>(op);
-  bool isMovable = isReshape(op) || (generic && isParallel(generic));
+  bool isMovable = isReshape(op) || isa<tensor::ExtractSliceOp>(op) ||
+                   (generic && isParallel(generic));
   bool known = isMovable && llvm::all_of(getReadValues(op), [&](Value read) {
                  Operation *producer = read.getDefiningOp();
                  return (producer && isStart(producer)) || isKnownOutside(read);

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The rewrites are upstream's; the order is what makes them converge:
-//  1. named operations become generic;
+//  1. named operations become generic, and what windows do not reach is cut
+//     off;
 //  2. unit dimensions go and reshapes merge through elementwise operations, so
 //     that loops stay as long as they can be;
 //  3. reshapes that split or merge real dimensions between contractions are
@@ -32,6 +33,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/STLExtras.h"
@@ -75,6 +77,8 @@ private:
   LogicalResult apply(RewritePatternSet patterns);
   LogicalResult generalize();
   linalg::GenericOp generalize(linalg::LinalgOp op);
+  void cropWindows();
+  void cropWindows(linalg::GenericOp op, OpOperand &input);
   LogicalResult mergeDimensions();
   LogicalResult splitDimensions();
   void splitAccumulators();
@@ -130,6 +134,38 @@ LogicalResult BodyNormalizer::generalize() {
 linalg::GenericOp BodyNormalizer::generalize(linalg::LinalgOp op) {
   rewriter.setInsertionPoint(op);
   return linalg::generalizeNamedOp(rewriter, op).value_or(linalg::GenericOp());
+}
+
+/// Cuts off what windows do not reach of `input`, where they move nowhere or
+/// have one tap: without their unit dimensions they would seem to reach it.
+void BodyNormalizer::cropWindows(linalg::GenericOp op, OpOperand &input) {
+  auto type = cast<RankedTensorType>(input.get().getType());
+  SmallVector<int64_t> extents = op.getStaticLoopRanges(),
+                       shape(type.getShape());
+  for (auto [size, expr] :
+       llvm::zip_equal(shape, op.getMatchingIndexingMap(&input).getResults())) {
+    std::optional<AffineIndex> index = linearize(expr, extents);
+    if (!index || index->terms.size() > 1 || isa<AffineDimExpr>(expr))
+      continue;
+    size = index->offset + 1;
+    for (auto [loop, factor] : index->terms)
+      size += factor * (extents[loop] - 1);
+  }
+  if (shape == type.getShape())
+    return;
+  SmallVector<OpFoldResult> offsets(shape.size(), rewriter.getIndexAttr(0)),
+      ones(shape.size(), rewriter.getIndexAttr(1));
+  rewriter.setInsertionPoint(op);
+  input.set(tensor::ExtractSliceOp::create(
+      rewriter, op.getLoc(), input.get(), offsets,
+      getAsIndexOpFoldResult(op.getContext(), shape), ones));
+}
+
+void BodyNormalizer::cropWindows() {
+  for (linalg::GenericOp op : collect<linalg::GenericOp>())
+    if (isSupportedOperator(op))
+      for (OpOperand *input : op.getDpsInputOperands())
+        cropWindows(op, *input);
 }
 
 namespace {
@@ -358,8 +394,10 @@ LogicalResult BodyNormalizer::fuse() {
 }
 
 LogicalResult BodyNormalizer::run() {
-  if (failed(generalize()) || failed(mergeDimensions()) ||
-      failed(splitDimensions()))
+  if (failed(generalize()))
+    return failure();
+  cropWindows();
+  if (failed(mergeDimensions()) || failed(splitDimensions()))
     return failure();
   splitAccumulators();
   if (failed(normalizeSoftmax(chain)))

@@ -17,6 +17,7 @@
 
 #include "Form/DecomposeSoftmax.h"
 #include "MemoryBound/MemoryBoundOps.h"
+#include "MemoryBound/PlaceParts.h"
 
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Transforms/Passes.h"
@@ -133,7 +134,6 @@ private:
   SmallVector<OpTy> collect();
   void apply(RewritePatternSet patterns);
   LogicalResult generalize();
-  void decompose(tensor::ConcatOp concat);
   void dropUnitDims();
   void fuse();
   void separateTransposes(linalg::GenericOp op);
@@ -356,51 +356,6 @@ void FuseMemoryBoundPass::dropUnreadInits(linalg::GenericOp op) {
   }
 }
 
-/// The operation that makes `part` for one reader, if it can do so anywhere.
-static linalg::GenericOp getMaker(Value part) {
-  auto maker = part.getDefiningOp<linalg::GenericOp>();
-  if (!maker || findObstacle(maker) || !part.hasOneUse() ||
-      maker->getNumResults() != 1 ||
-      maker->getBlock() != (*part.user_begin())->getBlock() ||
-      maker.payloadUsesValueFromOperand(&maker.getDpsInitsMutable()[0]))
-    return nullptr;
-  return maker;
-}
-
-/// What makes a part of a concatenation writes it where it belongs.
-void FuseMemoryBoundPass::decompose(tensor::ConcatOp concat) {
-  if (!isStatic(concat))
-    return;
-  RankedTensorType type = concat.getResultType();
-  OpBuilder builder(concat);
-  Location loc = concat.getLoc();
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
-      strides(type.getRank(), builder.getIndexAttr(1));
-  Value whole = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  int64_t offset = 0;
-  for (Value part : concat.getInputs()) {
-    auto partType = cast<RankedTensorType>(part.getType());
-    // A part without elements might start where the whole ends.
-    if (partType.getNumElements() == 0)
-      continue;
-    SmallVector<OpFoldResult> sizes =
-        getAsIndexOpFoldResult(builder.getContext(), partType.getShape());
-    offsets[concat.getDim()] = builder.getIndexAttr(offset);
-    offset += partType.getDimSize(concat.getDim());
-    if (linalg::GenericOp maker = getMaker(part)) {
-      Value place = tensor::ExtractSliceOp::create(
-          builder, loc, partType, whole, offsets, sizes, strides);
-      maker.getDpsInitsMutable()[0].set(place);
-      maker->moveAfter(place.getDefiningOp());
-    }
-    whole = tensor::InsertSliceOp::create(builder, loc, part, whole, offsets,
-                                          sizes, strides);
-  }
-  concat.getResult().replaceAllUsesWith(whole);
-  concat.erase();
-}
-
 void FuseMemoryBoundPass::runOnOperation() {
   if (failed(generalize()))
     return signalPassFailure();
@@ -411,5 +366,7 @@ void FuseMemoryBoundPass::runOnOperation() {
     dropUnreadInits(op);
   }
   for (auto concat : collect<tensor::ConcatOp>())
-    decompose(concat);
+    placeParts(concat);
+  for (auto pad : collect<tensor::PadOp>())
+    placeParts(pad);
 }

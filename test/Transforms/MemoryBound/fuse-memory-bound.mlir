@@ -255,7 +255,8 @@ func.func @slices_of_blocks(%x: tensor<1x16xf32>, %y: tensor<4x32xf32>, %i: inde
 // CHECK-LABEL: func.func @empty_part(
 // CHECK-SAME:    %[[A:.*]]: tensor<2x8xf32>, %{{.*}}: tensor<0x8xf32>)
 // CHECK:         %[[WHOLE:.*]] = tensor.empty() : tensor<2x8xf32>
-// CHECK:         %[[RESULT:.*]] = tensor.insert_slice %[[A]] into %[[WHOLE]][0, 0] [2, 8]
+// CHECK:         %[[PART:.*]] = linalg.generic {{.*}} ins(%[[A]] :
+// CHECK:         %[[RESULT:.*]] = tensor.insert_slice %[[PART]] into %[[WHOLE]][0, 0] [2, 8]
 // CHECK-NEXT:    return %[[RESULT]]
 func.func @empty_part(%a: tensor<2x8xf32>, %b: tensor<0x8xf32>) -> tensor<2x8xf32> {
   %0 = tensor.concat dim(0) %a, %b : (tensor<2x8xf32>, tensor<0x8xf32>) -> tensor<2x8xf32>
@@ -270,4 +271,55 @@ func.func @empty_part(%a: tensor<2x8xf32>, %b: tensor<0x8xf32>) -> tensor<2x8xf3
 func.func @only_empty_parts(%a: tensor<0x2xf32>, %b: tensor<0x3xf32>) -> tensor<0x5xf32> {
   %0 = tensor.concat dim(1) %a, %b : (tensor<0x2xf32>, tensor<0x3xf32>) -> tensor<0x5xf32>
   return %0 : tensor<0x5xf32>
+}
+
+// -----
+
+// The border of a tensor with padding is filled before the middle is computed
+// in its place.
+
+// CHECK-LABEL: func.func @pad(
+// CHECK:         %[[WHOLE:.*]] = tensor.empty() : tensor<7x8xf32>
+// CHECK:         %[[TOP:.*]] = tensor.extract_slice %[[WHOLE]][0, 0] [1, 8]
+// CHECK-NEXT:    linalg.fill {{.*}} outs(%[[TOP]]
+// CHECK:         tensor.extract_slice %{{.*}}[5, 0] [2, 8]
+// CHECK:         tensor.extract_slice %{{.*}}[1, 0] [4, 3]
+// CHECK-NOT:     tensor.extract_slice %{{.*}}[1, 8]
+// CHECK:         %[[BORDER:.*]] = tensor.insert_slice %{{.*}}[1, 0] [4, 3]
+// CHECK:         %[[PLACE:.*]] = tensor.extract_slice %[[BORDER]][1, 3] [4, 5]
+// CHECK:         %[[NEG:.*]] = linalg.generic {{.*}} outs(%[[PLACE]] :
+// CHECK:           arith.negf
+// CHECK:         %[[RESULT:.*]] = tensor.insert_slice %[[NEG]] into %[[BORDER]][1, 3] [4, 5]
+// CHECK:         return %[[RESULT]], %[[NEG]]
+func.func @pad(%x: tensor<4x5xf32>) -> (tensor<7x8xf32>, tensor<4x5xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.negf %x : tensor<4x5xf32>
+  %0 = tensor.pad %n low[1, 3] high[2, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<4x5xf32> to tensor<7x8xf32>
+  return %0, %n : tensor<7x8xf32>, tensor<4x5xf32>
+}
+
+// -----
+
+// What is made first is inserted first; what is there twice is copied, and what
+// an operation updates that others read, too.
+
+// CHECK-LABEL: func.func @order(
+// CHECK:         %[[WHOLE:.*]] = tensor.empty() : tensor<12xf32>
+// CHECK:         %[[FIRST:.*]] = tensor.extract_slice %[[WHOLE]][4] [4]
+// CHECK:         %[[NEG:.*]] = linalg.generic {{.*}} outs(%[[FIRST]] :
+// CHECK:         %[[ONE:.*]] = tensor.insert_slice %[[NEG]] into %[[WHOLE]][4] [4]
+// CHECK:         %[[SECOND:.*]] = tensor.extract_slice %[[ONE]][0] [4]
+// CHECK:         %[[ABS:.*]] = linalg.generic {{.*}} outs(%[[SECOND]] :
+// CHECK:         %[[TWO:.*]] = tensor.insert_slice %[[ABS]] into %[[ONE]][0] [4]
+// CHECK:         %[[THIRD:.*]] = tensor.extract_slice %[[TWO]][8] [4]
+// CHECK:         %[[COPY:.*]] = linalg.generic {{.*}} ins(%[[NEG]] : tensor<4xf32>) outs(%[[THIRD]] :
+// CHECK:         tensor.insert_slice %[[COPY]] into %[[TWO]][8] [4]
+func.func @order(%x: tensor<4xf32>) -> (tensor<12xf32>, tensor<4xf32>) {
+  %n = math.exp %x : tensor<4xf32>
+  %a = math.sqrt %n : tensor<4xf32>
+  %0 = tensor.concat dim(0) %a, %n, %n : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<12xf32>
+  return %0, %a : tensor<12xf32>, tensor<4xf32>
 }

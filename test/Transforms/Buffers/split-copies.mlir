@@ -1,0 +1,50 @@
+// RUN: chimera-opt %s --chimera-split-copies --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @rows(
+// CHECK-SAME: %[[A:.*]]: memref<7x8xf32>, %[[B:.*]]: memref
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c7{{.*}} step %c1
+// CHECK:   %[[FROM:.*]] = memref.subview %[[A]][%[[I]], 0] [1, 8] [1, 1]
+// CHECK:   %[[TO:.*]] = memref.subview %[[B]][%[[I]], 0] [1, 8] [1, 1]
+// CHECK:   memref.copy %[[FROM]], %[[TO]] : memref<8xf32, {{.*}}> to memref<8xf32, {{.*}}>
+// CHECK-NOT: memref.copy
+func.func @rows(%a: memref<7x8xf32>, %b: memref<7x8xf32, strided<[10, 1], offset: 11>>) {
+  memref.copy %a, %b : memref<7x8xf32> to memref<7x8xf32, strided<[10, 1], offset: 11>>
+  return
+}
+
+// -----
+
+// Dimensions that follow each other in both buffers are one row, of whatever
+// length.
+
+// CHECK-LABEL: func.func @planes(
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: memref.copy {{.*}} : memref<?x8xf32, {{.*}}> to memref<?x8xf32, {{.*}}>
+func.func @planes(%a: memref<3x?x8xf32, strided<[80, 8, 1]>>, %b: memref<3x?x8xf32, strided<[?, 8, 1], offset: ?>>) {
+  memref.copy %a, %b : memref<3x?x8xf32, strided<[80, 8, 1]>> to memref<3x?x8xf32, strided<[?, 8, 1], offset: ?>>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @elements(
+// CHECK: scf.for %[[I:.*]] = {{.*}} {
+// CHECK:   scf.for %[[J:.*]] = {{.*}} {
+// CHECK:     %[[X:.*]] = memref.load %{{.*}}[%[[I]], %[[J]]]
+// CHECK:     memref.store %[[X]], %{{.*}}[%[[I]], %[[J]]]
+func.func @elements(%a: memref<7x8xf32>, %b: memref<7x8xf32, strided<[1, 7]>>) {
+  memref.copy %a, %b : memref<7x8xf32> to memref<7x8xf32, strided<[1, 7]>>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @whole(
+// CHECK-NEXT: memref.copy
+// CHECK-NEXT: memref.copy
+func.func @whole(%a: memref<7x8xf32>, %b: memref<7x8xf32, strided<[8, 1], offset: ?>>, %c: memref<*xf32>) {
+  memref.copy %a, %b : memref<7x8xf32> to memref<7x8xf32, strided<[8, 1], offset: ?>>
+  memref.copy %c, %c : memref<*xf32> to memref<*xf32>
+  return
+}
