@@ -305,9 +305,7 @@ static bool hasFactorsAndSums(linalg::LinalgOp op) {
          canBeSum(getType(op->getOperand(2)).getElementType());
 }
 
-/// True if `map` indexes by sums of loops with positive factors, and by no loop
-/// twice.
-static bool isSumOfLoops(AffineMap map, ArrayRef<int64_t> extents) {
+bool chimera::isSumOfLoops(AffineMap map, ArrayRef<int64_t> extents) {
   llvm::SmallBitVector used(extents.size());
   for (AffineExpr expr : map.getResults()) {
     std::optional<AffineIndex> index = linearize(expr, extents);

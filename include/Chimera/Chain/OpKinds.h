@@ -34,6 +34,10 @@ struct AffineIndex {
 std::optional<AffineIndex> linearize(mlir::AffineExpr expr,
                                      llvm::ArrayRef<int64_t> extents);
 
+/// True if each index of `map` is a sum of loops, with positive factors and no
+/// offset, and no loop is part of two.
+bool isSumOfLoops(mlir::AffineMap map, llvm::ArrayRef<int64_t> extents);
+
 /// True if `type` is no tensor or buffer, or one of static shape with elements.
 bool isStaticAndNotEmpty(mlir::Type type);
 

@@ -217,8 +217,8 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
     over memory costs next to nothing. What is to be read along another dimension than the rest
     is transposed by an operation of its own. Parts of a `tensor.concat` or of a
     `tensor.pad` are computed where they belong, where an operation or a loop
-    makes them, and copied otherwise. Contractions, convolutions, pooling and
-    dynamic shapes are left alone.
+    makes them, and copied otherwise. Pooling reads through `chimera.windows`.
+    Contractions, convolutions and dynamic shapes are left alone.
 
     Example: see `test/Transforms/fuse-memory-bound.mlir`. In
 
@@ -229,7 +229,8 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
 
     the exponential moves into the body of the sum.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Form/DecomposeSoftmax.h"
+#include "MemoryBound/ExposeWindows.h"
 #include "MemoryBound/MemoryBoundOps.h"
 #include "MemoryBound/PlaceParts.h"
 
@@ -193,6 +194,8 @@ LogicalResult FuseMemoryBoundPass::generalize() {
   for (auto op : collect<linalg::LinalgOp>()) {
     auto fill = dyn_cast<linalg::FillOp>(op.getOperation());
     bool isStart = fill && matchPattern(fill.getInputs()[0], m_Constant());
+    if (!isStart && succeeded(exposeWindows(rewriter, op)))
+      continue;
     if (isStart || isa<linalg::GenericOp>(op) || findObstacle(op))
       continue;
     rewriter.setInsertionPoint(op);

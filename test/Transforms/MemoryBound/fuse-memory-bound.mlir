@@ -203,24 +203,24 @@ func.func @inits(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
 // -----
 
 // Nothing leaves or enters a chain, a loop body, or another block; contractions,
-// convolutions, pooling and dynamic shapes are left alone.
+// convolutions and dynamic shapes are left alone.
 
 // CHECK-LABEL: func @left_alone(
 // CHECK:         linalg.exp {{.*}} tensor<?xf32>
 // CHECK:         linalg.matmul {{.*}} tensor<4x4xi8>
-// CHECK:         linalg.pooling_nhwc_max
+// CHECK:         linalg.conv_2d_nhwc_hwcf
 // CHECK:         linalg.generic
 // CHECK:           math.exp
 // CHECK:         scf.for
 // CHECK:           linalg.generic
 // CHECK:             arith.addf
-func.func @left_alone(%d: tensor<?xf32>, %b: tensor<4x4xi8>, %acc: tensor<4x4xi32>, %im: tensor<1x4x4x2xf32>, %win: tensor<2x2xf32>, %pool: tensor<1x3x3x2xf32>, %x: tensor<4xf32>, %n: index)
+func.func @left_alone(%d: tensor<?xf32>, %b: tensor<4x4xi8>, %acc: tensor<4x4xi32>, %im: tensor<1x4x4x2xf32>, %win: tensor<2x2x2x2xf32>, %pool: tensor<1x3x3x2xf32>, %x: tensor<4xf32>, %n: index)
     -> (tensor<?xf32>, tensor<4x4xi32>, tensor<1x3x3x2xf32>, tensor<4xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %0 = linalg.exp ins(%d : tensor<?xf32>) outs(%d : tensor<?xf32>) -> tensor<?xf32>
   %1 = linalg.matmul ins(%b, %b : tensor<4x4xi8>, tensor<4x4xi8>) outs(%acc : tensor<4x4xi32>) -> tensor<4x4xi32>
-  %2 = linalg.pooling_nhwc_max ins(%im, %win : tensor<1x4x4x2xf32>, tensor<2x2xf32>) outs(%pool : tensor<1x3x3x2xf32>) -> tensor<1x3x3x2xf32>
+  %2 = linalg.conv_2d_nhwc_hwcf ins(%im, %win : tensor<1x4x4x2xf32>, tensor<2x2x2x2xf32>) outs(%pool : tensor<1x3x3x2xf32>) -> tensor<1x3x3x2xf32>
   %e = linalg.exp ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
   %3 = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> tensor<4xf32> {
     %sum = linalg.add ins(%y, %e : tensor<4xf32>, tensor<4xf32>) outs(%y : tensor<4xf32>) -> tensor<4xf32>
@@ -322,4 +322,27 @@ func.func @order(%x: tensor<4xf32>) -> (tensor<12xf32>, tensor<4xf32>) {
   %a = math.sqrt %n : tensor<4xf32>
   %0 = tensor.concat dim(0) %a, %n, %n : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<12xf32>
   return %0, %a : tensor<12xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Pooling is a reduction of windows, which become dimensions; what only gave
+// them their size goes. The dimension that moves a window comes last, since
+// vectors may run along it.
+
+// CHECK: #[[$MAP:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2 + d3 * 2, d4 + d5)>
+// CHECK-LABEL: func.func @pooling(
+// CHECK-SAME:    %[[X:.*]]: tensor<2x8x9x9xf32>
+// CHECK:         %[[FILL:.*]] = linalg.fill
+// CHECK:         %[[VIEW:.*]] = chimera.windows %[[X]] at #[[$MAP]] : tensor<2x8x9x9xf32> to tensor<2x8x3x4x3x7xf32>
+// CHECK:         linalg.generic {indexing_maps = [{{.*}}], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%[[VIEW]] : tensor<2x8x3x4x3x7xf32>) outs(%[[FILL]]
+// CHECK:           arith.maximumf
+func.func @pooling(%x: tensor<2x8x9x9xf32>) -> tensor<2x8x4x7xf32> {
+  %low = arith.constant 0xFF800000 : f32
+  %window = tensor.empty() : tensor<3x3xf32>
+  %0 = tensor.empty() : tensor<2x8x4x7xf32>
+  %1 = linalg.fill ins(%low : f32) outs(%0 : tensor<2x8x4x7xf32>) -> tensor<2x8x4x7xf32>
+  %2 = linalg.pooling_nchw_max {strides = dense<[2, 1]> : vector<2xi64>, dilations = dense<1> : vector<2xi64>}
+      ins(%x, %window : tensor<2x8x9x9xf32>, tensor<3x3xf32>) outs(%1 : tensor<2x8x4x7xf32>) -> tensor<2x8x4x7xf32>
+  return %2 : tensor<2x8x4x7xf32>
 }
