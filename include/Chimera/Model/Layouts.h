@@ -1,0 +1,104 @@
+//===- Layouts.h - In which order images lie in memory ----------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program hands in and takes back images with their channels first; between
+// its operations the order is ours. A convolution over channels that lie next
+// to each other has whole vectors of filters, one over planes has vectors of
+// pixels of a row, which rarely fit. Changing the order takes a pass over the
+// tensor, once however many operations read it.
+//
+// With two orders to choose from, the cheapest assignment is a minimum cut: the
+// time of an operation in the one order is an edge from the source, in the
+// other an edge to the sink, and each reordering has an edge between them. It
+// is exact for programs of any shape. (Boykov, Veksler and Zabih, "Fast
+// approximate energy minimization via graph cuts", 2001, for two labels.)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_MODEL_LAYOUTS_H
+#define CHIMERA_MODEL_LAYOUTS_H
+
+#include "Chimera/Model/Machine.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace chimera::model {
+
+/// The order of an image's dimensions.
+enum class ImageLayout {
+  /// As the program has them.
+  AsGiven,
+  /// Those of space, then channels.
+  ChannelsLast
+};
+
+/// A convolution as far as the layout matters.
+struct ConvolutionFigures {
+  double multiplyAdds = 0;
+  /// Filters of a group: what vectors run along if channels are last.
+  int64_t filters = 1;
+  /// Extent and stride of the last dimension of space: what vectors run along
+  /// otherwise. A stride keeps neighbours apart, which then are copied first.
+  int64_t width = 1, stride = 1;
+  /// Bytes of filters that have to be brought into another order in each run if
+  /// channels are last.
+  double filterBytes = 0;
+};
+
+/// Seconds of the convolution on `threads` threads of `machine`.
+double secondsOf(const ConvolutionFigures &figures, ImageLayout layout,
+                 const Machine &machine, int64_t threads);
+
+/// Seconds to bring `bytes` of elements of `elementBytes` into another order.
+double secondsToReorder(double bytes, int64_t elementBytes,
+                        const Machine &machine, int64_t threads);
+
+/// The operations of a program and the images that they hand on.
+struct LayoutProblem {
+  static constexpr double impossible = std::numeric_limits<double>::infinity();
+
+  /// Seconds in each layout; `impossible` if it cannot be in one, not in both.
+  struct Operation {
+    double asGiven = 0, channelsLast = 0;
+  };
+  /// A tensor in the layout of the operation that makes it, and if others read
+  /// it in the other one, there as well.
+  struct Image {
+    /// Index of an operation; none if it comes from outside, as it is given.
+    std::optional<unsigned> maker;
+    std::vector<unsigned> readers;
+    /// True if something else reads it, as it is given.
+    bool isReadOutside = false;
+    double secondsToReorder = 0;
+  };
+  std::vector<Operation> operations;
+  std::vector<Image> images;
+};
+
+struct LayoutPlan {
+  /// The layout of each operation.
+  std::vector<ImageLayout> layouts;
+  double seconds = 0;
+};
+
+/// Seconds of `problem` with the operations in `layouts`.
+double secondsOf(const LayoutProblem &problem,
+                 llvm::ArrayRef<ImageLayout> layouts);
+
+/// The layouts that take the least time; of those that take the same, the ones
+/// with the fewest operations whose channels are last. Time is counted in
+/// picoseconds.
+LayoutPlan chooseLayouts(const LayoutProblem &problem);
+
+} // namespace chimera::model
+
+#endif // CHIMERA_MODEL_LAYOUTS_H

@@ -1,0 +1,202 @@
+//===- Layouts.cpp - In which order images lie in memory ------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Model/Layouts.h"
+#include "Chimera/Model/MemoryPass.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+
+using namespace llvm;
+using namespace chimera::model;
+
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+double chimera::model::secondsToReorder(double bytes, int64_t elementBytes,
+                                        const Machine &machine,
+                                        int64_t threads) {
+  MemoryPass pass;
+  pass.readBytes = pass.writtenBytes = bytes;
+  // A square of registers is transposed by as many shuffles as stages, one of
+  // each halving the distance, for each of its vectors.
+  double vectors = bytes / elementBytes / machine.unit.lanes;
+  pass.cycles = vectors * Log2_64_Ceil(machine.unit.lanes);
+  return secondsOf(pass, machine, threads);
+}
+
+double chimera::model::secondsOf(const ConvolutionFigures &figures,
+                                 ImageLayout layout, const Machine &machine,
+                                 int64_t threads) {
+  bool isLast = layout == ImageLayout::ChannelsLast;
+  const VectorUnit &unit = machine.unit;
+  double along = isLast ? figures.filters : figures.width;
+  double vectors = std::ceil(along / unit.lanes) / along;
+  double seconds = figures.multiplyAdds * vectors / unit.depth /
+                   unit.fmaPerCycle / unit.cyclesPerSecond /
+                   std::max<int64_t>(1, threads);
+  // A copy of what is far apart takes about as long as using it.
+  if (!isLast && figures.stride > 1)
+    seconds *= 2;
+  if (isLast && figures.filterBytes > 0)
+    seconds += secondsToReorder(figures.filterBytes, /*elementBytes=*/4,
+                                machine, threads);
+  return seconds;
+}
+
+static bool isLast(ArrayRef<ImageLayout> layouts, unsigned op) {
+  return layouts[op] == ImageLayout::ChannelsLast;
+}
+
+double chimera::model::secondsOf(const LayoutProblem &problem,
+                                 ArrayRef<ImageLayout> layouts) {
+  double seconds = 0;
+  for (auto [index, op] : enumerate(problem.operations))
+    seconds += isLast(layouts, index) ? op.channelsLast : op.asGiven;
+  for (const LayoutProblem::Image &image : problem.images) {
+    bool made = image.maker && isLast(layouts, *image.maker);
+    bool differs = (made && image.isReadOutside) ||
+                   any_of(image.readers, [&](unsigned reader) {
+                     return isLast(layouts, reader) != made;
+                   });
+    seconds += differs ? image.secondsToReorder : 0;
+  }
+  return seconds;
+}
+
+//===----------------------------------------------------------------------===//
+// The cut
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A directed graph with capacities, through which as much flows as can, by
+/// Dinic's algorithm.
+class FlowGraph {
+public:
+  static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 4;
+
+  unsigned addNode() {
+    edges.emplace_back();
+    return edges.size() - 1;
+  }
+  void addEdge(unsigned from, unsigned to, int64_t capacity) {
+    edges[from].push_back({to, static_cast<unsigned>(edges[to].size()),
+                           capacity});
+    edges[to].push_back({from, static_cast<unsigned>(edges[from].size() - 1),
+                         /*capacity=*/0});
+  }
+  /// The nodes on the side of `source` of a smallest cut, as few as there can
+  /// be.
+  std::vector<bool> cut(unsigned source, unsigned sink);
+
+private:
+  struct Edge {
+    unsigned to;
+    /// Index of the edge back.
+    unsigned back;
+    int64_t capacity;
+  };
+
+  bool findDistances(unsigned source, unsigned sink);
+  int64_t push(unsigned node, unsigned sink, int64_t most);
+
+  std::vector<std::vector<Edge>> edges;
+  std::vector<int> distances;
+  std::vector<size_t> next;
+};
+
+} // namespace
+
+bool FlowGraph::findDistances(unsigned source, unsigned sink) {
+  distances.assign(edges.size(), -1);
+  distances[source] = 0;
+  std::queue<unsigned> pending({source});
+  for (; !pending.empty(); pending.pop())
+    for (const Edge &edge : edges[pending.front()])
+      if (edge.capacity > 0 && distances[edge.to] < 0) {
+        distances[edge.to] = distances[pending.front()] + 1;
+        pending.push(edge.to);
+      }
+  return distances[sink] >= 0;
+}
+
+int64_t FlowGraph::push(unsigned node, unsigned sink, int64_t most) {
+  if (node == sink)
+    return most;
+  for (size_t &index = next[node]; index < edges[node].size(); ++index) {
+    Edge &edge = edges[node][index];
+    if (edge.capacity == 0 || distances[edge.to] != distances[node] + 1)
+      continue;
+    int64_t pushed = push(edge.to, sink, std::min(most, edge.capacity));
+    if (pushed == 0)
+      continue;
+    edge.capacity -= pushed;
+    edges[edge.to][edge.back].capacity += pushed;
+    return pushed;
+  }
+  return 0;
+}
+
+std::vector<bool> FlowGraph::cut(unsigned source, unsigned sink) {
+  while (findDistances(source, sink)) {
+    next.assign(edges.size(), 0);
+    while (push(source, sink, unlimited) > 0)
+      ;
+  }
+  std::vector<bool> side;
+  for (int distance : distances)
+    side.push_back(distance >= 0);
+  return side;
+}
+
+static int64_t toPicoseconds(double seconds) {
+  return seconds == LayoutProblem::impossible
+             ? FlowGraph::unlimited
+             : static_cast<int64_t>(std::llround(seconds * 1e12));
+}
+
+LayoutPlan chimera::model::chooseLayouts(const LayoutProblem &problem) {
+  FlowGraph graph;
+  // Channels are last on the side of the source.
+  unsigned source = graph.addNode(), sink = graph.addNode();
+  std::vector<unsigned> nodes;
+  for (const LayoutProblem::Operation &op : problem.operations) {
+    unsigned node = nodes.emplace_back(graph.addNode());
+    graph.addEdge(source, node, toPicoseconds(op.asGiven));
+    graph.addEdge(node, sink, toPicoseconds(op.channelsLast));
+  }
+  for (const LayoutProblem::Image &image : problem.images) {
+    unsigned maker = image.maker ? nodes[*image.maker] : sink;
+    int64_t seconds = toPicoseconds(image.secondsToReorder);
+    // Both are there if one reader wants what the maker does not: a node that
+    // follows any reader to the one side costs as much as the maker is away
+    // from it.
+    unsigned anyLast = graph.addNode(), anyGiven = graph.addNode();
+    graph.addEdge(anyLast, maker, seconds);
+    graph.addEdge(maker, anyGiven, seconds);
+    for (unsigned reader : image.readers) {
+      graph.addEdge(nodes[reader], anyLast, FlowGraph::unlimited);
+      graph.addEdge(anyGiven, nodes[reader], FlowGraph::unlimited);
+    }
+    if (image.isReadOutside)
+      graph.addEdge(anyGiven, sink, FlowGraph::unlimited);
+  }
+  std::vector<bool> side = graph.cut(source, sink);
+  LayoutPlan plan;
+  for (unsigned node : nodes)
+    plan.layouts.push_back(side[node] ? ImageLayout::ChannelsLast
+                                      : ImageLayout::AsGiven);
+  plan.seconds = secondsOf(problem, plan.layouts);
+  return plan;
+}
