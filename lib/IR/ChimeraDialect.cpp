@@ -30,7 +30,7 @@ void ChimeraDialect::initialize() {
 #include "Chimera/IR/ChimeraOps.cpp.inc"
       >();
   declarePromisedInterfaces<bufferization::BufferizableOpInterface,
-                            MicroKernelOp, PrefetchOp>();
+                            MicroKernelOp, PrefetchOp, WindowsOp>();
   declarePromisedInterfaces<MicroKernelAttrInterface, FunctionKernelAttr,
                             OuterProductAttr>();
   addInterface<MicroKernelRegistry>();
@@ -45,6 +45,16 @@ ChimeraDialect::verifyOperationAttribute(Operation *op,
     return op->emitError("'") << getRowTilingAttrName()
                               << "' must be a #chimera.row_tiling<...>, got "
                               << attribute.getValue();
+  }
+  if (attribute.getName() == getLayoutAttrName()) {
+    auto layout = dyn_cast<StringAttr>(attribute.getValue());
+    if (layout && (layout.getValue() == getAsGivenName() ||
+                   layout.getValue() == getChannelsLastName()))
+      return success();
+    return op->emitError("'")
+           << getLayoutAttrName() << "' must be \"" << getAsGivenName()
+           << "\" or \"" << getChannelsLastName() << "\", got "
+           << attribute.getValue();
   }
   if (attribute.getName() != getMicroKernelsAttrName())
     return success();

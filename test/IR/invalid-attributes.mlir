@@ -474,3 +474,11 @@ func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // expected-error @+1 {{'cycles' must be positive, got 0.000000e+00 : f64}}
 #program = #chimera.matrix_program<rows = 16, columns = 8, depth = 16, factors = [f16], cycles = 0.0 : f64>
+
+// -----
+
+func.func @layout(%a: tensor<1x2x3xf32>) -> tensor<1x2x3xf32> {
+  // expected-error @below {{'chimera.layout' must be "as_given" or "channels_last", got "channels_first"}}
+  %0 = linalg.exp {chimera.layout = "channels_first"} ins(%a : tensor<1x2x3xf32>) outs(%a : tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
+  return %0 : tensor<1x2x3xf32>
+}

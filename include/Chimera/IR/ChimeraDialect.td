@@ -37,6 +37,10 @@ def Chimera_Dialect : Dialect {
     lies outside chains has its decision, `#chimera.row_tiling`, in the attribute
     `chimera.row_tiling` of operations.
 
+    Operations on images, with the batch, channels and space as dimensions, may
+    have their channels last instead, which `chimera.layout` says: it is
+    `"channels_last"` or `"as_given"`. See `chimera-choose-layouts`.
+
     Arguments of a function that are the same in every call, such as the weights
     of a model, may be marked `chimera.constant`. What is computed from them
     alone and worth it is then computed once, by a function beside the first: see
@@ -66,6 +70,17 @@ def Chimera_Dialect : Dialect {
     /// Says how an operation outside chains runs, and what it reads.
     static constexpr ::llvm::StringLiteral getRowTilingAttrName() {
       return ::llvm::StringLiteral("chimera.row_tiling");
+    }
+    /// Says in which order an operation on images has their dimensions.
+    static constexpr ::llvm::StringLiteral getLayoutAttrName() {
+      return ::llvm::StringLiteral("chimera.layout");
+    }
+    /// The values of that attribute.
+    static constexpr ::llvm::StringLiteral getAsGivenName() {
+      return ::llvm::StringLiteral("as_given");
+    }
+    static constexpr ::llvm::StringLiteral getChannelsLastName() {
+      return ::llvm::StringLiteral("channels_last");
     }
     /// Says of a function what micro kernel it is.
     static constexpr ::llvm::StringLiteral getKernelAttrName() {

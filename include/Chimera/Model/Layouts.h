@@ -95,7 +95,8 @@ double secondsOf(const LayoutProblem &problem,
                  llvm::ArrayRef<ImageLayout> layouts);
 
 /// The layouts that take the least time; of those that take the same, the ones
-/// with the fewest operations whose channels are last. Time is counted in
+/// with the most operations whose channels are last: what follows a convolution
+/// runs with it, as long as it has the same layout. Time is counted in
 /// picoseconds.
 LayoutPlan chooseLayouts(const LayoutProblem &problem);
 

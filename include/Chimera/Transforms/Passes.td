@@ -206,6 +206,63 @@ def TilePass : Pass<"chimera-tile"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def ChooseLayoutsPass : Pass<"chimera-choose-layouts"> {
+  let summary = "Choose in which order images lie in memory";
+  let description = [{
+    Gives operations on images an attribute `chimera.layout`: `"channels_last"`
+    where the whole program takes less time if the channels of its images are
+    next to each other there. Images are tensors of three to five dimensions, the
+    batch, channels and space; such operations are convolutions with channels
+    first, elementwise operations and reductions, padding and concatenations.
+    The model knows what a convolution takes in either layout and what it costs
+    to transpose an image, and finds the best assignment of all. What the
+    program takes and returns stays as it is.
+
+    An operation that has the attribute keeps it. Targets without code for
+    convolutions leave everything as it is given. Changes nothing else; see
+    `chimera-apply-layouts`.
+
+    Example: see `test/Transforms/Layout/choose-layouts.mlir`. In
+
+    ```mlir
+    %1 = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<1x64x9x9xf32>, tensor<64x64x3x3xf32>)
+        outs(%0 : tensor<1x64x7x7xf32>) -> tensor<1x64x7x7xf32>
+    ```
+
+    seven pixels would fill half a vector; sixty-four filters fill four.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine to plan for: a name, host, dlti, or a file (machine.mlir)">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Threads that will run the code; 0 means one per core of the target">
+  ];
+}
+
+def ApplyLayoutsPass : Pass<"chimera-apply-layouts"> {
+  let summary = "Bring images into the order that was chosen";
+  let description = [{
+    Rewrites operations whose `chimera.layout` is `"channels_last"` as
+    `linalg.generic`, `tensor.pad` or `tensor.concat` on images with their
+    channels last. Images are transposed where an operation wants another layout
+    than they are made in, once for all such operations; filters so that vectors
+    run along them, once for all calls if they are constant.
+
+    Example: see `test/Transforms/Layout/apply-layouts.mlir`. In
+
+    ```mlir
+    %0 = tensor.concat dim(1) %a, %b {chimera.layout = "channels_last"}
+        : (tensor<1x3x9x9xf32>, tensor<1x5x9x9xf32>) -> tensor<1x8x9x9xf32>
+    ```
+
+    the last dimension grows from 3 and 5 to 8.
+  }];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
   let summary = "Make few operations of many outside chains";
   let description = [{

@@ -56,7 +56,13 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   schedule.fuse = options.fuse;
   schedule.tiles = options.tiles;
   schedule.rank = options.rank;
-  addPlanning(pm.nest<func::FuncOp>(), schedule);
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  ChooseLayoutsPassOptions layouts;
+  layouts.target = options.target;
+  layouts.threads = options.threads;
+  func.addPass(createChooseLayoutsPass(layouts));
+  func.addPass(createApplyLayoutsPass());
+  addPlanning(func, schedule);
 }
 
 void chimera::addTilingPasses(OpPassManager &pm,

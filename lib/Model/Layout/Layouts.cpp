@@ -91,12 +91,12 @@ public:
     return edges.size() - 1;
   }
   void addEdge(unsigned from, unsigned to, int64_t capacity) {
-    edges[from].push_back({to, static_cast<unsigned>(edges[to].size()),
-                           capacity});
+    edges[from].push_back(
+        {to, static_cast<unsigned>(edges[to].size()), capacity});
     edges[to].push_back({from, static_cast<unsigned>(edges[from].size() - 1),
                          /*capacity=*/0});
   }
-  /// The nodes on the side of `source` of a smallest cut, as few as there can
+  /// The nodes on the side of `source` of a smallest cut, as many as there can
   /// be.
   std::vector<bool> cut(unsigned source, unsigned sink);
 
@@ -109,6 +109,7 @@ private:
   };
 
   bool findDistances(unsigned source, unsigned sink);
+  std::vector<bool> findSide(unsigned sink) const;
   int64_t push(unsigned node, unsigned sink, int64_t most);
 
   std::vector<std::vector<Edge>> edges;
@@ -154,9 +155,20 @@ std::vector<bool> FlowGraph::cut(unsigned source, unsigned sink) {
     while (push(source, sink, unlimited) > 0)
       ;
   }
-  std::vector<bool> side;
-  for (int distance : distances)
-    side.push_back(distance >= 0);
+  return findSide(sink);
+}
+
+/// The nodes from which nothing more can flow to `sink`.
+std::vector<bool> FlowGraph::findSide(unsigned sink) const {
+  std::vector<bool> side(edges.size(), true);
+  side[sink] = false;
+  std::queue<unsigned> pending({sink});
+  for (; !pending.empty(); pending.pop())
+    for (const Edge &edge : edges[pending.front()])
+      if (side[edge.to] && edges[edge.to][edge.back].capacity > 0) {
+        side[edge.to] = false;
+        pending.push(edge.to);
+      }
   return side;
 }
 

@@ -1,0 +1,200 @@
+//===- ChooseLayouts.cpp - In which order images lie in memory ------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tells the model which operations hand on which images, and gives operations
+// their layout as an attribute. What it means is up to chimera-apply-layouts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Layout/ImageOps.h"
+
+#include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Chain/SameInEveryCall.h"
+#include "Chimera/IR/ElementBytes.h"
+#include "Chimera/IR/MicroKernels.h"
+#include "Chimera/Model/Layouts.h"
+#include "Chimera/Target/Target.h"
+#include "Chimera/Transforms/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_CHOOSELAYOUTSPASS
+#include "Chimera/Transforms/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+/// Chooses the layouts of the operations of one block.
+class LayoutChooser {
+public:
+  LayoutChooser(const model::Machine &machine, int64_t threads,
+                const OperatorSupport &support)
+      : machine(machine), threads(threads), support(support) {}
+
+  void add(ImageOp op);
+  /// Nothing can be gained without a convolution.
+  bool hasConvolutions() const { return numConvolutions > 0; }
+  void run();
+
+private:
+  model::LayoutProblem::Operation getSeconds(const ImageOp &op) const;
+  void addImages();
+  double getBytes(Type type) const;
+
+  const model::Machine &machine;
+  int64_t threads;
+  const OperatorSupport &support;
+  SmallVector<ImageOp> ops;
+  llvm::DenseMap<Operation *, unsigned> indexOf;
+  unsigned numConvolutions = 0;
+  model::LayoutProblem problem;
+};
+
+} // namespace
+
+double LayoutChooser::getBytes(Type type) const {
+  auto tensor = cast<RankedTensorType>(type);
+  return static_cast<double>(tensor.getNumElements()) *
+         bytesOf(tensor.getElementType());
+}
+
+void LayoutChooser::add(ImageOp op) {
+  indexOf[op.op] = ops.size();
+  numConvolutions += op.filter != nullptr;
+  problem.operations.push_back(getSeconds(op));
+  ops.push_back(std::move(op));
+}
+
+/// What a convolution takes in each layout; everything else takes the same.
+model::LayoutProblem::Operation
+LayoutChooser::getSeconds(const ImageOp &image) const {
+  if (auto given = image.op->getAttrOfType<StringAttr>(
+          ChimeraDialect::getLayoutAttrName())) {
+    bool isLast = given.getValue() == ChimeraDialect::getChannelsLastName();
+    double no = model::LayoutProblem::impossible;
+    return {isLast ? no : 0, isLast ? 0 : no};
+  }
+  if (!image.filter)
+    return {};
+  auto op = cast<linalg::LinalgOp>(image.op);
+  // What no code is generated from gains nothing.
+  if (!llvm::is_contained(support.factors,
+                          getElementTypeOrSelf(image.filter->get())))
+    return {};
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  AffineMap result = op.getIndexingMapsArray()[2];
+  model::ConvolutionFigures figures;
+  figures.multiplyAdds = 1;
+  for (int64_t extent : extents)
+    figures.multiplyAdds *= extent;
+  unsigned width = result.getDimPosition(result.getNumResults() - 1);
+  figures.filters = extents[result.getDimPosition(1)];
+  figures.width = extents[width];
+  AffineExpr last = op.getIndexingMapsArray()[0].getResults().back();
+  if (std::optional<AffineIndex> index = linearize(last, extents))
+    for (auto [loop, factor] : index->terms)
+      if (loop == width)
+        figures.stride = factor;
+  if (!isSameInEveryCall(image.filter->get()))
+    figures.filterBytes = getBytes(image.filter->get().getType());
+  return {
+      secondsOf(figures, model::ImageLayout::AsGiven, machine, threads),
+      secondsOf(figures, model::ImageLayout::ChannelsLast, machine, threads)};
+}
+
+void LayoutChooser::addImages() {
+  llvm::MapVector<Value, model::LayoutProblem::Image> images;
+  auto getImage = [&](Value value) -> model::LayoutProblem::Image & {
+    auto [it, isNew] = images.insert({value, {}});
+    if (isNew)
+      it->second.secondsToReorder = model::secondsToReorder(
+          getBytes(value.getType()),
+          bytesOf(getElementTypeOrSelf(value.getType())), machine, threads);
+    return it->second;
+  };
+  for (auto [index, op] : llvm::enumerate(ops)) {
+    for (OpOperand *operand : op.images) {
+      if (startsInAnyLayout(operand->get()))
+        continue;
+      std::vector<unsigned> &readers = getImage(operand->get()).readers;
+      if (!llvm::is_contained(readers, index))
+        readers.push_back(index);
+    }
+    for (Value result : op.results) {
+      model::LayoutProblem::Image &image = getImage(result);
+      image.maker = index;
+      image.isReadOutside = llvm::any_of(result.getUses(), [&](OpOperand &use) {
+        auto reader = indexOf.find(use.getOwner());
+        return reader == indexOf.end() ||
+               !llvm::is_contained(ops[reader->second].images, &use);
+      });
+    }
+  }
+  for (auto &[value, image] : images)
+    problem.images.push_back(std::move(image));
+}
+
+void LayoutChooser::run() {
+  addImages();
+  model::LayoutPlan plan = chooseLayouts(problem);
+  for (auto [op, layout] : llvm::zip_equal(ops, plan.layouts)) {
+    bool isLast = layout == model::ImageLayout::ChannelsLast;
+    Builder builder(op.op);
+    if (isLast || op.op->hasAttr(ChimeraDialect::getLayoutAttrName()))
+      op.op->setAttr(
+          ChimeraDialect::getLayoutAttrName(),
+          builder.getStringAttr(isLast ? ChimeraDialect::getChannelsLastName()
+                                       : ChimeraDialect::getAsGivenName()));
+    if (op.filter)
+      remark::analysis(op.op->getLoc(),
+                       remark::RemarkOpts::name("layout").category("chimera"))
+          << remark::add("{0}: {1:f1} us with channels first, {2:f1} with "
+                         "channels last",
+                         isLast ? "channels last" : "as given",
+                         problem.operations[indexOf[op.op]].asGiven * 1e6,
+                         problem.operations[indexOf[op.op]].channelsLast * 1e6);
+  }
+}
+
+namespace {
+struct ChooseLayoutsPass
+    : chimera::impl::ChooseLayoutsPassBase<ChooseLayoutsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (failed(verifyPlanningOptions(getOperation(), target, threads)))
+      return signalPassFailure();
+    FailureOr<TargetAttrInterface> found =
+        resolveTarget(getOperation(), target);
+    if (failed(found))
+      return signalPassFailure();
+    OperatorSupport support = getOperatorSupport(getOperation(), *found);
+    // Layouts are for those who compile convolutions.
+    if (!support.hasWindows)
+      return;
+    model::Machine machine = found->getCommonFigures();
+    getOperation()->walk([&](Block *block) {
+      if (isa<ChainOp, BlockOp, MicroKernelOp, linalg::LinalgOp>(
+              block->getParentOp()))
+        return;
+      LayoutChooser chooser(machine, threads == 0 ? machine.cores : threads,
+                            support);
+      for (Operation &op : *block)
+        if (std::optional<ImageOp> image = readImageOp(&op))
+          chooser.add(std::move(*image));
+      if (chooser.hasConvolutions())
+        chooser.run();
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,65 @@
+// RUN: chimera-opt %s --chimera-apply-layouts --split-input-file --verify-diagnostics | FileCheck %s
+
+// CHECK-DAG: #[[$IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 * 2 + d4, d2 * 2 + d5, d6)>
+// CHECK-DAG: #[[$FILTER:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5, d6, d3)>
+// CHECK-DAG: #[[$RESULT:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+// CHECK-LABEL: func @convolution(
+// CHECK-SAME: %[[X:.*]]: tensor<1x8x9x9xf32>, %[[W:.*]]: tensor<16x8x3x3xf32>
+// CHECK: %[[SEEN:.*]] = linalg.transpose ins(%[[X]] : {{.*}}) outs({{.*}} : tensor<1x9x9x8xf32>) permutation = [0, 2, 3, 1]
+// CHECK-NOT: linalg.transpose ins(%[[X]]
+// CHECK: %[[START:.*]] = linalg.fill {{.*}} -> tensor<1x4x4x16xf32>
+// CHECK: %[[TURNED:.*]] = linalg.transpose ins(%[[W]] : {{.*}}) outs({{.*}} : tensor<3x3x8x16xf32>) permutation = [2, 3, 1, 0]
+// CHECK: %[[ONCE:.*]] = chimera.prepare %[[TURNED]]
+// CHECK: %[[MADE:.*]] = linalg.generic {indexing_maps = [#[[$IMAGE]], #[[$FILTER]], #[[$RESULT]]], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%[[SEEN]], %[[ONCE]] : {{.*}}) outs(%[[START]]
+// CHECK: %[[BACK:.*]] = linalg.transpose ins(%[[MADE]] : {{.*}}) outs({{.*}} : tensor<1x16x4x4xf32>) permutation = [0, 3, 1, 2]
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[SEEN]] : tensor<1x9x9x8xf32>)
+// CHECK: return %[[BACK]], %[[SUM]] : tensor<1x16x4x4xf32>, tensor<1x8xf32>
+func.func @convolution(%x: tensor<1x8x9x9xf32>, %w: tensor<16x8x3x3xf32>, %init: tensor<1x8xf32>) -> (tensor<1x16x4x4xf32>, tensor<1x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<1x16x4x4xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
+  %2 = linalg.conv_2d_nchw_fchw {chimera.layout = "channels_last", strides = dense<2> : vector<2xi64>}
+      ins(%x, %w : tensor<1x8x9x9xf32>, tensor<16x8x3x3xf32>) outs(%1 : tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
+  %3 = linalg.reduce { arith.addf } ins(%x : tensor<1x8x9x9xf32>) outs(%init : tensor<1x8xf32>) dimensions = [2, 3] {chimera.layout = "channels_last"}
+  return %2, %3 : tensor<1x16x4x4xf32>, tensor<1x8xf32>
+}
+
+// -----
+
+// Between operations with channels last nothing is transposed. Broadcasts keep
+// their shape.
+
+// CHECK-LABEL: func @between(
+// CHECK-DAG: %[[A:.*]] = linalg.transpose ins(%arg0
+// CHECK-DAG: %[[B:.*]] = linalg.transpose ins(%arg1
+// CHECK: %[[BOTH:.*]] = tensor.concat dim(3) %[[A]], %[[B]] : (tensor<1x9x9x3xf32>, tensor<1x9x9x5xf32>) -> tensor<1x9x9x8xf32>
+// CHECK: %[[PADDED:.*]] = tensor.pad %[[BOTH]] low[0, 1, 2, 0] high[0, 3, 4, 0]
+// CHECK: %[[BIASED:.*]] = linalg.generic {{.*}} ins(%[[PADDED]], %arg2 : tensor<1x13x15x8xf32>, tensor<8x1x1xf32>)
+// CHECK: linalg.transpose ins(%[[BIASED]] : {{.*}}) outs({{.*}} : tensor<1x8x13x15xf32>)
+#id = affine_map<(n, c, h, w) -> (n, c, h, w)>
+#channel = affine_map<(n, c, h, w) -> (c, 0, 0)>
+func.func @between(%a: tensor<1x3x9x9xf32>, %b: tensor<1x5x9x9xf32>, %bias: tensor<8x1x1xf32>) -> tensor<1x8x13x15xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.concat dim(1) %a, %b {chimera.layout = "channels_last"}
+      : (tensor<1x3x9x9xf32>, tensor<1x5x9x9xf32>) -> tensor<1x8x9x9xf32>
+  %1 = tensor.pad %0 low[0, 0, 1, 2] high[0, 0, 3, 4] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %zero : f32
+  } {chimera.layout = "channels_last"} : tensor<1x8x9x9xf32> to tensor<1x8x13x15xf32>
+  %2 = tensor.empty() : tensor<1x8x13x15xf32>
+  %3 = linalg.generic {indexing_maps = [#id, #channel, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%1, %bias : tensor<1x8x13x15xf32>, tensor<8x1x1xf32>) outs(%2 : tensor<1x8x13x15xf32>) attrs = {chimera.layout = "channels_last"} {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<1x8x13x15xf32>
+  return %3 : tensor<1x8x13x15xf32>
+}
+
+// -----
+
+func.func @no_image(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error @below {{'chimera.layout' cannot be applied: only convolutions with channels first, elementwise operations, reductions, padding and concatenations of static tensors of three to five dimensions have a layout; drop the attribute}}
+  %0 = linalg.matmul {chimera.layout = "as_given"} ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
