@@ -486,6 +486,37 @@ def ReuseBuffersPass : Pass<"chimera-reuse-buffers"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def JoinBuffersPass
+    : Pass<"chimera-join-buffers", "::mlir::func::FuncOp"> {
+  let summary = "Allocate the buffers of a function at once";
+  let description = [{
+    Replaces those `memref.alloc` of a block of the function that the block frees
+    by views of one buffer, in which those that are not in use at the same time
+    share their place. The buffer is no larger than what the allocator of the
+    target keeps for the next call; what does not fit stays as it is.
+
+    Example: see `test/Transforms/Buffers/join-buffers.mlir`. In
+
+    ```mlir
+    %0 = memref.alloc() : memref<8xf32>
+    %1 = memref.alloc() : memref<4xf32>
+    linalg.exp ins(%x : memref<8xf32>) outs(%0 : memref<8xf32>)
+    linalg.exp ins(%y : memref<4xf32>) outs(%1 : memref<4xf32>)
+    memref.dealloc %0 : memref<8xf32>
+    memref.dealloc %1 : memref<4xf32>
+    ```
+
+    both are views of a `memref<48xi8>`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine whose allocator counts: a name, host, dlti, or a file "
+           "(machine.mlir)">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def SplitCopiesPass : Pass<"chimera-split-copies"> {
   let summary = "Copy rows that are contiguous as bytes";
   let description = [{

@@ -125,8 +125,9 @@ static void placeBuffers(OpPassManager &pm, const std::string &target) {
   pm.addPass(createShareKernelsPass());
 }
 
-/// Frees what was allocated, or lets it serve again.
-static void freeBuffers(OpPassManager &pm) {
+/// Frees what was allocated, or lets it serve again, and allocates the rest at
+/// once.
+static void freeBuffers(OpPassManager &pm, const std::string &target) {
   pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
@@ -136,6 +137,9 @@ static void freeBuffers(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createReuseBuffersPass());
+  JoinBuffersPassOptions join;
+  join.target = target;
+  pm.addNestedPass<func::FuncOp>(createJoinBuffersPass(join));
 }
 
 /// scf, memref, vector, omp and the rest to the LLVM dialect.
@@ -179,7 +183,7 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createSeparateDestinationsPass());
   addBufferizationPasses(pm, options.outParams);
   placeBuffers(pm, options.target);
-  freeBuffers(pm);
+  freeBuffers(pm, options.target);
   pm.addPass(createLowerMicroKernelsPass());
   addLLVMLowering(pm);
 }
