@@ -21,22 +21,26 @@ using namespace chimera;
 
 void chimera::chooseKernelLoops(const model::ChainProblem &problem,
                                 model::Operator &op) {
-  auto findStreamed = [&](model::LoopId loop) {
-    return llvm::find_if(op.inputs, [&](const model::Access &input) {
+  auto isRead = [&](model::LoopId loop) {
+    return llvm::any_of(op.inputs, [&](const model::Access &input) {
       return input.hasLoop(loop);
     });
   };
   SmallVector<model::LoopId> loops;
   for (const model::Index &index : op.output.indices)
     loops.push_back(index.terms[0].loop);
-  while (loops.size() > 1 && findStreamed(loops.back()) == op.inputs.end())
+  while (loops.size() > 1 && !isRead(loops.back()))
     loops.pop_back();
   op.vectorLoop = op.rowLoop = loops.pop_back_val();
-  auto streamed = findStreamed(op.vectorLoop);
+  // Rows use a vector again that does not depend on them.
+  auto usesVectorsAgain = [&](model::LoopId loop) {
+    return llvm::any_of(op.inputs, [&](const model::Access &input) {
+      return input.hasLoop(op.vectorLoop) && !input.hasLoop(loop);
+    });
+  };
   int64_t longest = 1;
   for (model::LoopId loop : llvm::reverse(loops)) {
-    bool isStreamed = streamed != op.inputs.end() && streamed->hasLoop(loop);
-    if (isStreamed || findStreamed(loop) == op.inputs.end())
+    if (!usesVectorsAgain(loop) || !isRead(loop))
       continue;
     if (int64_t extent = problem.loops[loop].extent; extent > longest) {
       longest = extent;

@@ -49,6 +49,10 @@ struct ConvolutionFigures {
   /// Extent and stride of the last dimension of space: what vectors run along
   /// otherwise. A stride keeps neighbours apart, which then are copied first.
   int64_t width = 1, stride = 1;
+  /// True if every channel has a filter of its own, so that no vector serves
+  /// several filters, and whether its taps move vectors along a row.
+  bool isDepthwise = false;
+  bool hasTapsAlongRows = false;
   /// Bytes of filters that have to be brought into another order in each run if
   /// channels are last.
   double filterBytes = 0;

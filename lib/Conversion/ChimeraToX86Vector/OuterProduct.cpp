@@ -47,12 +47,13 @@ public:
                       ArrayRef<int64_t> extents,
                       ArrayRef<PrefetchOp> prefetches)
       : MicroKernelEmitter(builder, op, figures, extents), tile(tile),
-        prefetches(prefetches) {}
+        tileRows(tile.rows), prefetches(prefetches) {}
 
   LogicalResult emit();
 
 private:
   void chooseDims();
+  int64_t countRowsOfVectors() const;
   void emitPanels();
   void emitRows(Value column, int64_t vectors, int64_t columns);
   void emitTile(Value row, int64_t rows, Value column, int64_t vectors,
@@ -66,6 +67,10 @@ private:
                                SmallVector<Value> carried, int64_t rows,
                                int64_t vectors, int64_t columns);
   void fetchShare(Value first, int64_t step, int64_t iterations);
+  /// True if each row of operand `operand` has vectors of its own.
+  bool hasVectorsInRows(unsigned operand) const {
+    return indexes(operand, *rowDim) && indexes(operand, vectorDim);
+  }
   int64_t rowsInAll() const { return rowDim ? extents[*rowDim] : 1; }
   /// True if rows of the streamed operand are read one after the other, each of
   /// them at once, once.
@@ -81,6 +86,8 @@ private:
   SmallVector<Value> pointOf(int64_t row, int64_t vector);
 
   const model::RegisterTile &tile;
+  /// Rows of a tile of this kernel.
+  int64_t tileRows;
   ArrayRef<PrefetchOp> prefetches;
   std::optional<unsigned> rowDim;
   SmallVector<unsigned> reductionDims, outerDims;
@@ -93,12 +100,12 @@ private:
 
 } // namespace
 
-/// Rows are the longest dimension of the output that the streamed operand does
+/// Rows are the longest dimension of the output that an operand of vectors does
 /// not have, so that its vectors are reused; the other dimensions are loops.
 void OuterProductEmitter::chooseDims() {
   auto isStreamed = [&](unsigned dim) {
-    return llvm::any_of(llvm::seq<unsigned>(0, 2), [&](unsigned operand) {
-      return indexes(operand, vectorDim) && indexes(operand, dim);
+    return llvm::none_of(llvm::seq<unsigned>(0, 2), [&](unsigned operand) {
+      return indexes(operand, vectorDim) && !indexes(operand, dim);
     });
   };
   for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
@@ -116,6 +123,17 @@ void OuterProductEmitter::chooseDims() {
       outerDims.push_back(dim);
 }
 
+/// The rows for which the registers of the tile hold the sums and, of an
+/// operand that has vectors in each row, what the taps of a window use by
+/// turns: all rows and two more. A vector of the other operand is there as
+/// well.
+int64_t OuterProductEmitter::countRowsOfVectors() const {
+  int64_t registers = tile.rows * tile.vectors + tile.vectors + tile.broadcasts;
+  int64_t vectors =
+      std::min(tile.vectors, llvm::divideCeilSigned(extents[vectorDim], lanes));
+  return std::max<int64_t>(1, (registers - 3 * vectors) / (2 * vectors));
+}
+
 LogicalResult OuterProductEmitter::emit() {
   if (!isProductOfF32(op) || maps.back().getNumResults() == 0)
     return failure();
@@ -124,6 +142,8 @@ LogicalResult OuterProductEmitter::emit() {
     if (indexes(operand, vectorDim) && !isContiguous(operand))
       return failure();
   chooseDims();
+  if (rowDim && (hasVectorsInRows(0) || hasVectorsInRows(1)))
+    tileRows = std::min(tileRows, countRowsOfVectors());
   point.assign(op.getNumDims(), Value());
   buildNest(outerDims, point, [&] { emitPanels(); });
   return success();
@@ -155,7 +175,7 @@ void OuterProductEmitter::emitPanels() {
 void OuterProductEmitter::emitRows(Value column, int64_t vectors,
                                    int64_t columns) {
   int64_t extent = rowDim ? extents[*rowDim] : 1;
-  model::BalancedSplit split = model::splitEvenly(extent, tile.rows);
+  model::BalancedSplit split = model::splitEvenly(extent, tileRows);
   int64_t middle = split.large * split.size;
   buildLoop(0, middle, split.size, [&](Value row) {
     emitTile(row, split.size, column, vectors, columns);
@@ -261,7 +281,7 @@ void OuterProductEmitter::fetchShare(Value first, int64_t step,
   share.iteration = divide(first, step);
   share.tile = constant(0);
   if (rowDim) {
-    share.tiles = llvm::divideCeilSigned(extents[*rowDim], tile.rows);
+    share.tiles = llvm::divideCeilSigned(extents[*rowDim], tileRows);
     int64_t rows = llvm::divideCeilSigned(extents[*rowDim], share.tiles);
     share.tile = divide(point[*rowDim], rows);
   }

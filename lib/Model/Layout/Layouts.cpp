@@ -45,6 +45,10 @@ double chimera::model::secondsOf(const ConvolutionFigures &figures,
   double seconds = figures.multiplyAdds * vectors / unit.depth /
                    unit.fmaPerCycle / unit.cyclesPerSecond /
                    std::max<int64_t>(1, threads);
+  // Vectors of pixels that taps move lie across two lines. Where each is used
+  // once, loading them takes longer than the arithmetic.
+  if (!isLast && figures.isDepthwise && figures.hasTapsAlongRows)
+    seconds *= std::max(1.0, 2 * unit.fmaPerCycle / unit.loadsPerCycle);
   // A copy of what is far apart takes about as long as using it.
   if (!isLast && figures.stride > 1)
     seconds *= 2;

@@ -102,7 +102,11 @@ void Solver::classifyLoops() {
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop) {
     if (problem.loops[loop].extent == 1 || !structure.isCuttable(loop))
       continue;
-    if (isParallel(loop) && indexesEverything(loop))
+    // Vectors of a depthwise convolution run along a loop that indexes all.
+    bool isVectorLoop = any_of(problem.operators, [&](const Operator &op) {
+      return op.vectorLoop == loop;
+    });
+    if (isParallel(loop) && indexesEverything(loop) && !isVectorLoop)
       batchLoops.push_back(loop);
     else
       tiledLoops.push_back(loop);

@@ -101,10 +101,14 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
   figures.filters = extents[result.getDimPosition(1)];
   figures.width = extents[width];
   AffineExpr last = op.getIndexingMapsArray()[0].getResults().back();
-  if (std::optional<AffineIndex> index = linearize(last, extents))
+  if (std::optional<AffineIndex> index = linearize(last, extents)) {
+    figures.hasTapsAlongRows = index->terms.size() > 1;
     for (auto [loop, factor] : index->terms)
       if (loop == width)
         figures.stride = factor;
+  }
+  figures.isDepthwise =
+      op.getIndexingMapsArray()[0].isFunctionOfDim(result.getDimPosition(1));
   if (!isSameInEveryCall(image.filter->get()))
     figures.filterBytes = getBytes(image.filter->get().getType());
   return {

@@ -44,6 +44,12 @@ TEST(Layouts, ConvolutionsPayForPartOfAVector) {
   EXPECT_DOUBLE_EQ(secondsOf(figures, last, machine, 1), 1e-3 * 32 / 24);
   EXPECT_DOUBLE_EQ(secondsOf(figures, given, machine, 1), 1e-3 * 16 / 7);
   EXPECT_DOUBLE_EQ(secondsOf(figures, given, machine, 4), 1e-3 * 4 / 7);
+  figures.isDepthwise = true;
+  EXPECT_DOUBLE_EQ(secondsOf(figures, given, machine, 1), 1e-3 * 16 / 7);
+  figures.hasTapsAlongRows = true;
+  EXPECT_DOUBLE_EQ(secondsOf(figures, given, machine, 1), 2e-3 * 16 / 7);
+  EXPECT_DOUBLE_EQ(secondsOf(figures, last, machine, 1), 1e-3 * 32 / 24);
+  figures.isDepthwise = false;
   figures.stride = 2;
   EXPECT_DOUBLE_EQ(secondsOf(figures, given, machine, 1), 2e-3 * 16 / 7);
   figures.filterBytes = 1e6;
