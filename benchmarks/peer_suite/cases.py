@@ -14,8 +14,8 @@ from collections.abc import Callable
 from . import models
 from .program import Program, Value, affine_map
 
-SHAPES = pathlib.Path(__file__).parent.parent / "shapes" / "gemm_chains.csv"
-GROUPS = ("chain", "softmax", "attention", "mlp", "models")
+SHAPES = pathlib.Path(__file__).parent.parent / "shapes"
+GROUPS = ("chain", "softmax", "attention", "mlp", "convolution", "models")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Case:
     iree_program: str | None = None
     # Whether `compute` calls ops.attention, which peers have kernels for.
     attends: bool = False
+    # Whether it calls ops.convolution on images, whose layout peers may choose.
+    convolves: bool = False
     # Multiply-adds of its products that a causal mask makes useless.
     masked: int = 0
     # Largest error in parts of the largest element of the result.
@@ -59,8 +61,10 @@ class Case:
 
 
 def load(models_folder: pathlib.Path | None) -> list[Case]:
-    cases = [make(row) for make in (chain, softmax) for row in read_shapes()]
+    cases = [make(row) for make in (chain, softmax)
+             for row in read_shapes("gemm_chains.csv")]
     cases += attention_cases() + mlp_cases()
+    cases += [convolutions(row) for row in read_shapes("conv_chains.csv")]
     if models_folder:
         cases += model_cases(models_folder)
     return cases
@@ -68,8 +72,8 @@ def load(models_folder: pathlib.Path | None) -> list[Case]:
 
 # ---- chains of two products
 
-def read_shapes() -> list[dict]:
-    with open(SHAPES, encoding="utf-8") as file:
+def read_shapes(name: str) -> list[dict]:
+    with open(SHAPES / name, encoding="utf-8") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
         return list(rows)
 
@@ -203,6 +207,27 @@ def mlp(m, k, h, n) -> Case:
 
 def mlp_cases() -> list[Case]:
     return [mlp(128, 768, 3072, 768), mlp(512, 512, 2048, 512), mlp(32, 768, 3072, 768)]
+
+
+# ---- chains of two convolutions
+
+def convolutions(row: dict) -> Case:
+    """Channels first, ReLU after both, padded so that images keep their size."""
+    channels, height, width, middle, out, s1, s2, k1, k2 = (
+        int(row[x]) for x in ("IC", "H", "W", "OC1", "OC2", "st1", "st2", "k1", "k2"))
+    filters = functools.partial(Argument, maker="filters", constant=True)
+    arguments = [Argument((1, channels, height, width)),
+                 filters((middle, channels, k1, k1)), filters((out, middle, k2, k2))]
+    program = Program()
+    x, w1, w2 = (program.argument(*a.shape) for a in arguments)
+    x = program.relu(program.convolution(x, w1, s1))
+    result = program.relu(program.convolution(x, w2, s2))
+
+    def compute(ops, x, w1, w2):
+        return ops.relu(ops.convolution(ops.relu(ops.convolution(x, w1, s1)), w2, s2))
+
+    return Case("convolution", row["name"], arguments, compute,
+                program.finish(result), convolves=True)
 
 
 # ---- whole programs

@@ -22,6 +22,11 @@ def columns_in(rng, shape):
     return normal(rng, shape) / np.float32(math.sqrt(shape[-1]))
 
 
+def filters(rng, shape):
+    """The same for filters [out][in][...]."""
+    return normal(rng, shape) / np.float32(math.sqrt(math.prod(shape[1:])))
+
+
 def near_one(rng, shape):
     return 1 + np.float32(0.1) * normal(rng, shape)
 
@@ -55,7 +60,7 @@ def sines(rng, shape):
 
 # By the names that arguments have for them.
 MAKERS = {make.__name__: make for make in (
-    normal, rows_in, columns_in, near_one, some_keys, padding, cosines, sines)}
+    normal, rows_in, columns_in, filters, near_one, some_keys, padding, cosines, sines)}
 
 
 def align(array: np.ndarray, boundary: int = 64) -> np.ndarray:

@@ -58,6 +58,14 @@ class NumpyOps:
         """`weight` is [in][out]."""
         return x @ weight + bias
 
+    def convolution(self, x, filters, stride):
+        """Channels first, with as much padding as keeps the size of images."""
+        np, (rows, columns) = self.np, filters.shape[2:]
+        x = np.pad(x, ((0, 0), (0, 0), (rows // 2,) * 2, (columns // 2,) * 2))
+        windows = np.lib.stride_tricks.sliding_window_view(x, (rows, columns), (2, 3))
+        return np.einsum("nchwrs,fcrs->nfhw", windows[:, :, ::stride, ::stride],
+                         filters, optimize=True)
+
     def attention(self, q, k, v, scale=None, causal=False, mask=None):
         """`mask` is true where a key counts, or a summand."""
         scale = scale or 1 / math.sqrt(q.shape[-1])
@@ -115,6 +123,10 @@ class JaxOps:
     def affine(self, x, weight, bias):
         return x @ weight + bias
 
+    def convolution(self, x, filters, stride):
+        pads = [(size // 2, size // 2) for size in filters.shape[2:]]
+        return self.jax.lax.conv_general_dilated(x, filters, (stride, stride), pads)
+
     def attention(self, q, k, v, scale=None, causal=False, mask=None):
         jnp = self.jnp
         scale = scale or 1 / math.sqrt(q.shape[-1])
@@ -171,6 +183,10 @@ class TorchOps:
 
     def affine(self, x, weight, bias):
         return self.torch.addmm(bias, x, weight)
+
+    def convolution(self, x, filters, stride):
+        pads = [size // 2 for size in filters.shape[2:]]
+        return self.nn.conv2d(x, filters, stride=stride, padding=pads)
 
     @functools.lru_cache
     def causal_mask(self, rows, columns):

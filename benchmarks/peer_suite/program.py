@@ -95,6 +95,30 @@ class Program:
         return self.elementwise([(x, every)], x.shape,
                                 [f"%r = arith.mulf %i0, {number} : f32"])
 
+    def convolution(self, x: Value, filters: Value, stride: int) -> Value:
+        """Of images with channels first, with as much padding as windows need."""
+        batch, channels, *space = x.shape
+        count, _, *window = filters.shape
+        if any(size > 1 for size in window):
+            zero = self.constant(0)
+            padded = (batch, channels, *(extent + 2 * (size // 2)
+                                         for extent, size in zip(space, window)))
+            amounts = f"[0, 0, {', '.join(str(size // 2) for size in window)}]"
+            block = ", ".join(f"%p{i}: index" for i in range(len(padded)))
+            x = self.add(padded, f"tensor.pad {x.name} low{amounts} high{amounts} {{\n"
+                         f"    ^bb0({block}):\n      tensor.yield {zero} : f32\n"
+                         f"    }} : {x.type} to {tensor_type(padded)}")
+        shape = (batch, count, *((extent - size) // stride + 1
+                                 for extent, size in zip(x.shape[2:], window)))
+        return self.result_of(
+            f"linalg.conv_2d_nchw_fchw {{strides = dense<{stride}> : tensor<2xi64>}}",
+            [x, filters], self.zeros(shape))
+
+    def relu(self, x: Value) -> Value:
+        zero = self.constant(0)
+        return self.elementwise([(x, range(len(x.shape)))], x.shape,
+                                [f"%r = arith.maximumf %i0, {zero} : f32"])
+
     def bias(self, x: Value, vector: Value) -> Value:
         every = range(len(x.shape))
         return self.elementwise([(x, every), (vector, [len(x.shape) - 1])], x.shape,

@@ -9,6 +9,7 @@ TITLES = {
     "softmax": "softmax(A B / sqrt k) D, the same shapes",
     "attention": "Attention: heads x positions x d",
     "mlp": "Linear, GELU, linear: M x K x H x N",
+    "convolution": "Two convolutions with ReLU (Table V of the paper), channels first",
     "models": "Exported programs",
 }
 

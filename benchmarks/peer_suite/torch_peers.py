@@ -53,11 +53,24 @@ class Torch(Adapter):
         return Ready(call, lambda: last[0].numpy())
 
 
+def with_channels_last(module, inputs):
+    """Four dimensions of everything in torch's layout for them."""
+    import torch
+    last = torch.channels_last
+    return (module.to(memory_format=last),
+            [x.contiguous(memory_format=last) if x.dim() == 4 else x for x in inputs])
+
+
 class Eager(Torch):
-    about = "operation by operation, attention spelled out"
+    about = ("operation by operation, attention spelled out; convolutions with "
+             "channels first or last, also in what is handed over")
 
     def variants(self, case):
-        return {"": lambda: self.ready(*make_module(case, fused=False))}
+        made = {"": lambda: self.ready(*make_module(case, fused=False))}
+        if case.convolves:
+            made["channels last"] = lambda: self.ready(
+                *with_channels_last(*make_module(case, fused=False)))
+        return made
 
 
 class Sdpa(Torch):
@@ -75,14 +88,17 @@ class Compiled(Torch):
 
     def variants(self, case):
         labels = ["spelled out"] + (["sdpa"] if case.attends else [])
-        return {label: lambda label=label: self.prepare(case, label == "sdpa")
+        labels += ["channels last"] if case.convolves else []
+        return {label: lambda label=label: self.prepare(case, label)
                 for label in labels}
 
-    def prepare(self, case: Case, fused: bool) -> Ready:
+    def prepare(self, case: Case, label: str) -> Ready:
         import torch._inductor.config
         torch._inductor.config.freezing = True
         self.torch._dynamo.reset()
-        module, inputs = make_module(case, fused)
+        module, inputs = make_module(case, label == "sdpa")
+        if label == "channels last":
+            module, inputs = with_channels_last(module, inputs)
         ready = self.ready(self.torch.compile(module), inputs)
         ready.call()  # The first one compiles.
         return ready

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Chain/ScheduleConversion.h"
 #include "Chimera/Runner/Report.h"
 
@@ -162,10 +163,11 @@ static void describePlan(PlanAttr plan, ChainReport &report) {
                              level.getCapacity(), level.getUsed()});
 }
 
+/// True for contractions and convolutions, but not for pools.
 static bool isContraction(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && (linalg::isaContractionOpInterface(linalgOp) ||
-                      linalg::isaConvolutionOpInterface(linalgOp));
+                      multipliesTensors(linalgOp));
 }
 
 static ChainReport describeChain(ChainOp chain) {
