@@ -26,12 +26,14 @@ using namespace chimera::model;
 double chimera::model::secondsToReorder(double bytes, int64_t elementBytes,
                                         const Machine &machine,
                                         int64_t threads) {
+  // Whoever wants the other order would have read what is read here.
   MemoryPass pass;
-  pass.readBytes = pass.writtenBytes = bytes;
-  // A square of registers is transposed by as many shuffles as stages, one of
-  // each halving the distance, for each of its vectors.
+  pass.writtenBytes = bytes;
+  // A square of registers is transposed in stages, each with a shuffle for each
+  // of its vectors. As many of these start at a time as multiply-adds.
   double vectors = bytes / elementBytes / machine.unit.lanes;
-  pass.cycles = vectors * Log2_64_Ceil(machine.unit.lanes);
+  pass.cycles =
+      vectors * Log2_64_Ceil(machine.unit.lanes) / machine.unit.fmaPerCycle;
   return secondsOf(pass, machine, threads);
 }
 

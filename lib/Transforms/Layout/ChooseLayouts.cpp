@@ -151,22 +151,22 @@ void LayoutChooser::addImages() {
 void LayoutChooser::run() {
   addImages();
   model::LayoutPlan plan = chooseLayouts(problem);
-  for (auto [op, layout] : llvm::zip_equal(ops, plan.layouts)) {
+  for (auto [op, layout, seconds] :
+       llvm::zip_equal(ops, plan.layouts, problem.operations)) {
+    if (op.op->hasAttr(ChimeraDialect::getLayoutAttrName()))
+      continue;
     bool isLast = layout == model::ImageLayout::ChannelsLast;
-    Builder builder(op.op);
-    if (isLast || op.op->hasAttr(ChimeraDialect::getLayoutAttrName()))
-      op.op->setAttr(
-          ChimeraDialect::getLayoutAttrName(),
-          builder.getStringAttr(isLast ? ChimeraDialect::getChannelsLastName()
-                                       : ChimeraDialect::getAsGivenName()));
+    if (isLast)
+      op.op->setAttr(ChimeraDialect::getLayoutAttrName(),
+                     StringAttr::get(op.op->getContext(),
+                                     ChimeraDialect::getChannelsLastName()));
     if (op.filter)
       remark::analysis(op.op->getLoc(),
                        remark::RemarkOpts::name("layout").category("chimera"))
           << remark::add("{0}: {1:f1} us with channels first, {2:f1} with "
                          "channels last",
                          isLast ? "channels last" : "as given",
-                         problem.operations[indexOf[op.op]].asGiven * 1e6,
-                         problem.operations[indexOf[op.op]].channelsLast * 1e6);
+                         seconds.asGiven * 1e6, seconds.channelsLast * 1e6);
   }
 }
 

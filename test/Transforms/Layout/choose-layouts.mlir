@@ -20,7 +20,7 @@ func.func @late(%x: tensor<1x64x7x7xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1
   ^bb0(%a: index, %b: index, %c: index, %d: index):
     tensor.yield %zero : f32
   } : tensor<1x64x7x7xf32> to tensor<1x64x9x9xf32>
-  // expected-remark @below {{channels last: 30.7 us with channels first, 17.3 with channels last}}
+  // expected-remark @below {{channels last: 30.7 us with channels first, 15.9 with channels last}}
   %3 = linalg.conv_2d_nchw_fchw ins(%2, %w : tensor<1x64x9x9xf32>, tensor<64x64x3x3xf32>)
       outs(%1 : tensor<1x64x7x7xf32>) -> tensor<1x64x7x7xf32>
   %4 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
@@ -58,7 +58,6 @@ func.func @given(%x: tensor<1x64x9x9xf32>, %w: tensor<64x64x3x3xf32>, %0: tensor
                  %y: tensor<1x64x9x9xf64>, %v: tensor<64x64x3x3xf64>, %1: tensor<1x64x7x7xf64>,
                  %z: tensor<1x9x9x64xf32>, %u: tensor<3x3x64x64xf32>, %2: tensor<1x7x7x64xf32>)
     -> (tensor<1x64x7x7xf32>, tensor<1x64x7x7xf64>, tensor<1x7x7x64xf32>) {
-  // expected-remark @below {{as given: }}
   %3 = linalg.conv_2d_nchw_fchw {chimera.layout = "as_given"} ins(%x, %w : tensor<1x64x9x9xf32>, tensor<64x64x3x3xf32>)
       outs(%0 : tensor<1x64x7x7xf32>) -> tensor<1x64x7x7xf32>
   %4 = linalg.conv_2d_nchw_fchw ins(%y, %v : tensor<1x64x9x9xf64>, tensor<64x64x3x3xf64>)
