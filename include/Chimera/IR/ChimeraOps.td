@@ -313,7 +313,8 @@ def Chimera_WindowsOp : Chimera_Op<"windows", [Pure]> {
     dimensions of their own. Nothing is copied: the result is a view of
     `source`, with other strides.
 
-    Introduced by `chimera-tile` for operands of convolutions; becomes a
+    Introduced by `chimera-tile` for operands of convolutions and by
+    `chimera-fuse-memory-bound` for those of pools; becomes a
     `memref.reinterpret_cast` in bufferization.
 
     Example:

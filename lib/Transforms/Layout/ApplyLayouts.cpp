@@ -132,10 +132,14 @@ SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
     return getAsIndexOpFoldResult(pad.getContext(),
                                   applyPermutation(amounts, order));
   };
+  // The number may be a constant inside.
+  Value number = pad.getConstantPaddingValue();
+  if (number.getParentRegion() == &pad.getRegion())
+    number = rewriter.clone(*number.getDefiningOp())->getResult(0);
   return {tensor::PadOp::create(
       rewriter, pad.getLoc(), withChannelsLast(pad.getType()), source,
-      reorder(pad.getStaticLow()), reorder(pad.getStaticHigh()),
-      pad.getConstantPaddingValue(), pad.getNofold())};
+      reorder(pad.getStaticLow()), reorder(pad.getStaticHigh()), number,
+      pad.getNofold())};
 }
 
 SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,

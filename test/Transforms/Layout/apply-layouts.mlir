@@ -39,11 +39,11 @@ func.func @convolution(%x: tensor<1x8x9x9xf32>, %w: tensor<16x8x3x3xf32>, %init:
 #id = affine_map<(n, c, h, w) -> (n, c, h, w)>
 #channel = affine_map<(n, c, h, w) -> (c, 0, 0)>
 func.func @between(%a: tensor<1x3x9x9xf32>, %b: tensor<1x5x9x9xf32>, %bias: tensor<8x1x1xf32>) -> tensor<1x8x13x15xf32> {
-  %zero = arith.constant 0.0 : f32
   %0 = tensor.concat dim(1) %a, %b {chimera.layout = "channels_last"}
       : (tensor<1x3x9x9xf32>, tensor<1x5x9x9xf32>) -> tensor<1x8x9x9xf32>
   %1 = tensor.pad %0 low[0, 0, 1, 2] high[0, 0, 3, 4] {
   ^bb0(%i: index, %j: index, %k: index, %l: index):
+    %zero = arith.constant 0.0 : f32
     tensor.yield %zero : f32
   } {chimera.layout = "channels_last"} : tensor<1x8x9x9xf32> to tensor<1x8x13x15xf32>
   %2 = tensor.empty() : tensor<1x8x13x15xf32>
