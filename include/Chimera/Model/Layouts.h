@@ -54,8 +54,9 @@ struct ConvolutionFigures {
   bool isDepthwise = false;
   bool hasTapsAlongRows = false;
   /// Bytes of filters that have to be brought into another order in each run if
-  /// channels are last.
+  /// channels are last, and of one of their elements.
   double filterBytes = 0;
+  int64_t elementBytes = 4;
 };
 
 /// Seconds of the convolution on `threads` threads of `machine`.

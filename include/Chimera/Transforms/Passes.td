@@ -268,16 +268,17 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
   let description = [{
     Brings what no chain holds, such as norms, softmax, transposes and masks,
     into few operations that vectors can run along. Named operations,
-    `linalg.softmax` and arithmetic on tensors become `linalg.generic`; unit dimensions go; an elementwise operation moves into
-    those that read it, if there is only one, or if computing it again is cheaper
-    than to store it, until 64 operations are together, beside which another pass
-    over memory costs next to nothing. What is to be read along another dimension than the rest
-    is transposed by an operation of its own. Parts of a `tensor.concat` or of a
+    `linalg.softmax` and arithmetic on tensors become `linalg.generic`; unit
+    dimensions go; an elementwise operation moves into those that read it, if
+    there is only one, or if computing it again is cheaper than to store it, until
+    64 operations are together, beside which another pass over memory costs next
+    to nothing. What is to be read along another dimension than the rest is
+    transposed by an operation of its own. Parts of a `tensor.concat` or of a
     `tensor.pad` are computed where they belong, where an operation or a loop
     makes them, and copied otherwise. Pooling reads through `chimera.windows`.
     Contractions, convolutions and dynamic shapes are left alone.
 
-    Example: see `test/Transforms/fuse-memory-bound.mlir`. In
+    Example: see `test/Transforms/MemoryBound/fuse-memory-bound.mlir`. In
 
     ```mlir
     %e = linalg.exp ins(%x : tensor<4x8xf32>) outs(%0 : tensor<4x8xf32>) -> tensor<4x8xf32>

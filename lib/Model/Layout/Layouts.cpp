@@ -55,7 +55,7 @@ double chimera::model::secondsOf(const ConvolutionFigures &figures,
   if (!isLast && figures.stride > 1)
     seconds *= 2;
   if (isLast && figures.filterBytes > 0)
-    seconds += secondsToReorder(figures.filterBytes, /*elementBytes=*/4,
+    seconds += secondsToReorder(figures.filterBytes, figures.elementBytes,
                                 machine, threads);
   return seconds;
 }

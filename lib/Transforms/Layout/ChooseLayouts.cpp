@@ -109,8 +109,10 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
   }
   figures.isDepthwise =
       op.getIndexingMapsArray()[0].isFunctionOfDim(result.getDimPosition(1));
+  Type filters = image.filter->get().getType();
   if (!isSameInEveryCall(image.filter->get()))
-    figures.filterBytes = getBytes(image.filter->get().getType());
+    figures.filterBytes = getBytes(filters);
+  figures.elementBytes = bytesOf(getElementTypeOrSelf(filters));
   return {
       secondsOf(figures, model::ImageLayout::AsGiven, machine, threads),
       secondsOf(figures, model::ImageLayout::ChannelsLast, machine, threads)};
