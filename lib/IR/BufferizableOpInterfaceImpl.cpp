@@ -66,10 +66,10 @@ struct MicroKernelOpInterface
   }
 };
 
-/// A hint neither reads nor writes: it never asks for a copy.
-struct PrefetchOpInterface
-    : public BufferizableOpInterface::ExternalModel<PrefetchOpInterface,
-                                                    PrefetchOp> {
+/// What neither reads nor writes never asks for a copy.
+template <typename ConcreteT, typename OpTy>
+struct WithoutAccess
+    : public BufferizableOpInterface::ExternalModel<ConcreteT, OpTy> {
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
                               const AnalysisState &) const {
     return false;
@@ -78,6 +78,11 @@ struct PrefetchOpInterface
                                const AnalysisState &) const {
     return false;
   }
+};
+
+/// A hint.
+struct PrefetchOpInterface
+    : public WithoutAccess<PrefetchOpInterface, PrefetchOp> {
   AliasingValueList getAliasingValues(Operation *, OpOperand &,
                                       const AnalysisState &) const {
     return {};
@@ -97,16 +102,7 @@ struct PrefetchOpInterface
 
 /// A view: the elements of the source at other strides.
 struct WindowsOpInterface
-    : public BufferizableOpInterface::ExternalModel<WindowsOpInterface,
-                                                    WindowsOp> {
-  bool bufferizesToMemoryRead(Operation *, OpOperand &,
-                              const AnalysisState &) const {
-    return false;
-  }
-  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
-                               const AnalysisState &) const {
-    return false;
-  }
+    : public WithoutAccess<WindowsOpInterface, WindowsOp> {
   AliasingValueList getAliasingValues(Operation *op, OpOperand &,
                                       const AnalysisState &) const {
     return {{op->getResult(0), BufferRelation::Unknown}};
