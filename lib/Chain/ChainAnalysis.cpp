@@ -13,6 +13,7 @@
 #include "Chimera/Chain/OpKinds.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -70,7 +71,9 @@ static FailureOr<ChainAnalysis> read(ChainOp chain, Complaint &complaint) {
   if (failed(analysis))
     return failure();
   findLoweringObstacle(chain, *analysis);
-  auto moves = [](Operation &op) { return isMove(&op); };
+  auto moves = [](Operation &op) {
+    return isMove(&op) && !isa<tensor::PadOp>(op);
+  };
   if (analysis->obstacle != LoweringObstacle::UnitDimension ||
       llvm::any_of(chain.getBody().front(), moves))
     return analysis;

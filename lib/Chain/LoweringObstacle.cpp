@@ -17,6 +17,7 @@
 #include "Trace/ChainReaders.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
@@ -90,6 +91,9 @@ private:
   ChainOperator *findOwner(linalg::GenericOp op);
   bool isPartOfSoftmax(Operation *op) const;
   bool isReadable(Value value) const;
+  bool isBorder(Operation *op) const;
+  bool isReadAlike(const model::Operator &producer) const;
+  bool touchesEverywhere(const model::Access &reading) const;
 
   ChainOp chain;
   ChainAnalysis &analysis;
@@ -116,6 +120,25 @@ bool FormMatcher::isReadable(Value value) const {
          isPartOfSoftmax(value.getDefiningOp());
 }
 
+/// What `value` is with a border of zeros, which windows reach into; else
+/// itself.
+static Value getPadded(Value value) {
+  auto pad = value.getDefiningOp<tensor::PadOp>();
+  return pad && isZeroPad(pad) ? pad.getSource() : value;
+}
+
+/// True if `op` puts a border around what an operator makes, for operators that
+/// read it through windows.
+bool FormMatcher::isBorder(Operation *op) const {
+  auto pad = dyn_cast<tensor::PadOp>(op);
+  return pad && isZeroPad(pad) && !isa<BlockArgument>(pad.getSource()) &&
+         llvm::all_of(pad->getUsers(), [&](Operation *user) {
+           return llvm::any_of(analysis.operators, [&](ChainOperator &known) {
+             return known.contraction == user;
+           });
+         });
+}
+
 //===----------------------------------------------------------------------===//
 // The parts of the form
 //===----------------------------------------------------------------------===//
@@ -129,7 +152,7 @@ LoweringObstacle FormMatcher::matchContraction(ChainOperator &op) {
   if (!isZeroFill(contraction.getDpsInits()[0]))
     return LoweringObstacle::Accumulator;
   for (Value input : contraction.getDpsInputs())
-    if (!isReadable(input))
+    if (!isReadable(getPadded(input)))
       return LoweringObstacle::Operation;
   op.epilogueLoops = applyPermutationMap<model::LoopId>(
       contraction.getIndexingMapsArray().back(), op.loops);
@@ -221,8 +244,48 @@ LoweringObstacle FormMatcher::match(linalg::LinalgOp op) {
   return isRowReduction(op) ? matchSoftmaxOf(generic) : LoweringObstacle::Rows;
 }
 
-/// Tiles are cut along the loops of a tensor's dimensions, the same for who
-/// makes and who reads it.
+/// True if each window of `reading` has a part inside the tensor: none lies in
+/// padding altogether.
+bool FormMatcher::touchesEverywhere(const model::Access &reading) const {
+  const model::ChainProblem &problem = analysis.problem;
+  for (auto [index, size] : llvm::zip_equal(
+           reading.indices, problem.tensors[reading.tensor].shape)) {
+    int64_t length = 0, last = index.offset;
+    for (const model::Term &term : index.terms) {
+      int64_t reach = term.factor * (problem.loops[term.loop].extent - 1);
+      (problem.isReduction(term.loop) ? length : last) += reach;
+    }
+    if (index.offset + length < 0 || last >= size)
+      return false;
+  }
+  return true;
+}
+
+/// True if what `producer` makes is read by the loops that make it, or by
+/// factors alone, through windows that are alike.
+bool FormMatcher::isReadAlike(const model::Operator &producer) const {
+  SmallVector<const model::Access *> factors, others;
+  for (const model::Operator &op : analysis.problem.operators) {
+    for (const model::Access &input : op.inputs)
+      if (input.tensor == producer.output.tensor)
+        factors.push_back(&input);
+    for (const model::Access &operand : op.epilogue)
+      if (operand.tensor == producer.output.tensor)
+        others.push_back(&operand);
+  }
+  auto areRead = [](ArrayRef<const model::Access *> readings,
+                    const model::Access &like) {
+    return llvm::all_of(readings, [&](const model::Access *reading) {
+      return reading->indices == like.indices;
+    });
+  };
+  if (areRead(factors, producer.output) && areRead(others, producer.output))
+    return true;
+  return others.empty() && areRead(factors, *factors.front()) &&
+         touchesEverywhere(*factors.front());
+}
+
+/// Tiles are cut along the loops of a tensor's dimensions.
 LoweringObstacle FormMatcher::checkLoops() const {
   const model::ChainProblem &problem = analysis.problem;
   for (auto [tensor, value] :
@@ -230,20 +293,17 @@ LoweringObstacle FormMatcher::checkLoops() const {
     if (static_cast<int64_t>(tensor.shape.size()) !=
         cast<RankedTensorType>(value.getType()).getRank())
       return LoweringObstacle::UnitDimension;
-  for (const model::Operator &op : problem.operators)
-    for (const auto &accesses : {op.inputs, op.epilogue})
-      for (const model::Access &access : accesses)
-        for (const model::Operator &producer : problem.operators)
-          if (producer.output.tensor == access.tensor &&
-              producer.output.indices != access.indices)
-            return LoweringObstacle::Loops;
-  return LoweringObstacle::None;
+  return llvm::all_of(
+             problem.operators,
+             [&](const model::Operator &op) { return isReadAlike(op); })
+             ? LoweringObstacle::None
+             : LoweringObstacle::Loops;
 }
 
 LoweringObstacle FormMatcher::run() {
   for (Operation &op : chain.getBody().front().without_terminator()) {
     cause = &op;
-    if (isStart(&op) || isPartOfSoftmax(&op))
+    if (isStart(&op) || isPartOfSoftmax(&op) || isBorder(&op))
       continue;
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (isMove(&op))

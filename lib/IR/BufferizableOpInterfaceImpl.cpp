@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Micro kernels, hints and views are the operations of the dialect that meet
-// one-shot bufferization. Kernels are destination-style: the result is the
-// output's buffer.
+// Micro kernels, hints, moved rows and views are the operations of the dialect
+// that meet one-shot bufferization. Kernels are destination-style: the result
+// is the output's buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -100,6 +101,59 @@ struct PrefetchOpInterface
   }
 };
 
+/// Rows that move inside a buffer.
+struct ShiftOpInterface
+    : public BufferizableOpInterface::ExternalModel<ShiftOpInterface, ShiftOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return true;
+  }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &,
+                                      const AnalysisState &) const {
+    return {{op->getResult(0), BufferRelation::Equivalent}};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto shift = cast<ShiftOp>(op);
+    FailureOr<Value> buffer =
+        getBuffer(rewriter, shift.getSource(), options, state);
+    if (failed(buffer))
+      return failure();
+    Location loc = op->getLoc();
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+      Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+      auto loop =
+          scf::ForOp::create(rewriter, loc, zero, shift.getCount(), one);
+      rewriter.setInsertionPointToStart(loop.getBody());
+      auto row = [&](Value first) -> Value {
+        SmallVector<OpFoldResult> sizes =
+            memref::getMixedSizes(rewriter, loc, *buffer);
+        SmallVector<OpFoldResult> offsets(sizes.size(),
+                                          rewriter.getIndexAttr(0)),
+            ones(sizes.size(), rewriter.getIndexAttr(1));
+        offsets[shift.getDim()] =
+            arith::AddIOp::create(rewriter, loc, first, loop.getInductionVar())
+                .getResult();
+        sizes[shift.getDim()] = rewriter.getIndexAttr(1);
+        return memref::SubViewOp::create(rewriter, loc, *buffer, offsets, sizes,
+                                         ones);
+      };
+      Value from = row(shift.getFrom());
+      memref::CopyOp::create(rewriter, loc, from, row(shift.getTo()));
+    }
+    replaceOpWithBufferizedValues(rewriter, op, *buffer);
+    return success();
+  }
+};
+
 /// A view: the elements of the source at other strides.
 struct WindowsOpInterface
     : public WithoutAccess<WindowsOpInterface, WindowsOp> {
@@ -173,6 +227,7 @@ void chimera::registerBufferizableOpInterfaceExternalModels(
   registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
     MicroKernelOp::attachInterface<MicroKernelOpInterface>(*context);
     PrefetchOp::attachInterface<PrefetchOpInterface>(*context);
+    ShiftOp::attachInterface<ShiftOpInterface>(*context);
     WindowsOp::attachInterface<WindowsOpInterface>(*context);
   });
 }

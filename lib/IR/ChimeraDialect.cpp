@@ -30,7 +30,7 @@ void ChimeraDialect::initialize() {
 #include "Chimera/IR/ChimeraOps.cpp.inc"
       >();
   declarePromisedInterfaces<bufferization::BufferizableOpInterface,
-                            MicroKernelOp, PrefetchOp, WindowsOp>();
+                            MicroKernelOp, PrefetchOp, ShiftOp, WindowsOp>();
   declarePromisedInterfaces<MicroKernelAttrInterface, FunctionKernelAttr,
                             OuterProductAttr>();
   addInterface<MicroKernelRegistry>();

@@ -340,6 +340,18 @@ LogicalResult IndexOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// ShiftOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ShiftOp::verify() {
+  int64_t rank = getSource().getType().getRank();
+  if (getDim() >= static_cast<uint64_t>(rank))
+    return emitOpError("moves rows along dimension ")
+           << getDim() << " of a tensor with " << rank;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // WindowsOp
 //===----------------------------------------------------------------------===//
 

@@ -208,6 +208,14 @@ func.func @yield(%c: tensor<8x8xf32>) {
 
 // -----
 
+func.func @shift(%rows: tensor<6x30x48xf32>, %from: index, %to: index, %count: index) -> tensor<6x30x48xf32> {
+  %kept = chimera.shift %rows along 0 from %from to %to by %count
+      : tensor<6x30x48xf32>
+  return %kept : tensor<6x30x48xf32>
+}
+
+// -----
+
 func.func @windows(%image: tensor<9x9x8xf32>) -> tensor<4x3x4x3x8xf32> {
   %windows = chimera.windows %image
       at affine_map<(h, r, w, s, c) -> (2 * h + r, 2 * w + s, c)>

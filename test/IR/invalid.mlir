@@ -624,6 +624,14 @@ module attributes {chimera.micro_kernels = 4} {}
 
 // -----
 
+func.func @shift_outside(%a: tensor<9xf32>, %i: index) {
+  // expected-error @below {{'chimera.shift' op moves rows along dimension 1 of a tensor with 1}}
+  chimera.shift %a along 1 from %i to %i by %i : tensor<9xf32>
+  return
+}
+
+// -----
+
 func.func @windows_outside(%a: tensor<9xf32>) {
   // expected-error @below {{'chimera.windows' op reads element 9 of the 9 along dimension 0 of its source}}
   chimera.windows %a at affine_map<(m, k) -> (m + 2 * k)> : tensor<9xf32> to tensor<6x3xf32>

@@ -222,6 +222,17 @@ func.func @no_inputs(%c: memref<8x16xf32>) {
 }
 
 //===----------------------------------------------------------------------===//
+// chimera.shift
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func @shift(
+// CHECK: chimera.shift %{{.*}} along 1 from %{{.*}} to %{{.*}} by %{{.*}} {note} : tensor<?x9xf32>
+func.func @shift(%a: tensor<?x9xf32>, %i: index) -> tensor<?x9xf32> {
+  %0 = chimera.shift %a along 1 from %i to %i by %i {note} : tensor<?x9xf32>
+  return %0 : tensor<?x9xf32>
+}
+
+//===----------------------------------------------------------------------===//
 // chimera.windows
 //===----------------------------------------------------------------------===//
 

@@ -300,6 +300,39 @@ def Chimera_PrepareOp : Chimera_Op<"prepare", [
 }
 
 //===----------------------------------------------------------------------===//
+// ShiftOp
+//===----------------------------------------------------------------------===//
+
+def Chimera_ShiftOp : Chimera_Op<"shift", [
+    Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "moves rows towards the front of a tensor";
+  let description = [{
+    The result is `source` but for the `count` slices along dimension `dim` from
+    `to` on, which are those of `source` from `from` on. `to` is not above
+    `from`, and a `count` of zero moves nothing. In bufferization the rows move
+    in place, one after the other, so the two ranges may overlap.
+
+    Introduced by `chimera-tile` for intermediates that roll: what the next tile
+    reads again moves to where its windows begin.
+
+    Example:
+
+    ```mlir
+    %kept = chimera.shift %rows along 0 from %from to %to by %count
+        : tensor<6x30x48xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, I64Attr:$dim, Index:$from,
+                       Index:$to, Index:$count);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `along` $dim `from` $from `to` $to `by` $count attr-dict
+    `:` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // WindowsOp
 //===----------------------------------------------------------------------===//
 

@@ -195,6 +195,35 @@ struct LoopNest {
 LoopNest buildLoopTree(const ChainProblem &problem, const Schedule &schedule,
                        unsigned level);
 
+/// A derived loop (Problem.h) and what the readers index by its range.
+struct DerivedLoop {
+  LoopId loop = 0;
+  Index needed;
+};
+
+/// The derived loops of operators in `nest` whose ranges follow from those of
+/// other loops there, as all readers are there, too. Readers come before what
+/// they read. Of readers that need different ranges, one is taken.
+llvm::SmallVector<DerivedLoop, 4> derivedLoopsIn(const ChainProblem &problem,
+                                                 const LoopNest &nest);
+
+/// An intermediate that rolls in code: along the last loop of `nest`, through
+/// the range of derived loop `derived`.
+struct RollingRange {
+  const LoopNest *nest = nullptr;
+  LoopId derived = 0;
+};
+
+/// Where in `tree`, the one of `schedule` down to the innermost level,
+/// intermediate `tensor` of Schedule::rolling rolls in generated code. None
+/// if it does along no loop; if other loops follow in the nest, or move its
+/// windows; and if other operators come first, which would have nothing to do
+/// where nothing new is needed.
+std::optional<RollingRange> findRollingRange(const ChainProblem &problem,
+                                             const Schedule &schedule,
+                                             const LoopNest &tree,
+                                             TensorId tensor);
+
 /// Gives operators of `nest` loops of their own where a part would hand on more
 /// than one tensor: as many blocks, larger buffers. Code has the loops of the
 /// tree after this.

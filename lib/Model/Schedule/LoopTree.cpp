@@ -208,6 +208,62 @@ LoopNest chimera::model::buildLoopTree(const ChainProblem &problem,
   return buildLoopTree(ChainStructure(problem), schedule, level);
 }
 
+SmallVector<DerivedLoop, 4>
+chimera::model::derivedLoopsIn(const ChainProblem &problem,
+                               const LoopNest &nest) {
+  ChainStructure structure(problem);
+  Group group{nest.firstOperator, nest.lastOperator};
+  SmallVector<DerivedLoop, 4> derived;
+  for (unsigned op = group.last + 1; op-- > group.first;)
+    for (LoopId loop : structure.derivedLoopsOf(op))
+      if (structure.follows(loop, group))
+        derived.push_back({loop, structure.demandsOn(loop).front()});
+  return derived;
+}
+
+std::optional<RollingRange>
+chimera::model::findRollingRange(const ChainProblem &problem,
+                                 const Schedule &schedule, const LoopNest &tree,
+                                 TensorId tensor) {
+  ChainStructure structure(problem);
+  std::optional<unsigned> producer = structure.producerOf(tensor);
+  if (!producer || problem.tensors[tensor].role != Role::Intermediate)
+    return std::nullopt;
+  // The innermost nest around all users.
+  OperatorSet users = structure.usersOf(tensor);
+  auto groupOf = [](const LoopNest &nest) {
+    return Group{nest.firstOperator, nest.lastOperator};
+  };
+  RollingRange range{&tree, 0};
+  SmallVector<NestLoop, 12> around(tree.loops.begin(), tree.loops.end());
+  while (!range.nest->parts.empty()) {
+    const LoopNest &part = range.nest->partOf(*producer);
+    if (!groupOf(part).covers(users))
+      break;
+    range.nest = &part;
+    append_range(around, part.loops);
+  }
+  const LoopNest &nest = *range.nest;
+  if (nest.loops.empty() || nest.firstOperator != *producer ||
+      around.size() <= static_cast<size_t>(schedule.numParallel))
+    return std::nullopt;
+  LoopId loop = nest.loops.back().loop;
+  unsigned axis = structure.axisOf(loop);
+  unsigned numDerived = 0;
+  for (LoopId derived : structure.derivedLoopsOf(*producer))
+    if (structure.axisOf(derived) == axis) {
+      range.derived = derived;
+      ++numDerived;
+    }
+  bool isMovedAlone = all_of(around, [&](const NestLoop &other) {
+    return other.loop == loop || structure.axisOf(other.loop) != axis;
+  });
+  if (numDerived != 1 || !isMovedAlone ||
+      !contains(structure.dependencies(range.derived, groupOf(nest)), loop))
+    return std::nullopt;
+  return range;
+}
+
 std::optional<unsigned> chimera::model::findSplit(const ChainProblem &problem,
                                                   const Schedule &schedule,
                                                   const LoopNest &tree) {

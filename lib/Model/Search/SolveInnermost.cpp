@@ -505,6 +505,15 @@ SmallVector<unsigned, 32> Solver::orderOf(const Schedule &schedule) {
   return order;
 }
 
+/// Lets all halos of `schedule` be kept that can be.
+void Solver::chooseRolling(Schedule &schedule) const {
+  LoopNest tree = buildLoopTree(problem, schedule, innermost());
+  for (TensorId tensor : overlapping)
+    if (problem.tensors[tensor].role == Role::Input ||
+        findRollingRange(problem, schedule, tree, tensor))
+      schedule.rolling.push_back(tensor);
+}
+
 /// Prices `schedule`, which has everything but homes, packing and rolling
 /// buffers; false if it does not fit.
 bool Solver::pricePlan(Schedule &schedule) {
@@ -519,7 +528,7 @@ bool Solver::pricePlan(Schedule &schedule) {
   Plan plan = costModel.price(schedule);
   // Halos read and computed again, or kept: whichever takes less.
   if (!overlapping.empty()) {
-    schedule.rolling = overlapping;
+    chooseRolling(schedule);
     Plan keeping = costModel.price(schedule);
     schedule.rolling.clear();
     if (keeping.seconds < plan.seconds)

@@ -164,6 +164,7 @@ private:
                                      llvm::ArrayRef<LoopId> loops);
   bool canWin(Innermost &level, const Candidate &candidate) const;
   bool priceCandidate(Innermost &level, const Candidate &candidate);
+  void chooseRolling(Schedule &schedule) const;
   bool pricePlan(Schedule &schedule);
   double leastTimeWith(const Schedule &schedule, unsigned level,
                        int64_t bytes) const;

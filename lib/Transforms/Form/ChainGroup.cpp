@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -248,7 +249,9 @@ OperationSet chimera::findEarlyReaders(ValueRange values, Operation *end) {
 bool ChainGroup::mayHold(Operation *op) const {
   if (!isCompiled())
     return mayLieBetween(op);
-  return isElementwise(op) || (isSoftmax && isPartOfSoftmax(op));
+  auto pad = dyn_cast<tensor::PadOp>(op);
+  return isElementwise(op) || (isSoftmax && isPartOfSoftmax(op)) ||
+         (pad && isZeroPad(pad));
 }
 
 /// True if `op` does not end a chain, since what follows can move as well what

@@ -31,18 +31,23 @@ BlockBuilder::BlockBuilder(OpBuilder &builder, ChainOp chain,
       problem(analysis.problem), schedule(schedule),
       forms(schedule.blocks.value_or(model::BlockForms())),
       sumType(getNumberTypes(analysis.operators.front()).sum),
-      dims(problem.tensors.size()) {
-  auto read = [&](const model::Access &access) {
-    dims[access].clear();
+      dims(problem.tensors.size()), madeDims(problem.tensors.size()) {
+  auto loopsOf = [](const model::Access &access) {
+    SmallVector<model::LoopId, 4> loops;
     for (const model::Index &index : access.indices)
       for (const model::Term &term : index.terms)
-        dims[access].push_back(term.loop);
+        loops.push_back(term.loop);
+    return loops;
+  };
+  auto read = [&](const model::Access &access) {
+    dims[access] = loopsOf(access);
   };
   for (const model::Operator &op : problem.operators) {
     llvm::for_each(op.inputs, read);
     llvm::for_each(op.epilogue, read);
     llvm::for_each(op.states, read);
     read(op.output);
+    madeDims[op.output] = loopsOf(op.output);
   }
 }
 
@@ -50,15 +55,18 @@ BlockBuilder::BlockBuilder(OpBuilder &builder, ChainOp chain,
 // Tiles and buffers
 //===----------------------------------------------------------------------===//
 
-void BlockBuilder::describeSlice(model::TensorId tensor, model::LoopId loop,
-                                 OpFoldResult offset,
+void BlockBuilder::describeSlice(ArrayRef<model::LoopId> dims,
+                                 ArrayRef<LoopOffset> moved,
                                  const TreePosition &position,
                                  SmallVectorImpl<OpFoldResult> &offsets,
                                  SmallVectorImpl<OpFoldResult> &sizes,
                                  SmallVectorImpl<OpFoldResult> &strides) const {
-  for (model::LoopId dim : dimsOf(tensor)) {
-    offsets.push_back(dim == loop ? offset
-                                  : OpFoldResult(builder.getIndexAttr(0)));
+  for (model::LoopId dim : dims) {
+    const auto *found = llvm::find_if(
+        moved, [&](const LoopOffset &move) { return move.loop == dim; });
+    offsets.push_back(found == moved.end()
+                          ? OpFoldResult(builder.getIndexAttr(0))
+                          : found->offset);
     sizes.push_back(position.extents[dim]);
     strides.push_back(builder.getIndexAttr(1));
   }
@@ -72,7 +80,7 @@ Value BlockBuilder::buildWindows(const model::Access &access, Value source,
     AffineExpr sum = builder.getAffineConstantExpr(0);
     for (const model::Term &term : index.terms) {
       sum = sum + builder.getAffineDimExpr(shape.size()) * term.factor;
-      shape.push_back(*getConstantIntValue(position.extents[term.loop]));
+      shape.push_back(*llvm::max_element(position.possible[term.loop]));
     }
     sums.push_back(sum);
   }
@@ -93,15 +101,19 @@ ArrayAttr BlockBuilder::extentsOf(ArrayRef<model::LoopId> loops,
 Value BlockBuilder::buildBuffer(model::TensorId tensor,
                                 const TreePosition &position,
                                 Type elementType) {
-  if (!elementType)
-    elementType = sumType;
   SmallVector<int64_t> shape;
   SmallVector<OpFoldResult> offsets, sizes, strides;
-  for (model::LoopId dim : dimsOf(tensor))
+  for (model::LoopId dim : madeDimsOf(tensor))
     shape.push_back(*llvm::max_element(position.possible[dim]));
-  describeSlice(tensor, problem.loops.size(), OpFoldResult(), position, offsets,
-                sizes, strides);
-  bool isState = problem.tensors[tensor].role == model::Role::State;
+  describeSlice(madeDimsOf(tensor), {}, position, offsets, sizes, strides);
+  return createBuffer(shape, sizes, elementType ? elementType : sumType,
+                      problem.tensors[tensor].role == model::Role::State);
+}
+
+Value BlockBuilder::createBuffer(ArrayRef<int64_t> most,
+                                 ArrayRef<OpFoldResult> sizes, Type elementType,
+                                 bool isState) {
+  SmallVector<int64_t> shape(most);
   bool isPadded = false;
   if (forms.rows && shape.size() > 1 && !isState) {
     auto [lineBytes, apart] = *forms.rows;
@@ -128,8 +140,10 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
   if (!isPadded &&
       llvm::none_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
     return buffer;
-  return tensor::ExtractSliceOp::create(builder, loc(), buffer, offsets, sizes,
-                                        strides);
+  SmallVector<OpFoldResult> zeros(shape.size(), builder.getIndexAttr(0)),
+      ones(shape.size(), builder.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(builder, loc(), buffer, zeros, sizes,
+                                        ones);
 }
 
 //===----------------------------------------------------------------------===//
@@ -175,11 +189,23 @@ static Value createFill(OpBuilder &builder, Location loc, double value,
 
 Value BlockBuilder::buildFill(unsigned op, model::TensorId tensor, double value,
                               const TreePosition &position, Value destination) {
-  return buildBlock(op, destination, {}, extentsOf(dimsOf(tensor), position),
+  return buildBlock(
+      op, destination, {}, extentsOf(madeDimsOf(tensor), position),
+      /*isContraction=*/false, [&](OpBuilder &inner, ValueRange arguments) {
+        return SmallVector<Value>{
+            createFill(inner, loc(), value, arguments.back())};
+      })[0];
+}
+
+Value BlockBuilder::buildZeros(unsigned op, Value destination) {
+  SmallVector<Attribute> extents;
+  for (int64_t size : cast<RankedTensorType>(destination.getType()).getShape())
+    extents.push_back(builder.getI64ArrayAttr(size));
+  return buildBlock(op, destination, {}, builder.getArrayAttr(extents),
                     /*isContraction=*/false,
                     [&](OpBuilder &inner, ValueRange arguments) {
                       return SmallVector<Value>{
-                          createFill(inner, loc(), value, arguments.back())};
+                          createFill(inner, loc(), 0, arguments.back())};
                     })[0];
 }
 

@@ -31,6 +31,12 @@ struct TreePosition {
   llvm::SmallVector<llvm::SmallVector<int64_t>> possible;
   /// Per loop: where in the whole loop we are.
   llvm::SmallVector<mlir::OpFoldResult> offsets;
+  /// Per loop: the offsets and extents it can have here, if the range of
+  /// another loop follows from its; see Halo.h.
+  struct Place {
+    int64_t offset, extent;
+  };
+  llvm::SmallVector<llvm::SmallVector<Place>> places;
   /// The number of loops around.
   unsigned depth = 0;
   /// Per tensor of the problem; null for intermediates not yet computed.
@@ -39,6 +45,12 @@ struct TreePosition {
   llvm::SmallDenseSet<model::TensorId, 4> staged;
   /// Those of them that lie in panels, and the columns of one.
   llvm::SmallDenseMap<model::TensorId, int64_t, 4> panels;
+};
+
+/// A loop, and how far into its range a slice begins.
+struct LoopOffset {
+  model::LoopId loop;
+  mlir::OpFoldResult offset;
 };
 
 class BlockBuilder {
@@ -51,20 +63,25 @@ public:
   const model::BlockForms &getForms() const { return forms; }
   /// In which operators add up, and which the numbers of a softmax's rows have.
   mlir::Type getSumType() const { return sumType; }
-  /// The loop of each dimension of `tensor`; chains that are tiled index all of
-  /// them plainly and alike. What is read through windows has a dimension for
-  /// each loop of a window, too.
+  /// The loop of each dimension of `tensor` as it is read. What is read through
+  /// windows has a dimension for each loop of a window.
   llvm::ArrayRef<model::LoopId> dimsOf(model::TensorId tensor) const {
     return dims[tensor];
   }
-  /// The position of `tensor`'s elements in a slice at `offset` of `loop`.
-  void describeSlice(model::TensorId tensor, model::LoopId loop,
-                     mlir::OpFoldResult offset, const TreePosition &position,
+  /// The same as it is made, for what operators make.
+  llvm::ArrayRef<model::LoopId> madeDimsOf(model::TensorId tensor) const {
+    return madeDims[tensor].empty() ? dims[tensor] : madeDims[tensor];
+  }
+  /// The slice, with the extents of `position`, of a tensor with dimensions
+  /// along the loops `dims` that begins at the offsets in `moved`.
+  void describeSlice(llvm::ArrayRef<model::LoopId> dims,
+                     llvm::ArrayRef<LoopOffset> moved,
+                     const TreePosition &position,
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &offsets,
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &sizes,
                      llvm::SmallVectorImpl<mlir::OpFoldResult> &strides) const;
   /// `source`, a tile of the tensor that `access` reads through windows, with a
-  /// dimension for each of its loops.
+  /// dimension for each of its loops: as large as it can be at `position`.
   mlir::Value buildWindows(const model::Access &access, mlir::Value source,
                            const TreePosition &position);
   /// The buffer of a tile: created once for all iterations, cut down to the
@@ -72,9 +89,17 @@ public:
   mlir::Value buildBuffer(model::TensorId tensor, const TreePosition &position,
                           mlir::Type elementType = {});
 
+  /// A buffer that is created once for all iterations, cut down to `sizes`,
+  /// which are at `most` these.
+  mlir::Value createBuffer(llvm::ArrayRef<int64_t> most,
+                           llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                           mlir::Type elementType, bool isState);
+
   /// Fills a tile of `tensor`, for operator `op`.
   mlir::Value buildFill(unsigned op, model::TensorId tensor, double value,
                         const TreePosition &position, mlir::Value destination);
+  /// Fills `destination`, whose shape is static, with zeros.
+  mlir::Value buildZeros(unsigned op, mlir::Value destination);
   /// Copies the tile of `tensor` for operator `op`.
   mlir::Value buildCopy(unsigned op, model::TensorId tensor,
                         const TreePosition &position, mlir::Value destination);
@@ -142,8 +167,8 @@ private:
   /// Plain ones, if nobody has decided.
   model::BlockForms forms;
   mlir::Type sumType;
-  /// Per tensor: the loops of its dimensions.
-  std::vector<llvm::SmallVector<model::LoopId, 4>> dims;
+  /// Per tensor: the loops of its dimensions as it is read, and as it is made.
+  std::vector<llvm::SmallVector<model::LoopId, 4>> dims, madeDims;
 };
 
 } // namespace chimera

@@ -160,13 +160,13 @@ Value Stager::copyToPanels(unsigned op, model::TensorId tensor, int64_t columns,
 }
 
 Value Stager::slice(model::TensorId tensor, const model::NestLoop &loop,
-                    OpFoldResult offset, TreePosition &position) {
+                    ArrayRef<LoopOffset> moved, TreePosition &position) {
   Value value = position.tensors[tensor];
   ArrayRef<model::LoopId> dims = blocks.dimsOf(tensor);
   int64_t columns = position.panels[tensor];
   SmallVector<OpFoldResult> offsets, sizes, ones;
-  blocks.describeSlice(tensor, loop.loop, offset, position, offsets, sizes,
-                       ones);
+  blocks.describeSlice(dims, moved, position, offsets, sizes, ones);
+  OpFoldResult offset = offsets.back();
   ones.push_back(builder.getIndexAttr(1));
   offsets.back() = builder.getIndexAttr(0);
   if (loop.loop != dims.back()) {

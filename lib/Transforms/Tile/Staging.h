@@ -43,11 +43,12 @@ public:
   /// Brings the prepacked inputs into panels, outside all loops.
   void prepack(TreePosition &position);
 
-  /// The slice of `tensor`, which lies in panels at `position`, with `loop` at
-  /// `offset`; the innermost loop over its columns chooses a panel. Null in
-  /// loops of other operators, which do not read it and may be cut otherwise.
+  /// The slice of `tensor`, which lies in panels at `position`, for a tile of
+  /// `loop` with `moved` offsets; the innermost loop over its columns chooses a
+  /// panel. Null in loops of other operators, which do not read it and may be
+  /// cut otherwise.
   mlir::Value slice(model::TensorId tensor, const model::NestLoop &loop,
-                    mlir::OpFoldResult offset, TreePosition &position);
+                    llvm::ArrayRef<LoopOffset> moved, TreePosition &position);
 
 private:
   mlir::Value copyPlain(unsigned op, model::TensorId tensor,

@@ -24,6 +24,7 @@
 
 #include "Form/PutBackChains.h"
 #include "Tile/BlockBuilder.h"
+#include "Tile/Halo.h"
 #include "Tile/OnlineSoftmax.h"
 #include "Tile/Staging.h"
 
@@ -48,6 +49,15 @@ namespace chimera {
 using namespace mlir;
 using namespace chimera;
 
+/// The loop tree of `schedule`, as code can be made of it.
+static model::LoopNest buildTree(const model::ChainProblem &problem,
+                                 const model::Schedule &schedule) {
+  model::LoopNest tree =
+      model::buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+  model::separateCrossing(problem, tree);
+  return tree;
+}
+
 namespace {
 
 class TreeBuilder {
@@ -56,14 +66,12 @@ public:
               const model::Schedule &schedule)
       : builder(chain), chain(chain), analysis(analysis),
         problem(analysis.problem), schedule(schedule),
-        tree(model::buildLoopTree(problem, schedule,
-                                  schedule.levels.size() - 1)),
+        tree(buildTree(problem, schedule)),
         blocks(builder, chain, analysis, schedule),
         softmax(blocks, analysis, chain.getLoc()),
         stager(builder, blocks, analysis, schedule, chain.getLoc()),
-        split(model::findSplit(problem, schedule, tree)) {
-    model::separateCrossing(problem, tree);
-  }
+        halos(builder, blocks, analysis, schedule, tree, chain.getLoc()),
+        split(model::findSplit(problem, schedule, tree)) {}
 
   /// Builds the tree before the chain and returns the chain's result.
   Value build();
@@ -95,6 +103,8 @@ private:
   Carried buildNest(const model::LoopNest &nest, unsigned depth,
                     const TreePosition &position, Carried carried,
                     bool initialised);
+  Value buildUnderWindows(const model::LoopNest &nest,
+                          const TreePosition &position);
   Carried buildParts(const model::LoopNest &nest, const TreePosition &position,
                      Carried carried, bool initialised);
   /// From where to where a loop runs.
@@ -116,15 +126,19 @@ private:
                      Carried carried);
   model::TensorId getCarriedTensor(unsigned op, unsigned index) const;
 
-  /// Narrows `position` to the tile that `loop`, which starts at `first`, has
-  /// at `offset`. If the tile is clipped, `end` is where what counts of the
-  /// loop ends, and `sizes` are those that the tile may have.
-  TreePosition narrow(const model::NestLoop &loop, const TreePosition &position,
-                      Value offset, int64_t first = 0,
-                      ArrayRef<int64_t> sizes = {}, Value end = {});
-  /// The slice of `tensor` with loop `loop` reduced to `extent` at `offset`.
-  Value slice(model::TensorId tensor, Value value, model::LoopId loop,
-              OpFoldResult offset, const TreePosition &position);
+  /// Narrows `position` to the tile that `loop` of `nest`, which starts at
+  /// `first`, has at `offset`. If the tile is clipped, `end` is where what
+  /// counts of the loop ends, and `sizes` are those that the tile may have.
+  TreePosition narrow(const model::LoopNest &nest, const model::NestLoop &loop,
+                      const TreePosition &position, Value offset,
+                      int64_t first = 0, ArrayRef<int64_t> sizes = {},
+                      Value end = {});
+  /// The slice at `position` of `value`, which has dimensions along the loops
+  /// `dims` and begins where it does but for the offsets in `moved`.
+  Value slice(Value value, ArrayRef<model::LoopId> dims,
+              ArrayRef<LoopOffset> moved, const TreePosition &position);
+  void sliceTensors(const model::NestLoop &loop, ArrayRef<LoopOffset> moved,
+                    TreePosition &position);
 
   unsigned lastOperator() const { return problem.operators.size() - 1; }
   bool isReductionOf(unsigned op, model::LoopId loop) const {
@@ -141,6 +155,7 @@ private:
   BlockBuilder blocks;
   OnlineSoftmax softmax;
   Stager stager;
+  HaloBuilder halos;
   /// The place of the loop that splits the last operator's reduction.
   std::optional<unsigned> split;
   /// True where the rest of a reduction follows: sums are no result yet.
@@ -167,22 +182,48 @@ TreePosition TreeBuilder::start() {
   }
   for (const model::Operator &op : problem.operators)
     for (const model::Access &input : op.inputs)
-      if (hasWindows(input))
+      if (hasWindows(input) && position.tensors[input])
         position.tensors[input] =
             blocks.buildWindows(input, position.tensors[input], position);
+  // Readers may leave the end of an image alone.
+  halos.begin(position);
+  SmallVector<LoopOffset> moved;
+  halos.follow(tree, position, moved);
+  llvm::erase_if(moved, [&](const LoopOffset &move) {
+    return isConstantIntValue(position.extents[move.loop],
+                              problem.loops[move.loop].extent);
+  });
+  sliceTensors(model::NestLoop(), moved, position);
   return position;
 }
 
-Value TreeBuilder::slice(model::TensorId tensor, Value value,
-                         model::LoopId loop, OpFoldResult offset,
+Value TreeBuilder::slice(Value value, ArrayRef<model::LoopId> dims,
+                         ArrayRef<LoopOffset> moved,
                          const TreePosition &position) {
   SmallVector<OpFoldResult> offsets, sizes, strides;
-  blocks.describeSlice(tensor, loop, offset, position, offsets, sizes, strides);
+  blocks.describeSlice(dims, moved, position, offsets, sizes, strides);
   return tensor::ExtractSliceOp::create(builder, loc(), value, offsets, sizes,
                                         strides);
 }
 
-TreePosition TreeBuilder::narrow(const model::NestLoop &loop,
+/// Cuts the tensors at `position` down to the tile of `loop`.
+void TreeBuilder::sliceTensors(const model::NestLoop &loop,
+                               ArrayRef<LoopOffset> moved,
+                               TreePosition &position) {
+  for (auto [id, tensor] : llvm::enumerate(position.tensors)) {
+    ArrayRef<model::LoopId> dims = blocks.dimsOf(id);
+    bool isIndexed = llvm::any_of(moved, [&](const LoopOffset &move) {
+      return llvm::is_contained(dims, move.loop);
+    });
+    if (tensor && isIndexed)
+      tensor = position.panels.contains(id)
+                   ? stager.slice(id, loop, moved, position)
+                   : slice(tensor, dims, moved, position);
+  }
+}
+
+TreePosition TreeBuilder::narrow(const model::LoopNest &nest,
+                                 const model::NestLoop &loop,
                                  const TreePosition &position, Value offset,
                                  int64_t first, ArrayRef<int64_t> sizes,
                                  Value end) {
@@ -221,11 +262,10 @@ TreePosition TreeBuilder::narrow(const model::NestLoop &loop,
         AffineMap::get(0, operands.size(), limits, builder.getContext()),
         operands);
   }
-  for (auto [id, tensor] : llvm::enumerate(inner.tensors))
-    if (tensor && problem.indexes(id, loop.loop))
-      tensor = inner.panels.contains(id)
-                   ? stager.slice(id, loop, offset, inner)
-                   : slice(id, tensor, loop.loop, offset, inner);
+  SmallVector<LoopOffset> moved = {{loop.loop, offset}};
+  halos.narrow(nest, loop, inner);
+  halos.follow(nest, inner, moved);
+  sliceTensors(loop, moved, inner);
   return inner;
 }
 
@@ -268,7 +308,7 @@ TreeBuilder::Slice TreeBuilder::sliceAt(unsigned index,
     slice.sizes.push_back(OpBuilder(chain).getIndexAttr(1));
   }
   for (model::LoopId dim :
-       blocks.dimsOf(getCarriedTensor(lastOperator(), index))) {
+       blocks.madeDimsOf(getCarriedTensor(lastOperator(), index))) {
     slice.offsets.push_back(position.offsets[dim]);
     slice.sizes.push_back(position.extents[dim]);
   }
@@ -304,7 +344,7 @@ TreeBuilder::Carried TreeBuilder::buildForall(ArrayRef<model::NestLoop> loops,
   TreePosition inner = position;
   OpFoldResult part;
   for (auto [loop, iv] : llvm::zip_equal(loops, forall.getInductionVars())) {
-    inner = narrow(loop, inner, iv);
+    inner = narrow(tree, loop, inner, iv);
     if (problem.operators.back().rescaledBy != loop.loop)
       continue;
     AffineExpr first = builder.getAffineDimExpr(0);
@@ -517,32 +557,39 @@ TreeBuilder::Carried TreeBuilder::buildLoop(const model::LoopNest &nest,
   Value lower = getValueOrCreateConstantIndexOp(builder, loc(), bounds.lower);
   Value upper = getValueOrCreateConstantIndexOp(builder, loc(), bounds.upper);
   Value step = arith::ConstantIndexOp::create(builder, loc(), loop.tile);
-  auto forOp = scf::ForOp::create(builder, loc(), lower, upper, step, carried);
+  SmallVector<Value> starts(carried.begin(), carried.end());
+  llvm::append_range(starts, halos.startRolling(nest, loop, position));
+  auto forOp = scf::ForOp::create(builder, loc(), lower, upper, step, starts);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(forOp.getBody());
   Value iv = forOp.getInductionVar();
-  TreePosition inner = narrow(loop, position, iv, bounds.first, sizes, upper);
+  ValueRange values = forOp.getRegionIterArgs();
+  halos.beginRolling(nest, values.drop_front(carried.size()));
+  values = values.take_front(carried.size());
+  TreePosition inner =
+      narrow(nest, loop, position, iv, bounds.first, sizes, upper);
+  LoopOffset own = {loop.loop, OpFoldResult(iv)};
   Carried tiles;
-  for (auto [index, value] : llvm::enumerate(forOp.getRegionIterArgs())) {
+  for (auto [index, value] : llvm::enumerate(values)) {
     model::TensorId tensor = getCarriedTensor(nest.lastOperator, index);
-    bool isIndexed = llvm::is_contained(blocks.dimsOf(tensor), loop.loop);
-    tiles.push_back(
-        isIndexed ? slice(tensor, value, loop.loop, OpFoldResult(iv), inner)
-                  : value);
+    ArrayRef<model::LoopId> dims = blocks.madeDimsOf(tensor);
+    bool isIndexed = llvm::is_contained(dims, loop.loop);
+    tiles.push_back(isIndexed ? slice(value, dims, own, inner) : value);
   }
   Carried results = body(inner, tiles);
-  for (auto [index, value] : llvm::enumerate(forOp.getRegionIterArgs())) {
+  for (auto [index, value] : llvm::enumerate(values)) {
     model::TensorId tensor = getCarriedTensor(nest.lastOperator, index);
-    if (!llvm::is_contained(blocks.dimsOf(tensor), loop.loop))
+    ArrayRef<model::LoopId> dims = blocks.madeDimsOf(tensor);
+    if (!llvm::is_contained(dims, loop.loop))
       continue;
     SmallVector<OpFoldResult> offsets, sizes, strides;
-    blocks.describeSlice(tensor, loop.loop, OpFoldResult(iv), inner, offsets,
-                         sizes, strides);
+    blocks.describeSlice(dims, own, inner, offsets, sizes, strides);
     results[index] = tensor::InsertSliceOp::create(
         builder, loc(), results[index], value, offsets, sizes, strides);
   }
+  llvm::append_range(results, halos.endRolling(nest));
   scf::YieldOp::create(builder, loc(), results);
-  return Carried(forOp.getResults());
+  return Carried(forOp.getResults().take_front(carried.size()));
 }
 
 /// The loops of `nest` from `depth` on and what is inside. What is carried is
@@ -575,7 +622,7 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   if (isOutermostReduction && nest.size() == 1 &&
       (blocks.getForms().ahead >> last & 1)) {
     Value zero = arith::ConstantIndexOp::create(builder, loc(), 0);
-    TreePosition ahead = narrow(loop, position, zero);
+    TreePosition ahead = narrow(nest, loop, position, zero);
     ahead.possible[loop.loop] = {loop.tile};
     llvm::SaveAndRestore<bool> partial(isPartial, true);
     carried =
@@ -642,6 +689,19 @@ Value TreeBuilder::startSums(unsigned op, const TreePosition &position,
   return blocks.buildBuffer(problem.operators[op].output, position);
 }
 
+/// What `nest` makes as those see it who read it through windows.
+Value TreeBuilder::buildUnderWindows(const model::LoopNest &nest,
+                                     const TreePosition &position) {
+  unsigned op = nest.lastOperator;
+  model::TensorId output = problem.operators[op].output;
+  return halos.buildWindows(op, position, [&](Value place) {
+    bool isInPlace = getElementTypeOrSelf(place) == blocks.getSumType();
+    Value sums = isInPlace ? place : blocks.buildBuffer(output, position);
+    sums = buildNest(nest, 0, position, {sums}, /*initialised=*/false)[0];
+    return blocks.buildEpilogue(op, position, sums, place);
+  });
+}
+
 /// The parts of a nest in turn, intermediates between them in buffers the size
 /// the loops around leave them.
 TreeBuilder::Carried TreeBuilder::buildParts(const model::LoopNest &nest,
@@ -653,6 +713,10 @@ TreeBuilder::Carried TreeBuilder::buildParts(const model::LoopNest &nest,
   for (const model::LoopNest &part : ArrayRef(nest.parts).drop_back()) {
     unsigned op = part.lastOperator;
     model::TensorId output = problem.operators[op].output;
+    if (halos.isReadThroughWindows(output)) {
+      current.tensors[output] = buildUnderWindows(part, current);
+      continue;
+    }
     Value result =
         buildNest(part, 0, current, {blocks.buildBuffer(output, position)},
                   /*initialised=*/false)[0];
