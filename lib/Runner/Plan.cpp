@@ -50,7 +50,7 @@ private:
     for (const model::LoopNest &part : nest.parts)
       drawNest(part, depth, tiles);
     if (nest.parts.empty())
-      drawOperator(nest.firstOperator, depth, tiles);
+      drawOperator(nest.firstOperator, depth);
   }
 
   void drawLoop(const model::NestLoop &nest, unsigned depth,
@@ -67,12 +67,18 @@ private:
     tiles[nest.loop] = nest.tile;
   }
 
-  void drawOperator(unsigned index, unsigned depth, ArrayRef<int64_t> tiles) {
+  void drawOperator(unsigned index, unsigned depth) {
     const model::Operator &op = analysis.problem.operators[index];
+    SmallVector<int64_t, 8> tiles = model::tilesAt(
+        analysis.problem, schedule, schedule.levels.size() - 1, index);
     os.indent(2 * depth) << op.name;
     for (model::LoopId loop : op.loops)
       os << ' ' << analysis.problem.loops[loop].name << '=' << tiles[loop];
-    os << (op.hasEpilogue ? ", then elementwise\n" : "\n");
+    if (op.hasEpilogue)
+      os << ", then elementwise";
+    if (llvm::is_contained(schedule.rolling, op.output.tensor))
+      os << ", of which only what is new";
+    os << '\n';
   }
 
   bool isParallel(model::LoopId loop, StringRef level) const {

@@ -152,9 +152,25 @@ std::vector<CostModel::Work> CostModel::workOf(const Schedule &schedule) const {
     }
     if (op.rescaledBy)
       work.rescales = countOf(work.parts[*op.rescaledBy]);
+    if (is_contained(schedule.rolling, op.output.tensor))
+      work.keptElements = countKept(op, path, work);
     works.push_back(std::move(work));
   }
   return works;
+}
+
+/// The elements of what `op` makes that would be made again if it did not roll.
+int64_t CostModel::countKept(const Operator &op, const Path &path,
+                             const Work &work) const {
+  RollingSteps none(problem.loops.size());
+  SmallVector<PartList, 6> needed = partsOfLoops(path, none);
+  int64_t all = work.repeats, made = work.repeats;
+  for (const Index &index : op.output.indices) {
+    LoopId loop = index.terms.front().loop;
+    all *= totalOf(needed[loop]);
+    made *= totalOf(work.parts[loop]);
+  }
+  return all - made;
 }
 
 double CostModel::operatorCycles(const Operator &op,
@@ -300,6 +316,9 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
                             operatorCycles(op, views, schedule.registerTile) +
                         visited.byTiles * epilogueCycles(op)) +
         visited.byTiles * rescaleCycles(op, work.rescales);
+    double kept = work.keptElements / static_cast<double>(machine.unit.lanes);
+    cycles += kept * (1 / machine.unit.loadsPerCycle +
+                      1 / machine.unit.storesPerCycle);
   }
   return cycles;
 }
@@ -457,6 +476,28 @@ int64_t CostModel::softmaxBytes(const Schedule &schedule,
   return bytes;
 }
 
+/// True if the cache of level number `level` still has `tensor`, or keeps it
+/// for the next kernel. Caches of single cores have what their own threads
+/// made, and who reads it is another matter.
+bool CostModel::isNear(TensorId tensor, const Schedule &schedule,
+                       unsigned level) const {
+  const std::optional<int64_t> &reuse = problem.tensors[tensor].reuseBytes;
+  const MemoryLevel &memory = machine.levels[level];
+  return reuse && memory.ways > 0 && memory.sharers >= threads &&
+         *reuse <= capacityAt(schedule, level);
+}
+
+/// What the evaluation counts of tensors that are near.
+int64_t CostModel::nearBytes(const Schedule &schedule, unsigned level,
+                             const Evaluation &evaluation) const {
+  int64_t bytes = 0;
+  for (TensorId tensor = 0; tensor < problem.tensors.size(); ++tensor)
+    if (isNear(tensor, schedule, level))
+      bytes += evaluation.traffic[tensor].readBytes +
+               evaluation.traffic[tensor].writeBytes;
+  return bytes;
+}
+
 /// A cache reads what is about to be written for the first time.
 int64_t CostModel::allocatedBytes(const Schedule &schedule, unsigned level,
                                   const Evaluation &evaluation) const {
@@ -464,6 +505,8 @@ int64_t CostModel::allocatedBytes(const Schedule &schedule, unsigned level,
     return 0;
   int64_t bytes = 0;
   for (const Operator &op : problem.operators) {
+    if (isNear(op.output, schedule, level))
+      continue;
     const Tensor &tensor = problem.tensors[op.output];
     const Traffic &traffic = evaluation.traffic[op.output];
     int64_t whole = problem.sizeOf(op.output) * tensor.heldBytes();
@@ -530,7 +573,8 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
     cost.liveBytes = evaluation.liveBytes;
     cost.capacityBytes = capacityAt(schedule, index);
     double bytes = cost.bytes + softmaxBytes(schedule, index) +
-                   allocatedBytes(schedule, index, evaluation);
+                   allocatedBytes(schedule, index, evaluation) -
+                   nearBytes(schedule, index, evaluation);
     if (index == innermost)
       bytes += intoInnermost;
     else if (index + 1 == innermost)

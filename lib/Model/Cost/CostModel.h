@@ -217,6 +217,8 @@ private:
     int64_t repeats = 1;
     /// Parts of the loop that rescales the output.
     int64_t rescales = 1;
+    /// Elements of a rolling output that move in its buffer, all in all.
+    int64_t keptElements = 0;
   };
   std::vector<Work> workOf(const Schedule &schedule) const;
   llvm::SmallVector<Arrival, 2> arrivalsAt(const Schedule &schedule,
@@ -225,6 +227,8 @@ private:
   static llvm::SmallVector<int64_t, 6>
   largestOf(llvm::ArrayRef<PartList> parts);
   double leastCycles() const;
+  int64_t countKept(const Operator &op, const Path &path,
+                    const Work &work) const;
   double arithmeticCycles(const Schedule &schedule,
                           llvm::ArrayRef<Work> works) const;
   double leastKernelCycles(const KernelShape &kernel) const;
@@ -277,6 +281,9 @@ private:
   Visited visitedBy(const Schedule &schedule, const LoopNest &tree,
                     unsigned op) const;
   int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
+  bool isNear(TensorId tensor, const Schedule &schedule, unsigned level) const;
+  int64_t nearBytes(const Schedule &schedule, unsigned level,
+                    const Evaluation &evaluation) const;
   int64_t allocatedBytes(const Schedule &schedule, unsigned level,
                          const Evaluation &evaluation) const;
   double packingSeconds(const Operator &op, const Access &operand,
