@@ -198,7 +198,8 @@ def TilePass : Pass<"chimera-tile"> {
   }];
   let options = [
     Option<"dissolve", "dissolve", "bool", "false",
-           "Dissolve all chains, whatever their schedule">
+           "Dissolve all chains, whatever their schedule, and forget what is "
+           "the same in every call">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::affine::AffineDialect",

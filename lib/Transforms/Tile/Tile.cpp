@@ -752,6 +752,11 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
   void runOnOperation() override {
     SmallVector<ChainOp> chains;
     getOperation()->walk([&](ChainOp chain) { chains.push_back(chain); });
+    if (dissolve)
+      getOperation()->walk([](PrepareOp op) {
+        op.replaceAllUsesWith(op.getSource());
+        op.erase();
+      });
     for (ChainOp chain : chains) {
       if (dissolve || !chain.getSchedule()) {
         putBack(chain);
