@@ -11,6 +11,9 @@
 #include "mlir/ExecutionEngine/CRunnerUtils.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/Object/ObjectFile.h"
 
 // Declared here because the header comes with the compiler, not with the
 // library.
@@ -65,10 +68,46 @@ static Error defineRuntime(llvm::orc::LLJIT &jit) {
       llvm::orc::absoluteSymbols(std::move(symbols)));
 }
 
+/// Bytes in memory of what `objects` define, page by page.
+static size_t countBytes(const ObjectFiles &objects) {
+  constexpr size_t page = 4096;
+  size_t bytes = 0;
+  for (const std::unique_ptr<llvm::MemoryBuffer> &object : objects) {
+    Expected<std::unique_ptr<llvm::object::ObjectFile>> file =
+        llvm::object::ObjectFile::createObjectFile(object->getMemBufferRef());
+    if (!file) {
+      llvm::consumeError(file.takeError());
+      continue;
+    }
+    for (const llvm::object::SectionRef &section : (*file)->sections())
+      bytes += llvm::alignTo(section.getSize(), page);
+  }
+  return bytes;
+}
+
+/// Keeps all objects in one range of addresses: code and what is prepared for
+/// it have to be within reach of each other, and free addresses near the first
+/// object may be far from those for the last.
+static Expected<std::unique_ptr<llvm::orc::ObjectLayer>>
+makeLinkingLayer(llvm::orc::ExecutionSession &session, size_t bytes) {
+  constexpr size_t least = size_t(16) << 20;
+  auto memory = llvm::orc::MapperJITLinkMemoryManager::CreateWithMapper<
+      llvm::orc::InProcessMemoryMapper>(std::max(2 * bytes, least));
+  if (!memory)
+    return memory.takeError();
+  return std::make_unique<llvm::orc::ObjectLinkingLayer>(session,
+                                                         std::move(*memory));
+}
+
 Expected<std::unique_ptr<Program>> Program::load(ObjectFiles objects,
                                                  ModuleInterface interface) {
   Expected<std::unique_ptr<llvm::orc::LLJIT>> jit =
-      llvm::orc::LLJITBuilder().create();
+      llvm::orc::LLJITBuilder()
+          .setObjectLinkingLayerCreator(
+              [bytes = countBytes(objects)](auto &session) {
+                return makeLinkingLayer(session, bytes);
+              })
+          .create();
   if (!jit)
     return jit.takeError();
   if (Error error = defineRuntime(**jit))
