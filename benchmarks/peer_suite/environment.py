@@ -15,6 +15,7 @@ PACKAGES = (
     "jax==0.10.2 jaxlib==0.10.2",
     "iree-base-compiler==3.13.0 iree-base-runtime==3.13.0",
     "torch==2.15.0 onnxscript==0.7.2",
+    "torchvision==0.29.2",
 )
 
 
