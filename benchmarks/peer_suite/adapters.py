@@ -167,10 +167,10 @@ class OpenVino(Adapter):
 
 
 class Jax(Adapter):
-    about = "jit; threads by the cores it may run on"
+    about = "jit; threads by the cores it may run on; networks are torch's"
 
     def variants(self, case):
-        return {"": lambda: self.prepare(case)}
+        return {} if case.is_network else {"": lambda: self.prepare(case)}
 
     def prepare(self, case: Case) -> Ready:
         import jax

@@ -6,16 +6,17 @@ Needs Python alone; the arrays are made by `data`.
 import csv
 import dataclasses
 import functools
+import importlib.util
 import math
 import pathlib
 import re
 from collections.abc import Callable
 
-from . import models
+from . import models, networks
 from .program import Program, Value, affine_map
 
 SHAPES = pathlib.Path(__file__).parent.parent / "shapes"
-GROUPS = ("chain", "softmax", "attention", "mlp", "convolution", "models")
+GROUPS = ("chain", "softmax", "attention", "mlp", "convolution", "models", "network")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Case:
     group: str
     name: str
     arguments: list[Argument]
-    # (ops, *arguments) -> result; see ops.py.
-    compute: Callable
+    # (ops, *arguments) -> result; see ops.py. None if it is a network.
+    compute: Callable | None
     # The same as MLIR, and as other text that IREE may be faster with.
     program: str
     iree_program: str | None = None
@@ -45,6 +46,11 @@ class Case:
     masked: int = 0
     # Largest error in parts of the largest element of the result.
     tolerance: float = 1e-4
+
+    @property
+    def is_network(self) -> bool:
+        """Whether `networks` knows by the name what it computes, and of what."""
+        return self.group == "network"
 
     @property
     def key(self) -> str:
@@ -66,7 +72,7 @@ def load(models_folder: pathlib.Path | None) -> list[Case]:
     cases += attention_cases() + mlp_cases()
     cases += [convolutions(row) for row in read_shapes("conv_chains.csv")]
     if models_folder:
-        cases += model_cases(models_folder)
+        cases += model_cases(models_folder) + network_cases(models_folder)
     return cases
 
 
@@ -255,4 +261,26 @@ def model_cases(folder: pathlib.Path) -> list[Case]:
         cases.append(Case("models", model.name, arguments, model.compute, text,
                           attends=model.attends, masked=causal_waste(shapes[0]) if model.causal else 0,
                           tolerance=model.tolerance))
+    return cases
+
+
+# ---- networks
+
+def network_cases(folder: pathlib.Path) -> list[Case]:
+    """Their data and references are torchvision's."""
+    if not importlib.util.find_spec("torchvision"):
+        return []
+    cases = []
+    for name, network in networks.NETWORKS.items():
+        path = folder / f"{name}.mlir"
+        if not path.exists():
+            continue
+        # Which arguments are weights is said to each peer by the case.
+        text = path.read_text(encoding="utf-8").replace(" {chimera.constant}", "")
+        image, *weights = signature(text)
+        if image != network.image:
+            raise ValueError(f"{path} takes {image}, expected {network.image}")
+        arguments = [Argument(image)]
+        arguments += [Argument(shape, constant=True) for shape in weights]
+        cases.append(Case("network", name, arguments, None, text, convolves=True))
     return cases

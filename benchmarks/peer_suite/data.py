@@ -5,6 +5,7 @@ import zlib
 
 import numpy as np
 
+from . import networks
 from .cases import Case
 
 
@@ -74,6 +75,8 @@ def align(array: np.ndarray, boundary: int = 64) -> np.ndarray:
 
 def make(case: Case) -> list[np.ndarray]:
     """The same arrays in every process, aligned to cache lines."""
+    if case.is_network:
+        return [align(array) for array in networks.arguments(case.name)]
     rng = np.random.default_rng(zlib.crc32(case.key.encode()))
     return [align(MAKERS[argument.maker](rng, argument.shape))
             for argument in case.arguments]
@@ -86,6 +89,8 @@ def make_inputs(case: Case) -> list[np.ndarray]:
 
 
 def make_reference(case: Case, ops) -> np.ndarray:
+    if case.is_network:
+        return networks.reference(case.name)
     wide = [x.astype(np.float64) if x.dtype == np.float32 else x
             for x in make(case)]
     return case.compute(ops, *wide)

@@ -11,6 +11,7 @@ TITLES = {
     "mlp": "Linear, GELU, linear: M x K x H x N",
     "convolution": "Two convolutions with ReLU (Table V of the paper), channels first",
     "models": "Exported programs",
+    "network": "Networks of torchvision, one image",
 }
 
 

@@ -3,7 +3,7 @@
 Nothing of torch is imported before it is needed: every worker reads this file.
 """
 
-from . import data
+from . import data, networks
 from .adapters import Adapter, Ready
 from .cases import Case
 from .ops import TorchOps
@@ -12,6 +12,9 @@ from .ops import TorchOps
 def make_module(case: Case, fused: bool):
     """A module whose parameters are the weights, and its inputs."""
     import torch
+    if case.is_network:
+        inputs = [torch.from_numpy(array) for array in data.make_inputs(case)]
+        return networks.build(case.name), inputs
 
     class Module(torch.nn.Module):
         def __init__(self, tensors):
