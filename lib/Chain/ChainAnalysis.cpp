@@ -71,6 +71,7 @@ static FailureOr<ChainAnalysis> read(ChainOp chain, Complaint &complaint) {
   if (failed(analysis))
     return failure();
   findLoweringObstacle(chain, *analysis);
+  // Padding between operators is a matter of indices.
   auto moves = [](Operation &op) {
     return isMove(&op) && !isa<tensor::PadOp>(op);
   };

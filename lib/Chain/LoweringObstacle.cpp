@@ -53,6 +53,8 @@ StringRef chimera::getText(LoweringObstacle obstacle) {
   case LoweringObstacle::Loops:
     return "an operator reads an intermediate by other loops than it is made "
            "in";
+  case LoweringObstacle::Padding:
+    return "a window on an intermediate lies in padding altogether";
   case LoweringObstacle::Results:
     return "the chain yields something else than the result of its last "
            "operator";
@@ -93,7 +95,6 @@ private:
   bool isReadable(Value value) const;
   bool isBorder(Operation *op) const;
   bool isReadAlike(const model::Operator &producer) const;
-  bool touchesEverywhere(const model::Access &reading) const;
 
   ChainOp chain;
   ChainAnalysis &analysis;
@@ -246,8 +247,8 @@ LoweringObstacle FormMatcher::match(linalg::LinalgOp op) {
 
 /// True if each window of `reading` has a part inside the tensor: none lies in
 /// padding altogether.
-bool FormMatcher::touchesEverywhere(const model::Access &reading) const {
-  const model::ChainProblem &problem = analysis.problem;
+static bool touchesEverywhere(const model::ChainProblem &problem,
+                              const model::Access &reading) {
   for (auto [index, size] : llvm::zip_equal(
            reading.indices, problem.tensors[reading.tensor].shape)) {
     int64_t length = 0, last = index.offset;
@@ -281,8 +282,7 @@ bool FormMatcher::isReadAlike(const model::Operator &producer) const {
   };
   if (areRead(factors, producer.output) && areRead(others, producer.output))
     return true;
-  return others.empty() && areRead(factors, *factors.front()) &&
-         touchesEverywhere(*factors.front());
+  return others.empty() && areRead(factors, *factors.front());
 }
 
 /// Tiles are cut along the loops of a tensor's dimensions.
@@ -293,11 +293,15 @@ LoweringObstacle FormMatcher::checkLoops() const {
     if (static_cast<int64_t>(tensor.shape.size()) !=
         cast<RankedTensorType>(value.getType()).getRank())
       return LoweringObstacle::UnitDimension;
-  return llvm::all_of(
-             problem.operators,
-             [&](const model::Operator &op) { return isReadAlike(op); })
-             ? LoweringObstacle::None
-             : LoweringObstacle::Loops;
+  for (const model::Operator &op : problem.operators) {
+    if (!isReadAlike(op))
+      return LoweringObstacle::Loops;
+    for (const model::Access &input : op.inputs)
+      if (problem.tensors[input].role == model::Role::Intermediate &&
+          !touchesEverywhere(problem, input))
+        return LoweringObstacle::Padding;
+  }
+  return LoweringObstacle::None;
 }
 
 LoweringObstacle FormMatcher::run() {

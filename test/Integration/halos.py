@@ -1,8 +1,8 @@
 """Rewrites the schedules of planned chains: `halos.py SEED < PLANNED > REWRITTEN`.
 
 The planner cuts small images rarely. Chains whose intermediates are read
-through windows get loops with random tiles around all of their operators, some
-of them parallel, and intermediates that roll where they may.
+through windows get two levels of loops with random tiles over pixels and
+batches, and a first intermediate that rolls where it can.
 """
 
 import random
@@ -11,6 +11,11 @@ import sys
 
 SCHEDULE = re.compile(r"schedule\(<levels = \[(.*?)\], parallel = \d+, "
                       r"(registers = <.*?>).*?(extents = \[.*?\]).*?>\)(?: plan\(<.*?>\]>\))?")
+
+
+def show_level(name, tiles):
+    loops = ", ".join(f"{loop} = {tile}" for loop, tile in tiles.items())
+    return f'<"{name}" : {loops}>' if loops else f'<"{name}">'
 
 
 def main():
@@ -27,20 +32,14 @@ def main():
         if not derived or not moving:
             return match.group(0)
         count += 1
-        rng.shuffle(moving)
-        order = moving[:rng.randint(1, len(moving))]
-        outer = [(name, rng.randint(1, extents[name])) for name in order[:rng.randint(0, 2)]]
-        left = dict(outer)
-        inner = [(name, rng.randint(1, min(3, left.get(name, extents[name])))) for name in order]
-        levels = [outer, inner]
-        rng.shuffle(inner)
-        parallel = 0
-        text = ", ".join(
-            f'<"{name}"' + (" : " + ", ".join(f"{loop} = {tile}" for loop, tile in level)
-                            if level else "") + ">"
-            for name, level in zip(["L3", "L2", "L1"], [[], *levels]))
+        cut = rng.sample(moving, rng.randint(1, len(moving)))
+        outer = {name: rng.randint(1, extents[name]) for name in cut[:rng.randint(0, 2)]}
+        inner = {name: rng.randint(1, min(3, outer.get(name, extents[name])))
+                 for name in rng.sample(cut, len(cut))}
+        levels = ", ".join(show_level(name, tiles) for name, tiles in
+                           (("L3", {}), ("L2", outer), ("L1", inner)))
         rolling = ', rolling = ["mid0"]' if rng.random() < 0.6 else ""
-        return (f"schedule(<levels = [{text}], parallel = {parallel}, "
+        return (f"schedule(<levels = [{levels}], parallel = 0, "
                 f"{match.group(2)}{rolling}, {match.group(3)}>)")
 
     text = SCHEDULE.sub(rewrite, sys.stdin.read())

@@ -65,8 +65,11 @@ enum class LoweringObstacle {
   Epilogue,
   /// Rows are reduced otherwise than by a softmax that one contraction reads.
   Rows,
-  /// An operator reads an intermediate by other loops than it is made in.
+  /// An operator reads an intermediate by other loops than it is made in, and
+  /// others do not read it through the same windows.
   Loops,
+  /// A window on an intermediate lies in padding altogether.
+  Padding,
   /// The chain yields something else than the result of its last operator.
   Results
 };

@@ -182,7 +182,10 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     of the innermost level, and `prepacked` those that are copied into such tiles
     as a whole before the first loop: inputs that are the same in every call, so
     that it happens once (see `chimera.prepare`). `rolling` names the tensors, as
-    reports do, whose buffers keep what neighbouring windows share.
+    reports do, whose buffers keep what neighbouring windows share. An intermediate
+    does so along the last loop around all that use it, if its operator comes
+    first there and no other loop moves the windows; otherwise `chimera-tile`
+    says that what is shared is computed again.
 
     Loops have the names that the chain's body gives them. `extents` says which
     loops the schedule was made for: a chain whose loops of these names have other

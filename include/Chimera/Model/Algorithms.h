@@ -368,10 +368,6 @@ inline ChainProblem isolate(const ChainProblem &problem, unsigned op) {
   return isolate(problem, op, op);
 }
 
-/// The same with `reuseBytes`: the parts of a chain run one after the other.
-ChainProblem isolateInChain(const ChainProblem &problem, unsigned first,
-                            unsigned last);
-
 /// Seconds of what runs between operators `first` to `last`, as one kernel, and
 /// the operators that read what they make: see Segment::secondsAfter.
 double secondsAfter(const ChainProblem &problem, const Machine &machine,

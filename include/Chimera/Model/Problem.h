@@ -81,12 +81,6 @@ struct Tensor {
   bool isStored = false;
   /// An input that is the same in every run: what prepares it costs nothing.
   bool isConstant = false;
-  /// Of an input that another kernel has made, or an output that another one
-  /// reads: the bytes that pass through the caches between the two. A cache
-  /// that holds as many still has the tensor, which is then not moved into it.
-  /// None: it comes from memory, or ends up there. The search for plans does
-  /// without; only prices depend on it.
-  std::optional<int64_t> reuseBytes;
 
   int64_t heldBytes() const {
     return accumulatorBytes ? accumulatorBytes : elementBytes;

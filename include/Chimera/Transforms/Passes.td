@@ -187,7 +187,10 @@ def TilePass : Pass<"chimera-tile"> {
     tensors the size the schedule leaves them, and `chimera.block` operations as
     leaves. Where a parallel loop cuts the reduction of a softmax, each part has
     an accumulator and states of its own, and another loop combines them.
-    Nothing is padded: tiles at the edge are smaller. Tiles of which a mask of
+    Nothing is padded: tiles at the edge are smaller. What is read through windows
+    is a view (`chimera.windows`); of an intermediate, each tile has the part
+    under its windows made, zeros outside, and what it shares with the tile
+    before is computed again or moved (`chimera.shift`). Tiles of which a mask of
     the attention leaves nothing are not visited. How the blocks are made, and
     whether tiles end where a mask does, stands in the schedule (`blocks`); a
     schedule without that gets plain blocks. A chain without a schedule is

@@ -316,9 +316,10 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
                             operatorCycles(op, views, schedule.registerTile) +
                         visited.byTiles * epilogueCycles(op)) +
         visited.byTiles * rescaleCycles(op, work.rescales);
-    double kept = work.keptElements / static_cast<double>(machine.unit.lanes);
-    cycles += kept * (1 / machine.unit.loadsPerCycle +
-                      1 / machine.unit.storesPerCycle);
+    if (work.keptElements > 0)
+      cycles +=
+          static_cast<double>(work.keptElements) / machine.unit.lanes *
+          (1 / machine.unit.loadsPerCycle + 1 / machine.unit.storesPerCycle);
   }
   return cycles;
 }
@@ -476,28 +477,6 @@ int64_t CostModel::softmaxBytes(const Schedule &schedule,
   return bytes;
 }
 
-/// True if the cache of level number `level` still has `tensor`, or keeps it
-/// for the next kernel. Caches of single cores have what their own threads
-/// made, and who reads it is another matter.
-bool CostModel::isNear(TensorId tensor, const Schedule &schedule,
-                       unsigned level) const {
-  const std::optional<int64_t> &reuse = problem.tensors[tensor].reuseBytes;
-  const MemoryLevel &memory = machine.levels[level];
-  return reuse && memory.ways > 0 && memory.sharers >= threads &&
-         *reuse <= capacityAt(schedule, level);
-}
-
-/// What the evaluation counts of tensors that are near.
-int64_t CostModel::nearBytes(const Schedule &schedule, unsigned level,
-                             const Evaluation &evaluation) const {
-  int64_t bytes = 0;
-  for (TensorId tensor = 0; tensor < problem.tensors.size(); ++tensor)
-    if (isNear(tensor, schedule, level))
-      bytes += evaluation.traffic[tensor].readBytes +
-               evaluation.traffic[tensor].writeBytes;
-  return bytes;
-}
-
 /// A cache reads what is about to be written for the first time.
 int64_t CostModel::allocatedBytes(const Schedule &schedule, unsigned level,
                                   const Evaluation &evaluation) const {
@@ -505,8 +484,6 @@ int64_t CostModel::allocatedBytes(const Schedule &schedule, unsigned level,
     return 0;
   int64_t bytes = 0;
   for (const Operator &op : problem.operators) {
-    if (isNear(op.output, schedule, level))
-      continue;
     const Tensor &tensor = problem.tensors[op.output];
     const Traffic &traffic = evaluation.traffic[op.output];
     int64_t whole = problem.sizeOf(op.output) * tensor.heldBytes();
@@ -573,8 +550,7 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
     cost.liveBytes = evaluation.liveBytes;
     cost.capacityBytes = capacityAt(schedule, index);
     double bytes = cost.bytes + softmaxBytes(schedule, index) +
-                   allocatedBytes(schedule, index, evaluation) -
-                   nearBytes(schedule, index, evaluation);
+                   allocatedBytes(schedule, index, evaluation);
     if (index == innermost)
       bytes += intoInnermost;
     else if (index + 1 == innermost)

@@ -281,9 +281,6 @@ private:
   Visited visitedBy(const Schedule &schedule, const LoopNest &tree,
                     unsigned op) const;
   int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
-  bool isNear(TensorId tensor, const Schedule &schedule, unsigned level) const;
-  int64_t nearBytes(const Schedule &schedule, unsigned level,
-                    const Evaluation &evaluation) const;
   int64_t allocatedBytes(const Schedule &schedule, unsigned level,
                          const Evaluation &evaluation) const;
   double packingSeconds(const Operator &op, const Access &operand,

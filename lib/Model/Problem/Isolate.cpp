@@ -15,7 +15,6 @@
 #include "Problem/Structure.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 using namespace chimera::model;
@@ -40,10 +39,7 @@ public:
   Isolator(const ChainProblem &problem, unsigned first, unsigned last)
       : problem(problem), structure(problem), group{first, last} {}
 
-  void build();
-  ChainProblem take() { return std::move(alone); }
-  /// Says of tensors that operators outside make or read when they do.
-  void noteReuse();
+  ChainProblem run();
 
 private:
   LoopId mapLoop(LoopId loop);
@@ -53,10 +49,6 @@ private:
   void addBands();
   void countOthers();
   void setRole(TensorId tensor, Tensor &copy) const;
-  int64_t bytesOf(TensorId tensor) const {
-    return problem.sizeOf(tensor) * problem.tensors[tensor].heldBytes();
-  }
-  int64_t bytesUsedBy(unsigned index) const;
   bool readsInside(const Operator &op) const;
   std::optional<LoopId> rowOf(unsigned index) const;
 
@@ -186,60 +178,17 @@ void Isolator::countOthers() {
   }
 }
 
-void Isolator::build() {
+ChainProblem Isolator::run() {
   for (unsigned index = group.first; index <= group.last; ++index)
     addOperator(index);
   addBands();
   countOthers();
-}
-
-/// What operator `index` reads and makes.
-int64_t Isolator::bytesUsedBy(unsigned index) const {
-  const Operator &op = problem.operators[index];
-  SmallVector<TensorId, 6> used = {op.output};
-  append_range(used, op.inputs);
-  append_range(used, op.epilogue);
-  llvm::sort(used);
-  used.erase(llvm::unique(used), used.end());
-  int64_t bytes = 0;
-  for (TensorId tensor : used)
-    bytes += bytesOf(tensor);
-  return bytes;
-}
-
-void Isolator::noteReuse() {
-  for (auto [id, copy] : zip(tensorsTaken, alone.tensors)) {
-    std::optional<unsigned> producer = structure.producerOf(id);
-    OperatorSet users = structure.usersOf(id);
-    if (!producer || group.covers(users) || copy.role == Role::Intermediate ||
-        !structure.readersOf(id))
-      continue;
-    int64_t bytes = 0;
-    for (unsigned op = *producer; op < problem.operators.size(); ++op)
-      if (users >> op & 1)
-        bytes = std::max(bytes, bytesUsedBy(op));
-    // From the first to the last user all operators run.
-    unsigned last = Log2_32(users);
-    for (unsigned op = *producer + 1; op < last; ++op)
-      if (!(users >> op & 1))
-        bytes += bytesUsedBy(op);
-    copy.reuseBytes = bytes;
-  }
+  return std::move(alone);
 }
 
 } // namespace
 
-ChainProblem chimera::model::isolateInChain(const ChainProblem &problem,
-                                            unsigned first, unsigned last) {
-  Isolator isolator(problem, first, last);
-  isolator.build();
-  isolator.noteReuse();
-  return isolator.take();
-}
-
 ChainProblem chimera::model::isolate(const ChainProblem &problem,
                                      unsigned first, unsigned last) {
-  Isolator isolator(problem, first, last);
-  isolator.build();
-  return isolator.take();
+  return Isolator(problem, first, last).run();
 }

@@ -222,12 +222,12 @@ chimera::model::derivedLoopsIn(const ChainProblem &problem,
 }
 
 std::optional<RollingRange>
-chimera::model::findRollingRange(const ChainProblem &problem,
+chimera::model::findRollingRange(const ChainStructure &structure,
                                  const Schedule &schedule, const LoopNest &tree,
                                  TensorId tensor) {
-  ChainStructure structure(problem);
   std::optional<unsigned> producer = structure.producerOf(tensor);
-  if (!producer || problem.tensors[tensor].role != Role::Intermediate)
+  if (!producer ||
+      structure.getProblem().tensors[tensor].role != Role::Intermediate)
     return std::nullopt;
   // The innermost nest around all users.
   OperatorSet users = structure.usersOf(tensor);
@@ -262,6 +262,13 @@ chimera::model::findRollingRange(const ChainProblem &problem,
       !contains(structure.dependencies(range.derived, groupOf(nest)), loop))
     return std::nullopt;
   return range;
+}
+
+std::optional<RollingRange>
+chimera::model::findRollingRange(const ChainProblem &problem,
+                                 const Schedule &schedule, const LoopNest &tree,
+                                 TensorId tensor) {
+  return findRollingRange(ChainStructure(problem), schedule, tree, tensor);
 }
 
 std::optional<unsigned> chimera::model::findSplit(const ChainProblem &problem,

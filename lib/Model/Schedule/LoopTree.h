@@ -21,6 +21,12 @@ inline constexpr int64_t openTile = 0;
 LoopNest buildLoopTree(const ChainStructure &structure,
                        const Schedule &schedule, unsigned level);
 
+/// `findRollingRange` for many schedules of one problem.
+std::optional<RollingRange> findRollingRange(const ChainStructure &structure,
+                                             const Schedule &schedule,
+                                             const LoopNest &tree,
+                                             TensorId tensor);
+
 /// The number of loops around both operators.
 size_t commonDepth(const LoopNest &tree, unsigned op, unsigned other);
 

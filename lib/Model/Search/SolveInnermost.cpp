@@ -507,10 +507,10 @@ SmallVector<unsigned, 32> Solver::orderOf(const Schedule &schedule) {
 
 /// Lets all halos of `schedule` be kept that can be.
 void Solver::chooseRolling(Schedule &schedule) const {
-  LoopNest tree = buildLoopTree(problem, schedule, innermost());
+  LoopNest tree = buildLoopTree(structure, schedule, innermost());
   for (TensorId tensor : overlapping)
     if (problem.tensors[tensor].role == Role::Input ||
-        findRollingRange(problem, schedule, tree, tensor))
+        findRollingRange(structure, schedule, tree, tensor))
       schedule.rolling.push_back(tensor);
 }
 

@@ -128,7 +128,7 @@ public:
   Partitioner(const ChainProblem &problem, PlanCache &cache)
       : problem(problem), cache(cache), machine(cache.getMachine()),
         options(cache.getOptions()), size(problem.operators.size()),
-        solutions(size * size), plans(size * size) {}
+        solutions(size * size) {}
 
   /// The plan of these operators as one kernel; null if there is none.
   const Plan *planOf(unsigned first, unsigned last);
@@ -146,8 +146,6 @@ private:
   unsigned size;
   /// Null where nobody has asked yet.
   std::vector<const Solution *> solutions;
-  /// The best plans of parts, at their price between the other parts.
-  std::vector<std::optional<Plan>> plans;
 };
 
 const Solution &Partitioner::solutionOf(unsigned first, unsigned last) {
@@ -167,16 +165,9 @@ const Solution &Partitioner::solutionOf(unsigned first, unsigned last) {
 
 const Plan *Partitioner::planOf(unsigned first, unsigned last) {
   const Solution *&solution = solutions[first * size + last];
-  std::optional<Plan> &plan = plans[first * size + last];
-  if (!solution) {
+  if (!solution)
     solution = &solutionOf(first, last);
-    bool isPart = first > 0 || last + 1 < size;
-    plan = solution->best;
-    if (plan && isPart)
-      plan = price(isolateInChain(problem, first, last), machine,
-                   plan->schedule, options);
-  }
-  return plan ? &*plan : nullptr;
+  return solution->best ? &*solution->best : nullptr;
 }
 
 ArrayRef<Plan> Partitioner::getRunnersUp() {

@@ -14,10 +14,12 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace chimera;
+
+using Places = SmallVector<TreePosition::Place>;
 
 HaloBuilder::HaloBuilder(OpBuilder &builder, BlockBuilder &blocks,
                          const ChainAnalysis &analysis,
@@ -69,12 +71,27 @@ void HaloBuilder::narrow(const model::LoopNest &nest,
                          const model::NestLoop &loop,
                          TreePosition &position) const {
   advance(nest, loop, position);
-  SmallVector<TreePosition::Place> inside;
+  Places inside;
   for (auto [offset, extent] : position.places[loop.loop])
     for (int64_t first = 0; first < extent; first += loop.tile)
       inside.push_back({offset + first, std::min(loop.tile, extent - first)});
   makeUnique(inside);
   position.places[loop.loop] = std::move(inside);
+}
+
+/// Where the hull of what is `needed` can be.
+static Places placesOf(const model::Index &needed, ArrayRef<Places> ofLoops) {
+  Places places = {{needed.offset, 1}};
+  for (const model::Term &term : needed.terms) {
+    Places sums;
+    for (const TreePosition::Place &place : places)
+      for (const TreePosition::Place &own : ofLoops[term.loop])
+        sums.push_back({place.offset + term.factor * own.offset,
+                        place.extent + term.factor * (own.extent - 1)});
+    makeUnique(sums);
+    places = std::move(sums);
+  }
+  return places;
 }
 
 /// What `place` has of `size` elements.
@@ -88,23 +105,25 @@ static TreePosition::Place clip(TreePosition::Place place, int64_t size) {
 void HaloBuilder::advance(const model::LoopNest &nest,
                           const model::NestLoop &loop,
                           TreePosition &position) const {
+  if (&loop != &nest.loops.back())
+    return;
+  auto ranges = model::derivedLoopsIn(problem, nest);
   for (const Roll &roll : rolls) {
-    if (roll.nest != &nest || &loop != &nest.loops.back())
+    if (roll.nest != &nest)
       continue;
-    SmallVector<TreePosition::Place> fresh;
+    Places fresh;
     for (auto [offset, extent] : position.places[loop.loop]) {
       int64_t made = 0;
       for (int64_t first = 0; first < extent; first += loop.tile) {
-        TreePosition inner = position;
-        inner.places[loop.loop] = {
+        SmallVector<Places> places = position.places;
+        places[loop.loop] = {
             {offset + first, std::min(loop.tile, extent - first)}};
-        for (const auto &[derived, needed] :
-             model::derivedLoopsIn(problem, nest)) {
-          inner.places[derived] = placesOf(needed, inner);
-          for (TreePosition::Place &place : inner.places[derived])
+        for (const auto &[derived, needed] : ranges) {
+          places[derived] = placesOf(needed, places);
+          for (TreePosition::Place &place : places[derived])
             place = clip(place, problem.loops[derived].extent);
         }
-        for (auto [begin, size] : inner.places[roll.derived]) {
+        for (auto [begin, size] : places[roll.derived]) {
           int64_t end = begin + size;
           begin = std::min(std::max(begin, made), end);
           fresh.push_back({begin, end - begin});
@@ -117,28 +136,11 @@ void HaloBuilder::advance(const model::LoopNest &nest,
   }
 }
 
-const HaloBuilder::Roll *HaloBuilder::findRoll(model::LoopId derived) const {
-  for (const Roll &roll : rolls)
+HaloBuilder::Roll *HaloBuilder::findRoll(model::LoopId derived) {
+  for (Roll &roll : rolls)
     if (roll.derived == derived && roll.buffer)
       return &roll;
   return nullptr;
-}
-
-/// Where the hull of what is `needed` can be.
-SmallVector<TreePosition::Place>
-HaloBuilder::placesOf(const model::Index &needed,
-                      const TreePosition &position) const {
-  SmallVector<TreePosition::Place> places = {{needed.offset, 1}};
-  for (const model::Term &term : needed.terms) {
-    SmallVector<TreePosition::Place> sums;
-    for (const TreePosition::Place &place : places)
-      for (const TreePosition::Place &own : position.places[term.loop])
-        sums.push_back({place.offset + term.factor * own.offset,
-                        place.extent + term.factor * (own.extent - 1)});
-    makeUnique(sums);
-    places = std::move(sums);
-  }
-  return places;
 }
 
 HaloBuilder::Hull HaloBuilder::findHull(const model::Index &needed,
@@ -158,7 +160,7 @@ HaloBuilder::Hull HaloBuilder::findHull(const model::Index &needed,
 }
 
 void HaloBuilder::follow(const model::LoopNest &nest, TreePosition &position,
-                         SmallVectorImpl<LoopOffset> &moved) const {
+                         SmallVectorImpl<LoopOffset> &moved) {
   AffineExpr first, second;
   bindSymbols(builder.getContext(), first, second);
   auto limit = [&](AffineExpr expr, AffineExpr bound) {
@@ -168,7 +170,7 @@ void HaloBuilder::follow(const model::LoopNest &nest, TreePosition &position,
     const Roll *roll = findRoll(loop);
     int64_t whole = problem.loops[loop].extent;
     if (!roll) {
-      position.places[loop] = placesOf(needed, position);
+      position.places[loop] = placesOf(needed, position.places);
       for (TreePosition::Place &place : position.places[loop])
         place = clip(place, whole);
       makeUnique(position.places[loop]);
@@ -350,7 +352,7 @@ Value HaloBuilder::fillBorders(unsigned op, Value buffer, unsigned dim,
                                int64_t size,
                                const TreePosition &position) const {
   bool begins = false, ends = false;
-  for (auto [offset, extent] : placesOf(needed, position)) {
+  for (auto [offset, extent] : placesOf(needed, position.places)) {
     begins |= offset < 0;
     ends |= offset + extent > size;
   }
@@ -391,8 +393,8 @@ HaloBuilder::Frame HaloBuilder::buildFrame(unsigned op,
         {position.offsets[loop], hulls.back().origin}));
     frame.sizes.push_back(position.extents[loop]);
     frame.strides.push_back(builder.getIndexAttr(1));
-    if (const Roll *roll = findRoll(loop)) {
-      keepRows(const_cast<Roll &>(*roll), place, hulls.back().origin, position);
+    if (Roll *roll = findRoll(loop)) {
+      keepRows(*roll, place, hulls.back().origin, position);
       frame.buffer = roll->buffer;
     }
   }

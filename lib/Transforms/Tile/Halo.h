@@ -44,8 +44,13 @@ public:
   /// Brings the ranges of derived loops of operators in `nest` up to date, and
   /// adds to `moved` how far they moved.
   void follow(const model::LoopNest &nest, TreePosition &position,
-              llvm::SmallVectorImpl<LoopOffset> &moved) const;
+              llvm::SmallVectorImpl<LoopOffset> &moved);
 
+  /// True if nothing is computed again of `tensor`, which is to roll.
+  bool isKept(model::TensorId tensor) const {
+    return llvm::any_of(
+        rolls, [&](const Roll &roll) { return roll.tensor == tensor; });
+  }
   /// True if operators read `tensor`, an intermediate, through windows.
   bool isReadThroughWindows(model::TensorId tensor) const {
     return readings.contains(tensor);
@@ -81,7 +86,7 @@ private:
     /// ends, and where it begins.
     mlir::Value buffer, made, origin;
   };
-  const Roll *findRoll(model::LoopId derived) const;
+  Roll *findRoll(model::LoopId derived);
   /// The frame of what operator `op` makes at `position`, zeros outside the
   /// image, with what is there already of an intermediate that rolls.
   Frame buildFrame(unsigned op, const TreePosition &position);
@@ -101,8 +106,6 @@ private:
     mlir::OpFoldResult origin, extent;
   };
   Hull findHull(const model::Index &needed, const TreePosition &position) const;
-  llvm::SmallVector<TreePosition::Place>
-  placesOf(const model::Index &needed, const TreePosition &position) const;
   mlir::Value fillBorder(unsigned op, mlir::Value buffer, unsigned dim,
                          mlir::OpFoldResult lower,
                          mlir::OpFoldResult upper) const;

@@ -84,6 +84,7 @@ private:
                                           const Carried &carried)>;
 
   TreePosition start();
+  void noteHalos();
   Value buildParallel(const TreePosition &position, Value destination);
   Carried buildForall(ArrayRef<model::NestLoop> loops,
                       const TreePosition &position, const Carried &shared,
@@ -273,7 +274,21 @@ TreePosition TreeBuilder::narrow(const model::LoopNest &nest,
 // Loops
 //===----------------------------------------------------------------------===//
 
+/// Says which intermediates the schedule lets roll where code cannot.
+void TreeBuilder::noteHalos() {
+  for (model::TensorId tensor : schedule.rolling)
+    if (halos.isReadThroughWindows(tensor) && !halos.isKept(tensor))
+      remark::missed(loc(),
+                     remark::RemarkOpts::name("halo").category("chimera"))
+          << remark::add("the halo of '{0}' is computed again: a tensor rolls "
+                         "along the last loop around those who use it, if its "
+                         "operator comes first there and no other loop moves "
+                         "the windows",
+                         problem.tensors[tensor].name);
+}
+
 Value TreeBuilder::build() {
+  noteHalos();
   TreePosition position = start();
   stager.prepack(position);
   auto resultType = cast<RankedTensorType>(chain.getResult(0).getType());

@@ -7,7 +7,7 @@
 // together and compiled one by one. What is put back says why.
 
 // REMARK: remark: [Missed] not-lowered
-// REMARK-SAME: no code is generated from the chain: an operator reads an intermediate by other loops
+// REMARK-SAME: no code is generated from the chain: a window on an intermediate lies in padding altogether
 
 // CHECK-LABEL: func.func @both(
 // CHECK-COUNT-3: chimera.chain {{.*}} schedule(<
@@ -16,7 +16,7 @@
 // BACK-COUNT-2: linalg.conv_2d_nhwc_hwcf
 // BACK:         chimera.chain
 // REPORT:     "function": "both"
-// REPORT:     "obstacle": "an operator reads an intermediate by other loops
+// REPORT:     "obstacle": "a window on an intermediate lies in padding altogether
 // REPORT:     "function": "both"
 func.func @both(%x: tensor<1x34x34x16xf32>, %k: tensor<3x3x16x32xf32>, %l: tensor<3x3x32x16xf32>,
                 %a: tensor<64x512xf32>, %b: tensor<512x64xf32>, %c: tensor<64x512xf32>)

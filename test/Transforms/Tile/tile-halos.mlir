@@ -1,4 +1,5 @@
 // RUN: chimera-opt %s --chimera-tile --canonicalize --split-input-file | FileCheck %s
+// RUN: chimera-opt %s --chimera-tile --split-input-file --remarks-filter=chimera -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 // The second convolution reads the first through windows of three rows with a
 // padding of one. Each tile of two rows has the four rows that it needs made in
@@ -79,6 +80,52 @@ func.func @again(%x: tensor<12x4xf32>, %w: tensor<3x4x16xf32>, %v: tensor<3x16x8
 func.func @kept(%x: tensor<12x4xf32>, %w: tensor<3x4x16xf32>, %v: tensor<3x16x8xf32>) -> tensor<10x8xf32> {
   %0 = chimera.chain ins(%x, %w, %v : tensor<12x4xf32>, tensor<3x4x16xf32>, tensor<3x16x8xf32>)
       schedule(<levels = [<"L1" : h = 1>], parallel = 0,
+                registers = <rows = 2, vectors = 1, broadcasts = 1, depth = 4>, rolling = ["mid0"]>) {
+  ^bb0(%x0: tensor<12x4xf32>, %w0: tensor<3x4x16xf32>, %v0: tensor<3x16x8xf32>):
+    %zero = arith.constant 0.0 : f32
+    %e0 = tensor.empty() : tensor<10x16xf32>
+    %s0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<10x16xf32>) -> tensor<10x16xf32>
+    %1 = linalg.generic {indexing_maps = [#image, #filter, #result], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%x0, %w0 : tensor<12x4xf32>, tensor<3x4x16xf32>) outs(%s0 : tensor<10x16xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %2 = arith.mulf %a, %b : f32
+      %3 = arith.addf %sum, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<10x16xf32>
+    %padded = tensor.pad %1 low[1, 0] high[1, 0] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %zero : f32
+    } : tensor<10x16xf32> to tensor<12x16xf32>
+    %e1 = tensor.empty() : tensor<10x8xf32>
+    %s1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<10x8xf32>) -> tensor<10x8xf32>
+    %4 = linalg.generic {indexing_maps = [#image, #filter, #result], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%padded, %v0 : tensor<12x16xf32>, tensor<3x16x8xf32>) outs(%s1 : tensor<10x8xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %2 = arith.mulf %a, %b : f32
+      %3 = arith.addf %sum, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<10x8xf32>
+    chimera.yield %4 : tensor<10x8xf32>
+  } -> tensor<10x8xf32>
+  return %0 : tensor<10x8xf32>
+}
+
+// -----
+
+// From one parallel tile to the next nothing stays, which the remark says.
+
+#image = affine_map<(h, f, r, c) -> (h + r, c)>
+#filter = affine_map<(h, f, r, c) -> (r, c, f)>
+#result = affine_map<(h, f, r, c) -> (h, f)>
+// REMARK: remark: [Missed] halo
+// REMARK-SAME: the halo of 'mid0' is computed again
+// CHECK-LABEL: func @parallel(
+// CHECK: scf.forall
+// CHECK-NOT: chimera.shift
+// CHECK: chimera.windows %{{.*}} : tensor<3x16xf32> to tensor<1x3x16xf32>
+func.func @parallel(%x: tensor<12x4xf32>, %w: tensor<3x4x16xf32>, %v: tensor<3x16x8xf32>) -> tensor<10x8xf32> {
+  %0 = chimera.chain ins(%x, %w, %v : tensor<12x4xf32>, tensor<3x4x16xf32>, tensor<3x16x8xf32>)
+      schedule(<levels = [<"L1" : h = 1>], parallel = 1,
                 registers = <rows = 2, vectors = 1, broadcasts = 1, depth = 4>, rolling = ["mid0"]>) {
   ^bb0(%x0: tensor<12x4xf32>, %w0: tensor<3x4x16xf32>, %v0: tensor<3x16x8xf32>):
     %zero = arith.constant 0.0 : f32

@@ -51,6 +51,55 @@ TEST(LoopTree, SplitsAtTheFirstPrivateLoop) {
             "(kml|mln)");
 }
 
+/// Two one-dimensional convolutions with windows of three.
+ChainProblem makeTwoConvolutions() {
+  ConvSizes sizes;
+  sizes.channels = 4;
+  sizes.image = {18};
+  sizes.layers.resize(2);
+  for (ConvLayer &layer : sizes.layers) {
+    layer.channels = 8;
+    layer.kernel = 3;
+  }
+  return makeConvChain(sizes);
+}
+
+TEST(LoopTree, SaysWhichRangesFollow) {
+  ChainProblem problem = makeTwoConvolutions();
+  LoopNest tree = buildLoopTree(problem, singleLevel({}), 0);
+  auto derived = derivedLoopsIn(problem, tree);
+  ASSERT_EQ(derived.size(), 1u);
+  EXPECT_EQ(derived[0].loop, loopNamed(problem, "y1"));
+  // Rows of the first image are those under the windows of the second.
+  EXPECT_TRUE(derived[0].needed.hasLoop(loopNamed(problem, "y2")));
+  EXPECT_EQ(derived[0].needed.terms.size(), 2u);
+  // Alone, the first operator has a range of its own.
+  EXPECT_TRUE(derivedLoopsIn(problem, tree.parts[0]).empty());
+}
+
+TEST(LoopTree, RollsAlongTheLastLoopAroundAllUsers) {
+  ChainProblem problem = makeTwoConvolutions();
+  LoopId y2 = loopNamed(problem, "y2");
+  TensorId image = tensorNamed(problem, "T1");
+  auto rangeOf = [&](const Schedule &schedule) {
+    LoopNest tree =
+        buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+    auto range = findRollingRange(problem, schedule, tree, image);
+    return range ? std::optional(range->derived) : std::nullopt;
+  };
+  Schedule schedule = singleLevel({{y2, 7}});
+  EXPECT_EQ(rangeOf(schedule), loopNamed(problem, "y1"));
+  // From one parallel iteration to the next nothing stays.
+  schedule.numParallel = 1;
+  EXPECT_EQ(rangeOf(schedule), std::nullopt);
+  EXPECT_EQ(rangeOf(singleLevel({})), std::nullopt);
+  // Inputs are read again or not, as caches like.
+  schedule.numParallel = 0;
+  EXPECT_FALSE(findRollingRange(problem, schedule,
+                                buildLoopTree(problem, schedule, 0),
+                                tensorNamed(problem, "X")));
+}
+
 TEST(LoopTree, DropsLoopsOfOneTrip) {
   ChainProblem chain = makeChain({1, 8, 8, 8, 8});
   EXPECT_EQ(treeOf(chain, singleLevel({{b, 1}, {k, 8}, {m, 2}, {l, 8}})),
