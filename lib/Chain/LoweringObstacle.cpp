@@ -52,7 +52,7 @@ StringRef chimera::getText(LoweringObstacle obstacle) {
            "reads";
   case LoweringObstacle::Loops:
     return "an operator reads an intermediate by other loops than it is made "
-           "in";
+           "in, or a tensor is read through different windows";
   case LoweringObstacle::Padding:
     return "a window on an intermediate lies in padding altogether";
   case LoweringObstacle::Results:
@@ -95,6 +95,7 @@ private:
   bool isReadable(Value value) const;
   bool isBorder(Operation *op) const;
   bool isReadAlike(const model::Operator &producer) const;
+  bool isReadAlike(model::TensorId input) const;
 
   ChainOp chain;
   ChainAnalysis &analysis;
@@ -128,11 +129,11 @@ static Value getPadded(Value value) {
   return pad && isZeroPad(pad) ? pad.getSource() : value;
 }
 
-/// True if `op` puts a border around what an operator makes, for operators that
-/// read it through windows.
+/// True if `op` puts a border around an image, for operators that read it
+/// through windows.
 bool FormMatcher::isBorder(Operation *op) const {
   auto pad = dyn_cast<tensor::PadOp>(op);
-  return pad && isZeroPad(pad) && !isa<BlockArgument>(pad.getSource()) &&
+  return pad && isZeroPad(pad) &&
          llvm::all_of(pad->getUsers(), [&](Operation *user) {
            return llvm::any_of(analysis.operators, [&](ChainOperator &known) {
              return known.contraction == user;
@@ -285,6 +286,39 @@ bool FormMatcher::isReadAlike(const model::Operator &producer) const {
   return others.empty() && areRead(factors, *factors.front());
 }
 
+/// True if `reading` goes beyond its tensor, into padding.
+static bool reachesBeyond(const model::ChainProblem &problem,
+                          const model::Access &reading) {
+  return llvm::any_of(
+      llvm::zip_equal(reading.indices, problem.tensors[reading.tensor].shape),
+      [&](auto dim) {
+        auto [index, size] = dim;
+        int64_t last = index.offset;
+        for (const model::Term &term : index.terms)
+          last += term.factor * (problem.loops[term.loop].extent - 1);
+        return index.offset < 0 || last >= size;
+      });
+}
+
+/// True if `input` is read through no windows and without padding, or always in
+/// the same way.
+bool FormMatcher::isReadAlike(model::TensorId input) const {
+  const model::ChainProblem &problem = analysis.problem;
+  SmallVector<const model::Access *> readings;
+  for (const model::Operator &op : problem.operators)
+    for (const model::Access &reading :
+         llvm::concat<const model::Access>(op.inputs, op.epilogue))
+      if (reading.tensor == input)
+        readings.push_back(&reading);
+  auto isPlain = [&](const model::Access *reading) {
+    return !hasWindows(*reading) && !reachesBeyond(problem, *reading);
+  };
+  return llvm::all_of(readings, isPlain) ||
+         llvm::all_of(readings, [&](const model::Access *reading) {
+           return reading->indices == readings.front()->indices;
+         });
+}
+
 /// Tiles are cut along the loops of a tensor's dimensions.
 LoweringObstacle FormMatcher::checkLoops() const {
   const model::ChainProblem &problem = analysis.problem;
@@ -293,6 +327,9 @@ LoweringObstacle FormMatcher::checkLoops() const {
     if (static_cast<int64_t>(tensor.shape.size()) !=
         cast<RankedTensorType>(value.getType()).getRank())
       return LoweringObstacle::UnitDimension;
+  for (auto [id, tensor] : llvm::enumerate(problem.tensors))
+    if (tensor.role == model::Role::Input && !isReadAlike(id))
+      return LoweringObstacle::Loops;
   for (const model::Operator &op : problem.operators) {
     if (!isReadAlike(op))
       return LoweringObstacle::Loops;

@@ -67,6 +67,23 @@ static LogicalResult verifyExtents(Operation *op, ArrayAttr extents,
   return success();
 }
 
+/// Checks that `taps` names a parallel dimension of `numDims` and one that is
+/// summed up.
+static LogicalResult
+verifyTaps(Operation *op, TapsAttr taps, unsigned numDims,
+           llvm::function_ref<bool(unsigned)> isReduction) {
+  if (!taps)
+    return success();
+  if (taps.getPixel() >= numDims || taps.getTap() >= numDims)
+    return op->emitOpError("'taps' names a dimension that does not exist; "
+                           "there are ")
+           << numDims;
+  if (isReduction(taps.getPixel()) || !isReduction(taps.getTap()))
+    return op->emitOpError("'taps' must name a parallel dimension as 'pixel' "
+                           "and a reduction as 'tap'");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // ChainOp
 //===----------------------------------------------------------------------===//
@@ -146,6 +163,12 @@ LogicalResult BlockOp::verifyRegions() {
     return emitOpError("'packed' names an input that does not exist; there "
                        "are ")
            << getInputs().size();
+  if (failed(verifyTaps(*this, getTapsAttr(), structured.getNumLoops(),
+                        [&](unsigned dim) {
+                          return structured.getIteratorTypesArray()[dim] ==
+                                 utils::IteratorType::reduction;
+                        })))
+    return failure();
   return verifyExtents(*this, getExtentsAttr(), structured.getNumLoops());
 }
 
@@ -289,6 +312,9 @@ LogicalResult MicroKernelOp::verifyRegions() {
   if (getOverwrite() && getKind() != MicroKernelKind::Contraction)
     return emitOpError("'overwrite' is for contractions; other kinds overwrite "
                        "what their body does not read");
+  if (failed(verifyTaps(*this, getTapsAttr(), getNumDims(),
+                        [&](unsigned dim) { return isReduction(dim); })))
+    return failure();
   return verifyExtents(*this, getExtentsAttr(), getNumDims());
 }
 

@@ -67,6 +67,19 @@ LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
       emitError, {{"rows", rows}, {"vectors", vectors}, {"depth", depth}});
 }
 
+LogicalResult TapsAttr::verify(EmitError emitError, int64_t pixel, int64_t tap,
+                               int64_t pixelFactor, int64_t tapFactor,
+                               int64_t begin, int64_t end) {
+  if (pixel < 0 || tap < 0 || pixel == tap)
+    return emitError() << "'pixel' and 'tap' must be two dimensions, got "
+                       << pixel << " and " << tap;
+  if (begin >= end)
+    return emitError() << "'begin' must be below 'end', got " << begin
+                       << " and " << end;
+  return verifyPositive(
+      emitError, {{"pixel_factor", pixelFactor}, {"tap_factor", tapFactor}});
+}
+
 LogicalResult LoopExtentAttr::verify(EmitError emitError, StringRef name,
                                      int64_t extent) {
   if (name.empty())

@@ -36,6 +36,12 @@ func.func private @registers() attributes {
   chimera.test = #chimera.registers<depth = 2, rows = 6, broadcasts = 1, vectors = 4>
 }
 
+// CHECK: @taps
+// CHECK-SAME: #chimera.taps<pixel = 1, tap = 4, pixel_factor = 2, tap_factor = 1, begin = 1, end = 8>
+func.func private @taps() attributes {
+  chimera.test = #chimera.taps<tap = 4, pixel = 1, begin = 1, end = 8, pixel_factor = 2, tap_factor = 1>
+}
+
 // CHECK: @blocks
 // CHECK-SAME: #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip>
 func.func private @blocks() attributes {

@@ -17,6 +17,10 @@
 
 // -----
 
+#attr = #chimera.taps<pixel = 1, tap = 4, pixel_factor = 1, tap_factor = 1, begin = 1, end = 8>
+
+// -----
+
 #attr = #chimera.extent<m = 512>
 
 // -----

@@ -36,6 +36,21 @@
 
 // -----
 
+// expected-error @below {{'pixel' and 'tap' must be two dimensions, got 1 and 1}}
+#attr = #chimera.taps<pixel = 1, tap = 1, pixel_factor = 1, tap_factor = 1, begin = 1, end = 8>
+
+// -----
+
+// expected-error @below {{'begin' must be below 'end', got 8 and 8}}
+#attr = #chimera.taps<pixel = 1, tap = 2, pixel_factor = 1, tap_factor = 1, begin = 8, end = 8>
+
+// -----
+
+// expected-error @below {{'tap_factor' must be positive, got 0}}
+#attr = #chimera.taps<pixel = 1, tap = 2, pixel_factor = 1, tap_factor = 0, begin = 1, end = 8>
+
+// -----
+
 // expected-error @below {{'rows' must be positive, got 0}}
 #attr = #chimera.registers<rows = 0, vectors = 1, broadcasts = 1, depth = 1>
 

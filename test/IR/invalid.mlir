@@ -252,6 +252,35 @@ func.func @block_packed(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) {
 
 // -----
 
+func.func @block_taps(%a: tensor<8x8xf32>, %c: tensor<8xf32>) {
+  // expected-error @below {{'chimera.block' op 'taps' must name a parallel dimension as 'pixel' and a reduction as 'tap'}}
+  %0 = chimera.block "sum" ins(%a : tensor<8x8xf32>) outs(%c : tensor<8xf32>)
+      taps <pixel = 1, tap = 0, pixel_factor = 1, tap_factor = 1, begin = 1, end = 8> {
+  ^bb0(%a0: tensor<8x8xf32>, %c0: tensor<8xf32>):
+    %1 = linalg.reduce { arith.addf } ins(%a0 : tensor<8x8xf32>) outs(%c0 : tensor<8xf32>) dimensions = [1]
+    chimera.yield %1 : tensor<8xf32>
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @kernel_taps(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<8x8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op 'taps' names a dimension that does not exist; there are 3}}
+  chimera.micro_kernel contraction ins(%a, %b : memref<8x8xf32>, memref<8x8xf32>) outs(%c : memref<8x8xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      taps <pixel = 0, tap = 3, pixel_factor = 1, tap_factor = 1, begin = 1, end = 8> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
 func.func @block_packed_negative(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) {
   // expected-error @below {{'chimera.block' op 'packed' names an input that does not exist; there are 1}}
   %0 = chimera.block "exp" ins(%a : tensor<8x8xf32>) outs(%c : tensor<8x8xf32>)

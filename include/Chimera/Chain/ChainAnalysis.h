@@ -66,7 +66,8 @@ enum class LoweringObstacle {
   /// Rows are reduced otherwise than by a softmax that one contraction reads.
   Rows,
   /// An operator reads an intermediate by other loops than it is made in, and
-  /// others do not read it through the same windows.
+  /// others do not read it through the same windows; or some read an input
+  /// through windows, and others otherwise.
   Loops,
   /// A window on an intermediate lies in padding altogether.
   Padding,

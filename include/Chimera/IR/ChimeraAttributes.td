@@ -80,6 +80,23 @@ def Chimera_RegisterTileAttr : Chimera_Attr<"RegisterTile", "registers"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_TapsAttr : Chimera_Attr<"Taps", "taps"> {
+  let summary = "Which taps of a window lie inside an image";
+  let description = [{
+    Of a convolution with the dimension `pixel` along a row of pixels and the
+    dimension `tap` along the taps of their windows, only the iterations with
+    `begin <= pixel_factor * pixel + tap_factor * tap < end` add anything: in the
+    others the image is padding, which is zero. Code may leave those out.
+
+    Example: `#chimera.taps<pixel = 1, tap = 4, pixel_factor = 1, tap_factor = 1, begin = 1, end = 8>`
+  }];
+  let parameters = (ins "int64_t":$pixel, "int64_t":$tap,
+                        "int64_t":$pixel_factor, "int64_t":$tap_factor,
+                        "int64_t":$begin, "int64_t":$end);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Chimera_LoopExtentAttr : Chimera_Attr<"LoopExtent", "extent"> {
   let summary = "The extent that a loop of the chain has as a whole";
   let description = [{

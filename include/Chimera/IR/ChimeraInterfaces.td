@@ -90,9 +90,15 @@ def Chimera_MicroKernelAttrInterface
     }], "::llvm::SmallVector<int64_t>", "getTile",
       (ins "::mlir::Operation *":$op), "", [{ return {}; }]>,
     InterfaceMethod<[{
+      True if code can be emitted for an extent of dimension `dim` of `op` that is
+      not known: `emit` gets it as dynamic where it is.
+    }], "bool", "takesAnyExtent",
+      (ins "::mlir::Operation *":$op, "unsigned":$dim), "",
+      [{ (void)op; (void)dim; return false; }]>,
+    InterfaceMethod<[{
       Emits code that computes `op`, whose operands are memrefs, for `extents`,
-      which are known for each dimension and those of `getTile` where that has
-      some. The code may fetch what `prefetches` name while it computes. Fails if
+      which are known for each dimension, unless `takesAnyExtent` says otherwise,
+      and those of `getTile` where that has some. The code may fetch what `prefetches` name while it computes. Fails if
       the kernel does not cover `op`; what was emitted so far is taken away.
     }], "::llvm::LogicalResult", "emit",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Operation *":$op,

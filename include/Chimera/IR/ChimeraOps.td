@@ -85,8 +85,8 @@ def Chimera_BlockOp : Chimera_Op<"block", [
     operation inside, the extents that occur at run time: the tile, and what is
     left of it at an edge. `registers` is the schedule's register tile, `packed`
     the positions of the inputs to be copied into contiguous memory, `prefetch`
-    what kernels ask for ahead of time; without it, nothing. Introduced
-    by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
+    what kernels ask for ahead of time; without it, nothing. `taps` says which
+    taps of a convolution lie on padding. Introduced by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
 
     Example:
 
@@ -106,14 +106,15 @@ def Chimera_BlockOp : Chimera_Op<"block", [
                        OptionalAttr<ArrayAttr>:$extents,
                        OptionalAttr<Chimera_RegisterTileAttr>:$registers,
                        OptionalAttr<DenseI64ArrayAttr>:$packed,
-                       OptionalAttr<Chimera_PrefetchAttr>:$prefetch);
+                       OptionalAttr<Chimera_PrefetchAttr>:$prefetch,
+                       OptionalAttr<Chimera_TapsAttr>:$taps);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $operator_name (`ins` `(` $inputs^ `:` type($inputs) `)`)?
     `outs` `(` $outputs `:` type($outputs) `)`
     (`extents` $extents^)? (`registers` $registers^)? (`packed` $packed^)?
-    (`prefetch` $prefetch^)?
+    (`prefetch` $prefetch^)? (`taps` $taps^)?
     attr-dict-with-keyword $body `->` type($results)
   }];
   let extraClassDeclaration = [{
@@ -150,7 +151,7 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     iteration space by `chimera.index`.
 
     A contraction marked `overwrite` starts from zero instead of from the
-    contents of `outs`. `extents` promises nothing: it lists, per dimension, the
+    contents of `outs`. One with `taps` may leave out what these say is zero. `extents` promises nothing: it lists, per dimension, the
     extents worth specialising for; any other extent is computed all the same.
 
     Introduced by `chimera-map-micro-kernels`; works on tensors and on memrefs;
@@ -179,7 +180,8 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
                        OptionalAttr<ArrayAttr>:$extents,
                        OptionalAttr<Chimera_MicroKernelAttrInterface>:$implementation,
                        OptionalAttr<Chimera_MicroKernelAttrInterface>:$otherwise,
-                       UnitAttr:$overwrite);
+                       UnitAttr:$overwrite,
+                       OptionalAttr<Chimera_TapsAttr>:$taps);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -187,7 +189,7 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     `outs` `(` $outputs `:` type($outputs) `)`
     `maps` $indexing_maps `iterators` $iterator_types
     (`extents` $extents^)? (`implementation` $implementation^)?
-    (`otherwise` $otherwise^)? attr-dict-with-keyword $body (`->` type($results)^)?
+    (`otherwise` $otherwise^)? (`taps` $taps^)? attr-dict-with-keyword $body (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {

@@ -80,6 +80,12 @@ struct OuterProductModel
                : OperandLayout();
   }
 
+  bool takesAnyExtent(Attribute, Operation *op, unsigned dim) const {
+    auto kernel = cast<MicroKernelOp>(op);
+    return kernel.getKind() == MicroKernelKind::Contraction &&
+           !isInnerProduct(kernel) && isOuterReduction(kernel, dim);
+  }
+
   LogicalResult emit(Attribute attribute, OpBuilder &builder, Operation *op,
                      ArrayRef<int64_t> extents,
                      ArrayRef<PrefetchOp> prefetches) const {

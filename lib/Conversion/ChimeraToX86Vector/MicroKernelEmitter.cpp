@@ -191,6 +191,26 @@ SmallVector<Value> MicroKernelEmitter::buildLoop(int64_t lower, int64_t upper,
   return loop.getResults();
 }
 
+SmallVector<Value> MicroKernelEmitter::buildLoopOver(unsigned dim,
+                                                     ValueRange carried,
+                                                     CarryingLoopBody body) {
+  if (!ShapedType::isDynamic(extents[dim]))
+    return buildLoop(0, extents[dim], 1, carried, body);
+  Value upper;
+  for (auto [map, operand] : llvm::zip_equal(maps, op->getOperands()))
+    if (auto place = map.getResultPosition(builder.getAffineDimExpr(dim)))
+      upper = memref::DimOp::create(builder, loc(), operand, *place);
+  auto loop = scf::ForOp::create(builder, loc(), constant(0), upper,
+                                 constant(1), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> results =
+      body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!results.empty())
+    scf::YieldOp::create(builder, loc(), results);
+  return loop.getResults();
+}
+
 void MicroKernelEmitter::buildNest(ArrayRef<unsigned> dims,
                                    SmallVectorImpl<Value> &point,
                                    llvm::function_ref<void()> body) {

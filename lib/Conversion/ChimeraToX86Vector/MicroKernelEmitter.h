@@ -99,6 +99,10 @@ protected:
                                            int64_t step,
                                            mlir::ValueRange carried,
                                            CarryingLoopBody body);
+  /// The same over dimension `dim`, whose extent may be known only when the
+  /// code runs, in steps of one.
+  llvm::SmallVector<mlir::Value>
+  buildLoopOver(unsigned dim, mlir::ValueRange carried, CarryingLoopBody body);
   /// Nested loops of step one over `dims`, which are set in `point`.
   void buildNest(llvm::ArrayRef<unsigned> dims,
                  llvm::SmallVectorImpl<mlir::Value> &point,
@@ -127,6 +131,10 @@ private:
 /// True if `op` multiplies and adds, and its factors are f32 as its sums are:
 /// the vectors of an FMA have one type.
 bool isProductOfF32(MicroKernelOp op);
+
+/// True if `dim` is summed up in a loop around another one that is. Outer
+/// products take any extent of such a dimension.
+bool isOuterReduction(MicroKernelOp op, unsigned dim);
 
 /// Emits `op`, a contraction, as outer products on `tile`, which fetch what
 /// `prefetches` say while they compute. Fails, having emitted nothing, if an

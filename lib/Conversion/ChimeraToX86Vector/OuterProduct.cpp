@@ -28,6 +28,7 @@
 
 #include "Chimera/Conversion/KernelPrefetch.h"
 #include "Chimera/Model/Algorithms.h"
+#include "Chimera/Model/Padding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -55,12 +56,20 @@ private:
   void chooseDims();
   int64_t countRowsOfVectors() const;
   void emitPanels();
+  void readTaps();
+  std::pair<int64_t, int64_t> rowsOf(int64_t tap, int64_t first,
+                                     int64_t rows) const;
+  bool hasPadding(int64_t first, int64_t rows) const;
   void emitRows(Value column, int64_t vectors, int64_t columns);
+  void emitTiles(int64_t begin, int64_t end, int64_t rows, Value column,
+                 int64_t vectors, int64_t columns);
   void emitTile(Value row, int64_t rows, Value column, int64_t vectors,
                 int64_t columns);
   SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried,
                                    int64_t rows, int64_t vectors,
                                    int64_t columns);
+  SmallVector<Value> emitTaps(unsigned depth, SmallVector<Value> carried,
+                              int64_t rows, int64_t vectors, int64_t columns);
   SmallVector<Value> emitInnermost(SmallVector<Value> carried, int64_t rows,
                                    int64_t vectors, int64_t columns);
   SmallVector<Value> emitSteps(Value first, int64_t steps,
@@ -90,6 +99,10 @@ private:
   int64_t tileRows;
   ArrayRef<PrefetchOp> prefetches;
   std::optional<unsigned> rowDim;
+  /// Which taps lie on padding, if they are left out, and the first row of a
+  /// tile that has some.
+  TapsAttr padded;
+  std::optional<int64_t> firstRow;
   SmallVector<unsigned> reductionDims, outerDims;
   /// The current register tile's origin, and the current reduction step.
   SmallVector<Value> point;
@@ -99,6 +112,12 @@ private:
 };
 
 } // namespace
+
+bool chimera::isOuterReduction(MicroKernelOp op, unsigned dim) {
+  return op.isReduction(dim) &&
+         llvm::any_of(llvm::seq(dim + 1, op.getNumDims()),
+                      [&](unsigned inner) { return op.isReduction(inner); });
+}
 
 /// Rows are the longest dimension of the output that an operand of vectors does
 /// not have, so that its vectors are reused; the other dimensions are loops.
@@ -123,6 +142,36 @@ void OuterProductEmitter::chooseDims() {
       outerDims.push_back(dim);
 }
 
+/// Taps can be left out by rows if pixels are rows, each of them a broadcast,
+/// and the loop over taps is not the innermost.
+void OuterProductEmitter::readTaps() {
+  TapsAttr given = op.getTapsAttr();
+  if (given && rowDim == given.getPixel() &&
+      reductionDims.back() != given.getTap() && !hasVectorsInRows(0) &&
+      !hasVectorsInRows(1) && !ShapedType::isDynamic(extents[given.getTap()]))
+    padded = given;
+}
+
+/// Of `rows` rows from `first` on those of which `tap` lies inside the image:
+/// the first, counted from `first`, and the number of them.
+std::pair<int64_t, int64_t>
+OuterProductEmitter::rowsOf(int64_t tap, int64_t first, int64_t rows) const {
+  model::PaddedWindow window;
+  // The roles exchanged: the rows of a tap.
+  window.pixelFactor = padded.getTapFactor();
+  window.tapFactor = padded.getPixelFactor();
+  window.begin = padded.getBegin() - padded.getPixelFactor() * first;
+  window.end = padded.getEnd() - padded.getPixelFactor() * first;
+  return window.tapsOf(tap, 1, rows);
+}
+
+bool OuterProductEmitter::hasPadding(int64_t first, int64_t rows) const {
+  return padded &&
+         llvm::any_of(llvm::seq(extents[padded.getTap()]), [&](int64_t tap) {
+           return rowsOf(tap, first, rows).second < rows;
+         });
+}
+
 /// The rows for which the registers of the tile hold the sums and, of an
 /// operand that has vectors in each row, what the taps of a window use by
 /// turns: all rows and two more. A vector of the other operand is there as
@@ -144,6 +193,7 @@ LogicalResult OuterProductEmitter::emit() {
   chooseDims();
   if (rowDim && (hasVectorsInRows(0) || hasVectorsInRows(1)))
     tileRows = std::min(tileRows, countRowsOfVectors());
+  readTaps();
   point.assign(op.getNumDims(), Value());
   buildNest(outerDims, point, [&] { emitPanels(); });
   return success();
@@ -177,13 +227,32 @@ void OuterProductEmitter::emitRows(Value column, int64_t vectors,
   int64_t extent = rowDim ? extents[*rowDim] : 1;
   model::BalancedSplit split = model::splitEvenly(extent, tileRows);
   int64_t middle = split.large * split.size;
-  buildLoop(0, middle, split.size, [&](Value row) {
-    emitTile(row, split.size, column, vectors, columns);
-  });
+  emitTiles(0, middle, split.size, column, vectors, columns);
   if (split.small)
-    buildLoop(middle, extent, split.size - 1, [&](Value row) {
-      emitTile(row, split.size - 1, column, vectors, columns);
+    emitTiles(middle, extent, split.size - 1, column, vectors, columns);
+}
+
+/// Tiles of `rows` rows from `begin` to `end`: those with taps on padding by
+/// themselves, the others between them in a loop.
+void OuterProductEmitter::emitTiles(int64_t begin, int64_t end, int64_t rows,
+                                    Value column, int64_t vectors,
+                                    int64_t columns) {
+  auto emitInside = [&](int64_t lower, int64_t upper) {
+    buildLoop(lower, upper, rows, [&](Value row) {
+      emitTile(row, rows, column, vectors, columns);
     });
+  };
+  int64_t inside = begin;
+  for (int64_t first = begin; first < end; first += rows) {
+    if (!hasPadding(first, rows))
+      continue;
+    emitInside(inside, first);
+    firstRow = first;
+    emitTile(constant(first), rows, column, vectors, columns);
+    firstRow.reset();
+    inside = first + rows;
+  }
+  emitInside(inside, end);
 }
 
 SmallVector<Value> OuterProductEmitter::pointOf(int64_t row, int64_t vector) {
@@ -220,13 +289,15 @@ OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
                                    int64_t rows, int64_t vectors,
                                    int64_t columns) {
   unsigned dim = reductionDims[depth];
-  if (depth + 1 < reductionDims.size())
-    return buildLoop(
-        0, extents[dim], 1, carried, [&](Value iv, ValueRange values) {
-          point[dim] = iv;
-          return emitReduction(depth + 1, SmallVector<Value>(values), rows,
-                               vectors, columns);
-        });
+  if (depth + 1 < reductionDims.size()) {
+    if (firstRow && dim == padded.getTap())
+      return emitTaps(depth, carried, rows, vectors, columns);
+    return buildLoopOver(dim, carried, [&](Value iv, ValueRange values) {
+      point[dim] = iv;
+      return emitReduction(depth + 1, SmallVector<Value>(values), rows, vectors,
+                           columns);
+    });
+  }
   int64_t chains = rows * vectors;
   int64_t sets =
       std::clamp<int64_t>(figures.tuning.chains / chains, 1, extents[dim]);
@@ -237,6 +308,36 @@ OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
     carried[index % chains] = arith::AddFOp::create(
         builder, loc(), carried[index % chains], carried[index]);
   carried.resize(chains);
+  return carried;
+}
+
+/// Taps for the rows of which they lie inside the image: the others add zeros.
+/// Neighbours that have the same rows share a loop.
+SmallVector<Value> OuterProductEmitter::emitTaps(unsigned depth,
+                                                 SmallVector<Value> carried,
+                                                 int64_t rows, int64_t vectors,
+                                                 int64_t columns) {
+  Value row = point[*rowDim];
+  int64_t taps = extents[padded.getTap()], end = 0;
+  for (int64_t tap = 0; tap < taps; tap = end) {
+    auto range = rowsOf(tap, *firstRow, rows);
+    for (end = tap + 1; end < taps && rowsOf(end, *firstRow, rows) == range;)
+      ++end;
+    auto [begin, count] = range;
+    if (count == 0)
+      continue;
+    point[*rowDim] = add(row, begin);
+    auto own = ArrayRef(carried).slice(begin * vectors, count * vectors);
+    SmallVector<Value> sums =
+        buildLoop(tap, end, 1, SmallVector<Value>(own),
+                  [&, count = count](Value iv, ValueRange values) {
+                    point[padded.getTap()] = iv;
+                    return emitReduction(depth + 1, SmallVector<Value>(values),
+                                         count, vectors, columns);
+                  });
+    llvm::copy(sums, carried.begin() + begin * vectors);
+  }
+  point[*rowDim] = row;
   return carried;
 }
 

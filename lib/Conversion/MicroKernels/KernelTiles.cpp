@@ -95,6 +95,7 @@ MicroKernelOp TileEmitter::createPart(const Box &box) {
   for (auto [map, operand] : llvm::zip_equal(op.getMaps(), op->getOperands()))
     operands.push_back(slice(operand, map, box));
   auto part = cast<MicroKernelOp>(rewriter.clone(*op));
+  part.removeTapsAttr();
   part->setOperands(operands);
   part.removeExtentsAttr();
   part.removeImplementationAttr();

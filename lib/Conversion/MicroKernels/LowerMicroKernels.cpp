@@ -114,8 +114,9 @@ LogicalResult KernelLowering::tryKernel(MicroKernelOp op,
   Operation *before = op->getPrevNode();
   SmallVector<PrefetchOp> prefetches = findPrefetches(op);
   rewriter.setInsertionPoint(op);
-  LogicalResult result =
-      specialize(rewriter, op, [&](OpBuilder &, ArrayRef<int64_t> extents) {
+  auto takesAny = [&](unsigned dim) { return kernel.takesAnyExtent(op, dim); };
+  LogicalResult result = specialize(
+      rewriter, op, takesAny, [&](OpBuilder &, ArrayRef<int64_t> extents) {
         // No kernel has to expect that there is nothing to compute.
         if (llvm::is_contained(extents, 0)) {
           emitNaive(rewriter, op);

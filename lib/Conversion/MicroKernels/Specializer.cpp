@@ -67,7 +67,8 @@ struct DimSource {
 
 class Specializer {
 public:
-  Specializer(OpBuilder &builder, MicroKernelOp op) : builder(builder), op(op) {
+  Specializer(OpBuilder &builder, MicroKernelOp op, TakesAnyExtent takesAny)
+      : builder(builder), op(op), takesAny(takesAny) {
     extents.assign(op.getNumDims(), ShapedType::kDynamic);
     sources.resize(op.getNumDims());
     for (auto [map, operand] : llvm::zip_equal(op.getMaps(), op->getOperands()))
@@ -87,6 +88,7 @@ public:
 private:
   OpBuilder &builder;
   MicroKernelOp op;
+  TakesAnyExtent takesAny;
   SmallVector<int64_t> extents;
   SmallVector<DimSource> sources;
 };
@@ -96,7 +98,7 @@ private:
 LogicalResult Specializer::specialize(unsigned dim, EmitForExtents emit) {
   if (dim == op.getNumDims())
     return emit(builder, extents);
-  if (!ShapedType::isDynamic(extents[dim]))
+  if (!ShapedType::isDynamic(extents[dim]) || takesAny(dim))
     return specialize(dim + 1, emit);
 
   Location loc = op.getLoc();
@@ -120,6 +122,7 @@ LogicalResult Specializer::specialize(unsigned dim, EmitForExtents emit) {
 }
 
 LogicalResult chimera::specialize(OpBuilder &builder, MicroKernelOp op,
+                                  TakesAnyExtent takesAny,
                                   EmitForExtents emit) {
-  return Specializer(builder, op).specialize(0, emit);
+  return Specializer(builder, op, takesAny).specialize(0, emit);
 }

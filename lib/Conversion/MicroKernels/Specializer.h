@@ -22,14 +22,18 @@
 
 namespace chimera {
 
-/// Emits code for known extents, one per dimension.
+/// Emits code for known extents, one per dimension, dynamic where any will do.
 using EmitForExtents = llvm::function_ref<llvm::LogicalResult(
     mlir::OpBuilder &, llvm::ArrayRef<int64_t>)>;
 
-/// Emits code for `op`, by `emit` for every combination of listed extents, and
-/// by its naive semantics for all others.
+/// True for dimensions whose extent does not have to be known.
+using TakesAnyExtent = llvm::function_ref<bool(unsigned dim)>;
+
+/// Emits code for `op`, by `emit` for every combination of listed extents of
+/// dimensions that it does not take as they are, and by its naive semantics for
+/// all others.
 llvm::LogicalResult specialize(mlir::OpBuilder &builder, MicroKernelOp op,
-                               EmitForExtents emit);
+                               TakesAnyExtent takesAny, EmitForExtents emit);
 
 /// Emits the naive semantics of `op`: a linalg.generic, after a fill with zero
 /// if it overwrites.

@@ -16,6 +16,7 @@
 
 #include "Cost/BlockCost.h"
 
+#include "Chimera/Model/Padding.h"
 #include "Chimera/Model/Routes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -279,6 +280,10 @@ double CostModel::epilogueCycles(const Operator &op) const {
                     loads / unit.loadsPerCycle + 1 / unit.storesPerCycle);
 }
 
+double CostModel::leastTapsOf(const Operator &op) const {
+  return machine.matrix ? 1 : leastShareOfTaps(problem, op);
+}
+
 double CostModel::rescaleCycles(const Operator &op, int64_t parts) const {
   if (!op.rescaledBy)
     return 0;
@@ -311,8 +316,10 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
     const Work &work = works[index];
     SmallVector<ArrayRef<Parts>, 6> views(work.parts.begin(), work.parts.end());
     Visited visited = visitedBy(schedule, tree, index);
+    double taps =
+        machine.matrix ? 1 : shareOfTaps(problem, op, pathOf(tree, index));
     cycles +=
-        work.repeats * (visited.byProducts *
+        work.repeats * (visited.byProducts * taps *
                             operatorCycles(op, views, schedule.registerTile) +
                         visited.byTiles * epilogueCycles(op)) +
         visited.byTiles * rescaleCycles(op, work.rescales);
@@ -381,6 +388,13 @@ double CostModel::matrixCycles(const Operator &op,
                     tiles * unit.latency / sideBySide);
 }
 
+double CostModel::countLeastMultiplyAdds() const {
+  double count = 0;
+  for (const Operator &op : problem.operators)
+    count += leastTapsOf(op) * problem.multiplyAdds(op);
+  return count;
+}
+
 /// Cycles of all operators if every loop were a single part: more parts make
 /// more and smaller register tiles, which take no less.
 double CostModel::leastCycles() const {
@@ -398,10 +412,11 @@ double CostModel::leastCycles() const {
       Parts rows{op.rowLoop == op.vectorLoop ? 1 : whole(op.rowLoop), 1};
       Parts vectors{divideCeilSigned(whole(op.vectorLoop), machine.unit.lanes),
                     1};
-      cycles += roughCycles(op, shareEvenly(rows, tile.rows),
-                            shareEvenly(vectors, tile.vectors))
-                    .of(/*blocks=*/0, /*depths=*/1) +
-                epilogueCycles(op);
+      cycles +=
+          leastTapsOf(op) * roughCycles(op, shareEvenly(rows, tile.rows),
+                                        shareEvenly(vectors, tile.vectors))
+                                .of(/*blocks=*/0, /*depths=*/1) +
+          epilogueCycles(op);
     }
     least = std::min(least, cycles);
   }
@@ -415,7 +430,7 @@ double CostModel::leastKernelCycles(const KernelShape &kernel) const {
       std::min(kernel.cyclesPerStep / (kernel.rows * kernel.columns),
                1.0 / (machine.unit.lanes * machine.unit.depth *
                       machine.unit.fmaPerCycle));
-  double cycles = problem.multiplyAdds() * perMultiplyAdd;
+  double cycles = leastMultiplyAdds * perMultiplyAdd;
   for (const Operator &op : problem.operators)
     cycles += epilogueCycles(op);
   return cycles;
@@ -424,7 +439,7 @@ double CostModel::leastKernelCycles(const KernelShape &kernel) const {
 double CostModel::leastSeconds(const Schedule &schedule) const {
   if (leastCyclesKnown < 0)
     leastCyclesKnown = leastCycles();
-  double ideal = 2 * problem.multiplyAdds() / coreFlops(machine);
+  double ideal = 2 * leastMultiplyAdds / coreFlops(machine);
   return busiestShare(countTasks(schedule)) *
          std::max(ideal, leastCyclesKnown / machine.contractionClock());
 }

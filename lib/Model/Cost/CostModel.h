@@ -101,6 +101,9 @@ public:
                         llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                         const RegisterTile &tile) const;
   double epilogueCycles(const Operator &op) const;
+  /// The share of `op`'s taps that is left, at best, where those on padding are
+  /// left out.
+  double leastTapsOf(const Operator &op) const;
   /// Cycles of correcting the output of `op` for `parts` parts of the loop that
   /// rescales it.
   double rescaleCycles(const Operator &op, int64_t parts) const;
@@ -232,6 +235,7 @@ private:
   double arithmeticCycles(const Schedule &schedule,
                           llvm::ArrayRef<Work> works) const;
   double leastKernelCycles(const KernelShape &kernel) const;
+  double countLeastMultiplyAdds() const;
   double matrixCycles(const Operator &op,
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                       const RegisterTile &tile) const;
@@ -298,6 +302,8 @@ private:
   llvm::SmallVector<RegisterTile, 8> registerTiles;
   /// True if some operand may be staged.
   bool mayStage = findStageable();
+  /// The multiply-adds of all operators without taps on padding.
+  double leastMultiplyAdds = countLeastMultiplyAdds();
   /// The share of transfers into each level that is left, since a call finds
   /// there what the call before has left.
   llvm::SmallVector<double, 4> missShares = findMissShares();

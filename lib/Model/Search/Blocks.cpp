@@ -46,6 +46,7 @@ void BlockSearch::addOperator(const Operator &op) {
   Arithmetic arithmetic;
   arithmetic.op = &op;
   arithmetic.epilogue = costModel.epilogueCycles(op);
+  arithmetic.taps = costModel.leastTapsOf(op);
   for (LoopId loop : op.loops)
     if (!op.output.hasLoop(loop))
       arithmetic.reductions.push_back(loop);
@@ -225,8 +226,9 @@ size_t BlockSearch::keyOf(const Strides &strides, unsigned registerTile) const {
 double BlockSearch::cyclesOf(Arithmetic &arithmetic, unsigned registerTile) {
   double &cycles = arithmetic.cycles[keyOf(arithmetic.stride, registerTile)];
   if (cycles == unknown)
-    cycles = costModel.operatorCycles(
-        *arithmetic.op, parts, costModel.getRegisterTiles()[registerTile]);
+    cycles = arithmetic.taps * costModel.operatorCycles(
+                                   *arithmetic.op, parts,
+                                   costModel.getRegisterTiles()[registerTile]);
   return cycles;
 }
 
@@ -253,6 +255,7 @@ double BlockSearch::roughCyclesOf(Arithmetic &arithmetic,
   int64_t depths = 1;
   for (LoopId loop : arithmetic.reductions)
     depths *= countOf(parts[loop]);
-  return rough->of(countOf(rows) * countOf(parts[op.vectorLoop]) * depths,
+  return arithmetic.taps *
+         rough->of(countOf(rows) * countOf(parts[op.vectorLoop]) * depths,
                    depths);
 }

@@ -81,6 +81,8 @@ private:
     std::vector<double> cycles;
     std::vector<std::optional<CostModel::RoughCycles>> rough;
     double epilogue = 0;
+    /// The share of taps that is left at best.
+    double taps = 1;
   };
 
   void addOperator(const Operator &op);

@@ -260,6 +260,37 @@ bool ChainGroup::isLeftBehind(Operation *op) const {
   return isCompiled() ? onlyMoves(op) : isMove(op);
 }
 
+/// True if `op` reads `operand`, an image that `pad` makes, through windows
+/// along the dimensions that are padded.
+static bool readsBorder(linalg::LinalgOp op, OpOperand &operand,
+                        tensor::PadOp pad) {
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  return llvm::all_of(
+      llvm::zip_equal(map.getResults(), pad.getStaticLow(),
+                      pad.getStaticHigh()),
+      [&](auto dim) {
+        auto [expr, low, high] = dim;
+        std::optional<AffineIndex> index = linearize(expr, extents);
+        return (low == 0 && high == 0) || (index && index->terms.size() > 1);
+      });
+}
+
+/// True if `pad` puts a border of zeros around an image that operators of the
+/// chain read through windows, and read only so: then taps on the border can be
+/// left out.
+bool ChainGroup::isBorder(tensor::PadOp pad) const {
+  auto isMember = [&](Operation *user) { return members.contains(user); };
+  Value source = pad.getSource();
+  return isZeroPad(pad) && llvm::none_of(source.getUsers(), isMember) &&
+         llvm::all_of(pad->getUses(), [&](OpOperand &use) {
+           return !isMember(use.getOwner()) ||
+                  (operators.contains(use.getOwner()) &&
+                   readsBorder(cast<linalg::LinalgOp>(use.getOwner()), use,
+                               pad));
+         });
+}
+
 /// True if a chain should hold `op`, which makes or moves an operand. Tensors
 /// of constants stay outside unless they are one number repeated, and combined
 /// element by element. Attention also holds what its masks are made from, and
@@ -272,6 +303,8 @@ bool ChainGroup::isPreparation(Operation *op) const {
     return true;
   if (!isCompiled())
     return isMove(op) && mayLieBetween(op);
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return isBorder(pad);
   if (isElementwise(op) && onlyMoves(op) &&
       (!isReshape(op) || isUnitReshape(op) || isRepetition(op)))
     return true;

@@ -90,6 +90,7 @@ private:
   bool mayHold(mlir::Operation *op) const;
   bool isLeftBehind(mlir::Operation *op) const;
   bool isPreparation(mlir::Operation *op) const;
+  bool isBorder(mlir::tensor::PadOp pad) const;
   void collectAfter();
   void collectPaths(const OperationSet &ends);
   void collectTail();

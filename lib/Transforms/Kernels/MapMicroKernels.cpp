@@ -198,7 +198,8 @@ MicroKernelOp BlockMapper::createKernel() {
       inputs, block.getOutputs(), builder.getAffineMapArrayAttr(maps),
       builder.getStrArrayAttr(iterators), block.getExtentsAttr(),
       /*implementation=*/MicroKernelAttrInterface(),
-      /*otherwise=*/MicroKernelAttrInterface(), startsFromZero(structured));
+      /*otherwise=*/MicroKernelAttrInterface(), startsFromZero(structured),
+      block.getTapsAttr());
 }
 
 /// Gives `kernel` the implementation that the schedule has chosen, or the first
@@ -311,7 +312,7 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
       buffer, builder.getAffineMapArrayAttr(maps),
       builder.getStrArrayAttr(SmallVector<StringRef>(order.size(), "parallel")),
       builder.getArrayAttr(extents), MicroKernelAttrInterface(),
-      MicroKernelAttrInterface(), /*overwrite=*/false);
+      MicroKernelAttrInterface(), /*overwrite=*/false, /*taps=*/TapsAttr());
   Block &body = copy.getBody().emplaceBlock();
   body.addArguments({elementType, elementType}, {loc, loc});
   builder.setInsertionPointToStart(&body);

@@ -339,7 +339,7 @@ BlockOp GroupBuilder::buildBlock(linalg::LinalgOp op, ValueRange inputs,
                                                  : "elementwise";
   auto block = BlockOp::create(builder, op.getLoc(), outputs.getTypes(), name,
                                inputs, outputs, extents, RegisterTileAttr(),
-                               DenseI64ArrayAttr(), PrefetchAttr());
+                               DenseI64ArrayAttr(), PrefetchAttr(), TapsAttr());
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())
     entry.addArgument(operand.getType(), op.getLoc());

@@ -11,6 +11,7 @@
 #include "Tile/RowPadding.h"
 
 #include "Chimera/Chain/ScheduleConversion.h"
+#include "Chimera/Model/Padding.h"
 #include "Chimera/Transforms/BufferScope.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -150,6 +151,26 @@ Value BlockBuilder::createBuffer(ArrayRef<int64_t> most,
 // Fills and contractions
 //===----------------------------------------------------------------------===//
 
+/// The taps of operator `op` that lie on padding, if its kernels leave them out
+/// by rows.
+TapsAttr BlockBuilder::tapsOf(unsigned op) const {
+  const model::Operator &description = problem.operators[op];
+  model::LoopNest tree =
+      model::buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+  auto path = model::pathOf(tree, op);
+  auto toDim = [&](model::LoopId loop) {
+    ArrayRef<model::LoopId> loops = analysis.operators[op].loops;
+    return std::distance(loops.begin(), llvm::find(loops, loop));
+  };
+  for (const model::PaddedWindow &window :
+       model::paddedWindowsOf(problem, description))
+    if (model::leavesOutByRows(description, window, path))
+      return TapsAttr::get(builder.getContext(), toDim(window.pixel),
+                           toDim(window.tap), window.pixelFactor,
+                           window.tapFactor, window.begin, window.end);
+  return TapsAttr();
+}
+
 SmallVector<Value>
 BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
                          ValueRange inputs, ArrayAttr extents,
@@ -157,7 +178,9 @@ BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
   RegisterTileAttr registers;
   DenseI64ArrayAttr packed;
   PrefetchAttr prefetch;
+  TapsAttr taps;
   if (isContraction) {
+    taps = tapsOf(op);
     prefetch = getPrefetchAttr(builder.getContext(), forms.prefetch);
     registers =
         getRegisterTileAttr(builder.getContext(), schedule.registerTile);
@@ -170,7 +193,7 @@ BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
   }
   auto block = BlockOp::create(builder, loc(), destinations.getTypes(),
                                problem.operators[op].name, inputs, destinations,
-                               extents, registers, packed, prefetch);
+                               extents, registers, packed, prefetch, taps);
   OpBuilder::InsertionGuard guard(builder);
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())

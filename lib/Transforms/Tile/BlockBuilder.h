@@ -154,6 +154,7 @@ private:
                                             mlir::ValueRange inputs,
                                             mlir::ArrayAttr extents,
                                             bool isContraction, BlockBody body);
+  TapsAttr tapsOf(unsigned op) const;
   mlir::ArrayAttr extentsOf(llvm::ArrayRef<model::LoopId> loops,
                             const TreePosition &position) const;
   mlir::Value getTile(mlir::Value value, const TreePosition &position) const;

@@ -27,6 +27,7 @@
 #include "Tile/Halo.h"
 #include "Tile/OnlineSoftmax.h"
 #include "Tile/Staging.h"
+#include "Tile/Taps.h"
 
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Chain/ScheduleConversion.h"
@@ -71,6 +72,7 @@ public:
         softmax(blocks, analysis, chain.getLoc()),
         stager(builder, blocks, analysis, schedule, chain.getLoc()),
         halos(builder, blocks, analysis, schedule, tree, chain.getLoc()),
+        taps(builder, analysis, tree, chain.getLoc()),
         split(model::findSplit(problem, schedule, tree)) {}
 
   /// Builds the tree before the chain and returns the chain's result.
@@ -157,6 +159,7 @@ private:
   OnlineSoftmax softmax;
   Stager stager;
   HaloBuilder halos;
+  TapClipper taps;
   /// The place of the loop that splits the last operator's reduction.
   std::optional<unsigned> split;
   /// True where the rest of a reduction follows: sums are no result yet.
@@ -181,13 +184,18 @@ TreePosition TreeBuilder::start() {
     position.tensors.push_back(
         argument ? chain.getInputs()[argument.getArgNumber()] : Value());
   }
+  llvm::SmallDenseSet<model::TensorId, 4> seen;
   for (const model::Operator &op : problem.operators)
     for (const model::Access &input : op.inputs)
-      if (hasWindows(input) && position.tensors[input])
-        position.tensors[input] =
-            blocks.buildWindows(input, position.tensors[input], position);
+      if (Value &value = position.tensors[input];
+          value && seen.insert(input).second) {
+        value = taps.buildPadding(input, value);
+        if (hasWindows(input))
+          value = blocks.buildWindows(input, value, position);
+      }
   // Readers may leave the end of an image alone.
   halos.begin(position);
+  taps.begin(position);
   SmallVector<LoopOffset> moved;
   halos.follow(tree, position, moved);
   llvm::erase_if(moved, [&](const LoopOffset &move) {
@@ -265,6 +273,7 @@ TreePosition TreeBuilder::narrow(const model::LoopNest &nest,
   }
   SmallVector<LoopOffset> moved = {{loop.loop, offset}};
   halos.narrow(nest, loop, inner);
+  taps.follow(loop.loop, inner, moved);
   halos.follow(nest, inner, moved);
   sliceTensors(loop, moved, inner);
   return inner;

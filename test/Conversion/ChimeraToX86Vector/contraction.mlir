@@ -371,3 +371,38 @@ func.func @tuned(%a: memref<1x64xf32>, %b: memref<64x64xf32>, %c: memref<1x64xf3
   }
   return
 }
+
+// -----
+
+// Nine pixels of a row with a padding of one, and windows of three taps: the
+// first tap adds nothing to the first pixel, the last one nothing to the last.
+// Rows of taps are as many as there are when the code runs.
+
+// CHECK-LABEL: func @taps
+// CHECK:         %[[ROWS:.*]] = memref.dim
+// CHECK:         %{{.*}}:9 = scf.for %{{.*}} = %c0 to %[[ROWS]] step %c1
+// CHECK-NOT:       vector.fma
+// CHECK:           %{{.*}}:8 = scf.for
+// CHECK-COUNT-8:     vector.fma
+// CHECK-NOT:         vector.fma
+// CHECK:           %{{.*}}:9 = scf.for
+// CHECK-COUNT-9:     vector.fma
+// CHECK-NOT:         vector.fma
+// CHECK:           %{{.*}}:8 = scf.for
+// CHECK-COUNT-8:     vector.fma
+// CHECK-NOT:         vector.fma
+// CHECK:         vector.store
+func.func @taps(%x: memref<?x9x3x2xf32>, %w: memref<?x3x2x16xf32>, %y: memref<9x16xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%x, %w : memref<?x9x3x2xf32>, memref<?x3x2x16xf32>) outs(%y : memref<9x16xf32>)
+      maps [affine_map<(w, f, r, s, c) -> (r, w, s, c)>, affine_map<(w, f, r, s, c) -> (r, s, c, f)>, affine_map<(w, f, r, s, c) -> (w, f)>]
+      iterators ["parallel", "parallel", "reduction", "reduction", "reduction"] extents [[9], [16], [2, 3], [3], [2]]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 9, vectors = 1, broadcasts = 1, depth = 1>>
+      taps <pixel = 0, tap = 3, pixel_factor = 1, tap_factor = 1, begin = 1, end = 10> {
+  ^bb0(%a: f32, %b: f32, %z: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}

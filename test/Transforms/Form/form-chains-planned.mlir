@@ -32,12 +32,12 @@ func.func @nchw(%image: tensor<1x3x16x16xf32>, %filter0: tensor<8x3x3x3xf32>, %f
 
 // CHECK:      problem
 // CHECK-NEXT:   loops l = 8, p = 16, p1 = 16, k = 3, r = 3, r1 = 3, n = 4, h = 8, h1 = 8, r2 = 3, r3 = 3
-// CHECK-NEXT:   input in0 [3 x 18 x 18] of 4 bytes
+// CHECK-NEXT:   input in0 [3 x 16 x 16] of 4 bytes
 // CHECK-NEXT:   input in1 [8 x 3 x 3 x 3] of 4 bytes
 // CHECK-NEXT:   intermediate mid0 [8 x 16 x 16] of 4 bytes
 // CHECK-NEXT:   input in2 [4 x 8 x 3 x 3] of 4 bytes
 // CHECK-NEXT:   output out [4 x 8 x 8] of 4 bytes
-// CHECK-NEXT:   conv0: mid0[l, p, p1] += in0[k, p + r, p1 + r1] * in1[l, k, r, r1]
+// CHECK-NEXT:   conv0: mid0[l, p, p1] += in0[k, p + r - 1, p1 + r1 - 1] * in1[l, k, r, r1]
 // CHECK-NEXT:     vectors along p1, rows along l
 // CHECK-NEXT:     then 1 instructions
 // CHECK-NEXT:   conv1: out[n, h, h1] += mid0[l, 2 * h + r2 - 1, 2 * h1 + r3 - 1] * in2[n, l, r2, r3]
