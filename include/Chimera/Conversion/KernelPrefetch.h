@@ -27,6 +27,9 @@ struct PrefetchShare {
   int64_t tiles = 1, iterations = 1;
   /// The numbers of those at hand, of type index.
   mlir::Value tile, iteration;
+  /// The loops around these iterations that a reduction has: where they are,
+  /// and the most iterations that each has.
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>, 2> outer;
   /// Bytes that one prefetch brings.
   int64_t lineBytes = 64;
 };

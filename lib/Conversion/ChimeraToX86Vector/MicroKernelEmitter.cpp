@@ -65,6 +65,13 @@ bool MicroKernelEmitter::isContiguous(unsigned operand, unsigned dim) const {
          strides.back() == 1;
 }
 
+int64_t MicroKernelEmitter::mostOf(unsigned dim) {
+  if (!ShapedType::isDynamic(extents[dim]))
+    return extents[dim];
+  SmallVector<int64_t> listed = op.getExtentsOf(dim);
+  return listed.empty() ? 0 : *llvm::max_element(listed);
+}
+
 Value MicroKernelEmitter::constant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc(), value);
 }

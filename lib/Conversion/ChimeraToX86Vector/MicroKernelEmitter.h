@@ -57,6 +57,9 @@ protected:
   bool indexes(unsigned operand, unsigned dim) const {
     return maps[operand].isFunctionOfDim(dim);
   }
+  /// The most iterations of dimension `dim`, whose extent may be known only
+  /// when the code runs.
+  int64_t mostOf(unsigned dim);
   unsigned outputIndex() const { return maps.size() - 1; }
 
   /// The indices of operand `operand` at `point`, one index per dimension of

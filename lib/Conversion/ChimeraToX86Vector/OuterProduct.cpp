@@ -381,6 +381,8 @@ void OuterProductEmitter::fetchShare(Value first, int64_t step,
   share.iterations = iterations;
   share.iteration = divide(first, step);
   share.tile = constant(0);
+  for (unsigned dim : ArrayRef(reductionDims).drop_back())
+    share.outer.push_back({point[dim], mostOf(dim)});
   if (rowDim) {
     share.tiles = llvm::divideCeilSigned(extents[*rowDim], tileRows);
     int64_t rows = llvm::divideCeilSigned(extents[*rowDim], share.tiles);

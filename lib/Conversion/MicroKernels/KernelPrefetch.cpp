@@ -39,6 +39,7 @@ private:
   void emitLine(Value row, Value line);
 
   bool isGapless();
+  bool followsLoops();
   int64_t lineElements();
   /// Lines that a row of the tile takes.
   int64_t countLines() {
@@ -80,6 +81,17 @@ bool PrefetchEmitter::isGapless() {
   return succeeded(type.getStridesAndOffset(strides, offset)) &&
          strides.back() == 1 &&
          strides[strides.size() - 2] == prefetch.getBounds().back();
+}
+
+/// True if each iteration of the loops around fetches a matrix of its own: the
+/// first dimensions of what is fetched are as long as these loops.
+bool PrefetchEmitter::followsLoops() {
+  ArrayRef<int64_t> matrices = prefetch.getBounds().drop_back(2);
+  return matrices.size() == share.outer.size() &&
+         llvm::all_of(llvm::zip_equal(matrices, share.outer), [](auto pair) {
+           auto &[extent, loop] = pair;
+           return extent == loop.second;
+         });
 }
 
 /// Each tile of the kernel takes as many of the lines as the others. Within the
@@ -129,6 +141,9 @@ bool PrefetchEmitter::emitBlocks() {
 void PrefetchEmitter::emitLine(Value row, Value line) {
   size_t rank = prefetch.getBounds().size();
   SmallVector<Value> position(rank, constant(0));
+  if (followsLoops())
+    for (auto [index, loop] : llvm::zip(position, share.outer))
+      index = loop.first;
   position[rank - 2] = row;
   position.back() = scale(line, lineElements());
   // Into the second level: the first is for what is used now.

@@ -338,6 +338,16 @@ static bool hasFixedTrips(MicroKernelOp kernel, Operation *outside) {
   return true;
 }
 
+/// The largest extents of operand `input` of `kernel`.
+static SmallVector<int64_t> getBounds(MicroKernelOp kernel, unsigned input) {
+  SmallVector<int64_t> bounds;
+  for (AffineExpr result : kernel.getMaps()[input].getResults()) {
+    unsigned dim = cast<AffineDimExpr>(result).getPosition();
+    bounds.push_back(*llvm::max_element(kernel.getExtentsOf(dim)));
+  }
+  return bounds;
+}
+
 /// Lets `kernel` ask for its share of what it has as operand `input` in the
 /// next iteration of the loop around `position`, which is around the kernel or
 /// a copy for it. Only if the block asks for that in such loops.
@@ -348,13 +358,9 @@ void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input,
     return;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(position);
-  SmallVector<int64_t> bounds;
-  Value source = kernel.getInputs()[input];
-  for (AffineExpr result : kernel.getMaps()[input].getResults()) {
-    unsigned dim = cast<AffineDimExpr>(result).getPosition();
-    bounds.push_back(*llvm::max_element(kernel.getExtentsOf(dim)));
-  }
-  Ahead ahead = findAhead(builder, source, bounds);
+  SmallVector<int64_t> bounds = getBounds(kernel, input);
+  Ahead ahead =
+      findAhead(builder, getUncut(kernel.getInputs()[input], bounds), bounds);
   if (!ahead)
     return;
   Operation *outside = position->getParentOp();
@@ -394,7 +400,8 @@ void BlockMapper::packOperands(MicroKernelOp kernel) {
       pack(kernel, input, layout.along);
     } else if (Value operand = kernel.getInputs()[input]; isPrepared(operand)) {
       hoistSlices(operand);
-      fetchAhead(kernel, input, findUser(kernel, operand));
+      Value whole = getUncut(operand, getBounds(kernel, input));
+      fetchAhead(kernel, input, findUser(kernel, whole));
     }
   }
 }

@@ -78,6 +78,15 @@ Ahead chimera::moveAhead(OpBuilder &builder, Value source,
   return {mapping.lookup(source), llvm::to_vector(bounds)};
 }
 
+Value chimera::getUncut(Value source, ArrayRef<int64_t> bounds) {
+  while (auto slice = source.getDefiningOp<tensor::ExtractSliceOp>()) {
+    if (slice.getSourceType().getShape() != bounds)
+      break;
+    source = slice.getSource();
+  }
+  return source;
+}
+
 Ahead chimera::findAhead(OpBuilder &builder, Value source,
                          ArrayRef<int64_t> bounds) {
   SetVector<Operation *> cuts = getCuts(source);

@@ -30,6 +30,11 @@ struct Ahead {
   explicit operator bool() const { return static_cast<bool>(tile); }
 };
 
+/// What `source`, which has at most the extents `bounds`, is cut from, if that
+/// has no more: a tile of taps that is smaller at the border of an image. The
+/// next iteration of a loop that moves such a tile reads nothing else.
+mlir::Value getUncut(mlir::Value source, llvm::ArrayRef<int64_t> bounds);
+
 /// `source`, a slice, as the next iteration of the innermost sequential loop
 /// around that changes it cuts it; in the last one as it is. Null if there is
 /// none. `bounds` are the largest extents that `source` has.

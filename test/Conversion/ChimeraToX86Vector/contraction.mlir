@@ -238,6 +238,33 @@ func.func @prefetch(%next: memref<8x32xf32, strided<[64, 1]>>, %a: memref<8x8xf3
 
 // -----
 
+// A convolution fetches in each iteration over its taps what belongs to the same
+// tap of the next filter: two lines, one in each step.
+
+// CHECK-LABEL: func @prefetch_taps
+// CHECK-SAME:    %[[NEXT:[^ ]*]]: memref<3x2x16xf32, strided<[64, 16, 1]>>
+// CHECK:         scf.for %[[TAP:[a-z0-9]+]] = %c0 to %c3
+// CHECK:           scf.for %[[C:[a-z0-9]+]] = %c0 to %c2
+// CHECK:             memref.prefetch %[[NEXT]][%[[TAP]], %c0, %{{.*}}], read, locality<2>, data
+// CHECK-NOT:         memref.prefetch
+// CHECK-COUNT-8:     vector.fma
+// CHECK-NOT:     prefetch
+func.func @prefetch_taps(%next: memref<3x2x16xf32, strided<[64, 16, 1]>>, %a: memref<8x3x2xf32>, %b: memref<3x2x16xf32>, %c: memref<8x16xf32>) {
+  chimera.prefetch %next within [3, 2, 16] : memref<3x2x16xf32, strided<[64, 16, 1]>>
+  chimera.micro_kernel contraction overwrite ins(%a, %b : memref<8x3x2xf32>, memref<3x2x16xf32>) outs(%c : memref<8x16xf32>)
+      maps [affine_map<(w, f, s, c) -> (w, s, c)>, affine_map<(w, f, s, c) -> (s, c, f)>, affine_map<(w, f, s, c) -> (w, f)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 8, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
 // Tiles at the edge, of which there are few, have no code for it.
 
 // CHECK-LABEL: func @edge
