@@ -571,6 +571,39 @@ def WriteResultsInPlacePass
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def FoldNormalizationPass
+    : Pass<"chimera-fold-normalization", "::mlir::func::FuncOp"> {
+  let summary = "Scale filters instead of what products make, channel by channel";
+  let description = [{
+    Elementwise operations after a product that together multiply each channel
+    of its result with a number and add another one, as batch normalisation does,
+    become one addition, if any: the filter is multiplied instead. Both the filter and
+    the numbers have to be the same in every call (see `chimera.prepare`), so
+    that this is done once. Products of f32 whose result nobody else reads;
+    between them and the operations, dimensions of channels may be merged.
+    Results differ by rounding.
+
+    Example: see `test/Transforms/Constants/fold-normalization.mlir`. Of
+
+    ```mlir
+    %y = linalg.matmul ins(%x, %w : tensor<64x32xf32>, tensor<32x48xf32>)
+        outs(%zeros : tensor<64x48xf32>) -> tensor<64x48xf32>
+    %z = linalg.generic ... ins(%y, %scale : tensor<64x48xf32>, tensor<48xf32>) {
+    ^bb0(%a: f32, %s: f32, %old: f32):
+      %b = arith.mulf %a, %s : f32
+      linalg.yield %b : f32
+    }
+    ```
+
+    where `%w` and `%scale` are marked `chimera.constant`, the product with
+    `%w * %scale` is left.
+  }];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def OrientConstantsPass : Pass<"chimera-orient-constants", "::mlir::func::FuncOp"> {
   let summary = "Transpose constant operands of chains into the order of vectors";
   let description = [{

@@ -60,6 +60,7 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   ChooseLayoutsPassOptions layouts;
   layouts.target = options.target;
   layouts.threads = options.threads;
+  func.addPass(createFoldNormalizationPass());
   func.addPass(createChooseLayoutsPass(layouts));
   func.addPass(createApplyLayoutsPass());
   addPlanning(func, schedule);
