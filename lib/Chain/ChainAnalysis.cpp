@@ -20,6 +20,20 @@
 using namespace mlir;
 using namespace chimera;
 
+/// Names the loop that vectors of `op` run along last where windows move along
+/// them: neighbouring windows are neighbours in memory, and can be read where
+/// they are.
+static void endWithVectors(model::Operator &op) {
+  for (model::Access &input : op.inputs) {
+    if (input.indices.empty())
+      continue;
+    auto &terms = input.indices.back().terms;
+    auto *along = llvm::find(terms, model::Term{op.vectorLoop, /*factor=*/1});
+    if (along != terms.end())
+      std::rotate(along, along + 1, terms.end());
+  }
+}
+
 void chimera::chooseKernelLoops(const model::ChainProblem &problem,
                                 model::Operator &op) {
   auto isRead = [&](model::LoopId loop) {
@@ -48,6 +62,7 @@ void chimera::chooseKernelLoops(const model::ChainProblem &problem,
       op.rowLoop = loop;
     }
   }
+  endWithVectors(op);
 }
 
 void chimera::addInstructions(linalg::LinalgOp op, model::Operator &to) {

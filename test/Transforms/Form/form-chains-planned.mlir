@@ -37,7 +37,7 @@ func.func @nchw(%image: tensor<1x3x16x16xf32>, %filter0: tensor<8x3x3x3xf32>, %f
 // CHECK-NEXT:   intermediate mid0 [8 x 16 x 16] of 4 bytes
 // CHECK-NEXT:   input in2 [4 x 8 x 3 x 3] of 4 bytes
 // CHECK-NEXT:   output out [4 x 8 x 8] of 4 bytes
-// CHECK-NEXT:   conv0: mid0[l, p, p1] += in0[k, p + r - 1, p1 + r1 - 1] * in1[l, k, r, r1]
+// CHECK-NEXT:   conv0: mid0[l, p, p1] += in0[k, p + r - 1, r1 + p1 - 1] * in1[l, k, r, r1]
 // CHECK-NEXT:     vectors along p1, rows along l
 // CHECK-NEXT:     then 1 instructions
 // CHECK-NEXT:   conv1: out[n, h, h1] += mid0[l, 2 * h + r2 - 1, 2 * h1 + r3 - 1] * in2[n, l, r2, r3]
@@ -82,7 +82,7 @@ func.func @depthwise(%image: tensor<1x32x12x12xf32>, %filter0: tensor<32x3x3xf32
 
 // CHECK:      problem
 // CHECK-NEXT:   loops h = 10, h1 = 10, l = 32, r = 3, r1 = 3, n = 16
-// CHECK:        conv0: mid0[l, h, h1] += in0[l, h + r, h1 + r1] * in1[l, r, r1]
+// CHECK:        conv0: mid0[l, h, h1] += in0[l, h + r, r1 + h1] * in1[l, r, r1]
 // CHECK-NEXT:     vectors along h1
 // CHECK-NEXT:   gemm1: out[n, h, h1] += mid0[l, h, h1] * in2[n, l]
 // CHECK-NEXT:     vectors along h1, rows along n
@@ -345,7 +345,7 @@ func.func @branches(%image: tensor<64x32x32xf32>, %squeeze: tensor<16x64xf32>, %
 // CHECK:        output out [24 x 32 x 32] of 4 bytes
 // CHECK:        gemm0: mid0[l, p, p1] += in0[k, p, p1] * in1[l, k]
 // CHECK:        gemm1: out1[n, h, h1] += mid0[l, h, h1] * in2[n, l]
-// CHECK:        conv2: out[n1, h, h1] += mid0[l, h + r - 1, h1 + r1 - 1] * in3[n1, l, r, r1]
+// CHECK:        conv2: out[n1, h, h1] += mid0[l, h + r - 1, r1 + h1 - 1] * in3[n1, l, r, r1]
 
 // -----
 
@@ -377,7 +377,7 @@ func.func @residual(%a: tensor<8x32xf64>, %b: tensor<16x8xf64>, %c: tensor<16x16
 // CHECK:      problem
 // CHECK:        gemm0: mid0[l, p] += in0[l, k] * in1[k, p]
 // CHECK:        gemm1: mid1[l1, p1] += in2[l1, l] * mid0[l, p1]
-// CHECK:        conv2: out[n, h] += mid1[l1, h + r - 1] * in3[n, l1, r]
+// CHECK:        conv2: out[n, h] += mid1[l1, r + h - 1] * in3[n, l1, r]
 // CHECK-NEXT:     vectors along h, rows along n
 // CHECK-NEXT:     then 1 instructions
 // CHECK-NEXT:     reading mid0[n, h]
