@@ -249,6 +249,12 @@ std::optional<Plan> Solver::run() {
     fromForms = false;
     searchAll();
   }
+  // Without a plan an operator runs as loops over scalars, where chains fall
+  // apart.
+  if (!best && !inSteps && problem.operators.size() == 1) {
+    hasSmallTiles = true;
+    searchAll();
+  }
   return best;
 }
 
@@ -398,7 +404,8 @@ private:
 /// Tiles of the levels outside the innermost.
 Solver::TileRule Solver::outerTiles() const {
   TileRule rule;
-  rule.granularity.assign(problem.loops.size(), outerGranularity);
+  rule.granularity.assign(problem.loops.size(),
+                          hasSmallTiles ? 1 : outerGranularity);
   for (const Operator &op : problem.operators)
     if (op.rescaledBy)
       rule.granularity[*op.rescaledBy] = rescaleGranularity;

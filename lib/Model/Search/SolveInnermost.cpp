@@ -31,6 +31,9 @@ using namespace chimera::model;
 /// even.
 static constexpr int64_t reductionUnit = 8;
 
+/// Tiles below this are tried where no others fit.
+static constexpr int64_t leastTile = 8;
+
 /// Candidates of one search to price in full, by rising estimate. In chains of
 /// products bounds leave up to 120, in those of convolutions 29,000; in
 /// exported programs, on three targets, none after the 66th was the best.
@@ -71,7 +74,8 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
       tiles.push_back(1);
     return tiles;
   }
-  addKernelTiles(loop, size, unit, tiles);
+  bool mayBeSmall = hasSmallTiles && problem.isReduction(loop);
+  addKernelTiles(loop, size, mayBeSmall ? 1 : unit, tiles);
   // Kernels with tiles of one size leave edges in blocks of others.
   for (int64_t whole : kernelUnits(loop))
     addKernelTiles(loop, size, whole, tiles);
@@ -85,7 +89,9 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
 void Solver::addKernelTiles(LoopId loop, int64_t size, int64_t unit,
                             SmallVectorImpl<int64_t> &tiles) const {
   int64_t least = size;
-  for (int64_t target : {256, 128, 96, 64, 48, 32, 24, 16, 12, 8}) {
+  for (int64_t target : {256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 4, 2, 1}) {
+    if (target < leastTile && !hasSmallTiles)
+      break;
     // The depth of a block matters less than its sides: powers of two will do.
     if (unit == depthUnit() && (!inSteps || problem.isReduction(loop)) &&
         !isPowerOf2_64(target))

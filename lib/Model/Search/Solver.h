@@ -199,6 +199,8 @@ private:
   /// Orders with closed forms, and whether plans come from these alone.
   llvm::SmallVector<OrderFamily, 9> families;
   bool fromForms;
+  /// Tiles may be smaller than is of use otherwise, since no others fit.
+  bool hasSmallTiles = false;
   /// What blocks compute is in registers of threads.
   bool inFragments = hasFragments(problem, machine);
   /// Memories that a program is in charge of hold whole steps of the matrix

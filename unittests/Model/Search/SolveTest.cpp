@@ -468,6 +468,28 @@ TEST(Solve, ReportsThatNothingFits) {
   EXPECT_FALSE(solve(makeChain({1, 64, 64, 64, 64}), machine, withThreads(1)));
 }
 
+/// Eight channels of eleven by eleven taps do not fit the innermost level, nor
+/// do whole loops that are too short to be worth cutting the one around it.
+TEST(Solve, CutsSmallTilesWhereNoOthersFit) {
+  Machine machine = makeZen5();
+  ConvSizes sizes;
+  sizes.channels = 64;
+  sizes.image = {24, 24};
+  sizes.layers = {{ConvLayer::Dense, 64, 11}};
+  sizes.channelsLast = true;
+  ChainProblem windows = makeConvChain(sizes);
+  auto plan = solve(windows, machine, withThreads(1));
+  ASSERT_TRUE(plan);
+  expectSound(windows, machine, *plan, 1);
+
+  machine.levels[1].capacityBytes = 2048;
+  machine.levels[2].capacityBytes = 1024;
+  ChainProblem product = makeGemm(1, 15, 15, 15);
+  plan = solve(product, machine, withThreads(1));
+  ASSERT_TRUE(plan);
+  expectSound(product, machine, *plan, 1);
+}
+
 TEST(Solve, WorksWithOneLevel) {
   Machine machine = makeZen5();
   machine.levels = {machine.levels[2]};
