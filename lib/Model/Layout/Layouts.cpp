@@ -51,9 +51,12 @@ double chimera::model::secondsOf(const ConvolutionFigures &figures,
   // once, loading them takes longer than the arithmetic.
   if (!isLast && figures.isDepthwise && figures.hasTapsAlongRows)
     seconds *= std::max(1.0, 2 * unit.fmaPerCycle / unit.loadsPerCycle);
-  // A copy of what is far apart takes about as long as using it.
-  if (!isLast && figures.stride > 1)
-    seconds *= 2;
+  // What is far apart is copied first, for all filters of a group.
+  if (!isLast && figures.stride > 1) {
+    double copy = machine.overheads.transposeFactor * unit.fmaPerCycle *
+                  (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
+    seconds *= 1 + copy / (figures.isDepthwise ? 1 : figures.filters);
+  }
   if (isLast && figures.filterBytes > 0)
     seconds += secondsToReorder(figures.filterBytes, figures.elementBytes,
                                 machine, threads);
