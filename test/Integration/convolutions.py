@@ -158,6 +158,31 @@ class Program:
             "    %q = arith.addf %z, %p : f32\n"
             f"    linalg.yield %q : f32\n  }} -> {result}")
 
+    def joined(self, rank, axis):
+        """The dimensions of a tensor one of which, `axis`, is two of another's."""
+        return [[k] for k in range(axis)] + [[axis, axis + 1]] + \
+            [[k + 1] for k in range(axis + 1, rank)]
+
+    def expanded(self, name, shape, into, axis):
+        return self.emit(f"tensor.expand_shape {name} {self.joined(len(shape), axis)} "
+                         f"output_shape {into} : {tensor(shape)} into {tensor(into)}")
+
+    def start(self, image):
+        """Zeros, or a bias in every pixel."""
+        if self.rng.random() < 0.5:
+            return self.filled(image.type())
+        bias = self.argument([image.channels])
+        empty = self.emit(f"tensor.empty() : {image.type()}")
+        others = [0, *range(2, len(image.shape()))]
+        return self.emit(f"linalg.broadcast ins({bias} : {tensor([image.channels])}) "
+                         f"outs({empty} : {image.type()}) dimensions = {others}")
+
+    def with_groups(self, name, shape, last):
+        """A tensor with groups as an image to work on element by element."""
+        batch, *middle = shape
+        return Image(name, batch, middle[:-1], middle[-1], True) if last else \
+            Image(name, batch, middle[1:], middle[0], False)
+
     def grouped(self, image, kernel, stride, dilation, space, constant):
         n = len(kernel)
         divisors = [g for g in (1, 2, 3, 4, 5, 8, 16) if image.channels % g == 0]
@@ -167,10 +192,7 @@ class Program:
         axis = n + 1 if image.last else 1
         shape = image.shape()
         shape[axis:axis + 1] = [groups, each]
-        reassociation = [[k] for k in range(axis)] + [[axis, axis + 1]] + \
-            [[k + 1] for k in range(axis + 1, n + 2)]
-        x = self.emit(f"tensor.expand_shape {image.name} {reassociation} "
-                      f"output_shape {shape} : {image.type()} into {tensor(shape)}")
+        x = self.expanded(image.name, image.shape(), shape, axis)
         s = [f"s{k}" for k in range(n)]
         r = [f"r{k}" for k in range(n)]
         sums = [f"s{k} * {stride[k]} + r{k} * {dilation[k]}" for k in range(n)]
@@ -182,13 +204,23 @@ class Program:
             [groups, filters, each, *kernel]
         result = [image.batch, *space, groups, filters] if image.last else \
             [image.batch, groups, filters, *space]
-        w = self.argument(weights, constant)
-        start = self.filled(tensor(result))
-        y = self.generic(loops, n + 3, [seen, read, made],
-                         f"ins({x}, {w} : {tensor(shape)}, {tensor(weights)}) "
-                         f"outs({start} : {tensor(result)}) -> {tensor(result)}")
         out = Image("", image.batch, space, groups * filters, image.last)
-        out.name = self.emit(f"tensor.collapse_shape {y} {reassociation} : "
+        if n == 2 and not image.last and self.rng.random() < 0.7:
+            whole = [groups * filters, each, *kernel]
+            w = self.expanded(self.argument(whole, constant), whole, weights, 0)
+            start = self.expanded(self.start(out), out.shape(), result, axis)
+        else:
+            w, start = self.argument(weights, constant), self.filled(tensor(result))
+        operands = (f"ins({x}, {w} : {tensor(shape)}, {tensor(weights)}) "
+                    f"outs({start} : {tensor(result)}) -> {tensor(result)}")
+        if n == 2 and not image.last and self.rng.random() < 0.7:
+            y = self.emit(f"linalg.conv_2d_ngchw_gfchw "
+                          f"{self.attributes(stride, dilation)} {operands}")
+        else:
+            y = self.generic(loops, n + 3, [seen, read, made], operands)
+        if self.rng.random() < 0.3:
+            y = self.elementwise(self.with_groups(y, result, image.last)).name
+        out.name = self.emit(f"tensor.collapse_shape {y} {self.joined(n + 2, axis)} : "
                              f"{tensor(result)} into {out.type()}")
         return out
 

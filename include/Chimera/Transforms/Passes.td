@@ -215,12 +215,18 @@ def ChooseLayoutsPass : Pass<"chimera-choose-layouts"> {
   let description = [{
     Gives operations on images an attribute `chimera.layout`: `"channels_last"`
     where the whole program takes less time if the channels of its images are
-    next to each other there. Images are tensors of three to five dimensions, the
-    batch, channels and space; such operations are convolutions with channels
-    first, elementwise operations and reductions, padding and concatenations.
-    The model knows what a convolution takes in either layout and what it costs
-    to transpose an image, and finds the best assignment of all. What the
+    next to each other there. Images are tensors of the batch, channels and one
+    to three dimensions of space; channels that come in groups are two dimensions,
+    the groups and the channels of each. Operations on images are convolutions
+    with channels first, elementwise operations and reductions, padding,
+    concatenations, and reshapes that make groups of channels or channels of
+    groups. The model knows what a convolution takes in either layout and what it
+    costs to transpose an image, and finds the best assignment of all. What the
     program takes and returns stays as it is.
+
+    Whether a tensor of five dimensions is a volume or has groups, convolutions
+    and reshapes tell; elementwise operations, padding and concatenations follow
+    what they read and what reads them.
 
     An operation that has the attribute keeps it. Targets without code for
     convolutions leave everything as it is given. Changes nothing else; see
@@ -247,10 +253,12 @@ def ApplyLayoutsPass : Pass<"chimera-apply-layouts"> {
   let summary = "Bring images into the order that was chosen";
   let description = [{
     Rewrites operations whose `chimera.layout` is `"channels_last"` as
-    `linalg.generic`, `tensor.pad` or `tensor.concat` on images with their
-    channels last. Images are transposed where an operation wants another layout
-    than they are made in, once for all such operations; filters so that vectors
-    run along them, once for all calls if they are constant.
+    `linalg.generic` or, if they are no linalg, as themselves, on images with
+    their channels last. Groups of channels come last with their channels, so
+    that to make them of channels still moves nothing. Images are transposed
+    where an operation wants another layout than they are made in, once for all
+    such operations; filters so that vectors run along those of a group, once for
+    all calls if they are constant.
 
     Example: see `test/Transforms/Layout/apply-layouts.mlir`. In
 

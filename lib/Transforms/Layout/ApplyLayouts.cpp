@@ -40,8 +40,17 @@ static RankedTensorType permute(Type type, ArrayRef<int64_t> order) {
                                tensor.getElementType());
 }
 
-static RankedTensorType withChannelsLast(Type type) {
-  return permute(type, getChannelsLast(cast<RankedTensorType>(type).getRank()));
+/// An image, and in how many dimensions its channels are.
+using Image = std::pair<Value, int64_t>;
+
+/// The dimensions of `type` with the channels last.
+static SmallVector<int64_t> getChannelsLast(Type type, int64_t numChannelDims) {
+  return getChannelsLast(cast<RankedTensorType>(type).getRank(),
+                         numChannelDims);
+}
+
+static RankedTensorType withChannelsLast(Type type, int64_t numChannelDims) {
+  return permute(type, getChannelsLast(type, numChannelDims));
 }
 
 namespace {
@@ -55,16 +64,20 @@ public:
   void finish();
 
 private:
-  Value getChannelsLastVersion(Value value);
+  Value getChannelsLastVersion(Image image);
   Value transpose(Value value, ArrayRef<int64_t> order);
   SmallVector<Value> rewriteOp(const ImageOp &image, tensor::PadOp pad);
   SmallVector<Value> rewriteOp(const ImageOp &image, tensor::ConcatOp concat);
   SmallVector<Value> rewriteOp(const ImageOp &image, linalg::LinalgOp op);
+  SmallVector<Value> rewriteOp(const ImageOp &image,
+                               tensor::ExpandShapeOp expand);
+  SmallVector<Value> rewriteOp(const ImageOp &image,
+                               tensor::CollapseShapeOp collapse);
   SmallVector<Value> getOperands(const ImageOp &image);
 
   IRRewriter rewriter;
   /// The version with channels last of each image that has one.
-  llvm::DenseMap<Value, Value> versions;
+  llvm::DenseMap<Image, Value> versions;
   SmallVector<Operation *> mayBeUnused;
 };
 
@@ -80,14 +93,15 @@ Value LayoutRewriter::transpose(Value value, ArrayRef<int64_t> order) {
   return transposed->getResult(0);
 }
 
-/// `value` with channels last, right after it is there.
-Value LayoutRewriter::getChannelsLastVersion(Value value) {
-  if (Value known = versions.lookup(value))
+/// `image` with channels last, right after it is there.
+Value LayoutRewriter::getChannelsLastVersion(Image image) {
+  if (Value known = versions.lookup(image))
     return known;
+  auto [value, numChannelDims] = image;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointAfterValue(value);
-  RankedTensorType type = withChannelsLast(value.getType());
-  Value &version = versions[value];
+  RankedTensorType type = withChannelsLast(value.getType(), numChannelDims);
+  Value &version = versions[image];
   DenseElementsAttr constant;
   if (value.getDefiningOp<tensor::EmptyOp>()) {
     version = tensor::EmptyOp::create(rewriter, value.getLoc(), type.getShape(),
@@ -98,15 +112,15 @@ Value LayoutRewriter::getChannelsLastVersion(Value value) {
   } else if (auto fill = value.getDefiningOp<linalg::FillOp>();
              fill && startsInAnyLayout(value)) {
     Value number = fill.getInputs()[0],
-          start = getChannelsLastVersion(fill.getOutputs()[0]);
+          start =
+              getChannelsLastVersion({fill.getOutputs()[0], numChannelDims});
     // The map may have grown.
-    return versions[value] =
+    return versions[image] =
                linalg::FillOp::create(rewriter, value.getLoc(), number, start)
                    .getResult(0);
   } else {
-    version = transpose(
-        value,
-        getChannelsLast(cast<RankedTensorType>(value.getType()).getRank()));
+    version =
+        transpose(value, getChannelsLast(value.getType(), numChannelDims));
     remark::analysis(value.getLoc(),
                      remark::RemarkOpts::name("reorder").category("chimera"))
         << remark::add("{0} is transposed, to have its channels last",
@@ -120,14 +134,15 @@ SmallVector<Value> LayoutRewriter::getOperands(const ImageOp &image) {
   SmallVector<Value> operands(image.op->getOperands());
   for (OpOperand *operand : image.images)
     operands[operand->getOperandNumber()] =
-        getChannelsLastVersion(operand->get());
+        getChannelsLastVersion({operand->get(), image.numChannelDims});
   return operands;
 }
 
 SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
                                              tensor::PadOp pad) {
   Value source = getOperands(image)[0];
-  SmallVector<int64_t> order = getChannelsLast(pad.getSourceType().getRank());
+  SmallVector<int64_t> order =
+      getChannelsLast(pad.getSourceType(), image.numChannelDims);
   auto reorder = [&](ArrayRef<int64_t> amounts) {
     return getAsIndexOpFoldResult(pad.getContext(),
                                   applyPermutation(amounts, order));
@@ -137,7 +152,8 @@ SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
   if (number.getParentRegion() == &pad.getRegion())
     number = rewriter.clone(*number.getDefiningOp())->getResult(0);
   return {tensor::PadOp::create(
-      rewriter, pad.getLoc(), withChannelsLast(pad.getType()), source,
+      rewriter, pad.getLoc(),
+      withChannelsLast(pad.getType(), image.numResultChannelDims), source,
       reorder(pad.getStaticLow()), reorder(pad.getStaticHigh()), number,
       pad.getNofold())};
 }
@@ -145,11 +161,38 @@ SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
 SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
                                              tensor::ConcatOp concat) {
   SmallVector<int64_t> order =
-      getChannelsLast(concat.getResultType().getRank());
+      getChannelsLast(concat.getResultType(), image.numChannelDims);
   int64_t dim =
       llvm::find(order, static_cast<int64_t>(concat.getDim())) - order.begin();
   return {tensor::ConcatOp::create(rewriter, concat.getLoc(), dim,
                                    getOperands(image))};
+}
+
+/// The dimensions of an image of `rank` dimensions, the last two of them
+/// together.
+static SmallVector<ReassociationIndices> joinLastTwo(int64_t rank) {
+  SmallVector<ReassociationIndices> joined;
+  for (int64_t dim = 0; dim + 2 < rank; ++dim)
+    joined.push_back({dim});
+  joined.push_back({rank - 2, rank - 1});
+  return joined;
+}
+
+SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
+                                             tensor::ExpandShapeOp expand) {
+  RankedTensorType type =
+      withChannelsLast(expand.getType(), image.numResultChannelDims);
+  return {tensor::ExpandShapeOp::create(rewriter, expand.getLoc(), type,
+                                        getOperands(image)[0],
+                                        joinLastTwo(type.getRank()))};
+}
+
+SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
+                                             tensor::CollapseShapeOp collapse) {
+  return {tensor::CollapseShapeOp::create(
+      rewriter, collapse.getLoc(),
+      withChannelsLast(collapse.getType(), image.numResultChannelDims),
+      getOperands(image)[0], joinLastTwo(collapse.getSrcType().getRank()))};
 }
 
 /// The loops of `op` in the order in which its result, of which `result` is the
@@ -180,18 +223,27 @@ static SmallVector<unsigned> orderLoops(linalg::LinalgOp op, AffineMap result) {
   return order.takeVector();
 }
 
-/// The dimensions of a filter with `map` in the order of the loops, those that
-/// are summed up first.
+/// The dimensions of a filter with `map` in the order of the loops: first the
+/// groups of an image with map `image`, which have nothing in common, then
+/// those that are summed up, and in the end those along which vectors run.
 static SmallVector<int64_t>
-orderFilter(AffineMap map, ArrayRef<utils::IteratorType> iterators) {
+orderFilter(AffineMap map, AffineMap image,
+            ArrayRef<utils::IteratorType> iterators) {
+  auto isParallel = [&](unsigned loop) {
+    return iterators[loop] == utils::IteratorType::parallel;
+  };
+  unsigned vectorLoop = 0;
+  for (int64_t dim = 0; dim < map.getNumResults(); ++dim)
+    if (isParallel(map.getDimPosition(dim)))
+      vectorLoop = std::max(vectorLoop, map.getDimPosition(dim));
+  auto rank = [&](int64_t dim) {
+    unsigned loop = map.getDimPosition(dim);
+    bool isGroup = image.isFunctionOfDim(loop) && loop != vectorLoop;
+    return std::make_pair(isParallel(loop) ? (isGroup ? 0 : 2) : 1, loop);
+  };
   SmallVector<int64_t> order =
       llvm::to_vector(llvm::seq<int64_t>(map.getNumResults()));
   llvm::sort(order, [&](int64_t left, int64_t right) {
-    auto rank = [&](int64_t dim) {
-      unsigned loop = map.getDimPosition(dim);
-      return std::make_pair(iterators[loop] == utils::IteratorType::parallel,
-                            loop);
-    };
     return rank(left) < rank(right);
   });
   return order;
@@ -203,10 +255,12 @@ SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   for (OpOperand *operand : image.images) {
     AffineMap &map = maps[operand->getOperandNumber()];
-    map = AffineMap::get(map.getNumDims(), 0,
-                         applyPermutation(map.getResults(),
-                                          getChannelsLast(map.getNumResults())),
-                         op.getContext());
+    map =
+        AffineMap::get(map.getNumDims(), 0,
+                       applyPermutation(map.getResults(),
+                                        getChannelsLast(map.getNumResults(),
+                                                        image.numChannelDims)),
+                       op.getContext());
   }
   SmallVector<unsigned> order = orderLoops(op, maps.back());
   SmallVector<unsigned> places(order.size());
@@ -221,7 +275,7 @@ SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
   if (image.filter) {
     unsigned position = image.filter->getOperandNumber();
     AffineMap &map = maps[position];
-    SmallVector<int64_t> filterOrder = orderFilter(map, iterators);
+    SmallVector<int64_t> filterOrder = orderFilter(map, maps[0], iterators);
     map = AffineMap::get(map.getNumDims(), 0,
                          applyPermutation(map.getResults(), filterOrder),
                          op.getContext());
@@ -231,9 +285,10 @@ SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
   }
   SmallVector<Type> types;
   for (OpResult result : op->getResults())
-    types.push_back(llvm::is_contained(image.results, result)
-                        ? withChannelsLast(result.getType())
-                        : result.getType());
+    types.push_back(
+        llvm::is_contained(image.results, result)
+            ? withChannelsLast(result.getType(), image.numResultChannelDims)
+            : result.getType());
   auto [inputs, inits] =
       std::make_pair(ArrayRef(operands).take_front(op.getNumDpsInputs()),
                      ArrayRef(operands).take_back(op.getNumDpsInits()));
@@ -248,16 +303,17 @@ void LayoutRewriter::rewrite(ImageOp image) {
   rewriter.setInsertionPoint(image.op);
   SmallVector<Value> made =
       TypeSwitch<Operation *, SmallVector<Value>>(image.op)
-          .Case<tensor::PadOp, tensor::ConcatOp, linalg::LinalgOp>(
+          .Case<tensor::PadOp, tensor::ConcatOp, tensor::ExpandShapeOp,
+                tensor::CollapseShapeOp, linalg::LinalgOp>(
               [&](auto op) { return rewriteOp(image, op); });
   rewriter.setInsertionPoint(image.op);
   for (auto [old, version] : llvm::zip_equal(image.op->getResults(), made)) {
     Value given = version;
     if (llvm::is_contained(image.results, old)) {
       SmallVector<int64_t> back = invertPermutationVector(
-          getChannelsLast(cast<RankedTensorType>(old.getType()).getRank()));
+          getChannelsLast(old.getType(), image.numResultChannelDims));
       given = transpose(version, back);
-      versions[given] = version;
+      versions[{given, image.numResultChannelDims}] = version;
     }
     rewriter.replaceAllUsesWith(old, given);
   }
@@ -276,29 +332,36 @@ struct ApplyLayoutsPass
   using Base::Base;
 
   void runOnOperation() override {
-    SmallVector<Operation *> ops;
-    getOperation()->walk([&](Operation *op) {
-      if (op->hasAttr(ChimeraDialect::getLayoutAttrName()))
-        ops.push_back(op);
-    });
-    LayoutRewriter rewriter(&getContext());
-    for (Operation *op : ops) {
-      auto layout =
-          op->getAttrOfType<StringAttr>(ChimeraDialect::getLayoutAttrName());
-      std::optional<ImageOp> image = readImageOp(op);
+    ImageReader reader(getOperation());
+    SmallVector<ImageOp> images;
+    WalkResult read = getOperation()->walk([&](Operation *op) {
+      if (!op->hasAttr(ChimeraDialect::getLayoutAttrName()))
+        return WalkResult::advance();
+      std::optional<ImageOp> image = reader.read(op);
       if (!image) {
         op->emitError("'")
             << ChimeraDialect::getLayoutAttrName()
             << "' cannot be applied: only convolutions with channels first, "
-               "elementwise operations, reductions, padding and concatenations "
-               "of static tensors of three to five dimensions have a layout; "
+               "elementwise operations, reductions, padding, concatenations "
+               "and "
+               "reshapes between channels and groups of them have a layout, "
+               "all of static tensors with one to three dimensions of space; "
                "drop the attribute";
-        return signalPassFailure();
+        return WalkResult::interrupt();
       }
+      images.push_back(std::move(*image));
+      return WalkResult::advance();
+    });
+    if (read.wasInterrupted())
+      return signalPassFailure();
+    LayoutRewriter rewriter(&getContext());
+    for (ImageOp &image : images) {
+      auto layout = image.op->getAttrOfType<StringAttr>(
+          ChimeraDialect::getLayoutAttrName());
       if (layout.getValue() == ChimeraDialect::getChannelsLastName())
-        rewriter.rewrite(std::move(*image));
+        rewriter.rewrite(std::move(image));
       else
-        op->removeAttr(ChimeraDialect::getLayoutAttrName());
+        image.op->removeAttr(ChimeraDialect::getLayoutAttrName());
     }
     rewriter.finish();
   }

@@ -49,6 +49,7 @@ public:
 private:
   model::LayoutProblem::Operation getSeconds(const ImageOp &op) const;
   void addImages();
+  bool readsImage(OpOperand &use, int64_t numChannelDims) const;
   double getBytes(Type type) const;
 
   const model::Machine &machine;
@@ -75,6 +76,19 @@ void LayoutChooser::add(ImageOp op) {
   ops.push_back(std::move(op));
 }
 
+/// The loop over the filters of `image`, a convolution: those of a group, or
+/// the groups if each has one channel and one filter.
+static unsigned findFilters(const ImageOp &image) {
+  auto op = cast<linalg::LinalgOp>(image.op);
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  AffineMap read = op.getIndexingMapsArray()[0],
+            made = op.getIndexingMapsArray()[2];
+  unsigned last = image.numChannelDims;
+  bool isOne = extents[read.getDimPosition(last)] == 1 &&
+               extents[made.getDimPosition(last)] == 1;
+  return made.getDimPosition(isOne ? 1 : last);
+}
+
 /// What a convolution takes in each layout; everything else takes the same.
 model::LayoutProblem::Operation
 LayoutChooser::getSeconds(const ImageOp &image) const {
@@ -98,7 +112,8 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
   for (int64_t extent : extents)
     figures.multiplyAdds *= extent;
   unsigned width = result.getDimPosition(result.getNumResults() - 1);
-  figures.filters = extents[result.getDimPosition(1)];
+  unsigned along = findFilters(image);
+  figures.filters = extents[along];
   figures.width = extents[width];
   AffineExpr last = op.getIndexingMapsArray()[0].getResults().back();
   if (std::optional<AffineIndex> index = linearize(last, extents)) {
@@ -107,8 +122,7 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
       if (loop == width)
         figures.stride = factor;
   }
-  figures.isDepthwise =
-      op.getIndexingMapsArray()[0].isFunctionOfDim(result.getDimPosition(1));
+  figures.isDepthwise = op.getIndexingMapsArray()[0].isFunctionOfDim(along);
   Type filters = image.filter->get().getType();
   if (!isSameInEveryCall(image.filter->get()))
     figures.filterBytes = getBytes(filters);
@@ -119,35 +133,51 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
 }
 
 void LayoutChooser::addImages() {
-  llvm::MapVector<Value, model::LayoutProblem::Image> images;
-  auto getImage = [&](Value value) -> model::LayoutProblem::Image & {
-    auto [it, isNew] = images.insert({value, {}});
+  // Who takes channels for space has nothing of what others transpose.
+  using Key = std::pair<Value, int64_t>;
+  llvm::MapVector<Key, model::LayoutProblem::Image> images;
+  auto getImage = [&](Key key) -> model::LayoutProblem::Image & {
+    auto [it, isNew] = images.insert({key, {}});
+    Type type = key.first.getType();
     if (isNew)
       it->second.secondsToReorder = model::secondsToReorder(
-          getBytes(value.getType()),
-          bytesOf(getElementTypeOrSelf(value.getType())), machine, threads);
+          getBytes(type), bytesOf(getElementTypeOrSelf(type)), machine,
+          threads);
     return it->second;
   };
   for (auto [index, op] : llvm::enumerate(ops)) {
     for (OpOperand *operand : op.images) {
       if (startsInAnyLayout(operand->get()))
         continue;
-      std::vector<unsigned> &readers = getImage(operand->get()).readers;
+      std::vector<unsigned> &readers =
+          getImage({operand->get(), op.numChannelDims}).readers;
       if (!llvm::is_contained(readers, index))
         readers.push_back(index);
     }
     for (Value result : op.results) {
-      model::LayoutProblem::Image &image = getImage(result);
+      model::LayoutProblem::Image &image =
+          getImage({result, op.numResultChannelDims});
       image.maker = index;
-      image.isReadOutside = llvm::any_of(result.getUses(), [&](OpOperand &use) {
-        auto reader = indexOf.find(use.getOwner());
-        return reader == indexOf.end() ||
-               !llvm::is_contained(ops[reader->second].images, &use);
-      });
+      image.isReadOutside =
+          llvm::any_of(result.getUses(),
+                       [&, made = op.numResultChannelDims](OpOperand &use) {
+                         return !readsImage(use, made);
+                       });
     }
   }
-  for (auto &[value, image] : images)
+  for (auto &[key, image] : images)
     problem.images.push_back(std::move(image));
+}
+
+/// True if an operation that can have either layout reads `use`, with its
+/// channels in `numChannelDims` dimensions.
+bool LayoutChooser::readsImage(OpOperand &use, int64_t numChannelDims) const {
+  auto reader = indexOf.find(use.getOwner());
+  if (reader == indexOf.end())
+    return false;
+  const ImageOp &op = ops[reader->second];
+  return op.numChannelDims == numChannelDims &&
+         llvm::is_contained(op.images, &use);
 }
 
 void LayoutChooser::run() {
@@ -189,6 +219,7 @@ struct ChooseLayoutsPass
     if (!support.hasWindows)
       return;
     model::Machine machine = found->getCommonFigures();
+    ImageReader reader(getOperation());
     getOperation()->walk([&](Block *block) {
       if (isa<ChainOp, BlockOp, MicroKernelOp, linalg::LinalgOp>(
               block->getParentOp()))
@@ -196,7 +227,7 @@ struct ChooseLayoutsPass
       LayoutChooser chooser(machine, threads == 0 ? machine.cores : threads,
                             support);
       for (Operation &op : *block)
-        if (std::optional<ImageOp> image = readImageOp(&op))
+        if (std::optional<ImageOp> image = reader.read(&op))
           chooser.add(std::move(*image));
       if (chooser.hasConvolutions())
         chooser.run();

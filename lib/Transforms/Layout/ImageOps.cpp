@@ -12,22 +12,34 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace chimera;
 
-bool chimera::isImage(Type type) {
+/// A channel dimension at least, and those of space.
+static constexpr int64_t leastRank = 3, mostRank = 6;
+static constexpr int64_t mostSpaceDims = 3;
+
+/// True for types of tensors that may be images.
+static bool isImage(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && isStaticAndNotEmpty(tensor) && !tensor.getEncoding() &&
-         tensor.getRank() >= 3 && tensor.getRank() <= 5 &&
+         tensor.getRank() >= leastRank && tensor.getRank() <= mostRank &&
          tensor.getElementType().isIntOrFloat();
 }
 
-SmallVector<int64_t> chimera::getChannelsLast(int64_t rank) {
+/// True if an image of `type` has dimensions of space beside those of channels.
+static bool hasSpace(Type type, int64_t numChannelDims) {
+  int64_t space = cast<RankedTensorType>(type).getRank() - 1 - numChannelDims;
+  return space >= 1 && space <= mostSpaceDims;
+}
+
+SmallVector<int64_t> chimera::getChannelsLast(int64_t rank,
+                                              int64_t numChannelDims) {
   SmallVector<int64_t> order = {0};
-  for (int64_t dim = 2; dim < rank; ++dim)
-    order.push_back(dim);
-  order.push_back(1);
+  llvm::append_range(order, llvm::seq(1 + numChannelDims, rank));
+  llvm::append_range(order, llvm::seq<int64_t>(1, 1 + numChannelDims));
   return order;
 }
 
@@ -48,34 +60,50 @@ static std::optional<unsigned> getLoop(AffineMap map, unsigned position) {
   return dim ? std::optional(dim.getPosition()) : std::nullopt;
 }
 
-/// True if `op`, a product, is a convolution of images with channels first:
-/// filters come after the batch in its result, and channels in what it reads.
-static bool hasChannelsFirst(linalg::LinalgOp op) {
-  AffineMap image = op.getIndexingMapsArray()[0],
-            filter = op.getIndexingMapsArray()[1],
-            result = op.getIndexingMapsArray()[2];
-  if (!result.isProjectedPermutation() || image.getNumResults() < 3 ||
-      image.getNumResults() != result.getNumResults() ||
-      image.getResult(0) != result.getResult(0))
-    return false;
-  std::optional<unsigned> channel = getLoop(image, 1),
-                          made = getLoop(result, 1);
+/// True if dimension `position` of an image is channels that filters sum up or
+/// have one of each for, and that of the result the filters.
+static bool areChannels(ArrayRef<AffineMap> maps, unsigned position) {
+  AffineMap image = maps[0], filter = maps[1], result = maps[2];
+  std::optional<unsigned> channel = getLoop(image, position),
+                          made = getLoop(result, position);
   if (!channel || !made || !filter.isFunctionOfDim(*channel) ||
-      !filter.isFunctionOfDim(*made) || !filter.isProjectedPermutation())
+      !filter.isFunctionOfDim(*made))
     return false;
-  // Either the filters of one image, or one for each of its channels.
-  return *channel == *made || !image.isFunctionOfDim(*made);
+  return *channel == *made ||
+         (!image.isFunctionOfDim(*made) && !result.isFunctionOfDim(*channel));
+}
+
+/// The dimensions of channels of `op`, a product, if it is a convolution of
+/// images with channels first: filters come after the batch in its result, and
+/// channels in what it reads. With groups, the group comes before either.
+static std::optional<int64_t> countChannelDims(linalg::LinalgOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  AffineMap image = maps[0], filter = maps[1], result = maps[2];
+  if (!result.isProjectedPermutation() || !filter.isProjectedPermutation() ||
+      image.getNumResults() < leastRank ||
+      image.getNumResults() != result.getNumResults() ||
+      image.getResult(0) != result.getResult(0) || !areChannels(maps, 1))
+    return std::nullopt;
+  // Every channel has filters of its own, if it is no group of them.
+  bool isShared = image.getResult(1) == result.getResult(1);
+  bool isGroup = isShared && image.getNumResults() > leastRank &&
+                 image.getResult(2) != result.getResult(2) &&
+                 areChannels(maps, 2);
+  return isGroup ? 2 : 1;
 }
 
 static std::optional<ImageOp> readProduct(linalg::LinalgOp op) {
-  if (!isSupportedOperator(op) || !hasChannelsFirst(op) ||
-      !isImage(op.getDpsInputs()[0].getType()))
+  if (!isSupportedOperator(op) || !isImage(op.getDpsInputs()[0].getType()))
+    return std::nullopt;
+  std::optional<int64_t> numChannelDims = countChannelDims(op);
+  if (!numChannelDims)
     return std::nullopt;
   ImageOp found;
   found.op = op;
   found.images = {op.getDpsInputOperand(0), op.getDpsInitOperand(0)};
   found.filter = op.getDpsInputOperand(1);
   found.results = {op->getResult(0)};
+  found.numChannelDims = found.numResultChannelDims = *numChannelDims;
   return found;
 }
 
@@ -98,18 +126,12 @@ static std::optional<ImageOp> readPointwise(linalg::LinalgOp op) {
   return found.images.empty() ? std::nullopt : std::optional(found);
 }
 
-std::optional<ImageOp> chimera::readImageOp(Operation *op) {
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    if (isa<linalg::FillOp>(op))
-      return std::nullopt;
-    return multipliesTensors(linalgOp) ? readProduct(linalgOp)
-                                       : readPointwise(linalgOp);
-  }
+/// `op`, which pads or joins images, as far as its operands tell.
+static std::optional<ImageOp> readParts(Operation *op) {
   auto pad = dyn_cast<tensor::PadOp>(op);
-  if (!isa<tensor::ConcatOp>(op) &&
-      !(pad && pad.getConstantPaddingValue() &&
-        !llvm::is_contained(pad.getStaticLow(), ShapedType::kDynamic) &&
-        !llvm::is_contained(pad.getStaticHigh(), ShapedType::kDynamic)))
+  if (pad && (!pad.getConstantPaddingValue() ||
+              llvm::is_contained(pad.getStaticLow(), ShapedType::kDynamic) ||
+              llvm::is_contained(pad.getStaticHigh(), ShapedType::kDynamic)))
     return std::nullopt;
   ImageOp found;
   found.op = op;
@@ -121,4 +143,99 @@ std::optional<ImageOp> chimera::readImageOp(Operation *op) {
   found.results = {op->getResult(0)};
   return isImage(op->getResult(0).getType()) ? std::optional(found)
                                              : std::nullopt;
+}
+
+/// `op`, which expands or collapses a tensor, if it does so with the channels
+/// alone.
+template <typename OpTy>
+static std::optional<ImageOp> readReshape(OpTy op) {
+  auto isGroups = [](const auto &pair) {
+    return pair.value().size() == (pair.index() == 1 ? 2 : 1);
+  };
+  if (!isImage(op.getSrc().getType()) || !isImage(op.getType()) ||
+      !llvm::all_of(llvm::enumerate(op.getReassociationIndices()), isGroups))
+    return std::nullopt;
+  ImageOp found;
+  found.op = op;
+  found.images = {&op.getSrcMutable()};
+  found.results = {op->getResult(0)};
+  (std::is_same_v<OpTy, tensor::ExpandShapeOp> ? found.numResultChannelDims
+                                               : found.numChannelDims) = 2;
+  return found;
+}
+
+/// `op` as far as it tells by itself.
+static std::optional<ImageOp> readAlone(Operation *op) {
+  return TypeSwitch<Operation *, std::optional<ImageOp>>(op)
+      .Case([](linalg::FillOp) { return std::nullopt; })
+      .Case([](linalg::LinalgOp op) {
+        return multipliesTensors(op) ? readProduct(op) : readPointwise(op);
+      })
+      .Case<tensor::PadOp, tensor::ConcatOp>(
+          [](Operation *op) { return readParts(op); })
+      .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+          [](auto op) { return readReshape(op); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// True if `op` knows how many dimensions its channels have. Others do not mind
+/// and have the same in all images.
+static bool knowsChannels(const ImageOp &op) {
+  return op.filter ||
+         isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op.op);
+}
+
+static const void *keyOf(Value value) { return value.getAsOpaquePointer(); }
+
+ImageReader::ImageReader(Operation *root) {
+  SmallVector<const void *> known;
+  root->walk([&](Operation *op) {
+    std::optional<ImageOp> image = readAlone(op);
+    if (!image)
+      return;
+    SmallVector<const void *> same;
+    auto note = [&](Value value, int64_t numChannelDims) {
+      // What starts in any layout may start several images.
+      if (startsInAnyLayout(value))
+        return;
+      if (!knowsChannels(*image))
+        same.push_back(keyOf(value));
+      else if (numChannelDims > 1)
+        known.push_back(keyOf(value));
+    };
+    for (OpOperand *operand : image->images)
+      note(operand->get(), image->numChannelDims);
+    for (Value result : image->results)
+      note(result, image->numResultChannelDims);
+    for (const void *value : same)
+      alike.unionSets(same.front(), value);
+  });
+  for (const void *value : known)
+    grouped.insert(alike.getOrInsertLeaderValue(value));
+}
+
+std::optional<ImageOp> ImageReader::read(Operation *op) const {
+  std::optional<ImageOp> image = readAlone(op);
+  if (!image)
+    return std::nullopt;
+  auto isGrouped = [&](Value value) {
+    auto leader = alike.findLeader(keyOf(value));
+    return leader != alike.member_end() && grouped.contains(*leader);
+  };
+  if (!knowsChannels(*image) &&
+      (llvm::any_of(image->results, isGrouped) ||
+       llvm::any_of(image->images, [&](OpOperand *operand) {
+         return isGrouped(operand->get());
+       })))
+    image->numChannelDims = image->numResultChannelDims = 2;
+  bool hasImages =
+      llvm::all_of(image->images,
+                   [&](OpOperand *operand) {
+                     return hasSpace(operand->get().getType(),
+                                     image->numChannelDims);
+                   }) &&
+      llvm::all_of(image->results, [&](Value result) {
+        return hasSpace(result.getType(), image->numResultChannelDims);
+      });
+  return hasImages ? image : std::nullopt;
 }

@@ -6,10 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An image is a tensor of three to five dimensions: the batch, channels and one
-// to three of space. An operation does not mind their order if it says by
-// itself how it indexes them: convolutions and pools with the channels first,
-// elementwise operations and reductions, padding and concatenations.
+// An image is a tensor of the batch, channels and one to three dimensions of
+// space. Channels are one dimension, or two where they come in groups. An
+// operation does not mind their order if it says by itself how it indexes them:
+// convolutions and pools with the channels first, elementwise operations and
+// reductions, padding and concatenations, and reshapes that make groups of
+// channels or channels of groups.
+//
+// A tensor of five dimensions may be a volume or have groups. Convolutions and
+// reshapes tell; what else reads or makes the same tensor follows them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +22,14 @@
 #define CHIMERA_LIB_TRANSFORMS_LAYOUT_IMAGEOPS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 namespace chimera {
 
-/// True for types of images.
-bool isImage(mlir::Type type);
-
-/// The dimensions of an image of `rank` dimensions with the channels last.
-llvm::SmallVector<int64_t> getChannelsLast(int64_t rank);
+/// The dimensions of an image of `rank` dimensions, `numChannelDims` of which
+/// are channels, with the channels last.
+llvm::SmallVector<int64_t> getChannelsLast(int64_t rank,
+                                           int64_t numChannelDims);
 
 /// An operation that can have its images in either layout.
 struct ImageOp {
@@ -34,11 +39,27 @@ struct ImageOp {
   llvm::SmallVector<mlir::Value> results;
   /// What a convolution multiplies its image with.
   mlir::OpOperand *filter = nullptr;
+  /// Dimensions of channels of its operands and of its results: two if they
+  /// come in groups.
+  int64_t numChannelDims = 1, numResultChannelDims = 1;
 };
 
-/// `op` as one that works in either layout; nothing if it does not. Empty
-/// tensors, fills and constants are none: they start in any layout.
-std::optional<ImageOp> readImageOp(mlir::Operation *op);
+/// Reads operations as those that work in either layout.
+class ImageReader {
+public:
+  /// For the operations inside `root`.
+  explicit ImageReader(mlir::Operation *root);
+
+  /// `op` as one that works in either layout; nothing if it does not. Empty
+  /// tensors, fills and constants are none: they start in any layout.
+  std::optional<ImageOp> read(mlir::Operation *op) const;
+
+private:
+  /// Tensors that have their channels in as many dimensions, and one of each
+  /// class that has groups.
+  llvm::EquivalenceClasses<const void *> alike;
+  llvm::DenseSet<const void *> grouped;
+};
 
 /// True if `value` is an image that starts in any layout: an empty tensor or
 /// one with the same number everywhere.
