@@ -184,6 +184,23 @@ bool MicroKernelOp::isReduction(unsigned dim) {
   return cast<StringAttr>(getIteratorTypes()[dim]).getValue() == "reduction";
 }
 
+MicroKernelOp MicroKernelOp::getFinish() {
+  if (getKind() != MicroKernelKind::Contraction ||
+      !isa<MemRefType>(getOutput().getType()))
+    return {};
+  Operation *next = (*this)->getNextNode();
+  while (next && isPure(next) && !next->hasTrait<OpTrait::IsTerminator>())
+    next = next->getNextNode();
+  auto finish = dyn_cast_or_null<MicroKernelOp>(next);
+  if (!finish || finish.getKind() != MicroKernelKind::Elementwise ||
+      finish.getOutputs().size() != 1 || finish.getOutput() != getOutput() ||
+      llvm::is_contained(finish.getInputs(), getOutput()) ||
+      !finish.getMaps().back().isPermutation() ||
+      !getMaps().back().isProjectedPermutation())
+    return {};
+  return finish;
+}
+
 SmallVector<int64_t> MicroKernelOp::getExtentsOf(unsigned dim) {
   SmallVector<int64_t> result;
   if (ArrayAttr extents = getExtentsAttr())

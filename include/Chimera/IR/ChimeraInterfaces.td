@@ -106,6 +106,12 @@ def Chimera_MicroKernelAttrInterface
            "::llvm::ArrayRef<::chimera::PrefetchOp>":$prefetches),
       "", [{ return ::llvm::failure(); }]>,
     InterfaceMethod<[{
+      True if `emit` also computes `finish`, an elementwise kernel that follows
+      the contraction `op` and updates its result, while this is in registers.
+    }], "bool", "finishes",
+      (ins "::mlir::Operation *":$op, "::mlir::Operation *":$finish), "",
+      [{ (void)op; (void)finish; return false; }]>,
+    InterfaceMethod<[{
       Adds the patterns by which emitted code is finished. They are applied to
       what kernels have emitted and to nothing else.
     }], "void", "populatePatterns",

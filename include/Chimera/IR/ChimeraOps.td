@@ -203,6 +203,9 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     ::mlir::Value getOutput() { return getOutputs().front(); }
     /// The extents listed for `dim`, in the order given; empty if none are.
     ::llvm::SmallVector<int64_t> getExtentsOf(unsigned dim);
+    /// The elementwise kernel that updates the result of a contraction in place
+    /// right after it; null if there is none. Both are on memrefs.
+    ::chimera::MicroKernelOp getFinish();
     /// True if the kernel reads what output number `index` held before.
     bool readsOutput(unsigned index = 0);
   }];

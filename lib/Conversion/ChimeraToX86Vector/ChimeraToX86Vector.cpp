@@ -86,6 +86,12 @@ struct OuterProductModel
            !isInnerProduct(kernel) && isOuterReduction(kernel, dim);
   }
 
+  bool finishes(Attribute attribute, Operation *op, Operation *finish) const {
+    return isFinishedByOuterProduct(
+        cast<MicroKernelOp>(op), cast<MicroKernelOp>(finish),
+        VectorFigures(cast<OuterProductAttr>(attribute)));
+  }
+
   LogicalResult emit(Attribute attribute, OpBuilder &builder, Operation *op,
                      ArrayRef<int64_t> extents,
                      ArrayRef<PrefetchOp> prefetches) const {

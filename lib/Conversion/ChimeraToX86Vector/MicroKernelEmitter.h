@@ -139,9 +139,15 @@ bool isProductOfF32(MicroKernelOp op);
 /// products take any extent of such a dimension.
 bool isOuterReduction(MicroKernelOp op, unsigned dim);
 
+/// True if outer products that compute `op` also compute `finish`, which
+/// updates its result.
+bool isFinishedByOuterProduct(MicroKernelOp op, MicroKernelOp finish,
+                              const VectorFigures &figures);
+
 /// Emits `op`, a contraction, as outer products on `tile`, which fetch what
 /// `prefetches` say while they compute. Fails, having emitted nothing, if an
-/// operand that the vector dimension indexes is not contiguous along it.
+/// operand that the vector dimension indexes is not contiguous along it. What
+/// isFinishedByOuterProduct holds for is emitted as well.
 llvm::LogicalResult emitOuterProduct(mlir::OpBuilder &builder, MicroKernelOp op,
                                      const VectorFigures &figures,
                                      const model::RegisterTile &tile,

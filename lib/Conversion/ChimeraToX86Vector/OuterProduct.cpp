@@ -24,7 +24,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MicroKernelEmitter.h"
+#include "FinishEmitter.h"
 
 #include "Chimera/Conversion/KernelPrefetch.h"
 #include "Chimera/Model/Algorithms.h"
@@ -48,7 +48,11 @@ public:
                       ArrayRef<int64_t> extents,
                       ArrayRef<PrefetchOp> prefetches)
       : MicroKernelEmitter(builder, op, figures, extents), tile(tile),
-        tileRows(tile.rows), prefetches(prefetches) {}
+        tileRows(tile.rows), prefetches(prefetches) {
+    if (MicroKernelOp next = op.getFinish();
+        next && isFinishedByOuterProduct(op, next, figures))
+      finish.emplace(builder, next, op, figures);
+  }
 
   LogicalResult emit();
 
@@ -65,6 +69,8 @@ private:
                  int64_t vectors, int64_t columns);
   void emitTile(Value row, int64_t rows, Value column, int64_t vectors,
                 int64_t columns);
+  void storeTile(ArrayRef<Value> sums, int64_t rows, int64_t vectors,
+                 int64_t columns);
   SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried,
                                    int64_t rows, int64_t vectors,
                                    int64_t columns);
@@ -98,6 +104,8 @@ private:
   /// Rows of a tile of this kernel.
   int64_t tileRows;
   ArrayRef<PrefetchOp> prefetches;
+  /// What becomes of sums before they are stored.
+  std::optional<FinishEmitter> finish;
   std::optional<unsigned> rowDim;
   /// Which taps lie on padding, if they are left out, and the first row of a
   /// tile that has some.
@@ -112,6 +120,14 @@ private:
 };
 
 } // namespace
+
+bool chimera::isFinishedByOuterProduct(MicroKernelOp op, MicroKernelOp finish,
+                                       const VectorFigures &figures) {
+  OpBuilder builder(op);
+  return op.getKind() == MicroKernelKind::Contraction && !isInnerProduct(op) &&
+         isProductOfF32(op) &&
+         FinishEmitter(builder, finish, op, figures).isCovered();
+}
 
 bool chimera::isOuterReduction(MicroKernelOp op, unsigned dim) {
   return op.isReduction(dim) &&
@@ -277,10 +293,24 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
               ? zero(type)
               : loadVector(outputIndex(), pointOf(i, j), lanesOf(j, columns)));
   accumulators = emitReduction(0, accumulators, rows, vectors, columns);
-  for (int64_t i = 0; i < rows; ++i)
+  storeTile(accumulators, rows, vectors, columns);
+}
+
+void OuterProductEmitter::storeTile(ArrayRef<Value> sums, int64_t rows,
+                                    int64_t vectors, int64_t columns) {
+  SmallVector<FinishEmitter::Values> ofColumns(vectors);
+  if (finish)
     for (int64_t j = 0; j < vectors; ++j)
-      storeVector(outputIndex(), accumulators[i * vectors + j], pointOf(i, j),
-                  lanesOf(j, columns));
+      ofColumns[j] = finish->emitColumn(pointOf(0, j), lanesOf(j, columns));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j) {
+      SmallVector<Value> here = pointOf(i, j);
+      int64_t count = lanesOf(j, columns);
+      Value value = sums[i * vectors + j];
+      if (finish)
+        value = finish->emit(value, here, count, ofColumns[j]);
+      storeVector(outputIndex(), value, here, count);
+    }
 }
 
 /// The loops over the reduction dimensions from `depth` on.

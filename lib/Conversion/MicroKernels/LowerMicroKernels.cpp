@@ -88,6 +88,8 @@ public:
   explicit KernelLowering(MLIRContext *context) : rewriter(context, &emitted) {}
 
   void lower(MicroKernelOp op);
+  /// True if `op` was computed while the contraction before it was.
+  bool isDone(Operation *op) const { return finished.contains(op); }
   /// Applies the patterns of all kernels that were tried to what was emitted.
   LogicalResult finish();
 
@@ -99,6 +101,8 @@ private:
   IRRewriter rewriter;
   /// One of each sort of kernel.
   llvm::MapVector<TypeID, MicroKernelAttrInterface> tried;
+  /// Elementwise kernels that are gone with contractions.
+  llvm::DenseSet<Operation *> finished;
 };
 
 } // namespace
@@ -113,13 +117,25 @@ LogicalResult KernelLowering::tryKernel(MicroKernelOp op,
   // work.
   Operation *before = op->getPrevNode();
   SmallVector<PrefetchOp> prefetches = findPrefetches(op);
+  MicroKernelOp finish = op.getFinish();
+  if (finish && !kernel.finishes(op, finish))
+    finish = {};
+  // What the finishing kernel reads has to be there.
+  while (finish && op->getNextNode() != finish)
+    rewriter.moveOpBefore(op->getNextNode(), op);
   rewriter.setInsertionPoint(op);
+  auto emitOthers = [&] {
+    emitNaive(rewriter, op);
+    if (finish)
+      emitNaive(rewriter, finish);
+  };
   auto takesAny = [&](unsigned dim) { return kernel.takesAnyExtent(op, dim); };
   LogicalResult result = specialize(
-      rewriter, op, takesAny, [&](OpBuilder &, ArrayRef<int64_t> extents) {
+      rewriter, op, takesAny,
+      [&](OpBuilder &, ArrayRef<int64_t> extents) {
         // No kernel has to expect that there is nothing to compute.
         if (llvm::is_contained(extents, 0)) {
-          emitNaive(rewriter, op);
+          emitOthers();
           return success();
         }
         ArrayRef<PrefetchOp> own = prefetches;
@@ -129,9 +145,15 @@ LogicalResult KernelLowering::tryKernel(MicroKernelOp op,
         if (tile.empty())
           return kernel.emit(rewriter, op, extents, own);
         return emitInTiles(rewriter, op, kernel, tile, extents, own, edges);
-      });
-  if (succeeded(result))
+      },
+      emitOthers);
+  if (succeeded(result)) {
+    if (finish) {
+      finished.insert(finish);
+      rewriter.eraseOp(finish);
+    }
     return success();
+  }
   edges.clear();
   while (op->getPrevNode() != before)
     rewriter.eraseOp(op->getPrevNode());
@@ -182,6 +204,8 @@ struct LowerMicroKernelsPass
     getOperation()->walk([&](MicroKernelOp op) { kernels.push_back(op); });
     KernelLowering lowering(&getContext());
     for (MicroKernelOp op : kernels) {
+      if (lowering.isDone(op))
+        continue;
       if (!isa<MemRefType>(op.getOutput().getType())) {
         op.emitError("must be bufferized before it is lowered; run "
                      "one-shot-bufferize first");

@@ -67,8 +67,9 @@ struct DimSource {
 
 class Specializer {
 public:
-  Specializer(OpBuilder &builder, MicroKernelOp op, TakesAnyExtent takesAny)
-      : builder(builder), op(op), takesAny(takesAny) {
+  Specializer(OpBuilder &builder, MicroKernelOp op, TakesAnyExtent takesAny,
+              llvm::function_ref<void()> emitOthers)
+      : builder(builder), op(op), takesAny(takesAny), emitOthers(emitOthers) {
     extents.assign(op.getNumDims(), ShapedType::kDynamic);
     sources.resize(op.getNumDims());
     for (auto [map, operand] : llvm::zip_equal(op.getMaps(), op->getOperands()))
@@ -82,13 +83,14 @@ public:
   }
 
   /// Emits code for every combination of listed extents of the dimensions from
-  /// `dim` on, and the naive semantics for all others.
+  /// `dim` on, and for all others.
   LogicalResult specialize(unsigned dim, EmitForExtents emit);
 
 private:
   OpBuilder &builder;
   MicroKernelOp op;
   TakesAnyExtent takesAny;
+  llvm::function_ref<void()> emitOthers;
   SmallVector<int64_t> extents;
   SmallVector<DimSource> sources;
 };
@@ -117,12 +119,12 @@ LogicalResult Specializer::specialize(unsigned dim, EmitForExtents emit) {
     builder.setInsertionPointToStart(ifOp.elseBlock());
   }
   extents[dim] = ShapedType::kDynamic;
-  emitNaive(builder, op);
+  emitOthers();
   return success();
 }
 
 LogicalResult chimera::specialize(OpBuilder &builder, MicroKernelOp op,
-                                  TakesAnyExtent takesAny,
-                                  EmitForExtents emit) {
-  return Specializer(builder, op, takesAny).specialize(0, emit);
+                                  TakesAnyExtent takesAny, EmitForExtents emit,
+                                  llvm::function_ref<void()> emitOthers) {
+  return Specializer(builder, op, takesAny, emitOthers).specialize(0, emit);
 }

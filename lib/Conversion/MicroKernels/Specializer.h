@@ -30,10 +30,11 @@ using EmitForExtents = llvm::function_ref<llvm::LogicalResult(
 using TakesAnyExtent = llvm::function_ref<bool(unsigned dim)>;
 
 /// Emits code for `op`, by `emit` for every combination of listed extents of
-/// dimensions that it does not take as they are, and by its naive semantics for
-/// all others.
+/// dimensions that it does not take as they are, and by `emitOthers` for all
+/// others.
 llvm::LogicalResult specialize(mlir::OpBuilder &builder, MicroKernelOp op,
-                               TakesAnyExtent takesAny, EmitForExtents emit);
+                               TakesAnyExtent takesAny, EmitForExtents emit,
+                               llvm::function_ref<void()> emitOthers);
 
 /// Emits the naive semantics of `op`: a linalg.generic, after a fill with zero
 /// if it overwrites.

@@ -268,16 +268,19 @@ CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
   return cycles;
 }
 
-double CostModel::epilogueCycles(const Operator &op) const {
+double CostModel::epilogueCycles(const Operator &op, bool inRegisters) const {
   if (!op.hasEpilogue && op.epilogue.empty())
     return 0;
   const VectorUnit &unit = machine.unit;
   double vectors = static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
-  double loads = 1 + op.epilogue.size();
+  // A matrix unit's sums are not in vector registers, nor are functions
+  // computed beside sums.
+  bool isPass = !inRegisters || machine.matrix || op.epilogueExponentials > 0;
+  double loads = isPass + op.epilogue.size(), stores = isPass;
   double instructions =
       op.epilogueCost + op.epilogueExponentials * unit.exponentialCost;
   return vectors * (instructions / unit.fmaPerCycle +
-                    loads / unit.loadsPerCycle + 1 / unit.storesPerCycle);
+                    loads / unit.loadsPerCycle + stores / unit.storesPerCycle);
 }
 
 double CostModel::leastTapsOf(const Operator &op) const {
@@ -316,12 +319,15 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
     const Work &work = works[index];
     SmallVector<ArrayRef<Parts>, 6> views(work.parts.begin(), work.parts.end());
     Visited visited = visitedBy(schedule, tree, index);
-    double taps =
-        machine.matrix ? 1 : shareOfTaps(problem, op, pathOf(tree, index));
+    SmallVector<NestLoop, 12> path = pathOf(tree, index);
+    bool inRegisters = none_of(path, [own = &op](const NestLoop &loop) {
+      return own->isReduction(loop.loop);
+    });
+    double taps = machine.matrix ? 1 : shareOfTaps(problem, op, path);
     cycles +=
         work.repeats * (visited.byProducts * taps *
                             operatorCycles(op, views, schedule.registerTile) +
-                        visited.byTiles * epilogueCycles(op)) +
+                        visited.byTiles * epilogueCycles(op, inRegisters)) +
         visited.byTiles * rescaleCycles(op, work.rescales);
     if (work.keptElements > 0)
       cycles +=

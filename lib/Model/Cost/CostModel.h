@@ -100,7 +100,9 @@ public:
   double operatorCycles(const Operator &op,
                         llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                         const RegisterTile &tile) const;
-  double epilogueCycles(const Operator &op) const;
+  /// Cycles of the elementwise operations after `op`: in registers, right after
+  /// the last step of a reduction that is not cut, or in a pass of their own.
+  double epilogueCycles(const Operator &op, bool inRegisters = true) const;
   /// The share of `op`'s taps that is left, at best, where those on padding are
   /// left out.
   double leastTapsOf(const Operator &op) const;

@@ -1,0 +1,57 @@
+//===- FinishEmitter.cpp - Elementwise operations on sums -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FinishEmitter.h"
+
+using namespace mlir;
+using namespace chimera;
+
+FinishEmitter::FinishEmitter(OpBuilder &builder, MicroKernelOp finish,
+                             MicroKernelOp contraction,
+                             const VectorFigures &figures)
+    : BodyEmitter(builder, finish, figures, /*extents=*/{}),
+      sums(contraction.getMaps().back()) {
+  useLastDim();
+  excluded.insert(held(0));
+}
+
+bool FinishEmitter::isCovered() {
+  // Functions take the registers that the sums are in.
+  if (!BodyEmitter::isCovered() || isLong() ||
+      !getElementTypeOrSelf(op.getOutput()).isF32())
+    return false;
+  return llvm::all_of(llvm::seq<unsigned>(maps.size()), [&](unsigned operand) {
+    return !indexes(operand, vectorDim) || isContiguous(operand);
+  });
+}
+
+/// The point of the contraction as one of the elementwise kernel.
+SmallVector<Value> FinishEmitter::toOwn(ArrayRef<Value> point) {
+  SmallVector<Value> own(op.getNumDims());
+  for (auto [dim, from] :
+       llvm::zip_equal(maps.back().getResults(), sums.getResults()))
+    own[cast<AffineDimExpr>(dim).getPosition()] =
+        point[cast<AffineDimExpr>(from).getPosition()];
+  return own;
+}
+
+FinishEmitter::Values FinishEmitter::emitColumn(ArrayRef<Value> point,
+                                                int64_t count) {
+  Values values;
+  Dims known(op.getNumDims());
+  known.set(vectorDim);
+  emitKnown(known, toOwn(point), count, values);
+  return values;
+}
+
+Value FinishEmitter::emit(Value sum, ArrayRef<Value> point, int64_t count,
+                          Values values) {
+  values[held(0)] = sum;
+  emitKnown(Dims(op.getNumDims(), true), toOwn(point), count, values);
+  return asVector(yielded(0), values);
+}
