@@ -123,6 +123,9 @@ Value GroupBuilder::getDestination(OpResult result) {
   Value value = init->get();
   bool isRead = op.payloadUsesValueFromOperand(init);
   bool isMade = isRead && (getFill(value) || group.has(value.getDefiningOp()));
+  // What is filled first is not read either.
+  if (linalg::FillOp fill = getFill(value); isRead && fill)
+    value = fill.getOutputs()[0];
   // A slice that is not read is where the result belongs.
   if ((isRead && !isMade) || value.getDefiningOp<tensor::ExtractSliceOp>())
     return value;

@@ -287,6 +287,31 @@ func.func @fill(%a: tensor<256x256xi8>) -> (tensor<256x256xf32>, tensor<256x256x
 
 // -----
 
+// What is filled where a reduction belongs is where the loops compute it.
+
+// CHECK-LABEL: func @place(
+// CHECK:         %[[PLACE:.*]] = tensor.extract_slice %{{.*}}[1] [256]
+// CHECK:         %[[SUM:.*]] = scf.forall {{.*}} shared_outs(%{{.*}} = %[[PLACE]])
+// CHECK:         tensor.insert_slice %[[SUM]] into
+func.func @place(%x: tensor<256x96xf32>, %whole: tensor<257xf32>) -> tensor<257xf32> {
+  %zero = arith.constant 0.0 : f32
+  %place = tensor.extract_slice %whole[1] [256] [1] : tensor<257xf32> to tensor<256xf32>
+  %acc = linalg.fill ins(%zero : f32) outs(%place : tensor<256xf32>) -> tensor<256xf32>
+  // expected-remark @below {{1 operation(s) as 4 parallel task(s)}}
+  %sum = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<256x96xf32>) outs(%acc : tensor<256xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %out, %in : f32
+    linalg.yield %a : f32
+  } -> tensor<256xf32>
+  %0 = tensor.insert_slice %sum into %whole[1] [256] [1] : tensor<256xf32> into tensor<257xf32>
+  return %0 : tensor<257xf32>
+}
+
+// -----
+
 // What is left to plain loops, and why.
 
 // CHECK-LABEL: func @refused(
