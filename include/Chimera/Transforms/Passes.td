@@ -301,6 +301,7 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
   }];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }

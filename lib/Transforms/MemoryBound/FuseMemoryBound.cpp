@@ -23,10 +23,13 @@
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Transforms/Passes.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace chimera {
@@ -359,6 +362,41 @@ void FuseMemoryBoundPass::dropUnreadInits(linalg::GenericOp op) {
   }
 }
 
+/// The one tensor that `op` makes, an empty one, from numbers alone.
+static Value findFilled(DestinationStyleOpInterface op) {
+  if (op->getNumResults() != 1 || op.getNumDpsInits() != 1)
+    return {};
+  Value filled = op.getDpsInits()[0];
+  auto type = dyn_cast<RankedTensorType>(filled.getType());
+  bool readsTensors = llvm::any_of(op.getDpsInputs(), [](Value input) {
+    return isa<TensorType>(input.getType());
+  });
+  return type && type.hasStaticShape() && !readsTensors &&
+                 filled.getDefiningOp<tensor::EmptyOp>()
+             ? filled
+             : Value();
+}
+
+/// Gives each loop that starts from what `start` fills a tensor of its own.
+/// They all write to it, and to fill another one takes less than to copy it.
+static void separateStarts(DestinationStyleOpInterface start) {
+  Value filled = findFilled(start);
+  if (!filled)
+    return;
+  for (OpOperand &use : llvm::make_early_inc_range(start->getUses())) {
+    if (start->hasOneUse() || !isa<LoopLikeOpInterface>(use.getOwner()))
+      continue;
+    OpBuilder builder(use.getOwner());
+    // Empty tensors would become one again, and so would what fills them.
+    Value own = bufferization::AllocTensorOp::create(
+        builder, start.getLoc(), cast<RankedTensorType>(filled.getType()),
+        ValueRange());
+    IRMapping mapping;
+    mapping.map(filled, own);
+    use.set(builder.clone(*start, mapping)->getResult(0));
+  }
+}
+
 void FuseMemoryBoundPass::runOnOperation() {
   if (failed(generalize()))
     return signalPassFailure();
@@ -368,6 +406,7 @@ void FuseMemoryBoundPass::runOnOperation() {
     separateTransposes(op);
     dropUnreadInits(op);
   }
+  getOperation()->walk(separateStarts);
   for (auto concat : collect<tensor::ConcatOp>())
     placeParts(concat);
   for (auto pad : collect<tensor::PadOp>())

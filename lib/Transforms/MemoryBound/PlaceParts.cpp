@@ -15,9 +15,11 @@
 
 #include "MemoryBound/PlaceParts.h"
 
+#include "Buffers/Updates.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
@@ -27,17 +29,6 @@ using namespace chimera;
 //===----------------------------------------------------------------------===//
 // Where a part starts
 //===----------------------------------------------------------------------===//
-
-/// The operand that `result` is an update of, if its operation says so.
-static OpOperand *getUpdated(OpResult result) {
-  Operation *op = result.getOwner();
-  if (auto forall = dyn_cast<scf::ForallOp>(op))
-    return &forall.getOutputsMutable()[result.getResultNumber()];
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return loop.getTiedLoopInit(result);
-  auto updating = dyn_cast<DestinationStyleOpInterface>(op);
-  return updating ? updating.getTiedOpOperand(result) : nullptr;
-}
 
 namespace {
 /// What makes a part.
@@ -49,6 +40,11 @@ struct Maker {
 };
 } // namespace
 
+static bool isEmpty(Operation *op) {
+  auto alloc = dyn_cast_if_present<bufferization::AllocTensorOp>(op);
+  return isa_and_present<tensor::EmptyOp>(op) || (alloc && !alloc.getCopy());
+}
+
 /// What makes `part` in `block`, from an empty tensor of its type. Nothing if
 /// what is in between hands on anything else.
 static Maker findMaker(Value part, Block *block) {
@@ -56,7 +52,7 @@ static Maker findMaker(Value part, Block *block) {
   Value value = part;
   while (auto result = dyn_cast<OpResult>(value)) {
     Operation *op = result.getOwner();
-    if (isa<tensor::EmptyOp>(op))
+    if (isEmpty(op))
       return maker;
     if (op->getBlock() != block)
       return {};
@@ -64,8 +60,8 @@ static Maker findMaker(Value part, Block *block) {
     if (!maker.start || maker.start->get().getType() != part.getType())
       return {};
     // What others start from too has to be kept for them.
-    if (!maker.start->get().getDefiningOp<tensor::EmptyOp>() &&
-        !maker.start->get().hasOneUse())
+    Value start = maker.start->get();
+    if (!isEmpty(start.getDefiningOp()) && !start.hasOneUse())
       return {};
     maker.first = op;
     if (!maker.last)
@@ -212,8 +208,10 @@ Value Whole::build(RankedTensorType type, Attribute border,
   chooseMakers();
   Operation *first = parts.empty() ? nullptr : parts.front().maker.first;
   builder.setInsertionPoint(first ? first : op);
-  Value whole = tensor::EmptyOp::create(builder, loc(), type.getShape(),
-                                        type.getElementType());
+  // Tensors whose first parts are the same are two all the same: of empty ones
+  // one would be left, which each would have to be copied from.
+  Value whole =
+      bufferization::AllocTensorOp::create(builder, loc(), type, ValueRange());
   if (border)
     whole = fillBorder(whole, border, low, high);
   for (Part &part : parts) {
@@ -222,7 +220,10 @@ Value Whole::build(RankedTensorType type, Attribute border,
     Value place = extract(whole, part.offsets, partType);
     Value made = part.value;
     if (part.maker.first) {
+      Operation *empty = part.maker.start->get().getDefiningOp();
       part.maker.start->set(place);
+      if (empty->use_empty())
+        empty->erase();
       builder.setInsertionPointAfter(part.maker.last);
     } else {
       made = copy(part.value, place);

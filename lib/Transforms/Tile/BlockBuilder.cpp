@@ -108,15 +108,17 @@ Value BlockBuilder::buildBuffer(model::TensorId tensor,
     shape.push_back(*llvm::max_element(position.possible[dim]));
   describeSlice(madeDimsOf(tensor), {}, position, offsets, sizes, strides);
   return createBuffer(shape, sizes, elementType ? elementType : sumType,
-                      problem.tensors[tensor].role == model::Role::State);
+                      problem.tensors[tensor].role == model::Role::State
+                          ? BufferKind::State
+                          : BufferKind::Tile);
 }
 
 Value BlockBuilder::createBuffer(ArrayRef<int64_t> most,
                                  ArrayRef<OpFoldResult> sizes, Type elementType,
-                                 bool isState) {
+                                 BufferKind kind) {
   SmallVector<int64_t> shape(most);
   bool isPadded = false;
-  if (forms.rows && shape.size() > 1 && !isState) {
+  if (forms.rows && shape.size() > 1 && kind != BufferKind::State) {
     auto [lineBytes, apart] = *forms.rows;
     int64_t row = padRow(alignRow(shape.back(), elementType, lineBytes),
                          elementType, apart, lineBytes);
@@ -129,9 +131,10 @@ Value BlockBuilder::createBuffer(ArrayRef<int64_t> most,
     builder.setInsertionPointToStart(
         getBufferScope(builder.getInsertionBlock()->getParentOp()));
     // As empty tensors, states would become one, as several have one shape, and
-    // padded buffers the slice that is used of them.
+    // frames with what fills their borders, and padded buffers would become the
+    // slice that is used of them.
     auto type = RankedTensorType::get(shape, elementType);
-    if (isState || isPadded || !forms.rows)
+    if (kind != BufferKind::Tile || isPadded || !forms.rows)
       buffer = bufferization::AllocTensorOp::create(builder, loc(), type,
                                                     ValueRange());
     else

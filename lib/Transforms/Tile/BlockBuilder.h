@@ -53,6 +53,16 @@ struct LoopOffset {
   mlir::OpFoldResult offset;
 };
 
+/// What a buffer is for.
+enum class BufferKind {
+  /// A tile, all of which is computed.
+  Tile,
+  /// A tile with a border around it.
+  Frame,
+  /// A state of each row, one beside the other.
+  State
+};
+
 class BlockBuilder {
 public:
   /// Blocks go where `builder` stands.
@@ -93,7 +103,7 @@ public:
   /// which are at `most` these.
   mlir::Value createBuffer(llvm::ArrayRef<int64_t> most,
                            llvm::ArrayRef<mlir::OpFoldResult> sizes,
-                           mlir::Type elementType, bool isState);
+                           mlir::Type elementType, BufferKind kind);
 
   /// Fills a tile of `tensor`, for operator `op`.
   mlir::Value buildFill(unsigned op, model::TensorId tensor, double value,

@@ -257,7 +257,7 @@ SmallVector<Value> HaloBuilder::startRolling(const model::LoopNest &nest,
     values.push_back(blocks.createBuffer(
         shape, getAsIndexOpFoldResult(builder.getContext(), shape),
         getElementTypeOrSelf(analysis.tensors[roll.tensor]),
-        /*isState=*/false));
+        BufferKind::Frame));
     Value nothing = arith::ConstantIndexOp::create(builder, loc, 0);
     values.append({nothing, nothing});
   }
@@ -402,8 +402,7 @@ HaloBuilder::Frame HaloBuilder::buildFrame(unsigned op,
     SmallVector<int64_t> shape = shapeOfFrame(made, position);
     frame.buffer = blocks.createBuffer(
         shape, getAsIndexOpFoldResult(builder.getContext(), shape),
-        getElementTypeOrSelf(analysis.tensors[made.tensor]),
-        /*isState=*/false);
+        getElementTypeOrSelf(analysis.tensors[made.tensor]), BufferKind::Frame);
   }
   for (auto [dim, needed] : llvm::enumerate(read))
     if (!(needed == model::Index(dims[dim])))

@@ -172,7 +172,7 @@ func.func @layouts(%x: tensor<4x6x8xf32>, %y: tensor<4x8xf32>, %z: tensor<8x4xf3
 // dimension.
 
 // CHECK-LABEL: func @concat(
-// CHECK:         %[[WHOLE:.*]] = tensor.empty() : tensor<4x8xf32>
+// CHECK:         %[[WHOLE:.*]] = bufferization.alloc_tensor() : tensor<4x8xf32>
 // CHECK:         %[[PLACE:.*]] = tensor.extract_slice %[[WHOLE]][0, 0] [4, 3]
 // CHECK:         %[[NEG:.*]] = linalg.generic {{.*}} outs(%[[PLACE]] :
 // CHECK:           arith.negf
@@ -254,7 +254,7 @@ func.func @slices_of_blocks(%x: tensor<1x16xf32>, %y: tensor<4x32xf32>, %i: inde
 
 // CHECK-LABEL: func.func @empty_part(
 // CHECK-SAME:    %[[A:.*]]: tensor<2x8xf32>, %{{.*}}: tensor<0x8xf32>)
-// CHECK:         %[[WHOLE:.*]] = tensor.empty() : tensor<2x8xf32>
+// CHECK:         %[[WHOLE:.*]] = bufferization.alloc_tensor() : tensor<2x8xf32>
 // CHECK:         %[[PART:.*]] = linalg.generic {{.*}} ins(%[[A]] :
 // CHECK:         %[[RESULT:.*]] = tensor.insert_slice %[[PART]] into %[[WHOLE]][0, 0] [2, 8]
 // CHECK-NEXT:    return %[[RESULT]]
@@ -266,7 +266,7 @@ func.func @empty_part(%a: tensor<2x8xf32>, %b: tensor<0x8xf32>) -> tensor<2x8xf3
 // -----
 
 // CHECK-LABEL: func.func @only_empty_parts(
-// CHECK:         %[[WHOLE:.*]] = tensor.empty() : tensor<0x5xf32>
+// CHECK:         %[[WHOLE:.*]] = bufferization.alloc_tensor() : tensor<0x5xf32>
 // CHECK-NEXT:    return %[[WHOLE]]
 func.func @only_empty_parts(%a: tensor<0x2xf32>, %b: tensor<0x3xf32>) -> tensor<0x5xf32> {
   %0 = tensor.concat dim(1) %a, %b : (tensor<0x2xf32>, tensor<0x3xf32>) -> tensor<0x5xf32>
@@ -279,7 +279,7 @@ func.func @only_empty_parts(%a: tensor<0x2xf32>, %b: tensor<0x3xf32>) -> tensor<
 // in its place.
 
 // CHECK-LABEL: func.func @pad(
-// CHECK:         %[[WHOLE:.*]] = tensor.empty() : tensor<7x8xf32>
+// CHECK:         %[[WHOLE:.*]] = bufferization.alloc_tensor() : tensor<7x8xf32>
 // CHECK:         %[[TOP:.*]] = tensor.extract_slice %[[WHOLE]][0, 0] [1, 8]
 // CHECK-NEXT:    linalg.fill {{.*}} outs(%[[TOP]]
 // CHECK:         tensor.extract_slice %{{.*}}[5, 0] [2, 8]
@@ -307,7 +307,7 @@ func.func @pad(%x: tensor<4x5xf32>) -> (tensor<7x8xf32>, tensor<4x5xf32>) {
 // an operation updates that others read, too.
 
 // CHECK-LABEL: func.func @order(
-// CHECK:         %[[WHOLE:.*]] = tensor.empty() : tensor<12xf32>
+// CHECK:         %[[WHOLE:.*]] = bufferization.alloc_tensor() : tensor<12xf32>
 // CHECK:         %[[FIRST:.*]] = tensor.extract_slice %[[WHOLE]][4] [4]
 // CHECK:         %[[NEG:.*]] = linalg.generic {{.*}} outs(%[[FIRST]] :
 // CHECK:         %[[ONE:.*]] = tensor.insert_slice %[[NEG]] into %[[WHOLE]][4] [4]
@@ -345,4 +345,38 @@ func.func @pooling(%x: tensor<2x8x9x9xf32>) -> tensor<2x8x4x7xf32> {
   %2 = linalg.pooling_nchw_max {strides = dense<[2, 1]> : vector<2xi64>, dilations = dense<1> : vector<2xi64>}
       ins(%x, %window : tensor<2x8x9x9xf32>, tensor<3x3xf32>) outs(%1 : tensor<2x8x4x7xf32>) -> tensor<2x8x4x7xf32>
   return %2 : tensor<2x8x4x7xf32>
+}
+
+// -----
+
+// What two loops start from is filled for each, where it belongs.
+
+// CHECK-LABEL: func.func @starts(
+// CHECK:         %[[FIRST:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK:         %[[ONE:.*]] = linalg.fill {{.*}} outs(%[[FIRST]] :
+// CHECK:         scf.for {{.*}} iter_args(%{{.*}} = %[[ONE]])
+// CHECK:         %[[PLACE:.*]] = tensor.extract_slice %{{.*}}[1] [4]
+// CHECK:         %[[TWO:.*]] = linalg.fill {{.*}} outs(%[[PLACE]] :
+// CHECK:         %[[MADE:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[TWO]])
+// CHECK:         tensor.insert_slice %[[MADE]] into
+func.func @starts(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<5xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %0 = scf.for %i = %c0 to %c4 step %c1 iter_args(%t = %f) -> (tensor<4xf32>) {
+    %n = linalg.add ins(%t, %x : tensor<4xf32>, tensor<4xf32>) outs(%t : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %n : tensor<4xf32>
+  }
+  %1 = scf.for %i = %c0 to %c4 step %c1 iter_args(%t = %f) -> (tensor<4xf32>) {
+    %n = linalg.sub ins(%t, %x : tensor<4xf32>, tensor<4xf32>) outs(%t : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %n : tensor<4xf32>
+  }
+  %2 = tensor.pad %1 low[1] high[0] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<4xf32> to tensor<5xf32>
+  return %0, %2 : tensor<4xf32>, tensor<5xf32>
 }
