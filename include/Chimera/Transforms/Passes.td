@@ -477,6 +477,29 @@ def SeparateDestinationsPass : Pass<"chimera-separate-destinations"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def ReadFromWholesPass : Pass<"chimera-read-from-wholes"> {
+  let summary = "Read parts of tensors where they were computed";
+  let description = [{
+    What was computed in a slice of a tensor and inserted there is read, by all
+    that comes after the insertion, from what it was inserted into. Bufferization
+    then sees that nothing is overwritten that is still read; otherwise it may
+    copy the part. Canonicalization undoes this, so nothing of the kind should run
+    between this pass and bufferization.
+
+    Example: see `test/Transforms/Buffers/read-from-wholes.mlir`. In
+
+    ```mlir
+    %place = tensor.extract_slice %border[1] [4] [1] : tensor<6xf32> to tensor<4xf32>
+    %part = linalg.exp ins(%x : tensor<4xf32>) outs(%place : tensor<4xf32>) -> tensor<4xf32>
+    %whole = tensor.insert_slice %part into %border[1] [4] [1] : tensor<4xf32> into tensor<6xf32>
+    %0 = linalg.exp ins(%part : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    ```
+
+    the last operation reads a `tensor.extract_slice` of `%whole`.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def ReuseBuffersPass : Pass<"chimera-reuse-buffers"> {
   let summary = "Let a buffer serve again once it is no longer needed";
   let description = [{

@@ -181,6 +181,7 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
   pm.addNestedPass<func::FuncOp>(createSeparateDestinationsPass());
+  pm.addNestedPass<func::FuncOp>(createReadFromWholesPass());
   addBufferizationPasses(pm, options.outParams);
   placeBuffers(pm, options.target);
   freeBuffers(pm, options.target);
