@@ -18,6 +18,8 @@
 #include "DiagnosticCollector.h"
 #include "SplitModule.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
@@ -103,6 +105,23 @@ static Error addPackedWrappers(llvm::Module &module,
     }
   }
   return Error::success();
+}
+
+/// Leaves what LLVM does not know out of arguments' attributes. The translation
+/// would warn of each, and print the whole function to do so, which takes time
+/// by the square of a network with its weights.
+static void dropForeignAttributes(FunctionOpInterface function) {
+  SmallVector<DictionaryAttr> all;
+  for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+    SmallVector<NamedAttribute> known;
+    llvm::copy_if(function.getArgAttrs(index), std::back_inserter(known),
+                  [](NamedAttribute attribute) {
+                    return isa_and_present<LLVM::LLVMDialect>(
+                        attribute.getNameDialect());
+                  });
+    all.push_back(DictionaryAttr::get(function->getContext(), known));
+  }
+  function.setAllArgAttrs(all);
 }
 
 /// Lets sums be reordered and says that arguments do not overlap, so that plain
@@ -282,6 +301,7 @@ chimera::runner::generateLLVM(ModuleOp module, ModuleInterface interface,
   whole.context = createContext();
   whole.machine = std::move(machine);
   DiagnosticCollector diagnostics(module.getContext());
+  module.walk(dropForeignAttributes);
   whole.module = translateModuleToLLVMIR(module, *whole.context);
   if (!whole.module)
     return diagnostics.takeError("translation to LLVM IR failed");
