@@ -396,11 +396,13 @@ def ShareKernelsPass : Pass<"chimera-share-kernels", "::mlir::ModuleOp"> {
     loops, on buffers. Those that differ in nothing but the buffers and other
     values from outside become calls of one private function, so that the layers
     of a network are compiled once: the time it takes no longer grows with their
-    number. Nothing else changes; a kernel that is like no other one stays where
-    it is.
+    number. A kernel that is like no other one stays where it is, unless its
+    function has more than `most-singles` of them: each is a function of its own
+    then, since it takes LLVM more than twice the time to compile a function of
+    twice the size. Nothing else changes.
 
-    Each such function gets a passed remark (category `chimera`) with the number
-    of its callers.
+    Each function that several kernels share gets a passed remark (category
+    `chimera`) with the number of its callers.
 
     Example: see `test/Transforms/Kernels/share-kernels.mlir`. In
 
@@ -412,6 +414,10 @@ def ShareKernelsPass : Pass<"chimera-share-kernels", "::mlir::ModuleOp"> {
     the loops become `call @chimera_kernel(%x, %a)` and
     `call @chimera_kernel(%y, %b)`.
   }];
+  let options = [
+    Option<"mostSingles", "most-singles", "int64_t", "8",
+           "Kernels like no other one that stay in a function; of more, each "
+           "becomes a function">];
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::mlir::LLVM::LLVMDialect"];
 }

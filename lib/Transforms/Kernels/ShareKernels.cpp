@@ -11,7 +11,9 @@
 // buffers: nests that differ in the buffers alone become calls of one function.
 // That comes after everything that depends on what is around a kernel, and
 // before what takes most of the time: the lowering of micro kernels to vectors,
-// and of these to machine code.
+// and of these to machine code. The latter takes more than twice the time for a
+// function of twice the size, so a function of many kernels hands on those that
+// are like no other one, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +22,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -138,7 +141,8 @@ struct ShareKernelsPass
 
 private:
   void add(Operation *kernel);
-  void share(const Family &family, SymbolTable &symbols);
+  void collect();
+  void outline(const Family &family, SymbolTable &symbols);
 
   llvm::MapVector<size_t, SmallVector<Family, 1>> families;
 };
@@ -171,6 +175,23 @@ static void collectOutside(Operation *kernel, SetVector<Value> &passed,
   });
 }
 
+/// Moves the buffers on the stack that nothing but `kernel` uses from those
+/// that are `passed` to what is `made` where it runs: LLVM then knows that
+/// nothing else points to them.
+static void keepBuffers(Operation *kernel, SetVector<Value> &passed,
+                        SetVector<Value> &made) {
+  for (Value value : llvm::to_vector(passed)) {
+    auto buffer = value.getDefiningOp<memref::AllocaOp>();
+    if (!buffer || buffer->getNumOperands() > 0 ||
+        !llvm::all_of(value.getUsers(), [&](Operation *user) {
+          return kernel->isAncestor(user);
+        }))
+      continue;
+    passed.remove(value);
+    made.insert(value);
+  }
+}
+
 /// True if a pointer says all there is to know of a buffer of `type`.
 static bool isPointer(Type type) {
   auto buffer = dyn_cast<MemRefType>(type);
@@ -181,9 +202,10 @@ static bool isPointer(Type type) {
          !ShapedType::isDynamic(offset) && !ShapedType::isDynamicShape(strides);
 }
 
-/// The function that does what the kernels of the family do.
+/// The function that does what the kernels of the family do, with `passed`, and
+/// with what else is `made` again there.
 static func::FuncOp createFunction(Operation *kernel, ValueRange passed,
-                                   ValueRange constants, SymbolTable &symbols) {
+                                   ValueRange made, SymbolTable &symbols) {
   Location loc = kernel->getLoc();
   OpBuilder builder(kernel->getContext());
   auto type = builder.getFunctionType(passed.getTypes(), {});
@@ -207,8 +229,8 @@ static func::FuncOp createFunction(Operation *kernel, ValueRange passed,
   builder.setInsertionPointToStart(body);
   IRMapping mapping;
   mapping.map(passed, body->getArguments());
-  for (Value constant : constants)
-    builder.clone(*constant.getDefiningOp(), mapping);
+  for (Value value : made)
+    builder.clone(*value.getDefiningOp(), mapping);
   builder.clone(*kernel, mapping);
   func::ReturnOp::create(builder, loc);
   return function;
@@ -221,16 +243,19 @@ static void replaceByCall(Operation *kernel, func::FuncOp function,
   kernel->erase();
 }
 
-void ShareKernelsPass::share(const Family &family, SymbolTable &symbols) {
-  SetVector<Value> passed, constants;
-  collectOutside(family.first, passed, constants);
+void ShareKernelsPass::outline(const Family &family, SymbolTable &symbols) {
+  SetVector<Value> passed, made;
+  collectOutside(family.first, passed, made);
+  if (family.others.empty())
+    keepBuffers(family.first, passed, made);
   func::FuncOp function = createFunction(family.first, passed.getArrayRef(),
-                                         constants.getArrayRef(), symbols);
-  remark::passed(family.first->getLoc(),
-                 remark::RemarkOpts::name("shared").category("chimera"))
-      << llvm::formatv("{0} kernels that are alike become calls of @{1}",
-                       family.others.size() + 1, function.getName())
-             .str();
+                                         made.getArrayRef(), symbols);
+  if (!family.others.empty())
+    remark::passed(family.first->getLoc(),
+                   remark::RemarkOpts::name("shared").category("chimera"))
+        << llvm::formatv("{0} kernels that are alike become calls of @{1}",
+                         family.others.size() + 1, function.getName())
+               .str();
   for (const auto &[kernel, counterparts] : family.others) {
     SmallVector<Value> values;
     for (Value value : passed)
@@ -238,18 +263,32 @@ void ShareKernelsPass::share(const Family &family, SymbolTable &symbols) {
     replaceByCall(kernel, function, values);
   }
   replaceByCall(family.first, function, passed.getArrayRef());
+  for (Value value : made)
+    if (value.use_empty())
+      value.getDefiningOp()->erase();
 }
 
-void ShareKernelsPass::runOnOperation() {
+void ShareKernelsPass::collect() {
   families.clear();
   for (auto function : getOperation().getOps<func::FuncOp>())
     for (Block &block : function.getBody())
       for (Operation &op : block)
         if (isKernel(&op))
           add(&op);
+}
+
+void ShareKernelsPass::runOnOperation() {
+  collect();
+  // Kernels of each function that are like no other one.
+  llvm::DenseMap<Operation *, int64_t> singles;
+  for (auto &[hash, candidates] : families)
+    for (const Family &family : candidates)
+      if (family.others.empty())
+        ++singles[family.first->getParentOp()];
   SymbolTable symbols(getOperation());
   for (auto &[hash, candidates] : families)
     for (const Family &family : candidates)
-      if (!family.others.empty())
-        share(family, symbols);
+      if (!family.others.empty() ||
+          singles.lookup(family.first->getParentOp()) > mostSingles)
+        outline(family, symbols);
 }
