@@ -176,6 +176,25 @@ def LimitUnrollingPass : Pass<"chimera-limit-unrolling"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def FoldOffsetsPass : Pass<"chimera-fold-offsets"> {
+  let summary = "Take constants out of products of indices";
+  let description = [{
+    `(x + a) * b` with constants `a` and `b` becomes `x * b + ab`, whoever else
+    reads the sum: the addresses of a register tile's rows then differ by
+    constants, which instructions hold. Works on the LLVM dialect.
+
+    Example: see `test/Conversion/fold-offsets.mlir`. From
+
+    ```mlir
+    %row = llvm.add %first, %c3 : i64
+    %index = llvm.mul %row, %c64 : i64
+    ```
+
+    comes `%first * 64 + 192`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def ConvertChimeraToAscendPass
     : Pass<"convert-chimera-to-ascend", "::mlir::ModuleOp"> {
   let summary = "Make kernels for Ascend cores of parallel loops";

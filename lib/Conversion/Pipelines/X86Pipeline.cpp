@@ -167,6 +167,7 @@ static void addLLVMLowering(OpPassManager &pm) {
   pm.addPass(createConvertOpenMPToLLVMPass());
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createFoldOffsetsPass());
 }
 
 void chimera::buildLoweringPipeline(OpPassManager &pm,

@@ -80,7 +80,10 @@ Ahead chimera::moveAhead(OpBuilder &builder, Value source,
 
 Value chimera::getUncut(Value source, ArrayRef<int64_t> bounds) {
   while (auto slice = source.getDefiningOp<tensor::ExtractSliceOp>()) {
-    if (slice.getSourceType().getShape() != bounds)
+    // Of a slice of all there is it does not matter how much that is.
+    bool isAll = slice.getSourceType() == slice.getType() &&
+                 llvm::all_of(slice.getMixedOffsets(), isZeroInteger);
+    if (slice.getSourceType().getShape() != bounds && !isAll)
       break;
     source = slice.getSource();
   }

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -103,7 +104,11 @@ void TapClipper::follow(model::LoopId loop, TreePosition &position,
     }
     OpFoldResult &offset = position.offsets[window.tap], before = offset;
     OpFoldResult &extent = position.extents[window.tap];
-    if (ranges.size() == 1) {
+    bool isOne = ranges.size() == 1;
+    if (isOne && isConstantIntValue(offset, ranges.front().first) &&
+        isConstantIntValue(extent, ranges.front().second))
+      continue;
+    if (isOne) {
       offset = builder.getIndexAttr(ranges.front().first);
       extent = builder.getIndexAttr(ranges.front().second);
     } else {
