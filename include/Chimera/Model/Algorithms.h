@@ -313,6 +313,9 @@ enum class Reason {
   /// Not fused: the same, but a fused plan moves more. Fused and unfused
   /// seconds.
   SaferUnfused,
+  /// Times of convolutions do not differ by more than their error, all kernels
+  /// are limited by arithmetic, and separate operators have less of it.
+  LessArithmetic,
 };
 
 /// The reason in the words of a report.

@@ -54,6 +54,8 @@ StringRef chimera::model::describe(Reason reason) {
     return "about as fast, and less moves";
   case Reason::SaferUnfused:
     return "about as fast, and a fused plan moves more";
+  case Reason::LessArithmetic:
+    return "limited by arithmetic, of which separate operators have less";
   }
   return "";
 }
@@ -377,8 +379,17 @@ static SmallVector<Segment, 2> rivalsOf(const ChainProblem &problem,
   return segmentsOf(problem, machine, options, verdict.unfused);
 }
 
+/// True if moving takes so little beside the arithmetic of `plan` that it makes
+/// no difference if it takes twice as long.
+static bool isLimitedByArithmetic(const Plan &plan) {
+  return all_of(plan.levels, [&](const LevelCost &level) {
+    return 2 * level.seconds <= plan.computeSeconds;
+  });
+}
+
 /// Where times say nothing, takes the plan that loses less if they are wrong:
-/// that which moves less into the slowest level. True if it changes the
+/// that which moves less into the slowest level, unless these are convolutions
+/// limited by arithmetic and it has more of that. True if it changes the
 /// verdict.
 static bool decideTie(const ChainProblem &problem, const Machine &machine,
                       const SolveOptions &options, Verdict &verdict) {
@@ -388,23 +399,31 @@ static bool decideTie(const ChainProblem &problem, const Machine &machine,
   if (rivals.empty())
     return false;
   const Plan &fused = *verdict.fused;
-  double seconds = 0;
+  double seconds = 0, compute = 0;
   int64_t bytes = 0;
+  // Of convolutions the price of a fused plan leaves out what halos take, and
+  // sets of a cache that a few channels of many share.
+  bool isArithmetic =
+      !problem.consistsOfProducts() && isLimitedByArithmetic(fused);
   for (const Segment &rival : rivals) {
     seconds += rival.seconds();
+    compute += rival.plan.computeSeconds;
     bytes += rival.plan.levels.front().bytes;
+    isArithmetic &= isLimitedByArithmetic(rival.plan);
   }
+  bool computesMore = isArithmetic && compute < fused.computeSeconds;
   double error = timeError * std::min(fused.seconds, seconds);
   int64_t moved = fused.levels.front().bytes;
   bool isFused = verdict.segments.size() == 1;
   if (std::abs(fused.seconds - seconds) > error || moved == bytes ||
-      isFused == (moved < bytes))
+      isFused == (moved < bytes && !computesMore))
     return false;
   verdict.unit = "s";
   if (isFused) {
-    verdict.reason = Reason::SaferUnfused;
-    verdict.figures[0] = fused.seconds;
-    verdict.figures[1] = seconds;
+    verdict.reason =
+        computesMore ? Reason::LessArithmetic : Reason::SaferUnfused;
+    verdict.figures[0] = computesMore ? fused.computeSeconds : fused.seconds;
+    verdict.figures[1] = computesMore ? compute : seconds;
     verdict.segments = std::move(rivals);
     verdict.seconds = seconds;
     return true;
