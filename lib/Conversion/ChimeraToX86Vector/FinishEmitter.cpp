@@ -8,6 +8,8 @@
 
 #include "FinishEmitter.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace chimera;
 
