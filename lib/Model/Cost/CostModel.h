@@ -248,6 +248,8 @@ private:
   /// True if vectors of the operand run along the reduction instead: for a few
   /// rows an inner product takes no longer than to read it.
   bool isReadInRows(const Operator &op, const Access &operand) const;
+  bool isReadUnpacked(const Schedule &schedule, const Operator &op,
+                      const Access &operand) const;
   double readingSeconds(const Schedule &schedule, const Operator &op,
                         llvm::ArrayRef<int64_t> tiles, int64_t tasks) const;
   bool needsPacking(const Operator &op, const Access &operand) const;

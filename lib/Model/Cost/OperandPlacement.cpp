@@ -56,6 +56,19 @@ bool CostModel::isReadInRows(const Operator &op, const Access &operand) const {
   return rows <= mostRowsOfReading;
 }
 
+/// True if kernels of `op` read `operand`, constants that no level but the
+/// outermost holds, where the program has them: no tile of theirs is made
+/// before the first call.
+bool CostModel::isReadUnpacked(const Schedule &schedule, const Operator &op,
+                               const Access &operand) const {
+  return machine.readsOperandsInPlace() &&
+         problem.tensors[operand].isConstant &&
+         !is_contained(schedule.prepacked, operand.tensor) &&
+         !is_contained(schedule.packed, operand.tensor) &&
+         matrixBytes(op, operand) >
+             machine.levels[machine.levels.size() - 2].usableBytes();
+}
+
 /// What the level outside the innermost takes longer for if a kernel reads the
 /// rows of its tiles in short runs.
 double CostModel::readingSeconds(const Schedule &schedule, const Operator &op,
@@ -65,7 +78,8 @@ double CostModel::readingSeconds(const Schedule &schedule, const Operator &op,
   double seconds = 0;
   for (const Access &input : op.inputs)
     if (input.hasLoop(op.vectorLoop) &&
-        problem.tensors[input].role == Role::Input && isReadInRows(op, input))
+        problem.tensors[input].role == Role::Input &&
+        (isReadInRows(op, input) || isReadUnpacked(schedule, op, input)))
       seconds += outerTrafficOf(schedule).staged[input].readBytes /
                  bandwidth(tasks, machine.levels.size() - 2) *
                  runCost(machine, runBytes(input, tiles));
