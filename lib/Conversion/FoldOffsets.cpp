@@ -11,7 +11,9 @@
 // and the rest is an offset that instructions hold. LLVM sees that where such
 // an index has one use; the row of an image that is read through windows has
 // one for each tap, and got a register of its own for each address, more than
-// there are.
+// there are. It is the same with the sum of an index that the result's address
+// has as well, so addresses are made in two steps: what is variable, then what
+// is constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +23,9 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 
+#include <map>
+#include <tuple>
+
 namespace chimera {
 #define GEN_PASS_DEF_FOLDOFFSETSPASS
 #include "Chimera/Conversion/Passes.h.inc"
@@ -29,21 +34,150 @@ namespace chimera {
 using namespace mlir;
 using namespace chimera;
 
-/// Replaces the product (x + a) * b of an index with constants by x * b + ab.
-static void distribute(IRRewriter &rewriter, LLVM::MulOp product) {
-  auto sum = product.getLhs().getDefiningOp<LLVM::AddOp>();
+namespace {
+/// Replaces products (x + a) * b of an index with constants by x * b + ab.
+/// Those of a block that start from the same x have x * b in common.
+class ProductDistributor {
+public:
+  explicit ProductDistributor(IRRewriter &rewriter) : rewriter(rewriter) {}
+
+  void distribute(LLVM::MulOp product);
+
+private:
+  Value multiply(LLVM::MulOp product, Value index, const APInt &factor);
+
+  IRRewriter &rewriter;
+  /// Products by block, index and factor.
+  std::map<std::tuple<Block *, void *, int64_t>, Value> known;
+};
+} // namespace
+
+Value ProductDistributor::multiply(LLVM::MulOp product, Value index,
+                                   const APInt &factor) {
+  Value &result = known[{product->getBlock(), index.getAsOpaquePointer(),
+                         factor.getSExtValue()}];
+  if (!result)
+    result = index == product.getLhs()
+                 ? product.getResult()
+                 : LLVM::MulOp::create(rewriter, product.getLoc(), index,
+                                       product.getRhs());
+  return result;
+}
+
+void ProductDistributor::distribute(LLVM::MulOp product) {
   APInt factor, offset;
-  if (!sum || !matchPattern(product.getRhs(), m_ConstantInt(&factor)) ||
-      !matchPattern(sum.getRhs(), m_ConstantInt(&offset)))
+  if (!matchPattern(product.getRhs(), m_ConstantInt(&factor)) ||
+      !factor.isSignedIntN(64))
     return;
-  Location loc = product.getLoc();
   rewriter.setInsertionPoint(product);
-  Value common =
-      LLVM::MulOp::create(rewriter, loc, sum.getLhs(), product.getRhs());
+  auto sum = product.getLhs().getDefiningOp<LLVM::AddOp>();
+  if (!sum || !matchPattern(sum.getRhs(), m_ConstantInt(&offset))) {
+    Value same = multiply(product, product.getLhs(), factor);
+    if (same != product)
+      rewriter.replaceOp(product, same);
+    return;
+  }
+  Value common = multiply(product, sum.getLhs(), factor);
   Value rest = LLVM::ConstantOp::create(
-      rewriter, loc, product.getType(),
+      rewriter, product.getLoc(), product.getType(),
       rewriter.getIntegerAttr(product.getType(), offset * factor));
   rewriter.replaceOpWithNewOp<LLVM::AddOp>(product, common, rest);
+}
+
+/// Adds up the constants of `index`, a tree of sums, in `offset`; the other
+/// summands go to `summands`.
+static void takeApart(Value index, APInt &offset,
+                      SmallVectorImpl<Value> &summands) {
+  APInt number;
+  if (auto sum = index.getDefiningOp<LLVM::AddOp>()) {
+    takeApart(sum.getLhs(), offset, summands);
+    takeApart(sum.getRhs(), offset, summands);
+  } else if (matchPattern(index, m_ConstantInt(&number))) {
+    offset += number;
+  } else {
+    summands.push_back(index);
+  }
+}
+
+namespace {
+/// Addresses of one block that differ by constants.
+struct AddressGroup {
+  SmallVector<LLVM::GEPOp> addresses;
+  SmallVector<int32_t> offsets;
+};
+
+/// Makes addresses of a variable index in two steps where they differ by
+/// constants. The first step is theirs together, and hidden from LLVM's
+/// reduction of loop strength: where loops around a tile are many, that gives
+/// each of its rows a pointer of its own instead, which come from the stack
+/// before every multiply-add.
+class AddressSplitter {
+public:
+  explicit AddressSplitter(IRRewriter &rewriter) : rewriter(rewriter) {}
+
+  void collect(LLVM::GEPOp address);
+  void split();
+
+private:
+  /// Block, element type, pointer and summands of the index.
+  using Key = SmallVector<const void *, 6>;
+
+  IRRewriter &rewriter;
+  std::map<Key, size_t> indexOf;
+  SmallVector<AddressGroup> groups;
+  SmallVector<SmallVector<Value>> summandsOf;
+};
+} // namespace
+
+void AddressSplitter::collect(LLVM::GEPOp address) {
+  if (address.getRawConstantIndices().size() != 1 ||
+      address.getDynamicIndices().size() != 1)
+    return;
+  Value index = address.getDynamicIndices()[0];
+  auto type = dyn_cast<IntegerType>(index.getType());
+  if (!type)
+    return;
+  APInt offset = APInt::getZero(type.getWidth());
+  SmallVector<Value> summands;
+  takeApart(index, offset, summands);
+  if (!offset.isSignedIntN(32) || summands.empty())
+    return;
+  Key key = {address->getBlock(), address.getElemType().getAsOpaquePointer(),
+             address.getBase().getAsOpaquePointer()};
+  for (Value summand : summands)
+    key.push_back(summand.getAsOpaquePointer());
+  auto [entry, isNew] = indexOf.try_emplace(key, groups.size());
+  if (isNew) {
+    groups.emplace_back();
+    summandsOf.push_back(summands);
+  }
+  AddressGroup &group = groups[entry->second];
+  group.addresses.push_back(address);
+  group.offsets.push_back(offset.getSExtValue());
+}
+
+void AddressSplitter::split() {
+  for (auto [group, summands] : llvm::zip_equal(groups, summandsOf)) {
+    if (group.addresses.size() < 2)
+      continue;
+    LLVM::GEPOp first = group.addresses.front();
+    Location loc = first.getLoc();
+    rewriter.setInsertionPoint(first);
+    Value common = summands.front();
+    for (Value summand : ArrayRef(summands).drop_front())
+      common = LLVM::AddOp::create(rewriter, loc, common, summand);
+    Value start =
+        LLVM::GEPOp::create(rewriter, loc, first.getType(), first.getElemType(),
+                            first.getBase(), ArrayRef<LLVM::GEPArg>{common});
+    start = LLVM::LaunderInvariantGroupOp::create(rewriter, loc, start);
+    for (auto [address, offset] :
+         llvm::zip_equal(group.addresses, group.offsets)) {
+      rewriter.setInsertionPoint(address);
+      rewriter.replaceOpWithNewOp<LLVM::GEPOp>(address, address.getType(),
+                                               address.getElemType(), start,
+                                               ArrayRef<LLVM::GEPArg>{offset});
+    }
+  }
 }
 
 namespace {
@@ -56,8 +190,13 @@ class FoldOffsetsPass
       if (isa<IntegerType>(op.getType()))
         products.push_back(op);
     });
+    ProductDistributor distributor(rewriter);
     for (LLVM::MulOp product : products)
-      distribute(rewriter, product);
+      distributor.distribute(product);
+    AddressSplitter splitter(rewriter);
+    getOperation()->walk(
+        [&](LLVM::GEPOp address) { splitter.collect(address); });
+    splitter.split();
   }
 };
 } // namespace

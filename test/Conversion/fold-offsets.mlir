@@ -24,3 +24,42 @@ llvm.func @rows(%row: i64, %factor: i64) {
   llvm.call @use(%index, %variable, %sum) : (i64, i64, i64) -> ()
   llvm.return
 }
+
+// The rows of a tile: one pointer and constants, whatever the order of the sum.
+// What lies in another object, or in another block, has a pointer of its own.
+
+// CHECK-LABEL: llvm.func @addresses(
+// CHECK-SAME:    %[[BASE:.*]]: !llvm.ptr, %[[OTHER:.*]]: !llvm.ptr, %[[ROW:[^:]*]]: i64, %[[COLUMN:[^:]*]]: i64
+// CHECK:         %[[FIRST:.*]] = llvm.getelementptr %[[BASE]][%{{.*}}] :
+// CHECK:         %[[START:.*]] = llvm.intr.launder.invariant.group %[[FIRST]]
+// CHECK-NEXT:    %[[A:.*]] = llvm.getelementptr %[[START]][0]
+// CHECK:         %[[B:.*]] = llvm.getelementptr %[[START]][64]
+// CHECK:         %[[C:.*]] = llvm.getelementptr %[[START]][-128]
+// CHECK:         %[[D:.*]] = llvm.getelementptr %[[OTHER]][%{{.*}}] :
+// CHECK:         llvm.call @read(%[[A]], %[[B]], %[[C]], %[[D]])
+// CHECK:       ^bb1:
+// CHECK:         %[[E:.*]] = llvm.getelementptr %[[BASE]][%{{.*}}] :
+// CHECK:         llvm.call @read(%[[E]], %[[E]], %[[E]], %[[E]])
+llvm.func @read(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
+llvm.func @addresses(%base: !llvm.ptr, %other: !llvm.ptr, %row: i64, %column: i64) {
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %back = llvm.mlir.constant(-128 : i64) : i64
+  %stride = llvm.mlir.constant(64 : i64) : i64
+  %start = llvm.mul %row, %stride : i64
+  %next = llvm.add %row, %one : i64
+  %nextStart = llvm.mul %next, %stride : i64
+  %i0 = llvm.add %start, %column : i64
+  %i1 = llvm.add %nextStart, %column : i64
+  %before = llvm.add %start, %back : i64
+  %i2 = llvm.add %before, %column : i64
+  %a = llvm.getelementptr %base[%i0] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %b = llvm.getelementptr %base[%i1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %c = llvm.getelementptr %base[%i2] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %d = llvm.getelementptr %other[%i1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  llvm.call @read(%a, %b, %c, %d) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  llvm.br ^next
+^next:
+  %e = llvm.getelementptr %base[%i1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  llvm.call @read(%e, %e, %e, %e) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  llvm.return
+}
