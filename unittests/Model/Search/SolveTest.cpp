@@ -275,6 +275,24 @@ TEST(Solve, PrepacksConstants) {
   EXPECT_GE(plan.seconds, once->seconds);
 }
 
+TEST(Solve, ConstantsThatAreNotPrepackedComeInShortRuns) {
+  Machine machine = makeZen5();
+  auto secondsOf = [&](int64_t extent, bool isPrepacked) {
+    ChainProblem problem = makeGemm(1, 1, extent, extent);
+    problem.tensors[B].isConstant = true;
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels.back().order = {{2, 128}, {3, 32}};
+    schedule.registerTile = {1, 8, 1, 4};
+    if (isPrepacked)
+      schedule.prepacked = {B};
+    return price(problem, machine, schedule, withThreads(1)).seconds;
+  };
+  EXPECT_GT(secondsOf(4096, false), 1.2 * secondsOf(4096, true));
+  // A matrix that stays in L2 is read from there in both cases.
+  EXPECT_LT(secondsOf(256, false), 1.05 * secondsOf(256, true));
+}
+
 TEST(Solve, PacksOperandsWhoseVectorsAreStrided) {
   Machine machine = makeZen5();
   ChainProblem problem = makeChain({8, 256, 64, 64, 256});
