@@ -17,7 +17,7 @@ using namespace chimera::validation;
 std::string ChainSizes::str() const {
   std::string text;
   for (int64_t size : {rows, columns, channels[0], channels[1], channels[2],
-                       edges[0], edges[1], padding})
+                       edges[0], edges[1], padding, int64_t(isDepthwise)})
     text += (text.empty() ? "" : ",") + std::to_string(size);
   return text;
 }
@@ -41,6 +41,7 @@ private:
   TensorId addTensor(const char *name, Role role, ArrayRef<int64_t> shape,
                      int64_t elementBytes);
   void addLayer(unsigned number);
+  Operator makeOperator(unsigned number, LoopId output, int64_t padding);
 
   const ChainSizes &sizes;
   const int64_t channelUnit;
@@ -53,7 +54,8 @@ private:
 
 ChainProblem ChainBuilder::run() {
   int64_t channels = sizes.channels[0] / channelUnit;
-  channel = addLoop("c0", "k", channels);
+  if (!sizes.isDepthwise)
+    channel = addLoop("c0", "k", channels);
   image = addTensor("X", Role::Input, {rows, columns, channels},
                     elementBytes * channelUnit);
   addLayer(0);
@@ -89,8 +91,7 @@ TensorId ChainBuilder::addTensor(const char *name, Role role,
 void ChainBuilder::addLayer(unsigned number) {
   bool isFirst = number == 0;
   int64_t edge = sizes.edges[number];
-  int64_t inputs = problem.loops[channel].extent,
-          outputs = sizes.channels[number + 1] / channelUnit;
+  int64_t outputs = sizes.channels[number + 1] / channelUnit;
   LoopId output = addLoop(isFirst ? "c1" : "c2", isFirst ? "l" : "n", outputs);
   int64_t padding = edge == 1 ? 0 : sizes.padding;
   rows += 2 * padding - edge + 1;
@@ -100,6 +101,23 @@ void ChainBuilder::addLayer(unsigned number) {
     row = addLoop(isFirst ? "y1" : "y2", "y", rows);
     column = addLoop(isFirst ? "x1" : "x2", "m", columns);
   }
+  Operator op = makeOperator(number, output, padding);
+  TensorId result = addTensor(
+      isFirst ? "T" : "Y", isFirst ? Role::Intermediate : Role::Output,
+      {rows, columns, outputs}, elementBytes * channelUnit);
+  op.output = {result, {row, column, output}};
+  op.vectorLoop = output;
+  op.rowLoop = column;
+  problem.operators.push_back(op);
+  image = result;
+  channel = output;
+}
+
+/// What the layer reads, and its loops.
+Operator ChainBuilder::makeOperator(unsigned number, LoopId output,
+                                    int64_t padding) {
+  bool isFirst = number == 0, isDepthwise = isFirst && sizes.isDepthwise;
+  int64_t edge = sizes.edges[number];
   LoopId windowRow = addLoop(isFirst ? "r1" : "r2", "r", edge),
          windowColumn = addLoop(isFirst ? "s1" : "s2", "s", edge);
   auto indexOf = [&](LoopId pixel, LoopId position) {
@@ -109,25 +127,30 @@ void ChainBuilder::addLayer(unsigned number) {
     index.offset = -padding;
     return index;
   };
-  TensorId weights = addTensor(isFirst ? "W1" : "W2", Role::Input,
-                               {edge, edge, inputs, outputs},
-                               elementBytes * channelUnit * channelUnit);
-  TensorId result = addTensor(
-      isFirst ? "T" : "Y", isFirst ? Role::Intermediate : Role::Output,
-      {rows, columns, outputs}, elementBytes * channelUnit);
+  SmallVector<LoopId, 4> channels = {output};
+  if (!isDepthwise)
+    channels.insert(channels.begin(), channel);
+  SmallVector<int64_t, 4> shape = {edge, edge};
+  int64_t weightBytes = elementBytes;
+  for (LoopId loop : channels) {
+    shape.push_back(problem.loops[loop].extent);
+    weightBytes *= channelUnit;
+  }
+  TensorId weights =
+      addTensor(isFirst ? "W1" : "W2", Role::Input, shape, weightBytes);
   Operator op;
   op.name = isFirst ? "first" : "second";
-  op.loops = {row, column, output, channel, windowRow, windowColumn};
+  op.loops = {row, column, output, windowRow, windowColumn};
+  if (!isDepthwise)
+    op.loops.insert(op.loops.begin() + 3, channel);
+  Access filter{weights, {windowRow, windowColumn}};
+  for (LoopId loop : channels)
+    filter.indices.push_back(loop);
   op.inputs = {{image,
                 {indexOf(row, windowRow), indexOf(column, windowColumn),
-                 Index(channel)}},
-               {weights, {windowRow, windowColumn, channel, output}}};
-  op.output = {result, {row, column, output}};
-  op.vectorLoop = output;
-  op.rowLoop = column;
-  problem.operators.push_back(op);
-  image = result;
-  channel = output;
+                 Index(channels.front())}},
+               filter};
+  return op;
 }
 
 } // namespace

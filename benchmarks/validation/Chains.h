@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two convolutions in a row, or two matrix products, which are pointwise
-// convolutions of an image of one row. Images lie in memory with the channels
-// of a pixel side by side, weights with the output channels of a window
-// position side by side; all channels are multiples of a cache line.
+// Two convolutions in a row, the first of which may be depthwise, or two matrix
+// products, which are pointwise convolutions of an image of one row. Images lie
+// in memory with the channels of a pixel side by side, weights with the output
+// channels of a window position side by side; all channels are multiples of a
+// cache line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +32,8 @@ struct ChainSizes {
   /// whose window has more than one element.
   int64_t edges[2] = {1, 1};
   int64_t padding = 0;
+  /// True if each channel of the first layer's result has one of its input.
+  bool isDepthwise = false;
 
   bool isMatrixProduct() const {
     return rows == 1 && edges[0] == 1 && edges[1] == 1;

@@ -7,20 +7,22 @@
 //===----------------------------------------------------------------------===//
 //
 // What a cache simulator watches to check the model: two convolutions in a row,
-// or two matrix products, computed in the blocks of a given schedule with AVX2.
-// Apart from the operands it touches a few lines of stack. It links nothing of
-// Chimera or LLVM, so that a run under valgrind starts at once, and the loops
-// it is told are all it knows of the model.
+// the first of which may be depthwise, or two matrix products, computed in the
+// blocks of a given schedule with AVX2. Apart from the operands it touches a
+// few lines of stack. It links nothing of Chimera or LLVM, so that a run under
+// valgrind starts at once, and the loops it is told are all it knows of the
+// model.
 //
 //   chimera-cache-walk SIZES LOOPS compute   prints a checksum of the result
 //   chimera-cache-walk SIZES LOOPS measure   computes and prints nothing
 //   chimera-cache-walk SIZES LOOPS prepare   does all but the computation
 //   chimera-cache-walk SIZES plain           the checksum by plain loops
 //
-// SIZES are eight numbers with commas between them: rows and columns of the
+// SIZES are nine numbers with commas between them: rows and columns of the
 // image, channels before, between and after the layers, the windows' edge in
 // both layers, and the rows of zeros around the input of either layer that is
-// not pointwise. A matrix product is a pointwise layer on an image of one row.
+// not pointwise, and 1 if the first layer is depthwise, else 0. A matrix
+// product is a pointwise layer on an image of one row.
 //
 // LOOPS is three lists with bars between them, of loops around both operators,
 // around the first and around the second: "m:64,l:32|k:16|n:64".
@@ -129,6 +131,23 @@ void multiplyBlock(Matrix a, Matrix b, Matrix c, int rows, int columns,
                    accumulate);
 }
 
+/// c += a * factors, channel by channel.
+void scaleRow(Matrix a, const float *factors, Matrix c, int rows,
+              int channels) {
+  for (int row = 0; row < rows; ++row) {
+    int channel = 0;
+    for (; channel + lanes <= channels; channel += lanes) {
+      __m256 product = _mm256_mul_ps(_mm256_loadu_ps(a.at(row, channel)),
+                                     _mm256_loadu_ps(factors + channel));
+      _mm256_storeu_ps(
+          c.at(row, channel),
+          _mm256_add_ps(_mm256_loadu_ps(c.at(row, channel)), product));
+    }
+    for (; channel < channels; ++channel)
+      *c.at(row, channel) += *a.at(row, channel) * factors[channel];
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // The chain
 //===----------------------------------------------------------------------===//
@@ -178,10 +197,13 @@ struct Weights {
 };
 
 struct Layer {
+  /// A depthwise layer has one loop over channels, which is `input` as well.
   LoopName row, column, output, input, windowRow, windowColumn;
   int edge = 1, padding = 0;
   Image *from = nullptr, *to = nullptr;
   Weights weights;
+
+  bool isDepthwise() const { return output == input; }
 };
 
 struct TiledLoop {
@@ -295,6 +317,7 @@ Chain::Chain(const int *sizes, const char *loops) : arena(mapArena()) {
   const int channels[] = {sizes[2], sizes[3], sizes[4]};
   const int edges[] = {sizes[5], sizes[6]};
   const int padding = sizes[7];
+  const bool isDepthwise = sizes[8] != 0;
   auto extentAfter = [&](int extent, int edge) {
     return edge == 1 ? extent : extent + 2 * padding - edge + 1;
   };
@@ -312,14 +335,14 @@ Chain::Chain(const int *sizes, const char *loops) : arena(mapArena()) {
   first = {Y1,
            X1,
            C1,
-           C0,
+           isDepthwise ? C1 : C0,
            R1,
            S1,
            edges[0],
            edges[0] == 1 ? 0 : padding,
            &input,
            &intermediate,
-           makeWeights(edges[0], channels[0], channels[1])};
+           makeWeights(edges[0], isDepthwise ? 1 : channels[0], channels[1])};
   second = {sharesImage ? Y1 : Y2,
             sharesImage ? X1 : X2,
             C2,
@@ -452,7 +475,7 @@ void Chain::walkOwn(const LoopList &list, const Layer &layer, int depth) {
 }
 
 void Chain::runBlock(const Layer &layer) {
-  bool isFresh = ranges[layer.input].begin == 0 &&
+  bool isFresh = (layer.isDepthwise() || ranges[layer.input].begin == 0) &&
                  ranges[layer.windowRow].begin == 0 &&
                  ranges[layer.windowColumn].begin == 0;
   for (int row = ranges[layer.row].begin; row < ranges[layer.row].end; ++row)
@@ -481,6 +504,15 @@ void Chain::runRow(const Layer &layer, int row, bool isFresh) {
           end = std::min(columns.end, layer.from->columns - shift);
       if (begin >= end)
         continue;
+      if (layer.isDepthwise()) {
+        scaleRow(
+            {layer.from->at(from, begin + shift, outputs.begin),
+             layer.from->columnStride},
+            layer.weights.at(r, s, 0, outputs.begin),
+            {layer.to->at(row, begin, outputs.begin), layer.to->columnStride},
+            end - begin, outputs.size());
+        continue;
+      }
       multiplyBlock(
           {layer.from->at(from, begin + shift, inputs.begin),
            layer.from->columnStride},
@@ -510,13 +542,15 @@ void Chain::runPlainly(const Layer &layer) {
           int row = y + r - layer.padding, column = x + s - layer.padding;
           bool isInside = row >= 0 && row < from.rows && column >= 0 &&
                           column < from.columns;
-          for (int i = 0; i < from.channels; ++i)
+          int inputs = layer.isDepthwise() ? 1 : from.channels;
+          for (int i = 0; i < inputs; ++i)
             for (int o = 0; o < to.channels; ++o) {
               float &sum = *to.at(y, x, o);
               if (r == 0 && s == 0 && i == 0)
                 sum = 0;
               if (isInside)
-                sum += *from.at(row, column, i) * *layer.weights.at(r, s, i, o);
+                sum += *from.at(row, column, layer.isDepthwise() ? o : i) *
+                       *layer.weights.at(r, s, i, o);
             }
         }
 }
@@ -557,9 +591,9 @@ int main(int argc, char **argv) {
   bool isComputed = argc == 4 && !std::strcmp(mode, "compute"),
        isMeasured = argc == 4 && !std::strcmp(mode, "measure"),
        isPrepared = argc == 4 && !std::strcmp(mode, "prepare");
-  int sizes[8];
+  int sizes[9];
   if (!(isPlain || isComputed || isMeasured || isPrepared) ||
-      !parseSizes(argv[1], sizes, 8))
+      !parseSizes(argv[1], sizes, 9))
     fail("usage: chimera-cache-walk SIZES [LOOPS] "
          "compute|measure|prepare|plain");
   Chain chain(sizes, isPlain ? "" : argv[2]);
