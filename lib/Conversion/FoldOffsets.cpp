@@ -61,6 +61,9 @@ Value ProductDistributor::multiply(LLVM::MulOp product, Value index,
                  ? product.getResult()
                  : LLVM::MulOp::create(rewriter, product.getLoc(), index,
                                        product.getRhs());
+  else // What one product promises of overflow holds for it alone.
+    result.getDefiningOp<LLVM::MulOp>().setOverflowFlags(
+        LLVM::IntegerOverflowFlags::none);
   return result;
 }
 
@@ -84,14 +87,19 @@ void ProductDistributor::distribute(LLVM::MulOp product) {
   rewriter.replaceOpWithNewOp<LLVM::AddOp>(product, common, rest);
 }
 
+/// Sums in sums of an index that are taken apart; addresses have fewer.
+static constexpr unsigned deepestSum = 8;
+
 /// Adds up the constants of `index`, a tree of sums, in `offset`; the other
 /// summands go to `summands`.
 static void takeApart(Value index, APInt &offset,
-                      SmallVectorImpl<Value> &summands) {
+                      SmallVectorImpl<Value> &summands,
+                      unsigned depth = deepestSum) {
   APInt number;
-  if (auto sum = index.getDefiningOp<LLVM::AddOp>()) {
-    takeApart(sum.getLhs(), offset, summands);
-    takeApart(sum.getRhs(), offset, summands);
+  auto sum = index.getDefiningOp<LLVM::AddOp>();
+  if (sum && depth > 0) {
+    takeApart(sum.getLhs(), offset, summands, depth - 1);
+    takeApart(sum.getRhs(), offset, summands, depth - 1);
   } else if (matchPattern(index, m_ConstantInt(&number))) {
     offset += number;
   } else {
@@ -102,6 +110,8 @@ static void takeApart(Value index, APInt &offset,
 namespace {
 /// Addresses of one block that differ by constants.
 struct AddressGroup {
+  /// What their indices have in common.
+  SmallVector<Value> summands;
   SmallVector<LLVM::GEPOp> addresses;
   SmallVector<int32_t> offsets;
 };
@@ -125,7 +135,6 @@ private:
   IRRewriter &rewriter;
   std::map<Key, size_t> indexOf;
   SmallVector<AddressGroup> groups;
-  SmallVector<SmallVector<Value>> summandsOf;
 };
 } // namespace
 
@@ -134,10 +143,10 @@ void AddressSplitter::collect(LLVM::GEPOp address) {
       address.getDynamicIndices().size() != 1)
     return;
   Value index = address.getDynamicIndices()[0];
-  auto type = dyn_cast<IntegerType>(index.getType());
-  if (!type)
+  // Shorter ones are extended, which a sum of two steps is not.
+  if (!index.getType().isInteger(64))
     return;
-  APInt offset = APInt::getZero(type.getWidth());
+  APInt offset = APInt::getZero(64);
   SmallVector<Value> summands;
   takeApart(index, offset, summands);
   if (!offset.isSignedIntN(32) || summands.empty())
@@ -147,24 +156,22 @@ void AddressSplitter::collect(LLVM::GEPOp address) {
   for (Value summand : summands)
     key.push_back(summand.getAsOpaquePointer());
   auto [entry, isNew] = indexOf.try_emplace(key, groups.size());
-  if (isNew) {
-    groups.emplace_back();
-    summandsOf.push_back(summands);
-  }
+  if (isNew)
+    groups.push_back({summands, {}, {}});
   AddressGroup &group = groups[entry->second];
   group.addresses.push_back(address);
   group.offsets.push_back(offset.getSExtValue());
 }
 
 void AddressSplitter::split() {
-  for (auto [group, summands] : llvm::zip_equal(groups, summandsOf)) {
+  for (AddressGroup &group : groups) {
     if (group.addresses.size() < 2)
       continue;
     LLVM::GEPOp first = group.addresses.front();
     Location loc = first.getLoc();
     rewriter.setInsertionPoint(first);
-    Value common = summands.front();
-    for (Value summand : ArrayRef(summands).drop_front())
+    Value common = group.summands.front();
+    for (Value summand : ArrayRef(group.summands).drop_front())
       common = LLVM::AddOp::create(rewriter, loc, common, summand);
     Value start =
         LLVM::GEPOp::create(rewriter, loc, first.getType(), first.getElemType(),

@@ -63,3 +63,30 @@ llvm.func @addresses(%base: !llvm.ptr, %other: !llvm.ptr, %row: i64, %column: i6
   llvm.call @read(%e, %e, %e, %e) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
   llvm.return
 }
+
+// Short indices are extended, so their constants stay where they are.
+
+// CHECK-LABEL: llvm.func @short_indices(
+// CHECK-NOT:     launder
+// CHECK:         llvm.return
+llvm.func @short_indices(%base: !llvm.ptr, %row: i32) {
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %next = llvm.add %row, %one : i32
+  %a = llvm.getelementptr %base[%row] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+  %b = llvm.getelementptr %base[%next] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+  llvm.call @read(%a, %b, %a, %b) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  llvm.return
+}
+
+// A product that others share promises nothing of overflow.
+
+// CHECK-LABEL: llvm.func @overflow(
+// CHECK:         %[[COMMON:.*]] = llvm.mul %{{.*}}, %{{.*}} : i64
+// CHECK:         llvm.call @use(%[[COMMON]], %[[COMMON]], %{{.*}})
+llvm.func @overflow(%row: i64) {
+  %stride = llvm.mlir.constant(64 : i64) : i64
+  %a = llvm.mul %row, %stride overflow<nsw> : i64
+  %b = llvm.mul %row, %stride : i64
+  llvm.call @use(%a, %b, %row) : (i64, i64, i64) -> ()
+  llvm.return
+}
