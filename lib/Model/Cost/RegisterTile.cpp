@@ -124,6 +124,15 @@ static int64_t usableRegisters(const VectorUnit &unit) {
   return unit.registers - divideCeilSigned(unit.registers, 16);
 }
 
+/// Steps of the reduction in one loop body for tiles of `vectors`. A tile of
+/// one vector has a broadcast for each FMA. Files of 16 registers belong to
+/// instructions that do not multiply by a broadcast from memory (AVX2): of
+/// several steps the compiler loads those of the later ones ahead, into
+/// registers that it then lacks.
+static int64_t depthOf(const VectorUnit &unit, int64_t vectors) {
+  return vectors == 1 && unit.registers <= 16 ? 1 : unrolledSteps;
+}
+
 SmallVector<RegisterTile, 8>
 chimera::model::maximalRegisterTiles(const VectorUnit &unit) {
   int64_t registers = usableRegisters(unit);
@@ -131,7 +140,7 @@ chimera::model::maximalRegisterTiles(const VectorUnit &unit) {
   for (int64_t vectors = 1; 2 * vectors + 1 <= registers; ++vectors) {
     RegisterTile tile;
     tile.vectors = vectors;
-    tile.depth = unrolledSteps;
+    tile.depth = depthOf(unit, vectors);
     tile.rows = (registers - vectors - 1) / vectors;
     // A second register lets a broadcast run ahead of the FMAs that use it.
     int64_t left = registers - tile.rows * vectors - vectors;
@@ -213,7 +222,7 @@ RegisterTile chimera::model::edgeTile(const VectorUnit &unit,
   edge.rows = std::clamp<int64_t>((registers - edge.vectors - 1) / edge.vectors,
                                   1, tile.rows);
   edge.broadcasts = 1;
-  edge.depth = unrolledSteps;
+  edge.depth = depthOf(unit, edge.vectors);
   return edge;
 }
 

@@ -86,6 +86,12 @@ TEST(RegisterTile, FollowsTheRegisterFile) {
   tile = selectRegisterTile(unit, 48, 24, 64);
   EXPECT_EQ(tile.rows, 3);
   EXPECT_EQ(tile.vectors, 3);
+  // Where each FMA has a broadcast, those of later steps are not loaded ahead.
+  tile = selectRegisterTile(unit, 60, 8, 64);
+  EXPECT_EQ(tile.rows, 12);
+  EXPECT_EQ(tile.vectors, 1);
+  EXPECT_EQ(tile.depth, 1);
+  EXPECT_EQ(selectRegisterTile(makeUnit(32, 16), 56, 16, 64).depth, 4);
 }
 
 TEST(BlockCycles, KeepsTheUnitsBusyWithEnoughAccumulators) {
