@@ -2,6 +2,7 @@
 // a change to every plan made for it.
 //
 // RUN: chimera-opt %s --chimera-attach-target=target=avx2 | FileCheck %s --check-prefix=AVX2
+// RUN: chimera-opt %s --chimera-attach-target=target=zen3 | FileCheck %s --check-prefix=ZEN3
 // RUN: chimera-opt %s --chimera-attach-target=target=avx512 | FileCheck %s --check-prefix=AVX512
 // RUN: chimera-opt %s --chimera-attach-target=target=xeon-gold-6240 | FileCheck %s --check-prefix=XEON-GOLD-6240
 // RUN: chimera-opt %s --chimera-attach-target=target=zen4 | FileCheck %s --check-prefix=ZEN4
@@ -20,6 +21,13 @@
 // AVX2-SAME: <"L2", capacity = 262144, usable = 80, core_bandwidth = 40000000000, chip_bandwidth = 160000000000, sharers = 1, line = 64, ways = 8>,
 // AVX2-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 90000000000, chip_bandwidth = 360000000000, sharers = 1, line = 64, ways = 8>],
 // AVX2-SAME: overheads = <region = 1000, fresh = 8000000000>, cpu = "haswell">}
+
+// ZEN3:      chimera.target = #chimera.target<"zen3", cores = 2,
+// ZEN3-SAME: unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1, latency = 4, clock = 3240000000, exponential = 17>,
+// ZEN3-SAME: levels = [<"L3", capacity = 33554432, usable = 80, core_bandwidth = 19000000000, chip_bandwidth = 33000000000, sharers = 2, line = 64, ways = 16>,
+// ZEN3-SAME: <"L2", capacity = 524288, usable = 80, core_bandwidth = 56000000000, chip_bandwidth = 128000000000, sharers = 1, line = 64, ways = 8>,
+// ZEN3-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 103000000000, chip_bandwidth = 206000000000, sharers = 1, line = 64, ways = 8>],
+// ZEN3-SAME: overheads = <region = 700, fresh = 1700000000>, cpu = "znver3">}
 
 // AVX512:      chimera.target = #chimera.target<"avx512", cores = 4,
 // AVX512-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>,

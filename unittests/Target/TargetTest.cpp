@@ -158,6 +158,7 @@ TEST_F(TargetTest, UnknownProcessorsAreTakenForTheMostAlike) {
   EXPECT_EQ(findX86Target("cooperlake", getFeatures("cooperlake", {})),
             "xeon-gold-6240");
   EXPECT_EQ(findX86Target("skylake", getFeatures("skylake", {})), "avx2");
+  EXPECT_EQ(findX86Target("znver2", getFeatures("znver2", {})), "zen3");
 }
 
 } // namespace
