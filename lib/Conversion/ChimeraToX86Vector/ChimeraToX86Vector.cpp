@@ -24,6 +24,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/X86Vector/Transforms.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
@@ -112,6 +113,11 @@ struct OuterProductModel
     populateMathPolynomialApproximationPatterns(patterns, approximation);
     vector::populateVectorTransposeLoweringPatterns(
         patterns, vector::VectorTransposeLowering::Shuffle16x16);
+    x86vector::avx2::LoweringOptions squares;
+    squares.setTransposeOptions(
+        x86vector::avx2::TransposeLoweringOptions().lower8x8xf32());
+    x86vector::avx2::populateSpecializedTransposeLoweringPatterns(patterns,
+                                                                  squares);
     vector::populateVectorMaskOpLoweringPatterns(patterns);
   }
 };

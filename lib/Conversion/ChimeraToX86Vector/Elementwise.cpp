@@ -123,17 +123,23 @@ LogicalResult TransposedCopyEmitter::emit() {
       outer.push_back(dim);
   point.assign(op.getNumDims(), Value());
   int64_t rows = extents[vectorDim], columns = extents[sourceDim];
-  auto forEachPart = [&](int64_t extent,
+  // Lines of the output are written as a whole.
+  int64_t elementBits =
+      getElementTypeOrSelf(op.getOutput()).getIntOrFloatBitWidth();
+  int64_t line = std::max(lanes, figures.tuning.lineBytes * 8 / elementBits);
+  auto forEachPart = [&](int64_t extent, int64_t part,
                          llvm::function_ref<void(Value, int64_t)> body) {
-    int64_t full = extent - extent % lanes;
-    buildLoop(0, full, lanes, [&](Value iv) { body(iv, lanes); });
+    int64_t full = extent - extent % part;
+    buildLoop(0, full, part, [&](Value iv) { body(iv, part); });
     if (full < extent)
       body(constant(full), extent - full);
   };
   buildNest(outer, point, [&] {
-    forEachPart(rows, [&](Value row, int64_t numRows) {
-      forEachPart(columns, [&](Value column, int64_t numColumns) {
-        emitSquare(row, numRows, column, numColumns);
+    forEachPart(rows, line, [&](Value row, int64_t numRows) {
+      forEachPart(columns, lanes, [&](Value column, int64_t numColumns) {
+        for (int64_t first = 0; first < numRows; first += lanes)
+          emitSquare(add(row, first), std::min(lanes, numRows - first), column,
+                     numColumns);
       });
     });
   });

@@ -52,6 +52,29 @@ func.func @transpose(%a: memref<16x18xf32>, %b: memref<18x16xf32>) {
 
 // -----
 
+// Registers of eight lanes are half a line: two squares write whole lines. Three
+// stages of shuffles and blends of two registers make a square.
+
+// CHECK-LABEL: func @transpose_half_lines
+// CHECK-COUNT-8:  vector.load {{.*}} : memref<16x8xf32>
+// CHECK-COUNT-20: vector.shuffle {{.*}} : vector<8xf32>, vector<8xf32>
+// CHECK-NOT:      scf.for
+// CHECK-COUNT-8:  vector.store
+// CHECK-COUNT-8:  vector.load {{.*}} : memref<16x8xf32>
+// CHECK-COUNT-20: vector.shuffle {{.*}} : vector<8xf32>, vector<8xf32>
+// CHECK-COUNT-8:  vector.store
+func.func @transpose_half_lines(%a: memref<16x8xf32>, %b: memref<8x16xf32>) {
+  chimera.micro_kernel pack ins(%a : memref<16x8xf32>) outs(%b : memref<8x16xf32>)
+      maps [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>] iterators ["parallel", "parallel"]
+      implementation #chimera.outer_product<lanes = 8, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %x : f32
+  }
+  return
+}
+
+// -----
+
 // What other functions of the program compute is theirs: only kernels are
 // approximated.
 
