@@ -44,6 +44,8 @@ enum class ImageLayout {
 /// A convolution as far as the layout matters.
 struct ConvolutionFigures {
   double multiplyAdds = 0;
+  /// Multiply-adds of an element of the result.
+  int64_t depth = 1;
   /// Filters of a group: what vectors run along if channels are last.
   int64_t filters = 1;
   /// Extent and stride of the last dimension of space: what vectors run along

@@ -109,8 +109,11 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
   AffineMap result = op.getIndexingMapsArray()[2];
   model::ConvolutionFigures figures;
   figures.multiplyAdds = 1;
-  for (int64_t extent : extents)
+  for (auto [dim, extent] : llvm::enumerate(extents)) {
     figures.multiplyAdds *= extent;
+    if (!result.isFunctionOfDim(dim))
+      figures.depth *= extent;
+  }
   unsigned width = result.getDimPosition(result.getNumResults() - 1);
   unsigned along = findFilters(image);
   figures.filters = extents[along];
