@@ -39,10 +39,12 @@ double secondsOf(const MemoryPass &pass, const Machine &machine,
                  int64_t threads);
 
 /// How much of `buffers` (bytes of each, allocated for each call and there at
-/// the same time) the system has to provide again in each call: all or nothing.
-/// An allocator returns a buffer that is larger than it keeps, and all of them
-/// if together they are more than twice the largest. (So does glibc: see
-/// mallopt(3), M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.)
+/// the same time) the system has to provide again in each call. As many as the
+/// allocator keeps as one become one, the largest first
+/// (chimera-join-buffers); it returns each of the others that is larger than it
+/// keeps, and all that are left if together they are more than twice the
+/// largest. (So does glibc: see mallopt(3), M_MMAP_THRESHOLD and
+/// M_TRIM_THRESHOLD.)
 double freshBytes(llvm::ArrayRef<double> buffers, const Machine &machine);
 
 } // namespace chimera::model

@@ -13,6 +13,7 @@
 #include "Chimera/Model/Report.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 using namespace llvm;
 using namespace chimera::model;
@@ -22,15 +23,32 @@ using namespace chimera::model;
 /// buffer that was ever freed: 3 MiB in a process that has compiled a program
 /// or loaded a matrix.
 static constexpr double keptBytes = 3 << 20;
+/// What an allocator adds to its heap beyond what it is asked for (glibc:
+/// M_TOP_PAD).
+static constexpr double padBytes = 128 << 10;
 
 double chimera::model::freshBytes(ArrayRef<double> buffers,
                                   const Machine &machine) {
   if (machine.overheads.freshBytesPerSecond == 0 || buffers.empty())
     return 0;
-  double total = sum_of(buffers), largest = *max_element(buffers);
-  bool isReturned = largest > machine.overheads.reusedBytes ||
-                    total > std::max(2 * largest, keptBytes);
-  return isReturned ? total : 0;
+  SmallVector<double> sorted(buffers);
+  sort(sorted, std::greater<>());
+  auto reused = static_cast<double>(machine.overheads.reusedBytes);
+  double mapped = 0, joined = 0, others = 0, largest = 0;
+  for (double bytes : sorted) {
+    if (bytes >= reused) {
+      mapped += bytes;
+    } else if (joined + bytes < reused) {
+      joined += bytes;
+    } else {
+      others += bytes;
+      largest = std::max(largest, bytes);
+    }
+  }
+  largest = std::max(largest, joined);
+  bool isReturned =
+      joined + others > std::max(2 * largest - padBytes, keptBytes);
+  return mapped + (isReturned ? joined + others : 0);
 }
 
 double chimera::model::secondsOf(const MemoryPass &pass, const Machine &machine,

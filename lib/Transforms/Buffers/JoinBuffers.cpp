@@ -87,7 +87,8 @@ static void place(PlacedBuffer &buffer, ArrayRef<PlacedBuffer> placed) {
   }
 }
 
-/// Places for `buffers`, the largest ones first, as many as fit `most` bytes.
+/// Places for `buffers`, the largest ones first, as many as stay below `most`
+/// bytes with what aligning takes.
 static SmallVector<PlacedBuffer> placeAll(SmallVector<PlacedBuffer> buffers,
                                           int64_t most) {
   llvm::sort(buffers, [](const PlacedBuffer &left, const PlacedBuffer &right) {
@@ -97,7 +98,7 @@ static SmallVector<PlacedBuffer> placeAll(SmallVector<PlacedBuffer> buffers,
   SmallVector<PlacedBuffer> placed;
   for (PlacedBuffer &buffer : buffers) {
     place(buffer, placed);
-    if (buffer.end() <= most)
+    if (buffer.end() + buffer.alignment < most)
       placed.push_back(buffer);
   }
   return placed;

@@ -81,17 +81,21 @@ TEST(MemoryPass, FreshMemoryIsNotHidden) {
   EXPECT_DOUBLE_EQ(secondsOf(pass, makeMachine(), 2), 5 + 3);
 }
 
-TEST(FreshBytes, AnAllocatorKeepsTwiceTheLargestBuffer) {
+TEST(FreshBytes, AnAllocatorKeepsOneBufferAndAsMuchAgain) {
   Machine machine = makeMachine();
   machine.overheads.reusedBytes = 32 << 20;
   constexpr double mebi = 1 << 20;
   EXPECT_EQ(freshBytes({}, machine), 0);
   EXPECT_EQ(freshBytes({16 * mebi}, machine), 0);
-  EXPECT_EQ(freshBytes({16 * mebi, 16 * mebi}, machine), 0);
-  EXPECT_EQ(freshBytes({16 * mebi, 16 * mebi, 4}, machine), 32 * mebi + 4);
-  EXPECT_EQ(freshBytes({33 * mebi}, machine), 33 * mebi);
-  // Small ones stay at the end of the heap.
-  EXPECT_EQ(freshBytes({mebi, mebi, mebi}, machine), 0);
+  EXPECT_EQ(freshBytes({32 * mebi}, machine), 32 * mebi);
+  // These become one: twice the largest would be less than all of them.
+  EXPECT_EQ(freshBytes({9 * mebi, 9 * mebi, 4}, machine), 0);
+  // These do not fit into one; the heap is larger than both.
+  EXPECT_EQ(freshBytes({16 * mebi, 16 * mebi}, machine), 32 * mebi);
+  EXPECT_EQ(freshBytes({20 * mebi, 20 * mebi}, machine), 40 * mebi);
+  EXPECT_EQ(freshBytes({20 * mebi, 14 * mebi}, machine), 0);
+  // The others are kept.
+  EXPECT_EQ(freshBytes({33 * mebi, 9 * mebi, 9 * mebi}, machine), 33 * mebi);
   machine.overheads.freshBytesPerSecond = 0;
   EXPECT_EQ(freshBytes({33 * mebi}, machine), 0);
 }
