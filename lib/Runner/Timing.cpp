@@ -88,7 +88,9 @@ chimera::runner::timeInTurns(llvm::ArrayRef<llvm::function_ref<void()>> runs,
   std::vector<std::vector<double>> times(runs.size());
   for (int64_t round = 0; round < rounds; ++round)
     for (auto [run, plan, samples] : llvm::zip(runs, plans, times)) {
-      if (round >= plan.samples)
+      // Who has fewer samples has them all the time long: what else the machine
+      // does comes and goes.
+      if ((round + 1) * plan.samples / rounds == round * plan.samples / rounds)
         continue;
       double batch = timeOnce([&, &run = run, &plan = plan] {
         for (int64_t i = 0; i < plan.batch; ++i)
