@@ -52,3 +52,20 @@ func.func @apart(%n: index, %x: f32) -> memref<8xf32> {
   memref.dealloc %3 : memref<8xf32>
   return %0 : memref<8xf32>
 }
+
+// -----
+
+// Together these are as large as what the allocator maps anew: they stay apart.
+
+// CHECK-LABEL: func.func @full(
+// CHECK-COUNT-2: memref.alloc() {alignment = 64 : i64} : memref<4194304xf32>
+// CHECK-NOT:     memref.view
+func.func @full(%x: f32) {
+  %0 = memref.alloc() {alignment = 64 : i64} : memref<4194304xf32>
+  linalg.fill ins(%x : f32) outs(%0 : memref<4194304xf32>)
+  %1 = memref.alloc() {alignment = 64 : i64} : memref<4194304xf32>
+  linalg.exp ins(%0 : memref<4194304xf32>) outs(%1 : memref<4194304xf32>)
+  memref.dealloc %0 : memref<4194304xf32>
+  memref.dealloc %1 : memref<4194304xf32>
+  return
+}

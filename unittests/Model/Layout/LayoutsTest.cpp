@@ -38,11 +38,17 @@ static Machine getMachine() {
   return machine;
 }
 
-TEST(Layouts, ConvolutionsPayForEdges) {
-  Machine machine = getMachine();
+/// A vector and a half of filters, less than half a vector of pixels.
+static ConvolutionFigures getOddConvolution() {
   ConvolutionFigures figures;
   figures.filters = 24;
   figures.width = 7;
+  return figures;
+}
+
+TEST(Layouts, ConvolutionsPayForEdges) {
+  Machine machine = getMachine();
+  ConvolutionFigures figures = getOddConvolution();
   figures.depth = 1000;
   // A million rows.
   figures.multiplyAdds = 24e6 * 7 * 1000;
@@ -65,10 +71,8 @@ TEST(Layouts, ConvolutionsPayForEdges) {
 
 TEST(Layouts, DepthwiseConvolutionsPayForPartOfAVector) {
   Machine machine = getMachine();
-  ConvolutionFigures figures;
+  ConvolutionFigures figures = getOddConvolution();
   figures.multiplyAdds = 32e6;
-  figures.filters = 24;
-  figures.width = 7;
   figures.isDepthwise = true;
   // 32e6 multiply-adds take 1 ms at 32 a cycle; 24 of 32 and 7 of 16 count.
   EXPECT_DOUBLE_EQ(secondsOf(figures, given, machine, 1), 1e-3 * 16 / 7);
