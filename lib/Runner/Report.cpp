@@ -152,6 +152,7 @@ json::Object Report::toJSON() const {
       {"fraction_of_peak", toJSONNumber(getFractionOfPeak())},
       {"argument_bytes", argumentBytes},
       {"result_bytes", resultBytes},
+      {"result_hash", resultHash},
       {"gbytes_per_s", toJSONNumber(scale(getByteRate(), 1e-9))},
       {"read_gbytes_per_s", toJSONNumber(scale(readRate, 1e-9))},
       {"fraction_of_read", toJSONNumber(getFractionOfRead())},

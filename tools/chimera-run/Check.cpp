@@ -13,6 +13,8 @@
 
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cmath>
 
@@ -52,6 +54,17 @@ int64_t TensorList::getBytes() const {
   for (const Tensor &tensor : tensors)
     bytes += tensor.getType().getBytes();
   return bytes;
+}
+
+std::string TensorList::getHash() const {
+  std::string hashes;
+  for (const Tensor &tensor : tensors) {
+    llvm::ArrayRef bytes(static_cast<const uint8_t *>(tensor.data()),
+                         tensor.getType().getBytes());
+    hashes += llvm::utohexstr(llvm::xxh3_64bits(bytes), /*LowerCase=*/true,
+                              /*Width=*/16);
+  }
+  return hashes;
 }
 
 Error chimera::run::runOnce(Program &program, StringRef function,

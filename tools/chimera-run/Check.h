@@ -31,6 +31,8 @@ public:
   std::vector<runner::Tensor> tensors;
   llvm::SmallVector<runner::Tensor *> getPointers();
   int64_t getBytes() const;
+  /// Equal for equal bits of all tensors.
+  std::string getHash() const;
 };
 
 /// Calls `function` of `program`. If it ends in a fatal signal, the process
@@ -44,6 +46,8 @@ struct CheckResult {
   runner::Deviation deviation;
   /// The largest relative error of a correct program.
   double allowed = 0;
+  /// Of the results.
+  std::string hash = {};
 
   bool passed() const { return deviation.maxRel <= allowed; }
 };

@@ -444,6 +444,7 @@ Error Session::run() {
   if (Error error = runOnce(*program, report.entry, arguments, results,
                             "running the program"))
     return error;
+  report.resultHash = results.getHash();
   if (options.check)
     if (Error error = check())
       return error;
@@ -517,7 +518,12 @@ static Expected<CheckResult> checkFunction(const runner::Function &function,
   if (Error error = runOnce(program, function.name, *arguments, *results,
                             "running a program"))
     return std::move(error);
-  return reference.check(function.name, *arguments, *results);
+  std::string hash = results->getHash();
+  Expected<CheckResult> result =
+      reference.check(function.name, *arguments, *results);
+  if (result)
+    result->hash = std::move(hash);
+  return result;
 }
 
 /// Refuses a module with a public function that cannot be run here.
@@ -545,6 +551,7 @@ static llvm::json::Object toJSON(StringRef function, const CheckResult &verdict,
   llvm::json::Object all = report.toJSON();
   return llvm::json::Object{{"entry", function},
                             {"passed", verdict.passed()},
+                            {"result_hash", verdict.hash},
                             {"max_abs_error", std::move(all["max_abs_error"])},
                             {"max_rel_error", std::move(all["max_rel_error"])},
                             {"nonfinite_elements", verdict.deviation.nonFinite},

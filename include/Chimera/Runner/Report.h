@@ -98,6 +98,8 @@ struct Report {
   /// Of the best slice of time, and of the median one.
   std::optional<double> peakFlops, medianPeakFlops;
   int64_t argumentBytes = 0, resultBytes = 0;
+  /// Equal for equal bits of all results.
+  std::string resultHash;
   /// Bytes per second of a plain read of as many bytes.
   std::optional<double> readRate;
   std::optional<Deviation> deviation;

@@ -6,7 +6,7 @@ import sys
 KEYS = {"file", "entry", "target", "threads", "seed", "compile_ms", "plan_ms",
         "best_ms", "median_ms", "unfused_best_ms", "gflops", "peak_gflops",
         "median_peak_gflops", "fraction_of_peak", "argument_bytes",
-        "result_bytes", "gbytes_per_s", "read_gbytes_per_s",
+        "result_bytes", "result_hash", "gbytes_per_s", "read_gbytes_per_s",
         "fraction_of_read", "max_abs_error", "max_rel_error", "chains"}
 CHAIN_KEYS = {"operators", "verdict", "reason", "order", "tiles", "levels"}
 LEVEL_KEYS = {"name", "predicted_bytes", "unfused_bytes", "bound_bytes",
