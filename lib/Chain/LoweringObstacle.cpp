@@ -33,6 +33,9 @@ StringRef chimera::getText(LoweringObstacle obstacle) {
   case LoweringObstacle::Windows:
     return "an operator reads through windows, which the target has no micro "
            "kernels for";
+  case LoweringObstacle::Stride:
+    return "an operator reads every second or third element of an intermediate "
+           "along the dimension that its vectors run along";
   case LoweringObstacle::ElementType:
     return "the target has no micro kernels for the types of its numbers";
   case LoweringObstacle::UnitDimension:
@@ -379,6 +382,19 @@ static bool readsThroughWindows(const model::Operator &op) {
   return llvm::any_of(op.inputs, hasWindows);
 }
 
+/// True if vectors of `op` would have to gather what another operator makes.
+static bool readsAtStride(const model::ChainProblem &problem,
+                          const model::Operator &op) {
+  return llvm::any_of(op.inputs, [&](const model::Access &input) {
+    return problem.tensors[input].role == model::Role::Intermediate &&
+           llvm::any_of(input.indices, [&](const model::Index &index) {
+             return llvm::any_of(index.terms, [&](const model::Term &term) {
+               return term.loop == op.vectorLoop && term.factor != 1;
+             });
+           });
+  });
+}
+
 LoweringObstacle chimera::getObstacle(const ChainAnalysis &analysis,
                                       const OperatorSupport &support) {
   if (!isLowerable(analysis))
@@ -386,6 +402,10 @@ LoweringObstacle chimera::getObstacle(const ChainAnalysis &analysis,
   if (!support.hasWindows &&
       llvm::any_of(analysis.problem.operators, readsThroughWindows))
     return LoweringObstacle::Windows;
+  if (llvm::any_of(analysis.problem.operators, [&](const model::Operator &op) {
+        return readsAtStride(analysis.problem, op);
+      }))
+    return LoweringObstacle::Stride;
   auto isMultiplied = [&](Type type) {
     return llvm::is_contained(support.factors, type);
   };

@@ -50,6 +50,8 @@ enum class LoweringObstacle {
   Operator,
   /// An operator reads through windows, and kernels do not.
   Windows,
+  /// Vectors of an operator run along an intermediate at a stride.
+  Stride,
   /// There are no micro kernels for the types of its numbers.
   ElementType,
   /// A dimension of an operator or a tensor has one element.
