@@ -41,8 +41,8 @@ class PrefetchOp;
 /// What vector code suits a core, in figures that no manual lists. The defaults
 /// were measured on Cascade Lake and Granite Rapids.
 struct VectorTuning {
-  /// FMAs that are to be under way at a time: two start in a cycle and take
-  /// four.
+  /// Combinations of a reduction that are to be under way at a time: two start
+  /// in a cycle and take four.
   int64_t chains = 8;
   /// Of a product along the reduction: half of 32 registers hold sums, a
   /// quarter vectors of the rows.

@@ -365,7 +365,7 @@ def Chimera_VectorTuningAttr : Chimera_Attr<"VectorTuning", "vector_tuning"> {
     change the code that is made and not what it computes; what is not given is
     as `chimera::VectorTuning` says, which explains them.
 
-    - `chains`: independent FMAs under way at a time;
+    - `chains`: combinations of a reduction that are under way at a time;
     - `accumulators` and `row_vectors`: registers of a product along the
       reduction for sums and for vectors of rows;
     - `ahead`: vectors from the one that is read to the one asked for, where a

@@ -152,6 +152,12 @@ RegisterTile selectRegisterTile(const VectorUnit &unit, int64_t rows,
 /// it.
 inline constexpr int64_t mostRowsOfReading = 4;
 
+/// Kernels that sum up over several loops, the channels of each tap of a
+/// window, take so many iterations of the innermost one by turns with all of
+/// the others. Blocks hold multiples of it, so that every plan adds up in the
+/// same order.
+inline constexpr int64_t reductionPart = 8;
+
 /// The register tiles no other tile contains: for every number of vectors, the
 /// most rows that fit the register file. Since blocks are cut into equal parts,
 /// a smaller tile is never better than the part of a larger one.

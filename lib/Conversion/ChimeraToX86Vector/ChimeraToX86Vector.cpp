@@ -47,7 +47,11 @@ static LogicalResult emitFor(OpBuilder &builder, MicroKernelOp op,
   case MicroKernelKind::Contraction:
     if (isInnerProduct(op))
       return emitInnerProduct(builder, op, figures, extents);
-    return emitOuterProduct(builder, op, figures, tile, extents, prefetches);
+    if (succeeded(
+            emitOuterProduct(builder, op, figures, tile, extents, prefetches)))
+      return success();
+    return success(mayBeInnerProduct(op) &&
+                   succeeded(emitInnerProduct(builder, op, figures, extents)));
   case MicroKernelKind::Reduction:
     return emitReduction(builder, op, figures, extents);
   case MicroKernelKind::Elementwise:

@@ -61,7 +61,7 @@ static std::optional<unsigned> getLastDim(AffineMap map) {
   return map.getDimPosition(map.getNumResults() - 1);
 }
 
-bool chimera::isInnerProduct(MicroKernelOp op) {
+bool chimera::mayBeInnerProduct(MicroKernelOp op) {
   if (op.getKind() != MicroKernelKind::Contraction || !isProductOfF32(op))
     return false;
   SmallVector<AffineMap> maps = op.getMaps();
@@ -82,6 +82,18 @@ bool chimera::isInnerProduct(MicroKernelOp op) {
     rows *= *extent;
   }
   return rows <= model::mostRowsOfReading;
+}
+
+/// Windows are no vectors: their taps would leave most lanes idle, and what is
+/// summed up for each of them has an order that outer products keep.
+bool chimera::isInnerProduct(MicroKernelOp op) {
+  if (!mayBeInnerProduct(op))
+    return false;
+  std::optional<int64_t> sum =
+      getGreatestExtent(op, *getLastDim(op.getMaps()[0]));
+  return (!sum || *sum >= model::reductionPart) &&
+         llvm::count_if(llvm::seq(op.getNumDims()),
+                        [&](unsigned dim) { return op.isReduction(dim); }) == 1;
 }
 
 namespace {

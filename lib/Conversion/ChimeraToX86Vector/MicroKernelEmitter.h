@@ -155,11 +155,13 @@ llvm::LogicalResult emitOuterProduct(mlir::OpBuilder &builder, MicroKernelOp op,
                                      llvm::ArrayRef<PrefetchOp> prefetches);
 
 /// True if `op` is a contraction of a few rows with a matrix, both contiguous
-/// along the same reduced dimension, that is best computed along it.
+/// along the same reduced dimension; and if it is best computed along it.
+bool mayBeInnerProduct(MicroKernelOp op);
 bool isInnerProduct(MicroKernelOp op);
 
-/// Emits `op`, for which isInnerProduct holds. Fails, having emitted nothing,
-/// if operands are not as contiguous in memory as their dimensions say.
+/// Emits `op`, for which mayBeInnerProduct holds. Fails, having emitted
+/// nothing, if operands are not as contiguous in memory as their dimensions
+/// say.
 llvm::LogicalResult emitInnerProduct(mlir::OpBuilder &builder, MicroKernelOp op,
                                      const VectorFigures &figures,
                                      llvm::ArrayRef<int64_t> extents);

@@ -16,11 +16,13 @@
 //       for the reduction, KI steps at a time
 //         NI vector loads, MI broadcasts, MI * NI FMAs
 //
+// A reduction over the taps of a window and its channels takes a few channels
+// of all taps at a time.
+//
 // Extents are split evenly, so that edges are nearly as large as full tiles,
 // and the last vector of a row is masked. Every element is accumulated in the
-// order of the reduction, unless a tile has too few accumulators to hide the
-// latency of FMAs: then there are several sets, which take turns. A row that is
-// multiplied with a narrow matrix reads two halves of it by turns.
+// order of the reduction. A row that is multiplied with a narrow matrix reads
+// parts of it by turns where the target says so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +39,9 @@
 
 using namespace mlir;
 using namespace chimera;
+
+/// Fewer rows are no stream.
+static constexpr int64_t leastStream = 64;
 
 namespace {
 
@@ -71,6 +76,10 @@ private:
                 int64_t columns);
   void storeTile(ArrayRef<Value> sums, int64_t rows, int64_t vectors,
                  int64_t columns);
+  /// True if what the innermost loop adds up is added up again outside.
+  bool hasOuterReduction() const { return reductionDims.size() > 1; }
+  SmallVector<Value> emitParts(SmallVector<Value> carried, int64_t rows,
+                               int64_t vectors, int64_t columns);
   SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried,
                                    int64_t rows, int64_t vectors,
                                    int64_t columns);
@@ -87,10 +96,11 @@ private:
     return indexes(operand, *rowDim) && indexes(operand, vectorDim);
   }
   int64_t rowsInAll() const { return rowDim ? extents[*rowDim] : 1; }
-  /// True if rows of the streamed operand are read one after the other, each of
-  /// them at once, once.
+  /// True if many rows of the streamed operand are read one after the other,
+  /// each of them at once, once.
   bool isStream() const {
-    return rowsInAll() == 1 && reductionDims.size() == 1 &&
+    return rowsInAll() == 1 && !hasOuterReduction() &&
+           extents[reductionDims.back()] > leastStream &&
            extents[vectorDim] <= tile.vectors * lanes;
   }
   /// Lanes of vector `index` of a panel `columns` elements wide.
@@ -114,6 +124,9 @@ private:
   SmallVector<unsigned> reductionDims, outerDims;
   /// The current register tile's origin, and the current reduction step.
   SmallVector<Value> point;
+  /// The part of the innermost reduction loop that is summed up.
+  Value partBegin;
+  int64_t partSteps = 0;
   /// Steps are taken by turns from so many parts of the reduction, `distance`
   /// apart.
   int64_t parts = 1, distance = 0;
@@ -292,7 +305,7 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
           op.getOverwrite()
               ? zero(type)
               : loadVector(outputIndex(), pointOf(i, j), lanesOf(j, columns)));
-  accumulators = emitReduction(0, accumulators, rows, vectors, columns);
+  accumulators = emitParts(accumulators, rows, vectors, columns);
   storeTile(accumulators, rows, vectors, columns);
 }
 
@@ -313,6 +326,28 @@ void OuterProductEmitter::storeTile(ArrayRef<Value> sums, int64_t rows,
     }
 }
 
+/// The reduction; if it has several loops, a part of the innermost at a time.
+SmallVector<Value> OuterProductEmitter::emitParts(SmallVector<Value> carried,
+                                                  int64_t rows, int64_t vectors,
+                                                  int64_t columns) {
+  int64_t extent = extents[reductionDims.back()];
+  int64_t size =
+      hasOuterReduction() ? std::min(model::reductionPart, extent) : extent;
+  auto emitPart = [&](Value begin, int64_t steps, ValueRange values) {
+    partBegin = begin;
+    partSteps = steps;
+    return emitReduction(0, SmallVector<Value>(values), rows, vectors, columns);
+  };
+  int64_t whole = extent - extent % size;
+  carried =
+      buildLoop(0, whole, size, carried, [&](Value iv, ValueRange values) {
+        return emitPart(iv, size, values);
+      });
+  if (whole < extent)
+    carried = emitPart(constant(whole), extent - whole, carried);
+  return carried;
+}
+
 /// The loops over the reduction dimensions from `depth` on.
 SmallVector<Value>
 OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
@@ -328,17 +363,7 @@ OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
                            columns);
     });
   }
-  int64_t chains = rows * vectors;
-  int64_t sets =
-      std::clamp<int64_t>(figures.tuning.chains / chains, 1, extents[dim]);
-  Value none = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
-  carried.resize(sets * chains, none);
-  carried = emitInnermost(carried, rows, vectors, columns);
-  for (int64_t index = chains; index < sets * chains; ++index)
-    carried[index % chains] = arith::AddFOp::create(
-        builder, loc(), carried[index % chains], carried[index]);
-  carried.resize(chains);
-  return carried;
+  return emitInnermost(carried, rows, vectors, columns);
 }
 
 /// Taps for the rows of which they lie inside the image: the others add zeros.
@@ -372,20 +397,20 @@ SmallVector<Value> OuterProductEmitter::emitTaps(unsigned depth,
 }
 
 /// The innermost loop runs KI steps per iteration, or a few more so that each
-/// set of accumulators and each part has as many; what is left of its extent
-/// comes after it.
+/// part has as many; what is left of its extent comes after it.
 SmallVector<Value>
 OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
                                    int64_t vectors, int64_t columns) {
-  int64_t sets = carried.size() / (rows * vectors);
-  int64_t extent = extents[reductionDims.back()];
+  int64_t extent = partSteps;
   parts = isStream() ? figures.tuning.streams : 1;
-  int64_t unroll = llvm::alignTo(std::min(tile.depth, extent), sets * parts);
+  int64_t unroll = llvm::alignTo(std::min(tile.depth, extent), parts);
   int64_t iterations = extent / unroll, step = unroll / parts;
   distance = iterations * step;
+  int64_t inAll = extents[reductionDims.back()] / partSteps * iterations;
   carried =
       buildLoop(0, distance, step, carried, [&](Value iv, ValueRange values) {
-        fetchShare(iv, step, iterations);
+        iv = arith::AddIOp::create(builder, loc(), partBegin, iv);
+        fetchShare(iv, step, inAll);
         return emitSteps(iv, unroll, SmallVector<Value>(values), rows, vectors,
                          columns);
       });
@@ -393,7 +418,7 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
   if (left == 0)
     return carried;
   parts = 1;
-  return emitSteps(constant(extent - left), left, carried, rows, vectors,
+  return emitSteps(add(partBegin, extent - left), left, carried, rows, vectors,
                    columns);
 }
 
@@ -453,8 +478,7 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < vectors; ++j) {
         Value lhs = load(0, i, j), rhs = load(1, i, j);
-        size_t index = (step * rows + i) * vectors + j;
-        Value &accumulator = carried[index % carried.size()];
+        Value &accumulator = carried[i * vectors + j];
         accumulator =
             vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator);
       }

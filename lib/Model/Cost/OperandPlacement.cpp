@@ -44,10 +44,24 @@ const Access *CostModel::vectorOperand(const Operator &op) const {
   return nullptr;
 }
 
+/// True if neighbours in memory are what `op` sums up, a part or more. Windows
+/// are no vectors: their taps are few, and each has channels of its own.
+static bool hasSumsInRows(const ChainProblem &problem, const Operator &op,
+                          const Access &operand) {
+  if (count_if(op.loops, [&](LoopId loop) { return op.isReduction(loop); }) > 1)
+    return false;
+  for (auto [index, stride] :
+       zip(operand.indices, problem.tensors[operand].strides))
+    if (stride == 1)
+      return index.terms.size() == 1 && op.isReduction(index.terms[0].loop) &&
+             problem.loops[index.terms[0].loop].extent >= reductionPart;
+  return false;
+}
+
 bool CostModel::isReadInRows(const Operator &op, const Access &operand) const {
   // There are inner products for vectors only.
   if (machine.matrix || problem.tensors[operand].isConstant ||
-      !isStrided(op, operand))
+      !isStrided(op, operand) || !hasSumsInRows(problem, op, operand))
     return false;
   int64_t rows = 1;
   for (LoopId loop : op.loops)

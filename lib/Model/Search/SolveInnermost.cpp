@@ -27,10 +27,6 @@
 using namespace llvm;
 using namespace chimera::model;
 
-/// Reductions are cut at multiples of this, so that unrolled loops come out
-/// even.
-static constexpr int64_t reductionUnit = 8;
-
 /// Tiles below this are tried where no others fit.
 static constexpr int64_t leastTile = 8;
 
@@ -42,17 +38,12 @@ static constexpr unsigned mostPriced = 512;
 /// What tiles of `loop` should be multiples of; 0 for a loop that only repeats
 /// the micro kernel, whose blocks have one iteration or all.
 int64_t Solver::tileUnit(LoopId loop) const {
-  auto runsAlong = [&](LoopId Operator::*kernelLoop) {
-    return any_of(problem.operators, [&](const Operator &op) {
-      return op.hasLoop(loop) && op.*kernelLoop == loop;
-    });
-  };
-  if (runsAlong(&Operator::vectorLoop))
+  if (runsAlong(loop, &Operator::vectorLoop))
     return inFragments
                ? std::lcm(machine.matrix->columns, machine.matrix->depth)
-               : machine.unit.lanes;
-  if (runsAlong(&Operator::rowLoop))
-    return inSteps ? machine.matrix->rows : 1;
+               : std::lcm(machine.unit.lanes, partOf(loop));
+  if (runsAlong(loop, &Operator::rowLoop))
+    return inSteps ? machine.matrix->rows : partOf(loop);
   if (problem.isReduction(loop))
     return depthUnit();
   return 0;
@@ -60,8 +51,25 @@ int64_t Solver::tileUnit(LoopId loop) const {
 
 /// What tiles of reductions are multiples of.
 int64_t Solver::depthUnit() const {
-  return inSteps ? std::lcm(reductionUnit, machine.matrix->depth)
-                 : reductionUnit;
+  return inSteps ? std::lcm(reductionPart, machine.matrix->depth)
+                 : reductionPart;
+}
+
+bool Solver::runsAlong(LoopId loop, LoopId Operator::*kernelLoop) const {
+  return any_of(problem.operators, [&](const Operator &op) {
+    return op.hasLoop(loop) && op.*kernelLoop == loop;
+  });
+}
+
+/// What all tiles of `loop` are multiples of so that kernels sum up in one
+/// order; 1 if any do. Those that sum up over one loop do with any.
+int64_t Solver::partOf(LoopId loop) const {
+  bool isOneOfSeveral = any_of(problem.operators, [&](const Operator &op) {
+    return op.isReduction(loop) && any_of(op.loops, [&](LoopId other) {
+             return other != loop && op.isReduction(other);
+           });
+  });
+  return isOneOfSeveral ? reductionPart : 1;
 }
 
 /// Tiles of `loop` that a micro kernel runs well with, the whole size first:
@@ -118,7 +126,7 @@ SmallVector<int64_t, 4> Solver::kernelUnits(LoopId loop) const {
       if (loop == op.vectorLoop)
         units.push_back(std::lcm(kernel.columns, tileUnit(loop)));
       else if (loop == op.rowLoop)
-        units.push_back(kernel.rows);
+        units.push_back(std::lcm(kernel.rows, partOf(loop)));
     }
   llvm::sort(units);
   units.erase(llvm::unique(units), units.end());
@@ -327,10 +335,12 @@ void Solver::searchLeastTraffic(Innermost &level, ArrayRef<LoopId> loops) {
   TileRule any, whole;
   any.granularity.assign(problem.loops.size(), 1);
   whole = any;
-  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop) {
+    any.alignment.push_back(partOf(loop));
     whole.alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
+  }
   for (const Operator &op : problem.operators)
-    if (op.rowLoop != op.vectorLoop)
+    if (op.rowLoop != op.vectorLoop && partOf(op.rowLoop) == 1)
       whole.alignment[op.rowLoop] = std::max(whole.alignment[op.rowLoop],
                                              best->schedule.registerTile.rows);
   for (const TileRule &rule : {whole, any})

@@ -134,6 +134,8 @@ private:
 
   int64_t tileUnit(LoopId loop) const;
   int64_t depthUnit() const;
+  int64_t partOf(LoopId loop) const;
+  bool runsAlong(LoopId loop, LoopId Operator::*kernelLoop) const;
   llvm::SmallVector<int64_t, 16> kernelTiles(LoopId loop, int64_t size) const;
   void addKernelTiles(LoopId loop, int64_t size, int64_t unit,
                       llvm::SmallVectorImpl<int64_t> &tiles) const;

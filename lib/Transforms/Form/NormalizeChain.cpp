@@ -119,6 +119,51 @@ LogicalResult chimera::generalizeElementwise(ChainOp chain) {
   return applyPatternsGreedily(chain.getBody(), std::move(patterns));
 }
 
+/// The loops of `op` with the taps of windows before what is summed up for each
+/// of them.
+static SmallVector<unsigned> orderLoops(linalg::LinalgOp op) {
+  auto isTap = [&](unsigned loop) {
+    return llvm::any_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+      return llvm::any_of(map.getResults(), [&](AffineExpr index) {
+        return !isa<AffineDimExpr>(index) && index.isFunctionOfDim(loop);
+      });
+    });
+  };
+  SmallVector<unsigned> reductions, sorted,
+      order = llvm::to_vector(llvm::seq<unsigned>(0, op.getNumLoops()));
+  op.getReductionDims(reductions);
+  for (bool taps : {true, false})
+    llvm::copy_if(reductions, std::back_inserter(sorted),
+                  [&](unsigned loop) { return isTap(loop) == taps; });
+  for (auto [position, loop] : llvm::zip_equal(reductions, sorted))
+    order[position] = loop;
+  return order;
+}
+
+LogicalResult chimera::orderReductions(ChainOp chain) {
+  IRRewriter rewriter(chain.getContext());
+  for (auto op :
+       llvm::to_vector(chain.getBody().front().getOps<linalg::LinalgOp>())) {
+    if (!isSupportedOperator(op))
+      continue;
+    SmallVector<unsigned> order = orderLoops(op);
+    if (llvm::is_sorted(order))
+      continue;
+    rewriter.setInsertionPoint(op);
+    auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+    if (!generic) {
+      FailureOr<linalg::GenericOp> made =
+          linalg::generalizeNamedOp(rewriter, op);
+      if (failed(made))
+        return failure();
+      generic = *made;
+    }
+    if (failed(linalg::interchangeGenericOp(rewriter, generic, order)))
+      return failure();
+  }
+  return success();
+}
+
 /// Gives every linalg operation but fills the generic form, and operations
 /// like `arith.addf` on tensors too.
 LogicalResult BodyNormalizer::generalize() {
@@ -397,7 +442,8 @@ LogicalResult BodyNormalizer::run() {
   if (failed(generalize()))
     return failure();
   cropWindows();
-  if (failed(mergeDimensions()) || failed(splitDimensions()))
+  if (failed(orderReductions(chain)) || failed(mergeDimensions()) ||
+      failed(splitDimensions()))
     return failure();
   splitAccumulators();
   if (failed(normalizeSoftmax(chain)))

@@ -42,6 +42,10 @@ struct FormedChain {
 /// in the body of `chain`.
 llvm::LogicalResult generalizeElementwise(ChainOp chain);
 
+/// Puts the taps of windows before what is summed up for each of them, so that
+/// sums do not depend on the order in which images lie in memory.
+llvm::LogicalResult orderReductions(ChainOp chain);
+
 /// A tensor of `shape` filled with `number`.
 mlir::Value createFilled(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Type type, llvm::ArrayRef<int64_t> shape,

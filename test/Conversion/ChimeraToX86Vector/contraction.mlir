@@ -3,8 +3,7 @@
 
 // 5 rows on a tile of 3 split evenly into 3 and 2, not 3 and 1 + 1; 24 columns
 // are one full and one masked vector; the accumulators start from zero; two
-// steps of the reduction per iteration, and one after the loop. Two rows have too
-// few accumulators: two sets of them take turns.
+// steps of the reduction per iteration, and one after the loop.
 
 // CHECK-LABEL: func @edges
 // CHECK-DAG:     %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
@@ -20,7 +19,7 @@
 // CHECK-COUNT-6: vector.fma
 // CHECK:         vector.store
 // CHECK:         vector.maskedstore
-// CHECK:         %{{.*}}:8 = scf.for
+// CHECK:         %{{.*}}:4 = scf.for
 // CHECK-NOT:     memref.load {{.*}} : memref<5x24xf32>
 func.func @edges(%a: memref<5x7xf32>, %b: memref<7x24xf32>, %c: memref<5x24xf32>) {
   chimera.micro_kernel contraction overwrite
@@ -152,24 +151,22 @@ func.func @inner(%a: memref<1x64xf32>, %b: memref<36x64xf32>, %c: memref<1x36xf3
 
 // -----
 
-// Where a tile has one accumulator, eight take turns. One row reads two halves
-// of a narrow matrix by turns.
+// One row reads two halves of a long and narrow matrix by turns.
 
 // CHECK-LABEL: func @turns
-// CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : index
-// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
-// CHECK:         %[[SUMS:.*]]:8 = scf.for %[[STEP:.*]] = %{{.*}} to %[[C32]] step %[[C8]]
-// CHECK:           vector.load %{{.*}}[%[[STEP]], %{{.*}}] : memref<64x16xf32>, vector<16xf32>
-// CHECK:           memref.prefetch %{{.*}}, read, locality<3>, data : memref<64x16xf32>
+// CHECK-DAG:     %[[C2:.*]] = arith.constant 2 : index
+// CHECK-DAG:     %[[C48:.*]] = arith.constant 48 : index
+// CHECK:         %[[SUM:.*]] = scf.for %[[STEP:.*]] = %{{.*}} to %[[C48]] step %[[C2]]
+// CHECK:           vector.load %{{.*}}[%[[STEP]], %{{.*}}] : memref<96x16xf32>, vector<16xf32>
+// CHECK:           memref.prefetch %{{.*}}, read, locality<3>, data : memref<96x16xf32>
 // CHECK:           vector.fma
-// CHECK:           %[[FAR:.*]] = arith.addi %[[STEP]], %[[C32]]
-// CHECK:           vector.load %{{.*}}[%[[FAR]], %{{.*}}] : memref<64x16xf32>, vector<16xf32>
-// CHECK-COUNT-15:  vector.fma
+// CHECK:           %[[FAR:.*]] = arith.addi %[[STEP]], %[[C48]]
+// CHECK:           vector.load %{{.*}}[%[[FAR]], %{{.*}}] : memref<96x16xf32>, vector<16xf32>
+// CHECK-COUNT-3:   vector.fma
 // CHECK:           scf.yield
-// CHECK-COUNT-7: arith.addf
 // CHECK:         vector.store
-func.func @turns(%a: memref<1x64xf32>, %b: memref<64x16xf32>, %c: memref<1x16xf32>) {
-  chimera.micro_kernel contraction ins(%a, %b : memref<1x64xf32>, memref<64x16xf32>) outs(%c : memref<1x16xf32>)
+func.func @turns(%a: memref<1x96xf32>, %b: memref<96x16xf32>, %c: memref<1x16xf32>) {
+  chimera.micro_kernel contraction ins(%a, %b : memref<1x96xf32>, memref<96x16xf32>) outs(%c : memref<1x16xf32>)
       maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
       iterators ["parallel", "parallel", "reduction"]
       implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 4>> {
@@ -380,17 +377,29 @@ func.func @narrow_factors(%a: memref<8x8xbf16>, %b: memref<8x16xbf16>, %c: memre
 
 // -----
 
-// A target may want fewer FMAs under way than the default: one accumulator becomes
-// four sets, not eight.
+// A window of three taps and 20 channels: eight channels of each tap, eight
+// more, and the last four, in one order whatever the tile of the channels is.
 
-// CHECK-LABEL: func @tuned
-// CHECK:         %{{.*}}:4 = scf.for
-func.func @tuned(%a: memref<1x64xf32>, %b: memref<64x64xf32>, %c: memref<1x64xf32>) {
+// CHECK-LABEL: func @window
+// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG:     %[[C3:.*]] = arith.constant 3 : index
+// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : index
+// CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : index
+// CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
+// CHECK:         scf.for %[[PART:.*]] = %{{.*}} to %[[C16]] step %[[C8]]
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %[[C3]] step %[[C1]]
+// CHECK:             scf.for %[[STEP:.*]] = %{{.*}} to %[[C8]] step %[[C4]]
+// CHECK:               arith.addi %[[PART]], %[[STEP]]
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %[[C3]] step %[[C1]]
+// CHECK-NOT:       scf.for
+// CHECK-COUNT-4:   vector.fma
+// CHECK:         vector.store
+func.func @window(%a: memref<1x3x20xf32>, %b: memref<3x20x16xf32>, %c: memref<1x16xf32>) {
   chimera.micro_kernel contraction overwrite
-      ins(%a, %b : memref<1x64xf32>, memref<64x64xf32>) outs(%c : memref<1x64xf32>)
-      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
-      iterators ["parallel", "parallel", "reduction"]
-      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 4>, tuning = <chains = 4>> {
+      ins(%a, %b : memref<1x3x20xf32>, memref<3x20x16xf32>) outs(%c : memref<1x16xf32>)
+      maps [affine_map<(m, n, r, k) -> (m, r, k)>, affine_map<(m, n, r, k) -> (r, k, n)>, affine_map<(m, n, r, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 4>> {
   ^bb0(%x: f32, %y: f32, %z: f32):
     %0 = arith.mulf %x, %y : f32
     %1 = arith.addf %z, %0 : f32

@@ -449,8 +449,8 @@ func.func @main(%a: tensor<90xf32>, %b: tensor<90xf32>, %c: tensor<f32>) -> tens
 
 // -----
 
-// Weights of one query and the values: few columns, so that accumulators take
-// turns; a reduction that they do not divide.
+// Weights of one query and the values: few columns; a reduction that the unrolled
+// steps do not divide.
 
 #impl = #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 2, broadcasts = 1, depth = 4>>
 func.func @main(%a: tensor<1x43xf32>, %b: tensor<43x20xf32>, %c: tensor<1x20xf32>) -> tensor<1x20xf32> {

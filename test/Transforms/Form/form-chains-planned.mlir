@@ -31,16 +31,16 @@ func.func @nchw(%image: tensor<1x3x16x16xf32>, %filter0: tensor<8x3x3x3xf32>, %f
 }
 
 // CHECK:      problem
-// CHECK-NEXT:   loops l = 8, p = 16, p1 = 16, k = 3, r = 3, r1 = 3, n = 4, h = 8, h1 = 8, r2 = 3, r3 = 3
-// CHECK-NEXT:   input in0 [3 x 16 x 16] of 4 bytes
+// CHECK-NEXT:   loops m = 1, l = 8, p = 16, p1 = 16, r = 3, r1 = 3, k = 3, n = 4, h = 8, h1 = 8, r2 = 3, r3 = 3
+// CHECK-NEXT:   input in0 [1 x 3 x 16 x 16] of 4 bytes
 // CHECK-NEXT:   input in1 [8 x 3 x 3 x 3] of 4 bytes
-// CHECK-NEXT:   intermediate mid0 [8 x 16 x 16] of 4 bytes
+// CHECK-NEXT:   intermediate mid0 [1 x 8 x 16 x 16] of 4 bytes
 // CHECK-NEXT:   input in2 [4 x 8 x 3 x 3] of 4 bytes
-// CHECK-NEXT:   output out [4 x 8 x 8] of 4 bytes
-// CHECK-NEXT:   conv0: mid0[l, p, p1] += in0[k, p + r - 1, r1 + p1 - 1] * in1[l, k, r, r1]
+// CHECK-NEXT:   output out [1 x 4 x 8 x 8] of 4 bytes
+// CHECK-NEXT:   conv0: mid0[m, l, p, p1] += in0[m, k, p + r - 1, r1 + p1 - 1] * in1[l, k, r, r1]
 // CHECK-NEXT:     vectors along p1, rows along l
 // CHECK-NEXT:     then 1 instructions
-// CHECK-NEXT:   conv1: out[n, h, h1] += mid0[l, 2 * h + r2 - 1, 2 * h1 + r3 - 1] * in2[n, l, r2, r3]
+// CHECK-NEXT:   conv1: out[m, n, h, h1] += mid0[m, l, 2 * h + r2 - 1, 2 * h1 + r3 - 1] * in2[n, l, r2, r3]
 // CHECK-NEXT:     vectors along h1, rows along n
 
 // -----
@@ -112,7 +112,7 @@ func.func @groups(%signal: tensor<4x6x34xf32>, %filter: tensor<4x8x6x3xf32>, %we
 }
 
 // CHECK:      problem
-// CHECK-NEXT:   loops l = 4, l1 = 8, h = 16, k = 6, r = 3, n = 10
+// CHECK-NEXT:   loops l = 4, l1 = 8, h = 16, r = 3, k = 6, n = 10
 // CHECK-NEXT:   input in0 [4 x 6 x 34] of 4 bytes
 // CHECK-NEXT:   input in1 [4 x 8 x 6 x 3] of 4 bytes
 // CHECK-NEXT:   intermediate mid0 [4 x 8 x 16] of 4 bytes
