@@ -1,8 +1,15 @@
-"""Writes a module of random convolutional programs: `convolutions.py SEED COUNT`.
+#===- convolutions.py - Random chains of convolutions ----------------------===#
+#
+# Part of the Chimera project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===------------------------------------------------------------------------===#
+"""Chains of one to four convolutions and pools in one of the forms of linalg,
+one- to three-dimensional, with strides, dilations, padding, groups and
+elementwise operations between them.
 
-Each function is a chain of one to four convolutions and pools in one of the
-forms of linalg, one- to three-dimensional, with strides, dilations, padding,
-groups and elementwise operations between them.
+By itself it prints a module: `convolutions.py SEED COUNT`.
 """
 
 import dataclasses
@@ -34,8 +41,10 @@ def tensor(shape):
     return f"tensor<{'x'.join(map(str, [*shape, 'f32']))}>"
 
 
-class Program:
-    def __init__(self, rng, name):
+class Convolutions:
+    """One random chain."""
+
+    def __init__(self, name, rng):
         self.rng, self.name = rng, name
         self.lines, self.arguments = [], []
         self.count = 0
@@ -291,18 +300,26 @@ class Program:
         for _ in range(rng.randint(1, 4)):
             step = self.pool if rng.random() < 0.2 else self.convolution
             image = self.elementwise(step(image))
-        print(f"func.func @{self.name}({', '.join(self.arguments)}) -> {image.type()} {{")
-        print("  %zero = arith.constant 0.0 : f32\n"
-              "  %six = arith.constant 6.0 : f32\n"
-              "  %low = arith.constant 0xFF800000 : f32")
-        print("\n".join(self.lines))
-        print(f"  return {image.name} : {image.type()}\n}}\n")
+        self.result = image
+
+    def text(self):
+        lines = "\n".join(self.lines)
+        return (f"func.func @{self.name}({', '.join(self.arguments)}) "
+                f"-> {self.result.type()} {{\n"
+                "  %zero = arith.constant 0.0 : f32\n"
+                "  %six = arith.constant 6.0 : f32\n"
+                "  %low = arith.constant 0xFF800000 : f32\n"
+                f"{lines}\n"
+                f"  return {self.result.name} : {self.result.type()}\n}}\n")
 
 
 def main():
     seed, count = int(sys.argv[1]), int(sys.argv[2])
     for index in range(count):
-        Program(random.Random(f"{seed}.{index}"), f"s{seed}_{index}").build()
+        program = Convolutions(f"s{seed}_{index}", random.Random(f"{seed}.{index}"))
+        program.build()
+        print(program.text())
 
 
-main()
+if __name__ == "__main__":
+    main()
