@@ -197,7 +197,6 @@ class Convolutions:
         divisors = [g for g in (1, 2, 3, 4, 5, 8, 16) if image.channels % g == 0]
         groups = self.rng.choice(divisors)
         each, filters = image.channels // groups, self.rng.choice([1, 2, 3, 8, 16])
-        split = Image("", image.batch, image.space, groups * each, image.last)
         axis = n + 1 if image.last else 1
         shape = image.shape()
         shape[axis:axis + 1] = [groups, each]

@@ -105,8 +105,9 @@ std::string ChainBuilder::build(const ChainGroup &group,
   if (!group.getReason().empty())
     return group.getReason().str();
   ChainOp chain = group.clone();
-  if (failed(isCompiled() ? normalizeBody(chain) : orderReductions(chain)) ||
-      failed(generalizeElementwise(chain))) {
+  bool isNormal = succeeded(isCompiled() ? normalizeBody(chain)
+                                         : generalizeElementwise(chain));
+  if (!isNormal || (!isCompiled() && failed(orderReductions(chain)))) {
     chain.erase();
     return missed::notNormalized.str();
   }
