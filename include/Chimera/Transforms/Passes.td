@@ -565,7 +565,8 @@ def SplitCopiesPass : Pass<"chimera-split-copies"> {
   let description = [{
     Puts loops around a `memref.copy` until what is left of it is contiguous in
     both buffers, which is copied as bytes; single elements are loaded and stored.
-    Buffers that are contiguous as a whole, or have no strides, are left alone.
+    Buffers that are contiguous as a whole, or have no strides, are left alone. A
+    copy of all of a buffer to itself, through reshapes, goes.
 
     Example: see `test/Transforms/Buffers/split-copies.mlir`. In
 

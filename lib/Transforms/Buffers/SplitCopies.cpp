@@ -66,7 +66,23 @@ static Value slice(OpBuilder &builder, Location loc, Value buffer,
                                    ones);
 }
 
+/// The buffer that `view` shows all elements of, in the same order.
+static Value getShown(Value view) {
+  while (Operation *op = view.getDefiningOp()) {
+    if (!isa<memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp>(
+            op))
+      break;
+    view = op->getOperand(0);
+  }
+  return view;
+}
+
 static void split(memref::CopyOp copy) {
+  // Slices lose unit dimensions on their way out, and get them back.
+  if (getShown(copy.getSource()) == getShown(copy.getTarget())) {
+    copy.erase();
+    return;
+  }
   auto source = dyn_cast<MemRefType>(copy.getSource().getType()),
        target = dyn_cast<MemRefType>(copy.getTarget().getType());
   if (!source || !target || !isStrided(source) || !isStrided(target))

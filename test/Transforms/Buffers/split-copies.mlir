@@ -43,8 +43,22 @@ func.func @elements(%a: memref<7x8xf32>, %b: memref<7x8xf32, strided<[1, 7]>>) {
 // CHECK-LABEL: func.func @whole(
 // CHECK-NEXT: memref.copy
 // CHECK-NEXT: memref.copy
-func.func @whole(%a: memref<7x8xf32>, %b: memref<7x8xf32, strided<[8, 1], offset: ?>>, %c: memref<*xf32>) {
+func.func @whole(%a: memref<7x8xf32>, %b: memref<7x8xf32, strided<[8, 1], offset: ?>>, %c: memref<*xf32>, %d: memref<*xf32>) {
   memref.copy %a, %b : memref<7x8xf32> to memref<7x8xf32, strided<[8, 1], offset: ?>>
-  memref.copy %c, %c : memref<*xf32> to memref<*xf32>
+  memref.copy %c, %d : memref<*xf32> to memref<*xf32>
+  return
+}
+
+// -----
+
+// Both show all of one buffer.
+
+// CHECK-LABEL: func.func @itself(
+// CHECK-NOT:     memref.copy
+// CHECK:         return
+func.func @itself(%a: memref<?x?xf32, strided<[120, 1], offset: ?>>, %rows: index, %columns: index) {
+  %expanded = memref.expand_shape %a [[0, 1], [2]] output_shape [1, %rows, %columns] : memref<?x?xf32, strided<[120, 1], offset: ?>> into memref<1x?x?xf32, strided<[?, 120, 1], offset: ?>>
+  %collapsed = memref.collapse_shape %expanded [[0, 1], [2]] : memref<1x?x?xf32, strided<[?, 120, 1], offset: ?>> into memref<?x?xf32, strided<[?, 1], offset: ?>>
+  memref.copy %collapsed, %a : memref<?x?xf32, strided<[?, 1], offset: ?>> to memref<?x?xf32, strided<[120, 1], offset: ?>>
   return
 }
