@@ -27,11 +27,18 @@ class Program:
 
     def __init__(self):
         self.arguments: list[Value] = []
+        self.constants: set[Value] = set()
         self.lines: list[str] = []
 
     def argument(self, *shape) -> Value:
         value = Value(f"%arg{len(self.arguments)}", tuple(shape))
         self.arguments.append(value)
+        return value
+
+    def weights(self, *shape) -> Value:
+        """An argument that is the same in every call."""
+        value = self.argument(*shape)
+        self.constants.add(value)
         return value
 
     def add(self, shape, text: str) -> Value:
@@ -95,29 +102,49 @@ class Program:
         return self.elementwise([(x, every)], x.shape,
                                 [f"%r = arith.mulf %i0, {number} : f32"])
 
+    def padded(self, x: Value, window) -> Value:
+        """Images with channels first, with as much padding as windows need."""
+        if all(size == 1 for size in window):
+            return x
+        zero = self.constant(0)
+        shape = (*x.shape[:2], *(extent + 2 * (size // 2)
+                                 for extent, size in zip(x.shape[2:], window)))
+        amounts = f"[0, 0, {', '.join(str(size // 2) for size in window)}]"
+        block = ", ".join(f"%p{i}: index" for i in range(len(shape)))
+        return self.add(shape, f"tensor.pad {x.name} low{amounts} high{amounts} {{\n"
+                        f"    ^bb0({block}):\n      tensor.yield {zero} : f32\n"
+                        f"    }} : {x.type} to {tensor_type(shape)}")
+
+    def windowed(self, name: str, x: Value, filters: Value, channels: int, window,
+                 stride: int) -> Value:
+        x = self.padded(x, window)
+        shape = (x.shape[0], channels, *((extent - size) // stride + 1
+                                         for extent, size in zip(x.shape[2:], window)))
+        return self.result_of(f"{name} {{strides = dense<{stride}> : tensor<2xi64>}}",
+                              [x, filters], self.zeros(shape))
+
     def convolution(self, x: Value, filters: Value, stride: int) -> Value:
         """Of images with channels first, with as much padding as windows need."""
-        batch, channels, *space = x.shape
         count, _, *window = filters.shape
-        if any(size > 1 for size in window):
-            zero = self.constant(0)
-            padded = (batch, channels, *(extent + 2 * (size // 2)
-                                         for extent, size in zip(space, window)))
-            amounts = f"[0, 0, {', '.join(str(size // 2) for size in window)}]"
-            block = ", ".join(f"%p{i}: index" for i in range(len(padded)))
-            x = self.add(padded, f"tensor.pad {x.name} low{amounts} high{amounts} {{\n"
-                         f"    ^bb0({block}):\n      tensor.yield {zero} : f32\n"
-                         f"    }} : {x.type} to {tensor_type(padded)}")
-        shape = (batch, count, *((extent - size) // stride + 1
-                                 for extent, size in zip(x.shape[2:], window)))
-        return self.result_of(
-            f"linalg.conv_2d_nchw_fchw {{strides = dense<{stride}> : tensor<2xi64>}}",
-            [x, filters], self.zeros(shape))
+        return self.windowed("linalg.conv_2d_nchw_fchw", x, filters, count, window,
+                             stride)
+
+    def depthwise(self, x: Value, filters: Value, stride: int) -> Value:
+        """The same, each channel by itself."""
+        channels, *window = filters.shape
+        return self.windowed("linalg.depthwise_conv_2d_nchw_chw", x, filters, channels,
+                             window, stride)
 
     def relu(self, x: Value) -> Value:
         zero = self.constant(0)
         return self.elementwise([(x, range(len(x.shape)))], x.shape,
                                 [f"%r = arith.maximumf %i0, {zero} : f32"])
+
+    def relu6(self, x: Value) -> Value:
+        zero, six = self.constant(0), self.constant(6)
+        return self.elementwise([(x, range(len(x.shape)))], x.shape,
+                                [f"%l = arith.maximumf %i0, {zero} : f32",
+                                 f"%r = arith.minimumf %l, {six} : f32"])
 
     def bias(self, x: Value, vector: Value) -> Value:
         every = range(len(x.shape))
@@ -197,7 +224,9 @@ class Program:
                         f"[[0, 1], [2], [3]] : {wide.type} into {tensor_type(shape)}")
 
     def finish(self, result: Value) -> str:
-        arguments = ", ".join(f"{a.name}: {a.type}" for a in self.arguments)
+        arguments = ", ".join(
+            f"{a.name}: {a.type}" + " {chimera.constant}" * (a in self.constants)
+            for a in self.arguments)
         return "\n".join([
             "module {", f"  func.func @main({arguments}) -> {result.type} {{",
             *self.lines, f"    return {result.name} : {result.type}", "  }", "}", ""])

@@ -64,8 +64,49 @@ def perceptron(rng: random.Random) -> Case:
     return make("mlp", name, program, result)
 
 
-def random_cases(count: int, seed: int) -> list[Case]:
-    """A third each of chains, attention and perceptrons."""
+def two_convolutions(rng: random.Random) -> Case:
+    """With ReLU after both, filters constant."""
+    channels, middle, out = (8 * between(rng, 2, 64) for _ in range(3))
+    size, stride = between(rng, 7, 112), rng.choice([1, 1, 1, 2])
+    first, second = rng.choice([(1, 1), (3, 1), (1, 3), (3, 3)])
+    # Neither image is above 16 MB, which leaves a call some ten milliseconds.
+    size = min(size, math.isqrt(4_000_000 // max(channels, middle, out)))
+    program = Program()
+    x = program.argument(1, channels, size, size)
+    for wide, narrow, window, step in ((middle, channels, first, stride),
+                                       (out, middle, second, 1)):
+        filters = program.weights(wide, narrow, window, window)
+        x = program.relu(program.convolution(x, filters, step))
+    name = (f"{channels} x {size}^2, {first}x{first} by {stride} to {middle}, "
+            f"{second}x{second} to {out}")
+    return make("convolutions", name, program, x)
+
+
+def inverted_residual(rng: random.Random) -> Case:
+    """Of mobilenet_v2 and its kind: wide inside, depthwise windows, constant filters."""
+    channels, factor = 8 * between(rng, 2, 24), rng.choice([3, 4, 6, 6])
+    size, stride = between(rng, 7, 112), rng.choice([1, 1, 1, 2])
+    window = rng.choice([3, 3, 5])
+    wide = factor * channels
+    size = min(size, math.isqrt(4_000_000 // wide))
+    out = channels if stride == 1 else 8 * between(rng, 2, 24)
+    program = Program()
+    x = program.argument(1, channels, size, size)
+    y = program.relu6(program.convolution(x, program.weights(wide, channels, 1, 1), 1))
+    y = program.relu6(program.depthwise(y, program.weights(wide, window, window),
+                                        stride))
+    y = program.convolution(y, program.weights(out, wide, 1, 1), 1)
+    if stride == 1:
+        y = program.plus(y, x)
+    name = f"{channels} x {size}^2, {wide} inside, {window}x{window} by {stride} to {out}"
+    return make("residual", name, program, y)
+
+
+MAKERS = {"chain": chain, "attention": random_attention, "mlp": perceptron,
+          "convolutions": two_convolutions, "residual": inverted_residual}
+
+
+def random_cases(count: int, seed: int, kinds: list[str]) -> list[Case]:
+    """As many of each kind."""
     rng = random.Random(seed)
-    makers = [chain, random_attention, perceptron]
-    return [makers[index % len(makers)](rng) for index in range(count)]
+    return [MAKERS[kinds[index % len(kinds)]](rng) for index in range(count)]
