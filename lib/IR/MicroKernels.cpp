@@ -80,6 +80,10 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
            getContractionKernels(op, target, factor).empty();
   });
   support.hasWindows = target.getCommonFigures().levels.back().ways > 0;
+  FailureOr<model::Machine> machine =
+      target.getMachine(Float32Type::get(op->getContext()));
+  if (support.hasWindows && succeeded(machine) && !machine->matrix)
+    support.lanes = machine->unit.lanes;
   return support;
 }
 

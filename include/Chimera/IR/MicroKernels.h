@@ -76,6 +76,9 @@ struct OperatorSupport {
   llvm::SmallVector<mlir::Type> factors;
   /// True if they may read operands through windows, as convolutions do.
   bool hasWindows = false;
+  /// Elements of the vectors that sums lie in, where kernels multiply them by
+  /// single elements of rows in a cache. 0 where they do not.
+  int64_t lanes = 0;
 };
 
 /// Which operators in the program around `op` become code for `target`. Factors

@@ -23,7 +23,10 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
     Inside the chain every operator is brought into one form: contractions with
     projected permutation maps that start from zero, each followed by at most
     one elementwise `linalg.generic`. Transposes and broadcasts of operands
-    become indexing maps; reshapes move to the outside; an accumulator that is
+    become indexing maps, unless the model says that kernels had better find
+    their rows transposed
+    (`test/Transforms/Form/form-chains-transposed-rows.mlir`); reshapes move to
+    the outside; an accumulator that is
     not zero becomes an elementwise addition.
 
     A contraction that joins no other makes a chain of its own, so that it is

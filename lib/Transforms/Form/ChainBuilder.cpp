@@ -105,7 +105,7 @@ std::string ChainBuilder::build(const ChainGroup &group,
   if (!group.getReason().empty())
     return group.getReason().str();
   ChainOp chain = group.clone();
-  bool isNormal = succeeded(isCompiled() ? normalizeBody(chain)
+  bool isNormal = succeeded(isCompiled() ? normalizeBody(chain, support)
                                          : generalizeElementwise(chain));
   if (!isNormal || (!isCompiled() && failed(orderReductions(chain)))) {
     chain.erase();

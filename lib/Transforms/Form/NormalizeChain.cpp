@@ -28,6 +28,7 @@
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/NumberTypes.h"
+#include "Chimera/Model/Layouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -67,9 +68,9 @@ namespace {
 
 class BodyNormalizer {
 public:
-  explicit BodyNormalizer(ChainOp chain)
+  BodyNormalizer(ChainOp chain, const OperatorSupport &support)
       : chain(chain), body(chain.getBody().front()),
-        rewriter(chain.getContext()) {}
+        rewriter(chain.getContext()), support(support) {}
 
   LogicalResult run();
 
@@ -84,6 +85,8 @@ private:
   void splitAccumulators();
   void splitAccumulator(linalg::GenericOp op);
   LogicalResult fuse();
+  bool mayFuse(OpOperand *operand);
+  bool staysTransposed(linalg::GenericOp transpose, OpOperand &operand);
   LogicalResult fuseElementwise();
   void duplicateMovements();
   bool alignEpilogues();
@@ -99,6 +102,7 @@ private:
   ChainOp chain;
   Block &body;
   IRRewriter rewriter;
+  const OperatorSupport &support;
 };
 
 } // namespace
@@ -334,13 +338,64 @@ void BodyNormalizer::duplicateMovements() {
   }
 }
 
+/// True if `value` is an operand of the chain, moved and reshaped.
+static bool isOperandOfChain(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!isReshape(op) && !(generic && isMovement(generic)))
+      return false;
+    value = op->getOperand(0);
+  }
+  return true;
+}
+
+/// True if `operand`, which gives a contraction its rows, had better be read
+/// from what `transpose` makes of an operand of the chain. A product has
+/// vectors along the last dimension of its result, and rows along the others.
+bool BodyNormalizer::staysTransposed(linalg::GenericOp transpose,
+                                     OpOperand &operand) {
+  auto op = cast<linalg::GenericOp>(operand.getOwner());
+  AffineMap from = transpose.getIndexingMapsArray().front(),
+            to = transpose.getIndexingMapsArray().back(),
+            read = op.getMatchingIndexingMap(&operand),
+            written = op.getIndexingMapsArray().back();
+  if (support.lanes == 0 || !from.isPermutation() || !to.isPermutation() ||
+      written.getNumResults() == 0 ||
+      !isOperandOfChain(transpose.getInputs().front()))
+    return false;
+  auto isRead = [&](unsigned dim, utils::IteratorType type) {
+    for (auto [loop, own] : llvm::enumerate(op.getIteratorTypesArray()))
+      if (own == type && read.getResult(dim).isFunctionOfDim(loop))
+        return true;
+    return false;
+  };
+  unsigned last = read.getNumResults() - 1,
+           neighbours = *to.getResultPosition(from.getResult(last));
+  auto columns = dyn_cast<AffineDimExpr>(written.getResults().back());
+  if (columns && isParallel(op))
+    return neighbours != last && read.getResult(last) == columns;
+  if (!columns || read.isFunctionOfDim(columns.getPosition()) ||
+      isRead(last, utils::IteratorType::parallel) ||
+      !isRead(last, utils::IteratorType::reduction) ||
+      !isRead(neighbours, utils::IteratorType::parallel))
+    return false;
+  double uses = 1.0 / support.lanes;
+  for (int64_t extent : op.getStaticLoopRanges())
+    uses *= extent;
+  auto type = cast<RankedTensorType>(operand.get().getType());
+  return model::shouldTransposeRows(uses / type.getNumElements());
+}
+
 /// Elementwise operations fuse into their only user. Into a contraction only
 /// what is a matter of indexing does; and a transpose or broadcast moves on to
 /// its own users rather than take in what it reads.
-static bool mayFuse(OpOperand *operand) {
+bool BodyNormalizer::mayFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = cast<linalg::LinalgOp>(operand->getOwner());
   if (!producer || !isParallel(producer))
+    return false;
+  if (isMovement(producer) && !isMovement(consumer) &&
+      staysTransposed(producer, *operand))
     return false;
   if (!isParallel(consumer) || isMovement(consumer))
     return isMovement(producer);
@@ -350,7 +405,8 @@ static bool mayFuse(OpOperand *operand) {
 
 LogicalResult BodyNormalizer::fuseElementwise() {
   RewritePatternSet patterns(chain.getContext());
-  linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
+  linalg::populateElementwiseOpsFusionPatterns(
+      patterns, [this](OpOperand *operand) { return mayFuse(operand); });
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
                                                        chain.getContext());
@@ -451,6 +507,7 @@ LogicalResult BodyNormalizer::run() {
   return fuse();
 }
 
-LogicalResult chimera::normalizeBody(ChainOp chain) {
-  return BodyNormalizer(chain).run();
+LogicalResult chimera::normalizeBody(ChainOp chain,
+                                     const OperatorSupport &support) {
+  return BodyNormalizer(chain, support).run();
 }

@@ -18,6 +18,8 @@
 
 #include "Chimera/IR/Chimera.h"
 
+#include "Chimera/IR/MicroKernels.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace chimera {
@@ -51,10 +53,11 @@ mlir::Value createFilled(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Type type, llvm::ArrayRef<int64_t> shape,
                          double number);
 
-/// Rewrites the body of `chain`, in place, towards the form. Fails if some
-/// operation has no form at all; success is no promise that the form is
-/// reached, only `analyzeChain` can tell.
-llvm::LogicalResult normalizeBody(ChainOp chain);
+/// Rewrites the body of `chain`, in place, towards the form that `support` has
+/// code for. Fails if some operation has no form at all; success is no promise
+/// that the form is reached, only `analyzeChain` can tell.
+llvm::LogicalResult normalizeBody(ChainOp chain,
+                                  const OperatorSupport &support);
 
 /// Replaces `chain` by one without the reshapes and copies that only touch its
 /// operands or its result; those move outside. Operations are ordered so that

@@ -81,6 +81,11 @@ TEST(Layouts, DepthwiseConvolutionsPayForPartOfAVector) {
   EXPECT_DOUBLE_EQ(secondsOf(figures, last, machine, 1), 1e-3 * 32 / 24);
 }
 
+TEST(Layouts, RowsThatManyVectorsUseAreTransposed) {
+  EXPECT_TRUE(shouldTransposeRows(8));
+  EXPECT_FALSE(shouldTransposeRows(7.9));
+}
+
 TEST(Layouts, ImagesAreReorderedOnce) {
   // Operation 0 hands an image to two others and the outside.
   LayoutProblem problem;
