@@ -70,8 +70,9 @@ double secondsToReorder(double bytes, int64_t elementBytes,
                         const Machine &machine, int64_t threads);
 
 /// True if a product takes less time with a copy of the operand that gives it
-/// rows, in which what it sums up lies next to each other, than with the operand
-/// itself, in which rows do. It multiplies `uses` vectors by each element.
+/// rows, in which what it sums up lies next to each other, than with the
+/// operand itself, in which rows do. It multiplies `uses` vectors by each
+/// element.
 bool shouldTransposeRows(double uses);
 
 /// The operations of a program and the images that they hand on.
