@@ -387,10 +387,25 @@ static bool isLimitedByArithmetic(const Plan &plan) {
   });
 }
 
+/// The outermost level that one of the plans waits for: what comes into levels
+/// outside is still there from the call before.
+static size_t outermostInUse(const Plan &fused, ArrayRef<Segment> rivals) {
+  size_t level = 0, innermost = fused.levels.size() - 1;
+  auto isWaitedFor = [&](const Plan &plan) {
+    return plan.levels[level].seconds > 0;
+  };
+  while (level < innermost && !isWaitedFor(fused) &&
+         none_of(
+             rivals,
+             [&](const Segment &rival) { return isWaitedFor(rival.plan); }))
+    ++level;
+  return level;
+}
+
 /// Where times say nothing, takes the plan that loses less if they are wrong:
-/// that which moves less into the slowest level, unless these are convolutions
-/// limited by arithmetic and it has more of that. True if it changes the
-/// verdict.
+/// that which moves less into the slowest level, of convolutions the slowest in
+/// use, unless these are limited by arithmetic and it has more of that. True if
+/// it changes the verdict.
 static bool decideTie(const ChainProblem &problem, const Machine &machine,
                       const SolveOptions &options, Verdict &verdict) {
   if (!verdict.fused)
@@ -403,17 +418,18 @@ static bool decideTie(const ChainProblem &problem, const Machine &machine,
   int64_t bytes = 0;
   // Of convolutions the price of a fused plan leaves out what halos take, and
   // sets of a cache that a few channels of many share.
-  bool isArithmetic =
-      !problem.consistsOfProducts() && isLimitedByArithmetic(fused);
+  bool hasWindows = !problem.consistsOfProducts();
+  size_t slowest = hasWindows ? outermostInUse(fused, rivals) : 0;
+  bool isArithmetic = hasWindows && isLimitedByArithmetic(fused);
   for (const Segment &rival : rivals) {
     seconds += rival.seconds();
     compute += rival.plan.computeSeconds;
-    bytes += rival.plan.levels.front().bytes;
+    bytes += rival.plan.levels[slowest].bytes;
     isArithmetic &= isLimitedByArithmetic(rival.plan);
   }
   bool computesMore = isArithmetic && compute < fused.computeSeconds;
   double error = timeError * std::min(fused.seconds, seconds);
-  int64_t moved = fused.levels.front().bytes;
+  int64_t moved = fused.levels[slowest].bytes;
   bool isFused = verdict.segments.size() == 1;
   if (std::abs(fused.seconds - seconds) > error || moved == bytes ||
       isFused == (moved < bytes && !computesMore))

@@ -139,6 +139,28 @@ TEST(JudgeUnfused, ConvolutionsLimitedByArithmetic) {
   EXPECT_EQ(verdict.segments.size(), 2u);
 }
 
+TEST(JudgeUnfused, ConvolutionsThatTheOuterLevelHolds) {
+  // To fuse is predicted to take one per cent less, and moves less into the
+  // level that holds everything from call to call, but more from there.
+  ConvSizes sizes;
+  sizes.channels = 160;
+  sizes.image = {28, 28};
+  sizes.layers.resize(2);
+  sizes.layers[0].channels = 208;
+  sizes.layers[0].kernel = 3;
+  sizes.layers[0].padding = 1;
+  sizes.layers[1].channels = 32;
+  sizes.channelsLast = true;
+  Verdict verdict = judge(makeConvChain(sizes), makeZen5(), {});
+  ASSERT_TRUE(verdict.fused);
+  EXPECT_LT(verdict.fused->seconds, verdict.unfusedSeconds);
+  EXPECT_LT(verdict.fused->levels[0].bytes, verdict.unfusedBytes[0]);
+  EXPECT_EQ(verdict.fused->levels[0].seconds, 0);
+  EXPECT_GT(verdict.fused->levels[1].bytes, verdict.unfusedBytes[1]);
+  EXPECT_FALSE(verdict.fuse);
+  EXPECT_EQ(verdict.reason, Reason::SaferUnfused) << verdict.explain();
+}
+
 TEST(JudgeUnfused, LargeFeedForward) {
   for (int64_t hidden : {4096, 16384}) {
     ChainProblem problem = makeMlp(128, 4096, 4096, hidden);
