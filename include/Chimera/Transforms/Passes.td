@@ -222,10 +222,11 @@ def ChooseLayoutsPass : Pass<"chimera-choose-layouts"> {
     to three dimensions of space; channels that come in groups are two dimensions,
     the groups and the channels of each. Operations on images are convolutions
     with channels first, elementwise operations and reductions, padding,
-    concatenations, and reshapes that make groups of channels or channels of
-    groups. The model knows what a convolution takes in either layout and what it
-    costs to transpose an image, and finds the best assignment of all. What the
-    program takes and returns stays as it is.
+    concatenations, reshapes that make groups of channels or channels of groups,
+    and `linalg.transpose` where it brings channels to the end or back, which
+    takes nothing if they are there already. The model knows what a convolution
+    takes in either layout and what it costs to transpose an image, and finds the
+    best assignment of all. What the program takes and returns stays as it is.
 
     Whether a tensor of five dimensions is a volume or has groups, convolutions
     and reshapes tell; elementwise operations, padding and concatenations follow
@@ -261,7 +262,7 @@ def ApplyLayoutsPass : Pass<"chimera-apply-layouts"> {
     that to make them of channels still moves nothing. Images are transposed
     where an operation wants another layout than they are made in, once for all
     such operations; filters so that vectors run along those of a group, once for
-    all calls if they are constant.
+    all calls if they are constant. Transposes one behind the other become one.
 
     Example: see `test/Transforms/Layout/apply-layouts.mlir`. In
 

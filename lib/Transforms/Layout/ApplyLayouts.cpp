@@ -66,8 +66,10 @@ public:
 private:
   Value getChannelsLastVersion(Image image);
   Value transpose(Value value, ArrayRef<int64_t> order);
+  void composeTransposes();
   SmallVector<Value> rewriteOp(const ImageOp &image, tensor::PadOp pad);
   SmallVector<Value> rewriteOp(const ImageOp &image, tensor::ConcatOp concat);
+  SmallVector<Value> rewriteOp(const ImageOp &image, linalg::TransposeOp op);
   SmallVector<Value> rewriteOp(const ImageOp &image, linalg::LinalgOp op);
   SmallVector<Value> rewriteOp(const ImageOp &image,
                                tensor::ExpandShapeOp expand);
@@ -78,7 +80,7 @@ private:
   IRRewriter rewriter;
   /// The version with channels last of each image that has one.
   llvm::DenseMap<Image, Value> versions;
-  SmallVector<Operation *> mayBeUnused;
+  llvm::SetVector<Operation *> mayBeUnused;
 };
 
 } // namespace
@@ -89,7 +91,7 @@ Value LayoutRewriter::transpose(Value value, ArrayRef<int64_t> order) {
                                         type.getShape(), type.getElementType());
   Operation *transposed = linalg::TransposeOp::create(rewriter, value.getLoc(),
                                                       value, empty, order);
-  mayBeUnused.push_back(transposed);
+  mayBeUnused.insert(transposed);
   return transposed->getResult(0);
 }
 
@@ -299,12 +301,19 @@ SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
   return SmallVector<Value>(generic.getResults());
 }
 
+SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
+                                             linalg::TransposeOp op) {
+  return {image.images.empty()
+              ? op.getInput()
+              : getChannelsLastVersion({op.getInput(), image.numChannelDims})};
+}
+
 void LayoutRewriter::rewrite(ImageOp image) {
   rewriter.setInsertionPoint(image.op);
   SmallVector<Value> made =
       TypeSwitch<Operation *, SmallVector<Value>>(image.op)
           .Case<tensor::PadOp, tensor::ConcatOp, tensor::ExpandShapeOp,
-                tensor::CollapseShapeOp, linalg::LinalgOp>(
+                tensor::CollapseShapeOp, linalg::TransposeOp, linalg::LinalgOp>(
               [&](auto op) { return rewriteOp(image, op); });
   rewriter.setInsertionPoint(image.op);
   for (auto [old, version] : llvm::zip_equal(image.op->getResults(), made)) {
@@ -320,7 +329,32 @@ void LayoutRewriter::rewrite(ImageOp image) {
   rewriter.eraseOp(image.op);
 }
 
+/// The transposes that the program itself has behind ours become one with them,
+/// or none where they bring back what was there.
+void LayoutRewriter::composeTransposes() {
+  // What is made here is looked at in turn.
+  for (size_t index = 0; index < mayBeUnused.size(); ++index) {
+    auto first = dyn_cast<linalg::TransposeOp>(mayBeUnused[index]);
+    if (!first)
+      continue;
+    for (Operation *user : llvm::to_vector(first->getUsers())) {
+      auto second = dyn_cast<linalg::TransposeOp>(user);
+      if (!second)
+        continue;
+      SmallVector<int64_t> order =
+          applyPermutation(first.getPermutation(), second.getPermutation());
+      rewriter.setInsertionPoint(second);
+      Value composed = isIdentityPermutation(order)
+                           ? first.getInput()
+                           : transpose(first.getInput(), order);
+      rewriter.replaceAllUsesWith(second->getResult(0), composed);
+      mayBeUnused.insert(second);
+    }
+  }
+}
+
 void LayoutRewriter::finish() {
+  composeTransposes();
   for (Operation *op : llvm::reverse(mayBeUnused))
     if (op->use_empty())
       rewriter.eraseOp(op);
@@ -342,10 +376,10 @@ struct ApplyLayoutsPass
         op->emitError("'")
             << ChimeraDialect::getLayoutAttrName()
             << "' cannot be applied: only convolutions with channels first, "
-               "elementwise operations, reductions, padding, concatenations "
-               "and "
-               "reshapes between channels and groups of them have a layout, "
-               "all of static tensors with one to three dimensions of space; "
+               "elementwise operations, reductions, padding, concatenations, "
+               "reshapes between channels and groups of them and transposes "
+               "that bring channels to the end or back have a layout, all of "
+               "static tensors with one to three dimensions of space; "
                "drop the attribute";
         return WalkResult::interrupt();
       }

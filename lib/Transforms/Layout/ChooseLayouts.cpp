@@ -89,7 +89,8 @@ static unsigned findFilters(const ImageOp &image) {
   return made.getDimPosition(isOne ? 1 : last);
 }
 
-/// What a convolution takes in each layout; everything else takes the same.
+/// What a convolution takes in each layout, and a transpose where the image is
+/// not as it makes it; everything else takes the same.
 model::LayoutProblem::Operation
 LayoutChooser::getSeconds(const ImageOp &image) const {
   if (auto given = image.op->getAttrOfType<StringAttr>(
@@ -97,6 +98,12 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
     bool isLast = given.getValue() == ChimeraDialect::getChannelsLastName();
     double no = model::LayoutProblem::impossible;
     return {isLast ? no : 0, isLast ? 0 : no};
+  }
+  if (isa<linalg::TransposeOp>(image.op)) {
+    Type type = image.op->getResult(0).getType();
+    double seconds = model::secondsToReorder(
+        getBytes(type), bytesOf(getElementTypeOrSelf(type)), machine, threads);
+    return {/*asGiven=*/seconds, /*channelsLast=*/0};
   }
   if (!image.filter)
     return {};

@@ -11,6 +11,7 @@
 #include "Chimera/Chain/OpKinds.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -107,9 +108,17 @@ static std::optional<ImageOp> readProduct(linalg::LinalgOp op) {
   return found;
 }
 
+/// True if `op` brings a tensor into another order, and does nothing else.
+static bool isTranspose(linalg::LinalgOp op) {
+  if (!isMovement(op))
+    return false;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  return maps.front().isPermutation() && maps.front() != maps.back();
+}
+
 static std::optional<ImageOp> readPointwise(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || !hasScalarBody(op) ||
-      op.hasIndexSemantics() || op.getNumLoops() == 0)
+      op.hasIndexSemantics() || op.getNumLoops() == 0 || isTranspose(op))
     return std::nullopt;
   ImageOp found;
   found.op = op;
@@ -124,6 +133,28 @@ static std::optional<ImageOp> readPointwise(linalg::LinalgOp op) {
     if (op.isDpsInit(image))
       found.results.push_back(op.getTiedOpResult(image));
   return found.images.empty() ? std::nullopt : std::optional(found);
+}
+
+/// `op`, which brings the channels of an image to the end or back from there:
+/// in that layout the image is there already. With a single dimension of space
+/// the one is the other, and nobody tells which.
+static std::optional<ImageOp> readTranspose(linalg::TransposeOp op) {
+  Value result = op->getNumResults() == 1 ? op->getResult(0) : Value();
+  if (!result || !isImage(result.getType()))
+    return std::nullopt;
+  ArrayRef<int64_t> order = op.getPermutation();
+  SmallVector<int64_t> there =
+      getChannelsLast(order.size(), /*numChannelDims=*/1);
+  SmallVector<int64_t> back = invertPermutationVector(there);
+  ImageOp found;
+  found.op = op;
+  if (order == ArrayRef(there))
+    found.images = {&op.getInputMutable()};
+  else if (order == ArrayRef(back))
+    found.results = {result};
+  return there != back && found.images.size() + found.results.size() == 1
+             ? std::optional(found)
+             : std::nullopt;
 }
 
 /// `op`, which pads or joins images, as far as its operands tell.
@@ -168,6 +199,7 @@ static std::optional<ImageOp> readReshape(OpTy op) {
 static std::optional<ImageOp> readAlone(Operation *op) {
   return TypeSwitch<Operation *, std::optional<ImageOp>>(op)
       .Case([](linalg::FillOp) { return std::nullopt; })
+      .Case([](linalg::TransposeOp op) { return readTranspose(op); })
       .Case([](linalg::LinalgOp op) {
         return multipliesTensors(op) ? readProduct(op) : readPointwise(op);
       })
@@ -181,8 +213,8 @@ static std::optional<ImageOp> readAlone(Operation *op) {
 /// True if `op` knows how many dimensions its channels have. Others do not mind
 /// and have the same in all images.
 static bool knowsChannels(const ImageOp &op) {
-  return op.filter ||
-         isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op.op);
+  return op.filter || isa<linalg::TransposeOp, tensor::ExpandShapeOp,
+                          tensor::CollapseShapeOp>(op.op);
 }
 
 static const void *keyOf(Value value) { return value.getAsOpaquePointer(); }

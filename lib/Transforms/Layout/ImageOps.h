@@ -34,7 +34,8 @@ llvm::SmallVector<int64_t> getChannelsLast(int64_t rank,
 /// An operation that can have its images in either layout.
 struct ImageOp {
   mlir::Operation *op = nullptr;
-  /// Operands and results that are images.
+  /// Operands and results that are images, channels first as they are given. A
+  /// transpose has one of them, and the other side with channels last.
   llvm::SmallVector<mlir::OpOperand *> images;
   llvm::SmallVector<mlir::Value> results;
   /// What a convolution multiplies its image with.

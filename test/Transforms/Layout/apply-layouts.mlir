@@ -96,14 +96,14 @@ func.func @grouped(%x: tensor<1x24x9x9xf32>, %w: tensor<3x16x8x3x3xf32>) -> tens
 // -----
 
 // Without groups, five dimensions are a volume, whatever else an empty tensor
-// starts. Who reads groups as a volume gets a version of its own.
+// starts. Who reads groups as a volume gets a version of its own, from where the
+// groups are.
 
 // CHECK-LABEL: func @volume(
 // CHECK: %[[VOLUME:.*]] = linalg.transpose ins(%arg0 : {{.*}}) outs({{.*}} : tensor<1x5x9x9x2xf32>) permutation = [0, 2, 3, 4, 1]
 // CHECK: linalg.generic {{.*}} ins(%[[VOLUME]]
 // CHECK: %[[MADE:.*]] = tensor.expand_shape {{.*}} into tensor<1x9x9x2x5xf32>
-// CHECK: %[[GIVEN:.*]] = linalg.transpose ins(%[[MADE]] : {{.*}}) outs({{.*}} : tensor<1x2x5x9x9xf32>) permutation = [0, 3, 4, 1, 2]
-// CHECK: %[[OTHER:.*]] = linalg.transpose ins(%[[GIVEN]] : {{.*}}) outs({{.*}} : tensor<1x5x9x9x2xf32>) permutation = [0, 2, 3, 4, 1]
+// CHECK: %[[OTHER:.*]] = linalg.transpose ins(%[[MADE]] : {{.*}}) outs({{.*}} : tensor<1x5x9x9x2xf32>) permutation = [0, 4, 1, 2, 3]
 // CHECK: linalg.generic {{.*}} ins(%[[MADE]] : tensor<1x9x9x2x5xf32>)
 // CHECK: linalg.generic {{.*}}reduction{{.*}} ins(%[[OTHER]]
 #id = affine_map<(n, c, d, h, w) -> (n, c, d, h, w)>
@@ -131,8 +131,47 @@ func.func @volume(%x: tensor<1x2x5x9x9xf32>, %y: tensor<1x10x9x9xf32>, %w: tenso
 
 // -----
 
+// A program that brings channels to the end, in two steps as exporters write it,
+// gets what is there. What it transposes otherwise is transposed once.
+
+// CHECK-LABEL: func @transposed(
+// CHECK: %[[MADE:.*]] = linalg.generic
+// CHECK-NOT: linalg.transpose
+// CHECK: %[[TURNED:.*]] = linalg.transpose ins(%[[MADE]] : {{.*}}) outs({{.*}} : tensor<1x5x4x16xf32>) permutation = [0, 2, 1, 3]
+// CHECK-NEXT: return %[[MADE]], %[[TURNED]]
+func.func @transposed(%x: tensor<1x8x4x5xf32>, %w: tensor<16x8x1x1xf32>, %init: tensor<1x16x4x5xf32>,
+                      %half: tensor<1x4x16x5xf32>, %last: tensor<1x4x5x16xf32>, %turned: tensor<1x5x4x16xf32>)
+    -> (tensor<1x4x5x16xf32>, tensor<1x5x4x16xf32>) {
+  %0 = linalg.conv_2d_nchw_fchw {chimera.layout = "channels_last"}
+      ins(%x, %w : tensor<1x8x4x5xf32>, tensor<16x8x1x1xf32>) outs(%init : tensor<1x16x4x5xf32>) -> tensor<1x16x4x5xf32>
+  %1 = linalg.transpose ins(%0 : tensor<1x16x4x5xf32>) outs(%half : tensor<1x4x16x5xf32>) permutation = [0, 2, 1, 3]
+  %2 = linalg.transpose ins(%1 : tensor<1x4x16x5xf32>) outs(%last : tensor<1x4x5x16xf32>) permutation = [0, 1, 3, 2]
+  %3 = linalg.transpose ins(%0 : tensor<1x16x4x5xf32>) outs(%turned : tensor<1x5x4x16xf32>) permutation = [0, 3, 2, 1]
+  return %2, %3 : tensor<1x4x5x16xf32>, tensor<1x5x4x16xf32>
+}
+
+// -----
+
+// A transpose with channels last on its one side is no operation.
+
+// CHECK-LABEL: func @no_operation(
+// CHECK-SAME:      %[[X:.*]]: tensor<1x4x5x16xf32>,
+// CHECK-NOT:     linalg.transpose
+// CHECK:         %[[SQUARE:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<1x4x5x16xf32>)
+// CHECK-NOT:     linalg.transpose
+// CHECK:         return %[[SQUARE]]
+func.func @no_operation(%x: tensor<1x4x5x16xf32>, %first: tensor<1x16x4x5xf32>, %last: tensor<1x4x5x16xf32>) -> tensor<1x4x5x16xf32> {
+  %0 = linalg.transpose ins(%x : tensor<1x4x5x16xf32>) outs(%first : tensor<1x16x4x5xf32>) permutation = [0, 3, 1, 2] {chimera.layout = "channels_last"}
+  %1 = tensor.empty() : tensor<1x16x4x5xf32>
+  %2 = linalg.square {chimera.layout = "channels_last"} ins(%0 : tensor<1x16x4x5xf32>) outs(%1 : tensor<1x16x4x5xf32>) -> tensor<1x16x4x5xf32>
+  %3 = linalg.transpose ins(%2 : tensor<1x16x4x5xf32>) outs(%last : tensor<1x4x5x16xf32>) permutation = [0, 2, 3, 1] {chimera.layout = "channels_last"}
+  return %3 : tensor<1x4x5x16xf32>
+}
+
+// -----
+
 func.func @no_image(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  // expected-error @below {{'chimera.layout' cannot be applied: only convolutions with channels first, elementwise operations, reductions, padding, concatenations and reshapes between channels and groups of them have a layout, all of static tensors with one to three dimensions of space; drop the attribute}}
+  // expected-error @below {{'chimera.layout' cannot be applied: only convolutions with channels first, elementwise operations, reductions, padding, concatenations, reshapes between channels and groups of them and transposes that bring channels to the end or back have a layout, all of static tensors with one to three dimensions of space; drop the attribute}}
   %0 = linalg.matmul {chimera.layout = "as_given"} ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }

@@ -34,6 +34,43 @@ func.func @late(%x: tensor<1x64x7x7xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1
 
 // -----
 
+// A block of ConvNeXt: between a convolution and a residual the program has its
+// channels last for what works on rows of them. With channels last throughout
+// neither transpose takes anything.
+
+// CHECK-LABEL: func @rows_of_channels(
+// CHECK:         linalg.conv_2d_nchw_fchw {chimera.layout = "channels_last"}
+// CHECK:         linalg.transpose ins({{.*}}) outs({{.*}} : tensor<1x14x14x64xf32>) permutation = [0, 2, 3, 1] {chimera.layout = "channels_last"}
+// CHECK:         linalg.generic
+// CHECK-NOT:     channels_last
+// CHECK:         linalg.transpose ins({{.*}}) outs({{.*}} : tensor<1x64x14x14xf32>) permutation = [0, 3, 1, 2] {chimera.layout = "channels_last"}
+// CHECK:         linalg.add {chimera.layout = "channels_last"}
+#rows = affine_map<(n, h, w, c) -> (n, h, w, c)>
+func.func @rows_of_channels(%x: tensor<1x64x16x16xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x14x14xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<1x64x14x14xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<1x64x14x14xf32>) -> tensor<1x64x14x14xf32>
+  // expected-remark @below {{channels last: }}
+  %2 = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<1x64x16x16xf32>, tensor<64x64x3x3xf32>)
+      outs(%1 : tensor<1x64x14x14xf32>) -> tensor<1x64x14x14xf32>
+  %3 = tensor.empty() : tensor<1x14x14x64xf32>
+  %4 = linalg.transpose ins(%2 : tensor<1x64x14x14xf32>) outs(%3 : tensor<1x14x14x64xf32>) permutation = [0, 2, 3, 1]
+  %5 = tensor.collapse_shape %4 [[0, 1, 2], [3]] : tensor<1x14x14x64xf32> into tensor<196x64xf32>
+  %6 = tensor.empty() : tensor<196x64xf32>
+  %7 = linalg.generic {indexing_maps = [affine_map<(m, c) -> (m, c)>, affine_map<(m, c) -> (m, c)>], iterator_types = ["parallel", "parallel"]}
+      ins(%5 : tensor<196x64xf32>) outs(%6 : tensor<196x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.mulf %a, %a : f32
+    linalg.yield %m : f32
+  } -> tensor<196x64xf32>
+  %8 = tensor.expand_shape %7 [[0, 1, 2], [3]] output_shape [1, 14, 14, 64] : tensor<196x64xf32> into tensor<1x14x14x64xf32>
+  %9 = linalg.transpose ins(%8 : tensor<1x14x14x64xf32>) outs(%0 : tensor<1x64x14x14xf32>) permutation = [0, 3, 1, 2]
+  %10 = linalg.add ins(%9, %2 : tensor<1x64x14x14xf32>, tensor<1x64x14x14xf32>) outs(%0 : tensor<1x64x14x14xf32>) -> tensor<1x64x14x14xf32>
+  return %10 : tensor<1x64x14x14xf32>
+}
+
+// -----
+
 // Four filters fill a quarter of a vector, and rows of 64 pixels four.
 
 // CHECK-LABEL: func @few_filters(
