@@ -9,7 +9,8 @@
 one- to three-dimensional, with strides, dilations, padding, groups and
 elementwise operations between them.
 
-By itself it prints a module: `convolutions.py SEED COUNT`.
+By itself it prints a module: `convolutions.py SEED COUNT`; with `--transposes` the
+same with images that change between channels first and last on their way.
 """
 
 import dataclasses
@@ -44,8 +45,9 @@ def tensor(shape):
 class Convolutions:
     """One random chain."""
 
-    def __init__(self, name, rng):
-        self.rng, self.name = rng, name
+    def __init__(self, name, rng, turns=None):
+        """`turns` decides where images are transposed, if they are at all."""
+        self.rng, self.name, self.turns = rng, name, turns
         self.lines, self.arguments = [], []
         self.count = 0
 
@@ -288,6 +290,26 @@ class Convolutions:
             f"    %q = {body}\n    linalg.yield %q : f32\n  }} -> {image.type()}")
         return dataclasses.replace(image, name=name)
 
+    def turned(self, image):
+        """`image`, perhaps with its channels on the other side, in one step or two."""
+        if not self.turns or self.turns.random() < 0.6:
+            return image
+        rank = len(image.shape())
+        out = dataclasses.replace(image, last=not image.last)
+        order = [0, *range(2, rank), 1] if out.last else [0, rank - 1, *range(1, rank - 1)]
+        steps = [order]
+        if self.turns.random() < 0.3:
+            first = [0, *self.turns.sample(range(1, rank), rank - 1)]
+            steps = [first, [first.index(dim) for dim in order]]
+        name, shape = image.name, image.shape()
+        for step in steps:
+            target = [shape[dim] for dim in step]
+            empty = self.emit(f"tensor.empty() : {tensor(target)}")
+            name = self.emit(f"linalg.transpose ins({name} : {tensor(shape)}) "
+                             f"outs({empty} : {tensor(target)}) permutation = {step}")
+            shape = target
+        return dataclasses.replace(out, name=name)
+
     def build(self):
         rng = self.rng
         n = rng.choice([1, 2, 2, 2, 2, 3])
@@ -298,7 +320,8 @@ class Convolutions:
         image.name = self.argument(image.shape())
         for _ in range(rng.randint(1, 4)):
             step = self.pool if rng.random() < 0.2 else self.convolution
-            image = self.elementwise(step(image))
+            image = self.elementwise(self.turned(step(self.turned(image))))
+        image = self.turned(image)
         self.result = image
 
     def text(self):
@@ -314,8 +337,9 @@ class Convolutions:
 
 def main():
     seed, count = int(sys.argv[1]), int(sys.argv[2])
+    turns = random.Random(seed) if "--transposes" in sys.argv[3:] else None
     for index in range(count):
-        program = Convolutions(f"s{seed}_{index}", random.Random(f"{seed}.{index}"))
+        program = Convolutions(f"s{seed}_{index}", random.Random(f"{seed}.{index}"), turns)
         program.build()
         print(program.text())
 
