@@ -116,19 +116,26 @@ TEST(JudgeUnfused, PointwiseBeforeWindow) {
   EXPECT_EQ(verdict.reason, Reason::RecomputationCosts) << verdict.explain();
 }
 
+/// A 3x3 convolution with padding and `first` filters, and a 1x1 with `second`.
+static ChainProblem makeWindowThenPointwise(int64_t channels, int64_t image,
+                                            int64_t first, int64_t second) {
+  ConvSizes sizes;
+  sizes.channels = channels;
+  sizes.image = {image, image};
+  sizes.layers.resize(2);
+  sizes.layers[0].channels = first;
+  sizes.layers[0].kernel = 3;
+  sizes.layers[0].padding = 1;
+  sizes.layers[1].channels = second;
+  sizes.channelsLast = true;
+  return makeConvChain(sizes);
+}
+
 TEST(JudgeUnfused, ConvolutionsLimitedByArithmetic) {
   // To fuse moves half as much and is predicted to be a little faster, for what
   // is moved beside the arithmetic. It has more of that.
-  ConvSizes sizes;
-  sizes.channels = 32;
-  sizes.image = {112, 112};
-  sizes.layers.resize(2);
-  sizes.layers[0].channels = 192;
-  sizes.layers[0].kernel = 3;
-  sizes.layers[0].padding = 1;
-  sizes.layers[1].channels = 128;
-  sizes.channelsLast = true;
-  Verdict verdict = judge(makeConvChain(sizes), makeZen5(), {});
+  Verdict verdict =
+      judge(makeWindowThenPointwise(32, 112, 192, 128), makeZen5(), {});
   ASSERT_TRUE(verdict.fused);
   EXPECT_LT(verdict.fused->levels[0].bytes, verdict.unfusedBytes[0]);
   EXPECT_LT(verdict.fused->seconds, verdict.unfusedSeconds);
@@ -142,16 +149,8 @@ TEST(JudgeUnfused, ConvolutionsLimitedByArithmetic) {
 TEST(JudgeUnfused, ConvolutionsThatTheOuterLevelHolds) {
   // To fuse is predicted to take one per cent less, and moves less into the
   // level that holds everything from call to call, but more from there.
-  ConvSizes sizes;
-  sizes.channels = 160;
-  sizes.image = {28, 28};
-  sizes.layers.resize(2);
-  sizes.layers[0].channels = 208;
-  sizes.layers[0].kernel = 3;
-  sizes.layers[0].padding = 1;
-  sizes.layers[1].channels = 32;
-  sizes.channelsLast = true;
-  Verdict verdict = judge(makeConvChain(sizes), makeZen5(), {});
+  Verdict verdict =
+      judge(makeWindowThenPointwise(160, 28, 208, 32), makeZen5(), {});
   ASSERT_TRUE(verdict.fused);
   EXPECT_LT(verdict.fused->seconds, verdict.unfusedSeconds);
   EXPECT_LT(verdict.fused->levels[0].bytes, verdict.unfusedBytes[0]);
