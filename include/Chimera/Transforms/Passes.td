@@ -23,11 +23,10 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
     Inside the chain every operator is brought into one form: contractions with
     projected permutation maps that start from zero, each followed by at most
     one elementwise `linalg.generic`. Transposes and broadcasts of operands
-    become indexing maps, unless the model says that kernels had better find
-    their rows transposed
-    (`test/Transforms/Form/form-chains-transposed-rows.mlir`); reshapes move to
-    the outside; an accumulator that is
-    not zero becomes an elementwise addition.
+    become indexing maps, unless kernels would read across what the model says
+    is better transposed (`test/Transforms/Form/form-chains-transposed-rows.mlir`);
+    reshapes move to the outside; an accumulator that is not zero becomes an
+    elementwise addition.
 
     A contraction that joins no other makes a chain of its own, so that it is
     planned and runs through the same micro kernels; chains of several are formed

@@ -86,10 +86,10 @@ double chimera::model::secondsOf(const ConvolutionFigures &figures,
 }
 
 /// Each step of the reduction finds its rows in another line, and another page
-/// if planes are large: 1x1 convolutions of 16^2 to 85^2 pixels, 64 to 256
-/// channels and 64 to 544 filters took 6 to 37 % longer than with channels last
-/// (Zen 3), transposing the image 1 to 5 % of their time. It takes as long for
-/// few uses.
+/// if planes are large: 1x1 convolutions of 136 channels and 544 filters on
+/// 16^2 to 84^2 pixels took 6 to 35 % longer than with channels last (Zen 3).
+/// Transposing images takes 1 to 5 % of a convolution's time, and as long if
+/// there are few filters.
 static constexpr double leastUses = 8;
 
 bool chimera::model::shouldTransposeRows(double uses) {

@@ -416,10 +416,10 @@ static bool decideTie(const ChainProblem &problem, const Machine &machine,
   const Plan &fused = *verdict.fused;
   double seconds = 0, compute = 0;
   int64_t bytes = 0;
-  // Of convolutions the price of a fused plan leaves out what halos take, and
-  // sets of a cache that a few channels of many share.
   bool hasWindows = !problem.consistsOfProducts();
   size_t slowest = hasWindows ? outermostInUse(fused, rivals) : 0;
+  // Of convolutions the price of a fused plan leaves out what halos take, and
+  // sets of a cache that a few channels of many share.
   bool isArithmetic = hasWindows && isLimitedByArithmetic(fused);
   for (const Segment &rival : rivals) {
     seconds += rival.seconds();

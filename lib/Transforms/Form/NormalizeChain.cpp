@@ -349,35 +349,42 @@ static bool isOperandOfChain(Value value) {
   return true;
 }
 
-/// True if `operand`, which gives a contraction its rows, had better be read
-/// from what `transpose` makes of an operand of the chain. A product has
-/// vectors along the last dimension of its result, and rows along the others.
+/// True if a loop of `type` of `op` moves along dimension `dim` of `operand`.
+static bool moves(linalg::GenericOp op, OpOperand &operand, unsigned dim,
+                  utils::IteratorType type) {
+  AffineExpr index = op.getMatchingIndexingMap(&operand).getResult(dim);
+  return llvm::any_of(
+      llvm::enumerate(op.getIteratorTypesArray()), [&](const auto &loop) {
+        return loop.value() == type && index.isFunctionOfDim(loop.index());
+      });
+}
+
+/// True if `operand` had better be read from what `transpose` makes of an
+/// operand of the chain than across. Vectors run along the last dimension of a
+/// result: an elementwise kernel gathers none, and what a contraction reads
+/// without that dimension gives it rows, for which the model says.
 bool BodyNormalizer::staysTransposed(linalg::GenericOp transpose,
                                      OpOperand &operand) {
   auto op = cast<linalg::GenericOp>(operand.getOwner());
-  AffineMap from = transpose.getIndexingMapsArray().front(),
-            to = transpose.getIndexingMapsArray().back(),
-            read = op.getMatchingIndexingMap(&operand),
+  std::optional<SmallVector<int64_t>> order =
+      linalg::isaTransposeOpInterface(transpose);
+  AffineMap read = op.getMatchingIndexingMap(&operand),
             written = op.getIndexingMapsArray().back();
-  if (support.lanes == 0 || !from.isPermutation() || !to.isPermutation() ||
-      written.getNumResults() == 0 ||
+  auto columns = dyn_cast_if_present<AffineDimExpr>(
+      written.getNumResults() == 0 ? AffineExpr()
+                                   : written.getResults().back());
+  if (support.lanes == 0 || !order || !columns ||
       !isOperandOfChain(transpose.getInputs().front()))
     return false;
-  auto isRead = [&](unsigned dim, utils::IteratorType type) {
-    for (auto [loop, own] : llvm::enumerate(op.getIteratorTypesArray()))
-      if (own == type && read.getResult(dim).isFunctionOfDim(loop))
-        return true;
-    return false;
-  };
-  unsigned last = read.getNumResults() - 1,
-           neighbours = *to.getResultPosition(from.getResult(last));
-  auto columns = dyn_cast<AffineDimExpr>(written.getResults().back());
-  if (columns && isParallel(op))
+  // Of what is transposed, neighbours in memory lie along `neighbours`.
+  unsigned last = order->size() - 1,
+           neighbours = llvm::find(*order, last) - order->begin();
+  if (isParallel(op))
     return neighbours != last && read.getResult(last) == columns;
-  if (!columns || read.isFunctionOfDim(columns.getPosition()) ||
-      isRead(last, utils::IteratorType::parallel) ||
-      !isRead(last, utils::IteratorType::reduction) ||
-      !isRead(neighbours, utils::IteratorType::parallel))
+  if (read.isFunctionOfDim(columns.getPosition()) ||
+      moves(op, operand, last, utils::IteratorType::parallel) ||
+      !moves(op, operand, last, utils::IteratorType::reduction) ||
+      !moves(op, operand, neighbours, utils::IteratorType::parallel))
     return false;
   double uses = 1.0 / support.lanes;
   for (int64_t extent : op.getStaticLoopRanges())

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace chimera {
@@ -66,7 +67,6 @@ public:
 private:
   Value getChannelsLastVersion(Image image);
   Value transpose(Value value, ArrayRef<int64_t> order);
-  void composeTransposes();
   SmallVector<Value> rewriteOp(const ImageOp &image, tensor::PadOp pad);
   SmallVector<Value> rewriteOp(const ImageOp &image, tensor::ConcatOp concat);
   SmallVector<Value> rewriteOp(const ImageOp &image, linalg::TransposeOp op);
@@ -80,7 +80,7 @@ private:
   IRRewriter rewriter;
   /// The version with channels last of each image that has one.
   llvm::DenseMap<Image, Value> versions;
-  llvm::SetVector<Operation *> mayBeUnused;
+  SmallVector<Operation *> mayBeUnused;
 };
 
 } // namespace
@@ -91,7 +91,7 @@ Value LayoutRewriter::transpose(Value value, ArrayRef<int64_t> order) {
                                         type.getShape(), type.getElementType());
   Operation *transposed = linalg::TransposeOp::create(rewriter, value.getLoc(),
                                                       value, empty, order);
-  mayBeUnused.insert(transposed);
+  mayBeUnused.push_back(transposed);
   return transposed->getResult(0);
 }
 
@@ -329,35 +329,21 @@ void LayoutRewriter::rewrite(ImageOp image) {
   rewriter.eraseOp(image.op);
 }
 
-/// The transposes that the program itself has behind ours become one with them,
-/// or none where they bring back what was there.
-void LayoutRewriter::composeTransposes() {
-  // What is made here is looked at in turn.
-  for (size_t index = 0; index < mayBeUnused.size(); ++index) {
-    auto first = dyn_cast<linalg::TransposeOp>(mayBeUnused[index]);
-    if (!first)
-      continue;
-    for (Operation *user : llvm::to_vector(first->getUsers())) {
-      auto second = dyn_cast<linalg::TransposeOp>(user);
-      if (!second)
-        continue;
-      SmallVector<int64_t> order =
-          applyPermutation(first.getPermutation(), second.getPermutation());
-      rewriter.setInsertionPoint(second);
-      Value composed = isIdentityPermutation(order)
-                           ? first.getInput()
-                           : transpose(first.getInput(), order);
-      rewriter.replaceAllUsesWith(second->getResult(0), composed);
-      mayBeUnused.insert(second);
-    }
-  }
-}
-
 void LayoutRewriter::finish() {
-  composeTransposes();
   for (Operation *op : llvm::reverse(mayBeUnused))
     if (op->use_empty())
       rewriter.eraseOp(op);
+}
+
+/// Makes one of transposes that follow each other, those of the program among
+/// them, and none where they bring back what was there.
+static LogicalResult composeTransposes(Operation *root) {
+  SmallVector<Operation *> transposes;
+  root->walk([&](linalg::TransposeOp op) { transposes.push_back(op); });
+  RewritePatternSet patterns(root->getContext());
+  linalg::TransposeOp::getCanonicalizationPatterns(patterns,
+                                                   root->getContext());
+  return applyOpPatternsGreedily(transposes, std::move(patterns));
 }
 
 namespace {
@@ -398,6 +384,8 @@ struct ApplyLayoutsPass
         image.op->removeAttr(ChimeraDialect::getLayoutAttrName());
     }
     rewriter.finish();
+    if (!images.empty() && failed(composeTransposes(getOperation())))
+      return signalPassFailure();
   }
 };
 } // namespace

@@ -108,17 +108,12 @@ static std::optional<ImageOp> readProduct(linalg::LinalgOp op) {
   return found;
 }
 
-/// True if `op` brings a tensor into another order, and does nothing else.
-static bool isTranspose(linalg::LinalgOp op) {
-  if (!isMovement(op))
-    return false;
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  return maps.front().isPermutation() && maps.front() != maps.back();
-}
-
 static std::optional<ImageOp> readPointwise(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || !hasScalarBody(op) ||
-      op.hasIndexSemantics() || op.getNumLoops() == 0 || isTranspose(op))
+      op.hasIndexSemantics() || op.getNumLoops() == 0)
+    return std::nullopt;
+  if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+      generic && linalg::isaTransposeOpInterface(generic))
     return std::nullopt;
   ImageOp found;
   found.op = op;

@@ -45,7 +45,6 @@ func.func @late(%x: tensor<1x64x7x7xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1
 // CHECK-NOT:     channels_last
 // CHECK:         linalg.transpose ins({{.*}}) outs({{.*}} : tensor<1x64x14x14xf32>) permutation = [0, 3, 1, 2] {chimera.layout = "channels_last"}
 // CHECK:         linalg.add {chimera.layout = "channels_last"}
-#rows = affine_map<(n, h, w, c) -> (n, h, w, c)>
 func.func @rows_of_channels(%x: tensor<1x64x16x16xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x14x14xf32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<1x64x14x14xf32>
