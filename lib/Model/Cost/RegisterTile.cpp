@@ -34,6 +34,29 @@ static constexpr double tileSetupCycles = 12;
 /// Steps of the reduction in one unrolled loop body: enough to make the loop's
 /// own instructions cheap, few enough to stay in the instruction buffers.
 static constexpr int64_t unrolledSteps = 4;
+/// Instructions that a core starts in a cycle. Processors are built for six and
+/// more, of which another thread of the core may take half.
+static constexpr double issuedPerCycle = 4;
+/// Instructions of the loop around the steps.
+static constexpr double loopInstructions = 3;
+
+/// Steps of the reduction in one loop body for tiles of `vectors`. A tile of
+/// one vector has a broadcast for each FMA. Files of 16 registers belong to
+/// instructions that do not multiply by a broadcast from memory (AVX2): of
+/// several steps the compiler loads those of the later ones ahead, into
+/// registers that it then lacks.
+static int64_t depthOf(const VectorUnit &unit, int64_t vectors) {
+  return vectors == 1 && unit.registers <= 16 ? 1 : unrolledSteps;
+}
+
+/// Instructions of one step with `rows` x `vectors` accumulators. Where FMAs
+/// multiply by a broadcast from memory, one vector needs no other.
+static double instructionsOf(const VectorUnit &unit, int64_t rows,
+                             int64_t vectors) {
+  bool isFolded = vectors == 1 && unit.registers > 16;
+  return rows * vectors + (isFolded ? 0 : rows) + vectors +
+         loopInstructions / depthOf(unit, vectors);
+}
 
 BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
                      const BalancedSplit &across)
@@ -44,9 +67,12 @@ BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
       double accumulators = rows * vectors;
       TileCost &tile = tiles[lessRows][less];
       // A step is limited by the FMA units, by the load ports (one broadcast
-      // per row, one load per vector), or by an accumulator's previous step.
-      tile.step = std::max({accumulators / unit.fmaPerCycle,
-                            (rows + vectors) / unit.loadsPerCycle, latency});
+      // per row, one load per vector), by an accumulator's previous step, or by
+      // the number of instructions.
+      tile.step =
+          std::max({accumulators / unit.fmaPerCycle,
+                    (rows + vectors) / unit.loadsPerCycle, latency,
+                    instructionsOf(unit, rows, vectors) / issuedPerCycle});
       tile.storing = accumulators / unit.storesPerCycle;
       tile.loadingAndStoring = tile.storing + accumulators / unit.loadsPerCycle;
     }
@@ -122,15 +148,6 @@ RegisterTile chimera::model::selectRegisterTile(const VectorUnit &unit,
 /// assembly.
 static int64_t usableRegisters(const VectorUnit &unit) {
   return unit.registers - divideCeilSigned(unit.registers, 16);
-}
-
-/// Steps of the reduction in one loop body for tiles of `vectors`. A tile of
-/// one vector has a broadcast for each FMA. Files of 16 registers belong to
-/// instructions that do not multiply by a broadcast from memory (AVX2): of
-/// several steps the compiler loads those of the later ones ahead, into
-/// registers that it then lacks.
-static int64_t depthOf(const VectorUnit &unit, int64_t vectors) {
-  return vectors == 1 && unit.registers <= 16 ? 1 : unrolledSteps;
 }
 
 SmallVector<RegisterTile, 8>
