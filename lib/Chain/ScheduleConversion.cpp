@@ -221,6 +221,7 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
              << name << ", which the chain does not have";
     schedule.rolling.push_back(tensor - problem.tensors.begin());
   }
+  schedule.held = toSet(attribute.getHeld());
   return schedule;
 }
 
@@ -249,7 +250,7 @@ ScheduleAttr chimera::complete(ScheduleAttr attribute,
   return ScheduleAttr::get(
       context, attribute.getLevels(), attribute.getParallel(),
       attribute.getRegisters(), attribute.getPacked(), attribute.getStaged(),
-      attribute.getPrepacked(), attribute.getRolling(),
+      attribute.getPrepacked(), attribute.getRolling(), attribute.getHeld(),
       getExtents(context, analysis), convertBlocks(context, schedule.blocks));
 }
 
@@ -280,6 +281,6 @@ ScheduleAttr chimera::convertSchedule(MLIRContext *context,
                            getRegisterTileAttr(context, schedule.registerTile),
                            inputsOf(schedule.packed), inputsOf(schedule.staged),
                            inputsOf(schedule.prepacked), rolling,
-                           getExtents(context, analysis),
+                           toList(schedule.held), getExtents(context, analysis),
                            convertBlocks(context, schedule.blocks));
 }

@@ -154,14 +154,14 @@ static void printBlockEntries(AsmPrinter &printer, RowLayoutAttr rows,
 }
 
 /// `, packed = [0, 1], staged = [2], prepacked = [3], rolling = ["x"],
-/// extents = [m = 512], blocks = <clip>`, each only if it is not empty.
-static ParseResult parseScheduleLists(AsmParser &parser,
-                                      SmallVector<int64_t> &packed,
-                                      SmallVector<int64_t> &staged,
-                                      SmallVector<int64_t> &prepacked,
-                                      SmallVector<StringAttr> &rolling,
-                                      SmallVector<LoopExtentAttr> &extents,
-                                      BlocksAttr &blocks) {
+/// held = [0], extents = [m = 512], blocks = <clip>`, each only if it is not
+/// empty.
+static ParseResult
+parseScheduleLists(AsmParser &parser, SmallVector<int64_t> &packed,
+                   SmallVector<int64_t> &staged,
+                   SmallVector<int64_t> &prepacked,
+                   SmallVector<StringAttr> &rolling, SmallVector<int64_t> &held,
+                   SmallVector<LoopExtentAttr> &extents, BlocksAttr &blocks) {
   auto parseInput = [&](SmallVector<int64_t> &inputs) {
     return parser.parseInteger(inputs.emplace_back());
   };
@@ -172,11 +172,12 @@ static ParseResult parseScheduleLists(AsmParser &parser,
     if (parser.parseKeyword(&key))
       return failure();
     bool isKnown = key == "packed" || key == "staged" || key == "prepacked" ||
-                   key == "rolling" || key == "extents" || key == "blocks";
+                   key == "rolling" || key == "held" || key == "extents" ||
+                   key == "blocks";
     if (!isKnown || !seen.insert(key).second)
       return parser.emitError(
-          loc, "expected 'packed', 'staged', 'prepacked', 'rolling', 'extents' "
-               "or 'blocks', each once");
+          loc, "expected 'packed', 'staged', 'prepacked', 'rolling', 'held', "
+               "'extents' or 'blocks', each once");
     if (key == "blocks") {
       if (parser.parseEqual() ||
           parser.parseCustomAttributeWithFallback(blocks))
@@ -190,6 +191,7 @@ static ParseResult parseScheduleLists(AsmParser &parser,
         return parseLoopExtent(parser, extents);
       return parseInput(key == "packed"   ? packed
                         : key == "staged" ? staged
+                        : key == "held"   ? held
                                           : prepacked);
     };
     if (parser.parseEqual() ||
@@ -199,12 +201,11 @@ static ParseResult parseScheduleLists(AsmParser &parser,
   return success();
 }
 
-static void printScheduleLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
-                               ArrayRef<int64_t> staged,
-                               ArrayRef<int64_t> prepacked,
-                               ArrayRef<StringAttr> rolling,
-                               ArrayRef<LoopExtentAttr> extents,
-                               BlocksAttr blocks) {
+static void
+printScheduleLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
+                   ArrayRef<int64_t> staged, ArrayRef<int64_t> prepacked,
+                   ArrayRef<StringAttr> rolling, ArrayRef<int64_t> held,
+                   ArrayRef<LoopExtentAttr> extents, BlocksAttr blocks) {
   auto print = [&](StringRef name, auto list) {
     if (list.empty())
       return;
@@ -216,6 +217,7 @@ static void printScheduleLists(AsmPrinter &printer, ArrayRef<int64_t> packed,
   print("staged", staged);
   print("prepacked", prepacked);
   print("rolling", rolling);
+  print("held", held);
   if (!extents.empty()) {
     printer << ", extents = [";
     llvm::interleaveComma(extents, printer, [&](LoopExtentAttr loop) {

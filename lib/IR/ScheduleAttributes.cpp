@@ -119,12 +119,11 @@ LogicalResult BlocksAttr::verify(EmitError emitError, RowLayoutAttr,
   return success();
 }
 
-LogicalResult
-ScheduleAttr::verify(EmitError emitError, ArrayRef<LevelScheduleAttr> levels,
-                     int64_t parallel, RegisterTileAttr,
-                     ArrayRef<int64_t> packed, ArrayRef<int64_t> staged,
-                     ArrayRef<int64_t> prepacked, ArrayRef<StringAttr>,
-                     ArrayRef<LoopExtentAttr> extents, BlocksAttr) {
+LogicalResult ScheduleAttr::verify(
+    EmitError emitError, ArrayRef<LevelScheduleAttr> levels, int64_t parallel,
+    RegisterTileAttr, ArrayRef<int64_t> packed, ArrayRef<int64_t> staged,
+    ArrayRef<int64_t> prepacked, ArrayRef<StringAttr>, ArrayRef<int64_t> held,
+    ArrayRef<LoopExtentAttr> extents, BlocksAttr) {
   if (levels.empty())
     return emitError() << "a schedule needs at least one level";
   llvm::StringSet<> seen;
@@ -147,6 +146,11 @@ ScheduleAttr::verify(EmitError emitError, ArrayRef<LevelScheduleAttr> levels,
         return emitError() << "'" << name
                            << "' lists the inputs of the chain from 0 on, got "
                            << input;
+  // Schedules keep operators in 32 bits.
+  for (int64_t op : held)
+    if (op < 0 || op >= 32)
+      return emitError()
+             << "'held' lists operators of the chain from 0 on, got " << op;
   llvm::StringSet<> loops;
   for (LoopExtentAttr loop : extents)
     if (!loops.insert(loop.getName()).second)

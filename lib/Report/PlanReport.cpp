@@ -324,6 +324,8 @@ std::string report::describeRegisters(const model::ChainProblem &problem,
     text += "; prepacked: " + listTensors(problem, schedule.prepacked);
   if (!schedule.rolling.empty())
     text += "; rolling: " + listTensors(problem, schedule.rolling);
+  if (schedule.held != 0)
+    text += "; sums held through the reduction";
   text += formatv("; {0} {1}", plan.tasks, plan.tasks == 1 ? "task" : "tasks");
   return text;
 }

@@ -139,6 +139,8 @@ static void describeRegisters(ScheduleAttr schedule, ChainAnalysis &analysis,
   list("packed", schedule.getPacked());
   list("staged", schedule.getStaged());
   list("prepacked", schedule.getPrepacked());
+  if (!schedule.getHeld().empty())
+    os << "sums held through the reduction\n";
 }
 
 static void describeSchedule(ChainOp chain, ScheduleAttr attribute,

@@ -95,6 +95,14 @@ func.func private @schedule_with_staging_only() attributes {
     registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>, staged = [1], prepacked = [2]>
 }
 
+// CHECK: @schedule_that_holds_sums
+// CHECK-SAME: rolling = ["in0"], held = [0, 1], extents = [m = 512]>
+func.func private @schedule_that_holds_sums() attributes {
+  chimera.test = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>, held = [0, 1],
+    extents = [m = 512], rolling = ["in0"]>
+}
+
 // CHECK: @schedule_with_extents
 // CHECK-SAME: depth = 4>, packed = [0], extents = [m = 512, "loop 2" = 1]>
 func.func private @schedule_with_extents() attributes {

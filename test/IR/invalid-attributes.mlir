@@ -103,15 +103,21 @@
 
 #attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, packed = [0],
-    // expected-error @below {{expected 'packed', 'staged', 'prepacked', 'rolling', 'extents' or 'blocks', each once}}
+    // expected-error @below {{expected 'packed', 'staged', 'prepacked', 'rolling', 'held', 'extents' or 'blocks', each once}}
     packed = [1]>
 
 // -----
 
 #attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>,
-    // expected-error @below {{expected 'packed', 'staged', 'prepacked', 'rolling', 'extents' or 'blocks', each once}}
+    // expected-error @below {{expected 'packed', 'staged', 'prepacked', 'rolling', 'held', 'extents' or 'blocks', each once}}
     loops = [m = 4]>
+
+// -----
+
+// expected-error @below {{'held' lists operators of the chain from 0 on, got 32}}
+#attr = #chimera.schedule<levels = [<"L1">], parallel = 0,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, held = [32]>
 
 // -----
 

@@ -204,6 +204,12 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     first there and no other loop moves the windows; otherwise `chimera-tile`
     says that what is shared is computed again.
 
+    `held` lists operators, counted from 0, whose last loops run in the micro
+    kernel: those over the reduction and, around them, one over the rows, of which
+    all loops leave no more than a register tile has. The kernel keeps the sums of
+    a register tile through all of the reduction, while what it multiplies streams
+    through the innermost level as the loops say.
+
     Loops have the names that the chain's body gives them. `extents` says which
     loops the schedule was made for: a chain whose loops of these names have other
     extents has changed since, and the schedule is refused. `chimera-schedule`
@@ -231,13 +237,14 @@ def Chimera_ScheduleAttr : Chimera_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$staged,
     OptionalArrayRefParameter<"int64_t">:$prepacked,
     OptionalArrayRefParameter<"::mlir::StringAttr">:$rolling,
+    OptionalArrayRefParameter<"int64_t">:$held,
     OptionalArrayRefParameter<"::chimera::LoopExtentAttr">:$extents,
     OptionalParameter<"::chimera::BlocksAttr">:$blocks);
   let assemblyFormat = [{
     `<` `levels` `=` `[` $levels `]` `,` `parallel` `=` $parallel `,`
         `registers` `=` $registers
         `` custom<ScheduleLists>($packed, $staged, $prepacked, $rolling,
-                                 $extents, $blocks) `>`
+                                 $held, $extents, $blocks) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -145,6 +145,11 @@ struct Schedule {
   /// is read or computed again, as it is from one iteration of a parallel loop
   /// to the next.
   llvm::SmallVector<TensorId, 2> rolling;
+  /// Operators whose last loops, over the rows of a register tile and, inside,
+  /// over the reduction, run in the micro kernel: it keeps the sums of a tile
+  /// in registers through all of the reduction. What moves is that of the
+  /// loops.
+  OperatorSet held = 0;
   /// For each tensor the level that holds it whole, if it is an intermediate:
   /// at levels outside and at this one it moves nothing, at levels inside it is
   /// written and read like an output and an input. Empty: the innermost level
@@ -229,6 +234,11 @@ std::optional<RollingRange> findRollingRange(const ChainProblem &problem,
 /// tree after this.
 void separateCrossing(const ChainProblem &problem, LoopNest &nest);
 
+/// Removes from `tree` the loops that Schedule::held leaves to micro kernels.
+/// Code has the loops of the tree after this.
+void leaveLoopsToKernels(const ChainProblem &problem, const Schedule &schedule,
+                         LoopNest &tree);
+
 /// The place of the split loop in `tree`, if one of its parallel loops is that.
 std::optional<unsigned> findSplit(const ChainProblem &problem,
                                   const Schedule &schedule,
@@ -289,6 +299,11 @@ BlockForms chooseBlocks(const ChainProblem &problem, const Machine &machine,
 
 /// Says which operator of Schedule::blocks cannot be made so, if any.
 llvm::Error verifyBlocks(const ChainProblem &problem, const Schedule &schedule);
+
+/// Says which operator of Schedule::held has no such loops, if any: its last
+/// ones, none of them parallel, have to be over the reduction, and all loops
+/// have to leave it no more rows than a register tile has.
+llvm::Error verifyHeld(const ChainProblem &problem, const Schedule &schedule);
 
 /// Says which tensor of Schedule::prepacked cannot be, if so.
 llvm::Error verifyPrepacked(const ChainProblem &problem,

@@ -82,6 +82,7 @@ static bool canStartAhead(const ChainProblem &problem, const Schedule &schedule,
                           bool clips, unsigned op) {
   LoopNest tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
   separateCrossing(problem, tree);
+  leaveLoopsToKernels(problem, schedule, tree);
   const LoopNest *leaf = &tree;
   while (!leaf->parts.empty())
     leaf = &leaf->partOf(op);

@@ -131,6 +131,7 @@ CostModel::partsOfLoops(const Path &path,
 std::vector<CostModel::Work> CostModel::workOf(const Schedule &schedule) const {
   LoopNest tree =
       buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  leaveLoopsToKernels(problem, schedule, tree);
   std::vector<Path> paths;
   for (unsigned op = 0; op < problem.operators.size(); ++op)
     paths.emplace_back(tree, op);
@@ -315,6 +316,7 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
   double cycles = 0;
   LoopNest tree =
       buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  leaveLoopsToKernels(problem, schedule, tree);
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Work &work = works[index];
     SmallVector<ArrayRef<Parts>, 6> views(work.parts.begin(), work.parts.end());
@@ -513,6 +515,17 @@ int64_t CostModel::allocatedBytes(const Schedule &schedule, unsigned level,
   return bytes;
 }
 
+int64_t CostModel::streamedBytes(const Schedule &schedule,
+                                 const Evaluation &innermost) const {
+  int64_t bytes = 0;
+  for (const auto &[index, op] : enumerate(problem.operators))
+    if (schedule.held >> index & 1)
+      for (const Access &input : op.inputs)
+        if (is_contained(schedule.prepacked, input.tensor))
+          bytes += innermost.traffic[input].readBytes;
+  return bytes;
+}
+
 Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
   Plan plan;
   plan.schedule = schedule;
@@ -577,7 +590,11 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
     else if (index + 1 == innermost)
       bytes += intoOuter;
     cost.seconds = bytes / bandwidth(tasks, index);
-    stages.add(cost.seconds);
+    if (index == innermost)
+      stages.add(cost.seconds,
+                 streamedBytes(schedule, evaluation) / bandwidth(tasks, index));
+    else
+      stages.add(cost.seconds);
     plan.levels.push_back(cost);
   }
   if (hasRoutes(problem, machine))

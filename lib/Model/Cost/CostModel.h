@@ -38,7 +38,18 @@ public:
     longest = std::max(longest, seconds);
     sum += seconds;
   }
-  double total() const { return longest + exposedShare * (sum - longest); }
+  /// A stage of which `foreseen` seconds are for what comes in the order in
+  /// which it lies, fetched ahead: behind a slower stage they are hidden. One
+  /// stage is like this.
+  void add(double seconds, double foreseen) {
+    add(seconds);
+    ofForeseen = seconds;
+    hidden = foreseen;
+  }
+  double total() const {
+    double others = sum - longest - (longest > ofForeseen ? hidden : 0);
+    return longest + exposedShare * others;
+  }
   /// The time of all with one or two more stages.
   double with(double seconds) const {
     Stages more = *this;
@@ -65,7 +76,7 @@ private:
   /// within one per cent of each other, are fused.
   static constexpr double exposedShare = 0.2;
 
-  double longest = 0, sum = 0;
+  double longest = 0, sum = 0, ofForeseen = 0, hidden = 0;
 };
 
 class CostModel {
@@ -288,6 +299,10 @@ private:
   /// `tree` are the loops of the innermost level.
   Visited visitedBy(const Schedule &schedule, const LoopNest &tree,
                     unsigned op) const;
+  /// Bytes into the innermost level of constants that stream past sums in
+  /// registers.
+  int64_t streamedBytes(const Schedule &schedule,
+                        const Evaluation &innermost) const;
   int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
   int64_t allocatedBytes(const Schedule &schedule, unsigned level,
                          const Evaluation &evaluation) const;

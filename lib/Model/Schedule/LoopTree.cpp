@@ -314,6 +314,73 @@ SmallVector<int64_t, 8> chimera::model::tilesAt(const ChainProblem &problem,
   return SmallVector<int64_t, 8>(builder.sizesAt(op));
 }
 
+/// The number of loops at the end of `leaf`, inside `numParallel` parallel
+/// ones, that can run in the micro kernel of the operator there.
+static size_t countKernelLoops(const ChainProblem &problem,
+                               const Schedule &schedule, const LoopNest &leaf,
+                               size_t numParallel) {
+  const Operator &op = problem.operators[leaf.lastOperator];
+  auto isReduction = [&](const NestLoop &loop) {
+    return op.isReduction(loop.loop);
+  };
+  ArrayRef<NestLoop> outer = leaf.loops;
+  while (outer.size() > numParallel && isReduction(outer.back()))
+    outer = outer.drop_back();
+  int64_t rows = tilesAt(problem, schedule, schedule.levels.size() - 1,
+                         leaf.lastOperator)[op.rowLoop];
+  if (outer.size() == leaf.loops.size() || op.rowLoop == op.vectorLoop ||
+      rows > schedule.registerTile.rows)
+    return 0;
+  if (outer.size() > numParallel && outer.back().loop == op.rowLoop)
+    outer = outer.drop_back();
+  return leaf.loops.size() - outer.size();
+}
+
+/// The nest of `tree` that has the blocks of `op`, and the number of parallel
+/// loops it begins with.
+static std::pair<LoopNest *, size_t>
+leafOf(LoopNest &tree, const Schedule &schedule, unsigned op) {
+  LoopNest *leaf = &tree;
+  while (!leaf->parts.empty())
+    leaf = const_cast<LoopNest *>(&leaf->partOf(op));
+  return {leaf, leaf == &tree ? schedule.numParallel : 0};
+}
+
+void chimera::model::leaveLoopsToKernels(const ChainProblem &problem,
+                                         const Schedule &schedule,
+                                         LoopNest &tree) {
+  for (unsigned op = 0; op < problem.operators.size(); ++op) {
+    if (!(schedule.held >> op & 1))
+      continue;
+    auto [leaf, numParallel] = leafOf(tree, schedule, op);
+    leaf->loops.pop_back_n(
+        countKernelLoops(problem, schedule, *leaf, numParallel));
+  }
+}
+
+Error chimera::model::verifyHeld(const ChainProblem &problem,
+                                 const Schedule &schedule) {
+  unsigned numOperators = problem.operators.size();
+  if (numOperators < 32 && schedule.held >> numOperators)
+    return createStringError(
+        "'held' lists an operator that the chain does not have; it has " +
+        Twine(numOperators));
+  LoopNest tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+  for (unsigned op = 0; op < numOperators; ++op) {
+    if (!(schedule.held >> op & 1))
+      continue;
+    auto [leaf, numParallel] = leafOf(tree, schedule, op);
+    if (countKernelLoops(problem, schedule, *leaf, numParallel) == 0)
+      return createStringError(
+          "the sums of operator '" + problem.operators[op].name +
+          "' cannot be held in registers: its last loops have to be over what "
+          "it adds up, and leave no more rows than the " +
+          Twine(schedule.registerTile.rows) +
+          " of a register tile; take it off the list");
+  }
+  return Error::success();
+}
+
 /// True if an output of a part of `nest` is read outside that part, though it
 /// is not the part's last one.
 static bool crossesPart(const ChainProblem &problem, const LoopNest &part) {

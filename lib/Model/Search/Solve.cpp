@@ -450,16 +450,20 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
   // A private loop here would make the levels inside keep whole intermediates.
   LoopList shared = tiledLoops;
   erase_if(shared, [&](LoopId loop) { return !isShared(loop); });
-  for (const LevelChoice &choice :
-       leastChoices(hopeful, schedule, level, shared, outerTiles(),
-                    std::numeric_limits<int64_t>::max())) {
-    // Choices are sorted: no later one can be better either.
-    if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
-      break;
-    Schedule next = schedule;
-    next.levels[level].order = choice.order;
-    searchFrom(next, level + 1, parallelLevel, parallel);
-  }
+  SmallVector<TileRule, 3> rules = {outerTiles()};
+  if (level + 1 == innermost())
+    append_range(rules, deepTiles());
+  for (const TileRule &rule : rules)
+    for (const LevelChoice &choice :
+         leastChoices(hopeful, schedule, level, shared, rule,
+                      std::numeric_limits<int64_t>::max())) {
+      // Choices are sorted: no later one can be better either.
+      if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
+        break;
+      Schedule next = schedule;
+      next.levels[level].order = choice.order;
+      searchFrom(next, level + 1, parallelLevel, parallel);
+    }
 }
 
 SmallVector<Plan, 4> Solver::takeRunnersUp() {

@@ -261,6 +261,7 @@ void Solver::searchInnermost(const Schedule &outer) {
     return takeInnermostForms(level, loops);
   searchBlocks(level, loops);
   searchLeastTraffic(level, loops);
+  searchHeld(level, loops);
 }
 
 /// Tries all orders of `loops` with tiles from the lists.

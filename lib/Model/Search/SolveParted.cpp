@@ -61,6 +61,7 @@ const std::optional<Plan> &Solver::planBlock(unsigned op, unsigned level,
 void Solver::tryParted(Schedule schedule, unsigned level) {
   markParallel(schedule);
   SmallVector<RegisterTile, 2> tiles;
+  OperatorSet held = 0;
   for (unsigned op = 0; op < problem.operators.size(); ++op) {
     const std::optional<Plan> &plan =
         planBlock(op, level, tilesAt(problem, schedule, level, op));
@@ -72,6 +73,8 @@ void Solver::tryParted(Schedule schedule, unsigned level) {
             {problem.operators[op].loops[entry.loop], entry.tile,
              OperatorSet(1) << op});
     tiles.push_back(plan->schedule.registerTile);
+    if (plan->schedule.held)
+      held |= OperatorSet(1) << op;
   }
   // All operators use one register tile: that of any may be the best.
   for (const auto &[index, tile] : enumerate(tiles)) {
@@ -82,8 +85,11 @@ void Solver::tryParted(Schedule schedule, unsigned level) {
                                   other.vectors == current->vectors &&
                                   other.kernel == current->kernel;
                          });
-    if (!isSeen)
-      pricePlan(schedule);
+    if (isSeen)
+      continue;
+    schedule.held = held;
+    dropUnheld(schedule);
+    pricePlan(schedule);
   }
 }
 
@@ -97,14 +103,18 @@ void Solver::searchParted(const Schedule &schedule, unsigned level) {
   double room = others.room(limit()) * costModel.bandwidth(tasks, level);
   int64_t bound = room < 1e18 ? static_cast<int64_t>(std::max(0.0, room))
                               : std::numeric_limits<int64_t>::max();
-  for (const LevelChoice &choice :
-       leastChoices(outer, schedule, level, tiledLoops, outerTiles(), bound)) {
-    if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
-      break;
-    Schedule next = outer;
-    next.levels[level].order = choice.order;
-    tryParted(next, level);
-  }
+  SmallVector<TileRule, 3> rules = {outerTiles()};
+  if (level + 1 == innermost())
+    append_range(rules, deepTiles());
+  for (const TileRule &rule : rules)
+    for (const LevelChoice &choice :
+         leastChoices(outer, schedule, level, tiledLoops, rule, bound)) {
+      if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
+        break;
+      Schedule next = outer;
+      next.levels[level].order = choice.order;
+      tryParted(next, level);
+    }
 }
 
 /// Tiles around all operators for the sake of masks: those outside a band are

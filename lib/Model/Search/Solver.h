@@ -8,7 +8,8 @@
 //
 // The state of `solve`. Its parts are in Solve.cpp (parallel loops and outer
 // levels), SolveParted.cpp (operators that part at an outer level),
-// SolveInnermost.cpp (blocks) and SolveForms.cpp (plans from closed forms).
+// SolveInnermost.cpp (blocks), SolveHeld.cpp (sums that registers keep) and
+// SolveForms.cpp (plans from closed forms).
 //
 //===----------------------------------------------------------------------===//
 
@@ -150,6 +151,10 @@ private:
   void searchLeastTraffic(Innermost &level, llvm::ArrayRef<LoopId> loops);
   bool priceChoice(Innermost &level, llvm::ArrayRef<LoopId> loops,
                    llvm::ArrayRef<TiledLoop> order);
+  RegisterTile tileForHeld(const Innermost &level, const Operator &op) const;
+  bool mayHold(const Operator &op) const;
+  void searchHeld(const Innermost &level, llvm::ArrayRef<LoopId> loops);
+  void dropUnheld(Schedule &schedule) const;
   void addOrders(Innermost &level, llvm::ArrayRef<LoopId> loops);
   llvm::ArrayRef<InnerOrder> innerOrders(Innermost &level, LoopSet places);
   std::vector<Block> enumerateBlocks(const Innermost &level) const;
@@ -176,6 +181,7 @@ private:
     llvm::SmallVector<int64_t, 6> granularity, alignment;
   };
   TileRule outerTiles() const;
+  llvm::SmallVector<TileRule, 2> deepTiles() const;
   std::vector<LevelChoice> leastChoices(const Schedule &completed,
                                         const Schedule &schedule,
                                         unsigned level,

@@ -201,6 +201,8 @@ std::string ScheduleChecker::checkPacked() const {
   if (error.empty())
     error = toString(verifyPrepacked(problem, schedule));
   if (error.empty())
+    error = toString(verifyHeld(problem, schedule));
+  if (error.empty())
     error = toString(verifyBlocks(problem, schedule));
   for (TensorId tensor : schedule.staged)
     if (error.empty() && is_contained(schedule.packed, tensor))

@@ -160,6 +160,7 @@ TapsAttr BlockBuilder::tapsOf(unsigned op) const {
   const model::Operator &description = problem.operators[op];
   model::LoopNest tree =
       model::buildLoopTree(problem, schedule, schedule.levels.size() - 1);
+  model::leaveLoopsToKernels(problem, schedule, tree);
   auto path = model::pathOf(tree, op);
   auto toDim = [&](model::LoopId loop) {
     ArrayRef<model::LoopId> loops = analysis.operators[op].loops;

@@ -56,6 +56,7 @@ static model::LoopNest buildTree(const model::ChainProblem &problem,
   model::LoopNest tree =
       model::buildLoopTree(problem, schedule, schedule.levels.size() - 1);
   model::separateCrossing(problem, tree);
+  model::leaveLoopsToKernels(problem, schedule, tree);
   return tree;
 }
 
@@ -804,6 +805,8 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
         error = model::verifyPacked(problem, *schedule);
       if (!error)
         error = model::verifyPrepacked(problem, *schedule);
+      if (!error)
+        error = model::verifyHeld(problem, *schedule);
       if (!error)
         error = model::verifyBlocks(problem, *schedule);
       if (error) {

@@ -278,6 +278,54 @@ TEST_F(Verify, RejectsBadPacking) {
               "than the loop");
 }
 
+TEST(Schedule, RejectsSumsThatKernelsCannotHold) {
+  ChainProblem problem = makeChain({1, 64, 96, 64, 240});
+  Schedule schedule;
+  schedule.levels.emplace_back();
+  schedule.registerTile = {6, 2, 1, 4};
+  auto errorOf = [&](OperatorSet held, std::vector<TiledLoop> order) {
+    schedule.held = held;
+    schedule.levels[0].order.assign(order.begin(), order.end());
+    return llvm::toString(verifyHeld(problem, schedule));
+  };
+  std::string error =
+      "the sums of operator 'second' cannot be held in registers: its last "
+      "loops have to be over what it adds up, and leave no more rows than the "
+      "6 of a register tile; take it off the list";
+  EXPECT_EQ(errorOf(2, {{n, 16, 2}, {m, 6, 2}, {l, 8, 2}}), "");
+  // The loop over rows may be further out.
+  EXPECT_EQ(errorOf(2, {{m, 6, 2}, {n, 16, 2}, {l, 8, 2}}), "");
+  EXPECT_EQ(errorOf(2, {{n, 16, 2}, {m, 8, 2}, {l, 8, 2}}), error);
+  EXPECT_EQ(errorOf(2, {{n, 16, 2}, {l, 8, 2}, {m, 6, 2}}), error);
+  EXPECT_EQ(errorOf(2, {{n, 16, 2}, {m, 6, 2}}), error);
+  EXPECT_EQ(errorOf(4, {}), "'held' lists an operator that the chain does not "
+                            "have; it has 2");
+}
+
+/// Micro kernels take the last loops, and the loop over rows around them, of
+/// the operators that are held, but no parallel ones.
+TEST(Schedule, LeavesLoopsToKernels) {
+  ChainProblem problem = makeChain({1, 64, 96, 64, 240});
+  Schedule schedule;
+  schedule.levels = {{"L2", {{m, 32}}},
+                     {"L1", {{n, 16, 2}, {m, 6, 2}, {l, 8, 2}, {k, 8, 1}}}};
+  schedule.registerTile = {6, 2, 1, 4};
+  auto loopsWith = [&](OperatorSet held) {
+    schedule.held = held;
+    LoopNest tree = buildLoopTree(problem, schedule, 1);
+    leaveLoopsToKernels(problem, schedule, tree);
+    return pathOf(tree, 1).size();
+  };
+  EXPECT_EQ(loopsWith(0), 4u);
+  EXPECT_EQ(loopsWith(1), 4u);
+  EXPECT_EQ(loopsWith(2), 2u);
+  // Bytes are those of all loops.
+  Schedule without = schedule;
+  without.held = 0;
+  EXPECT_EQ(evaluate(problem, schedule, 1, Transfer()).volumeBytes(),
+            evaluate(problem, without, 1, Transfer()).volumeBytes());
+}
+
 TEST(Schedule, PanelsOfPrepackedInputs) {
   ChainProblem problem = makeChain({1, 64, 96, 64, 240});
   const Access &columns = problem.operators[0].inputs[1];

@@ -275,6 +275,28 @@ TEST(Solve, PrepacksConstants) {
   EXPECT_GE(plan.seconds, once->seconds);
 }
 
+/// Constants stream past sums in registers where a block of the innermost level
+/// would have a part of the reduction only.
+TEST(Solve, HoldsSumsThroughTheReduction) {
+  Machine machine = makeZen5();
+  ChainProblem problem = makeGemm(1, 512, 768, 3072);
+  auto perCall = solve(problem, machine, withThreads(1));
+  problem.tensors[B].isConstant = true;
+  auto once = solve(problem, machine, withThreads(1));
+  ASSERT_TRUE(perCall && once);
+  EXPECT_EQ(perCall->schedule.held, 0u);
+  EXPECT_EQ(once->schedule.held, 1u);
+  expectSound(problem, machine, *once, 1);
+  EXPECT_EQ(toString(verify(problem, machine, once->schedule)), "");
+  // Kernels come back to no sums, and the bytes are those of all loops.
+  Schedule inBlocks = once->schedule;
+  inBlocks.held = 0;
+  Plan plan = price(problem, machine, inBlocks, withThreads(1));
+  EXPECT_LT(once->computeSeconds, plan.computeSeconds);
+  for (auto [held, other] : llvm::zip_equal(once->levels, plan.levels))
+    EXPECT_EQ(held.bytes, other.bytes);
+}
+
 TEST(Solve, ConstantsThatAreNotPrepackedComeInShortRuns) {
   Machine machine = makeZen5();
   auto secondsOf = [&](int64_t extent, bool isPrepacked) {

@@ -1,0 +1,159 @@
+//===- SolveHeld.cpp - Sums that registers keep ---------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block that fits the innermost level has a part of a long reduction, and
+// comes back to its sums for every other part. The alternative is a tile of
+// registers that keeps its sums through all of the reduction, while constants
+// that lie in the order of reading stream through the level: more bytes, and
+// nothing to come back to.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Search/Solver.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// Steps of the reduction for which it is worth while to take up sums.
+static constexpr int64_t leastDepths[] = {512, 1024};
+
+/// Register tiles take as long as each other if their cycles differ by less.
+static constexpr double tieOfTiles = 0.05;
+
+/// Loads of `tile` for each of its multiply-adds, on `rows` x `vectors` of
+/// them.
+static double loadsOf(const RegisterTile &tile, int64_t rows, int64_t vectors) {
+  BalancedSplit down = splitEvenly(rows, tile.rows),
+                across = splitEvenly(vectors, tile.vectors);
+  return static_cast<double>(down.large + down.small) / rows +
+         static_cast<double>(across.large + across.small) / vectors;
+}
+
+/// The register tile for `op` if no loop of the innermost level cuts it: of
+/// those that take about as many cycles as the quickest, the one with the
+/// fewest loads. Each is an instruction more, for which a core may have no time
+/// when it serves another thread as well.
+RegisterTile Solver::tileForHeld(const Innermost &level,
+                                 const Operator &op) const {
+  SmallVector<ArrayRef<Parts>, 6> parts(level.parts.begin(), level.parts.end());
+  int64_t rows = parts[op.rowLoop].front().size;
+  int64_t vectors =
+      divideCeilSigned(parts[op.vectorLoop].front().size, machine.unit.lanes);
+  ArrayRef<RegisterTile> tiles = costModel.getRegisterTiles();
+  SmallVector<double, 8> cycles;
+  for (const RegisterTile &tile : tiles)
+    cycles.push_back(costModel.operatorCycles(op, parts, tile));
+  double most = (1 + tieOfTiles) * *min_element(cycles);
+  const RegisterTile *best = nullptr;
+  for (auto [tile, own] : zip(tiles, cycles))
+    if (own <= most &&
+        (!best || loadsOf(tile, rows, vectors) < loadsOf(*best, rows, vectors)))
+      best = &tile;
+  return *best;
+}
+
+/// True if a kernel of `op` may hold its sums: it multiplies by constants,
+/// which can lie in the order of reading.
+bool Solver::mayHold(const Operator &op) const {
+  return !machine.matrix && !op.rescaledBy && op.rowLoop != op.vectorLoop &&
+         any_of(op.inputs, [&](const Access &input) {
+           return problem.tensors[input].isConstant &&
+                  input.hasLoop(op.vectorLoop);
+         });
+}
+
+/// Tiles of levels outside the innermost for sums that kernels hold: less
+/// volume than with others would be no help if they came back to them often.
+SmallVector<Solver::TileRule, 2> Solver::deepTiles() const {
+  SmallVector<TileRule, 2> rules;
+  TileRule last = outerTiles();
+  for (int64_t depth : leastDepths) {
+    TileRule rule = last;
+    bool isDeeper = false;
+    for (const Operator &op : problem.operators) {
+      if (!mayHold(op))
+        continue;
+      int64_t steps = 1;
+      for (LoopId loop : op.loops)
+        if (op.isReduction(loop))
+          steps *= problem.loops[loop].extent;
+      for (LoopId loop : tiledLoops) {
+        if (!op.isReduction(loop))
+          continue;
+        int64_t others = steps / problem.loops[loop].extent;
+        int64_t least = alignTo(divideCeilSigned(depth, others), depthUnit());
+        isDeeper |= least > rule.granularity[loop];
+        rule.granularity[loop] = std::max(rule.granularity[loop], least);
+      }
+    }
+    if (isDeeper)
+      rules.push_back(rule);
+    last = rule;
+  }
+  return rules;
+}
+
+/// Lets the kernel of the only operator hold its sums if blocks would cut the
+/// reduction: loops of one tile of registers, its panel of constants around all
+/// other loops or inside of them.
+void Solver::searchHeld(const Innermost &level, ArrayRef<LoopId> loops) {
+  const Operator &op = problem.operators.front();
+  if (problem.operators.size() > 1 || !mayHold(op) ||
+      !is_contained(loops, op.vectorLoop))
+    return;
+  SmallVector<int64_t, 8> size = leftBy(problem, level.schedule, innermost());
+  RegisterTile tile = tileForHeld(level, op);
+  int64_t vectors = divideCeilSigned(size[op.vectorLoop], machine.unit.lanes);
+  int64_t columns =
+      splitEvenly(vectors, tile.vectors).size * machine.unit.lanes;
+  TiledLoop panel = {op.vectorLoop, std::min(columns, size[op.vectorLoop])};
+  SmallVector<TiledLoop, 4> around, inside;
+  if (size[op.rowLoop] > tile.rows)
+    inside.push_back({op.rowLoop, tile.rows});
+  for (LoopId loop : loops)
+    if (op.isReduction(loop) && size[loop] > depthUnit())
+      inside.push_back({loop, depthUnit()});
+    else if (!op.isReduction(loop) && loop != op.vectorLoop &&
+             loop != op.rowLoop && size[loop] > 1)
+      around.push_back({loop, 1});
+  if (inside.empty() || !op.isReduction(inside.back().loop))
+    return;
+  for (bool isPanelOutside : {true, false}) {
+    Schedule schedule = level.schedule;
+    schedule.registerTile = tile;
+    schedule.held = 1;
+    auto &order = schedule.levels[innermost()].order;
+    if (isPanelOutside)
+      order.push_back(panel);
+    append_range(order, around);
+    if (!isPanelOutside)
+      order.push_back(panel);
+    append_range(order, inside);
+    markParallel(schedule);
+    dropUnheld(schedule);
+    bool streams = any_of(op.inputs, [&](const Access &input) {
+      return problem.tensors[input].isConstant &&
+             prepackedColumns(problem, schedule, 0, input);
+    });
+    if (schedule.held && streams)
+      pricePlan(schedule);
+  }
+}
+
+/// Takes operators off Schedule::held that do not have the loops for it.
+void Solver::dropUnheld(Schedule &schedule) const {
+  for (unsigned op = 0; op < problem.operators.size(); ++op) {
+    Schedule alone = schedule;
+    alone.held = schedule.held & OperatorSet(1) << op;
+    if (errorToBool(verifyHeld(problem, alone)))
+      schedule.held &= ~alone.held;
+  }
+}
