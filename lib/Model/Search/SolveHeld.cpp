@@ -19,11 +19,16 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace llvm;
 using namespace chimera::model;
 
 /// Steps of the reduction for which it is worth while to take up sums.
 static constexpr int64_t leastDepths[] = {512, 1024};
+
+/// Vectors of the panels that levels outside are cut into.
+static constexpr int64_t panelVectors = 2;
 
 /// Register tiles take as long as each other if their cycles differ by less.
 static constexpr double tieOfTiles = 0.05;
@@ -74,7 +79,12 @@ bool Solver::mayHold(const Operator &op) const {
 /// volume than with others would be no help if they came back to them often.
 SmallVector<Solver::TileRule, 2> Solver::deepTiles() const {
   SmallVector<TileRule, 2> rules;
+  const VectorUnit &unit = machine.unit;
   TileRule last = outerTiles();
+  // What only repeats kernels makes room for the reduction.
+  for (LoopId loop : tiledLoops)
+    if (tileUnit(loop) == 0)
+      last.granularity[loop] = 1;
   for (int64_t depth : leastDepths) {
     TileRule rule = last;
     bool isDeeper = false;
@@ -93,6 +103,9 @@ SmallVector<Solver::TileRule, 2> Solver::deepTiles() const {
         isDeeper |= least > rule.granularity[loop];
         rule.granularity[loop] = std::max(rule.granularity[loop], least);
       }
+      // Whole panels, so that constants can be prepacked.
+      rule.alignment[op.vectorLoop] =
+          std::lcm(rule.alignment[op.vectorLoop], panelVectors * unit.lanes);
     }
     if (isDeeper)
       rules.push_back(rule);
