@@ -5,6 +5,7 @@
 // RUN: chimera-run %s --entry=mlp --constant=0,1,2,3 --threads=1 --fuse=never --no-time --json=- | FileCheck %s
 // RUN: chimera-run %s --entry=marked --no-time --fuse=always --json=- | FileCheck %s
 // RUN: chimera-run %s --entry=given --constant=1,2 --no-time --json=- | FileCheck %s
+// RUN: chimera-run %s --entry=held --constant=1 --no-time --json=- | FileCheck %s
 // RUN: not chimera-run %s --entry=mlp --constant=4 2>&1 | FileCheck %s --check-prefix=ERROR
 
 // PREPACKED: prepacked inputs
@@ -69,4 +70,20 @@ func.func @given(%a: tensor<3x100x40xf32>, %b: tensor<3x40x90xf32>, %d: tensor<3
     chimera.yield %5 : tensor<3x100x70xf32>
   } -> tensor<3x100x70xf32>
   return %e : tensor<3x100x70xf32>
+}
+
+// Kernels hold the sums of five rows, of which the last tile has fewer, through
+// all of the reduction, while panels of 16 columns stream past.
+func.func @held(%a: tensor<3x43x70xf32>, %b: tensor<3x70x90xf32>) -> tensor<3x43x90xf32> {
+  %e = chimera.chain ins(%a, %b : tensor<3x43x70xf32>, tensor<3x70x90xf32>)
+      schedule(<levels = [<"L3" : b = 1>, <"L2" : m = 20, k = 32>, <"L1" : n = 16, m = 5, k = 7>], parallel = 1,
+                registers = <rows = 5, vectors = 1, broadcasts = 1, depth = 4>, prepacked = [1], held = [0]>) {
+  ^bb0(%a0: tensor<3x43x70xf32>, %b0: tensor<3x70x90xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<3x43x90xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<3x43x90xf32>) -> tensor<3x43x90xf32>
+    %2 = linalg.batch_matmul ins(%a0, %b0 : tensor<3x43x70xf32>, tensor<3x70x90xf32>) outs(%1 : tensor<3x43x90xf32>) -> tensor<3x43x90xf32>
+    chimera.yield %2 : tensor<3x43x90xf32>
+  } -> tensor<3x43x90xf32>
+  return %e : tensor<3x43x90xf32>
 }

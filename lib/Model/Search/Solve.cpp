@@ -450,10 +450,7 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
   // A private loop here would make the levels inside keep whole intermediates.
   LoopList shared = tiledLoops;
   erase_if(shared, [&](LoopId loop) { return !isShared(loop); });
-  SmallVector<TileRule, 3> rules = {outerTiles()};
-  if (level + 1 == innermost())
-    append_range(rules, deepTiles());
-  for (const TileRule &rule : rules)
+  for (const TileRule &rule : rulesAt(level))
     for (const LevelChoice &choice :
          leastChoices(hopeful, schedule, level, shared, rule,
                       std::numeric_limits<int64_t>::max())) {

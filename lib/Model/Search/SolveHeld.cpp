@@ -75,12 +75,14 @@ bool Solver::mayHold(const Operator &op) const {
          });
 }
 
-/// Tiles of levels outside the innermost for sums that kernels hold: less
-/// volume than with others would be no help if they came back to them often.
-SmallVector<Solver::TileRule, 2> Solver::deepTiles() const {
-  SmallVector<TileRule, 2> rules;
-  const VectorUnit &unit = machine.unit;
+/// What tiles of `level`, outside the innermost, may be. Right outside of it
+/// there are also those for sums that kernels hold: less volume than with
+/// others would be no help if they came back to them often.
+SmallVector<Solver::TileRule, 3> Solver::rulesAt(unsigned level) const {
   TileRule last = outerTiles();
+  SmallVector<TileRule, 3> rules = {last};
+  if (level + 1 != innermost())
+    return rules;
   // What only repeats kernels makes room for the reduction.
   for (LoopId loop : tiledLoops)
     if (tileUnit(loop) == 0)
@@ -104,8 +106,8 @@ SmallVector<Solver::TileRule, 2> Solver::deepTiles() const {
         rule.granularity[loop] = std::max(rule.granularity[loop], least);
       }
       // Whole panels, so that constants can be prepacked.
-      rule.alignment[op.vectorLoop] =
-          std::lcm(rule.alignment[op.vectorLoop], panelVectors * unit.lanes);
+      rule.alignment[op.vectorLoop] = std::lcm(
+          rule.alignment[op.vectorLoop], panelVectors * machine.unit.lanes);
     }
     if (isDeeper)
       rules.push_back(rule);
@@ -140,6 +142,8 @@ void Solver::searchHeld(const Innermost &level, ArrayRef<LoopId> loops) {
   if (inside.empty() || !op.isReduction(inside.back().loop))
     return;
   for (bool isPanelOutside : {true, false}) {
+    if (!isPanelOutside && around.empty())
+      break;
     Schedule schedule = level.schedule;
     schedule.registerTile = tile;
     schedule.held = 1;

@@ -103,10 +103,7 @@ void Solver::searchParted(const Schedule &schedule, unsigned level) {
   double room = others.room(limit()) * costModel.bandwidth(tasks, level);
   int64_t bound = room < 1e18 ? static_cast<int64_t>(std::max(0.0, room))
                               : std::numeric_limits<int64_t>::max();
-  SmallVector<TileRule, 3> rules = {outerTiles()};
-  if (level + 1 == innermost())
-    append_range(rules, deepTiles());
-  for (const TileRule &rule : rules)
+  for (const TileRule &rule : rulesAt(level))
     for (const LevelChoice &choice :
          leastChoices(outer, schedule, level, tiledLoops, rule, bound)) {
       if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())

@@ -181,7 +181,7 @@ private:
     llvm::SmallVector<int64_t, 6> granularity, alignment;
   };
   TileRule outerTiles() const;
-  llvm::SmallVector<TileRule, 2> deepTiles() const;
+  llvm::SmallVector<TileRule, 3> rulesAt(unsigned level) const;
   std::vector<LevelChoice> leastChoices(const Schedule &completed,
                                         const Schedule &schedule,
                                         unsigned level,
