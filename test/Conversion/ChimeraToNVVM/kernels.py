@@ -186,7 +186,7 @@ def make(case, target, burst=None):
     text = write(case)
     if case.tiles:
         text = run(["chimera-opt", f"--chimera-form-chains=target={target}"], text).stdout
-        parallel = (1 if isinstance(case, Chain) else
+        parallel = (1 + bool(case.batch) if isinstance(case, Chain) else
                     1 + bool(case.group) + (case.m > 1))
         schedule = (f' schedule(<levels = [<"L2">, <"SMEM" : {case.tiles}>],'
                     f" parallel = {parallel}, registers ="
