@@ -38,6 +38,9 @@ constexpr int64_t getMmaDepth(int64_t bytes) {
 /// Chunks of shared memory that can be accessed at the same time: it has 32
 /// banks of 4 bytes.
 inline constexpr int64_t bankGroups = 8;
+/// Rows with the same remainder by this have the same key of a swizzle and the
+/// same place among slots.
+inline constexpr int64_t rowsOfKeys = 8;
 
 struct MatrixPosition {
   int64_t row, column;

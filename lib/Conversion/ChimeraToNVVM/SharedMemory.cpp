@@ -19,9 +19,23 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Copies of a thread from one tile that may become straight code: addresses of
-/// more take too many registers.
-static constexpr int64_t maxUnrolledRounds = 8;
+/// Copies of a thread from one tile that are straight code; of more, half as
+/// many are an iteration of a loop. In a loop ptxas orders a cp.async after
+/// what was read before, which takes as long as three loads from shared memory.
+/// If each needs an address of its own, a quarter: these take registers.
+static constexpr int64_t straightRounds = 32;
+/// Threads that may be idle for whole rows in a round: one of so many.
+static constexpr int64_t idleShare = 4;
+
+SharedMemory::CopyPlan::CopyPlan(const SharedTile &tile, Value stage,
+                                 const GlobalTile &from, int64_t allThreads)
+    : tile(tile), stage(stage), from(from),
+      width(from.alignedElements(tile.chunkElements())), threads(allThreads) {
+  int64_t idle = allThreads % unitsPerRow();
+  hasWholeRows = idle * idleShare <= allThreads;
+  if (hasWholeRows)
+    threads -= idle;
+}
 
 int64_t GlobalTile::alignedElements(int64_t limit) const {
   int64_t pitch = memref.getType().getShape().back();
@@ -100,28 +114,62 @@ void SharedMemory::synchronize() {
 
 void SharedMemory::fill(const SharedTile &tile, Value stage,
                         const GlobalTile &from) {
-  int64_t width = from.alignedElements(tile.chunkElements());
-  int64_t units = tile.rows * tile.columns / width;
-  int64_t threads = kernel.layout.threads();
-  int64_t rounds = units / threads;
+  CopyPlan plan(tile, stage, from, kernel.layout.threads());
+  auto copyAll = [&] {
+    int64_t rounds = plan.units() / plan.threads;
+    int64_t atOnce = plan.hasWholeRows ? straightRounds : straightRounds / 4;
+    int64_t first = 0;
+    if (rounds > atOnce) {
+      first = rounds / (atOnce / 2) * (atOnce / 2);
+      copyInLoop(plan, first, atOnce / 2);
+    }
+    for (int64_t round = first; round < rounds; ++round)
+      copyRound(plan, kernel.constant(0), round);
+    int64_t left = plan.units() % plan.threads;
+    if (left != 0)
+      kernel.createIf(kernel.isLess(kernel.thread, kernel.constant(left)),
+                      [&] { copyRound(plan, kernel.constant(0), rounds); });
+  };
+  if (plan.threads == kernel.layout.threads())
+    return copyAll();
+  kernel.createIf(kernel.isLess(kernel.thread, kernel.constant(plan.threads)),
+                  copyAll);
+}
+
+/// The first `rounds`, `step` in an iteration.
+void SharedMemory::copyInLoop(const CopyPlan &plan, int64_t rounds,
+                              int64_t step) {
   OpBuilder &builder = kernel.builder;
-  if (rounds > 0) {
-    auto loop = scf::ForOp::create(builder, kernel.loc, kernel.constant(0),
-                                   kernel.constant(rounds), kernel.constant(1));
-    if (rounds > maxUnrolledRounds)
-      KernelBuilder::keepRolled(loop);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value first = kernel.mul(loop.getInductionVar(), threads);
-    copyUnit(tile, stage, from, kernel.add(first, kernel.thread), width);
+  auto loop =
+      scf::ForOp::create(builder, kernel.loc, kernel.constant(0),
+                         kernel.constant(rounds), kernel.constant(step));
+  KernelBuilder::keepRolled(loop);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  for (int64_t round = 0; round < step; ++round)
+    copyRound(plan, loop.getInductionVar(), round);
+}
+
+/// The unit of each thread in round `base` + `round`: units are counted row by
+/// row, and neighbouring threads take neighbouring ones. `base` is a multiple
+/// of rowsOfKeys. Where a round has whole rows, addresses of rounds differ by
+/// constants.
+void SharedMemory::copyRound(const CopyPlan &plan, Value base, int64_t round) {
+  int64_t unitsPerRow = plan.unitsPerRow();
+  if (plan.hasWholeRows) {
+    int64_t rows = plan.threads / unitsPerRow, past = round * rows;
+    Value row = kernel.add(kernel.div(kernel.thread, unitsPerRow),
+                           kernel.constant(past % rowsOfKeys));
+    Value down = kernel.add(kernel.mul(base, rows),
+                            kernel.constant(past - past % rowsOfKeys));
+    Value unit = kernel.rem(kernel.thread, unitsPerRow);
+    return copyUnit(plan, row, down, kernel.mul(unit, plan.width));
   }
-  if (units % threads == 0)
-    return;
-  Value left = kernel.constant(units % threads);
-  kernel.createIf(kernel.isLess(kernel.thread, left), [&] {
-    copyUnit(tile, stage, from, kernel.add(kernel.thread, rounds * threads),
-             width);
-  });
+  Value unit = kernel.add(
+      kernel.mul(kernel.add(base, kernel.constant(round)), plan.threads),
+      kernel.thread);
+  copyUnit(plan, kernel.div(unit, unitsPerRow), kernel.constant(0),
+           kernel.mul(kernel.rem(unit, unitsPerRow), plan.width));
 }
 
 /// How many of the `width` elements from `row` and `column` on exist; null if
@@ -142,23 +190,26 @@ Value SharedMemory::countValid(const SharedTile &tile, const GlobalTile &from,
   return count;
 }
 
-/// Copies unit number `unit` of `width` elements, counted row by row.
-void SharedMemory::copyUnit(const SharedTile &tile, Value stage,
-                            const GlobalTile &from, Value unit, int64_t width) {
+/// Copies the unit at `column` that is `down`, a multiple of rowsOfKeys, rows
+/// below `row`: it has the key of that row.
+void SharedMemory::copyUnit(const CopyPlan &plan, Value row, Value down,
+                            Value column) {
+  const SharedTile &tile = plan.tile;
+  const GlobalTile &from = plan.from;
   OpBuilder &builder = kernel.builder;
   Place &place = places[&tile];
   int64_t chunkElements = tile.chunkElements();
-  int64_t unitsPerRow = tile.columns / width;
-  Value row = kernel.div(unit, unitsPerRow);
-  Value column = kernel.mul(kernel.rem(unit, unitsPerRow), width);
+  Value likeRow = placeRow(tile, row);
+  Value ownRow = kernel.add(likeRow, down);
+  Value chunk = swizzle(tile, likeRow, kernel.div(column, chunkElements));
+  row = kernel.add(row, down);
   SmallVector<Value> source(from.offsets);
   source[tile.rowDim] = kernel.add(source[tile.rowDim], row);
   source.back() = kernel.add(source.back(), column);
-  Value ownRow = placeRow(tile, row);
-  Value chunk = swizzle(tile, ownRow, kernel.div(column, chunkElements));
   Value within = kernel.rem(column, chunkElements);
   SmallVector<Value> destination = {
-      stage, ownRow, kernel.add(kernel.mul(chunk, chunkElements), within)};
+      plan.stage, ownRow, kernel.add(kernel.mul(chunk, chunkElements), within)};
+  int64_t width = plan.width;
   Value valid = countValid(tile, from, row, column, width);
   // Asynchronous copies have at least four bytes.
   if (width * tile.elementBytes < 4)

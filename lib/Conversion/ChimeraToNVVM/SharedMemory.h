@@ -68,8 +68,27 @@ private:
     mlir::TypedValue<mlir::MemRefType> memref;
     mlir::Value stage;
   };
-  void copyUnit(const SharedTile &tile, mlir::Value stage,
-                const GlobalTile &from, mlir::Value unit, int64_t width);
+  /// How a tile is filled.
+  struct CopyPlan {
+    CopyPlan(const SharedTile &tile, mlir::Value stage, const GlobalTile &from,
+             int64_t allThreads);
+
+    const SharedTile &tile;
+    mlir::Value stage;
+    const GlobalTile &from;
+    /// Elements of a unit, which a thread copies at once.
+    int64_t width;
+    /// Those that take part, and whether each round has whole rows.
+    int64_t threads;
+    bool hasWholeRows = false;
+
+    int64_t unitsPerRow() const { return tile.columns / width; }
+    int64_t units() const { return tile.rows * unitsPerRow(); }
+  };
+  void copyInLoop(const CopyPlan &plan, int64_t rounds, int64_t step);
+  void copyRound(const CopyPlan &plan, mlir::Value base, int64_t round);
+  void copyUnit(const CopyPlan &plan, mlir::Value row, mlir::Value down,
+                mlir::Value column);
   mlir::Value countValid(const SharedTile &tile, const GlobalTile &from,
                          mlir::Value row, mlir::Value column, int64_t width);
   void copyElement(mlir::Value valid, const GlobalTile &from,

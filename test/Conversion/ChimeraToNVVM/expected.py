@@ -9,8 +9,9 @@ what is in registers. A left
 operand from shared memory that is deeper than 8 such steps is gone over in a loop,
 and ptxas may unroll that: all of its HMMA and LDSM are there several times, as
 often as one another. No other loop is: those that copy say so, others carry
-barriers. LDGSTS: each thread copies units of up to 16 bytes, in a loop if it has
-more than 8 units of a tile, and some of the threads one more. Tiles that a loop
+barriers. LDGSTS: each thread copies units of up to 16 bytes, 16 in an iteration of a
+loop if it has more than 32 units of a tile, and some of the threads one more; fewer
+if a round, of all threads or at least three quarters of them, has no whole rows. Tiles that a loop
 chooses are copied before it, and inside for a later iteration.
 """
 
@@ -22,6 +23,7 @@ from math import gcd, lcm
 Counts = namedtuple("Counts", "hmma ldsm ldgsts loop_hmma loop_ldsm trips")
 
 STRAIGHT = 8
+STRAIGHT_COPIES = 32
 
 
 def up(value, unit):
@@ -52,9 +54,18 @@ def copies_of(own, last, others, path, sizes, threads, buffers, bytes, side):
     width = gcd(width, pitch or sizes[last])
     if width * bytes < 4:
         return 0  # Element by element.
-    units = others * up(sizes[last], side) // width
-    rounds = units // threads
-    copies = (rounds if rounds <= STRAIGHT else 1) + (units % threads != 0)
+    row = up(sizes[last], side) // width
+    straight = STRAIGHT_COPIES
+    if threads % row * 4 <= threads:
+        threads -= threads % row
+    else:
+        straight //= 4
+    rounds, left = divmod(others * row, threads)
+    copies = left != 0
+    if rounds > straight:
+        copies += straight // 2 + rounds % (straight // 2)
+    else:
+        copies += rounds
     isStreamed = any(line["loop"] in own and not line["parallel"] for line in path)
     return copies * (buffers if isStreamed else 1)
 
