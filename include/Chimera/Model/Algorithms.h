@@ -189,8 +189,11 @@ double kernelCycles(const VectorUnit &unit, const KernelShape &kernel,
 /// fit the accumulators, whose operands fit beside them.
 llvm::SmallVector<RegisterTile, 8> maximalMatrixTiles(const MatrixUnit &unit);
 
-/// The register tile of a group of threads: one instruction's rows, and all
-/// columns that its threads have room for.
+/// Rows of instructions that a group may take: with more, hardly a column is
+/// left.
+inline constexpr int64_t mostGroupRows = 4;
+/// The register tile of a group of threads: the most rows of instructions, and
+/// all columns that its threads have room for with one.
 RegisterTile groupTile(const MatrixUnit &unit, const ThreadGroups &groups);
 
 /// Splits `extent` into as few parts of at most `part` as possible, as equal as

@@ -30,9 +30,10 @@ struct RowShares {
   /// Groups of threads, and how many instructions' rows each holds.
   int64_t groups = 0, rowTiles = 0;
 };
-/// The shares of `rows` rows, `unitRows` in an instruction: no more for each
-/// group than there have to be.
-RowShares shareRows(int64_t rows, int64_t unitRows, const ThreadGroups &groups);
+/// The shares of `rows` rows, `unitRows` in an instruction: `wanted` of these
+/// for each group if there are so many, more only if there are too many groups.
+RowShares shareRows(int64_t rows, int64_t unitRows, int64_t wanted,
+                    const ThreadGroups &groups);
 
 /// Registers of a thread for anything but tiles: the reserve, and left operands
 /// of an instruction, the one in use and the next for each tile of rows, of
@@ -61,7 +62,9 @@ bool hasFragments(const ChainProblem &problem, const Machine &machine);
 ///
 /// - *Rows.* The rows of a result are its last dimension but one. All operators
 ///   have the same, cut by loops around all of them; of dimensions before them
-///   sums are held for one element at a time.
+///   sums are held for one element at a time. The rows of the register tile say
+///   how many instructions' rows a group takes, or a half of that, and so on,
+///   if registers do not do.
 /// - *Registers.* Sums are held in full size from where the operator's
 ///   outermost reduction loop starts; an intermediate's from where its producer
 ///   and its readers part. While it is read it is narrow. States take one
@@ -74,6 +77,10 @@ bool hasFragments(const ChainProblem &problem, const Machine &machine);
 ///   loops visit.
 FragmentPlan planFragments(const ChainProblem &problem, const Machine &machine,
                            const Schedule &schedule);
+
+/// Tasks that a core of `machine` has registers and memory for at a time, if
+/// each takes what `plan` says.
+int64_t countResidents(const Machine &machine, const FragmentPlan &plan);
 
 } // namespace chimera::model
 

@@ -161,12 +161,21 @@ struct ThreadGroups {
   /// thread beside what it computes.
   int64_t registersPerThread = 0, registersPerCore = 0, reserved = 0;
 
-  /// Registers that each thread can have if a block has so many groups.
+  /// Registers that each thread can have if a block has so many groups: each
+  /// unit has a part of them all, for its share of the groups.
   int64_t availableRegisters(int64_t groups) const {
-    // Threads get them in units of eight.
-    int64_t share = registersPerCore / (groups * threads) / 8 * 8;
+    int64_t ofUnit = (groups + units - 1) / units;
+    int64_t share = registersPerCore / units / (ofUnit * threads) /
+                    registersAtOnce * registersAtOnce;
     return registersPerThread < share ? registersPerThread : share;
   }
+  /// Groups of a core whose threads can have so many registers.
+  int64_t groupsWith(int64_t registers) const {
+    int64_t taken =
+        (registers + registersAtOnce - 1) / registersAtOnce * registersAtOnce;
+    return registersPerCore / units / (taken * threads) * units;
+  }
+  static constexpr int64_t registersAtOnce = 8;
 };
 
 /// What takes time beside arithmetic and transfers. The defaults are those of a
@@ -238,6 +247,11 @@ struct Machine {
   /// cannot if they work on whole tiles, in registers of threads or in memories
   /// at the unit.
   bool canClipTiles() const { return !matrix || (!groups && buffers.empty()); }
+  /// True if tasks start in the order of the parallel loops, one wherever
+  /// another ends, as the blocks of a grid do: those that run at the same time
+  /// are neighbours. Where the matrix unit works on registers of threads there
+  /// is no other program.
+  bool startsTasksInOrder() const { return matrix && groups; }
   /// True if there is an instruction for exponentials, so that nobody has to
   /// take them apart.
   bool hasExponentials() const { return groups || unit.exponentialCost == 1; }

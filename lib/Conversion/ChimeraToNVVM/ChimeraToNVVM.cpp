@@ -61,8 +61,9 @@ public:
       : forall(forall), limits(limits), chip(chip), builder(forall),
         loc(forall.getLoc()) {}
 
-  /// Replaces the loop. Fails, with a reason and without changing anything, if
-  /// it is not covered.
+  /// Replaces the loop, with half the rows for each warp if registers do not
+  /// do. Fails, with a reason and without changing anything, if it is not
+  /// covered.
   LogicalResult run(SymbolTable &symbols, Refusal &refusal);
 
 private:
@@ -221,19 +222,26 @@ void ProgramConverter::launch(const Program &program, gpu::GPUFuncOp kernel) {
 }
 
 LogicalResult ProgramConverter::run(SymbolTable &symbols, Refusal &refusal) {
-  FailureOr<Program> program = Program::read(forall, limits, refusal);
-  if (failed(program) || failed(readGrid(refusal)) ||
-      failed(readCaptures(refusal)))
+  if (failed(readGrid(refusal)) || failed(readCaptures(refusal)))
     return failure();
-  gpu::GPUFuncOp kernel = createKernel(*program);
-  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
-  if (failed(emitKernel(*program, kernel, refusal))) {
+  while (true) {
+    FailureOr<Program> program = Program::read(forall, limits, refusal);
+    if (failed(program))
+      return failure();
+    gpu::GPUFuncOp kernel = createKernel(*program);
+    auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+    if (succeeded(emitKernel(*program, kernel, refusal))) {
+      symbols.insert(module);
+      launch(*program, kernel);
+      return success();
+    }
     module.erase();
-    return failure();
+    if (!refusal.isOfRegisters)
+      return failure();
+    // As the planner does.
+    limits.rowTiles = program->getLayout().rowTiles / 2;
+    refusal = Refusal();
   }
-  symbols.insert(module);
-  launch(*program, kernel);
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

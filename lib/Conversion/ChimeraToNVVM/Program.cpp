@@ -396,7 +396,11 @@ LogicalResult Program::chooseLayout(Refusal &refusal) {
           BlockOp(contraction.block).getOperatorName() +
               ": tiles have other rows than those of the operator before; cut "
               "them by a loop around all operators");
-  model::RowShares shares = model::shareRows(rows, mmaRows, limits.groups);
+  auto registers = BlockOp(contractions.front().second.block).getRegisters();
+  int64_t wanted =
+      std::min(limits.rowTiles, registers ? registers->getRows() : 1);
+  model::RowShares shares =
+      model::shareRows(rows, mmaRows, wanted, limits.groups);
   layout.rowTiles = shares.rowTiles;
   layout.warps = shares.groups;
   return success();

@@ -26,12 +26,16 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <limits>
+
 namespace chimera {
 
 /// Why there is no kernel, and the operation that none can have, if it is one.
 struct Refusal {
   std::string reason;
   mlir::Operation *op = nullptr;
+  /// True if fewer rows for each warp would help.
+  bool isOfRegisters = false;
 
   /// Takes the first reason; those that follow from it say less.
   mlir::LogicalResult set(mlir::Operation *where, const llvm::Twine &why);
@@ -113,6 +117,8 @@ struct BlockLimits {
   bool allowsTF32 = false;
   /// Warps, and their registers.
   model::ThreadGroups groups;
+  /// The most times 16 rows that a warp may have if there are warps enough.
+  int64_t rowTiles = std::numeric_limits<int64_t>::max();
 };
 
 class Program {

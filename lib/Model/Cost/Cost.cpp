@@ -15,6 +15,7 @@
 #include "Cost/CostModel.h"
 
 #include "Cost/BlockCost.h"
+#include "Volume/Waves.h"
 
 #include "Chimera/Model/Padding.h"
 #include "Chimera/Model/Routes.h"
@@ -77,6 +78,9 @@ double CostModel::bandwidth(int64_t tasks, unsigned level) const {
 }
 
 int64_t CostModel::capacityAt(const Schedule &schedule, unsigned level) const {
+  // What waves share comes and goes as they do.
+  if (servesWaves(machine, level))
+    return std::numeric_limits<int64_t>::max();
   const MemoryLevel &memory = machine.levels[level];
   // Levels outside the parallel loops hold one working set for all threads.
   bool insideParallelLoops = false;
@@ -178,6 +182,8 @@ int64_t CostModel::countKept(const Operator &op, const Path &path,
 double CostModel::operatorCycles(const Operator &op,
                                  ArrayRef<ArrayRef<Parts>> parts,
                                  const RegisterTile &tile) const {
+  if (machine.matrix && machine.groups)
+    return groupCycles(op, parts, tile, Occupancy());
   if (machine.matrix)
     return matrixCycles(op, parts, tile);
   // Loops of the output besides rows and columns repeat the micro kernel.
@@ -270,6 +276,8 @@ CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
 }
 
 double CostModel::epilogueCycles(const Operator &op, bool inRegisters) const {
+  if (machine.matrix && machine.groups)
+    return groupEpilogueCycles(op);
   if (!op.hasEpilogue && op.epilogue.empty())
     return 0;
   const VectorUnit &unit = machine.unit;
@@ -291,6 +299,8 @@ double CostModel::leastTapsOf(const Operator &op) const {
 double CostModel::rescaleCycles(const Operator &op, int64_t parts) const {
   if (!op.rescaledBy)
     return 0;
+  if (machine.matrix && machine.groups)
+    return groupRescaleCycles(op, parts);
   const VectorUnit &unit = machine.unit;
   double vectors = static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
   // Each part but the first multiplies what is there.
@@ -314,9 +324,15 @@ double CostModel::combineSeconds(const Schedule &schedule) const {
 double CostModel::arithmeticCycles(const Schedule &schedule,
                                    ArrayRef<Work> works) const {
   double cycles = 0;
+  bool isInGroups = machine.matrix && machine.groups;
+  Occupancy occupancy;
   LoopNest tree =
       buildLoopTree(structure, schedule, schedule.levels.size() - 1);
   leaveLoopsToKernels(problem, schedule, tree);
+  if (isInGroups) {
+    occupancy = occupancyOf(schedule);
+    cycles += restartCyclesOf(tree);
+  }
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Work &work = works[index];
     SmallVector<ArrayRef<Parts>, 6> views(work.parts.begin(), work.parts.end());
@@ -326,11 +342,15 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
       return own->isReduction(loop.loop);
     });
     double taps = machine.matrix ? 1 : shareOfTaps(problem, op, path);
-    cycles +=
-        work.repeats * (visited.byProducts * taps *
-                            operatorCycles(op, views, schedule.registerTile) +
-                        visited.byTiles * epilogueCycles(op, inRegisters)) +
-        visited.byTiles * rescaleCycles(op, work.rescales);
+    double products =
+        isInGroups ? groupCycles(op, views, schedule.registerTile, occupancy)
+                   : operatorCycles(op, views, schedule.registerTile);
+    double perElement = occupancy.idle * occupancy.waiting * visited.byTiles;
+    if (isInGroups)
+      perElement *= groupEpilogueShare(op, views);
+    cycles += work.repeats * (visited.byProducts * taps * products +
+                              perElement * epilogueCycles(op, inRegisters)) +
+              perElement * rescaleCycles(op, work.rescales);
     if (work.keptElements > 0)
       cycles +=
           static_cast<double>(work.keptElements) / machine.unit.lanes *
@@ -345,7 +365,6 @@ double CostModel::matrixCycles(const Operator &op,
                                ArrayRef<ArrayRef<Parts>> parts,
                                const RegisterTile &tile) const {
   const MatrixUnit &unit = *machine.matrix;
-  int64_t vectors = tile.vectors;
   double repeats = 1, depth = 0, rows = 0, columns = 0, blocks = 1;
   auto roundedUp = [&](LoopId loop, int64_t size) {
     double total = 0;
@@ -367,33 +386,20 @@ double CostModel::matrixCycles(const Operator &op,
   columns = roundedUp(op.vectorLoop, unit.columns);
   rows = op.rowLoop == op.vectorLoop ? unit.rows
                                      : roundedUp(op.rowLoop, unit.rows);
-  double speed = unit.multiplyAddsPerCycle, sideBySide = 1;
-  if (machine.groups) {
-    // Each group has rows of its own and all columns of the block; fewer than
-    // there are units leave some idle.
-    vectors =
-        std::min(vectors, divideCeilSigned(parts[op.vectorLoop].front().size,
-                                           unit.columns));
-    int64_t most = divideCeilSigned(parts[op.rowLoop].front().size, unit.rows);
-    sideBySide = std::min(machine.groups->units, most);
-    speed *= machine.groups->rate * sideBySide / machine.groups->units;
-  }
-  double cycles = rows * columns * depth / speed;
+  double cycles = rows * columns * depth / unit.multiplyAddsPerCycle;
   // Every column of register tiles loads all rows, and the other way round.
   int64_t elementBytes = problem.tensors[op.inputs.front()].elementBytes;
-  double loaded = rows * depth * columns / (vectors * unit.columns) +
+  double loaded = rows * depth * columns / (tile.vectors * unit.columns) +
                   columns * depth * rows / (tile.rows * unit.rows);
   double loading = loaded * elementBytes / unit.loadBytesPerCycle;
-  // Sums in registers stay there from block to block.
-  double stored = machine.groups ? 0
-                                 : rows * columns * blocks *
-                                       problem.tensors[op.output].heldBytes();
+  double stored =
+      rows * columns * blocks * problem.tensors[op.output].heldBytes();
   double storing = stored / unit.storeBytesPerCycle;
   // Loads and stores run beside the arithmetic.
   double tiles = rows * columns /
-                 (tile.rows * unit.rows * vectors * unit.columns) * blocks;
-  return repeats * (std::max({cycles, loading, storing}) +
-                    tiles * unit.latency / sideBySide);
+                 (tile.rows * unit.rows * tile.vectors * unit.columns) * blocks;
+  return repeats *
+         (std::max({cycles, loading, storing}) + tiles * unit.latency);
 }
 
 double CostModel::countLeastMultiplyAdds() const {
@@ -448,7 +454,7 @@ double CostModel::leastSeconds(const Schedule &schedule) const {
   if (leastCyclesKnown < 0)
     leastCyclesKnown = leastCycles();
   double ideal = 2 * leastMultiplyAdds / coreFlops(machine);
-  return busiestShare(countTasks(schedule)) *
+  return leastShare() * busiestShare(countTasks(schedule)) *
          std::max(ideal, leastCyclesKnown / machine.contractionClock());
 }
 
@@ -582,7 +588,8 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
     for (const Traffic &traffic : evaluation.traffic)
       cost.writtenBytes += traffic.writeBytes;
     cost.liveBytes = evaluation.liveBytes;
-    cost.capacityBytes = capacityAt(schedule, index);
+    cost.capacityBytes =
+        std::min(level.usableBytes(), capacityAt(schedule, index));
     double bytes = cost.bytes + softmaxBytes(schedule, index) +
                    allocatedBytes(schedule, index, evaluation);
     if (index == innermost)

@@ -94,6 +94,10 @@ public:
   /// Seconds of arithmetic on the busiest core that no plan goes below.
   double leastSeconds(const Schedule &schedule) const;
 
+  /// The share of the work, and of what moves, that is left at the least where
+  /// tiles are left out of which masks leave nothing; 1 where none are.
+  double leastShare() const { return leastShareKnown; }
+
   /// All register tiles worth considering, and the indices of those worth
   /// comparing for blocks of at most `rows` x `vectors`: no tile that another
   /// one contains, as blocks are cut into equal parts anyway.
@@ -243,12 +247,39 @@ private:
   static llvm::SmallVector<int64_t, 6>
   largestOf(llvm::ArrayRef<PartList> parts);
   double leastCycles() const;
+  double leastVisitedShare() const;
   int64_t countKept(const Operator &op, const Path &path,
                     const Work &work) const;
   double arithmeticCycles(const Schedule &schedule,
                           llvm::ArrayRef<Work> works) const;
   double leastKernelCycles(const KernelShape &kernel) const;
   double countLeastMultiplyAdds() const;
+  /// How the groups of the tasks that a core runs at a time share its units:
+  /// the best case, if nothing is known of a schedule.
+  struct Occupancy {
+    /// Tasks at a time.
+    int64_t tasks = mostTasks;
+    /// How much longer products take as units are left over, and everything
+    /// else as groups wait for themselves.
+    double idle = 1, waiting = 1;
+
+    /// More would not shorten anything that is counted.
+    static constexpr int64_t mostTasks = 8;
+  };
+  Occupancy occupancyOf(const Schedule &schedule) const;
+  /// Cycles of all blocks of `op` where threads hold what they compute.
+  double groupCycles(const Operator &op,
+                     llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
+                     const RegisterTile &tile,
+                     const Occupancy &occupancy) const;
+  /// Cycles that cores wait as operators start loops of their own.
+  double restartCyclesOf(const LoopNest &tree) const;
+  double groupEpilogueCycles(const Operator &op) const;
+  /// How many times as many elements as there are the epilogue of `op` works
+  /// on.
+  double groupEpilogueShare(const Operator &op,
+                            llvm::ArrayRef<llvm::ArrayRef<Parts>> parts) const;
+  double groupRescaleCycles(const Operator &op, int64_t parts) const;
   double matrixCycles(const Operator &op,
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                       const RegisterTile &tile) const;
@@ -323,6 +354,7 @@ private:
   bool mayStage = findStageable();
   /// The multiply-adds of all operators without taps on padding.
   double leastMultiplyAdds = countLeastMultiplyAdds();
+  double leastShareKnown = leastVisitedShare();
   /// The share of transfers into each level that is left, since a call finds
   /// there what the call before has left.
   llvm::SmallVector<double, 4> missShares = findMissShares();

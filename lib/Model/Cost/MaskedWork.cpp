@@ -14,6 +14,8 @@
 
 #include "Cost/CostModel.h"
 
+#include "Volume/Evaluator.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -123,6 +125,23 @@ bool CostModel::isOfSoftmax(unsigned op, LoopId column) const {
            (entry.index() == op ||
             is_contained(reader.inputs, problem.operators[op].output.tensor));
   });
+}
+
+double CostModel::leastVisitedShare() const {
+  if (!leavesTilesOut(problem, machine))
+    return 1;
+  auto single = [&](LoopId loop) {
+    return MaskedLoop{loop, problem.loops[loop].extent, 1, 1};
+  };
+  MaskedLoop rows = single(problem.bands[0].row),
+             columns = single(problem.bands[0].column);
+  MaskWalk walk(problem, rows, columns, /*clips=*/false);
+  int64_t left = 0;
+  for (int64_t row = 0; row < rows.extent; ++row) {
+    Columns visited = walk.visit(row, 1);
+    left += visited.end - visited.begin;
+  }
+  return static_cast<double>(left) / (rows.extent * columns.extent);
 }
 
 CostModel::Visited CostModel::visitedBy(const Schedule &schedule,

@@ -190,7 +190,7 @@ chimera::model::maximalMatrixTiles(const MatrixUnit &unit) {
 RegisterTile chimera::model::groupTile(const MatrixUnit &unit,
                                        const ThreadGroups &groups) {
   RegisterTile tile;
-  tile.rows = 1;
+  tile.rows = mostGroupRows;
   tile.vectors =
       std::max<int64_t>(1, (groups.registersPerThread - groups.reserved) *
                                groups.threads / (unit.rows * unit.columns));

@@ -276,6 +276,8 @@ void Solver::searchAll() {
 /// so they are made inside the levels that hold the whole problem, as long as
 /// these belong to all threads.
 unsigned Solver::parallelLevel(const Order &parallel) const {
+  if (machine.startsTasksInOrder())
+    return innermost();
   unsigned level = 0;
   if (parallel.size() == batchLoops.size() + (split ? 1 : 0))
     return level;

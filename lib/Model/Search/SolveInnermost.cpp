@@ -237,7 +237,9 @@ ArrayRef<Solver::InnerOrder> Solver::innerOrders(Innermost &level,
 std::vector<Block> Solver::enumerateBlocks(const Innermost &level) const {
   BlockSearch search(problem, machine, costModel, level.loops, level.parts);
   return search.run(costModel.capacityAt(level.schedule, innermost()),
-                    costModel.busiestShare(level.tasks), level.others, limit());
+                    costModel.leastShare() *
+                        costModel.busiestShare(level.tasks),
+                    level.others, limit());
 }
 
 void Solver::searchInnermost(const Schedule &outer) {
@@ -413,7 +415,8 @@ void Solver::tryOrder(Innermost &level, Candidate candidate) {
       order.capacityBytes)
     return;
   int64_t tasks = level.tasks * level.trips[order.parallel];
-  double transfer = order.shape.volumeBytes(level.trips, level.windowValues) /
+  double transfer = costModel.leastShare() *
+                    order.shape.volumeBytes(level.trips, level.windowValues) /
                     costModel.bandwidth(tasks, innermost());
   candidate.estimate =
       level.others.with(candidate.block->seconds + leastPacking, transfer);
@@ -458,8 +461,9 @@ bool Solver::canWin(Innermost &level, const Candidate &candidate) const {
   };
   double share = costModel.busiestShare(level.tasks);
   double bandwidth = costModel.bandwidth(level.tasks, innermost());
-  double transfer =
-      order.shape.volumeBytes(level.trips, level.windowValues) / bandwidth;
+  double transfer = costModel.leastShare() *
+                    order.shape.volumeBytes(level.trips, level.windowValues) /
+                    bandwidth;
   double compute =
       block.seconds + share * costModel.unavoidablePacking(bytesOf);
   double bound = level.others.with(compute, transfer);
@@ -538,9 +542,28 @@ bool Solver::pricePlan(Schedule &schedule) {
   if (!schedule.homes.empty())
     schedule.homes = findHomes(problem, machine, schedule,
                                costModel.capacitiesOf(schedule), threads);
-  if (inFragments &&
-      !planFragments(problem, machine, schedule).obstacle.empty())
-    return false;
+  if (inFragments)
+    return priceGroups(schedule);
+  return pricePlanOf(schedule);
+}
+
+/// Prices `schedule` with every number of instructions' rows for each group.
+bool Solver::priceGroups(Schedule &schedule) {
+  bool fits = false;
+  RegisterTile tile = schedule.registerTile;
+  for (int64_t rows = 1; rows <= tile.rows; rows *= 2) {
+    schedule.registerTile.rows = rows;
+    schedule.registerTile.vectors = std::max<int64_t>(1, tile.vectors / rows);
+    FragmentPlan fragments = planFragments(problem, machine, schedule);
+    // With less than it asks for it is another schedule.
+    if (fragments.obstacle.empty() && fragments.rowTiles >= rows)
+      fits |= pricePlanOf(schedule);
+  }
+  schedule.registerTile = tile;
+  return fits;
+}
+
+bool Solver::pricePlanOf(Schedule &schedule) {
   costModel.choosePacking(schedule);
   Plan plan = costModel.price(schedule);
   // Halos read and computed again, or kept: whichever takes less.

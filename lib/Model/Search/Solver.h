@@ -173,6 +173,8 @@ private:
   bool priceCandidate(Innermost &level, const Candidate &candidate);
   void chooseRolling(Schedule &schedule) const;
   bool pricePlan(Schedule &schedule);
+  bool priceGroups(Schedule &schedule);
+  bool pricePlanOf(Schedule &schedule);
   double leastTimeWith(const Schedule &schedule, unsigned level,
                        int64_t bytes) const;
   /// The tiles that a level may have.

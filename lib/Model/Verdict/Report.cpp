@@ -10,6 +10,7 @@
 
 #include "ClosedForm/Families.h"
 #include "Volume/Evaluator.h"
+#include "Volume/Waves.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -57,7 +58,12 @@ KernelReport chimera::model::describeKernel(const ChainProblem &problem,
   for (unsigned level = 0; level < machine.levels.size(); ++level)
     report.levels.push_back(
         {evaluateOn(structure, machine, schedule, level, options.threads),
-         listBuffers(report.problem, schedule, level,
+         listBuffers(report.problem,
+                     servesWaves(machine, level)
+                         ? scheduleOfWaves(structure, schedule, level,
+                                           options.threads, /*streams=*/false)
+                         : schedule,
+                     level,
                      transferInto(machine.levels[level], options.threads)),
          bounds[level]});
   return report;

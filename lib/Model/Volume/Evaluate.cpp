@@ -19,6 +19,7 @@
 #include "Volume/Evaluator.h"
 
 #include "Volume/MaskedTiles.h"
+#include "Volume/Waves.h"
 
 #include "Chimera/Model/Fragments.h"
 
@@ -550,10 +551,28 @@ Evaluation chimera::model::evaluateOn(const ChainStructure &structure,
                                       const Schedule &schedule, unsigned level,
                                       int64_t threads) {
   const ChainProblem &problem = structure.getProblem();
-  Evaluation evaluation =
-      Evaluator(structure, schedule, level,
-                transferInto(machine.levels[level], threads))
-          .run();
+  auto evaluate = [&](const Schedule &schedule) {
+    return Evaluator(structure, schedule, level,
+                     transferInto(machine.levels[level], threads))
+        .run();
+  };
+  if (servesWaves(machine, level)) {
+    auto evaluateWaves = [&](bool streams) {
+      return evaluate(
+          scheduleOfWaves(structure, schedule, level, threads, streams));
+    };
+    Evaluation whole = evaluateWaves(/*streams=*/false);
+    if (whole.liveBytes <= machine.levels[level].usableBytes())
+      return whole;
+    // Sums do not stream: tasks hold theirs.
+    Evaluation streamed = evaluateWaves(/*streams=*/true);
+    for (auto [tensor, ofWhole, ofStreamed] :
+         zip(problem.tensors, whole.traffic, streamed.traffic))
+      if (tensor.role == Role::Input)
+        ofWhole = ofStreamed;
+    return whole;
+  }
+  Evaluation evaluation = evaluate(schedule);
   if (level + 1 == machine.levels.size() && leavesTilesOut(problem, machine) &&
       planFragments(problem, machine, schedule).obstacle.empty())
     evaluation.traffic = MaskedTiles(problem, schedule).traffic();

@@ -134,7 +134,8 @@ private:
 };
 
 /// What `schedule` moves into level number `level` of `machine`, where
-/// `threads` run it, and keeps there. Exact for the innermost level under a
+/// `threads` run it, and keeps there: of a level that serves waves, for waves
+/// of one task for each thread (Waves.h). Exact for the innermost level under a
 /// mask, too, where a program on registers of threads follows the schedule:
 /// that moves nothing for tiles it leaves out.
 Evaluation evaluateOn(const ChainStructure &structure, const Machine &machine,

@@ -25,6 +25,9 @@ namespace {
 /// next.
 constexpr int64_t operandsHeld = 2;
 constexpr int64_t registerBytes = 4;
+/// What is done element by element has its arguments and results at once of one
+/// in so many sums: ptxas spills from about there on.
+constexpr int64_t elementwiseShare = 8;
 
 class FragmentPlanner {
 public:
@@ -65,7 +68,7 @@ private:
   int64_t registersOf(unsigned op, size_t depth, int64_t bytes) const;
   int64_t registersDuring(unsigned op) const;
   int64_t factorBytes(unsigned op) const;
-  void shareRows();
+  void shareRows(int64_t wanted);
 
   const ChainProblem &problem;
   const MatrixUnit &unit;
@@ -189,9 +192,10 @@ std::string FragmentPlanner::findObstacle() const {
 // What is needed
 //===----------------------------------------------------------------------===//
 
-void FragmentPlanner::shareRows() {
+void FragmentPlanner::shareRows(int64_t wanted) {
   int64_t rows = sizesAfter(0, tiles.getTree().loops.size())[rowsOf(0)];
-  RowShares shares = chimera::model::shareRows(rows, unit.rows, threadGroups);
+  RowShares shares =
+      chimera::model::shareRows(rows, unit.rows, wanted, threadGroups);
   plan.rowTiles = shares.rowTiles;
   plan.groups = shares.groups;
   plan.availableRegisters = threadGroups.availableRegisters(plan.groups);
@@ -224,7 +228,8 @@ int64_t FragmentPlanner::registersDuring(unsigned op) const {
     bool isWaiting =
         index != op && start < commonDepth(tiles.getTree(), op, index);
     if (index == op || isWaiting) {
-      registers += registersOf(index, start, tensor.heldBytes());
+      int64_t held = registersOf(index, start, tensor.heldBytes());
+      registers += held + (index == op ? held / elementwiseShare : 0);
       registers += other.states.size() * plan.rowTiles * rowsOfThread;
     } else if (index < op && op <= lastReader(index)) {
       registers += registersOf(index, start, tensor.elementBytes);
@@ -259,11 +264,18 @@ FragmentPlan FragmentPlanner::run() {
   plan.obstacle = findObstacle();
   if (!plan.obstacle.empty())
     return std::move(plan);
-  shareRows();
-  for (unsigned op = 0; op < problem.operators.size(); ++op) {
-    plan.registers = std::max(plan.registers, registersDuring(op));
-    plan.factorBytes += factorBytes(op);
+  // Half as many rows for each group if registers do not do.
+  for (int64_t wanted = std::max<int64_t>(1, schedule.registerTile.rows);
+       wanted >= 1; wanted /= 2) {
+    shareRows(wanted);
+    plan.registers = 0;
+    for (unsigned op = 0; op < problem.operators.size(); ++op)
+      plan.registers = std::max(plan.registers, registersDuring(op));
+    if (plan.registers <= plan.availableRegisters)
+      break;
   }
+  for (unsigned op = 0; op < problem.operators.size(); ++op)
+    plan.factorBytes += factorBytes(op);
   if (plan.registers > plan.availableRegisters)
     plan.obstacle = "tiles need " + std::to_string(plan.registers) +
                     " registers of each thread, there are " +
@@ -276,10 +288,12 @@ FragmentPlan FragmentPlanner::run() {
 }
 
 RowShares chimera::model::shareRows(int64_t rows, int64_t unitRows,
+                                    int64_t wanted,
                                     const ThreadGroups &groups) {
   RowShares shares;
   int64_t tiles = divideCeilSigned(rows, unitRows);
-  shares.rowTiles = divideCeilSigned(tiles, groups.most);
+  shares.rowTiles = std::max(divideCeilSigned(tiles, groups.most),
+                             std::clamp<int64_t>(wanted, 1, tiles));
   shares.groups = divideCeilSigned(tiles, shares.rowTiles);
   return shares;
 }

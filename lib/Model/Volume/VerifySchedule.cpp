@@ -13,6 +13,7 @@
 
 #include "Chimera/Model/Algorithms.h"
 #include "Schedule/LoopTree.h"
+#include "Volume/Waves.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -259,6 +260,8 @@ std::string ScheduleChecker::checkCapacities() const {
         findHomes(problem, machine, schedule, usable, machine.cores);
   }
   for (const auto &[index, level] : enumerate(machine.levels)) {
+    if (servesWaves(machine, index))
+      continue;
     int64_t live =
         evaluate(problem, complete, index, transferInto(level, machine.cores))
             .liveBytes;

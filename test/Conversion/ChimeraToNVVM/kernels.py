@@ -187,10 +187,10 @@ def make(case, target, burst=None):
     if case.tiles:
         text = run(["chimera-opt", f"--chimera-form-chains=target={target}"], text).stdout
         parallel = (1 + bool(case.batch) if isinstance(case, Chain) else
-                    1 + bool(case.group) + (case.m > 1))
+                    (case.heads > 1) + bool(case.group) + (case.m > 1))
         schedule = (f' schedule(<levels = [<"L2">, <"SMEM" : {case.tiles}>],'
                     f" parallel = {parallel}, registers ="
-                    " <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>) {")
+                    " <rows = 1, vectors = 41, broadcasts = 0, depth = 1>>) {")
         text = re.sub(r"(chimera\.chain ins\(.*\)) \{", lambda m: m[1] + schedule,
                       text)
     with tempfile.TemporaryDirectory() as folder:

@@ -558,6 +558,7 @@ INTEGER = {
     "and": lambda parts, kind, a, b: a & b,
     "or": lambda parts, kind, a, b: a | b,
     "xor": lambda parts, kind, a, b: a ^ b,
+    "neg": lambda parts, kind, a: -a,
     "not": lambda parts, kind, a: a == 0 if kind == "pred" else ~a,
     "shl": lambda parts, kind, a, b: a << b,
     "shr": shift,

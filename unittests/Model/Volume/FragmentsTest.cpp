@@ -92,8 +92,8 @@ TEST(Fragments, FollowsTheFirstChainOfThePaper) {
   EXPECT_EQ(plan.groups, 4);
   EXPECT_EQ(plan.rowTiles, 1);
   // Beside the reserve, and two left operands of 4: 4 of each 8 columns of the
-  // 128 of C and the 64 of E.
-  EXPECT_EQ(plan.registers, 64 + 8 + 64 + 32);
+  // 128 of C, of which an eighth is worked on, and the 64 of E.
+  EXPECT_EQ(plan.registers, 64 + 8 + (64 + 8) + 32);
   EXPECT_EQ(plan.availableRegisters, 255);
   // A once, B and D twice.
   EXPECT_EQ(plan.factorBytes, (64 * 64 + 2 * (64 * 128 + 128 * 64)) * 2);
@@ -105,15 +105,36 @@ TEST(Fragments, SharesRegistersAmongThreads) {
   FragmentPlan plan =
       planFragments(problem, makeMachine(), makeSchedule({{m, 208}}, 1));
   EXPECT_EQ(plan.groups, 13);
-  // 65536 / 416 = 157, in units of eight.
-  EXPECT_EQ(plan.availableRegisters, 152);
+  // One of four units has four of the groups: 16384 / 128 = 128.
+  EXPECT_EQ(plan.availableRegisters, 128);
   EXPECT_EQ(plan.obstacle, "");
   // More rows than there are groups for: each has two tiles.
   plan = planFragments(problem, makeMachine(), makeSchedule({{m, 512}}, 1));
   EXPECT_EQ(plan.groups, 16);
   EXPECT_EQ(plan.rowTiles, 2);
   EXPECT_EQ(plan.obstacle,
-            "tiles need 176 registers of each thread, there are 128");
+            "tiles need 184 registers of each thread, there are 128");
+}
+
+TEST(Fragments, GivesGroupsAsManyRowsAsTheRegisterTile) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/1024, /*n=*/64, /*k=*/64, /*l=*/512});
+  Machine machine = makeMachine();
+  Schedule schedule = makeSchedule({{m, 112}, {l, 32}}, 1);
+  schedule.registerTile.rows = 2;
+  FragmentPlan plan = planFragments(problem, machine, schedule);
+  // Seven rows of instructions.
+  EXPECT_EQ(plan.rowTiles, 2);
+  EXPECT_EQ(plan.groups, 4);
+  // Twice 4 of each 8 columns, and twice the left operands.
+  EXPECT_EQ(plan.registers, 64 + 16 + (32 + 4) + 64);
+  // 184 of each thread: two groups on a unit. Tiles leave room for more.
+  EXPECT_EQ(countResidents(machine, plan), 2);
+  // Neither seven nor four have registers enough.
+  schedule.registerTile.rows = 8;
+  plan = planFragments(problem, machine, schedule);
+  EXPECT_EQ(plan.obstacle, "");
+  EXPECT_EQ(plan.rowTiles, 2);
 }
 
 TEST(Fragments, RoundsUp) {
@@ -123,7 +144,7 @@ TEST(Fragments, RoundsUp) {
       planFragments(problem, makeMachine(), makeSchedule({{m, 32}}, 1));
   EXPECT_EQ(plan.obstacle, "");
   // 9 and 3 times 8 columns; C is narrow while E is computed.
-  EXPECT_EQ(plan.registers, 64 + 8 + 9 * 4);
+  EXPECT_EQ(plan.registers, 64 + 8 + 9 * 4 + 4);
   EXPECT_EQ(plan.factorBytes, (32 * 48 + 48 * 80 + 80 * 32) * 2);
 }
 
@@ -156,7 +177,7 @@ TEST(Fragments, KeepsAnIntermediateOfWordsAsItIs) {
       planFragments(problem, machine, makeSchedule({{m, 32}}, 1));
   EXPECT_EQ(plan.obstacle, "");
   // 9 and 3 times 8 columns of 4; left operands have 4 as well.
-  EXPECT_EQ(plan.registers, 64 + 8 + 9 * 4 + 3 * 4);
+  EXPECT_EQ(plan.registers, 64 + 8 + 9 * 4 + 3 * 4 + 1);
   EXPECT_EQ(plan.factorBytes, (32 * 40 + 40 * 72 + 72 * 24) * 4);
 }
 
@@ -172,9 +193,9 @@ TEST(Fragments, SaysWhatCannotBeFollowed) {
   EXPECT_EQ(obstacleOf({{m, 16}}, 1),
             "sums of several matrices of a batch are held");
   EXPECT_EQ(obstacleOf({{b, 1}, {m, 16}, {l, 64}}, 2),
-            "tiles need 360 registers of each thread, there are 255");
+            "tiles need 376 registers of each thread, there are 255");
   EXPECT_EQ(obstacleOf({{b, 1}, {m, 64}, {l, 16}, {n, 64}}, 2),
-            "tiles need 336 registers of each thread, there are 255");
+            "tiles need 364 registers of each thread, there are 255");
   EXPECT_EQ(obstacleOf({{b, 1}, {l, 64}, {k, 64}, {m, 16}}, 1),
             "rows of what registers hold are cut");
   EXPECT_EQ(obstacleOf({{b, 1}, {l, 64}, {m, 16}, {n, 64}}, 1),
@@ -291,6 +312,40 @@ TEST(Fragments, PlansWhatPrograms) {
             EXPECT_EQ(loop.tile % 16, 0);
           }
     }
+}
+
+TEST(Waves, ReadOnceWhatTheirTasksShare) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/12, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
+  Machine machine = makeMachine();
+  // A level outside the cores, far too small for a matrix.
+  machine.levels.insert(machine.levels.begin(), machine.levels.front());
+  machine.levels[0].name = "L2";
+  machine.levels[0].capacityBytes = 1000;
+  machine.levels[0].buffers = 1;
+  Schedule schedule = makeSchedule({{b, 1}, {m, 64}, {l, 128}}, 2);
+  schedule.registerTile = groupTile(*machine.matrix, *machine.groups);
+  schedule.registerTile.rows = 1;
+  schedule.levels.insert(schedule.levels.begin(), LevelSchedule());
+  schedule.levels[0].name = "L2";
+  auto bytesOf = [&](int64_t tasks) {
+    SolveOptions options;
+    options.threads = tasks;
+    return price(problem, machine, schedule, options).levels[0].bytes;
+  };
+  int64_t matrices = 12 * 512 * 64 * 2;
+  // A and E once; B and D once for each wave of eight tasks, half a wave or a
+  // task of a matrix; once, too, where a wave has several matrices.
+  EXPECT_EQ(bytesOf(8), 4 * matrices);
+  EXPECT_EQ(bytesOf(4), (2 + 2 * 2) * matrices);
+  EXPECT_EQ(bytesOf(1), (2 + 2 * 8) * matrices);
+  EXPECT_EQ(bytesOf(20), 4 * matrices);
+  // With room for a matrix each, what a wave leaves is there for the next.
+  machine.levels[0].capacityBytes = 200000;
+  EXPECT_EQ(bytesOf(1), 4 * matrices);
+  machine.levels[0].capacityBytes = 1000;
+  // And it is as good as any: nobody minds the level's size.
+  EXPECT_EQ(llvm::toString(verify(problem, machine, schedule)), "");
 }
 
 } // namespace

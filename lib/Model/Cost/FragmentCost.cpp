@@ -1,0 +1,147 @@
+//===- FragmentCost.cpp - Arithmetic on registers of threads --------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A core runs as many tasks at a time as its registers and its memory have room
+// for. Groups are dealt out to the units; a unit's groups take turns. Products
+// and what is done element by element follow each other in a group, and tasks
+// wait for their tiles, so that these times add up: with more groups on a unit
+// they overlap less than one would hope, as measured (docs/model.md).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cost/CostModel.h"
+
+#include "Chimera/Model/Fragments.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace chimera::model;
+
+/// A group that has a unit for itself waits for the results of its own
+/// instructions: so much longer takes what is done element by element.
+static constexpr double aloneFactor = 1.2;
+/// Instructions to correct a vector of sums: one, and what it is waited for.
+static constexpr double rescaleCost = 2;
+
+/// Cycles that a core waits as a loop of one operator starts, inside another
+/// loop: for its first tile, which nothing asked for ahead.
+static constexpr double restartCycles = 500;
+
+int64_t chimera::model::countResidents(const Machine &machine,
+                                       const FragmentPlan &plan) {
+  int64_t residents = machine.groups->groupsWith(plan.registers) / plan.groups;
+  if (plan.factorBytes > 0)
+    residents = std::min(residents, machine.levels.back().usableBytes() /
+                                        plan.factorBytes);
+  return std::max<int64_t>(1, residents);
+}
+
+/// What a loop with `parts` comes to in code, which has one size for all parts,
+/// a multiple of `size`.
+static double roundedUpTo(ArrayRef<Parts> parts, int64_t size) {
+  return static_cast<double>(countOf(parts)) *
+         alignTo(parts.front().size, size);
+}
+
+CostModel::Occupancy CostModel::occupancyOf(const Schedule &schedule) const {
+  Occupancy occupancy;
+  FragmentPlan plan = planFragments(problem, machine, schedule);
+  if (!plan.obstacle.empty())
+    return occupancy;
+  int64_t units = machine.groups->units;
+  occupancy.tasks = std::min(countResidents(machine, plan),
+                             divideCeilSigned(countTasks(schedule), threads));
+  int64_t groups = plan.groups * occupancy.tasks;
+  occupancy.idle =
+      static_cast<double>(divideCeilSigned(groups, units) * units) / groups;
+  occupancy.waiting = groups <= units ? aloneFactor : 1;
+  return occupancy;
+}
+
+double CostModel::groupCycles(const Operator &op,
+                              ArrayRef<ArrayRef<Parts>> parts,
+                              const RegisterTile &tile,
+                              const Occupancy &occupancy) const {
+  const MatrixUnit &unit = *machine.matrix;
+  double repeats = 1, depth = 1, calls = 1;
+  auto roundedUp = [&](LoopId loop, int64_t size) {
+    return roundedUpTo(parts[loop], size);
+  };
+  for (LoopId loop : op.loops) {
+    calls *= countOf(parts[loop]);
+    if (loop == op.vectorLoop || loop == op.rowLoop)
+      continue;
+    if (op.output.hasLoop(loop))
+      repeats *= totalOf(parts[loop]);
+    else
+      depth *= roundedUp(loop, unit.depth);
+  }
+  double columns = roundedUp(op.vectorLoop, unit.columns);
+  double rows = op.rowLoop == op.vectorLoop ? unit.rows
+                                            : roundedUp(op.rowLoop, unit.rows);
+  double products = repeats * rows * columns * depth /
+                    (unit.multiplyAddsPerCycle * machine.groups->rate) *
+                    occupancy.idle;
+  // Each group loads all columns for the rows it has, and these rows, unless
+  // they are in its registers.
+  bool isLoaded = any_of(op.inputs, [&](const Access &input) {
+    return problem.tensors[input].role != Role::Intermediate &&
+           input.hasLoop(op.rowLoop) && !input.hasLoop(op.vectorLoop);
+  });
+  double loaded = columns * depth * rows / (tile.rows * unit.rows) +
+                  (isLoaded ? rows * depth * countOf(parts[op.vectorLoop]) : 0);
+  double loading = repeats * loaded *
+                   problem.tensors[op.inputs.front()].elementBytes /
+                   unit.loadBytesPerCycle;
+  return std::max(products, loading) +
+         calls * machine.overheads.blockCycles / occupancy.tasks;
+}
+
+double CostModel::restartCyclesOf(const LoopNest &tree) const {
+  SmallVector<int64_t, 6> sizes;
+  for (const Loop &loop : problem.loops)
+    sizes.push_back(loop.extent);
+  double iterations = 1;
+  for (const NestLoop &loop : tree.loops) {
+    iterations *= divideCeilSigned(sizes[loop.loop], loop.tile);
+    sizes[loop.loop] = loop.tile;
+  }
+  return iterations * restartCycles *
+         count_if(tree.parts,
+                  [](const LoopNest &part) { return !part.loops.empty(); });
+}
+
+double CostModel::groupEpilogueShare(const Operator &op,
+                                     ArrayRef<ArrayRef<Parts>> parts) const {
+  const MatrixUnit &unit = *machine.matrix;
+  double share = roundedUpTo(parts[op.vectorLoop], unit.columns) /
+                 totalOf(parts[op.vectorLoop]);
+  if (op.rowLoop != op.vectorLoop)
+    share *=
+        roundedUpTo(parts[op.rowLoop], unit.rows) / totalOf(parts[op.rowLoop]);
+  return share;
+}
+
+double CostModel::groupEpilogueCycles(const Operator &op) const {
+  if (!op.hasEpilogue && op.epilogue.empty())
+    return 0;
+  const VectorUnit &unit = machine.unit;
+  double vectors = static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
+  double instructions =
+      op.epilogueCost + op.epilogueExponentials * unit.exponentialCost;
+  return vectors * (instructions / unit.fmaPerCycle +
+                    op.epilogue.size() / unit.loadsPerCycle);
+}
+
+double CostModel::groupRescaleCycles(const Operator &op, int64_t parts) const {
+  double vectors =
+      static_cast<double>(problem.sizeOf(op.output)) / machine.unit.lanes;
+  return (parts - 1) * vectors * rescaleCost / machine.unit.fmaPerCycle;
+}
