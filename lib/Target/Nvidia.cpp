@@ -25,9 +25,9 @@
 // What is [measured] comes from an H200: 200 kernels, chains and attention with
 // tiles of all sizes, as nodes of a graph; with these figures the model is
 // within 8 per cent of their times, in the root of the mean square
-// (docs/nvidia.md). A node takes 1.1 us if it does nothing, and 2 with the first
-// loads and the last stores; 70 cycles are what a block waits for its tile and
-// the other groups.
+// (docs/nvidia.md). A node takes 1.1 us if it does nothing, and 2 with the
+// first loads and the last stores; 70 cycles are what a block waits for its
+// tile and the other groups.
 //
 // Matrix units are described by the instruction that kernels are made of,
 // mma.sync of a warp, whose operands and sums are registers of its threads,

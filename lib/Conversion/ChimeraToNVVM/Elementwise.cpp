@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -281,9 +282,51 @@ Value ElementwiseBuilder::createOddRational(Value value,
                 arith::FastMathFlags::afn);
 }
 
-/// The hardware has powers of two. The factor is not drawn into a difference in
-/// front of it: rounded by itself, the subtrahend would leave more than the
-/// difference where both are large.
+/// True if `value` is the same in all columns of a row.
+bool ElementwiseBuilder::isOfRow(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != op.getBlock())
+      return false;
+    const ElementwiseOperand &operand = operands[argument.getArgNumber()];
+    return operand.fragment && operand.fragment->isRows;
+  }
+  Operation *def = value.getDefiningOp();
+  if (def->hasTrait<OpTrait::ConstantLike>())
+    return true;
+  return OpTrait::hasElementwiseMappableTraits(def) &&
+         llvm::all_of(def->getOperands(),
+                      [&](Value operand) { return isOfRow(operand); });
+}
+
+/// exp(a - b) for a number `b` of the row, a softmax's maximum: two to the
+/// power of a * log2(e) - b * log2(e), the first product drawn into the
+/// subtraction, with a factor that `a` has. Rounding the second changes all of
+/// a row alike, by at most half a unit in the last place of the exponent, so
+/// that what is divided by the row's sum keeps its digits. Null for others:
+/// they round after the difference.
+Value ElementwiseBuilder::createShiftedExp(math::ExpOp exponential,
+                                           IRMapping &mapping) {
+  auto difference = exponential.getOperand().getDefiningOp<arith::SubFOp>();
+  if (!difference || isRows || !isOfRow(difference.getRhs()))
+    return {};
+  Value element = difference.getLhs();
+  double factor = log2OfE;
+  if (auto product = element.getDefiningOp<arith::MulFOp>()) {
+    APFloat scale(0.0f);
+    if (matchPattern(product.getRhs(), m_ConstantFloat(&scale)) &&
+        mapping.contains(product.getLhs())) {
+      factor *= scale.convertToDouble();
+      element = product.getLhs();
+    }
+  }
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  Value shift = arith::MulFOp::create(
+      builder, loc, mapping.lookup(difference.getRhs()), makeNumber(-log2OfE));
+  return createExp2(vector::FMAOp::create(builder, loc, mapping.lookup(element),
+                                          makeNumber(factor), shift));
+}
+
 Value ElementwiseBuilder::createExp(Value value) {
   return createExp2(arith::MulFOp::create(kernel.builder, kernel.loc, value,
                                           makeNumber(log2OfE)));
@@ -294,8 +337,10 @@ Value ElementwiseBuilder::mapFunction(Operation &nested, IRMapping &mapping) {
   auto operand = [&](unsigned index) {
     return mapping.lookup(nested.getOperand(index));
   };
-  if (isa<math::ExpOp>(nested))
-    return createExp(operand(0));
+  if (auto exponential = dyn_cast<math::ExpOp>(nested)) {
+    Value shifted = createShiftedExp(exponential, mapping);
+    return shifted ? shifted : createExp(operand(0));
+  }
   if (isa<math::Exp2Op>(nested))
     return createExp2(operand(0));
   if (isa<math::ErfOp>(nested))
@@ -312,6 +357,11 @@ LogicalResult ElementwiseBuilder::mapOperation(Operation &nested,
   bool isMapped = llvm::all_of(nested.getOperands(), [&](Value operand) {
     return mapConstant(operand, mapping);
   });
+  if (auto select = dyn_cast<arith::SelectOp>(nested);
+      select && isMapped && assumed.contains(select)) {
+    mapping.map(select.getResult(), mapping.lookup(select.getTrueValue()));
+    return success();
+  }
   if (!isMapped || !OpTrait::hasElementwiseMappableTraits(&nested))
     return refused.set(&nested, "'" + nested.getName().getStringRef() +
                                     "' has no form for vectors");
@@ -408,9 +458,9 @@ ElementwiseBuilder::mapRowTile(int64_t row, MutableArrayRef<Fragment> results) {
   return success();
 }
 
-LogicalResult ElementwiseBuilder::mapAll(SmallVectorImpl<Fragment> &results) {
-  if (failed(readOutputs()))
-    return failure();
+/// The results, with nothing in them yet.
+SmallVector<Fragment> ElementwiseBuilder::createResults() {
+  SmallVector<Fragment> results;
   int64_t rowTiles = kernel.layout.rowTiles;
   for (auto [output, result] : llvm::zip_equal(outputs, op.getResults())) {
     Type type = getElementTypeOrSelf(result);
@@ -418,15 +468,149 @@ LogicalResult ElementwiseBuilder::mapAll(SmallVectorImpl<Fragment> &results) {
                           ? Fragment::ofRows(type, rowTiles)
                           : Fragment(type, rowTiles, columns.tiles));
   }
-  for (int64_t row = 0; row < rowTiles; ++row)
+  return results;
+}
+
+LogicalResult ElementwiseBuilder::mapAll(MutableArrayRef<Fragment> results) {
+  for (int64_t row = 0; row < kernel.layout.rowTiles; ++row)
     if (failed(mapRowTile(row, results)))
       return failure();
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+/// The least and the greatest that an index is in the tile of a warp, if that
+/// is known.
+std::optional<ElementwiseBuilder::Range>
+ElementwiseBuilder::rangeOf(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != op.getBlock())
+      return std::nullopt;
+    Value scalar = operands[argument.getArgNumber()].scalar;
+    if (!scalar || !scalar.getType().isIndex())
+      return std::nullopt;
+    return Range{scalar, scalar};
+  }
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number))) {
+    Value constant = kernel.constant(number.getSExtValue());
+    return Range{constant, constant};
+  }
+  Operation *def = value.getDefiningOp();
+  if (auto index = dyn_cast<linalg::IndexOp>(def)) {
+    if (index.getDim() < rowDim())
+      return Range{kernel.constant(0), kernel.constant(0)};
+    if (index.getDim() > rowDim())
+      return Range{kernel.constant(0),
+                   kernel.constant(columns.tiles * mmaColumns - 1)};
+    int64_t rows = kernel.layout.rowTiles * mmaRows;
+    return Range{kernel.warpRow,
+                 kernel.add(kernel.warpRow, kernel.constant(rows - 1))};
+  }
+  if (auto cast = dyn_cast<arith::IndexCastOp>(def))
+    return rangeOf(cast.getIn());
+  if (!isa<arith::AddIOp, arith::SubIOp>(def))
+    return std::nullopt;
+  std::optional<Range> left = rangeOf(def->getOperand(0)),
+                       right = rangeOf(def->getOperand(1));
+  if (!left || !right)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(def))
+    return Range{kernel.add(left->least, right->least),
+                 kernel.add(left->most, right->most)};
+  return Range{kernel.sub(left->least, right->most),
+               kernel.sub(left->most, right->least)};
+}
+
+/// Whether `condition` holds for all elements in the tile of a warp; null if
+/// that is not known.
+Value ElementwiseBuilder::holdsEverywhere(Value condition) {
+  Operation *def = condition.getDefiningOp();
+  if (auto both = dyn_cast_if_present<arith::AndIOp>(def)) {
+    Value left = holdsEverywhere(both.getLhs()),
+          right = holdsEverywhere(both.getRhs());
+    return left && right ? kernel.both(left, right) : Value();
+  }
+  auto compare = dyn_cast_if_present<arith::CmpIOp>(def);
+  if (!compare)
+    return {};
+  std::optional<Range> left = rangeOf(compare.getLhs()),
+                       right = rangeOf(compare.getRhs());
+  if (!left || !right)
+    return {};
+  Value one = kernel.constant(1);
+  switch (compare.getPredicate()) {
+  case arith::CmpIPredicate::slt:
+    return kernel.isLess(left->most, right->least);
+  case arith::CmpIPredicate::sle:
+    return kernel.isLess(left->most, kernel.add(right->least, one));
+  case arith::CmpIPredicate::sgt:
+    return kernel.isLess(right->most, left->least);
+  case arith::CmpIPredicate::sge:
+    return kernel.isLess(right->most, kernel.add(left->least, one));
+  default:
+    return {};
+  }
+}
+
+/// Whether masks leave all of the tile of a warp; null if there are none of
+/// which that is known. The selections by these are `assumed` then.
+Value ElementwiseBuilder::findWholeTile() {
+  Value whole;
+  for (auto select : op.getBlock()->getOps<arith::SelectOp>()) {
+    Value holds = holdsEverywhere(select.getCondition());
+    if (!holds)
+      continue;
+    assumed.insert(select);
+    whole = whole ? kernel.both(whole, holds) : holds;
+  }
+  return whole;
+}
+
+/// Masks cost as much as the rest, and few tiles are on their edge: what others
+/// are to do is code of its own.
+LogicalResult
+ElementwiseBuilder::mapByTiles(Value whole, MutableArrayRef<Fragment> results) {
+  OpBuilder &builder = kernel.builder;
+  SmallVector<Type> types;
+  for (const Fragment &fragment : results)
+    types.append(fragment.parts.size(), fragment.partType());
+  auto ifOp = scf::IfOp::create(builder, kernel.loc, types, whole,
+                                /*withElseRegion=*/true);
+  auto fill = [&](Block *block) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(block);
+    if (failed(mapAll(results)))
+      return failure();
+    SmallVector<Value> parts;
+    for (const Fragment &fragment : results)
+      llvm::append_range(parts, fragment.parts);
+    scf::YieldOp::create(builder, kernel.loc, parts);
+    return success();
+  };
+  if (failed(fill(ifOp.thenBlock())))
+    return failure();
+  assumed.clear();
+  if (failed(fill(ifOp.elseBlock())))
+    return failure();
+  auto made = ifOp.getResults();
+  for (Fragment &fragment : results)
+    for (Value &part : fragment.parts) {
+      part = made.front();
+      made = made.drop_front();
+    }
+  return success();
+}
+
 FailureOr<SmallVector<Fragment>> ElementwiseBuilder::run(Refusal &refusal) {
-  SmallVector<Fragment> results;
-  if (succeeded(mapAll(results)))
-    return results;
+  if (succeeded(readOutputs())) {
+    SmallVector<Fragment> results = createResults();
+    Value whole = isRows ? Value() : findWholeTile();
+    if (succeeded(whole ? mapByTiles(whole, results) : mapAll(results)))
+      return results;
+  }
   return refusal.set(refused.op, refused.reason);
 }

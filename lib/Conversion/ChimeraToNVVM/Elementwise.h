@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace chimera {
 
@@ -88,13 +89,26 @@ private:
   mlir::Value divide(mlir::Value left, mlir::Value right,
                      mlir::arith::FastMathFlags flags);
   mlir::Value createExp2(mlir::Value exponent);
+  bool isOfRow(mlir::Value value);
+  mlir::Value createShiftedExp(mlir::math::ExpOp exponential,
+                               mlir::IRMapping &mapping);
   mlir::Value createExp(mlir::Value value);
   mlir::Value createOddRational(mlir::Value value, const OddRational &function);
   llvm::FailureOr<Parts> mapPart(int64_t row, int64_t column);
   bool keepsTilesApart();
   llvm::LogicalResult mapRowTile(int64_t row,
                                  llvm::MutableArrayRef<Fragment> results);
-  llvm::LogicalResult mapAll(llvm::SmallVectorImpl<Fragment> &results);
+  llvm::SmallVector<Fragment> createResults();
+  llvm::LogicalResult mapAll(llvm::MutableArrayRef<Fragment> results);
+
+  struct Range {
+    mlir::Value least, most;
+  };
+  std::optional<Range> rangeOf(mlir::Value value);
+  mlir::Value holdsEverywhere(mlir::Value condition);
+  mlir::Value findWholeTile();
+  llvm::LogicalResult mapByTiles(mlir::Value whole,
+                                 llvm::MutableArrayRef<Fragment> results);
 
   mlir::Value exclude(const Output &output, mlir::Value part, int64_t column);
   mlir::Value combine(const Output &output, mlir::Value left,
@@ -107,6 +121,8 @@ private:
   bool isRows;
   ColumnRange columns;
   llvm::SmallVector<Output, 2> outputs;
+  /// Selections that take the first in the tile that code is made for.
+  llvm::SmallPtrSet<mlir::Operation *, 2> assumed;
   Refusal refused;
 };
 

@@ -79,6 +79,10 @@ Value KernelBuilder::isLess(Value left, Value right) {
                                              left, right);
 }
 
+Value KernelBuilder::both(Value left, Value right) {
+  return builder.createOrFold<arith::AndIOp>(loc, left, right);
+}
+
 Value KernelBuilder::select(Value condition, Value yes, Value no) {
   return builder.createOrFold<arith::SelectOp>(loc, condition, yes, no);
 }

@@ -53,6 +53,7 @@ public:
   mlir::Value min(mlir::Value left, mlir::Value right);
   mlir::Value max(mlir::Value left, mlir::Value right);
   mlir::Value isLess(mlir::Value left, mlir::Value right);
+  mlir::Value both(mlir::Value left, mlir::Value right);
   mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
   mlir::Value value(mlir::OpFoldResult value);
 

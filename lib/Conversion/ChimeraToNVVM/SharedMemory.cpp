@@ -24,6 +24,19 @@ using namespace chimera;
 /// what was read before, which takes as long as three loads from shared memory.
 /// If each needs an address of its own, a quarter: these take registers.
 static constexpr int64_t straightRounds = 32;
+/// Threads that may be idle for whole rows in a round: one of so many.
+static constexpr int64_t idleShare = 4;
+
+SharedMemory::CopyPlan::CopyPlan(const SharedTile &tile, Value stage,
+                                 const GlobalTile &from, int64_t allThreads)
+    : tile(tile), stage(stage), from(from),
+      width(from.alignedElements(tile.chunkElements())), threads(allThreads) {
+  int64_t idle = allThreads % unitsPerRow();
+  hasWholeRows = idle * idleShare <= allThreads;
+  if (hasWholeRows)
+    threads -= idle;
+}
+
 int64_t GlobalTile::alignedElements(int64_t limit) const {
   int64_t pitch = memref.getType().getShape().back();
   int64_t common = std::gcd(std::gcd(pitch, divisor), limit);
@@ -101,21 +114,26 @@ void SharedMemory::synchronize() {
 
 void SharedMemory::fill(const SharedTile &tile, Value stage,
                         const GlobalTile &from) {
-  CopyPlan plan{tile, stage, from, from.alignedElements(tile.chunkElements()),
-                kernel.layout.threads()};
-  int64_t rounds = plan.units() / plan.threads;
-  int64_t atOnce = plan.hasWholeRows() ? straightRounds : straightRounds / 4;
-  int64_t first = 0;
-  if (rounds > atOnce) {
-    first = rounds / (atOnce / 2) * (atOnce / 2);
-    copyInLoop(plan, first, atOnce / 2);
-  }
-  for (int64_t round = first; round < rounds; ++round)
-    copyRound(plan, kernel.constant(0), round);
-  int64_t left = plan.units() % plan.threads;
-  if (left != 0)
-    kernel.createIf(kernel.isLess(kernel.thread, kernel.constant(left)),
-                    [&] { copyRound(plan, kernel.constant(0), rounds); });
+  CopyPlan plan(tile, stage, from, kernel.layout.threads());
+  auto copyAll = [&] {
+    int64_t rounds = plan.units() / plan.threads;
+    int64_t atOnce = plan.hasWholeRows ? straightRounds : straightRounds / 4;
+    int64_t first = 0;
+    if (rounds > atOnce) {
+      first = rounds / (atOnce / 2) * (atOnce / 2);
+      copyInLoop(plan, first, atOnce / 2);
+    }
+    for (int64_t round = first; round < rounds; ++round)
+      copyRound(plan, kernel.constant(0), round);
+    int64_t left = plan.units() % plan.threads;
+    if (left != 0)
+      kernel.createIf(kernel.isLess(kernel.thread, kernel.constant(left)),
+                      [&] { copyRound(plan, kernel.constant(0), rounds); });
+  };
+  if (plan.threads == kernel.layout.threads())
+    return copyAll();
+  kernel.createIf(kernel.isLess(kernel.thread, kernel.constant(plan.threads)),
+                  copyAll);
 }
 
 /// The first `rounds`, `step` in an iteration.
@@ -138,7 +156,7 @@ void SharedMemory::copyInLoop(const CopyPlan &plan, int64_t rounds,
 /// constants.
 void SharedMemory::copyRound(const CopyPlan &plan, Value base, int64_t round) {
   int64_t unitsPerRow = plan.unitsPerRow();
-  if (plan.hasWholeRows()) {
+  if (plan.hasWholeRows) {
     int64_t rows = plan.threads / unitsPerRow, past = round * rows;
     Value row = kernel.add(kernel.div(kernel.thread, unitsPerRow),
                            kernel.constant(past % rowsOfKeys));

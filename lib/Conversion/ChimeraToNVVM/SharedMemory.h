@@ -70,17 +70,20 @@ private:
   };
   /// How a tile is filled.
   struct CopyPlan {
+    CopyPlan(const SharedTile &tile, mlir::Value stage, const GlobalTile &from,
+             int64_t allThreads);
+
     const SharedTile &tile;
     mlir::Value stage;
     const GlobalTile &from;
     /// Elements of a unit, which a thread copies at once.
     int64_t width;
+    /// Those that take part, and whether each round has whole rows.
     int64_t threads;
+    bool hasWholeRows = false;
 
     int64_t unitsPerRow() const { return tile.columns / width; }
     int64_t units() const { return tile.rows * unitsPerRow(); }
-    /// True if all threads together copy whole rows in a round.
-    bool hasWholeRows() const { return threads % unitsPerRow() == 0; }
   };
   void copyInLoop(const CopyPlan &plan, int64_t rounds, int64_t step);
   void copyRound(const CopyPlan &plan, mlir::Value base, int64_t round);

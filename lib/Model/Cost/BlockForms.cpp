@@ -136,8 +136,13 @@ BlockForms chimera::model::chooseBlocks(const ChainProblem &problem,
       forms.base2 |= bitOfOperator(op);
     // The product is loaded either way: computing again saves the store.
     std::optional<int64_t> again = problem.operators[op].scoreInstructions;
-    if (machine.keepsSumsInLevels() && again &&
-        *again / unit.fmaPerCycle <= 1 / unit.storesPerCycle)
+    if (!again)
+      continue;
+    // In registers it saves nothing, but a factor becomes part of the
+    // exponential.
+    bool isFactor = machine.matrix && machine.groups && *again == 1;
+    if (isFactor || (machine.keepsSumsInLevels() &&
+                     *again / unit.fmaPerCycle <= 1 / unit.storesPerCycle))
       forms.repeated |= bitOfOperator(op);
   }
   return forms;

@@ -578,10 +578,9 @@ bool Solver::pricePlanOf(Schedule &schedule) {
       !planRoutes(problem, machine, plan.schedule, threads).obstacle.empty())
     return false;
   // Only now do the outer levels know the size of the intermediates.
-  if (any_of(plan.levels, [](const LevelCost &level) {
-        return level.liveBytes > level.capacityBytes;
-      }))
-    return false;
+  for (const auto &[index, level] : enumerate(plan.levels))
+    if (level.liveBytes > costModel.capacityAt(plan.schedule, index))
+      return false;
   if (runnersUp) {
     auto [entry, isNew] =
         bestOfOrders.try_emplace(orderOf(plan.schedule), plan);

@@ -570,6 +570,7 @@ Evaluation chimera::model::evaluateOn(const ChainStructure &structure,
          zip(problem.tensors, whole.traffic, streamed.traffic))
       if (tensor.role == Role::Input)
         ofWhole = ofStreamed;
+    whole.liveBytes = streamed.liveBytes;
     return whole;
   }
   Evaluation evaluation = evaluate(schedule);

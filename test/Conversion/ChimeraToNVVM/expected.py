@@ -11,7 +11,7 @@ and ptxas may unroll that: all of its HMMA and LDSM are there several times, as
 often as one another. No other loop is: those that copy say so, others carry
 barriers. LDGSTS: each thread copies units of up to 16 bytes, 16 in an iteration of a
 loop if it has more than 32 units of a tile, and some of the threads one more; fewer
-if all threads together copy no whole rows. Tiles that a loop
+if a round, of all threads or at least three quarters of them, has no whole rows. Tiles that a loop
 chooses are copied before it, and inside for a later iteration.
 """
 
@@ -56,7 +56,9 @@ def copies_of(own, last, others, path, sizes, threads, buffers, bytes, side):
         return 0  # Element by element.
     row = up(sizes[last], side) // width
     straight = STRAIGHT_COPIES
-    if threads % row:
+    if threads % row * 4 <= threads:
+        threads -= threads % row
+    else:
         straight //= 4
     rounds, left = divmod(others * row, threads)
     copies = left != 0

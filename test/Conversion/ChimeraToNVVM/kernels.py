@@ -68,6 +68,7 @@ RUN = [
     Chain("f16", 0, 45, 34, 38, 26, tiles="m = 16, l = 24"),
     Chain("f16", 0, 32, 32, 48, 24, "gelu", "m = 16, l = 16"),
     Chain("f16", 0, 32, 48, 32, 24, tiles="m = 16, l = 16", transposed="xwv"),
+    Chain("f16", 0, 70, 48, 80, 40, tiles="m = 64, l = 32", rows=2),
 ]
 # In tf32: as above, with any order of the factors, and extents of which rows have
 # an odd number of 8, of 4 and of 2 words, or are odd.
@@ -112,6 +113,7 @@ ATTENTION = [
     Attention("f16", 2, 0, 48, 64, 64, "causal", "b = 1, m = 16, l = 32, k = 32"),
     Attention("f16", 2, 0, 48, 64, 64, "causal", "b = 1, m = 16, l = 32, n = 32"),
     Attention("f16", 2, 0, 64, 96, 64, "", None),
+    Attention("f16", 2, 0, 70, 80, 64, "causal", "b = 1, m = 64, l = 16", 2),
     # One query, and one for each head of a group.
     Attention("f16", 3, 0, 1, 45, 64, "", "b = 1, l = 16"),
     Attention("f16", 2, 3, 1, 64, 64, "", None),
@@ -190,7 +192,8 @@ def make(case, target, burst=None):
                     (case.heads > 1) + bool(case.group) + (case.m > 1))
         schedule = (f' schedule(<levels = [<"L2">, <"SMEM" : {case.tiles}>],'
                     f" parallel = {parallel}, registers ="
-                    " <rows = 1, vectors = 41, broadcasts = 0, depth = 1>>) {")
+                    f" <rows = {case.rows}, vectors = 20, broadcasts = 0,"
+                    " depth = 1>>) {")
         text = re.sub(r"(chimera\.chain ins\(.*\)) \{", lambda m: m[1] + schedule,
                       text)
     with tempfile.TemporaryDirectory() as folder:

@@ -4,9 +4,10 @@ from collections import namedtuple
 
 # (m x k) * (k x l), bias and activation unless that is "none", * (l x n), of
 # `batch` matrices each unless that is 0. Without tiles the planner chooses them.
-# Factors `x`, `w` and `v` in `transposed` have their columns first.
-Chain = namedtuple("Chain", "type batch m k l n activation tiles transposed",
-                   defaults=("relu", None, ""))
+# Factors `x`, `w` and `v` in `transposed` have their columns first. Of tiles a warp has
+# `rows` times 16 rows.
+Chain = namedtuple("Chain", "type batch m k l n activation tiles transposed rows",
+                   defaults=("relu", None, "", 1))
 
 ACTIVATIONS = {
     "relu": "%a = arith.maximumf %s, %zero : f32",
@@ -109,11 +110,11 @@ func.func @mlp(%x: tensor<{x}>, %w: tensor<{w}>, %b: tensor<{chain.l}x{kind}>,
 # `mask` is "", "causal", "last" (causal, the last row of queries beside the last
 # key), "window" (causal, 12 keys wide), "added" (m x l, from memory) or "none", which
 # leaves some rows nothing.
-Attention = namedtuple("Attention", "type heads group m l d mask tiles",
-                       defaults=("", None))
+Attention = namedtuple("Attention", "type heads group m l d mask tiles rows",
+                       defaults=("", None, 1))
 
 MASKS = {
-    "": "%z = arith.addf %y, %zero : f32",
+    "": "",
     "added": "%z = arith.addf %y, MASK : f32",
     "causal": """%i = linalg.index ROW : index
     %j = linalg.index COLUMN : index
@@ -191,7 +192,7 @@ func.func @attention(%q: tensor<{q}>, %k: tensor<{k}>, %v: tensor<{k}>,
     %y = arith.mulf %x, %scale : f32
     {mask_line}
     {body}
-    linalg.yield %z : f32
+    linalg.yield {"%z" if body else "%y"} : f32
   }} -> tensor<{s}>
   %p0 = linalg.softmax dimension({rank - 1}) ins(%s3 : tensor<{s}>)
       outs(%s0 : tensor<{s}>) -> tensor<{s}>

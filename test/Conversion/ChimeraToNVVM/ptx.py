@@ -215,7 +215,9 @@ class Warp:
         end = len(launch.kernel.code)
         self.stack = [[0, np.ones(32, bool), end]]
         self.done = False
-        self.copies, self.groups = [], []
+        # Of each thread: copies since the last group, and groups of copies.
+        self.copies = [[] for _ in LANES]
+        self.groups = [[] for _ in LANES]
 
     def run(self):
         """Until the next barrier or the end."""
@@ -426,31 +428,32 @@ class Warp:
         self.set(operands[0], cut(result.astype(U64), to), mask)
 
     def do_cp(self, parts, operands, mask):
+        lanes = np.flatnonzero(mask)
         if parts[2] == "commit_group":
-            self.expect_all(mask)
-            self.groups.append(self.copies)
-            self.copies = []
+            for lane in lanes:
+                self.groups[lane].append(self.copies[lane])
+                self.copies[lane] = []
         elif parts[2] == "wait_group":
-            self.expect_all(mask)
             left = int(operands[0])
-            while len(self.groups) > left:
-                for copy in self.groups.pop(0):
-                    self.arrive(copy)
+            for lane in lanes:
+                while len(self.groups[lane]) > left:
+                    for copy in self.groups[lane].pop(0):
+                        self.arrive(copy)
         else:
-            self.start_copies(operands, mask)
+            self.start_copies(operands, lanes)
 
-    def start_copies(self, operands, mask):
+    def start_copies(self, operands, lanes):
         to, source = self.address(operands[0]), self.address(operands[1])
         size = int(operands[2])
         read = (self.get(operands[3], "b32") if len(operands) > 3
                 else np.full(32, size, U64))
-        for lane in np.flatnonzero(mask):
+        for lane in lanes:
             copy = (int(to[lane]), int(source[lane]), size, int(read[lane]))
             if copy[0] % size or copy[1] % size:
                 raise ValueError("an asynchronous copy is not aligned")
             self.launch.count(self.launch.copied, copy[1], copy[3])
             if self.launch.late:
-                self.copies.append(copy)
+                self.copies[lane].append(copy)
             else:
                 self.arrive(copy)
 
