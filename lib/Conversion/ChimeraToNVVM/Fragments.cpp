@@ -264,15 +264,21 @@ void FragmentBuilder::multiply(Fragment &sums, const SharedTile &lhs,
       multiplyAt(kernel.constant(step));
     return;
   }
+  // Loads of one step overlap with products of another where both are straight
+  // code.
+  int64_t together = maxUnrolledSteps;
+  while (steps % together != 0)
+    --together;
   OpBuilder &builder = kernel.builder;
   auto loop = scf::ForOp::create(builder, kernel.loc, kernel.constant(0),
-                                 kernel.constant(steps), kernel.constant(1),
-                                 sums.parts);
+                                 kernel.constant(steps),
+                                 kernel.constant(together), sums.parts);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     llvm::copy(loop.getRegionIterArgs(), sums.parts.begin());
-    multiplyAt(loop.getInductionVar());
+    for (int64_t step = 0; step < together; ++step)
+      multiplyAt(kernel.add(loop.getInductionVar(), kernel.constant(step)));
     scf::YieldOp::create(builder, kernel.loc, sums.parts);
   }
   llvm::copy(loop.getResults(), sums.parts.begin());

@@ -49,8 +49,29 @@ LogicalResult ProgramEmitter::emit(Refusal &refusal) {
   return success(succeeded(emitted) && refused.reason.empty());
 }
 
+static bool dependsOn(Value index, Value other) {
+  if (index == other)
+    return true;
+  Operation *def = index.getDefiningOp();
+  return def && llvm::any_of(def->getOperands(), [&](Value operand) {
+           return operand.getType().isIndex() && dependsOn(operand, other);
+         });
+}
+
+/// True if how long a thread block's loops run depends on `place`, of which
+/// masks leave the more the larger it is.
+bool ProgramEmitter::growsWith(Value place) {
+  return program.getForall()
+      .walk([&](scf::ForOp loop) {
+        return dependsOn(loop.getUpperBound(), place) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// The iteration of the parallel loops that this thread block runs: the last
-/// loop's iterations lie next to each other.
+/// loop's iterations lie next to each other. Where later ones take longer they
+/// start first, so that what is left in the end is short.
 void ProgramEmitter::chooseTile() {
   scf::ForallOp forall = program.getForall();
   Value block =
@@ -61,6 +82,8 @@ void ProgramEmitter::chooseTile() {
     int64_t step = *getConstantIntValue(forall.getMixedStep()[i]);
     int64_t trips = llvm::divideCeil(upper - lower, step);
     Value own = i == 0 ? block : kernel.rem(block, trips);
+    if (growsWith(forall.getInductionVar(i)))
+      own = kernel.sub(kernel.constant(trips - 1), own);
     indices.set(forall.getInductionVar(i),
                 kernel.add(kernel.mul(own, step), lower));
     block = kernel.div(block, trips);

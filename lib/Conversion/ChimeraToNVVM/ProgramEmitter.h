@@ -44,6 +44,7 @@ private:
   llvm::LogicalResult fail(const llvm::Twine &why);
   mlir::Location loc() { return kernel.loc; }
 
+  bool growsWith(mlir::Value place);
   void chooseTile();
   llvm::LogicalResult emitBody(mlir::Block &body);
   llvm::LogicalResult emitOperation(mlir::Operation &op);

@@ -7,7 +7,7 @@ of the left operand, if that is not in registers, and for 16 columns of the righ
 Words come by LDSM only if rows run along the reduction, and not for a product with
 what is in registers. A left
 operand from shared memory that is deeper than 8 such steps is gone over in a loop,
-and ptxas may unroll that: all of its HMMA and LDSM are there several times, as
+as many as divide them, up to 8, in an iteration, and LLVM and ptxas may unroll it: all of its HMMA and LDSM are there several times, as
 often as one another. No other loop is: those that copy say so, others carry
 barriers. LDGSTS: each thread copies units of up to 16 bytes, 16 in an iteration of a
 loop if it has more than 32 units of a tile, and some of the threads one more; fewer
@@ -94,7 +94,10 @@ def expect(plan, threads, buffers, rhs_by_columns, bytes):
         if bytes == 2 or (rhs_by_columns[index] and index == 0):
             own_ldsm += up(sizes[columns], 16) // 16
         if index == 0 and steps > STRAIGHT:
-            loop_hmma, loop_ldsm, trips = own_hmma, own_ldsm, steps
+            together = max(count for count in range(1, STRAIGHT + 1)
+                           if steps % count == 0)
+            loop_hmma, loop_ldsm = own_hmma * together, own_ldsm * together
+            trips = steps // together
         else:
             hmma, ldsm = hmma + steps * own_hmma, ldsm + steps * own_ldsm
         batch = set(sizes) - {rows, columns, depth}
@@ -111,24 +114,21 @@ def expect(plan, threads, buffers, rhs_by_columns, bytes):
 
 def compare(expected, ptx, opcodes):
     """What is wrong with the instructions of a kernel: there have to be exactly
-    those expected, in PTX and in machine code."""
+    those expected, in PTX and in machine code, of loops as often as they are
+    unrolled."""
+    written = {name: len(re.findall(pattern, ptx)) for name, pattern in (
+        ("HMMA", "mma.sync.aligned"), ("LDSM", "ldmatrix.sync.aligned"),
+        ("LDGSTS", "cp.async.c[ag].shared"))}
     problems = []
-    written = {"HMMA": ("mma.sync.aligned", expected.hmma + expected.loop_hmma),
-               "LDSM": ("ldmatrix.sync.aligned", expected.ldsm + expected.loop_ldsm),
-               "LDGSTS": ("cp.async.c[ag].shared", expected.ldgsts)}
-    for name, (pattern, count) in written.items():
-        found = len(re.findall(pattern, ptx))
-        if found != count:
-            problems.append(f"{found} {pattern} instead of {count}")
-    times, rest = 1, 0
-    if expected.loop_hmma:
-        times, rest = divmod(opcodes["HMMA"] - expected.hmma, expected.loop_hmma)
-    if rest or not 1 <= times <= expected.trips:
-        problems.append(f"{opcodes['HMMA']} HMMA are no multiple")
-    machine = {"HMMA": expected.hmma + times * expected.loop_hmma,
-               "LDSM": expected.ldsm + times * expected.loop_ldsm,
-               "LDGSTS": expected.ldgsts}
-    for name, count in machine.items():
-        if opcodes[name] != count:
-            problems.append(f"{opcodes[name]} {name} instead of {count}")
+    for place, found in (("PTX", written), ("machine code", opcodes)):
+        times, rest = 1, 0
+        if expected.loop_hmma:
+            times, rest = divmod(found["HMMA"] - expected.hmma, expected.loop_hmma)
+        if rest or not 1 <= times <= expected.trips:
+            problems.append(f"{found['HMMA']} HMMA in {place} are no multiple")
+        counts = {"HMMA": expected.hmma + times * expected.loop_hmma,
+                  "LDSM": expected.ldsm + times * expected.loop_ldsm,
+                  "LDGSTS": expected.ldgsts}
+        problems += [f"{found[name]} {name} in {place} instead of {count}"
+                     for name, count in counts.items() if found[name] != count]
     return problems
