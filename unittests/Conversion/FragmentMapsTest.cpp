@@ -6,13 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Against the tables of the PTX ISA, and against what the generated code relies
-// on.
+// Against the tables of the PTX ISA, against upstream's maps for
+// nvgpu.mma.sync, and against what the generated code relies on.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FragmentMaps.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/NVGPU/Utils/MMAUtils.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "gtest/gtest.h"
 
@@ -62,6 +64,51 @@ TEST(FragmentMaps, AgreesWithTheTablesOfWords) {
       EXPECT_EQ(rhs.column, groupID);
     }
   }
+}
+
+/// Expects that upstream has the elements of an operand of rows x columns in
+/// the same lanes and the same order.
+void expectAsUpstream(mlir::nvgpu::MatMulOperandRole role, mlir::Type type,
+                      int64_t rows, int64_t columns, int64_t count,
+                      llvm::function_ref<Place(int64_t, int64_t)> map) {
+  mlir::OpBuilder builder(type.getContext());
+  mlir::nvgpu::WarpMatrixInfo info{mlir::VectorType::get({rows, columns}, type),
+                                   role};
+  mlir::FailureOr<mlir::AffineMap> upstream =
+      mlir::nvgpu::getLaneIdAndValueIdToOperandCoord(
+          builder, builder.getUnknownLoc(), info);
+  ASSERT_TRUE(mlir::succeeded(upstream));
+  for (int64_t lane = 0; lane < warpSize; ++lane)
+    for (int64_t element = 0; element < count; ++element) {
+      llvm::SmallVector<int64_t> at = upstream->compose({lane, element});
+      EXPECT_EQ(map(lane, element), Place(at[0], at[1]));
+    }
+}
+
+TEST(FragmentMaps, AgreesWithUpstream) {
+  using Role = mlir::nvgpu::MatMulOperandRole;
+  mlir::MLIRContext context;
+  context
+      .loadDialect<mlir::affine::AffineDialect, mlir::vector::VectorDialect>();
+  mlir::Type half = mlir::Float16Type::get(&context),
+             word = mlir::Float32Type::get(&context);
+  auto place = [](MatrixPosition (*map)(int64_t, int64_t)) {
+    return [map](int64_t lane, int64_t element) {
+      return pair(map(lane, element));
+    };
+  };
+  // Right operands are matrices of columns.
+  auto turned = [](MatrixPosition (*map)(int64_t, int64_t)) {
+    return [map](int64_t lane, int64_t element) {
+      auto [row, column] = pair(map(lane, element));
+      return Place(column, row);
+    };
+  };
+  expectAsUpstream(Role::A, half, 16, 16, 8, place(getLhsPosition));
+  expectAsUpstream(Role::B, half, 8, 16, 4, turned(getRhsPosition));
+  expectAsUpstream(Role::C, word, 16, 8, 4, place(getSumPosition));
+  expectAsUpstream(Role::A, word, 16, 8, 4, place(getLhsWordPosition));
+  expectAsUpstream(Role::B, word, 8, 8, 2, turned(getRhsWordPosition));
 }
 
 /// Expects that a warp holds each of `count` elements of the matrix once.
