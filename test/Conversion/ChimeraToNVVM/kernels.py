@@ -15,6 +15,8 @@
 All print a line per kernel and end with an error if something is wrong.
 """
 
+import contextlib
+import io
 import json
 import math
 import re
@@ -376,10 +378,19 @@ def attention_data(case, numbers):
     return [q, k, v, mask], expected
 
 
+def silence():
+    return contextlib.redirect_stdout(io.StringIO())
+
+
 def run_case(case, target):
+    (text, manifest, plan), = make(case, target, burst=1)
+    return check_kernel(case, text, manifest, plan)
+
+
+def check_kernel(case, text, manifest, plan):
+    """What is wrong with a kernel, by the interpreter."""
     numbers = Numbers(case.type)
     np, emulator = numbers.np, numbers.ptx
-    (text, manifest, plan), = make(case, target, burst=1)
     is_chain = isinstance(case, Chain)
     inputs, expected = (chain_data if is_chain else attention_data)(case, numbers)
     problems = []
@@ -393,7 +404,8 @@ def run_case(case, target):
             [*arguments, result], late=late, reverse=late)
         found = numbers.widen(result)
         isSame = (np.isnan(found) == np.isnan(expected)).all()
-        error = np.nanmax(np.abs(found - expected)) / np.nanmax(np.abs(expected))
+        error = (np.nanmax(np.abs(found - expected)) / np.nanmax(np.abs(expected))
+                 if isSame else np.inf)
         if not isSame or not error < TOLERANCE[case.type]:
             problems.append("wrong result")
         print(*case, f"error {error:.1e}", end=" ")

@@ -5,7 +5,8 @@ barrier, in an order that can be chosen; the threads of a warp that part at a br
 meet where all ways lead, its immediate post-dominator. ldmatrix, mma.sync and
 cp.async do what the tables of the PTX ISA say. An asynchronous copy arrives when it
 is waited for, or at once, as chosen: a kernel that forgets to wait, or that
-overwrites what is still in use, computes something else in one of the two. Shared
+overwrites what is still in use, computes something else in one of the two. Accesses to
+shared memory that neither a barrier nor a wait puts in order are errors. Shared
 memory starts as NaN; accesses outside of tensors or not aligned are errors.
 """
 
@@ -99,6 +100,53 @@ class Memory:
             raise ValueError(f"{size} bytes at {address} are not aligned")
         self.bytes[address : address + size] = np.frombuffer(
             int(value).to_bytes(size, "little"), np.uint8)
+
+
+class Race(RuntimeError):
+    """Accesses to shared memory that nothing puts in order."""
+
+
+class SharedMemory(Memory):
+    """That of a block. Between two barriers no byte may be written that is also read,
+    or written twice, whichever threads do it; a copy writes from where it starts to
+    where its thread waits for it."""
+
+    def __init__(self, size):
+        super().__init__(size)
+        self.valid[:] = True
+        # Barriers so far; at which number a byte was read and written last.
+        self.barriers = 0
+        self.read = np.full(size, -1)
+        self.written = np.full(size, -1)
+        self.isPending = np.zeros(size, bool)
+
+    def note_read(self, address, size):
+        self.check(address, size)
+        part = slice(address, address + size)
+        if self.isPending[part].any() or (self.written[part] == self.barriers).any():
+            raise Race(f"{size} bytes at {address} are read while they are written")
+        self.read[part] = self.barriers
+
+    def start_write(self, address, size):
+        self.check(address, size)
+        part = slice(address, address + size)
+        if (self.isPending[part].any() or (self.written[part] == self.barriers).any()
+                or (self.read[part] == self.barriers).any()):
+            raise Race(f"{size} bytes at {address} are written while others use them")
+        self.isPending[part] = True
+
+    def end_write(self, address, size):
+        self.isPending[address : address + size] = False
+        self.written[address : address + size] = self.barriers
+
+    def load(self, address, size):
+        self.note_read(address, size)
+        return super().load(address, size)
+
+    def store(self, address, value, size):
+        self.start_write(address, size)
+        super().store(address, value, size)
+        self.end_write(address, size)
 
 
 class Kernel:
@@ -196,14 +244,14 @@ class Launch:
                 counters[index] += size
 
     def run_block(self, block):
-        self.shared = Memory(self.shared_bytes)
-        self.shared.valid[:] = True
+        self.shared = SharedMemory(self.shared_bytes)
         warps = [Warp(self, block, first) for first in range(0, self.threads, 32)]
         while not all(warp.done for warp in warps):
             for warp in reversed(warps) if self.reverse else warps:
                 warp.run()
             if len({warp.done for warp in warps}) != 1:
                 raise RuntimeError("some warps wait for others that have ended")
+            self.shared.barriers += 1
 
 
 class Warp:
@@ -438,7 +486,7 @@ class Warp:
             for lane in lanes:
                 while len(self.groups[lane]) > left:
                     for copy in self.groups[lane].pop(0):
-                        self.arrive(copy)
+                        self.end_copy(copy)
         else:
             self.start_copies(operands, lanes)
 
@@ -452,16 +500,20 @@ class Warp:
             if copy[0] % size or copy[1] % size:
                 raise ValueError("an asynchronous copy is not aligned")
             self.launch.count(self.launch.copied, copy[1], copy[3])
-            if self.launch.late:
-                self.copies[lane].append(copy)
-            else:
-                self.arrive(copy)
+            self.launch.shared.start_write(copy[0], size)
+            self.copies[lane].append(copy)
+            if not self.launch.late:
+                self.move(copy)
 
-    def arrive(self, copy):
+    def end_copy(self, copy):
+        if self.launch.late:
+            self.move(copy)
+        self.launch.shared.end_write(copy[0], copy[2])
+
+    def move(self, copy):
         to, source, size, read = copy
         if read:
             self.launch.memory.check(source, read)
-        self.launch.shared.check(to, size)
         self.launch.shared.bytes[to : to + size] = 0
         self.launch.shared.bytes[to : to + read] = self.launch.memory.bytes[
             source : source + read]
@@ -477,7 +529,7 @@ class Warp:
             for row, address in enumerate(rows):
                 if address % 16:
                     raise ValueError("a row of ldmatrix is not aligned")
-                self.launch.shared.check(int(address), 16)
+                self.launch.shared.note_read(int(address), 16)
                 data[row] = self.launch.shared.bytes[
                     address : address + 16].view(np.uint16)
             if "trans" in parts:

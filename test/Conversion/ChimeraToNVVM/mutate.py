@@ -1,0 +1,106 @@
+"""Breaks kernels in ways that their authors might, and counts what the interpreter of
+PTX notices.
+
+    mutate.py COUNT [SEED]
+
+Ends with an error if it misses more than one of a hundred. A barrier that is left
+out, a wait for one group of copies fewer, a copy or a commit that is missing, a copy to
+another stage or from another place, a matrix that is read transposed, or is not,
+operands of a product that change places, and a wrong neighbour in an exchange: each
+makes another kernel, which is run as kernels.py runs them, until something is wrong: a
+race, an access outside, the result, the bytes that move, banks in conflict.
+"""
+
+import random
+import re
+import sys
+
+import kernels
+from programs import Attention, Chain
+
+CASES = [
+    Chain("f16", 0, 64, 64, 64, 32, tiles="m = 32, l = 16"),
+    Chain("f16", 0, 70, 32, 64, 32, tiles="m = 64, l = 32", rows=2),
+    Chain("f32", 0, 64, 32, 48, 32, tiles="m = 32, l = 16"),
+    Attention("f16", 2, 0, 64, 64, 64, "causal", "b = 1, m = 32, l = 16"),
+    Attention("f16", 2, 0, 32, 48, 64, "", "b = 1, m = 16, l = 16"),
+]
+
+
+def shift_constant(match, rng):
+    """An address with another constant, by 16 bytes to 2 KiB."""
+    start, constant, end = match.groups()
+    return f"{start}{int(constant) + 16 * 2 ** rng.randrange(8)}{end}"
+
+
+def swap(match, rng):
+    """Two of the registers of an operand of mma.sync change places."""
+    registers = match[2].split(", ")
+    first, second = rng.sample(range(len(registers)), 2)
+    registers[first], registers[second] = registers[second], registers[first]
+    return match[1] + ", ".join(registers) + match[3]
+
+
+# What is looked for, and what becomes of it.
+MUTATIONS = {
+    "no barrier": (r"bar\.sync[^;]*;", lambda m, rng: ""),
+    "a wait too short": (r"(cp\.async\.wait_group\s+)(\d+)(;)",
+                         lambda m, rng: f"{m[1]}{int(m[2]) + 1}{m[3]}"),
+    # Where the next one follows before a wait, groups only join.
+    "no commit": (r"cp\.async\.commit_group;"
+                  r"(?=(?:(?!cp\.async\.commit_group)[\s\S])*?"
+                  r"(?:cp\.async\.wait_group|\Z))", lambda m, rng: ""),
+    "no copy": (r"cp\.async\.c[ag]\.shared[^;]*;", lambda m, rng: ""),
+    "a copy to elsewhere": (
+        r"(cp\.async\.c[ag]\.shared\.global \[%rd\d+\+)(\d+)(\][^;]*;)",
+        shift_constant),
+    "a copy from elsewhere": (
+        r"(cp\.async\.c[ag]\.shared\.global [^;]*?, \[%rd\d+\+)(\d+)(\][^;]*;)",
+        shift_constant),
+    "transposed": (r"(ldmatrix\.sync\.aligned\.m8n8\.x[124])(\.trans)?",
+                   lambda m, rng: m[1] + ("" if m[2] else ".trans")),
+    "operands": (r"(mma\.sync[^;]*?\}, \{)([^}]*)(\}, \{[^}]*\}, \{[^}]*\};)", swap),
+    "the wrong neighbour": (r"(shfl\.sync\.bfly\.b32 [^;]*?, )([12])(, 31)",
+                            lambda m, rng: f"{m[1]}{3 - int(m[2])}{m[3]}"),
+}
+
+
+def mutate(text, rng):
+    """What was done, and the text with that done in one place."""
+    while True:
+        name = rng.choice(sorted(MUTATIONS))
+        pattern, change = MUTATIONS[name]
+        places = list(re.finditer(pattern, text))
+        if places:
+            match = rng.choice(places)
+            return name, (text[:match.start()] + change(match, rng)
+                          + text[match.end():])
+
+
+def is_noticed(case, text, manifest, plan):
+    try:
+        with kernels.silence():
+            return bool(kernels.check_kernel(case, text, manifest, plan))
+    except (ArithmeticError, IndexError, KeyError, ValueError, RuntimeError):
+        return True
+
+
+def main():
+    count = int(sys.argv[1])
+    rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    made = [(case, *kernels.make(case, "h200", burst=1)[0]) for case in CASES]
+    for case, *kernel in made:
+        assert not is_noticed(case, *kernel), case
+    missed = 0
+    for _ in range(count):
+        case, text, manifest, plan = rng.choice(made)
+        name, mutant = mutate(text, rng)
+        if not is_noticed(case, mutant, manifest, plan):
+            print("missed:", name, "in", *case)
+            missed += 1
+    print(f"{count - missed} of {count} noticed")
+    sys.exit(100 * missed > count)
+
+
+if __name__ == "__main__":
+    main()
