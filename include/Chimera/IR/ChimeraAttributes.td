@@ -66,7 +66,10 @@ def Chimera_RegisterTileAttr : Chimera_Attr<"RegisterTile", "registers"> {
   let description = [{
     `rows` x `vectors` accumulators (MI and NI in section V-B of the paper),
     `broadcasts` registers for the broadcast operand (MII), `depth` steps of the
-    reduction per loop iteration (KI). Counts of registers, except `depth`.
+    reduction per loop iteration (KI). Counts of registers, except `depth`. Of a
+    matrix unit, counts of instructions: where threads hold what it works on,
+    `rows` is how many times an instruction's rows a group of threads has, or
+    half of that, and so on, if registers do not do.
     `kernel` names the micro kernel that offers the tile; without it the tile is
     for any kernel that takes tiles of all sizes.
 
