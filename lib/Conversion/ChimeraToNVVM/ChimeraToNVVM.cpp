@@ -236,10 +236,10 @@ LogicalResult ProgramConverter::run(SymbolTable &symbols, Refusal &refusal) {
       return success();
     }
     module.erase();
-    if (!refusal.isOfRegisters)
+    if (!refusal.isOfRegisters || program->getWantedRowTiles() <= 1)
       return failure();
     // As the planner does.
-    limits.rowTiles = program->getLayout().rowTiles / 2;
+    limits.rowTiles = program->getWantedRowTiles() / 2;
     refusal = Refusal();
   }
 }

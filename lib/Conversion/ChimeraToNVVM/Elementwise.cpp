@@ -282,7 +282,8 @@ Value ElementwiseBuilder::createOddRational(Value value,
                 arith::FastMathFlags::afn);
 }
 
-/// True if `value` is the same in all columns of a row.
+/// True if `value` is computed from numbers of the row in registers, which are
+/// reduced from its columns, and constants.
 bool ElementwiseBuilder::isOfRow(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (argument.getOwner() != op.getBlock())
@@ -291,11 +292,13 @@ bool ElementwiseBuilder::isOfRow(Value value) {
     return operand.fragment && operand.fragment->isRows;
   }
   Operation *def = value.getDefiningOp();
-  if (def->hasTrait<OpTrait::ConstantLike>())
-    return true;
+  auto ofRow = [&](Value operand) { return isOfRow(operand); };
+  auto isKnown = [&](Value operand) {
+    return matchPattern(operand, m_Constant()) || isOfRow(operand);
+  };
   return OpTrait::hasElementwiseMappableTraits(def) &&
-         llvm::all_of(def->getOperands(),
-                      [&](Value operand) { return isOfRow(operand); });
+         llvm::all_of(def->getOperands(), isKnown) &&
+         llvm::any_of(def->getOperands(), ofRow);
 }
 
 /// exp(a - b) for a number `b` of the row, a softmax's maximum: two to the

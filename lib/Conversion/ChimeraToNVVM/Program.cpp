@@ -397,10 +397,10 @@ LogicalResult Program::chooseLayout(Refusal &refusal) {
               ": tiles have other rows than those of the operator before; cut "
               "them by a loop around all operators");
   auto registers = BlockOp(contractions.front().second.block).getRegisters();
-  int64_t wanted =
+  wantedRowTiles =
       std::min(limits.rowTiles, registers ? registers->getRows() : 1);
   model::RowShares shares =
-      model::shareRows(rows, mmaRows, wanted, limits.groups);
+      model::shareRows(rows, mmaRows, wantedRowTiles, limits.groups);
   layout.rowTiles = shares.rowTiles;
   layout.warps = shares.groups;
   return success();

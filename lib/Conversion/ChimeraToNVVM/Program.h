@@ -34,7 +34,7 @@ namespace chimera {
 struct Refusal {
   std::string reason;
   mlir::Operation *op = nullptr;
-  /// True if fewer rows for each warp would help.
+  /// True if fewer rows for each warp may help.
   bool isOfRegisters = false;
 
   /// Takes the first reason; those that follow from it say less.
@@ -129,6 +129,9 @@ public:
 
   mlir::scf::ForallOp getForall() const { return forall; }
   const ThreadLayout &getLayout() const { return layout; }
+  /// What the schedule, and the limits, ask for of the rows of a warp; it has
+  /// more if there are too many rows.
+  int64_t getWantedRowTiles() const { return wantedRowTiles; }
   const BlockLimits &getLimits() const { return limits; }
   int64_t getSharedBytes() const { return sharedBytes; }
   llvm::MapVector<TileKey, SharedTile> &getTiles() { return tiles; }
@@ -172,7 +175,7 @@ private:
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   llvm::MapVector<TileKey, SharedTile> tiles;
   ThreadLayout layout;
-  int64_t sharedBytes = 0, rank = 0;
+  int64_t sharedBytes = 0, rank = 0, wantedRowTiles = 1;
 };
 
 /// The map from a matrix, the last two of `numDims` dimensions, to its rows.

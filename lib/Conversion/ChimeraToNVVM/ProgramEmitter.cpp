@@ -340,7 +340,7 @@ LogicalResult ProgramEmitter::checkRegisters(int64_t registers) {
   int64_t available = groups.availableRegisters(kernel.layout.warps);
   if (needed <= available)
     return success();
-  refused.isOfRegisters = kernel.layout.rowTiles > 1;
+  refused.isOfRegisters = true;
   return fail(
       llvm::formatv("tiles take about {0} registers of each of {1} threads, "
                     "which have {2}; cut columns into smaller ones",

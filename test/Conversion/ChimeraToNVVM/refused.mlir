@@ -164,3 +164,29 @@ func.func @negated(%x: tensor<64x16xf16>, %w: tensor<16x16xf16>) -> tensor<64x16
   }
   return %1 : tensor<64x16xf32>
 }
+
+// -----
+
+// More rows than there are warps for 16 each: asking for fewer does not help.
+
+// REMARK: no kernel for this chain: gemm0: tiles take about {{[0-9]+}} registers of each of 512 threads, which have 128; cut columns into smaller ones
+// CHECK: func @rows
+// CHECK: chimera.block
+func.func @rows(%x: tensor<1024x16xf16>, %w: tensor<16x256xf16>) -> tensor<1024x256xf32> {
+  %0 = tensor.empty() : tensor<1024x256xf32>
+  %1 = scf.forall (%i) = (0) to (1024) step (512) shared_outs(%out = %0) -> (tensor<1024x256xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [512, 16] [1, 1] : tensor<1024x16xf16> to tensor<512x16xf16>
+    %o = tensor.extract_slice %out[%i, 0] [512, 256] [1, 1] : tensor<1024x256xf32> to tensor<512x256xf32>
+    %2 = chimera.block "gemm0" ins(%a, %w : tensor<512x16xf16>, tensor<16x256xf16>) outs(%o : tensor<512x256xf32>) {
+    ^bb0(%a0: tensor<512x16xf16>, %b0: tensor<16x256xf16>, %c0: tensor<512x256xf32>):
+      %zero = arith.constant 0.0 : f32
+      %3 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<512x256xf32>) -> tensor<512x256xf32>
+      %4 = linalg.matmul ins(%a0, %b0 : tensor<512x16xf16>, tensor<16x256xf16>) outs(%3 : tensor<512x256xf32>) -> tensor<512x256xf32>
+      chimera.yield %4 : tensor<512x256xf32>
+    } -> tensor<512x256xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %2 into %out[%i, 0] [512, 256] [1, 1] : tensor<512x256xf32> into tensor<1024x256xf32>
+    }
+  }
+  return %1 : tensor<1024x256xf32>
+}
