@@ -59,6 +59,8 @@ static std::optional<ElementKind> getElementKind(Type type) {
     return ElementKind::F32;
   if (type.isF64())
     return ElementKind::F64;
+  if (type.isF16())
+    return ElementKind::F16;
   if (type.isBF16())
     return ElementKind::BF16;
   if (type.isIndex())
@@ -112,7 +114,7 @@ static Error makeTypeError(func::FuncOp function, StringRef what, Type type,
 
 Expected<Function> chimera::runner::getSignature(func::FuncOp function) {
   constexpr StringRef tensors =
-      "tensors of f32, f64, bf16, i1, i8, i32, i64 and index";
+      "tensors of f32, f64, f16, bf16, i1, i8, i32, i64 and index";
   if (function.isDeclaration())
     return createStringError("'" + function.getName() + "' has no body");
   Function result;

@@ -1,4 +1,4 @@
-//===- Float64.cpp - f32 programs in f64 ----------------------------------===//
+//===- Float64.cpp - Programs in f64 --------------------------------------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -24,15 +24,22 @@ static llvm::APFloat widen(llvm::APFloat value) {
   return value;
 }
 
-/// Turns f32 into f64 in types and attributes. Sets `unsupported` on meeting an
-/// attribute that holds f32 in a form it does not know.
+/// True for floats that have fewer digits than f64.
+static bool isShort(Type type) {
+  return isa<Float16Type, BFloat16Type, Float32Type>(type);
+}
+
+/// Turns shorter floats into f64 in types and attributes. Sets `unsupported` on
+/// meeting an attribute that holds some in a form it does not know.
 static void addReplacements(AttrTypeReplacer &replacer, bool &unsupported) {
-  replacer.addReplacement([](Float32Type type) -> std::optional<Type> {
+  replacer.addReplacement([](FloatType type) -> std::optional<Type> {
+    if (!isShort(type))
+      return std::nullopt;
     return Float64Type::get(type.getContext());
   });
   using Replacement = std::optional<std::pair<Attribute, WalkResult>>;
   replacer.addReplacement([](FloatAttr attr) -> Replacement {
-    if (!attr.getType().isF32())
+    if (!isShort(attr.getType()))
       return std::nullopt;
     auto type = Float64Type::get(attr.getContext());
     return std::make_pair(
@@ -40,7 +47,7 @@ static void addReplacements(AttrTypeReplacer &replacer, bool &unsupported) {
         WalkResult::skip());
   });
   replacer.addReplacement([](DenseFPElementsAttr attr) -> Replacement {
-    if (!attr.getElementType().isF32())
+    if (!isShort(attr.getElementType()))
       return std::nullopt;
     DenseElementsAttr wide = attr.mapValues(
         Float64Type::get(attr.getContext()), [](const llvm::APFloat &value) {
@@ -49,7 +56,7 @@ static void addReplacements(AttrTypeReplacer &replacer, bool &unsupported) {
     return std::make_pair(Attribute(wide), WalkResult::skip());
   });
   replacer.addReplacement([&](DenseResourceElementsAttr attr) -> Replacement {
-    unsupported |= attr.getElementType().isF32();
+    unsupported |= isShort(attr.getElementType());
     return std::make_pair(Attribute(attr), WalkResult::skip());
   });
   replacer.addReplacement([&](DenseF32ArrayAttr attr) -> Replacement {
@@ -58,33 +65,53 @@ static void addReplacements(AttrTypeReplacer &replacer, bool &unsupported) {
   });
 }
 
-/// Conversions between f32 and f64 have become conversions from f64 to f64;
-/// conversions from f32 to shorter types keep their single rounding step.
+/// Marks conversions to f16 and bf16 with the type, which they will lose.
+static constexpr llvm::StringLiteral kRoundsTo = "rounds_to";
+
+static void markRounding(ModuleOp module) {
+  module.walk([](arith::TruncFOp op) {
+    Type type = getElementTypeOrSelf(op.getType());
+    if (type.isF16() || type.isBF16())
+      op->setAttr(kRoundsTo, StringAttr::get(op.getContext(),
+                                             type.isF16() ? "f16" : "bf16"));
+  });
+}
+
+/// `value`, of f64, with the digits of the type called `name`.
+static Value round(OpBuilder &builder, Value value, StringRef name) {
+  Type narrow =
+      name == "f16" ? Type(builder.getF16Type()) : builder.getBF16Type();
+  auto convert = [&](Type element) -> Type {
+    auto shaped = dyn_cast<ShapedType>(value.getType());
+    return shaped ? Type(shaped.clone(element)) : element;
+  };
+  Location loc = value.getLoc();
+  // Truncating f64 to less than f32 in one step would be a library call.
+  Value rounded = value;
+  for (Type element : {Type(builder.getF32Type()), narrow})
+    rounded = arith::TruncFOp::create(builder, loc, convert(element), rounded);
+  return arith::ExtFOp::create(builder, loc, value.getType(), rounded);
+}
+
+/// Conversions between floats have become conversions from f64 to f64. Those
+/// that are marked still round.
 static void fixCasts(ModuleOp module) {
   module.walk([](Operation *op) {
-    if (!isa<arith::ExtFOp, arith::TruncFOp>(op))
+    if (!isa<arith::ExtFOp, arith::TruncFOp>(op) ||
+        op->getOperand(0).getType() != op->getResult(0).getType())
       return;
     Value source = op->getOperand(0);
-    Type from = source.getType(), to = op->getResult(0).getType();
-    if (from == to) {
-      op->getResult(0).replaceAllUsesWith(source);
-      op->erase();
-      return;
-    }
-    if (!isa<arith::TruncFOp>(op) || !getElementTypeOrSelf(from).isF64())
-      return;
-    // Truncating f64 to less than f32 in one step would be a library call.
     OpBuilder builder(op);
-    Type single = builder.getF32Type();
-    if (auto shaped = dyn_cast<ShapedType>(from))
-      single = shaped.clone(single);
-    op->setOperand(
-        0, arith::TruncFOp::create(builder, op->getLoc(), single, source));
+    if (auto name = op->getAttrOfType<StringAttr>(kRoundsTo))
+      source = round(builder, source, name.getValue());
+    op->getResult(0).replaceAllUsesWith(source);
+    op->erase();
   });
 }
 
 OwningOpRef<ModuleOp> chimera::runner::convertToFloat64(ModuleOp module) {
   OwningOpRef<ModuleOp> clone = module.clone();
+  markRounding(*clone);
   bool unsupported = false;
   AttrTypeReplacer replacer;
   addReplacements(replacer, unsupported);

@@ -38,6 +38,8 @@ static StringRef getDescriptor(ElementKind kind) {
     return "<f4";
   case ElementKind::F64:
     return "<f8";
+  case ElementKind::F16:
+    return "<f2";
   case ElementKind::BF16:
     return "<u2";
   case ElementKind::I1:
@@ -54,8 +56,8 @@ static StringRef getDescriptor(ElementKind kind) {
 
 static std::optional<ElementKind> parseDescriptor(StringRef descriptor) {
   for (ElementKind kind :
-       {ElementKind::F32, ElementKind::F64, ElementKind::BF16, ElementKind::I1,
-        ElementKind::I8, ElementKind::I32, ElementKind::I64})
+       {ElementKind::F32, ElementKind::F64, ElementKind::F16, ElementKind::BF16,
+        ElementKind::I1, ElementKind::I8, ElementKind::I32, ElementKind::I64})
     if (descriptor == getDescriptor(kind))
       return kind;
   return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "Chimera/Runner/Tensor.h"
 
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
@@ -32,6 +33,7 @@ int64_t chimera::runner::getElementBytes(ElementKind kind) {
   case ElementKind::F32:
   case ElementKind::I32:
     return 4;
+  case ElementKind::F16:
   case ElementKind::BF16:
     return 2;
   case ElementKind::I1:
@@ -47,6 +49,8 @@ StringRef chimera::runner::getElementName(ElementKind kind) {
     return "f32";
   case ElementKind::F64:
     return "f64";
+  case ElementKind::F16:
+    return "f16";
   case ElementKind::BF16:
     return "bf16";
   case ElementKind::I1:
@@ -63,7 +67,7 @@ StringRef chimera::runner::getElementName(ElementKind kind) {
 
 bool chimera::runner::isFloatKind(ElementKind kind) {
   return kind == ElementKind::F32 || kind == ElementKind::F64 ||
-         kind == ElementKind::BF16;
+         kind == ElementKind::F16 || kind == ElementKind::BF16;
 }
 
 /// The product, or the largest number if it does not fit.
@@ -140,6 +144,19 @@ static uint16_t toBF16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+static double fromF16(uint16_t bits) {
+  return llvm::APFloat(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits))
+      .convertToDouble();
+}
+
+static uint16_t toF16(double value) {
+  llvm::APFloat half(value);
+  bool losesInfo;
+  half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven,
+               &losesInfo);
+  return static_cast<uint16_t>(half.bitcastToAPInt().getZExtValue());
+}
+
 template <typename T>
 static T load(const void *base, int64_t index) {
   return static_cast<const T *>(base)[index];
@@ -156,6 +173,8 @@ double Tensor::get(int64_t index) const {
     return load<float>(data(), index);
   case ElementKind::F64:
     return load<double>(data(), index);
+  case ElementKind::F16:
+    return fromF16(load<uint16_t>(data(), index));
   case ElementKind::BF16:
     return fromBF16(load<uint16_t>(data(), index));
   case ElementKind::I1:
@@ -176,6 +195,9 @@ void Tensor::set(int64_t index, double value) {
     return store<float>(data(), index, value);
   case ElementKind::F64:
     return store<double>(data(), index, value);
+  case ElementKind::F16:
+    static_cast<uint16_t *>(data())[index] = toF16(value);
+    return;
   case ElementKind::BF16:
     static_cast<uint16_t *>(data())[index] = toBF16(static_cast<float>(value));
     return;
@@ -204,6 +226,7 @@ static double toRandomValue(ElementKind kind, uint64_t bits) {
   case ElementKind::F64:
     return std::ldexp(static_cast<double>(bits >> 11), -52) - 1;
   case ElementKind::F32:
+  case ElementKind::F16:
   case ElementKind::BF16:
     return std::ldexp(static_cast<double>(bits >> 40), -23) - 1;
   case ElementKind::I1:
@@ -275,6 +298,8 @@ void Deviation::merge(const Deviation &other) {
 static double roundTo(ElementKind kind, double value) {
   if (kind == ElementKind::F32)
     return static_cast<float>(value);
+  if (kind == ElementKind::F16)
+    return fromF16(toF16(value));
   if (kind == ElementKind::BF16)
     return fromBF16(toBF16(static_cast<float>(value)));
   return value;

@@ -87,6 +87,8 @@ Error chimera::run::runOnce(Program &program, StringRef function,
 /// worst of many elements: this much apart can they be where rounding is
 /// amplified.
 static constexpr double kAmplification = 8, kMostAllowed = 1e-3;
+/// The same where some are rounded to f16 or bf16.
+static constexpr double kNarrowTolerance = 2e-2;
 
 /// `function` and what it calls, directly or not.
 static SetVector<Operation *> findCallees(func::FuncOp function) {
@@ -113,7 +115,7 @@ static double getTolerance(func::FuncOp function) {
                         [&](Operation *op) { return usesType(op, type); });
   };
   if (uses(builder.getBF16Type()) || uses(builder.getF16Type()))
-    return 2e-2;
+    return kNarrowTolerance;
   if (uses(builder.getF32Type()))
     return 1e-5;
   if (uses(builder.getF64Type()))
@@ -136,7 +138,10 @@ Expected<Reference> Reference::create(ModuleOp module,
   for (auto function : linalg->getOps<func::FuncOp>())
     if (function.isPublic())
       reference.tolerances[function.getName()] = getTolerance(function);
-  if (usesType(*linalg, Float32Type::get(module.getContext())))
+  MLIRContext *context = module.getContext();
+  if (usesType(*linalg, Float32Type::get(context)) ||
+      usesType(*linalg, Float16Type::get(context)) ||
+      usesType(*linalg, BFloat16Type::get(context)))
     if (OwningOpRef<ModuleOp> wide = convertToFloat64(*linalg)) {
       reference.isWider = true;
       reference.module = std::move(linalg);
@@ -212,8 +217,13 @@ Expected<CheckResult> Reference::check(StringRef function,
   Expected<Deviation> own = measurePlain(function, arguments, *expected);
   if (!own)
     return own.takeError();
-  if (std::isfinite(own->maxRel))
-    result.allowed = std::max(
-        tolerance, std::min(kAmplification * own->maxRel, kMostAllowed));
+  if (!std::isfinite(own->maxRel))
+    return result;
+  // Where a narrow type rounds more than that, nothing is better than the
+  // program as it is written.
+  double allowed = tolerance == kNarrowTolerance
+                       ? own->maxRel
+                       : std::min(kAmplification * own->maxRel, kMostAllowed);
+  result.allowed = std::max(tolerance, allowed);
   return result;
 }

@@ -17,9 +17,11 @@
 
 namespace chimera::runner {
 
-/// Returns a copy of `module` with every f32 turned into f64: types of values,
-/// functions and block arguments, and constants, which keep their value. Null
-/// if the program depends on the width of f32 (it casts its bits, say).
+/// Returns a copy of `module` with every f32, f16 and bf16 turned into f64:
+/// types of values, functions and block arguments, and constants, which keep
+/// their value. Conversions to f16 and bf16 still round, and nothing else does.
+/// Null if the program depends on the width of such a type (it casts its bits,
+/// say).
 mlir::OwningOpRef<mlir::ModuleOp> convertToFloat64(mlir::ModuleOp module);
 
 /// True if anything in `op` has a type made of `type`.

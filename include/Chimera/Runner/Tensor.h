@@ -26,7 +26,7 @@
 
 namespace chimera::runner {
 
-enum class ElementKind { F32, F64, BF16, I1, I8, I32, I64 };
+enum class ElementKind { F32, F64, F16, BF16, I1, I8, I32, I64 };
 
 /// Bytes of one element in memory; i1 takes a whole byte.
 int64_t getElementBytes(ElementKind kind);
