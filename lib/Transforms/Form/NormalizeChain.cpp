@@ -373,7 +373,7 @@ bool BodyNormalizer::staysTransposed(linalg::GenericOp transpose,
   auto columns = dyn_cast_if_present<AffineDimExpr>(
       written.getNumResults() == 0 ? AffineExpr()
                                    : written.getResults().back());
-  if (support.lanes == 0 || !order || !columns ||
+  if (support.lanes == 0 || !order || order->empty() || !columns ||
       !isOperandOfChain(transpose.getInputs().front()))
     return false;
   // Of what is transposed, neighbours in memory lie along `neighbours`.
