@@ -406,15 +406,14 @@ LoweringObstacle chimera::getObstacle(const ChainAnalysis &analysis,
         return readsAtStride(analysis.problem, op);
       }))
     return LoweringObstacle::Stride;
-  auto isMultiplied = [&](Type type) {
-    return llvm::is_contained(support.factors, type);
-  };
   bool areFactors = llvm::all_of(analysis.operators, [&](ChainOperator op) {
-    return isMultiplied(getNumberTypes(op).factor);
+    return support.multiplies(
+        getElementTypeOrSelf(op.contraction.getDpsInputs()[0]),
+        getElementTypeOrSelf(op.contraction.getDpsInputs()[1]));
   });
   bool areTensors = llvm::all_of(analysis.tensors, [&](Value tensor) {
     Type type = getElementTypeOrSelf(tensor);
-    return !isNarrowFloat(type) || isMultiplied(type);
+    return !isNarrowFloat(type) || support.multiplies(type, type);
   });
   return areFactors && areTensors ? LoweringObstacle::None
                                   : LoweringObstacle::ElementType;

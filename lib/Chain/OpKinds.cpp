@@ -221,16 +221,24 @@ bool chimera::isMovement(linalg::LinalgOp op) {
          body->getTerminator()->getOperand(0) == body->getArgument(0);
 }
 
+/// The conversion of what `op` yields to a narrower type, if that is what it
+/// yields or is widened again.
+static arith::TruncFOp getTruncation(linalg::LinalgOp op) {
+  Value yielded = op.getBlock()->getTerminator()->getOperand(0);
+  return skipWidening(yielded).getDefiningOp<arith::TruncFOp>();
+}
+
 bool chimera::isNarrowing(linalg::LinalgOp op) {
   if (!isParallel(op) || op.getNumDpsInputs() != 1)
     return false;
-  auto truncation = op.getBlock()
-                        ->getTerminator()
-                        ->getOperand(0)
-                        .getDefiningOp<arith::TruncFOp>();
+  arith::TruncFOp truncation = getTruncation(op);
   return truncation && truncation.getIn() == op.getBlock()->getArgument(0) &&
          llvm::all_of(op.getIndexingMapsArray(),
                       [](AffineMap map) { return map.isIdentity(); });
+}
+
+Type chimera::getNarrowedType(linalg::LinalgOp op) {
+  return getTruncation(op).getType();
 }
 
 bool chimera::isUnitReshape(Operation *op) {
@@ -255,6 +263,21 @@ bool chimera::isRowReduction(linalg::LinalgOp op) {
          !linalg::isaConvolutionOpInterface(op);
 }
 
+/// The number that `value` is: a constant, rounded to each of the floats that
+/// it is converted to.
+static std::optional<double> getNumber(Value value) {
+  FloatAttr constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return constant.getValueAsDouble();
+  if (!isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(value.getDefiningOp()))
+    return std::nullopt;
+  std::optional<double> number =
+      getNumber(value.getDefiningOp()->getOperand(0));
+  if (number)
+    number = roundTo(value.getType(), *number);
+  return number;
+}
+
 std::optional<double> chimera::getScale(linalg::LinalgOp op) {
   if (!mapsTensor(op) || op.hasIndexSemantics() ||
       !llvm::all_of(op.getIndexingMapsArray(),
@@ -266,18 +289,14 @@ std::optional<double> chimera::getScale(linalg::LinalgOp op) {
   if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(scale) ||
       !canBeSum(scale->getResult(0).getType()))
     return std::nullopt;
-  bool isFirst = scale->getOperand(0) == input;
-  if (!isFirst && (isa<arith::DivFOp>(scale) || scale->getOperand(1) != input))
+  auto isInput = [&](Value value) { return skipWidening(value) == input; };
+  bool isFirst = isInput(scale->getOperand(0));
+  if (!isFirst && (isa<arith::DivFOp>(scale) || !isInput(scale->getOperand(1))))
     return std::nullopt;
-  FloatAttr constant;
-  if (!matchPattern(skipConversions(scale->getOperand(isFirst ? 1 : 0)),
-                    m_Constant(&constant)))
+  std::optional<double> number = getNumber(scale->getOperand(isFirst ? 1 : 0));
+  if (!number || *number == 0 || !std::isfinite(*number))
     return std::nullopt;
-  double number = constant.getValueAsDouble();
-  if (number == 0 || !std::isfinite(number))
-    return std::nullopt;
-  double rounded = roundTo(scale->getResult(0).getType(), number);
-  return isa<arith::DivFOp>(scale) ? 1.0 / rounded : rounded;
+  return isa<arith::DivFOp>(scale) ? 1.0 / *number : *number;
 }
 
 bool chimera::isScaling(linalg::LinalgOp op) {
@@ -288,8 +307,8 @@ bool chimera::isScaling(linalg::LinalgOp op) {
 // What code is generated from
 //===----------------------------------------------------------------------===//
 
-/// True if the factors of a contraction have one type, which code is generated
-/// from as for the sums, and all shapes are static.
+/// True if code is generated from the types of the factors and sums of a
+/// contraction, and all shapes are static.
 static bool hasFactorsAndSums(linalg::LinalgOp op) {
   auto getType = [](Value operand) {
     return dyn_cast<RankedTensorType>(operand.getType());
@@ -299,9 +318,8 @@ static bool hasFactorsAndSums(linalg::LinalgOp op) {
         return type && type.hasStaticShape() && !type.getEncoding();
       }))
     return false;
-  Type factor = getType(op->getOperand(0)).getElementType();
-  return canBeFactor(factor) &&
-         getType(op->getOperand(1)).getElementType() == factor &&
+  return canBeFactor(getType(op->getOperand(0)).getElementType()) &&
+         canBeFactor(getType(op->getOperand(1)).getElementType()) &&
          canBeSum(getType(op->getOperand(2)).getElementType());
 }
 

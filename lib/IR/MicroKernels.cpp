@@ -71,6 +71,11 @@ getContractionKernels(Operation *op, TargetAttrInterface target, Type factor) {
   return kernels;
 }
 
+bool OperatorSupport::multiplies(Type lhs, Type rhs) const {
+  return llvm::is_contained(factors, lhs) && llvm::is_contained(factors, rhs) &&
+         (lhs == rhs || mixesFactors);
+}
+
 OperatorSupport chimera::getOperatorSupport(Operation *op,
                                             TargetAttrInterface target) {
   OperatorSupport support;
@@ -79,6 +84,14 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
     return !canBeSum(factor) &&
            getContractionKernels(op, target, factor).empty();
   });
+  Type wide = getWideType(op->getContext());
+  support.mixesFactors =
+      llvm::any_of(getMicroKernels(op, target), [&](auto kernel) {
+        return llvm::all_of(support.factors, [&](Type factor) {
+          return kernel.supports(MicroKernelKind::Contraction,
+                                 {wide, factor, getSumType(factor)});
+        });
+      });
   support.hasWindows = target.getCommonFigures().levels.back().ways > 0;
   FailureOr<model::Machine> machine =
       target.getMachine(Float32Type::get(op->getContext()));
@@ -125,9 +138,13 @@ static void setInstruction(model::MatrixUnit &unit,
 
 FailureOr<model::Machine>
 chimera::getMachine(Operation *op, TargetAttrInterface target, Type factor) {
-  FailureOr<model::Machine> machine = target.getMachine(factor);
   SmallVector<MicroKernelAttrInterface> kernels =
       getContractionKernels(op, target, factor);
+  Type multiplied = factor;
+  for (MicroKernelAttrInterface kernel : llvm::reverse(kernels))
+    if (kernel.getShapes().empty())
+      multiplied = kernel.getMultipliedType(factor);
+  FailureOr<model::Machine> machine = target.getMachine(multiplied);
   std::vector<model::KernelShape> shapes = getKernelShapes(op, target, factor);
   bool haveTiles = llvm::all_of(kernels, [](MicroKernelAttrInterface kernel) {
     return !isProgram(kernel) && !kernel.getShapes().empty();
@@ -143,6 +160,17 @@ chimera::getMachine(Operation *op, TargetAttrInterface target, Type factor) {
     for (const model::KernelShape &shape : getUsableShapes(kernels.front()))
       setInstruction(*machine->matrix, shape);
   return machine;
+}
+
+bool chimera::areAllMultipliedInSumType(Operation *op,
+                                        TargetAttrInterface target,
+                                        Type factor) {
+  SmallVector<MicroKernelAttrInterface> kernels =
+      getContractionKernels(op, target, factor);
+  return !kernels.empty() &&
+         llvm::all_of(kernels, [&](MicroKernelAttrInterface kernel) {
+           return kernel.getMultipliedType(factor) == getSumType(factor);
+         });
 }
 
 bool chimera::computes(MicroKernelAttrInterface kernel, MicroKernelOp op) {

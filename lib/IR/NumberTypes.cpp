@@ -80,6 +80,12 @@ Value chimera::createNarrowed(OpBuilder &builder, Location loc, Type type,
   return arith::TruncFOp::create(builder, loc, type, value);
 }
 
+Value chimera::createRounded(OpBuilder &builder, Location loc, Type type,
+                             Value value) {
+  return arith::ExtFOp::create(builder, loc, value.getType(),
+                               createNarrowed(builder, loc, type, value));
+}
+
 //===----------------------------------------------------------------------===//
 // How computations are read
 //===----------------------------------------------------------------------===//

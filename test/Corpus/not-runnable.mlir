@@ -10,8 +10,6 @@
 // CHECK-COUNT-2: linalg.matmul
 // CHECK: func.func @buffers(
 // CHECK-COUNT-2: linalg.matmul
-// CHECK: func.func @f16(
-// CHECK-COUNT-2: linalg.matmul
 // CHECK: func.func private @sparse(
 // CHECK-COUNT-2: linalg.matmul
 
@@ -29,15 +27,6 @@ func.func @buffers(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<8x8xf32>
   // expected-remark @below {{not in a chain: it does not work on tensors}}
   linalg.matmul ins(%b, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%c : memref<8x8xf32>)
   return
-}
-
-func.func @f16(%a: tensor<8x8xf16>, %b: tensor<8x8xf16>, %c: tensor<8x8xf16>) -> tensor<8x8xf16> {
-  // expected-remark @below {{no code is generated from the chain: an operator is no contraction or convolution of f32}}
-  %0 = linalg.matmul ins(%a, %b : tensor<8x8xf16>, tensor<8x8xf16>) outs(%c : tensor<8x8xf16>) -> tensor<8x8xf16>
-  // expected-remark @+2 {{formed a chain of 2 operators}}
-  // expected-remark @below {{operators left alone: target 'zen5' has no unit for f16}}
-  %1 = linalg.matmul ins(%0, %b : tensor<8x8xf16>, tensor<8x8xf16>) outs(%c : tensor<8x8xf16>) -> tensor<8x8xf16>
-  return %1 : tensor<8x8xf16>
 }
 
 // The sparse compiler would have to come first.

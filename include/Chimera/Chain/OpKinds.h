@@ -76,8 +76,12 @@ bool isReshape(mlir::Operation *op);
 /// broadcast.
 bool isMovement(mlir::linalg::LinalgOp op);
 
-/// True if `op` converts the elements of a tensor to a narrower type, in place.
+/// True if `op` converts the elements of a tensor to a narrower type, or rounds
+/// them to what such a type has, in place.
 bool isNarrowing(mlir::linalg::LinalgOp op);
+
+/// The type that `op`, for which isNarrowing holds, converts or rounds to.
+mlir::Type getNarrowedType(mlir::linalg::LinalgOp op);
 
 /// True if `op` is a static reshape of a tensor that adds or drops dimensions
 /// of extent one and does nothing else.
@@ -86,7 +90,8 @@ bool isUnitReshape(mlir::Operation *op);
 /// True if `op` is a reduction along rows that is no contraction.
 bool isRowReduction(mlir::linalg::LinalgOp op);
 
-/// The number that `op` multiplies its only tensor by, if it does nothing else.
+/// The number that `op` multiplies its only tensor by, if it does nothing else
+/// but convert it to a wider type before.
 std::optional<double> getScale(mlir::linalg::LinalgOp op);
 
 /// True if `op` multiplies a tensor by a number.

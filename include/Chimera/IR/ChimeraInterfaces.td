@@ -68,6 +68,11 @@ def Chimera_MicroKernelAttrInterface
       (ins "::chimera::MicroKernelKind":$kind,
            "::llvm::ArrayRef<::mlir::Type>":$types)>,
     InterfaceMethod<[{
+      The type in which contractions of `factor` are multiplied: wider if the
+      kernel widens what it loads. Plans are for the target's unit for that type.
+    }], "::mlir::Type", "getMultipliedType", (ins "::mlir::Type":$factor), "",
+      [{ return factor; }]>,
+    InterfaceMethod<[{
       The tiles that contractions are offered on and what they cost. A kernel
       that offers tiles is used where the plan has chosen one of them; a kernel
       that offers none takes register tiles of any size, whose cost the model

@@ -74,11 +74,16 @@ getMatrixPrograms(mlir::Operation *op, TargetAttrInterface target);
 struct OperatorSupport {
   /// The types of what they multiply.
   llvm::SmallVector<mlir::Type> factors;
+  /// True if one factor may be of another type than the other.
+  bool mixesFactors = false;
   /// True if they may read operands through windows, as convolutions do.
   bool hasWindows = false;
   /// Elements of the vectors that sums lie in, where kernels multiply them by
   /// single elements of rows in a cache. 0 where they do not.
   int64_t lanes = 0;
+
+  /// True if products of `lhs` and `rhs` do.
+  bool multiplies(mlir::Type lhs, mlir::Type rhs) const;
 };
 
 /// Which operators in the program around `op` become code for `target`. Factors
@@ -103,6 +108,11 @@ std::vector<model::KernelShape> getKernelShapes(mlir::Operation *op,
 /// it have one for the type. Fails if there is neither a unit nor a kernel.
 llvm::FailureOr<model::Machine>
 getMachine(mlir::Operation *op, TargetAttrInterface target, mlir::Type factor);
+
+/// True if there are kernels for contractions of `factor` in the program around
+/// `op`, and all of them multiply in the type of sums.
+bool areAllMultipliedInSumType(mlir::Operation *op, TargetAttrInterface target,
+                               mlir::Type factor);
 
 /// True if `kernel` computes `op`, if only operands are laid out as it wants.
 bool computes(MicroKernelAttrInterface kernel, MicroKernelOp op);

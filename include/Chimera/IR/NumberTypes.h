@@ -66,6 +66,9 @@ mlir::Value createProduct(mlir::OpBuilder &builder, mlir::Location loc,
 /// `value` in `type`, which is narrower.
 mlir::Value createNarrowed(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Type type, mlir::Value value);
+/// `value` with no more digits than `type`, which is narrower, in its own type.
+mlir::Value createRounded(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Type type, mlir::Value value);
 
 //===----------------------------------------------------------------------===//
 // How computations are read

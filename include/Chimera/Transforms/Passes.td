@@ -11,6 +11,80 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WidenFloatsPass
+    : Pass<"chimera-widen-floats", "::mlir::func::FuncOp"> {
+  let summary = "Keep narrow floats in f32 where kernels multiply them so";
+  let description = [{
+    Where the micro kernels for the target multiply f16 or bf16 in f32, tensors of
+    these types that the program computes become f32. Conversions to a narrow type
+    (`arith.truncf`) still round: they become one there and back. What arithmetic
+    on a narrow type yields is not rounded any more, so results are nearer to the
+    true ones. With `round-all` it is, except for what is added up: sums of a
+    narrow type and the softmax are rounded once.
+
+    Arguments and results of functions keep their types, and so does what only
+    moves arguments. Products read such tensors as they are; a conversion before
+    the product goes.
+
+    Types for which a kernel multiplies narrow factors are left alone.
+
+    Example: see `test/Transforms/Form/widen-floats.mlir`. In
+
+    ```mlir
+    %c = linalg.matmul ins(%a, %b : tensor<8x16xbf16>, tensor<16x32xbf16>)
+        outs(%zeros : tensor<8x32xbf16>) -> tensor<8x32xbf16>
+    %d = linalg.add ins(%c, %e : tensor<8x32xbf16>, tensor<8x32xbf16>)
+        outs(%empty : tensor<8x32xbf16>) -> tensor<8x32xbf16>
+    ```
+
+    the product and the sum have results of f32; the arguments `%a`, `%b` and `%e`
+    are bf16, and what is returned is converted to it.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine whose micro kernels say which types are multiplied in f32: a "
+           "name, host, dlti, or a file (machine.mlir)">,
+    Option<"roundAll", "round-all", "bool", "false",
+           "Round what arithmetic on a narrow type yields, operation by operation">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def WidenFactorsPass
+    : Pass<"chimera-widen-factors", "::mlir::func::FuncOp"> {
+  let summary = "Convert what chains read element by element to f32";
+  let description = [{
+    Micro kernels that multiply f16 or bf16 in f32 convert what they load. For a
+    vector that takes an instruction or two; for the single elements of the other
+    factor it would take as much each, as often as one is read. So chains that
+    code is generated from read a copy in f32 of a narrow input, where an operator
+    loads single elements of it. The copy of what is the same in every call is
+    made once (see `chimera.prepare`).
+
+    Example: see `test/Transforms/Form/widen-factors.mlir`. In
+
+    ```mlir
+    %c = linalg.matmul ins(%a, %b : tensor<8x16xbf16>, tensor<16x32xbf16>)
+        outs(%zeros : tensor<8x32xf32>) -> tensor<8x32xf32>
+    ```
+
+    vectors run along the columns of `%c` and `%b`: the chain reads `%b` as it is
+    and a copy of `%a`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine whose micro kernels say which types are multiplied in f32: a "
+           "name, host, dlti, or a file (machine.mlir)">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FormChainsPass : Pass<"chimera-form-chains"> {
   let summary = "Wrap chains of contractions into chimera.chain";
   let description = [{
@@ -45,8 +119,9 @@ def FormChainsPass : Pass<"chimera-form-chains"> {
 
     f32 is multiplied everywhere, if only by plain code. Which narrower floats,
     with sums in f32, are is for the micro kernels to say: those that are offered
-    for the target (f16 and bf16 on GPUs, f16 on NPUs, none on x86) and those that
-    the program brings. Conversions to and from such types after the sums are
+    for the target (f16 and bf16 on GPUs and, multiplied in f32, on x86; f16 on
+    NPUs) and those that the program brings. Where kernels take it, one factor may
+    be wider than the other. Conversions to and from such types after the sums are
     elementwise operations like others. See
     `test/Transforms/Form/form-chains-kernels.mlir`.
 

@@ -15,8 +15,10 @@
 
 #include "Chimera/Conversion/Passes.h"
 #include "Chimera/IR/MicroKernels.h"
+#include "Chimera/IR/NumberTypes.h"
 #include "Chimera/Model/Algorithms.h"
 
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -70,7 +72,13 @@ struct OuterProductModel
                                               OuterProductAttr> {
   bool supports(Attribute, MicroKernelKind kind, ArrayRef<Type> types) const {
     return kind != MicroKernelKind::Contraction ||
-           llvm::all_of(types, [](Type type) { return type.isF32(); });
+           (llvm::all_of(types.drop_back(), canBeFactor) &&
+            canBeSum(types.back()));
+  }
+
+  /// Narrow factors are widened when they are loaded.
+  Type getMultipliedType(Attribute, Type factor) const {
+    return getSumType(factor);
   }
 
   OperandLayout getLayout(Attribute, Operation *op, unsigned operand) const {
@@ -115,6 +123,8 @@ struct OuterProductModel
     MathPolynomialApproximationOptions approximation;
     approximation.enableAvx2 = false;
     populateMathPolynomialApproximationPatterns(patterns, approximation);
+    // Few processors round to bf16, and those flush denormal numbers.
+    arith::populateExpandBFloat16Patterns(patterns);
     vector::populateVectorTransposeLoweringPatterns(
         patterns, vector::VectorTransposeLowering::Shuffle16x16);
     x86vector::avx2::LoweringOptions squares;

@@ -62,7 +62,7 @@ static std::optional<unsigned> getLastDim(AffineMap map) {
 }
 
 bool chimera::mayBeInnerProduct(MicroKernelOp op) {
-  if (op.getKind() != MicroKernelKind::Contraction || !isProductOfF32(op))
+  if (!isCoveredProduct(op))
     return false;
   SmallVector<AffineMap> maps = op.getMaps();
   std::optional<unsigned> along = getLastDim(maps[0]);
@@ -252,7 +252,7 @@ SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t width,
     if (!value) {
       SmallVector<Value> here = pointOf(row, column);
       here[vectorDim] = add(first, vector * lanes);
-      value = loadVector(operand, here, width - vector * lanes);
+      value = widen(loadVector(operand, here, width - vector * lanes));
       if (alongColumns && (rows > 1 || isStream()))
         prefetchAfter(operand, here);
     }

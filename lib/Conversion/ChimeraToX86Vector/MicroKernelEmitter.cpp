@@ -8,6 +8,8 @@
 
 #include "MicroKernelEmitter.h"
 
+#include "Chimera/IR/NumberTypes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,10 +25,12 @@ VectorFigures::VectorFigures(OuterProductAttr implementation)
     tuning = given.getFigures();
 }
 
-bool chimera::isProductOfF32(MicroKernelOp op) {
-  return multipliesAndAdds(op.getBody().front()) &&
-         llvm::all_of(op.getBody().getArgumentTypes(),
-                      [](Type type) { return type.isF32(); });
+bool chimera::isCoveredProduct(MicroKernelOp op) {
+  if (op.getKind() != MicroKernelKind::Contraction ||
+      !multipliesAndAdds(op.getBody().front()))
+    return false;
+  TypeRange types = op.getBody().getArgumentTypes();
+  return llvm::all_of(types.drop_back(), canBeFactor) && canBeSum(types.back());
 }
 
 MicroKernelEmitter::MicroKernelEmitter(OpBuilder &builder, MicroKernelOp op,
@@ -147,6 +151,36 @@ Value MicroKernelEmitter::broadcast(Value value) {
     return value;
   return vector::BroadcastOp::create(builder, loc(),
                                      vectorType(value.getType()), value);
+}
+
+Value MicroKernelEmitter::loadBroadcast(unsigned operand,
+                                        ArrayRef<Value> point) {
+  Value scalar = loadScalar(operand, point);
+  if (!scalar.getType().isBF16())
+    return widen(broadcast(scalar));
+  // Both halves of a lane are the number; the upper one is it in f32.
+  auto convert = [&](Type type, Value value) {
+    return arith::BitcastOp::create(builder, loc(), type, value).getResult();
+  };
+  auto halves = VectorType::get({2 * lanes}, builder.getI16Type());
+  VectorType words = vectorType(builder.getI32Type());
+  Value both = vector::BroadcastOp::create(
+      builder, loc(), halves, convert(builder.getI16Type(), scalar));
+  Value shift = arith::ConstantOp::create(
+      builder, loc(),
+      DenseElementsAttr::get(words, builder.getI32IntegerAttr(16)));
+  Value upper = arith::ShLIOp::create(
+      builder, loc(), vector::BitCastOp::create(builder, loc(), words, both),
+      shift);
+  return convert(vectorType(builder.getF32Type()), upper);
+}
+
+Value MicroKernelEmitter::widen(Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  if (!isNarrowFloat(type.getElementType()))
+    return vector;
+  return arith::ExtFOp::create(
+      builder, loc(), vectorType(getWideType(builder.getContext())), vector);
 }
 
 void MicroKernelEmitter::prefetch(unsigned operand, ArrayRef<Value> point) {

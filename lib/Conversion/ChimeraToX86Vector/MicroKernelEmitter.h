@@ -74,10 +74,11 @@ protected:
   mlir::Value loadScalar(unsigned operand, llvm::ArrayRef<mlir::Value> point);
   /// `value` in every lane; vectors are left alone.
   mlir::Value broadcast(mlir::Value value);
+  /// The same in every lane, as a factor: in the type of sums.
   mlir::Value loadBroadcast(unsigned operand,
-                            llvm::ArrayRef<mlir::Value> point) {
-    return broadcast(loadScalar(operand, point));
-  }
+                            llvm::ArrayRef<mlir::Value> point);
+  /// `vector` in the type of sums, if it is narrower.
+  mlir::Value widen(mlir::Value vector);
   /// Asks for the element of operand `operand` at `point`, which may be
   /// outside.
   void prefetch(unsigned operand, llvm::ArrayRef<mlir::Value> point);
@@ -131,9 +132,9 @@ private:
   mlir::Value getMemory(unsigned operand);
 };
 
-/// True if `op` multiplies and adds, and its factors are f32 as its sums are:
-/// the vectors of an FMA have one type.
-bool isProductOfF32(MicroKernelOp op);
+/// True if `op` multiplies and adds up in f32. Factors may be narrower; they
+/// are widened when they are loaded, since the vectors of an FMA have one type.
+bool isCoveredProduct(MicroKernelOp op);
 
 /// True if `dim` is summed up in a loop around another one that is. Outer
 /// products take any extent of such a dimension.

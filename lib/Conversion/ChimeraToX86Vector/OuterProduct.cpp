@@ -137,8 +137,7 @@ private:
 bool chimera::isFinishedByOuterProduct(MicroKernelOp op, MicroKernelOp finish,
                                        const VectorFigures &figures) {
   OpBuilder builder(op);
-  return op.getKind() == MicroKernelKind::Contraction && !isInnerProduct(op) &&
-         isProductOfF32(op) &&
+  return isCoveredProduct(op) && !isInnerProduct(op) &&
          FinishEmitter(builder, finish, op, figures).isCovered();
 }
 
@@ -213,7 +212,7 @@ int64_t OuterProductEmitter::countRowsOfVectors() const {
 }
 
 LogicalResult OuterProductEmitter::emit() {
-  if (!isProductOfF32(op) || maps.back().getNumResults() == 0)
+  if (!isCoveredProduct(op) || maps.back().getNumResults() == 0)
     return failure();
   useLastDim();
   for (unsigned operand = 0; operand < maps.size(); ++operand)
@@ -468,7 +467,7 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
       SmallVector<Value> here = pointOf(i, j);
       if (!alongVectors)
         return value = loadBroadcast(operand, here);
-      value = loadVector(operand, here, lanesOf(j, columns));
+      value = widen(loadVector(operand, here, lanesOf(j, columns)));
       if (isReading) {
         here[dim] = add(here[dim], llvm::divideCeil(ahead, vectors));
         prefetch(operand, here);

@@ -35,16 +35,20 @@ void chimera::buildFrontEndPipeline(OpPassManager &pm) {
 static void addPlanning(OpPassManager &func, SchedulePassOptions schedule) {
   FormChainsPassOptions form;
   form.target = schedule.target;
+  WidenFactorsPassOptions widen;
+  widen.target = schedule.target;
   PutBackChainsPassOptions putBack;
   putBack.target = schedule.target;
   func.addPass(createFormChainsPass(form));
   func.addPass(createOrientConstantsPass());
+  func.addPass(createWidenFactorsPass(widen));
   func.addPass(createSchedulePass(schedule));
   func.addPass(createPutBackChainsPass(putBack));
   form.compiledOnly = true;
   schedule.newOnly = true;
   func.addPass(createFormChainsPass(form));
   func.addPass(createOrientConstantsPass());
+  func.addPass(createWidenFactorsPass(widen));
   func.addPass(createSchedulePass(schedule));
 }
 
@@ -60,6 +64,9 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   ChooseLayoutsPassOptions layouts;
   layouts.target = options.target;
   layouts.threads = options.threads;
+  WidenFloatsPassOptions widen;
+  widen.target = options.target;
+  func.addPass(createWidenFloatsPass(widen));
   func.addPass(createFoldNormalizationPass());
   func.addPass(createChooseLayoutsPass(layouts));
   func.addPass(createApplyLayoutsPass());

@@ -58,8 +58,8 @@ static LoweringObstacle getLoweringObstacle(linalg::LinalgOp op,
     return LoweringObstacle::Operator;
   if (!support.hasWindows && !isSupportedContraction(op))
     return LoweringObstacle::Windows;
-  Type factor = getElementTypeOrSelf(op->getOperand(0));
-  return llvm::is_contained(support.factors, factor)
+  return support.multiplies(getElementTypeOrSelf(op->getOperand(0)),
+                            getElementTypeOrSelf(op->getOperand(1)))
              ? LoweringObstacle::None
              : LoweringObstacle::ElementType;
 }

@@ -77,6 +77,8 @@ private:
   ExprReader reader;
   /// In which the softmax is computed.
   Type wide;
+  /// What the product's factor is rounded to; null if it is not.
+  Type rounded;
 
   SmallVector<PointDim> scoreDims, rowDims, outputDims;
   ShiftedExponential own;
@@ -100,6 +102,19 @@ SoftmaxNormalizer::SoftmaxNormalizer(linalg::GenericOp first,
       reader(pool, rowDim, second.getStaticLoopRanges()[rowDim]),
       wide(getElementTypeOrSelf(first.getResult(0))) {}
 
+/// Lets `op` read `tensor`, of its type or a narrower one, as `factor`.
+static void setFactor(linalg::GenericOp op, OpOperand &factor, Value tensor) {
+  BlockArgument scalar = op.getMatchingBlockArgument(&factor);
+  Type type = scalar.getType(), narrow = getElementTypeOrSelf(tensor);
+  factor.set(tensor);
+  if (type == narrow)
+    return;
+  scalar.setType(narrow);
+  OpBuilder builder = OpBuilder::atBlockBegin(op.getBlock());
+  auto widened = arith::ExtFOp::create(builder, op.getLoc(), type, scalar);
+  scalar.replaceAllUsesExcept(widened, widened);
+}
+
 /// Lets `first` read its operand before it is scaled, and returns the factor.
 double SoftmaxNormalizer::takeScale(unsigned operand) {
   double scale = 1;
@@ -119,7 +134,7 @@ double SoftmaxNormalizer::takeScale(unsigned operand) {
     maps[operand] =
         read.compose(inversePermutation(written)).compose(maps[operand]);
     first.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
-    use.set(producer.getDpsInputs()[0]);
+    setFactor(first, use, producer.getDpsInputs()[0]);
     scale *= own.value_or(1);
   }
 }
@@ -187,15 +202,17 @@ Value SoftmaxNormalizer::emitExponential() {
                    scoreDims, getExtents(scoreDims));
 }
 
-/// `exponential` in the type of the product's factors.
+/// `exponential` as the product reads it: in the type of its factors, and
+/// rounded if they are.
 Value SoftmaxNormalizer::emitNarrowed(Value exponential) {
   Type type = getElementTypeOrSelf(factor.get());
-  if (type == wide)
+  if (type == wide && !rounded)
     return exponential;
-  ExprId element = pool.tensor(exponential, scoreDims);
-  return pool.emit(builder, loc(),
-                   pool.operation("arith.truncf", type, {element}), scoreDims,
-                   getExtents(scoreDims));
+  ExprId element = pool.operation("arith.truncf", rounded ? rounded : type,
+                                  {pool.tensor(exponential, scoreDims)});
+  if (type == wide)
+    element = pool.operation("arith.extf", wide, {element});
+  return pool.emit(builder, loc(), element, scoreDims, getExtents(scoreDims));
 }
 
 void SoftmaxNormalizer::emitSoftmax() {
@@ -242,8 +259,13 @@ LogicalResult SoftmaxNormalizer::run() {
   if (!factorExpr || !point)
     return failure();
   // To be rounded again once the rest has moved behind the product.
-  if (pool.isOperation(*factorExpr, "arith.truncf"))
-    factorExpr = pool[*factorExpr].operands[0];
+  ExprId narrow = *factorExpr;
+  if (pool.isOperation(narrow, "arith.extf"))
+    narrow = pool[narrow].operands[0];
+  if (pool.isOperation(narrow, "arith.truncf")) {
+    rounded = pool[narrow].type;
+    factorExpr = pool[narrow].operands[0];
+  }
   std::optional<ShiftedExponential> found = findExponential(pool, *factorExpr);
   if (!found)
     return failure();

@@ -8,6 +8,8 @@
 
 #include "Tile/OnlineSoftmax.h"
 
+#include "Chimera/Chain/OpKinds.h"
+
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -107,7 +109,7 @@ SmallVector<Value> OnlineSoftmax::clearStates(unsigned op,
 }
 
 /// The factor that `epilogue` multiplies elements by, if that is all.
-static std::optional<double> getScale(linalg::GenericOp epilogue) {
+static std::optional<double> getEpilogueScale(linalg::GenericOp epilogue) {
   Value yielded = getYielded(epilogue);
   auto factors = matchProduct(yielded);
   if (!factors || yielded.getParentBlock() != epilogue.getBlock())
@@ -147,7 +149,7 @@ Value OnlineSoftmax::createExponential(unsigned op,
   shift = cloneExponential(body, producer, score, maximum, shift);
   std::optional<double> scale;
   if (repeatsEpilogue(op))
-    scale = getScale(producer.epilogue);
+    scale = getEpilogueScale(producer.epilogue);
   Value difference;
   if (scale) {
     Value negated = arith::NegFOp::create(body, loc, shift);
@@ -182,7 +184,7 @@ std::pair<Value, Value> OnlineSoftmax::buildScore(unsigned op,
   if (!analysis.operators[op].epilogue || repeatsEpilogue(op)) {
     std::optional<double> scale;
     if (repeatsEpilogue(op))
-      scale = getScale(analysis.operators[op].epilogue);
+      scale = getEpilogueScale(analysis.operators[op].epilogue);
     // A positive factor keeps the order: the maximum alone is scaled.
     bool isOrdered = scale && *scale > 0;
     maximum = blocks.buildGeneric(
@@ -321,13 +323,14 @@ Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
   else
     maximum = highest;
 
-  // In the place of the score, unless what is read is narrower.
+  // In the place of the score, unless what is read is of another type.
   linalg::GenericOp narrowed = analysis.operators[op].narrowed;
   Type type = getElementTypeOrSelf(analysis.operators[op].result);
   SmallVector<BlockBuilder::Operand> inputs = {
       blocks.atLoops(maximum, most, elements)};
   BlockBuilder::Operand destination = blocks.atLoops(score, scores, elements);
-  if (narrowed) {
+  bool isRounded = narrowed && type == getElementTypeOrSelf(score);
+  if (narrowed && !isRounded) {
     inputs.push_back(destination);
     destination.value = blocks.buildBuffer(scores, position, type);
   }
@@ -338,7 +341,10 @@ Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
         Value exponential =
             createExponential(op, position, body, scalars[1], scalars[0]);
         Value added = createSum(body, loc, scalars.back(), exponential);
-        if (narrowed)
+        if (isRounded)
+          exponential =
+              createRounded(body, loc, getNarrowedType(narrowed), exponential);
+        else if (narrowed)
           exponential = createNarrowed(body, loc, type, exponential);
         return SmallVector<Value>{exponential, added};
       });

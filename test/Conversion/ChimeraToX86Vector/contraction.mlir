@@ -353,12 +353,22 @@ func.func @prefetch_by_three(%next: memref<24x32xf32, strided<[64, 1]>>, %a: mem
 
 // -----
 
-// Factors narrower than the sum: an FMA has no such form.
+// Factors narrower than the sum are widened when they are loaded. The two halves
+// of a lane into which an element of bf16 goes are that element each, and the
+// upper one is it in f32.
 
 // CHECK-LABEL: func @narrow_factors
-// CHECK-NOT:     vector
-// CHECK:         linalg.generic
-// REMARK:        micro kernel lowered by its naive semantics: {{.*}}does not cover it
+// CHECK-SAME:    %[[A:.*]]: memref<8x8xbf16>, %[[B:.*]]: memref<8x16xbf16>
+// CHECK-DAG:     %[[SHIFT:.*]] = arith.constant dense<16> : vector<16xi32>
+// CHECK:         %[[ELEMENT:.*]] = memref.load %[[A]]
+// CHECK:         %[[BITS:.*]] = arith.bitcast %[[ELEMENT]] : bf16 to i16
+// CHECK:         %[[HALVES:.*]] = vector.broadcast %[[BITS]] : i16 to vector<32xi16>
+// CHECK:         %[[WORDS:.*]] = vector.bitcast %[[HALVES]] : vector<32xi16> to vector<16xi32>
+// CHECK:         %[[UPPER:.*]] = arith.shli %[[WORDS]], %[[SHIFT]]
+// CHECK:         %[[WIDE:.*]] = arith.bitcast %[[UPPER]] : vector<16xi32> to vector<16xf32>
+// CHECK:         vector.load %[[B]]{{.*}} vector<16xbf16>
+// CHECK-NOT:     arith.extf
+// CHECK:         vector.fma %[[WIDE]]
 func.func @narrow_factors(%a: memref<8x8xbf16>, %b: memref<8x16xbf16>, %c: memref<8x16xf32>) {
   chimera.micro_kernel contraction
       ins(%a, %b : memref<8x8xbf16>, memref<8x16xbf16>) outs(%c : memref<8x16xf32>)

@@ -44,14 +44,14 @@ func.func @no_elements(%a: tensor<0x8xf32>, %b: tensor<8x8xf32>, %acc: tensor<0x
 // -----
 
 // CHECK-LABEL: func.func @element_types(
-func.func @element_types(%a: tensor<8x8xi32>, %b: tensor<8x8xbf16>, %c: tensor<8x8xi32>, %d: tensor<8x8xf32>) -> (tensor<8x8xi32>, tensor<8x8xf32>) {
+func.func @element_types(%a: tensor<8x8xi32>, %b: tensor<8x8xf64>, %c: tensor<8x8xi32>, %d: tensor<8x8xf64>) -> (tensor<8x8xi32>, tensor<8x8xf64>) {
   // CHECK-COUNT-3: linalg.matmul
   %0 = linalg.matmul ins(%a, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
   // expected-remark @below {{formed a chain of 2 operators}}
   %1 = linalg.matmul ins(%0, %a : tensor<8x8xi32>, tensor<8x8xi32>) outs(%c : tensor<8x8xi32>) -> tensor<8x8xi32>
-  // expected-remark @below {{not in a chain: no other contraction produces what it reads or reads what it produces; no code is generated from it: the target has no micro kernels for the types of its numbers; products can be of f32}}
-  %2 = linalg.matmul ins(%b, %b : tensor<8x8xbf16>, tensor<8x8xbf16>) outs(%d : tensor<8x8xf32>) -> tensor<8x8xf32>
-  return %1, %2 : tensor<8x8xi32>, tensor<8x8xf32>
+  // expected-remark @below {{not in a chain: no other contraction produces what it reads or reads what it produces; no code is generated from it: an operator is no contraction or convolution of f32, or of narrower floats with sums in f32}}
+  %2 = linalg.matmul ins(%b, %b : tensor<8x8xf64>, tensor<8x8xf64>) outs(%d : tensor<8x8xf64>) -> tensor<8x8xf64>
+  return %1, %2 : tensor<8x8xi32>, tensor<8x8xf64>
 }
 
 // -----

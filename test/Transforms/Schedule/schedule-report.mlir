@@ -9,7 +9,7 @@
 // CHECK-NEXT: |--
 // CHECK-NEXT: | 0     | gemm0 > gemm1 | fused   | {{[0-9.]+ .?s}} {{.*}} in @heads
 // CHECK-NEXT: | 1     | gemm0 > gemm1 | {{.*}} in @few_rows
-// CHECK-NEXT: | 2     | {{.*}} in @half
+// CHECK-NEXT: | 2     | {{.*}} in @reshaped
 
 // CHECK-LABEL: ## Chain 0: gemm0 > gemm1
 // CHECK:       **fused**: the intermediate stays on chip: 20.0 MiB against 4.00 MiB into L3.
@@ -57,7 +57,7 @@
 // Chains that no code can be generated from are planned all the same.
 
 // CHECK-LABEL: ## Chain 2:
-// CHECK:       - for zen5, bf16, 1 thread
+// CHECK:       - for zen5, f32, 1 thread
 // CHECK:       - no code can be generated yet:
 
 // JSON:       "schema": "chimera-plans",
@@ -82,8 +82,8 @@
 // Where the target has no unit for the type, operators are left alone.
 
 // AVX2: remark: [Missed] unfused | Category:chimera
-// AVX2-SAME: operators left alone: target 'avx2' has no unit for bf16
-// AVX2: **unfused**: target 'avx2' has no unit for bf16.
+// AVX2-SAME: operators left alone: target 'avx2' has no unit for i32
+// AVX2: **unfused**: target 'avx2' has no unit for i32.
 
 func.func @heads(%a: tensor<8x512x64xf32>, %b: tensor<8x64x512xf32>, %d: tensor<8x512x64xf32>) -> tensor<8x512x64xf32> {
   %zero = arith.constant 0.0 : f32
@@ -105,13 +105,24 @@ func.func @few_rows(%a: tensor<64x2048xf32>, %b: tensor<2048x4096xf32>, %d: tens
   return %3 : tensor<64x4096xf32>
 }
 
-func.func @half(%a: tensor<512x64xbf16>, %b: tensor<64x512xbf16>, %d: tensor<512x64xbf16>) -> tensor<512x64xbf16> {
-  %zero = arith.constant 0.0 : bf16
-  %0 = tensor.empty() : tensor<512x512xbf16>
-  %1 = linalg.fill ins(%zero : bf16) outs(%0 : tensor<512x512xbf16>) -> tensor<512x512xbf16>
-  %2 = linalg.matmul ins(%a, %b : tensor<512x64xbf16>, tensor<64x512xbf16>) outs(%1 : tensor<512x512xbf16>) -> tensor<512x512xbf16>
-  %3 = tensor.empty() : tensor<512x64xbf16>
-  %4 = linalg.fill ins(%zero : bf16) outs(%3 : tensor<512x64xbf16>) -> tensor<512x64xbf16>
-  %5 = linalg.matmul ins(%2, %d : tensor<512x512xbf16>, tensor<512x64xbf16>) outs(%4 : tensor<512x64xbf16>) -> tensor<512x64xbf16>
-  return %5 : tensor<512x64xbf16>
+func.func @reshaped(%a: tensor<512x64xf32>, %b: tensor<64x512xf32>, %d: tensor<8x64x16xf32>) -> tensor<8x512x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<512x512xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %2 = linalg.matmul ins(%a, %b : tensor<512x64xf32>, tensor<64x512xf32>) outs(%1 : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %heads = tensor.expand_shape %2 [[0], [1, 2]] output_shape [512, 8, 64] : tensor<512x512xf32> into tensor<512x8x64xf32>
+  %3 = tensor.empty() : tensor<8x512x16xf32>
+  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<8x512x16xf32>) -> tensor<8x512x16xf32>
+  %5 = linalg.contract indexing_maps = [affine_map<(h, m, n, k) -> (m, h, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>]
+      ins(%heads, %d : tensor<512x8x64xf32>, tensor<8x64x16xf32>) outs(%4 : tensor<8x512x16xf32>) -> tensor<8x512x16xf32>
+  return %5 : tensor<8x512x16xf32>
+}
+
+func.func @integers(%a: tensor<64x64xi32>) -> tensor<64x64xi32> {
+  %zero = arith.constant 0 : i32
+  %0 = tensor.empty() : tensor<64x64xi32>
+  %1 = linalg.fill ins(%zero : i32) outs(%0 : tensor<64x64xi32>) -> tensor<64x64xi32>
+  %2 = linalg.matmul ins(%a, %a : tensor<64x64xi32>, tensor<64x64xi32>) outs(%1 : tensor<64x64xi32>) -> tensor<64x64xi32>
+  %3 = linalg.matmul ins(%2, %a : tensor<64x64xi32>, tensor<64x64xi32>) outs(%1 : tensor<64x64xi32>) -> tensor<64x64xi32>
+  return %3 : tensor<64x64xi32>
 }
