@@ -29,9 +29,11 @@ class Narrow:
     def type(self, narrow=0.75):
         return self.narrow if self.rng.random() < narrow else "f32"
 
-    def argument(self, shape, element=None):
-        value = (f"%a{len(self.arguments)}", tuple(shape), element or self.type())
-        self.arguments.append(value)
+    def argument(self, shape, constant=0.0):
+        """A new argument, the same in every call by chance `constant`."""
+        value = (f"%a{len(self.arguments)}", tuple(shape), self.type())
+        mark = " {chimera.constant}" if self.rng.random() < constant else ""
+        self.arguments.append(f"{value[0]}: {tensor(shape, value[2])}{mark}")
         return value
 
     def emit(self, text, shape, element):
@@ -128,7 +130,7 @@ class Narrow:
             inputs, maps = [value], [None]
             if op == "add":
                 columns = len(value[1]) - 1
-                inputs.append(self.argument(value[1][-1:]))
+                inputs.append(self.argument(value[1][-1:], constant=0.3))
                 maps.append([f"d{columns}"])
             value = self.elementwise(inputs, maps, value[1], op)
         return value
@@ -141,7 +143,7 @@ class Narrow:
         is_transposed = self.rng.random() < 0.5
         shape = [columns, k] if is_transposed else [k, columns]
         shares = bool(batch) and self.rng.random() < 0.3
-        rhs = self.argument(([] if shares else batch) + shape)
+        rhs = self.argument(([] if shares else batch) + shape, constant=0.3)
         if self.rng.random() < 0.2:
             rhs = self.elementwise([rhs], [None], rhs[1], "convert")
         right = ([] if shares else outer) + ([j, l] if is_transposed else [l, j])
@@ -192,7 +194,7 @@ class Narrow:
         taps = self.rng.choice([1, 3])
         if min(height, width) < taps:
             taps = 1
-        weights = self.argument([taps, taps, channels, filters])
+        weights = self.argument([taps, taps, channels, filters], constant=0.5)
         shape = [n, height - taps + 1, width - taps + 1, filters]
         image_map = ["d0", "d1 + d4", "d2 + d5", "d6"]
         maps = [image_map, ["d4", "d5", "d6", "d3"], ["d0", "d1", "d2", "d3"]]
@@ -212,7 +214,7 @@ class Narrow:
             self.result = self.elementwise([self.result], [None], self.result[1], "convert")
 
     def text(self):
-        arguments = ", ".join(f"{n}: {tensor(s, e)}" for n, s, e in self.arguments)
+        arguments = ", ".join(self.arguments)
         name, shape, element = self.result
         kind = tensor(shape, element)
         lines = "\n".join(self.lines)
