@@ -13,6 +13,7 @@
 
 #include "BodyEmitter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -42,6 +43,11 @@ public:
 
 private:
   void emitSquare(Value row, int64_t rows, Value column, int64_t columns);
+  bool isHalf() {
+    return isa<Float16Type, BFloat16Type>(getElementTypeOrSelf(op.getOutput()));
+  }
+  Value toWords(Value vector);
+  Value fromWords(Value vector);
 
   /// The dimension along which the source is contiguous.
   unsigned sourceDim = 0;
@@ -146,29 +152,56 @@ LogicalResult TransposedCopyEmitter::emit() {
   return success();
 }
 
+/// `vector`, of numbers of 16 bits, as numbers of 32, for which there are
+/// shuffles that transpose.
+Value TransposedCopyEmitter::toWords(Value vector) {
+  if (!isHalf())
+    return vector;
+  auto convert = [&](Type type, Value value) {
+    return arith::BitcastOp::create(builder, loc(), vectorType(type), value);
+  };
+  Value halves = convert(builder.getI16Type(), vector);
+  Value words = arith::ExtUIOp::create(
+      builder, loc(), vectorType(builder.getI32Type()), halves);
+  return convert(builder.getF32Type(), words);
+}
+
+/// The way back.
+Value TransposedCopyEmitter::fromWords(Value vector) {
+  if (!isHalf())
+    return vector;
+  auto convert = [&](Type type, Value value) {
+    return arith::BitcastOp::create(builder, loc(), vectorType(type), value);
+  };
+  Value words = convert(builder.getI32Type(), vector);
+  Value halves = arith::TruncIOp::create(
+      builder, loc(), vectorType(builder.getI16Type()), words);
+  return convert(getElementTypeOrSelf(op.getOutput()), halves);
+}
+
 /// Reads `rows` vectors along the source's contiguous dimension, writes
 /// `columns` vectors along the output's.
 void TransposedCopyEmitter::emitSquare(Value row, int64_t rows, Value column,
                                        int64_t columns) {
-  Type elementType = getElementTypeOrSelf(op.getOutput());
+  Type elementType =
+      isHalf() ? builder.getF32Type() : getElementTypeOrSelf(op.getOutput());
   auto squareType = VectorType::get({lanes, lanes}, elementType);
   Value square = zero(squareType);
   point[sourceDim] = column;
   for (int64_t i = 0; i < rows; ++i) {
     point[vectorDim] = add(row, i);
-    square =
-        vector::InsertOp::create(builder, loc(), loadVector(0, point, columns),
-                                 square, ArrayRef<int64_t>{i});
+    Value read = toWords(loadVector(0, point, columns));
+    square = vector::InsertOp::create(builder, loc(), read, square,
+                                      ArrayRef<int64_t>{i});
   }
   Value transposed = vector::TransposeOp::create(builder, loc(), square,
                                                  ArrayRef<int64_t>{1, 0});
   point[vectorDim] = row;
   for (int64_t j = 0; j < columns; ++j) {
     point[sourceDim] = add(column, j);
-    storeVector(outputIndex(),
-                vector::ExtractOp::create(builder, loc(), transposed,
-                                          ArrayRef<int64_t>{j}),
-                point, rows);
+    Value written = vector::ExtractOp::create(builder, loc(), transposed,
+                                              ArrayRef<int64_t>{j});
+    storeVector(outputIndex(), fromWords(written), point, rows);
   }
 }
 
