@@ -140,10 +140,11 @@ FailureOr<model::Machine>
 chimera::getMachine(Operation *op, TargetAttrInterface target, Type factor) {
   SmallVector<MicroKernelAttrInterface> kernels =
       getContractionKernels(op, target, factor);
-  Type multiplied = factor;
-  for (MicroKernelAttrInterface kernel : llvm::reverse(kernels))
-    if (kernel.getShapes().empty())
-      multiplied = kernel.getMultipliedType(factor);
+  auto *general = llvm::find_if(kernels, [](MicroKernelAttrInterface kernel) {
+    return kernel.getShapes().empty();
+  });
+  Type multiplied =
+      general == kernels.end() ? factor : general->getMultipliedType(factor);
   FailureOr<model::Machine> machine = target.getMachine(multiplied);
   std::vector<model::KernelShape> shapes = getKernelShapes(op, target, factor);
   bool haveTiles = llvm::all_of(kernels, [](MicroKernelAttrInterface kernel) {

@@ -83,13 +83,6 @@ Error chimera::run::runOnce(Program &program, StringRef function,
 // Reference
 //===----------------------------------------------------------------------===//
 
-/// Two correct f32 programs round differently, and what is compared is the
-/// worst of many elements: this much apart can they be where rounding is
-/// amplified.
-static constexpr double kAmplification = 8, kMostAllowed = 1e-3;
-/// The same where some are rounded to f16 or bf16.
-static constexpr double kNarrowTolerance = 2e-2;
-
 /// `function` and what it calls, directly or not.
 static SetVector<Operation *> findCallees(func::FuncOp function) {
   SetVector<Operation *> found;
@@ -107,7 +100,7 @@ static SetVector<Operation *> findCallees(func::FuncOp function) {
 }
 
 /// Rounding to the narrowest type of a function decides how exact it can be.
-static double getTolerance(func::FuncOp function) {
+static Tolerance getTolerance(func::FuncOp function) {
   SetVector<Operation *> callees = findCallees(function);
   Builder builder(function.getContext());
   auto uses = [&](Type type) {
@@ -115,12 +108,12 @@ static double getTolerance(func::FuncOp function) {
                         [&](Operation *op) { return usesType(op, type); });
   };
   if (uses(builder.getBF16Type()) || uses(builder.getF16Type()))
-    return kNarrowTolerance;
+    return {2e-2, 1, 1e-1};
   if (uses(builder.getF32Type()))
-    return 1e-5;
+    return {1e-5, 8, 1e-3};
   if (uses(builder.getF64Type()))
-    return 1e-12;
-  return 0;
+    return {1e-12};
+  return {};
 }
 
 Expected<Reference> Reference::create(ModuleOp module,
@@ -210,20 +203,16 @@ Expected<CheckResult> Reference::check(StringRef function,
   Expected<TensorList> expected = runProgram(*program, function, arguments);
   if (!expected)
     return expected.takeError();
-  double tolerance = tolerances.lookup(function);
-  CheckResult result{compareAll(results, *expected), tolerance};
+  Tolerance tolerance = tolerances.lookup(function);
+  CheckResult result{compareAll(results, *expected), tolerance.base};
   if (result.passed() || !isWider || std::isinf(result.deviation.maxRel))
     return result;
   Expected<Deviation> own = measurePlain(function, arguments, *expected);
   if (!own)
     return own.takeError();
-  if (!std::isfinite(own->maxRel))
-    return result;
-  // Where a narrow type rounds more than that, nothing is better than the
-  // program as it is written.
-  double allowed = tolerance == kNarrowTolerance
-                       ? own->maxRel
-                       : std::min(kAmplification * own->maxRel, kMostAllowed);
-  result.allowed = std::max(tolerance, allowed);
+  if (std::isfinite(own->maxRel))
+    result.allowed =
+        std::max(tolerance.base, std::min(tolerance.amplification * own->maxRel,
+                                          tolerance.most));
   return result;
 }

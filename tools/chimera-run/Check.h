@@ -52,6 +52,17 @@ struct CheckResult {
   bool passed() const { return deviation.maxRel <= allowed; }
 };
 
+/// How far results may be off.
+struct Tolerance {
+  /// Relative to an element, or to the root mean square of all where that is
+  /// more.
+  double base = 0;
+  /// Where that does not do: so many times the error of the program as it is
+  /// written, in plain loops, but no more than `most`. Two correct programs
+  /// round differently, and what is compared is the worst of many elements.
+  double amplification = 0, most = 0;
+};
+
 class Reference {
 public:
   /// Compiles the reference for all functions of `module`. `optimizationLevel`
@@ -62,7 +73,7 @@ public:
   /// Runs the reference on `arguments` and compares.
   ///
   /// A program can amplify rounding (softmax of large numbers does, and so does
-  /// cancellation) so that no f32 code stays within the usual bound. Where the
+  /// cancellation) so that no code stays within the usual bound. Where the
   /// error exceeds it, plain loops in the program's own types are run too, and
   /// an error like theirs is allowed.
   llvm::Expected<CheckResult> check(llvm::StringRef function,
@@ -85,7 +96,7 @@ private:
   /// Whether `program` has wider types than the module.
   bool isWider = false;
   /// The relative error of each function that passes without a closer look.
-  llvm::StringMap<double> tolerances;
+  llvm::StringMap<Tolerance> tolerances;
 };
 
 } // namespace chimera::run

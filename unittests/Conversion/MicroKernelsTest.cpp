@@ -175,6 +175,13 @@ TEST_F(MicroKernelsTest, PlansAreForTheTypeThatIsMultiplied) {
     EXPECT_TRUE(machineOn(name, f32)->hasRegisterTiles);
     EXPECT_EQ(machineOn(name, f32)->kernels.size(), 1u);
   }
+  // Where all kernels have tiles of their own, these are all there is.
+  FailureOr<model::Machine> machine = machineOn("ascend910", bf16);
+  ASSERT_TRUE(succeeded(machine));
+  EXPECT_FALSE(machine->hasRegisterTiles);
+  EXPECT_FALSE(machine->matrix);
+  ASSERT_EQ(machine->kernels.size(), 1u);
+  EXPECT_EQ(machine->kernels[0].name, "own");
 }
 
 TEST_F(MicroKernelsTest, UsersComeFirst) {

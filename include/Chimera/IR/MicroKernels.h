@@ -102,7 +102,8 @@ std::vector<model::KernelShape> getKernelShapes(mlir::Operation *op,
                                                 mlir::Type factor);
 
 /// The machine that contractions of `factor` in the program around `op` run on:
-/// `target`, as far as the kernels for it make use of it. Where a program is
+/// `target`, as far as the kernels for it make use of it: its unit for the type
+/// that the first kernel without tiles multiplies in. Where a program is
 /// made of instructions, these have the shape and cost that are offered. Where
 /// all kernels have tiles of their own, no unit of the target counts, nor need
 /// it have one for the type. Fails if there is neither a unit nor a kernel.

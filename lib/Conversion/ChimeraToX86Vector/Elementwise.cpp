@@ -157,26 +157,20 @@ LogicalResult TransposedCopyEmitter::emit() {
 Value TransposedCopyEmitter::toWords(Value vector) {
   if (!isHalf())
     return vector;
-  auto convert = [&](Type type, Value value) {
-    return arith::BitcastOp::create(builder, loc(), vectorType(type), value);
-  };
-  Value halves = convert(builder.getI16Type(), vector);
-  Value words = arith::ExtUIOp::create(
-      builder, loc(), vectorType(builder.getI32Type()), halves);
-  return convert(builder.getF32Type(), words);
+  Value words =
+      arith::ExtUIOp::create(builder, loc(), vectorType(builder.getI32Type()),
+                             asBitsOf(vector, builder.getI16Type()));
+  return asBitsOf(words, builder.getF32Type());
 }
 
 /// The way back.
 Value TransposedCopyEmitter::fromWords(Value vector) {
   if (!isHalf())
     return vector;
-  auto convert = [&](Type type, Value value) {
-    return arith::BitcastOp::create(builder, loc(), vectorType(type), value);
-  };
-  Value words = convert(builder.getI32Type(), vector);
-  Value halves = arith::TruncIOp::create(
-      builder, loc(), vectorType(builder.getI16Type()), words);
-  return convert(getElementTypeOrSelf(op.getOutput()), halves);
+  Value halves =
+      arith::TruncIOp::create(builder, loc(), vectorType(builder.getI16Type()),
+                              asBitsOf(vector, builder.getI32Type()));
+  return asBitsOf(halves, getElementTypeOrSelf(op.getOutput()));
 }
 
 /// Reads `rows` vectors along the source's contiguous dimension, writes

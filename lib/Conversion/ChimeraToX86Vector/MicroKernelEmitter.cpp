@@ -159,20 +159,23 @@ Value MicroKernelEmitter::loadBroadcast(unsigned operand,
   if (!scalar.getType().isBF16())
     return widen(broadcast(scalar));
   // Both halves of a lane are the number; the upper one is it in f32.
-  auto convert = [&](Type type, Value value) {
-    return arith::BitcastOp::create(builder, loc(), type, value).getResult();
-  };
   auto halves = VectorType::get({2 * lanes}, builder.getI16Type());
   VectorType words = vectorType(builder.getI32Type());
-  Value both = vector::BroadcastOp::create(
-      builder, loc(), halves, convert(builder.getI16Type(), scalar));
+  Value bits =
+      arith::BitcastOp::create(builder, loc(), builder.getI16Type(), scalar);
+  Value both = vector::BroadcastOp::create(builder, loc(), halves, bits);
   Value shift = arith::ConstantOp::create(
       builder, loc(),
       DenseElementsAttr::get(words, builder.getI32IntegerAttr(16)));
   Value upper = arith::ShLIOp::create(
       builder, loc(), vector::BitCastOp::create(builder, loc(), words, both),
       shift);
-  return convert(vectorType(builder.getF32Type()), upper);
+  return asBitsOf(upper, builder.getF32Type());
+}
+
+Value MicroKernelEmitter::asBitsOf(Value value, Type elementType) {
+  return arith::BitcastOp::create(builder, loc(), vectorType(elementType),
+                                  value);
 }
 
 Value MicroKernelEmitter::widen(Value vector) {

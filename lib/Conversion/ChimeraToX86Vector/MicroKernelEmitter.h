@@ -77,6 +77,8 @@ protected:
   /// The same in every lane, as a factor: in the type of sums.
   mlir::Value loadBroadcast(unsigned operand,
                             llvm::ArrayRef<mlir::Value> point);
+  /// The bits of `value`, a vector, as numbers of `elementType`.
+  mlir::Value asBitsOf(mlir::Value value, mlir::Type elementType);
   /// `vector` in the type of sums, if it is narrower.
   mlir::Value widen(mlir::Value vector);
   /// Asks for the element of operand `operand` at `point`, which may be

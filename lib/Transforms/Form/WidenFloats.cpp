@@ -30,6 +30,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace chimera {
 #define GEN_PASS_DEF_WIDENFLOATSPASS
@@ -83,7 +84,7 @@ private:
   /// What comes from outside, converted, by what it is.
   llvm::DenseMap<Value, Value> copies;
   /// Operations that others stand for.
-  SmallVector<Operation *> replaced;
+  llvm::SetVector<Operation *> replaced;
 };
 
 } // namespace
@@ -153,7 +154,7 @@ void FloatWidener::replace(Operation *op, ValueRange results, bool rounds) {
     computed[old] =
         rounds ? createAllRounded(builder, result, narrow) : Value(result);
   }
-  replaced.push_back(op);
+  replaced.insert(op);
 }
 
 /// The inputs of `op` as they are to be read, and their indexing maps. False if
@@ -278,7 +279,7 @@ bool FloatWidener::sinkWidening(Operation *op) {
   Value wide =
       createConverted(builder, moved->getResult(0), type.getElementType());
   op->getResult(0).replaceAllUsesWith(wide);
-  replaced.push_back(op);
+  replaced.insert(op);
   return true;
 }
 
@@ -316,19 +317,18 @@ void FloatWidener::move(Operation *op) {
 
 /// Converts what is read by operations that want it narrow.
 void FloatWidener::narrowWhatIsRead() {
-  llvm::SmallPtrSet<Operation *, 32> gone(llvm::from_range, replaced);
   for (Operation *op : replaced)
     for (Value old : op->getResults()) {
       Value wide = computed.lookup(old);
       if (!wide || llvm::all_of(old.getUsers(), [&](Operation *user) {
-            return gone.contains(user);
+            return replaced.contains(user);
           }))
         continue;
       builder.setInsertionPointAfterValue(wide);
       Type narrow = getElementTypeOrSelf(old);
       old.replaceUsesWithIf(
           createConverted(builder, wide, narrow),
-          [&](OpOperand &use) { return !gone.contains(use.getOwner()); });
+          [&](OpOperand &use) { return !replaced.contains(use.getOwner()); });
     }
 }
 
@@ -361,7 +361,7 @@ void FloatWidener::run() {
   for (Operation *op : llvm::reverse(replaced))
     op->erase();
   for (Operation *op : llvm::reverse(ops))
-    if (!llvm::is_contained(replaced, op) && isOpTriviallyDead(op))
+    if (!replaced.contains(op) && isOpTriviallyDead(op))
       op->erase();
 }
 

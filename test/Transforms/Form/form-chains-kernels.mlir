@@ -6,6 +6,7 @@
 // RUN: chimera-opt %s --split-input-file --chimera-form-chains="target=h200 compiled-only" | FileCheck %s --check-prefix=GPU
 // RUN: chimera-opt %s --split-input-file --chimera-form-chains="target=ascend910 compiled-only" | FileCheck %s --check-prefix=NPU
 // RUN: chimera-opt %s --split-input-file --chimera-form-chains=target=h200 --chimera-put-back-chains=target=ascend910 --remarks-filter=chimera -o /dev/null 2>&1 | FileCheck %s --check-prefix=NPU-TEXT
+// RUN: chimera-opt %s --split-input-file --chimera-form-chains=target=h200 --chimera-put-back-chains=target=ascend910 | FileCheck %s --check-prefix=BACK
 // RUN: chimera-opt %s --split-input-file --chimera-planning-pipeline=target=avx2 | FileCheck %s --check-prefix=PLAN
 // RUN: not chimera-opt %s --split-input-file --chimera-form-chains=target=pentium 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not chimera-opt %s --split-input-file --chimera-put-back-chains=target=pentium 2>&1 | FileCheck %s --check-prefix=NAME
@@ -20,6 +21,13 @@
 // CHECK: chimera.chain ins(%{{.*}} : tensor<64x64xf16>)
 // CHECK: chimera.chain ins(%{{.*}} : tensor<64x64xbf16>)
 // CHECK: return
+
+// BACK-LABEL: func.func @own(
+// BACK-COUNT-2: chimera.chain
+// BACK-NOT: chimera.chain
+// BACK: linalg.generic {{.*}} ins({{.*}}xbf16>)
+// BACK-NOT: chimera.chain
+// BACK: return
 
 // GPU-LABEL: func.func @own(
 // GPU-COUNT-3: chimera.chain
