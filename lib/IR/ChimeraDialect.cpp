@@ -36,6 +36,22 @@ void ChimeraDialect::initialize() {
   addInterface<MicroKernelRegistry>();
 }
 
+/// Sizes are lists of numbers, one list for each case.
+static LogicalResult verifySizes(Operation *op, Attribute value) {
+  auto cases = dyn_cast<ArrayAttr>(value);
+  if (cases && llvm::all_of(cases, [](Attribute sizes) {
+        auto numbers = dyn_cast<DenseI64ArrayAttr>(sizes);
+        return numbers && llvm::all_of(numbers.asArrayRef(),
+                                       [](int64_t size) { return size >= 0; });
+      }))
+    return success();
+  return op->emitError("'")
+         << ChimeraDialect::getSizesAttrName()
+         << "' must list sizes such as [array<i64: 1, 128>], which are not "
+            "negative, got "
+         << value;
+}
+
 LogicalResult
 ChimeraDialect::verifyOperationAttribute(Operation *op,
                                          NamedAttribute attribute) {
@@ -56,6 +72,8 @@ ChimeraDialect::verifyOperationAttribute(Operation *op,
            << "\" or \"" << getChannelsLastName() << "\", got "
            << attribute.getValue();
   }
+  if (attribute.getName() == getSizesAttrName())
+    return verifySizes(op, attribute.getValue());
   if (attribute.getName() != getMicroKernelsAttrName())
     return success();
   auto kernels = dyn_cast<ArrayAttr>(attribute.getValue());

@@ -85,7 +85,7 @@ static std::optional<ValueType> getValueType(Type type) {
   ValueType result;
   std::optional<ElementKind> kind;
   if (auto tensor = dyn_cast<RankedTensorType>(type)) {
-    if (!tensor.hasStaticShape() || tensor.getEncoding())
+    if (tensor.getEncoding())
       return std::nullopt;
     kind = getElementKind(tensor.getElementType());
     result.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
@@ -103,12 +103,8 @@ static Error makeTypeError(func::FuncOp function, StringRef what, Type type,
                            StringRef expected) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "'" << function.getName() << "' has " << what << " of type " << type;
-  auto shaped = dyn_cast<ShapedType>(type);
-  if (shaped && shaped.hasRank() && !shaped.hasStaticShape())
-    os << "; programs with dynamic shapes in their signature cannot be run";
-  else
-    os << "; supported are " << expected;
+  os << "'" << function.getName() << "' has " << what << " of type " << type
+     << "; supported are " << expected;
   return createStringError(llvm::Twine(text));
 }
 

@@ -137,8 +137,7 @@ static Error checkTensors(StringRef what, ArrayRef<ValueType> types,
     return createStringError("expected %zu %s, got %zu", types.size(),
                              what.str().c_str(), tensors.size());
   for (auto [type, tensor] : llvm::zip(types, tensors))
-    if (type.element != tensor->getType().element ||
-        type.shape != tensor->getType().shape)
+    if (!type.takes(tensor->getType()))
       return createStringError(what + " of type " + type.str() +
                                " expected, got " + tensor->getType().str());
   return Error::success();

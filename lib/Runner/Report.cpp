@@ -105,6 +105,17 @@ static json::Object toJSON(const OtherPlan &plan) {
       {"median_ms", toJSONNumber(1e3 * plan.time.median)}};
 }
 
+static json::Object toJSON(const CaseReport &result) {
+  json::Object object{{"sizes", result.sizes}, {"passed", result.passed}};
+  if (result.deviation)
+    object["max_rel_error"] = toJSONNumber(result.deviation->maxRel);
+  if (result.time) {
+    object["best_ms"] = toJSONNumber(1e3 * result.time->best);
+    object["median_ms"] = toJSONNumber(1e3 * result.time->median);
+  }
+  return object;
+}
+
 static json::Object toJSON(const Remark &remark) {
   return json::Object{{"kind", remark.kind},
                       {"name", remark.name},
@@ -122,7 +133,9 @@ json::Object Report::toJSON() const {
     return toJSONNumber(deviation ? std::optional<double>((*deviation).*field)
                                   : std::nullopt);
   };
-  json::Array chains, notes, others;
+  json::Array chains, notes, others, sizeCases;
+  for (const CaseReport &result : cases)
+    sizeCases.push_back(::toJSON(result));
   for (const ChainReport &chain : plan.chains)
     chains.push_back(::toJSON(chain));
   for (const Remark &remark : remarks)
@@ -132,6 +145,8 @@ json::Object Report::toJSON() const {
   return json::Object{
       {"file", file},
       {"entry", entry},
+      {"sizes", sizes},
+      {"other_sizes", std::move(sizeCases)},
       {"target", target},
       {"threads", threads},
       {"seed", static_cast<int64_t>(seed)},
@@ -297,10 +312,24 @@ static void printDeviation(const Deviation &deviation, StringRef reference,
           "more\n";
 }
 
+static void printCase(const CaseReport &result, llvm::raw_ostream &os) {
+  os << "at         " << result.sizes;
+  if (result.deviation)
+    os << (result.passed ? ": passed" : ": FAILED")
+       << format(", max rel %.2e", result.deviation->maxRel);
+  if (result.time)
+    os << ", best " << formatTime(result.time->best) << ", median "
+       << formatTime(result.time->median);
+  os << '\n';
+}
+
 void Report::print(llvm::raw_ostream &os) const {
   os << "machine    " << machine << '\n'
      << "program    " << file << ", @" << entry << ", target " << target
-     << ", seed " << seed << '\n';
+     << ", seed " << seed;
+  if (!sizes.empty())
+    os << ", at " << sizes;
+  os << '\n';
   for (auto [index, chain] : llvm::enumerate(plan.chains))
     printChain(chain, index, os);
   if (plan.contractionsOutside > 0)
@@ -315,6 +344,8 @@ void Report::print(llvm::raw_ostream &os) const {
   printTimes(*this, os);
   if (deviation)
     printDeviation(*deviation, reference, allowedError, os);
+  for (const CaseReport &result : cases)
+    printCase(result, os);
   os << "compiled   in " << formatTime(compileSeconds) << ", code generation "
      << formatTime(objectSeconds) << " of it\n";
 }

@@ -8,6 +8,7 @@
 
 #include "Chimera/Runner/Tensor.h"
 
+#include "mlir/IR/BuiltinTypeInterfaces.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
@@ -20,6 +21,7 @@
 
 using namespace chimera::runner;
 using llvm::StringRef;
+using mlir::ShapedType;
 
 //===----------------------------------------------------------------------===//
 // Types
@@ -95,10 +97,26 @@ int64_t ValueType::getBytes() const {
 std::string ValueType::str() const {
   std::string text;
   llvm::raw_string_ostream os(text);
-  for (int64_t extent : shape)
-    os << extent << 'x';
+  for (int64_t extent : shape) {
+    if (ShapedType::isDynamic(extent))
+      os << "?x";
+    else
+      os << extent << 'x';
+  }
   os << getElementName(element);
   return text;
+}
+
+bool ValueType::hasStaticShape() const {
+  return !ShapedType::isDynamicShape(shape);
+}
+
+bool ValueType::takes(const ValueType &other) const {
+  return element == other.element && shape.size() == other.shape.size() &&
+         llvm::all_of(llvm::zip(shape, other.shape), [](auto extents) {
+           auto [own, given] = extents;
+           return ShapedType::isDynamic(own) || own == given;
+         });
 }
 
 bool ValueType::operator==(const ValueType &other) const {

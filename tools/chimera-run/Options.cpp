@@ -41,6 +41,10 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --constant=I,J    arguments, counted from 0, that are the same in every call
                     (weights): what is computed from them alone is computed
                     once, before the clock starts
+  --sizes=S,T       the dynamic sizes of arguments to plan for, besides a plan
+                    for any: a number for each, with x between them (1x128)
+  --at=S,T          the dynamic sizes to run at (default: the first of --sizes,
+                    or of the program's own); the first is timed
   --seed=N          seed of random arguments, below 2^32 (default: 0)
   --fuse=MODE       auto: where it is predicted to gain (default),
                     never, always
@@ -122,6 +126,28 @@ static Error parseConstants(StringRef value, std::vector<unsigned> &constants) {
   return Error::success();
 }
 
+/// Cases with commas between them, each of numbers with an x between them.
+static Error parseSizes(StringRef name, StringRef value,
+                        std::vector<std::vector<int64_t>> &cases) {
+  constexpr int64_t most = int64_t(1) << 40;
+  llvm::SmallVector<StringRef> items;
+  value.split(items, ',');
+  for (StringRef item : items) {
+    llvm::SmallVector<StringRef> numbers;
+    item.split(numbers, 'x');
+    std::vector<int64_t> &sizes = cases.emplace_back();
+    for (StringRef number : numbers)
+      if (number.getAsInteger(10, sizes.emplace_back()) || sizes.back() < 0 ||
+          sizes.back() > most)
+        return createStringError(
+            name +
+            " takes sizes such as 128,512 or, of several dimensions, "
+            "1x128,1x512, got '" +
+            value + "'");
+  }
+  return Error::success();
+}
+
 static Error parseEmit(StringRef value, Emit &emit) {
   emit = llvm::StringSwitch<Emit>(value)
              .Case("mlir", Emit::MLIR)
@@ -176,6 +202,10 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
     return parseEmit(value, options.emit);
   if (name == "--constant")
     return parseConstants(value, options.constants);
+  if (name == "--sizes")
+    return parseSizes(name, value, options.sizes);
+  if (name == "--at")
+    return parseSizes(name, value, options.at);
 
   std::string *text =
       llvm::StringSwitch<std::string *>(name)
@@ -222,9 +252,11 @@ static Error checkCombination(const Options &options) {
                              "with --no-time, --emit or --entry=*");
   if (options.entry == "*" &&
       !(options.inputs.empty() && options.outputs.empty() &&
-        options.constants.empty()))
-    return createStringError(
-        "--entry=* takes no --input, no --output and no --constant");
+        options.constants.empty() && options.sizes.empty()))
+    return createStringError("--entry=* takes no --input, no --output, no "
+                             "--constant and no --sizes");
+  if (options.emit != Emit::Nothing && !options.at.empty())
+    return createStringError("--at says what to run, and --emit runs nothing");
   return Error::success();
 }
 

@@ -31,6 +31,9 @@ struct Options {
   std::vector<std::string> inputs, outputs;
   /// Arguments of the entry that are the same in every call.
   std::vector<unsigned> constants;
+  /// The sizes that programs with dynamic ones are planned for, and run at, one
+  /// list of numbers for each case.
+  std::vector<std::vector<int64_t>> sizes, at;
   uint64_t seed = 0;
   FuseMode fuse = FuseMode::Auto;
   TileMode tiles = TileMode::Exact;

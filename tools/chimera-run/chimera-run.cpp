@@ -18,6 +18,7 @@
 #include "Options.h"
 #include "ProgressLine.h"
 #include "RunningProgram.h"
+#include "Sizes.h"
 
 #include "Chimera/Runner/Memory.h"
 #include "Chimera/Runner/Remarks.h"
@@ -194,13 +195,12 @@ struct PlannedProgram {
 /// One function compiled, run, checked and timed.
 class Session {
 public:
-  Session(const Options &options, ModuleOp module, func::FuncOp entry,
+  Session(const Options &options, ModuleOp module, StringRef entry,
           TargetAttrInterface target, double parseSeconds,
           CompileListener &listener)
-      : options(options), module(module), entry(entry), target(target),
-        listener(listener) {
+      : options(options), module(module), target(target), listener(listener) {
     report.file = options.file;
-    report.entry = entry.getName().str();
+    report.entry = entry.str();
     report.target = options.target;
     report.seed = options.seed;
     report.threads = resolveThreads(target, options.threads);
@@ -208,14 +208,18 @@ public:
     report.compileSeconds = parseSeconds;
   }
 
-  /// Fails if something could not be done. A check that fails is a success
-  /// here: `passed` tells.
-  Error run();
+  /// Compiles, runs at the first of `cases`, and then at the others. Fails if
+  /// something could not be done. A check that fails is a success here:
+  /// `passed` tells.
+  Error run(ArrayRef<Sizes> cases);
 
   Report report;
   bool passed = true;
 
 private:
+  Error prepare(const Sizes &sizes);
+  Error runFirst();
+  Error runAt(const Sizes &sizes);
   Error compileEntry();
   Error check();
   Error measure();
@@ -229,6 +233,8 @@ private:
 
   const Options &options;
   ModuleOp module;
+  /// The program with its dynamic sizes fixed, and the function that is run.
+  OwningOpRef<ModuleOp> fixed;
   func::FuncOp entry;
   TargetAttrInterface target;
   CompileListener &listener;
@@ -241,7 +247,7 @@ Error Session::compileEntry() {
   CompileOptions compileOptions = getCompileOptions(options);
   compileOptions.listener = &listener;
   compileOptions.onPlanned = [&](ModuleOp planned, double seconds) {
-    if (auto function = planned.lookupSymbol<func::FuncOp>(report.entry))
+    if (func::FuncOp function = findVersion(planned, entry))
       report.plan = describePlan(function);
     report.plan.seconds = seconds;
   };
@@ -258,7 +264,7 @@ Error Session::compileEntry() {
 Error Session::check() {
   Stage stage(&listener, "check");
   Expected<Reference> reference =
-      Reference::create(module, /*optimizationLevel=*/3);
+      Reference::create(*fixed, /*optimizationLevel=*/3);
   if (!reference)
     return reference.takeError();
   Expected<CheckResult> verdict =
@@ -275,7 +281,7 @@ Error Session::check() {
 Error Session::measureReference() {
   CompileOptions compileOptions;
   compileOptions.lowering = Lowering::Reference;
-  Expected<std::unique_ptr<Program>> plain = compile(module, compileOptions);
+  Expected<std::unique_ptr<Program>> plain = compile(*fixed, compileOptions);
   if (!plain)
     return plain.takeError();
   RunningProgram running("timing plain code");
@@ -314,7 +320,7 @@ Expected<PlannedProgram> Session::compilePlan(StringRef name, FuseMode fuse,
   compileOptions.fuse = fuse;
   compileOptions.rank = rank;
   compileOptions.onPlanned = [&](ModuleOp module, double) {
-    if (auto function = module.lookupSymbol<func::FuncOp>(report.entry))
+    if (func::FuncOp function = findVersion(module, entry))
       planned.plan = describePlan(function);
   };
   if (Error error = compile(module, compileOptions).moveInto(planned.program))
@@ -419,7 +425,11 @@ Error Session::writeOutputs() {
   return Error::success();
 }
 
-Error Session::run() {
+/// Fixes the sizes, and makes arguments and room for results of these.
+Error Session::prepare(const Sizes &sizes) {
+  if (Error error = fixModule(module, sizes).moveInto(fixed))
+    return error;
+  entry = fixed->lookupSymbol<func::FuncOp>(report.entry);
   Expected<runner::Function> signature = getSignature(entry);
   if (!signature)
     return signature.takeError();
@@ -427,18 +437,15 @@ Error Session::run() {
     return error;
   if (Error error = checkMemory(entry, options))
     return error;
-  Expected<TensorList> made = makeArguments(*signature, options);
-  if (!made)
-    return made.takeError();
-  arguments = std::move(*made);
-  Expected<TensorList> allocated = TensorList::allocate(signature->results);
-  if (!allocated)
-    return allocated.takeError();
-  results = std::move(*allocated);
+  if (Error error = makeArguments(*signature, options).moveInto(arguments))
+    return error;
   report.peakKind = getPeakKind(*signature);
+  return TensorList::allocate(signature->results).moveInto(results);
+}
+
+Error Session::runFirst() {
   report.argumentBytes = arguments.getBytes();
   report.resultBytes = results.getBytes();
-
   if (Error error = compileEntry())
     return error;
   if (Error error = runOnce(*program, report.entry, arguments, results,
@@ -456,6 +463,53 @@ Error Session::run() {
       return error;
   if (options.time && options.check)
     return measureReference();
+  return Error::success();
+}
+
+/// Runs, checks and times the program at other sizes than it was compiled with.
+Error Session::runAt(const Sizes &sizes) {
+  if (Error error = prepare(sizes))
+    return error;
+  CaseReport &result = report.cases.emplace_back();
+  result.sizes = toString(sizes);
+  if (Error error = runOnce(*program, report.entry, arguments, results,
+                            "running the program"))
+    return error;
+  if (options.check) {
+    Expected<Reference> reference =
+        Reference::create(*fixed, /*optimizationLevel=*/3);
+    if (!reference)
+      return reference.takeError();
+    Expected<CheckResult> verdict =
+        reference->check(report.entry, arguments, results);
+    if (!verdict)
+      return verdict.takeError();
+    result.deviation = verdict->deviation;
+    result.passed = verdict->passed();
+    passed &= result.passed;
+  }
+  if (!options.time)
+    return Error::success();
+  RunningProgram running("timing");
+  Expected<Call> call = program->bind(report.entry, arguments.getPointers(),
+                                      results.getPointers());
+  if (!call)
+    return call.takeError();
+  PeakMeter meter(report.threads, report.peakKind);
+  llvm::function_ref<void()> timed = *call;
+  result.time = timeInTurns(timed, meter, 0.2).front();
+  return Error::success();
+}
+
+Error Session::run(ArrayRef<Sizes> cases) {
+  if (Error error = prepare(cases.front()))
+    return error;
+  report.sizes = toString(cases.front());
+  if (Error error = runFirst())
+    return error;
+  for (const Sizes &sizes : cases.drop_front())
+    if (Error error = runAt(sizes))
+      return error;
   return Error::success();
 }
 
@@ -487,8 +541,14 @@ static Error runEntry(const Options &options, ModuleOp module,
   Expected<func::FuncOp> entry = findEntry(module, options.entry);
   if (!entry)
     return entry.takeError();
-  Session session(options, module, *entry, target, parseSeconds, listener);
-  if (Error error = session.run())
+  if (Error error = setSizes(options, *entry))
+    return error;
+  Expected<std::vector<Sizes>> cases = getCases(options, *entry);
+  if (!cases)
+    return cases.takeError();
+  Session session(options, module, entry->getName(), target, parseSeconds,
+                  listener);
+  if (Error error = session.run(*cases))
     return error;
   if (options.json != "-")
     if (Error error = writeFile(
@@ -497,6 +557,11 @@ static Error runEntry(const Options &options, ModuleOp module,
   if (!options.json.empty())
     if (Error error = writeJSON(options.json, session.report.toJSON()))
       return error;
+  for (const CaseReport &other : session.report.cases)
+    if (!other.passed)
+      return createStringError("'" + session.report.entry +
+                               "' differs from the reference at " +
+                               other.sizes);
   if (session.passed)
     return Error::success();
   return makeCheckError(session.report.entry, *session.report.deviation,
@@ -504,6 +569,7 @@ static Error runEntry(const Options &options, ModuleOp module,
 }
 
 /// Runs `function` of `program` on random arguments and compares.
+/// `function` has static sizes; those of `program` may be dynamic.
 static Expected<CheckResult> checkFunction(const runner::Function &function,
                                            Program &program,
                                            Reference &reference,
@@ -567,25 +633,40 @@ struct CheckTable {
 };
 } // namespace
 
-/// Checks the functions of `program` one by one and adds them to `table`.
-static Error checkFunctions(Program &program, Reference &reference,
-                            uint64_t seed, llvm::StringMap<PlanReport> &plans,
+/// True if `function` has dynamic sizes.
+static bool hasDynamicSizes(const runner::Function &function) {
+  return !llvm::all_of(function.arguments, [](const ValueType &type) {
+    return type.hasStaticShape();
+  });
+}
+
+/// Checks the functions of `program` one by one and adds them to `table`: those
+/// of `fixed`, in which dynamic sizes are fixed, and only those if `onlyFixed`.
+static Error checkFunctions(Program &program, ModuleOp fixed,
+                            Reference &reference, uint64_t seed, bool onlyFixed,
+                            llvm::StringMap<PlanReport> &plans,
                             CheckTable &table) {
   llvm::raw_string_ostream os(table.text);
   Error failures = Error::success();
-  for (const runner::Function &function : program.getFunctions()) {
+  for (const runner::Function &general : program.getFunctions()) {
+    if (onlyFixed && !hasDynamicSizes(general))
+      continue;
+    Expected<runner::Function> function =
+        getSignature(fixed.lookupSymbol<func::FuncOp>(general.name));
+    if (!function)
+      return llvm::joinErrors(std::move(failures), function.takeError());
     Expected<CheckResult> verdict =
-        checkFunction(function, program, reference, seed);
+        checkFunction(*function, program, reference, seed);
     if (!verdict)
       return llvm::joinErrors(std::move(failures), verdict.takeError());
     if (!verdict->passed())
       failures = llvm::joinErrors(
           std::move(failures),
-          makeCheckError(function.name, verdict->deviation, verdict->allowed));
-    os << (verdict->passed() ? "passed " : "FAILED ") << function.name
+          makeCheckError(general.name, verdict->deviation, verdict->allowed));
+    os << (verdict->passed() ? "passed " : "FAILED ") << general.name
        << llvm::format("  max rel error %.2e\n", verdict->deviation.maxRel);
     table.functions.push_back(
-        toJSON(function.name, *verdict, std::move(plans[function.name])));
+        toJSON(general.name, *verdict, plans[general.name]));
   }
   return failures;
 }
@@ -611,10 +692,6 @@ static Error checkAll(const Options &options, ModuleOp module,
   Expected<Compiled> compiled = compileTimed(module, compileOptions);
   if (!compiled)
     return compiled.takeError();
-  Expected<Reference> reference =
-      Reference::create(module, /*optimizationLevel=*/1);
-  if (!reference)
-    return reference.takeError();
 
   Report report;
   report.file = options.file;
@@ -626,8 +703,24 @@ static Error checkAll(const Options &options, ModuleOp module,
   report.objectSeconds = compiled->objectSeconds;
   report.remarks = selectRemarks(std::move(compiled->remarks), options);
   CheckTable table;
-  Error errors = checkFunctions(*compiled->program, *reference, options.seed,
-                                plans, table);
+  Error errors = Error::success();
+  for (size_t index = 0; index < std::max<size_t>(1, options.at.size());
+       ++index) {
+    Sizes sizes = options.at.empty() ? Sizes() : options.at[index];
+    Expected<OwningOpRef<ModuleOp>> fixed = fixModule(module, sizes);
+    if (!fixed)
+      return llvm::joinErrors(std::move(errors), fixed.takeError());
+    Expected<Reference> reference =
+        Reference::create(**fixed, /*optimizationLevel=*/1);
+    if (!reference)
+      return llvm::joinErrors(std::move(errors), reference.takeError());
+    if (!sizes.empty())
+      table.text += "at " + toString(sizes) + "\n";
+    errors = llvm::joinErrors(
+        std::move(errors),
+        checkFunctions(*compiled->program, **fixed, *reference, options.seed,
+                       /*onlyFixed=*/index > 0, plans, table));
+  }
   if (options.remarks) {
     llvm::raw_string_ostream os(table.text);
     printRemarks(report.remarks, os);
@@ -692,8 +785,16 @@ static Error runTool(const Options &options, MLIRContext &context) {
     return target.takeError();
   if (Error error = markConstants(options, ***module))
     return error;
-  if (options.emit != Emit::Nothing)
+  if (options.emit != Emit::Nothing) {
+    if (!options.sizes.empty()) {
+      Expected<func::FuncOp> entry = findEntry(***module, options.entry);
+      if (!entry)
+        return entry.takeError();
+      if (Error error = setSizes(options, *entry))
+        return error;
+    }
     return emitFile(options, getCompileOptions(options), ***module, progress);
+  }
   if (options.entry == "*")
     return checkAll(options, ***module, *target, parseSeconds, progress);
   return runEntry(options, ***module, *target, parseSeconds, progress);

@@ -46,6 +46,11 @@ def Chimera_Dialect : Dialect {
     alone and worth it is then computed once, by a function beside the first: see
     `chimera-prepare-constants`.
 
+    Functions with arguments of dynamic sizes are planned for those that their
+    attribute `chimera.sizes` lists, case by case: `[array<i64: 1, 128>, array<i64:
+    1, 512>]` are two cases of a function with two sizes that are not known. See
+    `chimera-version-sizes`.
+
     Micro kernels come from a registry of the context, and from the program: a
     list of them as its attribute `chimera.micro_kernels` comes first. See
     `chimera-load-micro-kernels`.
@@ -81,6 +86,14 @@ def Chimera_Dialect : Dialect {
     }
     static constexpr ::llvm::StringLiteral getChannelsLastName() {
       return ::llvm::StringLiteral("channels_last");
+    }
+    /// Lists the sizes that a function with dynamic ones is planned for.
+    static constexpr ::llvm::StringLiteral getSizesAttrName() {
+      return ::llvm::StringLiteral("chimera.sizes");
+    }
+    /// Says of a function which one it is a version of.
+    static constexpr ::llvm::StringLiteral getVersionAttrName() {
+      return ::llvm::StringLiteral("chimera.version_of");
     }
     /// Says of a function what micro kernel it is.
     static constexpr ::llvm::StringLiteral getKernelAttrName() {

@@ -202,7 +202,8 @@ public:
   llvm::Expected<const Function &> getFunction(llvm::StringRef name) const;
 
   /// Prepares calls of `function`. Arguments marked `chimera.constant` have to
-  /// hold what they are to hold.
+  /// hold what they are to hold. Sizes of results that are dynamic have to be
+  /// those that follow from the arguments: nothing tests them.
   llvm::Expected<Call> bind(llvm::StringRef function,
                             llvm::ArrayRef<Tensor *> arguments,
                             llvm::ArrayRef<Tensor *> results);

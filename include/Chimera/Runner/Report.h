@@ -74,8 +74,20 @@ struct OtherPlan {
 /// Reads the chains of a planned function.
 PlanReport describePlan(mlir::func::FuncOp function);
 
+/// A run of a program with dynamic sizes at some of them.
+struct CaseReport {
+  std::string sizes;
+  bool passed = true;
+  std::optional<Deviation> deviation;
+  std::optional<Samples> time;
+};
+
 struct Report {
   std::string file, entry, target;
+  /// The dynamic sizes that the rest is about; empty if there are none.
+  std::string sizes;
+  /// What came of other sizes.
+  std::vector<CaseReport> cases;
   int64_t threads = 1;
   uint64_t seed = 0;
   /// The machine we run on and the target's caches, in one line.

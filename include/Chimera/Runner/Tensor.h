@@ -36,7 +36,9 @@ llvm::StringRef getElementName(ElementKind kind);
 
 bool isFloatKind(ElementKind kind);
 
-/// The type of an argument or result: a tensor of static shape or a scalar.
+/// The type of an argument or result: a tensor or a scalar. Extents of
+/// arguments and results may be dynamic, as MLIR says it; those of tensors in
+/// memory are not.
 struct ValueType {
   ElementKind element = ElementKind::F32;
   llvm::SmallVector<int64_t, 4> shape;
@@ -45,7 +47,11 @@ struct ValueType {
   /// The largest number stands for all that is larger.
   int64_t getNumElements() const;
   int64_t getBytes() const;
-  /// As in `2x3xf32`.
+  bool hasStaticShape() const;
+  /// True if a tensor of type `other` can be passed: it has the same elements
+  /// and extents, and any where they are dynamic.
+  bool takes(const ValueType &other) const;
+  /// As in `2x3xf32`, or `?x3xf32`.
   std::string str() const;
   bool operator==(const ValueType &other) const;
 };

@@ -184,6 +184,7 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createSeparateDestinationsPass());
   pm.addNestedPass<func::FuncOp>(createReadFromWholesPass());
   addBufferizationPasses(pm, options.outParams);
+  pm.addPass(createDispatchVersionsPass());
   placeBuffers(pm, options.target);
   freeBuffers(pm, options.target);
   pm.addPass(createLowerMicroKernelsPass());

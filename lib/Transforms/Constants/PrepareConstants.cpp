@@ -98,6 +98,7 @@ LogicalResult Preparer::createPreparation() {
                                                 function.getArgumentTypes(),
                                                 /*results=*/{}));
   preparation.removeResAttrsAttr();
+  preparation->removeAttr(ChimeraDialect::getVersionAttrName());
   symbols.insert(preparation, std::next(Block::iterator(function)));
   Block *body = preparation.addEntryBlock();
   mapping.map(function.getArguments(), body->getArguments());

@@ -1,0 +1,74 @@
+//===- SizePasses.td - Dynamic sizes -----------------------*- tablegen -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_TRANSFORMS_SIZEPASSES
+#define CHIMERA_TRANSFORMS_SIZEPASSES
+
+include "mlir/Pass/PassBase.td"
+
+def VersionSizesPass : Pass<"chimera-version-sizes", "::mlir::ModuleOp"> {
+  let summary = "A version of a function for each case of sizes it is planned for";
+  let description = [{
+    A function that lists sizes (`chimera.sizes`) gets a private copy for each
+    case, in which the dimensions of arguments have these sizes and everything
+    that follows from them is static. The function itself stays as it is: it
+    serves all other sizes. `chimera-dispatch-versions` makes it call the copies.
+
+    A case has a number for each size that is not known, in the order of the
+    arguments. Dimensions that operations need to be equal have one size, and so
+    have those at the same place of arguments of one type.
+
+    Example: see `test/Transforms/Sizes/version-sizes.mlir`. From
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32>
+        attributes {chimera.sizes = [array<i64: 128>]} { ... }
+    ```
+
+    the pass makes a second function,
+
+    ```mlir
+    func.func private @f_128(%x: tensor<128x64xf32>) -> tensor<128x64xf32>
+        attributes {chimera.version_of = "f"} { ... }
+    ```
+  }];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def DispatchVersionsPass
+    : Pass<"chimera-dispatch-versions", "::mlir::ModuleOp"> {
+  let summary = "Call the version for the sizes that arguments have";
+  let description = [{
+    Runs on memrefs. A function with versions (see `chimera-version-sizes`)
+    becomes private and gets the suffix `_any`; one of its name and type compares
+    the sizes of its arguments with those of each version, in their order, and
+    calls the first that they fit, or else that function. Functions that prepare
+    constants (`chimera-prepare-constants`) are called in turn, those of versions
+    if the sizes of the constants fit.
+
+    Example: see `test/Transforms/Sizes/dispatch-versions.mlir`. The body of `@f`
+    becomes
+
+    ```mlir
+    %size = memref.dim %x, %c0 : memref<?x64xf32>
+    %fits = arith.cmpi eq, %size, %c128 : index
+    scf.if %fits {
+      %x128 = memref.cast %x : memref<?x64xf32> to memref<128x64xf32>
+      call @f_128(%x128) : (memref<128x64xf32>) -> ()
+    } else {
+      call @f_any(%x) : (memref<?x64xf32>) -> ()
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+#endif // CHIMERA_TRANSFORMS_SIZEPASSES

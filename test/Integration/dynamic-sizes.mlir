@@ -1,0 +1,41 @@
+// Programs with dynamic sizes, at those that they are planned for and at
+// others: none, one, and more than any tile.
+
+// RUN: chimera-run %s --constant=1,2 --sizes=64,7 --at=64,7,0,1,5,97,300 --no-time | FileCheck %s
+// RUN: chimera-run %S/Inputs/sdpa_dynamic.mlir --sizes=1x96 --at=1x96,2x5,1x1,3x130 --no-time | FileCheck %s --check-prefix=ATTENTION
+
+// CHECK: at 64
+// CHECK: fused:
+// CHECK: at         7: passed
+// CHECK: at         0: passed
+// CHECK: at         1: passed
+// CHECK: at         5: passed
+// CHECK: at         97: passed
+// CHECK: at         300: passed
+// ATTENTION: at 1x96
+// ATTENTION: fused:
+// ATTENTION: at         2x5: passed
+// ATTENTION: at         1x1: passed
+// ATTENTION: at         3x130: passed
+
+#row = affine_map<(m, n) -> (n)>
+#all = affine_map<(m, n) -> (m, n)>
+func.func @main(%x: tensor<?x48xf32>, %w: tensor<48x80xf32>, %v: tensor<80x56xf32>, %bias: tensor<80xf32>) -> tensor<?x56xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x48xf32>
+  %e0 = tensor.empty(%rows) : tensor<?x80xf32>
+  %z0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<?x80xf32>) -> tensor<?x80xf32>
+  %0 = linalg.matmul ins(%x, %w : tensor<?x48xf32>, tensor<48x80xf32>) outs(%z0 : tensor<?x80xf32>) -> tensor<?x80xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %bias : tensor<?x80xf32>, tensor<80xf32>) outs(%e0 : tensor<?x80xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %sum = arith.addf %a, %b : f32
+    %relu = arith.maximumf %sum, %zero : f32
+    linalg.yield %relu : f32
+  } -> tensor<?x80xf32>
+  %e1 = tensor.empty(%rows) : tensor<?x56xf32>
+  %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<?x56xf32>) -> tensor<?x56xf32>
+  %2 = linalg.matmul ins(%1, %v : tensor<?x80xf32>, tensor<80x56xf32>) outs(%z1 : tensor<?x56xf32>) -> tensor<?x56xf32>
+  return %2 : tensor<?x56xf32>
+}
