@@ -106,9 +106,23 @@ static FailureOr<ChainAnalysis> read(ChainOp chain, Complaint &complaint) {
   return analysis;
 }
 
+/// The same with the sizes that are planned for.
+static FailureOr<ChainAnalysis> readPlanned(ChainOp chain,
+                                            Complaint &complaint) {
+  FailureOr<ChainAnalysis> analysis = read(chain, complaint);
+  if (failed(analysis))
+    return failure();
+  analysis->typedProblem = analysis->problem;
+  planSizes(chain, analysis->problem);
+  for (auto [typed, planned] :
+       llvm::zip_equal(analysis->typedProblem.loops, analysis->problem.loops))
+    typed.isOpen = planned.isOpen;
+  return analysis;
+}
+
 FailureOr<ChainAnalysis> chimera::analyzeChain(ChainOp chain, bool emitErrors) {
   Complaint complaint;
-  FailureOr<ChainAnalysis> analysis = read(chain, complaint);
+  FailureOr<ChainAnalysis> analysis = readPlanned(chain, complaint);
   if (failed(analysis) && emitErrors) {
     InFlightDiagnostic diagnostic = chain.emitError("cannot plan the chain: ")
                                     << complaint.text;
@@ -122,7 +136,7 @@ FailureOr<ChainAnalysis> chimera::analyzeChain(ChainOp chain, bool emitErrors) {
 FailureOr<ChainAnalysis> chimera::analyzeChain(ChainOp chain,
                                                std::string &reason) {
   Complaint complaint;
-  FailureOr<ChainAnalysis> analysis = read(chain, complaint);
+  FailureOr<ChainAnalysis> analysis = readPlanned(chain, complaint);
   if (failed(analysis))
     reason = "'" + complaint.op->getName().getStringRef().str() +
              "': " + complaint.text;

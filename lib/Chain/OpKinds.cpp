@@ -51,7 +51,9 @@ std::optional<AffineIndex> chimera::linearize(AffineExpr expr,
 
 bool chimera::isStaticAndNotEmpty(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
-  return !shaped || (shaped.hasStaticShape() && shaped.getNumElements() > 0);
+  // Placeholders of open sizes can be too large to be multiplied.
+  return !shaped ||
+         (shaped.hasStaticShape() && !llvm::is_contained(shaped.getShape(), 0));
 }
 
 static bool isNumberType(Type type) {

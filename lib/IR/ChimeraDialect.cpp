@@ -52,6 +52,25 @@ static LogicalResult verifySizes(Operation *op, Attribute value) {
          << value;
 }
 
+/// Placeholders are larger than sizes that programs spell, and each has a size
+/// that is planned for.
+static LogicalResult verifyOpenSizes(Operation *op, NamedAttribute attribute) {
+  auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+  auto open = op->getAttrOfType<DenseI64ArrayAttr>(
+      ChimeraDialect::getOpenSizesAttrName());
+  int64_t least = attribute.getName() == ChimeraDialect::getOpenSizesAttrName()
+                      ? ChimeraDialect::getLeastPlaceholder()
+                      : 1;
+  if (numbers && open && open.size() == numbers.size() &&
+      llvm::all_of(numbers.asArrayRef(),
+                   [&](int64_t number) { return number >= least; }))
+    return success();
+  return op->emitError("'")
+         << attribute.getName().getValue()
+         << "' must be an array of numbers from " << least
+         << " on, one for each open size, got " << attribute.getValue();
+}
+
 LogicalResult
 ChimeraDialect::verifyOperationAttribute(Operation *op,
                                          NamedAttribute attribute) {
@@ -74,6 +93,9 @@ ChimeraDialect::verifyOperationAttribute(Operation *op,
   }
   if (attribute.getName() == getSizesAttrName())
     return verifySizes(op, attribute.getValue());
+  if (attribute.getName() == getOpenSizesAttrName() ||
+      attribute.getName() == getPlannedSizesAttrName())
+    return verifyOpenSizes(op, attribute);
   if (attribute.getName() != getMicroKernelsAttrName())
     return success();
   auto kernels = dyn_cast<ArrayAttr>(attribute.getValue());

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -45,8 +46,8 @@ static LogicalResult verifyYield(Operation *op, Block &body,
   return success();
 }
 
-/// `extents` is an array with one non-empty array of positive integers for each
-/// of `numDims` dimensions.
+/// `extents` is an array with one non-empty array for each of `numDims`
+/// dimensions, of positive integers and at most one zero, which comes last.
 static LogicalResult verifyExtents(Operation *op, ArrayAttr extents,
                                    unsigned numDims) {
   if (!extents)
@@ -56,12 +57,17 @@ static LogicalResult verifyExtents(Operation *op, ArrayAttr extents,
            << numDims << " dimensions, got " << extents.size();
   for (Attribute dim : extents) {
     auto values = dyn_cast<ArrayAttr>(dim);
-    if (!values || values.empty() || !llvm::all_of(values, [](Attribute value) {
+    if (!values || values.empty() ||
+        !llvm::all_of(values, [&](Attribute value) {
           auto integer = dyn_cast<IntegerAttr>(value);
-          return integer && integer.getValue().isStrictlyPositive();
+          bool isLast = value == values.getValue().back();
+          return integer && (integer.getValue().isStrictlyPositive() ||
+                             (integer.getValue().isZero() && isLast));
         }))
-      return op->emitOpError("'extents' must hold a list of positive integers "
-                             "for each dimension, got ")
+      return op->emitOpError(
+                 "'extents' must hold a list of positive integers "
+                 "for each dimension, after which a 0 may stand for "
+                 "any others, got ")
              << dim;
   }
   return success();
@@ -173,6 +179,26 @@ LogicalResult BlockOp::verifyRegions() {
 }
 
 //===----------------------------------------------------------------------===//
+// SizeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SizeOp::verify() {
+  auto function = (*this)->getParentOfType<FunctionOpInterface>();
+  auto open = function ? function->getAttrOfType<DenseI64ArrayAttr>(
+                             ChimeraDialect::getOpenSizesAttrName())
+                       : DenseI64ArrayAttr();
+  int64_t left = getPlaceholder();
+  for (int64_t placeholder : open ? open.asArrayRef() : ArrayRef<int64_t>())
+    while (left % placeholder == 0)
+      left /= placeholder;
+  if (left != int64_t(getPlaceholder()))
+    return success();
+  return emitOpError("needs a function whose '")
+         << ChimeraDialect::getOpenSizesAttrName() << "' lists "
+         << getPlaceholder() << " or what it is a multiple of";
+}
+
+//===----------------------------------------------------------------------===//
 // MicroKernelOp
 //===----------------------------------------------------------------------===//
 
@@ -205,8 +231,17 @@ SmallVector<int64_t> MicroKernelOp::getExtentsOf(unsigned dim) {
   SmallVector<int64_t> result;
   if (ArrayAttr extents = getExtentsAttr())
     for (Attribute value : cast<ArrayAttr>(extents[dim]))
-      result.push_back(cast<IntegerAttr>(value).getInt());
+      if (int64_t extent = cast<IntegerAttr>(value).getInt())
+        result.push_back(extent);
   return result;
+}
+
+bool MicroKernelOp::isOpen(unsigned dim) {
+  ArrayAttr extents = getExtentsAttr();
+  return extents &&
+         llvm::any_of(cast<ArrayAttr>(extents[dim]), [](Attribute value) {
+           return cast<IntegerAttr>(value).getInt() == 0;
+         });
 }
 
 bool MicroKernelOp::readsOutput(unsigned index) {

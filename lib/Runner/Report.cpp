@@ -113,6 +113,8 @@ static json::Object toJSON(const CaseReport &result) {
     object["best_ms"] = toJSONNumber(1e3 * result.time->best);
     object["median_ms"] = toJSONNumber(1e3 * result.time->median);
   }
+  if (result.timeAlone)
+    object["alone_median_ms"] = toJSONNumber(1e3 * result.timeAlone->median);
   return object;
 }
 
@@ -146,6 +148,7 @@ json::Object Report::toJSON() const {
       {"file", file},
       {"entry", entry},
       {"sizes", sizes},
+      {"versions", versions},
       {"other_sizes", std::move(sizeCases)},
       {"target", target},
       {"threads", threads},
@@ -320,6 +323,9 @@ static void printCase(const CaseReport &result, llvm::raw_ostream &os) {
   if (result.time)
     os << ", best " << formatTime(result.time->best) << ", median "
        << formatTime(result.time->median);
+  if (result.timeAlone)
+    os << format("; %.2f of the time of a program for these sizes alone",
+                 result.time->median / result.timeAlone->median);
   os << '\n';
 }
 
@@ -330,6 +336,8 @@ void Report::print(llvm::raw_ostream &os) const {
   if (!sizes.empty())
     os << ", at " << sizes;
   os << '\n';
+  if (!versions.empty())
+    os << "sizes      " << versions << '\n';
   for (auto [index, chain] : llvm::enumerate(plan.chains))
     printChain(chain, index, os);
   if (plan.contractionsOutside > 0)

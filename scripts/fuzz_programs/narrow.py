@@ -17,7 +17,9 @@ import sys
 
 
 def tensor(shape, element):
-    return "tensor<" + "".join(f"{size}x" for size in shape) + element + ">"
+    """Sizes that are not known have names instead of numbers."""
+    sizes = "".join(f"{size if isinstance(size, int) else '?'}x" for size in shape)
+    return f"tensor<{sizes}{element}>"
 
 
 class Narrow:
@@ -43,7 +45,8 @@ class Narrow:
         return (value, tuple(shape), element)
 
     def empty(self, shape, element):
-        return self.emit(f"tensor.empty() : {tensor(shape, element)}", shape, element)
+        names = ", ".join(size for size in shape if not isinstance(size, int))
+        return self.emit(f"tensor.empty({names}) : {tensor(shape, element)}", shape, element)
 
     def filled(self, shape, element, number):
         constant = self.emit(f"arith.constant {number} : {element}", (), element)

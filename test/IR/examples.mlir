@@ -229,6 +229,14 @@ func.func @windows(%image: tensor<9x9x8xf32>) -> tensor<4x3x4x3x8xf32> {
 
 // -----
 
+func.func @size(%x: tensor<1048583xf32>) -> index
+    attributes {chimera.open_sizes = array<i64: 1048583>, chimera.planned_sizes = array<i64: 256>} {
+    %rows = chimera.size 1048583
+  return %rows : index
+}
+
+// -----
+
 func.func @prepare(%panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
     %once = chimera.prepare %panels : tensor<24x64x32xf32>
   return %once : tensor<24x64x32xf32>

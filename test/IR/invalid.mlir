@@ -309,7 +309,7 @@ func.func @extents_count(%c: tensor<8x8xf32>) {
 // -----
 
 func.func @extents_not_an_array(%c: tensor<8x8xf32>) {
-  // expected-error @below {{'chimera.block' op 'extents' must hold a list of positive integers for each dimension, got 8 : i64}}
+  // expected-error @below {{'chimera.block' op 'extents' must hold a list of positive integers for each dimension, after which a 0 may stand for any others, got 8 : i64}}
   %0 = chimera.block "exp" outs(%c : tensor<8x8xf32>) extents [[8], 8] {
   ^bb0(%c0: tensor<8x8xf32>):
     %1 = linalg.exp ins(%c0 : tensor<8x8xf32>) outs(%c0 : tensor<8x8xf32>)
@@ -322,7 +322,7 @@ func.func @extents_not_an_array(%c: tensor<8x8xf32>) {
 // -----
 
 func.func @extents_empty(%c: memref<8x8xf32>) {
-  // expected-error @below {{'chimera.micro_kernel' op 'extents' must hold a list of positive integers for each dimension, got []}}
+  // expected-error @below {{'chimera.micro_kernel' op 'extents' must hold a list of positive integers for each dimension, after which a 0 may stand for any others, got []}}
   chimera.micro_kernel elementwise outs(%c : memref<8x8xf32>)
       maps [affine_map<(m, n) -> (m, n)>] iterators ["parallel", "parallel"]
       extents [[8], []] {
@@ -335,10 +335,10 @@ func.func @extents_empty(%c: memref<8x8xf32>) {
 // -----
 
 func.func @extents_zero(%c: memref<8x8xf32>) {
-  // expected-error @below {{'chimera.micro_kernel' op 'extents' must hold a list of positive integers for each dimension, got [8, 0]}}
+  // expected-error @below {{'chimera.micro_kernel' op 'extents' must hold a list of positive integers for each dimension, after which a 0 may stand for any others, got [0, 8]}}
   chimera.micro_kernel elementwise outs(%c : memref<8x8xf32>)
       maps [affine_map<(m, n) -> (m, n)>] iterators ["parallel", "parallel"]
-      extents [[8, 0], [8]] {
+      extents [[0, 8], [8]] {
   ^bb0(%z: f32):
     chimera.yield %z : f32
   }

@@ -2,9 +2,10 @@
 // others: none, one, and more than any tile.
 
 // RUN: chimera-run %s --constant=1,2 --sizes=64,7 --at=64,7,0,1,5,97,300 --no-time | FileCheck %s
-// RUN: chimera-run %S/Inputs/sdpa_dynamic.mlir --sizes=1x96 --at=1x96,2x5,1x1,3x130 --no-time | FileCheck %s --check-prefix=ATTENTION
+// RUN: chimera-run %S/Inputs/sdpa_dynamic.mlir --sizes=1x96 --at=1x96,2x5,1x1,3x130,0x0,2x0 --no-time | FileCheck %s --check-prefix=ATTENTION
 
 // CHECK: at 64
+// CHECK: sizes      64; 7; any, by a plan for 64
 // CHECK: fused:
 // CHECK: at         7: passed
 // CHECK: at         0: passed
@@ -13,10 +14,13 @@
 // CHECK: at         97: passed
 // CHECK: at         300: passed
 // ATTENTION: at 1x96
+// ATTENTION: sizes      1x96; any, by a plan for 1x96, if dimension 0 of argument 0 = dimension 0 of argument 1 = dimension 0 of argument 2, dimension 2 of argument 0 = {{.*}}; others as they are written
 // ATTENTION: fused:
 // ATTENTION: at         2x5: passed
 // ATTENTION: at         1x1: passed
 // ATTENTION: at         3x130: passed
+// ATTENTION: at         0x0: passed
+// ATTENTION: at         2x0: passed
 
 #row = affine_map<(m, n) -> (n)>
 #all = affine_map<(m, n) -> (m, n)>

@@ -52,7 +52,8 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
                     them from formulas, in microseconds
   --compare-plans=N time the program in turns with other plans of it, and show
                     what is predicted for each: separate operators, all chains
-                    as one kernel each, and the N next best plans of these
+                    as one kernel each, and the N next best plans of these; of
+                    --at, with programs for these sizes alone
   --chimera-micro-kernels=KERNELS.mlir
                     micro kernels to use besides Chimera's own where they are
                     predicted to be faster (docs/micro-kernels.md)

@@ -121,12 +121,67 @@ Expected<OwningOpRef<ModuleOp>> chimera::run::fixModule(ModuleOp module,
 }
 
 func::FuncOp chimera::run::findVersion(ModuleOp planned, func::FuncOp entry) {
+  func::FuncOp open;
   for (auto function : planned.getOps<func::FuncOp>()) {
     auto versionOf = function->getAttrOfType<StringAttr>(
         ChimeraDialect::getVersionAttrName());
-    if (versionOf && versionOf.getValue() == entry.getName() &&
-        function.getArgumentTypes() == entry.getArgumentTypes())
+    if (!versionOf || versionOf.getValue() != entry.getName())
+      continue;
+    if (function.getArgumentTypes() == entry.getArgumentTypes())
       return function;
+    if (function->hasAttr(ChimeraDialect::getOpenSizesAttrName()))
+      open = function;
   }
-  return planned.lookupSymbol<func::FuncOp>(entry.getName());
+  return open ? open : planned.lookupSymbol<func::FuncOp>(entry.getName());
+}
+
+/// The dimensions that `version` takes to be equal, as in "dimension 0 of
+/// arguments 0, 1".
+static std::string describeGuard(func::FuncOp version) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto equal = version->getAttrOfType<ArrayAttr>(
+      ChimeraDialect::getEqualSizesAttrName());
+  if (!equal)
+    return text;
+  llvm::interleave(
+      equal.getAsRange<DenseI64ArrayAttr>(), os,
+      [&](DenseI64ArrayAttr group) {
+        for (int64_t place = 0; place < group.size(); place += 2)
+          os << (place ? " = " : "") << "dimension " << group[place + 1]
+             << " of argument " << group[place];
+      },
+      ", ");
+  return text;
+}
+
+std::string chimera::run::describeVersions(ModuleOp planned, StringRef entry) {
+  SmallVector<std::string> parts;
+  for (auto function : planned.getOps<func::FuncOp>()) {
+    auto versionOf = function->getAttrOfType<StringAttr>(
+        ChimeraDialect::getVersionAttrName());
+    bool isVersion = versionOf && versionOf.getValue() == entry;
+    auto sizes = function->getAttrOfType<DenseI64ArrayAttr>(
+        ChimeraDialect::getPlannedSizesAttrName());
+    if (!isVersion && !(sizes && function.getName() == entry))
+      continue;
+    if (!sizes) {
+      parts.push_back(function.getName().drop_front(entry.size() + 1).str());
+      continue;
+    }
+    std::string guard = describeGuard(function);
+    parts.push_back("any, by a plan for " + toString(sizes.asArrayRef().vec()) +
+                    (guard.empty() ? "" : ", if " + guard));
+  }
+  // What is written comes first in the module, but runs last.
+  bool hasPlain = llvm::none_of(parts, [](StringRef part) {
+    return part.starts_with("any") && !part.contains(", if ");
+  });
+  if (parts.empty())
+    return "";
+  if (StringRef(parts.front()).starts_with("any"))
+    std::rotate(parts.begin(), parts.begin() + 1, parts.end());
+  if (hasPlain)
+    parts.push_back("others as they are written");
+  return llvm::join(parts, "; ");
 }

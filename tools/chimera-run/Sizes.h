@@ -42,6 +42,10 @@ fixModule(mlir::ModuleOp module, const Sizes &sizes);
 mlir::func::FuncOp findVersion(mlir::ModuleOp planned,
                                mlir::func::FuncOp entry);
 
+/// Says what `planned` has for which sizes of `entry`, and what is tested
+/// before it runs; nothing if `entry` has no dynamic sizes.
+std::string describeVersions(mlir::ModuleOp planned, mlir::StringRef entry);
+
 /// As in "1x128".
 std::string toString(const Sizes &sizes);
 

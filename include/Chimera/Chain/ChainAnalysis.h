@@ -115,6 +115,9 @@ NumberTypes getNumberTypes(ChainOperator op);
 /// the shaped inputs of the epilogue in order, the contraction left out.
 struct ChainAnalysis {
   model::ChainProblem problem;
+  /// The same with the sizes that types have: placeholders where the problem
+  /// has what is planned for (see OpenSizes.h).
+  model::ChainProblem typedProblem;
   llvm::SmallVector<ChainOperator> operators;
   /// The value of each tensor of the problem: a block argument for inputs, the
   /// result of a row reduction for states, the result of the operator (after

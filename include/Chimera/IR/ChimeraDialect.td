@@ -51,6 +51,11 @@ def Chimera_Dialect : Dialect {
     1, 512>]` are two cases of a function with two sizes that are not known. See
     `chimera-version-sizes`.
 
+    In code for any sizes, types have *placeholders* as long as chains are formed
+    and planned: large primes, which nothing else divides, so that products of
+    sizes stay what they are. The function lists them in `chimera.open_sizes`, and
+    in `chimera.planned_sizes` the sizes that plans are made for.
+
     Micro kernels come from a registry of the context, and from the program: a
     list of them as its attribute `chimera.micro_kernels` comes first. See
     `chimera-load-micro-kernels`.
@@ -90,6 +95,21 @@ def Chimera_Dialect : Dialect {
     /// Lists the sizes that a function with dynamic ones is planned for.
     static constexpr ::llvm::StringLiteral getSizesAttrName() {
       return ::llvm::StringLiteral("chimera.sizes");
+    }
+    /// Lists the placeholders of a function with open sizes.
+    static constexpr ::llvm::StringLiteral getOpenSizesAttrName() {
+      return ::llvm::StringLiteral("chimera.open_sizes");
+    }
+    /// What placeholders are larger than.
+    static constexpr int64_t getLeastPlaceholder() { return 1 << 20; }
+    /// Lists, for each placeholder, the size that plans are made for.
+    static constexpr ::llvm::StringLiteral getPlannedSizesAttrName() {
+      return ::llvm::StringLiteral("chimera.planned_sizes");
+    }
+    /// Lists the dimensions of arguments that a version takes to be equal: of
+    /// each size the arguments and dimensions, in turn.
+    static constexpr ::llvm::StringLiteral getEqualSizesAttrName() {
+      return ::llvm::StringLiteral("chimera.equal_sizes");
     }
     /// Says of a function which one it is a version of.
     static constexpr ::llvm::StringLiteral getVersionAttrName() {

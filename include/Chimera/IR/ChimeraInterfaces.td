@@ -101,9 +101,15 @@ def Chimera_MicroKernelAttrInterface
       (ins "::mlir::Operation *":$op, "unsigned":$dim), "",
       [{ (void)op; (void)dim; return false; }]>,
     InterfaceMethod<[{
+      True if code can be emitted for any extents of the dimensions that `op` says
+      are open: `emit` gets these as dynamic, in code that runs where the extents
+      are none of those listed.
+    }], "bool", "takesOpenExtents",
+      (ins "::mlir::Operation *":$op), "", [{ (void)op; return false; }]>,
+    InterfaceMethod<[{
       Emits code that computes `op`, whose operands are memrefs, for `extents`,
-      which are known for each dimension, unless `takesAnyExtent` says otherwise,
-      and those of `getTile` where that has some. The code may fetch what `prefetches` name while it computes. Fails if
+      which are known for each dimension, unless `takesAnyExtent` or
+      `takesOpenExtents` say otherwise, and those of `getTile` where that has some. The code may fetch what `prefetches` name while it computes. Fails if
       the kernel does not cover `op`; what was emitted so far is taken away.
     }], "::llvm::LogicalResult", "emit",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Operation *":$op,

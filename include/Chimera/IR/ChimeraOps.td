@@ -83,7 +83,7 @@ def Chimera_BlockOp : Chimera_Op<"block", [
     tiles it reads as `ins` and the tiles it updates as `outs`. The string names
     the operator it is a part of. `extents` lists, for every dimension of the
     operation inside, the extents that occur at run time: the tile, and what is
-    left of it at an edge. `registers` is the schedule's register tile, `packed`
+    left of it at an edge; 0 stands for any that is smaller. `registers` is the schedule's register tile, `packed`
     the positions of the inputs to be copied into contiguous memory, `prefetch`
     what kernels ask for ahead of time; without it, nothing. `taps` says which
     taps of a convolution lie on padding. Introduced by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
@@ -152,7 +152,9 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
 
     A contraction marked `overwrite` starts from zero instead of from the
     contents of `outs`. One with `taps` may leave out what these say is zero. `extents` promises nothing: it lists, per dimension, the
-    extents worth specialising for; any other extent is computed all the same.
+    extents worth specialising for; any other extent is computed all the same. A 0
+    among them says that the dimension is open: others occur often, up to the
+    largest that is listed.
 
     Introduced by `chimera-map-micro-kernels`; works on tensors and on memrefs;
     none remains after the conversion of a back end.
@@ -203,6 +205,8 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     ::mlir::Value getOutput() { return getOutputs().front(); }
     /// The extents listed for `dim`, in the order given; empty if none are.
     ::llvm::SmallVector<int64_t> getExtentsOf(unsigned dim);
+    /// True if others than those that are listed occur often.
+    bool isOpen(unsigned dim);
     /// The elementwise kernel that updates the result of a contraction in place
     /// right after it; null if there is none. Both are on memrefs.
     ::chimera::MicroKernelOp getFinish();
@@ -302,6 +306,33 @@ def Chimera_PrepareOp : Chimera_Op<"prepare", [
   let arguments = (ins AnyRankedTensor:$source);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
+//===----------------------------------------------------------------------===//
+// SizeOp
+//===----------------------------------------------------------------------===//
+
+def Chimera_SizeOp : Chimera_Op<"size", [Pure]> {
+  let summary = "the size that a placeholder stands for";
+  let description = [{
+    In a function with open sizes (`chimera.open_sizes`), types have placeholders
+    where sizes are not known. The result is the size for which `placeholder`
+    stands, or a size that is a multiple of it for as many times as it has: what
+    computes with sizes, other than to make shapes, takes them from here.
+
+    Introduced by `chimera-version-sizes` and `chimera-tile`; none remains after
+    `chimera-restore-sizes`.
+
+    Example:
+
+    ```mlir
+    %rows = chimera.size 1048583
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$placeholder);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$placeholder attr-dict";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

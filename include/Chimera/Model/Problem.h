@@ -42,7 +42,10 @@ using TensorId = unsigned;
 /// One iteration dimension of the whole chain.
 struct Loop {
   std::string name;
+  /// If the loop is open, what is planned for.
   int64_t extent = 1;
+  /// The schedule has to hold for any extent.
+  bool isOpen = false;
 };
 
 /// What a tensor is to the chain.

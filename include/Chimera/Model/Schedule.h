@@ -293,6 +293,15 @@ std::optional<int64_t> prepackedColumns(const ChainProblem &problem,
 /// vectors of a factor together, so one operator has to read it along them.
 llvm::Error verifyPacked(const ChainProblem &problem, const Schedule &schedule);
 
+/// Makes `schedule`, which was found for the extents that are planned for, hold
+/// for any extents of the loops that are open: each of them gets a tile, no
+/// kernel takes all of a reduction over one, and none is split.
+void holdForAnyExtent(const ChainProblem &problem, Schedule &schedule);
+
+/// Says which open loop has no tile where code for any extent needs one, if
+/// any.
+llvm::Error verifyOpen(const ChainProblem &problem, const Schedule &schedule);
+
 /// Decides how the blocks of `schedule` are made on `machine`.
 BlockForms chooseBlocks(const ChainProblem &problem, const Machine &machine,
                         const Schedule &schedule);

@@ -80,12 +80,16 @@ struct CaseReport {
   bool passed = true;
   std::optional<Deviation> deviation;
   std::optional<Samples> time;
+  /// Of a program for these sizes alone.
+  std::optional<Samples> timeAlone;
 };
 
 struct Report {
   std::string file, entry, target;
   /// The dynamic sizes that the rest is about; empty if there are none.
   std::string sizes;
+  /// Which plan runs for which sizes.
+  std::string versions;
   /// What came of other sizes.
   std::vector<CaseReport> cases;
   int64_t threads = 1;

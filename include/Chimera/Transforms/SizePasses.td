@@ -16,8 +16,16 @@ def VersionSizesPass : Pass<"chimera-version-sizes", "::mlir::ModuleOp"> {
   let description = [{
     A function that lists sizes (`chimera.sizes`) gets a private copy for each
     case, in which the dimensions of arguments have these sizes and everything
-    that follows from them is static. The function itself stays as it is: it
-    serves all other sizes. `chimera-dispatch-versions` makes it call the copies.
+    that follows from them is static. `chimera-dispatch-versions` makes the
+    function call the copies.
+
+    All other sizes are served by a copy with open sizes (`chimera.open_sizes`),
+    for which chains are planned as well: for the largest sizes of the cases, or
+    for common ones if there are no cases. It takes the place of the function. If
+    it was assumed that dimensions are equal, which nothing but the types of
+    arguments says, the function stays beside it, for calls in which they are not;
+    if the program computes with sizes otherwise than by products of them, so that
+    there is no such copy, the function stays alone.
 
     A case has a number for each size that is not known, in the order of the
     arguments. Dimensions that operations need to be equal have one size, and so
@@ -38,6 +46,32 @@ def VersionSizesPass : Pass<"chimera-version-sizes", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def RestoreSizesPass
+    : Pass<"chimera-restore-sizes", "::mlir::func::FuncOp"> {
+  let summary = "Put sizes in the place of their placeholders";
+  let description = [{
+    Where a function has open sizes (`chimera.open_sizes`), dimensions become
+    dynamic again: types lose their placeholders, and what needs the size takes it
+    from the argument that has it. Chains are tiled before; plain operations may
+    be left.
+
+    Example: see `test/Transforms/Sizes/restore-sizes.mlir`. In
+
+    ```mlir
+    func.func @f(%x: tensor<1048583x64xf32>) -> tensor<1048583x64xf32>
+        attributes {chimera.open_sizes = array<i64: 1048583>,
+                    chimera.planned_sizes = array<i64: 128>} {
+      %0 = tensor.empty() : tensor<1048583x64xf32>
+    ```
+
+    the argument and `%0` become `tensor<?x64xf32>`, and `%0` has the size that
+    `tensor.dim` says of `%x`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 

@@ -40,6 +40,14 @@ llvm::SmallVector<SizeGroup> groupDynamicDims(mlir::func::FuncOp function);
 llvm::LogicalResult fixSizes(mlir::func::FuncOp function,
                              llvm::ArrayRef<int64_t> sizes);
 
+/// Gives the dynamic dimensions of arguments placeholders (see
+/// Chain/OpenSizes.h), and everything that follows from them static types;
+/// plans are to be made for the sizes in `planned`, one for each group. Fails,
+/// and leaves a function that is of no use, if an operation may depend on the
+/// sizes in another way than by products of them.
+llvm::LogicalResult openSizes(mlir::func::FuncOp function,
+                              llvm::ArrayRef<int64_t> planned);
+
 } // namespace chimera
 
 #endif // CHIMERA_TRANSFORMS_SIZES_H

@@ -18,6 +18,7 @@
 #include "Trace/ChainTrace.h"
 
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Chain/OpenSizes.h"
 #include "Chimera/Chain/SameInEveryCall.h"
 #include "Chimera/IR/ElementBytes.h"
 
@@ -670,6 +671,21 @@ void ChainReader::nameLoops() {
   }
 }
 
+void chimera::planSizes(ChainOp chain, model::ChainProblem &problem) {
+  OpenSizes open(chain);
+  if (open.empty())
+    return;
+  auto plan = [&](int64_t &size) { size = open.getPlanned(size); };
+  for (model::Loop &loop : problem.loops) {
+    loop.isOpen = open.isOpen(loop.extent);
+    plan(loop.extent);
+  }
+  for (model::Tensor &tensor : problem.tensors) {
+    llvm::for_each(tensor.shape, plan);
+    llvm::for_each(tensor.strides, plan);
+  }
+}
+
 FailureOr<ChainAnalysis> ChainReader::read() {
   if (failed(findExports()))
     return failure();
@@ -685,7 +701,10 @@ FailureOr<ChainAnalysis> ChainReader::read() {
     return failure();
   orderTensors();
   nameLoops();
-  if (llvm::Error error = result.problem.check())
+  // Placeholders are too large to be counted with.
+  model::ChainProblem planned = result.problem;
+  planSizes(chain, planned);
+  if (llvm::Error error = planned.check())
     return complaint.raise(chain, llvm::toString(std::move(error)));
   return std::move(result);
 }

@@ -57,6 +57,10 @@ void chooseKernelLoops(const model::ChainProblem &problem, model::Operator &op);
 /// polynomial for a function. Exponentials are counted by themselves.
 void addInstructions(mlir::linalg::LinalgOp op, model::Operator &to);
 
+/// Puts what is planned for in the place of placeholders (see OpenSizes.h), and
+/// says which loops are open.
+void planSizes(ChainOp chain, model::ChainProblem &problem);
+
 } // namespace chimera
 
 #endif // CHIMERA_LIB_CHAIN_TRACE_CHAINREADERS_H

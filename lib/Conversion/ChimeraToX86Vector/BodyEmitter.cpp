@@ -84,7 +84,7 @@ Value BodyEmitter::asVector(Value value, const Values &values) {
 }
 
 void BodyEmitter::emitKnown(const Dims &known, ArrayRef<Value> point,
-                            int64_t count, Values &values) {
+                            LaneCount count, Values &values) {
   auto isDue = [&](Value value) {
     return !excluded.contains(value) && !values.contains(value) &&
            !dependences[value].test(known);
@@ -100,7 +100,7 @@ void BodyEmitter::emitKnown(const Dims &known, ArrayRef<Value> point,
 }
 
 Value BodyEmitter::emitArgument(BlockArgument argument, ArrayRef<Value> point,
-                                int64_t count) {
+                                LaneCount count) {
   unsigned operand = argument.getArgNumber();
   if (indexes(operand, vectorDim))
     return loadVector(operand, point, count);

@@ -45,7 +45,7 @@ protected:
   /// Emits what depends on dimensions in `known` alone and is not in `values`;
   /// `point` gives these dimensions. Vectors in memory have `count` elements.
   void emitKnown(const Dims &known, llvm::ArrayRef<mlir::Value> point,
-                 int64_t count, Values &values);
+                 LaneCount count, Values &values);
   /// What was emitted for `value`, as a vector.
   mlir::Value asVector(mlir::Value value, const Values &values);
   mlir::Block &body() { return op.getBody().front(); }
@@ -61,7 +61,7 @@ protected:
 
 private:
   mlir::Value emitArgument(mlir::BlockArgument argument,
-                           llvm::ArrayRef<mlir::Value> point, int64_t count);
+                           llvm::ArrayRef<mlir::Value> point, LaneCount count);
   mlir::Value emitOperation(mlir::Operation &nested,
                             llvm::ArrayRef<mlir::Value> point,
                             const Values &values);

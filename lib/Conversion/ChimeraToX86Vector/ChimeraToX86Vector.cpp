@@ -99,6 +99,8 @@ struct OuterProductModel
            !isInnerProduct(kernel) && isOuterReduction(kernel, dim);
   }
 
+  bool takesOpenExtents(Attribute, Operation *) const { return true; }
+
   bool finishes(Attribute attribute, Operation *op, Operation *finish) const {
     return isFinishedByOuterProduct(
         cast<MicroKernelOp>(op), cast<MicroKernelOp>(finish),

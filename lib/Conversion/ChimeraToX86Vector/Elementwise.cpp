@@ -14,6 +14,7 @@
 #include "BodyEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -29,8 +30,9 @@ public:
   LogicalResult emit();
 
 private:
-  void emitVectors(Value first, int64_t width, const Values &values);
-  void emitVector(int64_t count, Values values);
+  void emitVectors(Value first, int64_t vectors, LaneCount width,
+                   const Values &values);
+  void emitVector(LaneCount count, Values values);
 
   SmallVector<Value> point;
 };
@@ -42,6 +44,8 @@ public:
   LogicalResult emit();
 
 private:
+  void emitOpen(int64_t line);
+  void emitElements(Value row, Value rowEnd, Value column, Value columnEnd);
   void emitSquare(Value row, int64_t rows, Value column, int64_t columns);
   bool isHalf() {
     return isa<Float16Type, BFloat16Type>(getElementTypeOrSelf(op.getOutput()));
@@ -69,28 +73,40 @@ LogicalResult ElementwiseEmitter::emit() {
   SmallVector<unsigned> outer(known.set_bits());
   point.assign(numDims, Value());
   int64_t extent = extents[vectorDim];
-  int64_t step = isLong() ? figures.tuning.interleaved * lanes : lanes;
-  int64_t full = extent - extent % step;
+  int64_t together = isLong() ? figures.tuning.interleaved : 1;
+  int64_t step = together * lanes, full = extent - extent % step;
   buildNest(outer, point, [&] {
     Values values;
     emitKnown(known, point, lanes, values);
-    buildLoop(0, full, step, [&](Value iv) { emitVectors(iv, step, values); });
+    auto emitFull = [&](Value iv) { emitVectors(iv, together, step, values); };
+    if (isOpen(vectorDim)) {
+      Value end = extentOf(vectorDim);
+      Value whole = endOfSteps(constant(0), end, step);
+      buildOpenLoop(constant(0), whole, step, emitFull);
+      buildOpenLoop(whole, end, lanes, [&](Value iv) {
+        Value left = arith::SubIOp::create(builder, loc(), end, iv);
+        emitVectors(iv, 1, left, values);
+      });
+      return;
+    }
+    buildLoop(0, full, step, emitFull);
     if (full < extent)
-      emitVectors(constant(full), extent - full, values);
+      emitVectors(constant(full), llvm::divideCeil(extent - full, lanes),
+                  extent - full, values);
   });
   return success();
 }
 
-/// `width` elements from `first` on.
-void ElementwiseEmitter::emitVectors(Value first, int64_t width,
-                                     const Values &values) {
-  buildInterleaved(llvm::divideCeil(width, lanes), [&](int64_t vector) {
+/// `width` elements, in `vectors` vectors, from `first` on.
+void ElementwiseEmitter::emitVectors(Value first, int64_t vectors,
+                                     LaneCount width, const Values &values) {
+  buildInterleaved(vectors, [&](int64_t vector) {
     point[vectorDim] = add(first, vector * lanes);
-    emitVector(width - vector * lanes, values);
+    emitVector(after(width, vector), values);
   });
 }
 
-void ElementwiseEmitter::emitVector(int64_t count, Values values) {
+void ElementwiseEmitter::emitVector(LaneCount count, Values values) {
   emitKnown(Dims(op.getNumDims(), true), point, count, values);
   unsigned numInputs = op.getInputs().size();
   for (unsigned output = 0; output < op.getOutputs().size(); ++output)
@@ -140,6 +156,10 @@ LogicalResult TransposedCopyEmitter::emit() {
     if (full < extent)
       body(constant(full), extent - full);
   };
+  if (isOpen(vectorDim) || isOpen(sourceDim)) {
+    buildNest(outer, point, [&] { emitOpen(line); });
+    return success();
+  }
   buildNest(outer, point, [&] {
     forEachPart(rows, line, [&](Value row, int64_t numRows) {
       forEachPart(columns, lanes, [&](Value column, int64_t numColumns) {
@@ -171,6 +191,35 @@ Value TransposedCopyEmitter::fromWords(Value vector) {
       arith::TruncIOp::create(builder, loc(), vectorType(builder.getI16Type()),
                               asBitsOf(vector, builder.getI32Type()));
   return asBitsOf(halves, getElementTypeOrSelf(op.getOutput()));
+}
+
+/// Whole squares of an extent that is not known, and single elements of what
+/// is left.
+void TransposedCopyEmitter::emitOpen(int64_t line) {
+  Value zero = constant(0);
+  Value rows = extentOf(vectorDim), columns = extentOf(sourceDim);
+  Value rowEnd = endOfSteps(zero, rows, line),
+        columnEnd = endOfSteps(zero, columns, lanes);
+  buildOpenLoop(zero, rowEnd, line, [&](Value row) {
+    buildOpenLoop(zero, columnEnd, lanes, [&](Value column) {
+      for (int64_t first = 0; first < line; first += lanes)
+        emitSquare(add(row, first), lanes, column, lanes);
+    });
+  });
+  emitElements(zero, rowEnd, columnEnd, columns);
+  emitElements(rowEnd, rows, zero, columns);
+}
+
+void TransposedCopyEmitter::emitElements(Value row, Value rowEnd, Value column,
+                                         Value columnEnd) {
+  buildOpenLoop(row, rowEnd, 1, [&](Value i) {
+    buildOpenLoop(column, columnEnd, 1, [&](Value j) {
+      point[vectorDim] = i;
+      point[sourceDim] = j;
+      memref::StoreOp::create(builder, loc(), loadScalar(0, point),
+                              op.getOutput(), indices(outputIndex(), point));
+    });
+  });
 }
 
 /// Reads `rows` vectors along the source's contiguous dimension, writes

@@ -43,7 +43,7 @@ SmallVector<Value> FinishEmitter::toOwn(ArrayRef<Value> point) {
 }
 
 FinishEmitter::Values FinishEmitter::emitColumn(ArrayRef<Value> point,
-                                                int64_t count) {
+                                                LaneCount count) {
   Values values;
   Dims known(op.getNumDims());
   known.set(vectorDim);
@@ -51,7 +51,7 @@ FinishEmitter::Values FinishEmitter::emitColumn(ArrayRef<Value> point,
   return values;
 }
 
-Value FinishEmitter::emit(Value sum, ArrayRef<Value> point, int64_t count,
+Value FinishEmitter::emit(Value sum, ArrayRef<Value> point, LaneCount count,
                           Values values) {
   values[held(0)] = sum;
   emitKnown(Dims(op.getNumDims(), true), toOwn(point), count, values);

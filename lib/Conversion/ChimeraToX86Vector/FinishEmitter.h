@@ -35,10 +35,10 @@ public:
   /// What vectors of `count` lanes have in common that differ from the one at
   /// `point`, of the contraction, in other dimensions than the one along which
   /// vectors run.
-  Values emitColumn(llvm::ArrayRef<mlir::Value> point, int64_t count);
+  Values emitColumn(llvm::ArrayRef<mlir::Value> point, LaneCount count);
   /// `sum` at `point`, finished.
   mlir::Value emit(mlir::Value sum, llvm::ArrayRef<mlir::Value> point,
-                   int64_t count, Values values);
+                   LaneCount count, Values values);
 
 private:
   llvm::SmallVector<mlir::Value> toOwn(llvm::ArrayRef<mlir::Value> point);

@@ -109,7 +109,7 @@ private:
   void emitColumns();
   void emitTile(int64_t tileColumns, int64_t tileParts = 1);
   SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried);
-  SmallVector<Value> emitStep(Value first, int64_t width,
+  SmallVector<Value> emitStep(Value first, int64_t vectors, LaneCount width,
                               SmallVector<Value> carried);
   void prefetchAfter(unsigned operand, SmallVector<Value> here);
   void store(int64_t row, Value sums);
@@ -125,7 +125,8 @@ private:
   }
   /// True if a column after the other is read, each of them at once, once.
   bool isStream() const {
-    return rows == 1 && innerDims.empty() && extents[vectorDim] <= getStep();
+    return rows == 1 && innerDims.empty() && !isOpen(vectorDim) &&
+           extents[vectorDim] <= getStep();
   }
 
   /// The current tile: `columns` of each of `parts` of the matrix, which are
@@ -148,11 +149,16 @@ void InnerProductEmitter::chooseDims() {
       continue;
     }
     outerDims.push_back(dim);
-    if (!indexes(matrix, dim) && (!rowDim || extents[dim] >= extents[*rowDim]))
+    if (!indexes(matrix, dim) && (!rowDim || mostOf(dim) >= mostOf(*rowDim)))
       rowDim = dim;
   }
   if (rowDim)
     llvm::erase(outerDims, *rowDim);
+  if (rowDim && isOpen(*rowDim)) {
+    // Sums of a number of rows that is not known have no registers.
+    outerDims.push_back(*rowDim);
+    rowDim.reset();
+  }
   rows = rowDim ? extents[*rowDim] : 1;
 }
 
@@ -179,6 +185,12 @@ void InnerProductEmitter::emitColumns() {
   int64_t extent = extents[*columnDim];
   int64_t step =
       std::max<int64_t>(1, std::min(figures.tuning.accumulators / rows, lanes));
+  if (isOpen(*columnDim))
+    return buildLadder(constant(0), extentOf(*columnDim), {step, 1},
+                       [&](Value column, int64_t columns) {
+                         point[*columnDim] = column;
+                         emitTile(columns);
+                       });
   int64_t streams = isStream() ? std::min(figures.tuning.streams, step) : 1;
   int64_t columnsOfStream = step / streams;
   distance = extent / step * columnsOfStream;
@@ -221,25 +233,38 @@ SmallVector<Value>
 InnerProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried) {
   if (depth < innerDims.size()) {
     unsigned dim = innerDims[depth];
-    return buildLoop(
-        0, extents[dim], 1, carried, [&](Value iv, ValueRange values) {
-          point[dim] = iv;
-          return emitReduction(depth + 1, SmallVector<Value>(values));
-        });
+    return buildLoopOver(dim, carried, [&](Value iv, ValueRange values) {
+      point[dim] = iv;
+      return emitReduction(depth + 1, SmallVector<Value>(values));
+    });
   }
   int64_t extent = extents[vectorDim];
   int64_t step = getStep();
   int64_t full = extent - extent % step;
-  carried = buildLoop(0, full, step, carried, [&](Value iv, ValueRange values) {
-    return emitStep(iv, step, SmallVector<Value>(values));
-  });
+  auto emitFull = [&](Value iv, ValueRange values) {
+    return emitStep(iv, step / lanes, step, SmallVector<Value>(values));
+  };
+  if (isOpen(vectorDim)) {
+    Value end = extentOf(vectorDim);
+    Value whole = endOfSteps(constant(0), end, step);
+    carried = buildOpenLoop(constant(0), whole, step, carried, emitFull);
+    return buildOpenLoop(
+        whole, end, lanes, carried, [&](Value iv, ValueRange values) {
+          Value left = arith::SubIOp::create(builder, loc(), end, iv);
+          return emitStep(iv, 1, left, SmallVector<Value>(values));
+        });
+  }
+  carried = buildLoop(0, full, step, carried, emitFull);
   if (full == extent)
     return carried;
-  return emitStep(constant(full), extent - full, carried);
+  int64_t left = extent - full;
+  return emitStep(constant(full), llvm::divideCeil(left, lanes), left, carried);
 }
 
-/// Adds the products of `width` elements from `first` on.
-SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t width,
+/// Adds the products of `width` elements, in `vectors` vectors, from `first`
+/// on.
+SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t vectors,
+                                                 LaneCount width,
                                                  SmallVector<Value> carried) {
   // An operand has one vector per row, per column, or for both.
   llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t, int64_t>, Value> loaded;
@@ -252,13 +277,12 @@ SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t width,
     if (!value) {
       SmallVector<Value> here = pointOf(row, column);
       here[vectorDim] = add(first, vector * lanes);
-      value = widen(loadVector(operand, here, width - vector * lanes));
-      if (alongColumns && (rows > 1 || isStream()))
+      value = widen(loadVector(operand, here, after(width, vector)));
+      if (alongColumns && !isOpen(vectorDim) && (rows > 1 || isStream()))
         prefetchAfter(operand, here);
     }
     return value;
   };
-  int64_t vectors = llvm::divideCeil(width, lanes);
   for (int64_t turn = 0; turn < parts * columns; ++turn) {
     if (turn > 0 && isStream())
       keepOrderOfReads(builder, loc());

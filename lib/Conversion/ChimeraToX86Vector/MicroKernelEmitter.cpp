@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -50,7 +51,7 @@ LogicalResult MicroKernelEmitter::chooseVectorDim() {
     bool works = llvm::all_of(llvm::seq(maps.size()), [&](unsigned operand) {
       return !indexes(operand, dim) || isContiguous(operand, dim);
     });
-    if (works && (!best || extents[dim] >= extents[*best]))
+    if (works && (!best || mostOf(dim) >= mostOf(*best)))
       best = dim;
   }
   vectorDim = best.value_or(0);
@@ -94,10 +95,26 @@ VectorType MicroKernelEmitter::vectorType(Type elementType) const {
   return VectorType::get({lanes}, elementType);
 }
 
-Value MicroKernelEmitter::mask(int64_t count) {
-  return vector::CreateMaskOp::create(builder, loc(),
-                                      vectorType(builder.getI1Type()),
-                                      ValueRange{constant(count)});
+Value MicroKernelEmitter::mask(LaneCount count) {
+  return vector::CreateMaskOp::create(
+      builder, loc(), vectorType(builder.getI1Type()),
+      ValueRange{count.value ? count.value : constant(count.known)});
+}
+
+LaneCount MicroKernelEmitter::after(LaneCount count, int64_t vectors) {
+  if (count.value)
+    return add(count.value, -vectors * lanes);
+  return count.known - vectors * lanes;
+}
+
+Value MicroKernelEmitter::extentOf(unsigned dim) {
+  if (!isOpen(dim))
+    return constant(extents[dim]);
+  Value extent;
+  for (auto [map, operand] : llvm::zip_equal(maps, op->getOperands()))
+    if (auto place = map.getResultPosition(builder.getAffineDimExpr(dim)))
+      extent = memref::DimOp::create(builder, loc(), operand, *place);
+  return extent;
 }
 
 SmallVector<Value> MicroKernelEmitter::indices(unsigned operand,
@@ -121,12 +138,12 @@ Value MicroKernelEmitter::getMemory(unsigned operand) {
 }
 
 Value MicroKernelEmitter::loadVector(unsigned operand, ArrayRef<Value> point,
-                                     int64_t count) {
+                                     LaneCount count) {
   Value memref = getMemory(operand);
   VectorType type = vectorType(getElementTypeOrSelf(memref));
   SmallVector<Value> position = indices(operand, point);
   Value loaded =
-      count >= lanes
+      count.covers(lanes)
           ? vector::LoadOp::create(builder, loc(), type, memref, position)
                 .getResult()
           : vector::MaskedLoadOp::create(builder, loc(), type, memref, position,
@@ -193,14 +210,14 @@ void MicroKernelEmitter::prefetch(unsigned operand, ArrayRef<Value> point) {
 }
 
 void MicroKernelEmitter::storeVector(unsigned operand, Value vector,
-                                     ArrayRef<Value> point, int64_t count) {
+                                     ArrayRef<Value> point, LaneCount count) {
   SmallVector<Value> position = indices(operand, point);
   Value memref = getMemory(operand);
   Type elementType = getElementTypeOrSelf(memref);
   if (elementType != getElementTypeOrSelf(vector))
     vector =
         arith::ExtUIOp::create(builder, loc(), vectorType(elementType), vector);
-  if (count >= lanes)
+  if (count.covers(lanes))
     vector::StoreOp::create(builder, loc(), vector, memref, position);
   else
     vector::MaskedStoreOp::create(builder, loc(), memref, position, mask(count),
@@ -235,17 +252,12 @@ SmallVector<Value> MicroKernelEmitter::buildLoop(int64_t lower, int64_t upper,
   return loop.getResults();
 }
 
-SmallVector<Value> MicroKernelEmitter::buildLoopOver(unsigned dim,
+SmallVector<Value> MicroKernelEmitter::buildOpenLoop(Value lower, Value upper,
+                                                     int64_t step,
                                                      ValueRange carried,
                                                      CarryingLoopBody body) {
-  if (!ShapedType::isDynamic(extents[dim]))
-    return buildLoop(0, extents[dim], 1, carried, body);
-  Value upper;
-  for (auto [map, operand] : llvm::zip_equal(maps, op->getOperands()))
-    if (auto place = map.getResultPosition(builder.getAffineDimExpr(dim)))
-      upper = memref::DimOp::create(builder, loc(), operand, *place);
-  auto loop = scf::ForOp::create(builder, loc(), constant(0), upper,
-                                 constant(1), carried);
+  auto loop =
+      scf::ForOp::create(builder, loc(), lower, upper, constant(step), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> results =
@@ -255,14 +267,66 @@ SmallVector<Value> MicroKernelEmitter::buildLoopOver(unsigned dim,
   return loop.getResults();
 }
 
+void MicroKernelEmitter::buildOpenLoop(Value lower, Value upper, int64_t step,
+                                       LoopBody body) {
+  buildOpenLoop(lower, upper, step, ValueRange(),
+                [&](Value iv, ValueRange) -> SmallVector<Value> {
+                  body(iv);
+                  return {};
+                });
+}
+
+Value MicroKernelEmitter::endOfSteps(Value lower, Value upper, int64_t step) {
+  if (step == 1)
+    return upper;
+  Value range = arith::SubIOp::create(builder, loc(), upper, lower);
+  Value left = arith::RemUIOp::create(builder, loc(), range, constant(step));
+  return arith::SubIOp::create(builder, loc(), upper, left);
+}
+
+SmallVector<int64_t> MicroKernelEmitter::getLadder(int64_t most) {
+  SmallVector<int64_t> steps = {most};
+  for (int64_t step = llvm::bit_floor<uint64_t>(most); step > 0; step /= 2)
+    if (step < most)
+      steps.push_back(step);
+  return steps;
+}
+
+void MicroKernelEmitter::buildLadder(
+    Value lower, Value upper, ArrayRef<int64_t> steps,
+    llvm::function_ref<void(Value, int64_t)> body) {
+  for (int64_t step : steps) {
+    Value end = endOfSteps(lower, upper, step);
+    buildOpenLoop(lower, end, step, [&](Value iv) { body(iv, step); });
+    lower = end;
+  }
+}
+
+void MicroKernelEmitter::buildIf(Value condition,
+                                 llvm::function_ref<void()> body) {
+  auto ifOp = scf::IfOp::create(builder, loc(), condition);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  body();
+}
+
+SmallVector<Value> MicroKernelEmitter::buildLoopOver(unsigned dim,
+                                                     ValueRange carried,
+                                                     CarryingLoopBody body) {
+  if (!isOpen(dim))
+    return buildLoop(0, extents[dim], 1, carried, body);
+  return buildOpenLoop(constant(0), extentOf(dim), 1, carried, body);
+}
+
 void MicroKernelEmitter::buildNest(ArrayRef<unsigned> dims,
                                    SmallVectorImpl<Value> &point,
                                    llvm::function_ref<void()> body) {
   if (dims.empty())
     return body();
-  buildLoop(0, extents[dims.front()], 1, [&](Value iv) {
+  buildLoopOver(dims.front(), {}, [&](Value iv, ValueRange) {
     point[dims.front()] = iv;
     buildNest(dims.drop_front(), point, body);
+    return SmallVector<Value>();
   });
 }
 

@@ -36,6 +36,19 @@ struct VectorFigures {
   VectorTuning tuning;
 };
 
+/// How many lanes of a vector count. It may be known only when the code runs,
+/// and may then be more than there are, or fewer than one.
+struct LaneCount {
+  LaneCount(int64_t known) : known(known) {}
+  LaneCount(mlir::Value value) : value(value) {}
+
+  /// True if all of `lanes` lanes count.
+  bool covers(int64_t lanes) const { return !value && known >= lanes; }
+
+  int64_t known = 0;
+  mlir::Value value;
+};
+
 class MicroKernelEmitter {
 public:
   MicroKernelEmitter(mlir::OpBuilder &builder, MicroKernelOp op,
@@ -60,6 +73,12 @@ protected:
   /// The most iterations of dimension `dim`, whose extent may be known only
   /// when the code runs.
   int64_t mostOf(unsigned dim);
+  /// True if the extent of dimension `dim` is known only when the code runs.
+  bool isOpen(unsigned dim) const {
+    return mlir::ShapedType::isDynamic(extents[dim]);
+  }
+  /// The extent of dimension `dim` as a value.
+  mlir::Value extentOf(unsigned dim);
   unsigned outputIndex() const { return maps.size() - 1; }
 
   /// The indices of operand `operand` at `point`, one index per dimension of
@@ -69,7 +88,7 @@ protected:
   /// A vector of operand `operand` starting at `point`; only the first `count`
   /// lanes touch memory.
   mlir::Value loadVector(unsigned operand, llvm::ArrayRef<mlir::Value> point,
-                         int64_t count);
+                         LaneCount count);
   /// The element of operand `operand` at `point`.
   mlir::Value loadScalar(unsigned operand, llvm::ArrayRef<mlir::Value> point);
   /// `value` in every lane; vectors are left alone.
@@ -85,9 +104,11 @@ protected:
   /// outside.
   void prefetch(unsigned operand, llvm::ArrayRef<mlir::Value> point);
   void storeVector(unsigned operand, mlir::Value vector,
-                   llvm::ArrayRef<mlir::Value> point, int64_t count);
+                   llvm::ArrayRef<mlir::Value> point, LaneCount count);
   /// The first `count` lanes.
-  mlir::Value mask(int64_t count);
+  mlir::Value mask(LaneCount count);
+  /// `count` without the lanes of the first `vectors` vectors.
+  LaneCount after(LaneCount count, int64_t vectors);
 
   mlir::Value constant(int64_t value);
   mlir::Value zero(mlir::Type type);
@@ -109,6 +130,25 @@ protected:
   /// code runs, in steps of one.
   llvm::SmallVector<mlir::Value>
   buildLoopOver(unsigned dim, mlir::ValueRange carried, CarryingLoopBody body);
+  /// The same for bounds that are values, with a loop in any case.
+  llvm::SmallVector<mlir::Value> buildOpenLoop(mlir::Value lower,
+                                               mlir::Value upper, int64_t step,
+                                               mlir::ValueRange carried,
+                                               CarryingLoopBody body);
+  void buildOpenLoop(mlir::Value lower, mlir::Value upper, int64_t step,
+                     LoopBody body);
+  /// The largest multiple of `step` steps from `lower` that is not above
+  /// `upper`.
+  mlir::Value endOfSteps(mlir::Value lower, mlir::Value upper, int64_t step);
+  /// Loops with the steps `steps`, one after the other, that cover `lower` to
+  /// `upper`; the last step is one. `body` is told the step.
+  void buildLadder(mlir::Value lower, mlir::Value upper,
+                   llvm::ArrayRef<int64_t> steps,
+                   llvm::function_ref<void(mlir::Value, int64_t)> body);
+  /// `most`, and the powers of two below it.
+  static llvm::SmallVector<int64_t> getLadder(int64_t most);
+  /// Code that runs if `condition` holds.
+  void buildIf(mlir::Value condition, llvm::function_ref<void()> body);
   /// Nested loops of step one over `dims`, which are set in `point`.
   void buildNest(llvm::ArrayRef<unsigned> dims,
                  llvm::SmallVectorImpl<mlir::Value> &point,

@@ -65,31 +65,35 @@ private:
   void chooseDims();
   int64_t countRowsOfVectors() const;
   void emitPanels();
+  void emitOpenPanels();
   void readTaps();
   std::pair<int64_t, int64_t> rowsOf(int64_t tap, int64_t first,
                                      int64_t rows) const;
   bool hasPadding(int64_t first, int64_t rows) const;
-  void emitRows(Value column, int64_t vectors, int64_t columns);
+  void emitRows(Value column, int64_t vectors, LaneCount columns);
+  void emitOpenRows(Value column, int64_t vectors, LaneCount columns);
   void emitTiles(int64_t begin, int64_t end, int64_t rows, Value column,
-                 int64_t vectors, int64_t columns);
+                 int64_t vectors, LaneCount columns);
   void emitTile(Value row, int64_t rows, Value column, int64_t vectors,
-                int64_t columns);
+                LaneCount columns);
   void storeTile(ArrayRef<Value> sums, int64_t rows, int64_t vectors,
-                 int64_t columns);
+                 LaneCount columns);
   /// True if what the innermost loop adds up is added up again outside.
   bool hasOuterReduction() const { return reductionDims.size() > 1; }
   SmallVector<Value> emitParts(SmallVector<Value> carried, int64_t rows,
-                               int64_t vectors, int64_t columns);
+                               int64_t vectors, LaneCount columns);
   SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried,
                                    int64_t rows, int64_t vectors,
-                                   int64_t columns);
+                                   LaneCount columns);
   SmallVector<Value> emitTaps(unsigned depth, SmallVector<Value> carried,
-                              int64_t rows, int64_t vectors, int64_t columns);
+                              int64_t rows, int64_t vectors, LaneCount columns);
   SmallVector<Value> emitInnermost(SmallVector<Value> carried, int64_t rows,
-                                   int64_t vectors, int64_t columns);
+                                   int64_t vectors, LaneCount columns);
+  SmallVector<Value> emitOpenInnermost(SmallVector<Value> carried, int64_t rows,
+                                       int64_t vectors, LaneCount columns);
   SmallVector<Value> emitSteps(Value first, int64_t steps,
                                SmallVector<Value> carried, int64_t rows,
-                               int64_t vectors, int64_t columns);
+                               int64_t vectors, LaneCount columns);
   void fetchShare(Value first, int64_t step, int64_t iterations);
   /// True if each row of operand `operand` has vectors of its own.
   bool hasVectorsInRows(unsigned operand) const {
@@ -104,8 +108,8 @@ private:
            extents[vectorDim] <= tile.vectors * lanes;
   }
   /// Lanes of vector `index` of a panel `columns` elements wide.
-  int64_t lanesOf(int64_t index, int64_t columns) const {
-    return std::min(lanes, columns - index * lanes);
+  LaneCount lanesOf(int64_t index, LaneCount columns) {
+    return after(columns, index);
   }
   /// The point of accumulator (row, vector) of the current register tile.
   SmallVector<Value> pointOf(int64_t row, int64_t vector);
@@ -162,7 +166,7 @@ void OuterProductEmitter::chooseDims() {
     }
     if (dim == vectorDim || isStreamed(dim))
       continue;
-    if (!rowDim || extents[dim] >= extents[*rowDim])
+    if (!rowDim || mostOf(dim) >= mostOf(*rowDim))
       rowDim = dim;
   }
   for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
@@ -176,7 +180,7 @@ void OuterProductEmitter::readTaps() {
   TapsAttr given = op.getTapsAttr();
   if (given && rowDim == given.getPixel() &&
       reductionDims.back() != given.getTap() && !hasVectorsInRows(0) &&
-      !hasVectorsInRows(1) && !ShapedType::isDynamic(extents[given.getTap()]))
+      !hasVectorsInRows(1) && !isOpen(given.getTap()) && !isOpen(*rowDim))
     padded = given;
 }
 
@@ -219,7 +223,11 @@ LogicalResult OuterProductEmitter::emit() {
     if (indexes(operand, vectorDim) && !isContiguous(operand))
       return failure();
   chooseDims();
-  if (rowDim && (hasVectorsInRows(0) || hasVectorsInRows(1)))
+  // Windows are cut where their extents are known.
+  bool hasWindows = rowDim && (hasVectorsInRows(0) || hasVectorsInRows(1));
+  if (hasWindows && (isOpen(vectorDim) || isOpen(*rowDim)))
+    return failure();
+  if (hasWindows)
     tileRows = std::min(tileRows, countRowsOfVectors());
   readTaps();
   point.assign(op.getNumDims(), Value());
@@ -228,6 +236,8 @@ LogicalResult OuterProductEmitter::emit() {
 }
 
 void OuterProductEmitter::emitPanels() {
+  if (isOpen(vectorDim))
+    return emitOpenPanels();
   int64_t columns = extents[vectorDim];
   int64_t vectors = llvm::divideCeil(columns, lanes);
   model::BalancedSplit split = model::splitEvenly(vectors, tile.vectors);
@@ -250,8 +260,28 @@ void OuterProductEmitter::emitPanels() {
     emitGroup(middle, split.small, narrow, split.size - 1);
 }
 
+/// Whole panels of an extent that is not known, and a part of one.
+void OuterProductEmitter::emitOpenPanels() {
+  int64_t width = tile.vectors * lanes;
+  Value end = extentOf(vectorDim);
+  Value whole = endOfSteps(constant(0), end, width);
+  buildOpenLoop(constant(0), whole, width,
+                [&](Value column) { emitRows(column, tile.vectors, width); });
+  Value left = arith::SubIOp::create(builder, loc(), end, whole);
+  for (int64_t vectors = 1; vectors <= tile.vectors; ++vectors) {
+    // As many vectors as there are, the last of them in part.
+    Value vectorsLeft =
+        arith::CeilDivUIOp::create(builder, loc(), left, constant(lanes));
+    Value isSo = arith::CmpIOp::create(builder, loc(), arith::CmpIPredicate::eq,
+                                       vectorsLeft, constant(vectors));
+    buildIf(isSo, [&] { emitRows(whole, vectors, left); });
+  }
+}
+
 void OuterProductEmitter::emitRows(Value column, int64_t vectors,
-                                   int64_t columns) {
+                                   LaneCount columns) {
+  if (rowDim && isOpen(*rowDim))
+    return emitOpenRows(column, vectors, columns);
   int64_t extent = rowDim ? extents[*rowDim] : 1;
   model::BalancedSplit split = model::splitEvenly(extent, tileRows);
   int64_t middle = split.large * split.size;
@@ -260,11 +290,47 @@ void OuterProductEmitter::emitRows(Value column, int64_t vectors,
     emitTiles(middle, extent, split.size - 1, column, vectors, columns);
 }
 
+/// Tiles of as many rows as an even split of the number that there are has,
+/// which is not known: first the larger ones, then those with a row less.
+void OuterProductEmitter::emitOpenRows(Value column, int64_t vectors,
+                                       LaneCount columns) {
+  Value zero = constant(0), one = constant(1);
+  Value extent = extentOf(*rowDim);
+  Value most = constant(tileRows);
+  Value tiles = arith::CeilDivUIOp::create(builder, loc(), extent, most);
+  // Nothing is split into one tile of no rows.
+  tiles = arith::MaxUIOp::create(builder, loc(), tiles, one);
+  Value size = arith::CeilDivUIOp::create(builder, loc(), extent, tiles);
+  Value whole = arith::MulIOp::create(builder, loc(), tiles, size);
+  Value small = arith::SubIOp::create(builder, loc(), whole, extent);
+  Value large = arith::SubIOp::create(builder, loc(), tiles, small);
+  Value middle = arith::MulIOp::create(builder, loc(), large, size);
+  Value less = arith::SubIOp::create(builder, loc(), size, one);
+  buildOpenLoop(zero, constant(2), 1, [&](Value turn) {
+    Value isFirst = arith::CmpIOp::create(builder, loc(),
+                                          arith::CmpIPredicate::eq, turn, zero);
+    auto choose = [&](Value first, Value second) -> Value {
+      return arith::SelectOp::create(builder, loc(), isFirst, first, second);
+    };
+    Value rows = choose(size, less);
+    Value begin = choose(zero, middle), end = choose(middle, extent);
+    for (int64_t count = tileRows; count > 0; --count) {
+      Value isSo = arith::CmpIOp::create(
+          builder, loc(), arith::CmpIPredicate::eq, rows, constant(count));
+      buildIf(isSo, [&] {
+        buildOpenLoop(begin, end, count, [&](Value row) {
+          emitTile(row, count, column, vectors, columns);
+        });
+      });
+    }
+  });
+}
+
 /// Tiles of `rows` rows from `begin` to `end`: those with taps on padding by
 /// themselves, the others between them in a loop.
 void OuterProductEmitter::emitTiles(int64_t begin, int64_t end, int64_t rows,
                                     Value column, int64_t vectors,
-                                    int64_t columns) {
+                                    LaneCount columns) {
   auto emitInside = [&](int64_t lower, int64_t upper) {
     buildLoop(lower, upper, rows, [&](Value row) {
       emitTile(row, rows, column, vectors, columns);
@@ -292,7 +358,7 @@ SmallVector<Value> OuterProductEmitter::pointOf(int64_t row, int64_t vector) {
 }
 
 void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
-                                   int64_t vectors, int64_t columns) {
+                                   int64_t vectors, LaneCount columns) {
   if (rowDim)
     point[*rowDim] = row;
   point[vectorDim] = column;
@@ -309,7 +375,7 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
 }
 
 void OuterProductEmitter::storeTile(ArrayRef<Value> sums, int64_t rows,
-                                    int64_t vectors, int64_t columns) {
+                                    int64_t vectors, LaneCount columns) {
   SmallVector<FinishEmitter::Values> ofColumns(vectors);
   if (finish)
     for (int64_t j = 0; j < vectors; ++j)
@@ -317,7 +383,7 @@ void OuterProductEmitter::storeTile(ArrayRef<Value> sums, int64_t rows,
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j) {
       SmallVector<Value> here = pointOf(i, j);
-      int64_t count = lanesOf(j, columns);
+      LaneCount count = lanesOf(j, columns);
       Value value = sums[i * vectors + j];
       if (finish)
         value = finish->emit(value, here, count, ofColumns[j]);
@@ -328,7 +394,11 @@ void OuterProductEmitter::storeTile(ArrayRef<Value> sums, int64_t rows,
 /// The reduction; if it has several loops, a part of the innermost at a time.
 SmallVector<Value> OuterProductEmitter::emitParts(SmallVector<Value> carried,
                                                   int64_t rows, int64_t vectors,
-                                                  int64_t columns) {
+                                                  LaneCount columns) {
+  if (isOpen(reductionDims.back())) {
+    partBegin = constant(0);
+    return emitReduction(0, carried, rows, vectors, columns);
+  }
   int64_t extent = extents[reductionDims.back()];
   int64_t size =
       hasOuterReduction() ? std::min(model::reductionPart, extent) : extent;
@@ -351,7 +421,7 @@ SmallVector<Value> OuterProductEmitter::emitParts(SmallVector<Value> carried,
 SmallVector<Value>
 OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
                                    int64_t rows, int64_t vectors,
-                                   int64_t columns) {
+                                   LaneCount columns) {
   unsigned dim = reductionDims[depth];
   if (depth + 1 < reductionDims.size()) {
     if (firstRow && dim == padded.getTap())
@@ -370,7 +440,7 @@ OuterProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried,
 SmallVector<Value> OuterProductEmitter::emitTaps(unsigned depth,
                                                  SmallVector<Value> carried,
                                                  int64_t rows, int64_t vectors,
-                                                 int64_t columns) {
+                                                 LaneCount columns) {
   Value row = point[*rowDim];
   int64_t taps = extents[padded.getTap()], end = 0;
   for (int64_t tap = 0; tap < taps; tap = end) {
@@ -399,7 +469,9 @@ SmallVector<Value> OuterProductEmitter::emitTaps(unsigned depth,
 /// part has as many; what is left of its extent comes after it.
 SmallVector<Value>
 OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
-                                   int64_t vectors, int64_t columns) {
+                                   int64_t vectors, LaneCount columns) {
+  if (isOpen(reductionDims.back()))
+    return emitOpenInnermost(carried, rows, vectors, columns);
   int64_t extent = partSteps;
   parts = isStream() ? figures.tuning.streams : 1;
   int64_t unroll = llvm::alignTo(std::min(tile.depth, extent), parts);
@@ -421,11 +493,29 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
                    columns);
 }
 
+/// As many steps as there are, KI of them at a time, and then one by one.
+SmallVector<Value>
+OuterProductEmitter::emitOpenInnermost(SmallVector<Value> carried, int64_t rows,
+                                       int64_t vectors, LaneCount columns) {
+  parts = 1;
+  Value end = extentOf(reductionDims.back()), begin = constant(0);
+  for (int64_t depth : {tile.depth, int64_t(1)}) {
+    Value whole = endOfSteps(begin, end, depth);
+    carried = buildOpenLoop(
+        begin, whole, depth, carried, [&](Value iv, ValueRange values) {
+          return emitSteps(iv, depth, SmallVector<Value>(values), rows, vectors,
+                           columns);
+        });
+    begin = whole;
+  }
+  return carried;
+}
+
 /// Asks for what is due in the iteration from `first` on, one of `iterations`
 /// that are `step` apart.
 void OuterProductEmitter::fetchShare(Value first, int64_t step,
                                      int64_t iterations) {
-  if (prefetches.empty())
+  if (prefetches.empty() || llvm::any_of(extents, ShapedType::isDynamic))
     return;
   auto divide = [&](Value value, int64_t divisor) -> Value {
     return arith::DivUIOp::create(builder, loc(), value, constant(divisor));
@@ -448,7 +538,7 @@ void OuterProductEmitter::fetchShare(Value first, int64_t step,
 SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
                                                   SmallVector<Value> carried,
                                                   int64_t rows, int64_t vectors,
-                                                  int64_t columns) {
+                                                  LaneCount columns) {
   unsigned dim = reductionDims.back();
   bool isReading = isStream() ||
                    (rowsInAll() > 1 && rowsInAll() <= model::mostRowsOfReading);

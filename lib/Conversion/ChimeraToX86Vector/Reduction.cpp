@@ -59,9 +59,9 @@ private:
   SmallVector<Value> start();
   SmallVector<Value> emitReduced(unsigned depth, SmallVector<Value> carried);
   SmallVector<Value> emitAlongRows(SmallVector<Value> carried);
-  SmallVector<Value> emitStep(int64_t count, int64_t width,
+  SmallVector<Value> emitStep(int64_t count, LaneCount width,
                               SmallVector<Value> carried);
-  void emitInstance(int64_t row, int64_t vector, int64_t width,
+  void emitInstance(int64_t row, int64_t vector, LaneCount width,
                     const Values &shared, SmallVector<Value> &contributions);
   void checkNumbers(unsigned number, int64_t count,
                     ArrayRef<Value> contributions, SmallVector<Value> &carried);
@@ -103,7 +103,8 @@ private:
   Values outerValues;
   /// The tile's size and origin, and what depends on nothing reduced: a set of
   /// values for each row, or for each vector of a panel.
-  int64_t rows = 1, vectors = 1, columns = 0;
+  int64_t rows = 1, vectors = 1;
+  LaneCount columns = 0;
   SmallVector<Value> point;
   SmallVector<Values> tileValues;
 };
@@ -182,16 +183,22 @@ LogicalResult ReductionEmitter::emit() {
 //===----------------------------------------------------------------------===//
 
 void ReductionEmitter::emitRows() {
-  int64_t numVectors = llvm::divideCeil(extents[vectorDim], lanes);
+  int64_t numVectors = llvm::divideCeil(mostOf(vectorDim), lanes);
   auto emitGroup = [&](int64_t size) {
     int64_t vectors = std::max<int64_t>(1, numChains() / size);
     emitTile(size, std::min(numVectors, vectors));
   };
   if (!rowDim)
     return emitGroup(1);
+  int64_t most = std::min(figures.tuning.reducedRows, lanes);
+  if (isOpen(*rowDim))
+    return buildLadder(constant(0), extentOf(*rowDim), getLadder(most),
+                       [&](Value row, int64_t size) {
+                         point[*rowDim] = row;
+                         emitGroup(size);
+                       });
   int64_t extent = extents[*rowDim];
-  model::BalancedSplit split =
-      model::splitEvenly(extent, std::min(figures.tuning.reducedRows, lanes));
+  model::BalancedSplit split = model::splitEvenly(extent, most);
   int64_t middle = split.large * split.size;
   buildLoop(0, middle, split.size, [&](Value row) {
     point[*rowDim] = row;
@@ -207,16 +214,27 @@ void ReductionEmitter::emitRows() {
 void ReductionEmitter::emitPanels() {
   int64_t extent = extents[vectorDim];
   int64_t step = numChains() * lanes, full = extent - extent % step;
-  columns = step;
-  buildLoop(0, full, step, [&](Value column) {
+  auto emitFull = [&](Value column) {
     point[vectorDim] = column;
     emitTile(1, numChains());
-  });
+  };
+  columns = step;
+  if (isOpen(vectorDim)) {
+    Value end = extentOf(vectorDim);
+    Value whole = endOfSteps(constant(0), end, step);
+    buildOpenLoop(constant(0), whole, step, emitFull);
+    return buildOpenLoop(whole, end, lanes, [&](Value column) {
+      columns = arith::SubIOp::create(builder, loc(), end, column).getResult();
+      point[vectorDim] = column;
+      emitTile(1, 1);
+    });
+  }
+  buildLoop(0, full, step, emitFull);
   if (full == extent)
     return;
   columns = extent - full;
   point[vectorDim] = constant(full);
-  emitTile(1, llvm::divideCeil(columns, lanes));
+  emitTile(1, llvm::divideCeil(extent - full, lanes));
 }
 
 SmallVector<Value> ReductionEmitter::pointOf(int64_t row, int64_t vector) {
@@ -241,7 +259,7 @@ void ReductionEmitter::emitTile(int64_t tileRows, int64_t tileVectors) {
   tileValues.assign(numSlots(), outerValues);
   for (int64_t slot = 0; slot < numSlots(); ++slot) {
     int64_t row = alongRows ? slot : 0, vector = alongRows ? 0 : slot;
-    emitKnown(known, pointOf(row, vector), columns - vector * lanes,
+    emitKnown(known, pointOf(row, vector), after(columns, vector),
               tileValues[slot]);
   }
   SmallVector<Value> carried = emitReduced(0, start());
@@ -272,20 +290,31 @@ SmallVector<Value> ReductionEmitter::emitReduced(unsigned depth,
     return alongRows ? emitAlongRows(carried)
                      : emitStep(vectors, columns, carried);
   unsigned dim = innerDims[depth];
-  return buildLoop(0, extents[dim], 1, carried,
-                   [&](Value iv, ValueRange values) {
-                     point[dim] = iv;
-                     return emitReduced(depth + 1, SmallVector<Value>(values));
-                   });
+  return buildLoopOver(dim, carried, [&](Value iv, ValueRange values) {
+    point[dim] = iv;
+    return emitReduced(depth + 1, SmallVector<Value>(values));
+  });
 }
 
 SmallVector<Value> ReductionEmitter::emitAlongRows(SmallVector<Value> carried) {
   int64_t extent = extents[vectorDim];
   int64_t step = vectors * lanes, full = extent - extent % step;
-  carried = buildLoop(0, full, step, carried, [&](Value iv, ValueRange values) {
+  auto emitFull = [&](Value iv, ValueRange values) {
     point[vectorDim] = iv;
     return emitStep(vectors, step, SmallVector<Value>(values));
-  });
+  };
+  if (isOpen(vectorDim)) {
+    Value end = extentOf(vectorDim);
+    Value whole = endOfSteps(constant(0), end, step);
+    carried = buildOpenLoop(constant(0), whole, step, carried, emitFull);
+    return buildOpenLoop(
+        whole, end, lanes, carried, [&](Value iv, ValueRange values) {
+          point[vectorDim] = iv;
+          Value left = arith::SubIOp::create(builder, loc(), end, iv);
+          return emitStep(1, left, SmallVector<Value>(values));
+        });
+  }
+  carried = buildLoop(0, full, step, carried, emitFull);
   if (full == extent)
     return carried;
   point[vectorDim] = constant(full);
@@ -298,7 +327,7 @@ SmallVector<Value> ReductionEmitter::emitAlongRows(SmallVector<Value> carried) {
 //===----------------------------------------------------------------------===//
 
 /// One body for each row and each of `count` vectors, `width` elements in all.
-SmallVector<Value> ReductionEmitter::emitStep(int64_t count, int64_t width,
+SmallVector<Value> ReductionEmitter::emitStep(int64_t count, LaneCount width,
                                               SmallVector<Value> carried) {
   SmallVector<Value> contributions(accumulators.size() * rows * vectors);
   Dims known(op.getNumDims(), true);
@@ -312,13 +341,12 @@ SmallVector<Value> ReductionEmitter::emitStep(int64_t count, int64_t width,
     while (static_cast<int64_t>(shared.size()) * rows < last) {
       int64_t vector = shared.size();
       shared.push_back(alongRows ? outerValues : tileValues[vector]);
-      emitKnown(known, pointOf(0, vector), width - vector * lanes,
-                shared.back());
+      emitKnown(known, pointOf(0, vector), after(width, vector), shared.back());
     }
     buildInterleaved(last - first, [&](int64_t instance) {
       int64_t row = (first + instance) % rows;
       int64_t vector = (first + instance) / rows;
-      emitInstance(row, vector, width - vector * lanes, shared[vector],
+      emitInstance(row, vector, after(width, vector), shared[vector],
                    contributions);
     });
   }
@@ -335,8 +363,8 @@ SmallVector<Value> ReductionEmitter::emitStep(int64_t count, int64_t width,
   return carried;
 }
 
-void ReductionEmitter::emitInstance(int64_t row, int64_t vector, int64_t width,
-                                    const Values &shared,
+void ReductionEmitter::emitInstance(int64_t row, int64_t vector,
+                                    LaneCount width, const Values &shared,
                                     SmallVector<Value> &contributions) {
   Values values = shared;
   if (alongRows)
@@ -349,7 +377,7 @@ void ReductionEmitter::emitInstance(int64_t row, int64_t vector, int64_t width,
                 width);
   for (auto [number, accumulator] : llvm::enumerate(accumulators)) {
     Value value = asVector(accumulator.combiner.getContribution(), values);
-    if (alongRows && width < lanes)
+    if (alongRows && !width.covers(lanes))
       value = arith::SelectOp::create(
           builder, loc(), mask(width), value,
           accumulator.combiner.getNeutral(builder, typeOf(accumulator)));
@@ -431,7 +459,7 @@ void ReductionEmitter::finishVectors(unsigned number, ArrayRef<Value> carried) {
       result = keepNumbers(builder, loc(), carried[maskIndexOf(number, vector)],
                            result);
     SmallVector<Value> here = pointOf(0, vector);
-    int64_t count = columns - vector * lanes;
+    LaneCount count = after(columns, vector);
     Value before = loadVector(operand, here, count);
     storeVector(operand, combiner.combine(builder, before, result), here,
                 count);

@@ -130,8 +130,9 @@ LogicalResult KernelLowering::tryKernel(MicroKernelOp op,
       emitNaive(rewriter, finish);
   };
   auto takesAny = [&](unsigned dim) { return kernel.takesAnyExtent(op, dim); };
+  SmallVector<int64_t> tile = kernel.getTile(op);
   LogicalResult result = specialize(
-      rewriter, op, takesAny,
+      rewriter, op, takesAny, tile.empty() && kernel.takesOpenExtents(op),
       [&](OpBuilder &, ArrayRef<int64_t> extents) {
         // No kernel has to expect that there is nothing to compute.
         if (llvm::is_contained(extents, 0)) {
@@ -141,7 +142,6 @@ LogicalResult KernelLowering::tryKernel(MicroKernelOp op,
         ArrayRef<PrefetchOp> own = prefetches;
         if (isAtEdge(op, extents))
           own = {};
-        SmallVector<int64_t> tile = kernel.getTile(op);
         if (tile.empty())
           return kernel.emit(rewriter, op, extents, own);
         return emitInTiles(rewriter, op, kernel, tile, extents, own, edges);

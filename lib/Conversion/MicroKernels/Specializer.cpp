@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -68,8 +69,9 @@ struct DimSource {
 class Specializer {
 public:
   Specializer(OpBuilder &builder, MicroKernelOp op, TakesAnyExtent takesAny,
-              llvm::function_ref<void()> emitOthers)
-      : builder(builder), op(op), takesAny(takesAny), emitOthers(emitOthers) {
+              bool takesOpen, llvm::function_ref<void()> emitOthers)
+      : builder(builder), op(op), takesAny(takesAny), takesOpen(takesOpen),
+        emitOthers(emitOthers), open(op.getNumDims()) {
     extents.assign(op.getNumDims(), ShapedType::kDynamic);
     sources.resize(op.getNumDims());
     for (auto [map, operand] : llvm::zip_equal(op.getMaps(), op->getOperands()))
@@ -82,36 +84,90 @@ public:
         }
   }
 
-  /// Emits code for every combination of listed extents of the dimensions from
-  /// `dim` on, and for all others.
-  LogicalResult specialize(unsigned dim, EmitForExtents emit);
+  /// Emits code for the largest extents of the dimensions that are open, and
+  /// for others.
+  LogicalResult specializeOpen(EmitForExtents emit);
 
 private:
+  LogicalResult specialize(unsigned dim, EmitForExtents emit);
+  Value getSize(unsigned dim);
+  Value testExtent(Value size, int64_t extent);
+
   OpBuilder &builder;
   MicroKernelOp op;
   TakesAnyExtent takesAny;
+  bool takesOpen;
   llvm::function_ref<void()> emitOthers;
+  /// Dimensions that have their extents, or are left dynamic.
+  llvm::SmallBitVector open;
   SmallVector<int64_t> extents;
   SmallVector<DimSource> sources;
 };
 
 } // namespace
 
+Value Specializer::getSize(unsigned dim) {
+  return memref::DimOp::create(builder, op.getLoc(), sources[dim].memref,
+                               sources[dim].position);
+}
+
+Value Specializer::testExtent(Value size, int64_t extent) {
+  Location loc = op.getLoc();
+  Value expected = arith::ConstantIndexOp::create(builder, loc, extent);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, size,
+                               expected);
+}
+
+LogicalResult Specializer::specializeOpen(EmitForExtents emit) {
+  Value areLargest;
+  bool isListed = true;
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
+    if (!op.isOpen(dim) || !ShapedType::isDynamic(extents[dim]))
+      continue;
+    open.set(dim);
+    SmallVector<int64_t> listed = op.getExtentsOf(dim);
+    isListed &= !listed.empty();
+    if (listed.empty())
+      continue;
+    Value isLargest = testExtent(getSize(dim), *llvm::max_element(listed));
+    areLargest = areLargest ? arith::AndIOp::create(builder, op.getLoc(),
+                                                    areLargest, isLargest)
+                                  .getResult()
+                            : isLargest;
+  }
+  if (open.none())
+    return specialize(0, emit);
+  OpBuilder::InsertionGuard guard(builder);
+  if (isListed) {
+    auto ifOp = scf::IfOp::create(builder, op.getLoc(), areLargest,
+                                  /*withElse=*/true);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    for (unsigned dim : open.set_bits())
+      extents[dim] = *llvm::max_element(op.getExtentsOf(dim));
+    if (failed(specialize(0, emit)))
+      return failure();
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    for (unsigned dim : open.set_bits())
+      extents[dim] = ShapedType::kDynamic;
+  }
+  if (takesOpen)
+    return specialize(0, emit);
+  emitOthers();
+  return success();
+}
+
 LogicalResult Specializer::specialize(unsigned dim, EmitForExtents emit) {
   if (dim == op.getNumDims())
     return emit(builder, extents);
-  if (!ShapedType::isDynamic(extents[dim]) || takesAny(dim))
+  if (!ShapedType::isDynamic(extents[dim]) || takesAny(dim) || open[dim])
     return specialize(dim + 1, emit);
 
-  Location loc = op.getLoc();
-  Value size = memref::DimOp::create(builder, loc, sources[dim].memref,
-                                     sources[dim].position);
+  Value size = getSize(dim);
   OpBuilder::InsertionGuard guard(builder);
   for (int64_t extent : op.getExtentsOf(dim)) {
-    Value expected = arith::ConstantIndexOp::create(builder, loc, extent);
-    Value matches = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, size, expected);
-    auto ifOp = scf::IfOp::create(builder, loc, matches, /*withElse=*/true);
+    auto ifOp =
+        scf::IfOp::create(builder, op.getLoc(), testExtent(size, extent),
+                          /*withElse=*/true);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     extents[dim] = extent;
     if (failed(specialize(dim + 1, emit)))
@@ -124,7 +180,9 @@ LogicalResult Specializer::specialize(unsigned dim, EmitForExtents emit) {
 }
 
 LogicalResult chimera::specialize(OpBuilder &builder, MicroKernelOp op,
-                                  TakesAnyExtent takesAny, EmitForExtents emit,
+                                  TakesAnyExtent takesAny, bool takesOpen,
+                                  EmitForExtents emit,
                                   llvm::function_ref<void()> emitOthers) {
-  return Specializer(builder, op, takesAny, emitOthers).specialize(0, emit);
+  return Specializer(builder, op, takesAny, takesOpen, emitOthers)
+      .specializeOpen(emit);
 }

@@ -31,9 +31,11 @@ using TakesAnyExtent = llvm::function_ref<bool(unsigned dim)>;
 
 /// Emits code for `op`, by `emit` for every combination of listed extents of
 /// dimensions that it does not take as they are, and by `emitOthers` for all
-/// others.
+/// others. Dimensions that are open have the largest extent that is listed, all
+/// of them, or are dynamic, all of them, if `takesOpen`.
 llvm::LogicalResult specialize(mlir::OpBuilder &builder, MicroKernelOp op,
-                               TakesAnyExtent takesAny, EmitForExtents emit,
+                               TakesAnyExtent takesAny, bool takesOpen,
+                               EmitForExtents emit,
                                llvm::function_ref<void()> emitOthers);
 
 /// Emits the naive semantics of `op`: a linalg.generic, after a fill with zero

@@ -173,6 +173,7 @@ static void addLLVMLowering(OpPassManager &pm) {
 void chimera::buildLoweringPipeline(OpPassManager &pm,
                                     const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createTilePass());
+  pm.addNestedPass<func::FuncOp>(createRestoreSizesPass());
   pm.addPass(createPrepareConstantsPass());
   pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createCanonicalizerPass());

@@ -57,9 +57,11 @@ static bool leavesOut(const ChainProblem &problem, unsigned op,
 }
 
 /// True if every tile that the `outer` loops leave of loop `inner` is longer
-/// than that loop's.
+/// than that loop's. Of a loop that is open, a tile may be anything.
 static bool isCutEverywhere(const ChainProblem &problem,
                             ArrayRef<NestLoop> outer, const NestLoop &inner) {
+  if (problem.loops[inner.loop].isOpen)
+    return false;
   SmallVector<int64_t, 4> sizes = {problem.loops[inner.loop].extent};
   for (const NestLoop &loop : outer) {
     if (loop.loop != inner.loop)

@@ -471,7 +471,8 @@ bool chimera::model::areAlike(const ChainProblem &left,
                               const ChainProblem &right) {
   return equal(left.loops, right.loops,
                [](const Loop &left, const Loop &right) {
-                 return left.extent == right.extent;
+                 return left.extent == right.extent &&
+                        left.isOpen == right.isOpen;
                }) &&
          equal(left.tensors, right.tensors,
                [](const Tensor &left, const Tensor &right) {

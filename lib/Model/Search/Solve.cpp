@@ -492,10 +492,15 @@ std::optional<Plan> chimera::model::solve(const ChainProblem &problem,
                                           SmallVectorImpl<Plan> *runnersUp) {
   Solver solver(problem, machine, options);
   std::optional<Plan> best = solver.run();
-  if (runnersUp)
+  if (runnersUp) {
     *runnersUp = solver.takeRunnersUp();
-  if (best)
-    best->schedule.blocks = chooseBlocks(problem, machine, best->schedule);
+    for (Plan &plan : *runnersUp)
+      holdForAnyExtent(problem, plan.schedule);
+  }
+  if (!best)
+    return best;
+  holdForAnyExtent(problem, best->schedule);
+  best->schedule.blocks = chooseBlocks(problem, machine, best->schedule);
   return best;
 }
 

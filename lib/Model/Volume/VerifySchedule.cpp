@@ -163,6 +163,9 @@ std::string ScheduleChecker::checkParallel() const {
     for (const NestLoop &outer : ArrayRef(tree.loops).take_front(place))
       if (outer.loop == loop.loop)
         return where + "it is so at a level outside already";
+    if (place == split && problem.loops[loop.loop].isOpen)
+      return where + "an operator reduces over it, in as many parts as there "
+                     "are for an extent that is not known";
     if (!split || place == split)
       continue;
     // Whatever differs from part to part needs states of its own.
@@ -308,7 +311,10 @@ chimera::model::prepackedColumns(const ChainProblem &problem,
   LoopId columns = problem.operators[op].vectorLoop;
   if (problem.tensors[access].role != Role::Input ||
       !all_of(access.indices,
-              [](const Index &index) { return index.isLoop(); }) ||
+              [&](const Index &index) {
+                return index.isLoop() &&
+                       !problem.loops[index.terms[0].loop].isOpen;
+              }) ||
       access.indices.empty() || !access.indices.back().hasLoop(columns) ||
       countReads(problem, access) != 1)
     return std::nullopt;

@@ -66,14 +66,27 @@ static bool isUsedBefore(Value memory, Operation *end) {
   });
 }
 
+/// True if `reshape` can be undone before `alloc`: what it has split or merged
+/// has sizes that are known there.
+static bool canUndo(Operation *reshape, memref::AllocOp alloc) {
+  auto collapse = dyn_cast<memref::CollapseShapeOp>(reshape);
+  return !collapse || collapse.getSrcType().hasStaticShape() ||
+         collapse.getSrc() == alloc;
+}
+
 /// `argument` in the shape that buffers have before `reshape`.
-static Value undo(Operation *reshape, Value argument, OpBuilder &builder) {
+static Value undo(Operation *reshape, Value argument, memref::AllocOp alloc,
+                  OpBuilder &builder) {
   Location loc = reshape->getLoc();
   if (auto expand = dyn_cast<memref::ExpandShapeOp>(reshape))
     return memref::CollapseShapeOp::create(builder, loc, expand.getSrcType(),
                                            argument,
                                            expand.getReassociationIndices());
   auto collapse = cast<memref::CollapseShapeOp>(reshape);
+  if (!collapse.getSrcType().hasStaticShape())
+    return memref::ExpandShapeOp::create(
+        builder, loc, collapse.getSrcType(), argument,
+        collapse.getReassociationIndices(), alloc.getMixedSizes());
   return memref::ExpandShapeOp::create(builder, loc, collapse.getSrcType(),
                                        argument,
                                        collapse.getReassociationIndices());
@@ -89,23 +102,25 @@ static void writeInPlace(BlockArgument argument) {
     return;
   SmallVector<Operation *> reshapes;
   memref::AllocOp alloc = findBuffer(copy.getSource(), reshapes);
+  // Sizes that are not known are those of the result, which the caller knows.
   auto isPlain = [](Value value) {
-    auto type = cast<MemRefType>(value.getType());
-    return type.hasStaticShape() && type.getLayout().isIdentity();
+    return cast<MemRefType>(value.getType()).getLayout().isIdentity();
   };
   if (!alloc || alloc->getBlock() != copy->getBlock() || !isPlain(alloc) ||
       !isPlain(argument) ||
       alloc.getType().getMemorySpace() !=
           cast<MemRefType>(argument.getType()).getMemorySpace() ||
-      !llvm::all_of(
-          reshapes,
-          [&](Operation *reshape) { return isPlain(reshape->getResult(0)); }) ||
+      !llvm::all_of(reshapes,
+                    [&](Operation *reshape) {
+                      return isPlain(reshape->getResult(0)) &&
+                             canUndo(reshape, alloc);
+                    }) ||
       !isUsedBefore(alloc, copy))
     return;
   OpBuilder builder(alloc);
   Value buffer = argument;
   for (Operation *reshape : reshapes)
-    buffer = undo(reshape, buffer, builder);
+    buffer = undo(reshape, buffer, alloc, builder);
   copy.erase();
   for (Operation *reshape : reshapes)
     if (reshape->use_empty())

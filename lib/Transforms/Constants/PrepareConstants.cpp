@@ -99,6 +99,7 @@ LogicalResult Preparer::createPreparation() {
                                                 /*results=*/{}));
   preparation.removeResAttrsAttr();
   preparation->removeAttr(ChimeraDialect::getVersionAttrName());
+  preparation->removeAttr(ChimeraDialect::getEqualSizesAttrName());
   symbols.insert(preparation, std::next(Block::iterator(function)));
   Block *body = preparation.addEntryBlock();
   mapping.map(function.getArguments(), body->getArguments());

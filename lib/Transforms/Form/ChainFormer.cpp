@@ -78,11 +78,16 @@ ChainFormer::ChainFormer(OperatorList candidates, const ChainBuilder &builder,
   }
 }
 
-static double countMultiplyAdds(linalg::LinalgOp op) {
+/// The product, which may be more than an integer holds.
+static double multiply(ArrayRef<int64_t> extents) {
   double count = 1;
-  for (int64_t extent : op.getStaticLoopRanges())
+  for (int64_t extent : extents)
     count *= extent;
   return count;
+}
+
+static double countMultiplyAdds(linalg::LinalgOp op) {
+  return multiply(op.getStaticLoopRanges());
 }
 
 SmallVector<Edge> ChainFormer::findEdges() const {
@@ -98,7 +103,7 @@ SmallVector<Edge> ChainFormer::findEdges() const {
       edges.push_back(
           {producer, reader, partners.lookup(reader) == op,
            (countMultiplyAdds(producer) + countMultiplyAdds(reader)) /
-               type.getNumElements()});
+               multiply(type.getShape())});
   }
   // Ties go in program order.
   llvm::sort(edges, [](const Edge &a, const Edge &b) {

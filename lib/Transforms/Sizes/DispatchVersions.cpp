@@ -71,6 +71,16 @@ func::FuncOp Dispatcher::replace(func::FuncOp function, const Twine &newName) {
   return outer;
 }
 
+/// The dimensions of arguments that `version` takes to be equal.
+static SmallVector<ArrayRef<int64_t>> getEqualSizes(func::FuncOp version) {
+  SmallVector<ArrayRef<int64_t>> groups;
+  if (auto equal = version->getAttrOfType<ArrayAttr>(
+          ChimeraDialect::getEqualSizesAttrName()))
+    for (auto group : equal.getAsRange<DenseI64ArrayAttr>())
+      groups.push_back(group.asArrayRef());
+  return groups;
+}
+
 /// True if the arguments for which `isTested` have the sizes of `version`.
 Value Dispatcher::testSizes(ValueRange arguments, func::FuncOp version,
                             llvm::function_ref<bool(unsigned)> isTested) {
@@ -88,6 +98,19 @@ Value Dispatcher::testSizes(ValueRange arguments, func::FuncOp version,
           arith::ConstantIndexOp::create(builder, loc, wanted.getDimSize(dim));
       Value equal = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::eq, size, expected);
+      fits = fits ? arith::AndIOp::create(builder, loc, fits, equal).getResult()
+                  : equal;
+    }
+  }
+  for (ArrayRef<int64_t> dims : getEqualSizes(version)) {
+    auto getSize = [&](size_t place) -> Value {
+      return memref::DimOp::create(builder, loc, arguments[dims[place]],
+                                   dims[place + 1]);
+    };
+    Value first = getSize(0);
+    for (size_t place = 2; place < dims.size(); place += 2) {
+      Value equal = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::eq, first, getSize(place));
       fits = fits ? arith::AndIOp::create(builder, loc, fits, equal).getResult()
                   : equal;
     }
@@ -223,6 +246,8 @@ struct DispatchVersionsPass
         return signalPassFailure();
       }
       Dispatcher(general, symbols).run(ofOne);
+      for (func::FuncOp version : ofOne)
+        version->removeAttr(ChimeraDialect::getEqualSizesAttrName());
     }
   }
 };

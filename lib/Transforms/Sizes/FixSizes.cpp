@@ -8,6 +8,7 @@
 
 #include "Chimera/Transforms/Sizes.h"
 
+#include "Sizes/FixSizes.h"
 #include "Sizes/SimplifyShapes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -16,9 +17,8 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Arguments with `sizes`; the body still sees those with dynamic dimensions.
-static void fixArguments(func::FuncOp function, ArrayRef<SizeGroup> groups,
-                         ArrayRef<int64_t> sizes) {
+void chimera::fixArguments(func::FuncOp function, ArrayRef<SizeGroup> groups,
+                           ArrayRef<int64_t> sizes) {
   SmallVector<Type> types(function.getArgumentTypes());
   for (auto [group, size] : llvm::zip_equal(groups, sizes))
     for (ArgumentDim dim : group) {
@@ -42,8 +42,7 @@ static void fixArguments(func::FuncOp function, ArrayRef<SizeGroup> groups,
       function.getContext(), types, function.getFunctionType().getResults()));
 }
 
-/// Carries what is known of sizes from operation to operation.
-static void propagate(func::FuncOp function) {
+void chimera::propagateShapes(func::FuncOp function) {
   MLIRContext *context = function.getContext();
   RewritePatternSet patterns(context);
   for (Dialect *dialect : context->getLoadedDialects())
@@ -55,8 +54,7 @@ static void propagate(func::FuncOp function) {
   (void)applyPatternsGreedily(function, std::move(patterns));
 }
 
-/// Returns what casts to dynamic sizes hide.
-static void fixResults(func::FuncOp function) {
+void chimera::fixResults(func::FuncOp function) {
   SmallVector<func::ReturnOp> returns;
   function.walk([&](func::ReturnOp op) { returns.push_back(op); });
   SmallVector<Type> results(function.getFunctionType().getResults());
@@ -73,8 +71,12 @@ static void fixResults(func::FuncOp function) {
         }))
       continue;
     result = known.getType();
-    for (func::ReturnOp op : returns)
+    for (func::ReturnOp op : returns) {
+      Operation *cast = op.getOperand(index).getDefiningOp();
       op.setOperand(index, getKnown(op));
+      if (cast->use_empty())
+        cast->erase();
+    }
   }
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.getFunctionType().getInputs(), results));
@@ -89,7 +91,7 @@ LogicalResult chimera::fixSizes(func::FuncOp function,
   if (function.isExternal() || groups.empty())
     return success();
   fixArguments(function, groups, sizes);
-  propagate(function);
+  propagateShapes(function);
   fixResults(function);
   return success();
 }

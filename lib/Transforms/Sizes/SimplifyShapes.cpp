@@ -8,6 +8,8 @@
 
 #include "Sizes/SimplifyShapes.h"
 
+#include "Chimera/IR/Chimera.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -25,6 +27,15 @@ struct ReadAsOperand : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override;
+};
+
+/// The index of a loop, unless the loop has one iteration, which has index
+/// zero, is the index of the loop.
+struct SelectIndex : OpRewritePattern<arith::SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::SelectOp op,
                                 PatternRewriter &rewriter) const override;
 };
 
@@ -101,6 +112,24 @@ LogicalResult ReadAsOperand::matchAndRewrite(linalg::GenericOp op,
     return success();
   }
   return failure();
+}
+
+LogicalResult SelectIndex::matchAndRewrite(arith::SelectOp op,
+                                           PatternRewriter &rewriter) const {
+  auto test = op.getCondition().getDefiningOp<arith::CmpIOp>();
+  auto index = op.getFalseValue().getDefiningOp<linalg::IndexOp>();
+  if (!test || !index || test.getPredicate() != arith::CmpIPredicate::eq ||
+      !isConstantIntValue(op.getTrueValue(), 0) ||
+      !isConstantIntValue(test.getRhs(), 1))
+    return failure();
+  auto size = test.getLhs().getDefiningOp<SizeOp>();
+  auto loops = dyn_cast<linalg::LinalgOp>(index->getParentOp());
+  if (!size || !loops ||
+      loops.getStaticLoopRanges()[index.getDim()] !=
+          static_cast<int64_t>(size.getPlaceholder()))
+    return failure();
+  rewriter.replaceOp(op, index);
+  return success();
 }
 
 LogicalResult
@@ -186,6 +215,6 @@ ReshapeByGroups::matchAndRewrite(tensor::ReshapeOp op,
 }
 
 void chimera::populateSimplifyShapesPatterns(RewritePatternSet &patterns) {
-  patterns.add<BroadcastConstant, ReadAsOperand, ReshapeByGroups>(
+  patterns.add<BroadcastConstant, ReadAsOperand, ReshapeByGroups, SelectIndex>(
       patterns.getContext());
 }

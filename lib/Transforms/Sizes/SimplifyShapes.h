@@ -22,6 +22,7 @@ namespace chimera {
 /// Patterns that
 ///  - make operands of tensors that the body of a `linalg.generic` reads by
 ///    `tensor.extract`, where it reads them at the indices of loops;
+///  - leave out tests whether the dimension of a loop is broadcast;
 ///  - turn broadcasts of constants into constants;
 ///  - turn `tensor.reshape` between static shapes into `tensor.collapse_shape`
 ///    and `tensor.expand_shape`.

@@ -25,6 +25,19 @@
 using namespace mlir;
 using namespace chimera;
 
+void chimera::addTileExtents(ArrayRef<int64_t> possible, int64_t tile,
+                             int64_t first,
+                             llvm::SmallSetVector<int64_t, 4> &values) {
+  for (int64_t extent : possible) {
+    if (extent == anyExtent || extent - first >= tile)
+      values.insert(tile);
+    if (extent % tile != 0)
+      values.insert(extent % tile);
+  }
+  if (llvm::is_contained(possible, anyExtent) && tile > 1)
+    values.insert(anyExtent);
+}
+
 BlockBuilder::BlockBuilder(OpBuilder &builder, ChainOp chain,
                            const ChainAnalysis &analysis,
                            const model::Schedule &schedule)

@@ -20,8 +20,17 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace chimera {
+
+/// Stands, behind other extents, for any that is smaller; alone, for any.
+constexpr int64_t anyExtent = 0;
+
+/// Adds to `values` the extents that tiles of `tile` iterations have in a loop
+/// from `first` on whose extent is one of `possible`.
+void addTileExtents(llvm::ArrayRef<int64_t> possible, int64_t tile,
+                    int64_t first, llvm::SmallSetVector<int64_t, 4> &values);
 
 /// Where we are in the loop tree: how far each loop extends here, and the part
 /// of each tensor that lies inside.
@@ -69,6 +78,7 @@ public:
   BlockBuilder(mlir::OpBuilder &builder, ChainOp chain,
                const ChainAnalysis &analysis, const model::Schedule &schedule);
 
+  mlir::OpBuilder &getBuilder() { return builder; }
   /// How the blocks are to be made.
   const model::BlockForms &getForms() const { return forms; }
   /// In which operators add up, and which the numbers of a softmax's rows have.

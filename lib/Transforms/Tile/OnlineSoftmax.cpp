@@ -12,6 +12,7 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -105,7 +106,34 @@ SmallVector<Value> OnlineSoftmax::clearStates(unsigned op,
   for (auto [index, state] : llvm::enumerate(problem.operators[op].states))
     cleared.push_back(
         blocks.buildFill(op, state, neutral[index], position, states[index]));
+  std::optional<model::LoopId> along = problem.operators[op].rescaledBy;
+  if (cleared.size() > 1 && along && problem.loops[*along].isOpen)
+    cleared[1] = startSum(op, position, position.extents[*along], cleared[1]);
   return cleared;
+}
+
+/// Rows of no elements weigh nothing, but are divided by their sum: it is one
+/// if there are `count` elements, none, and zero else.
+Value OnlineSoftmax::startSum(unsigned op, const TreePosition &position,
+                              OpFoldResult count, Value state) {
+  OpBuilder &builder = blocks.getBuilder();
+  Type type = blocks.getSumType();
+  Value none = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value isNone = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::eq,
+      getValueOrCreateConstantIndexOp(builder, loc, count), none);
+  Value start = arith::SelectOp::create(builder, loc, isNone,
+                                        createNumber(builder, loc, type, 1),
+                                        createNumber(builder, loc, type, 0));
+  model::TensorId tensor = problem.operators[op].states[1];
+  ArrayRef<model::LoopId> loops = blocks.madeDimsOf(tensor);
+  BlockBuilder::Operand number = {
+      start, AffineMap::get(loops.size(), 0, builder.getContext())};
+  return blocks.buildGeneric(op, loops, position, number,
+                             blocks.atLoops(state, tensor, loops),
+                             [](OpBuilder &, ValueRange scalars) {
+                               return SmallVector<Value>{scalars[0]};
+                             })[0];
 }
 
 /// The factor that `epilogue` multiplies elements by, if that is all.

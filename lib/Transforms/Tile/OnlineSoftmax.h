@@ -51,6 +51,8 @@ public:
 
 private:
   unsigned findReader() const;
+  mlir::Value startSum(unsigned op, const TreePosition &position,
+                       mlir::OpFoldResult count, mlir::Value state);
   /// True if what follows the scores of operator `op` is computed for their
   /// maximum and again for their exponentials, and never stored.
   bool repeatsEpilogue(unsigned op) const;

@@ -109,12 +109,7 @@ Value Stager::copyToPanels(unsigned op, model::TensorId tensor, int64_t columns,
         getValueOrCreateConstantIndexOp(builder, loc, position.extents[dim]));
     step.push_back(arith::ConstantIndexOp::create(builder, loc, size));
     llvm::SmallSetVector<int64_t, 4> possible;
-    for (int64_t extent : position.possible[dim]) {
-      if (extent >= size)
-        possible.insert(size);
-      if (extent % size != 0)
-        possible.insert(extent % size);
-    }
+    addTileExtents(position.possible[dim], size, /*first=*/0, possible);
     inner.possible[dim] = llvm::to_vector(possible);
     inner.extents[dim] = builder.getIndexAttr(size);
   }

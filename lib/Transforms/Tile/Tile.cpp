@@ -176,9 +176,16 @@ private:
 TreePosition TreeBuilder::start() {
   TreePosition position;
   for (const model::Loop &loop : problem.loops) {
+    position.offsets.push_back(builder.getIndexAttr(0));
+    if (loop.isOpen) {
+      position.extents.push_back(
+          SizeOp::create(builder, loc(), builder.getIndexType(), loop.extent)
+              .getResult());
+      position.possible.push_back({anyExtent});
+      continue;
+    }
     position.extents.push_back(builder.getIndexAttr(loop.extent));
     position.possible.push_back({loop.extent});
-    position.offsets.push_back(builder.getIndexAttr(0));
   }
   for (Value value : analysis.tensors) {
     auto argument = dyn_cast<BlockArgument>(value);
@@ -240,14 +247,13 @@ TreePosition TreeBuilder::narrow(const model::LoopNest &nest,
   TreePosition inner = position;
   ++inner.depth;
   SmallVector<int64_t> &possible = inner.possible[loop.loop];
-  llvm::SmallSetVector<int64_t, 4> values;
-  for (int64_t extent : possible) {
-    if (extent - first >= loop.tile)
-      values.insert(loop.tile);
-    if (extent % loop.tile != 0)
-      values.insert(extent % loop.tile);
-  }
-  possible = sizes.empty() ? llvm::to_vector(values) : llvm::to_vector(sizes);
+  bool isAny = llvm::is_contained(possible, anyExtent);
+  llvm::SmallSetVector<int64_t, 4> values(sizes.begin(), sizes.end());
+  if (sizes.empty())
+    addTileExtents(possible, loop.tile, first, values);
+  else if (isAny && loop.tile > 1)
+    values.insert(anyExtent);
+  possible = llvm::to_vector(values);
   AffineExpr outer, own;
   bindDims(builder.getContext(), outer, own);
   inner.offsets[loop.loop] = affine::makeComposedFoldedAffineApply(
@@ -645,7 +651,8 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   Value place = carried[0];
   Bounds bounds = {builder.getIndexAttr(0), position.extents[loop.loop]};
   if (isOutermostReduction && nest.size() == 1 &&
-      (blocks.getForms().ahead >> last & 1)) {
+      (blocks.getForms().ahead >> last & 1) &&
+      !problem.loops[loop.loop].isOpen) {
     Value zero = arith::ConstantIndexOp::create(builder, loc(), 0);
     TreePosition ahead = narrow(nest, loop, position, zero);
     ahead.possible[loop.loop] = {loop.tile};
@@ -798,6 +805,8 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
           convertSchedule(chain, *chain.getSchedule(), *analysis);
       if (failed(schedule))
         return signalPassFailure();
+      // Code is for any extents of loops that are open.
+      analysis->problem = analysis->typedProblem;
       // The schedule may be written by hand and never have met a target.
       const model::ChainProblem &problem = analysis->problem;
       llvm::Error error = model::verifyParallel(problem, *schedule);
@@ -809,6 +818,8 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
         error = model::verifyHeld(problem, *schedule);
       if (!error)
         error = model::verifyBlocks(problem, *schedule);
+      if (!error)
+        error = model::verifyOpen(problem, *schedule);
       if (error) {
         chain.emitError("schedule cannot run: ")
             << llvm::toString(std::move(error));

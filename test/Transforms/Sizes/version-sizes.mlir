@@ -4,11 +4,11 @@
 
 //--- good.mlir
 
-// One size: the rows of %x, which those of what is made of it follow. The
-// function itself is left for all others.
+// One size: the rows of %x, which those of what is made of it follow. In the
+// place of the function comes one for any sizes, with a placeholder.
 // CHECK-LABEL: func.func @rows(
-// CHECK-SAME: %{{.*}}: tensor<?x64xf32>, %{{.*}}: tensor<64x32xf32> {chimera.constant}) -> tensor<?x32xf32> {
-// CHECK: linalg.matmul {{.*}} -> tensor<?x32xf32>
+// CHECK-SAME: %{{.*}}: tensor<1048583x64xf32>, %{{.*}}: tensor<64x32xf32> {chimera.constant}) -> tensor<1048583x32xf32> attributes {chimera.open_sizes = array<i64: 1048583>, chimera.planned_sizes = array<i64: 128>} {
+// CHECK: linalg.matmul {{.*}} -> tensor<1048583x32xf32>
 // CHECK-LABEL: func.func private @rows_128(
 // CHECK-SAME: %{{.*}}: tensor<128x64xf32>, %{{.*}}: tensor<64x32xf32> {chimera.constant}) -> tensor<128x32xf32> attributes {chimera.version_of = "rows"} {
 // CHECK-NOT: tensor.dim
@@ -28,10 +28,17 @@ func.func @rows(%x: tensor<?x64xf32>, %w: tensor<64x32xf32> {chimera.constant}) 
 }
 
 // Keys and values are of one type, so they have the same sizes; the columns of
-// %mask are as many as there are keys because the sum needs it.
+// %mask are as many as there are keys because the sum needs it. Nothing but the
+// types says that keys and values have as many rows, so the function stays for
+// calls in which they have not.
 // CHECK-LABEL: func.func @ties(
+// CHECK-SAME: tensor<?x?xf32>
 // CHECK-LABEL: func.func private @ties_3x5(
 // CHECK-SAME: %{{.*}}: tensor<3x5xf32>, %{{.*}}: tensor<3x5xf32>, %{{.*}}: tensor<5xf32>) -> tensor<3x5xf32>
+// CHECK-LABEL: func.func private @ties_open(
+// CHECK-SAME: tensor<1048583x1048589xf32>
+// CHECK-SAME: chimera.equal_sizes = [array<i64: 0, 0, 1, 0>, array<i64: 0, 1, 1, 1, 2, 0>]
+// CHECK-SAME: chimera.planned_sizes = array<i64: 3, 5>, chimera.version_of = "ties"
 func.func @ties(%k: tensor<?x?xf32>, %v: tensor<?x?xf32>, %mask: tensor<?xf32>) -> tensor<?x?xf32>
     attributes {chimera.sizes = [array<i64: 3, 5>]} {
   %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>],
@@ -46,6 +53,9 @@ func.func @ties(%k: tensor<?x?xf32>, %v: tensor<?x?xf32>, %mask: tensor<?xf32>) 
 // What exporters make of a broadcast whose sizes are not known: the test
 // whether the dimension is one, and a reshape to a shape that is computed.
 // CHECK-LABEL: func.func @spelled(
+// CHECK-SAME: %[[X:.*]]: tensor<1048583x4xf32>) -> tensor<4194332xf32>
+// CHECK-NEXT: %[[COLLAPSED:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1]]
+// CHECK-NEXT: return %[[COLLAPSED]]
 // CHECK-LABEL: func.func private @spelled_2(
 // CHECK-SAME: %[[X:.*]]: tensor<2x4xf32>) -> tensor<8xf32>
 // CHECK-NEXT: %[[COLLAPSED:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1]] : tensor<2x4xf32> into tensor<8xf32>
@@ -70,6 +80,82 @@ func.func @spelled(%x: tensor<?x4xf32>) -> tensor<?xf32> attributes {chimera.siz
   %shape = tensor.from_elements %m : tensor<1xindex>
   %1 = tensor.reshape %0(%shape) : (tensor<?x4xf32>, tensor<1xindex>) -> tensor<?xf32>
   return %1 : tensor<?xf32>
+}
+
+// Where numbers are computed from a size, it is no constant. Without cases,
+// plans are for a common size.
+// CHECK-LABEL: func.func @mean(
+// CHECK-SAME: tensor<1048583xf32>
+// CHECK-SAME: chimera.planned_sizes = array<i64: 256>
+// CHECK: %[[SIZE:.*]] = chimera.size 1048583
+// CHECK: arith.index_cast %[[SIZE]] : index to i64
+func.func @mean(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %i = arith.index_cast %n : index to i64
+  %f = arith.sitofp %i : i64 to f32
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %b = arith.divf %a, %f : f32
+    linalg.yield %b : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// A size that is no product of others, and a window along an open dimension:
+// nothing could tell placeholders from numbers there.
+// CHECK-LABEL: func.func @sum(
+// CHECK-SAME: tensor<?xf32>) -> tensor<?xf32> {
+func.func @sum(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %m = arith.addi %n, %c1 : index
+  %e = tensor.empty(%m) : tensor<?xf32>
+  return %e : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @pad(
+// CHECK-SAME: tensor<?xf32>) -> tensor<?xf32> {
+func.func @pad(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.pad %x low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<?xf32> to tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @pool(
+// CHECK-SAME: tensor<?xf32>, %{{.*}}: tensor<3xf32>, %{{.*}}: tensor<?xf32>) -> tensor<?xf32> {
+func.func @pool(%x: tensor<?xf32>, %w: tensor<3xf32>, %o: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = linalg.conv_1d ins(%x, %w : tensor<?xf32>, tensor<3xf32>) outs(%o : tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+// A caller has types of its own.
+// CHECK-LABEL: func.func @called(
+// CHECK-SAME: tensor<?xf32>) -> tensor<?xf32> {
+func.func @called(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @caller(
+// CHECK-SAME: tensor<?xf32>) -> tensor<?xf32> {
+func.func @caller(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = call @called(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+// Control flow may do anything with a size.
+// CHECK-LABEL: func.func @branch(
+// CHECK-SAME: tensor<?xf32>, %{{.*}}: index) -> tensor<?xf32> {
+func.func @branch(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> tensor<?xf32> {
+    %z = tensor.insert %zero into %y[%i] : tensor<?xf32>
+    scf.yield %z : tensor<?xf32>
+  }
+  return %0 : tensor<?xf32>
 }
 
 //--- errors.mlir

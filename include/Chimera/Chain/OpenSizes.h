@@ -1,0 +1,45 @@
+//===- OpenSizes.h - Sizes that types have placeholders for -----*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Code for any sizes is formed and planned with placeholders in its types, so
+// that whatever works on static shapes works on these. A placeholder is a large
+// prime that divides no other number of the function: a size of which it is a
+// factor is that of an open dimension, or a product with one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_CHAIN_OPENSIZES_H
+#define CHIMERA_CHAIN_OPENSIZES_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace chimera {
+
+class OpenSizes {
+public:
+  /// Those of the function around `op`; none if it lists none.
+  explicit OpenSizes(mlir::Operation *op);
+
+  bool empty() const { return placeholders.empty(); }
+  llvm::ArrayRef<int64_t> getPlaceholders() const { return placeholders; }
+  /// True if `size` is not known.
+  bool isOpen(int64_t size) const;
+  /// `size` with what is planned for in place of placeholders.
+  int64_t getPlanned(int64_t size) const;
+  /// Which placeholders are factors of `size`, as often as they are, and what
+  /// else it is a multiple of.
+  std::pair<llvm::SmallVector<unsigned>, int64_t> factor(int64_t size) const;
+
+private:
+  llvm::SmallVector<int64_t, 2> placeholders, planned;
+};
+
+} // namespace chimera
+
+#endif // CHIMERA_CHAIN_OPENSIZES_H

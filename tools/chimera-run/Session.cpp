@@ -1,0 +1,347 @@
+//===- Session.cpp - One function compiled, run, checked, timed -----------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+
+#include "Compiling.h"
+#include "RunningProgram.h"
+
+#include "Chimera/Runner/Memory.h"
+#include "Chimera/Runner/Timing.h"
+#include "Chimera/Runner/Work.h"
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::run;
+using namespace chimera::runner;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+
+/// Reads the inputs that are given and makes up the others.
+static Expected<TensorList> makeArguments(const runner::Function &function,
+                                          const Options &options) {
+  if (options.inputs.size() > function.arguments.size())
+    return createStringError("'%s' has %zu arguments, but %zu inputs are given",
+                             function.name.c_str(), function.arguments.size(),
+                             options.inputs.size());
+  if (options.outputs.size() > function.results.size())
+    return createStringError("'%s' has %zu results, but %zu outputs are asked "
+                             "for",
+                             function.name.c_str(), function.results.size(),
+                             options.outputs.size());
+  Expected<TensorList> arguments = TensorList::allocate(function.arguments);
+  if (!arguments)
+    return arguments;
+  arguments->fillRandom(options.seed);
+  for (auto [index, path] : llvm::enumerate(options.inputs)) {
+    Expected<Tensor> tensor = readNpy(path);
+    if (!tensor)
+      return tensor.takeError();
+    const ValueType &type = function.arguments[index];
+    if (tensor->getType().element != type.element ||
+        tensor->getType().shape != type.shape)
+      return createStringError(path + " holds " + tensor->getType().str() +
+                               ", but argument " + llvm::Twine(index) +
+                               " of '" + function.name + "' is " + type.str());
+    arguments->tensors[index] = std::move(*tensor);
+  }
+  return arguments;
+}
+Error Session::compileEntry() {
+  CompileOptions compileOptions = getCompileOptions(options);
+  compileOptions.listener = &listener;
+  compileOptions.onPlanned = [&](ModuleOp planned, double seconds) {
+    if (func::FuncOp function = findVersion(planned, entry))
+      report.plan = describePlan(function);
+    report.versions = describeVersions(planned, report.entry);
+    report.plan.seconds = seconds;
+  };
+  Expected<Compiled> compiled = compileTimed(module, compileOptions);
+  if (!compiled)
+    return compiled.takeError();
+  report.compileSeconds += compiled->seconds;
+  report.objectSeconds = compiled->objectSeconds;
+  report.remarks = selectRemarks(std::move(compiled->remarks), options);
+  program = std::move(compiled->program);
+  return Error::success();
+}
+
+Error Session::check() {
+  Stage stage(&listener, "check");
+  Expected<Reference> reference =
+      Reference::create(*fixed, /*optimizationLevel=*/3);
+  if (!reference)
+    return reference.takeError();
+  Expected<CheckResult> verdict =
+      reference->check(report.entry, arguments, results);
+  if (!verdict)
+    return verdict.takeError();
+  report.deviation = verdict->deviation;
+  report.allowedError = verdict->allowed;
+  report.reference = reference->description;
+  passed = verdict->passed();
+  return Error::success();
+}
+
+Error Session::measureReference() {
+  CompileOptions compileOptions;
+  compileOptions.lowering = Lowering::Reference;
+  Expected<std::unique_ptr<Program>> plain = compile(*fixed, compileOptions);
+  if (!plain)
+    return plain.takeError();
+  RunningProgram running("timing plain code");
+  Expected<Call> call = (*plain)->bind(report.entry, arguments.getPointers(),
+                                       results.getPointers());
+  if (!call)
+    return call.takeError();
+  report.referenceSeconds = timeOnce(*call);
+  return Error::success();
+}
+
+/// The element type whose arithmetic the peak of `function` is about.
+static ElementKind getPeakKind(const runner::Function &function) {
+  for (const ValueType &type : function.results)
+    if (type.element == ElementKind::F64)
+      return ElementKind::F64;
+  return ElementKind::F32;
+}
+
+/// True if chains run alike in both.
+static bool arePlannedAlike(const PlanReport &left, const PlanReport &right) {
+  return std::equal(left.chains.begin(), left.chains.end(),
+                    right.chains.begin(), right.chains.end(),
+                    [](const ChainReport &one, const ChainReport &other) {
+                      return one.drawing == other.drawing &&
+                             one.operatorNames == other.operatorNames;
+                    });
+}
+
+/// The program with other plans than those that are chosen.
+Expected<PlannedProgram> Session::compilePlan(StringRef name, FuseMode fuse,
+                                              unsigned rank) {
+  PlannedProgram planned;
+  planned.name = name.str();
+  CompileOptions compileOptions = getCompileOptions(options);
+  compileOptions.fuse = fuse;
+  compileOptions.rank = rank;
+  compileOptions.onPlanned = [&](ModuleOp module, double) {
+    if (func::FuncOp function = findVersion(module, entry))
+      planned.plan = describePlan(function);
+  };
+  if (Error error = compile(module, compileOptions).moveInto(planned.program))
+    return error;
+  planned.isChosen = arePlannedAlike(report.plan, planned.plan);
+  return planned;
+}
+
+/// Separate operators, unless these are what was asked for, and what else it is
+/// to be compared with.
+Expected<std::vector<PlannedProgram>> Session::compileOthers() {
+  std::vector<PlannedProgram> others;
+  auto isKnown = [&](const PlannedProgram &planned) {
+    return planned.isChosen ||
+           llvm::any_of(others, [&](const PlannedProgram &other) {
+             return arePlannedAlike(other.plan, planned.plan);
+           });
+  };
+  // They are timed whether or not they are what was chosen.
+  if (options.fuse != FuseMode::Never) {
+    Expected<PlannedProgram> separate =
+        compilePlan("separate", FuseMode::Never, /*rank=*/0);
+    if (!separate)
+      return separate.takeError();
+    others.push_back(std::move(*separate));
+  }
+  if (!options.comparedPlans)
+    return others;
+  for (unsigned rank = 0; rank <= *options.comparedPlans; ++rank) {
+    std::string name =
+        rank == 0 ? "whole" : "runner-up " + std::to_string(rank);
+    Expected<PlannedProgram> planned =
+        compilePlan(name, FuseMode::Always, rank);
+    if (!planned)
+      return planned.takeError();
+    if (!isKnown(*planned))
+      others.push_back(std::move(*planned));
+    else if (rank > 0)
+      break; // No chain has so many runners-up.
+  }
+  return others;
+}
+
+Error Session::measure() {
+  Stage stage(&listener, "measure");
+  Expected<std::vector<PlannedProgram>> others = compileOthers();
+  if (!others)
+    return others.takeError();
+  if (Error error = measurePrograms(*others))
+    return error;
+  report.multiplyAdds = countWork(entry).multiplyAdds;
+  return measurePlainRead();
+}
+
+/// Times the program and `others` beside it.
+Error Session::measurePrograms(llvm::ArrayRef<PlannedProgram> others) {
+  RunningProgram running("timing");
+  SmallVector<Program *> programs = {program.get()};
+  for (const PlannedProgram &other : others)
+    programs.push_back(other.program.get());
+  SmallVector<Call, 2> calls;
+  SmallVector<llvm::function_ref<void()>> runs;
+  for (Program *timed : programs) {
+    Expected<Call> call = timed->bind(report.entry, arguments.getPointers(),
+                                      results.getPointers());
+    if (!call)
+      return call.takeError();
+    calls.push_back(std::move(*call));
+  }
+  llvm::append_range(runs, calls);
+  PeakMeter meter(report.threads, report.peakKind);
+  // Many plans are timed to be compared, which short times do.
+  SmallVector<Samples> samples =
+      timeInTurns(runs, meter, options.comparedPlans ? 0.2 : 0.5);
+  report.time = samples.front();
+  // Of the others, separate operators come first, unless they were asked for.
+  report.unfusedTime = samples[options.fuse == FuseMode::Never ? 0 : 1];
+  if (options.comparedPlans)
+    for (auto [other, time] :
+         llvm::zip_equal(others, llvm::drop_begin(samples)))
+      if (!other.isChosen)
+        report.otherPlans.push_back(
+            {other.name, getPredictedSeconds(other.plan), time});
+  Peak peak = meter.getPeak();
+  report.peakFlops = peak.best;
+  report.medianPeakFlops = peak.median;
+  return Error::success();
+}
+
+Error Session::measurePlainRead() {
+  double bytes = report.argumentBytes + report.resultBytes;
+  // The program's own memory may be all there is.
+  if (bytes > getAvailableBytes())
+    return Error::success();
+  return measureRead(report.threads, bytes).moveInto(report.readRate);
+}
+
+Error Session::writeOutputs() {
+  for (auto [path, tensor] : llvm::zip(options.outputs, results.tensors))
+    if (Error error = writeNpy(path, tensor))
+      return error;
+  return Error::success();
+}
+
+/// Fixes the sizes, and makes arguments and room for results of these.
+Error Session::prepare(const Sizes &sizes) {
+  if (Error error = fixModule(module, sizes).moveInto(fixed))
+    return error;
+  entry = fixed->lookupSymbol<func::FuncOp>(report.entry);
+  Expected<runner::Function> signature = getSignature(entry);
+  if (!signature)
+    return signature.takeError();
+  if (Error error = checkRunsHere(target))
+    return error;
+  if (Error error = checkMemory(entry, options))
+    return error;
+  if (Error error = makeArguments(*signature, options).moveInto(arguments))
+    return error;
+  report.peakKind = getPeakKind(*signature);
+  return TensorList::allocate(signature->results).moveInto(results);
+}
+
+Error Session::runFirst() {
+  report.argumentBytes = arguments.getBytes();
+  report.resultBytes = results.getBytes();
+  if (Error error = compileEntry())
+    return error;
+  if (Error error = runOnce(*program, report.entry, arguments, results,
+                            "running the program"))
+    return error;
+  report.resultHash = results.getHash();
+  if (options.check)
+    if (Error error = check())
+      return error;
+  if (passed)
+    if (Error error = writeOutputs())
+      return error;
+  if (options.time)
+    if (Error error = measure())
+      return error;
+  if (options.time && options.check)
+    return measureReference();
+  return Error::success();
+}
+
+/// Runs, checks and times the program at other sizes than it was compiled with.
+Error Session::runAt(const Sizes &sizes) {
+  if (Error error = prepare(sizes))
+    return error;
+  CaseReport &result = report.cases.emplace_back();
+  result.sizes = toString(sizes);
+  if (Error error = runOnce(*program, report.entry, arguments, results,
+                            "running the program"))
+    return error;
+  if (options.check) {
+    Expected<Reference> reference =
+        Reference::create(*fixed, /*optimizationLevel=*/3);
+    if (!reference)
+      return reference.takeError();
+    Expected<CheckResult> verdict =
+        reference->check(report.entry, arguments, results);
+    if (!verdict)
+      return verdict.takeError();
+    result.deviation = verdict->deviation;
+    result.passed = verdict->passed();
+    passed &= result.passed;
+  }
+  return options.time ? timeAt(result) : Error::success();
+}
+
+/// Times the program at the sizes that are fixed; beside it, if plans are
+/// compared, a program for these sizes alone.
+Error Session::timeAt(CaseReport &result) {
+  std::unique_ptr<Program> alone;
+  SmallVector<Program *> programs = {program.get()};
+  if (options.comparedPlans) {
+    if (Error error =
+            compile(*fixed, getCompileOptions(options)).moveInto(alone))
+      return error;
+    programs.push_back(alone.get());
+  }
+  RunningProgram running("timing");
+  SmallVector<Call, 2> calls;
+  for (Program *timed : programs) {
+    Expected<Call> call = timed->bind(report.entry, arguments.getPointers(),
+                                      results.getPointers());
+    if (!call)
+      return call.takeError();
+    calls.push_back(std::move(*call));
+  }
+  SmallVector<llvm::function_ref<void()>> runs(calls.begin(), calls.end());
+  PeakMeter meter(report.threads, report.peakKind);
+  SmallVector<Samples> samples = timeInTurns(runs, meter, 0.2);
+  result.time = samples.front();
+  if (alone)
+    result.timeAlone = samples.back();
+  return Error::success();
+}
+
+Error Session::run(ArrayRef<Sizes> cases) {
+  if (Error error = prepare(cases.front()))
+    return error;
+  report.sizes = toString(cases.front());
+  if (Error error = runFirst())
+    return error;
+  // The first is compared with a program of its own sizes like the others.
+  bool isFirstCompared =
+      options.time && options.comparedPlans && !cases.front().empty();
+  for (const Sizes &sizes : cases.drop_front(isFirstCompared ? 0 : 1))
+    if (Error error = runAt(sizes))
+      return error;
+  return Error::success();
+}

@@ -1,0 +1,117 @@
+//===- OpenLoopsTest.cpp - Schedules that hold for any extent -------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProblems.h"
+
+#include "gtest/gtest.h"
+
+#include <random>
+
+using namespace chimera::model;
+
+namespace {
+
+enum : LoopId { b, m, l, k, n };
+
+bool holds(const ChainProblem &problem, const Schedule &schedule) {
+  llvm::Error error = verifyOpen(problem, schedule);
+  bool failed = static_cast<bool>(error);
+  llvm::consumeError(std::move(error));
+  return !failed;
+}
+
+/// The same problem as it may come: much longer along its open loops.
+ChainProblem lengthen(ChainProblem problem) {
+  for (Loop &loop : problem.loops)
+    if (loop.isOpen)
+      loop.extent *= 1000;
+  return problem;
+}
+
+TEST(OpenLoops, ScheduleWithATileIsLeftAlone) {
+  ChainProblem chain = makeChain({1, 64, 32, 16, 8});
+  chain.loops[m].isOpen = true;
+  Schedule schedule = singleLevel({{m, 16}, {l, 4}});
+  EXPECT_TRUE(holds(chain, schedule));
+  Schedule before = schedule;
+  holdForAnyExtent(chain, schedule);
+  EXPECT_EQ(schedule.levels[0].order, before.levels[0].order);
+}
+
+TEST(OpenLoops, WholeExtentBecomesATile) {
+  ChainProblem chain = makeChain({1, 64, 32, 16, 8});
+  Schedule schedule = singleLevel({{l, 4}});
+  holdForAnyExtent(chain, schedule);
+  EXPECT_EQ(schedule.levels[0].order.size(), 1u) << "no loop is open";
+  chain.loops[m].isOpen = true;
+  EXPECT_FALSE(holds(chain, schedule));
+  holdForAnyExtent(chain, schedule);
+  ASSERT_EQ(schedule.levels[0].order.size(), 2u);
+  EXPECT_EQ(schedule.levels[0].order[0], (TiledLoop{m, 64}));
+  EXPECT_TRUE(holds(chain, schedule));
+}
+
+/// Each operator has a tile of its own, but what is between them has none.
+TEST(OpenLoops, IntermediatesNeedATileOfBothOperators) {
+  ChainProblem chain = makeChain({1, 64, 32, 16, 8});
+  chain.loops[m].isOpen = true;
+  Schedule schedule = singleLevel({{m, 16, 1}, {m, 16, 2}});
+  EXPECT_FALSE(holds(chain, schedule));
+  holdForAnyExtent(chain, schedule);
+  EXPECT_TRUE(holds(chain, schedule));
+}
+
+/// Tiles inside a reduction do not bound what is added up.
+TEST(OpenLoops, SumsNeedATileOutsideTheReduction) {
+  ChainProblem chain = makeGemm(1, 64, 32, 16);
+  LoopId row = loopNamed(chain, "m"), sum = loopNamed(chain, "k");
+  chain.loops[row].isOpen = true;
+  Schedule schedule = singleLevel({{sum, 4}, {row, 16}});
+  EXPECT_FALSE(holds(chain, schedule));
+  holdForAnyExtent(chain, schedule);
+  EXPECT_TRUE(holds(chain, schedule));
+}
+
+TEST(OpenLoops, ParallelLoopsStayInFront) {
+  ChainProblem chain = makeChain({4, 64, 32, 16, 8});
+  chain.loops[m].isOpen = true;
+  Schedule schedule = singleLevel({{b, 1}, {l, 4}});
+  schedule.numParallel = 1;
+  holdForAnyExtent(chain, schedule);
+  EXPECT_EQ(schedule.levels[0].order[0], (TiledLoop{b, 1}));
+  EXPECT_EQ(schedule.levels[0].order[1], (TiledLoop{m, 64}));
+  EXPECT_EQ(schedule.numParallel, 1);
+}
+
+/// Whatever the schedule, no block is longer than what was planned for once it
+/// holds for any extent.
+TEST(OpenLoops, BlocksOfRandomSchedulesAreBounded) {
+  std::mt19937 random(25);
+  unsigned open = 0;
+  for (unsigned trial = 0; trial < 500; ++trial) {
+    ChainProblem problem =
+        makeChain({1 + int64_t(random() % 4), 24, 20, 12, 8});
+    for (Loop &loop : problem.loops)
+      loop.isOpen = random() % 3 == 0;
+    Schedule schedule = makeRandomSchedule(random, problem, 1);
+    schedule.numParallel = 0;
+    holdForAnyExtent(problem, schedule);
+    ASSERT_TRUE(holds(problem, schedule)) << reproducer(problem, schedule);
+    ChainProblem longer = lengthen(problem);
+    for (unsigned op = 0; op < problem.operators.size(); ++op) {
+      auto tiles = tilesAt(longer, schedule, 0, op);
+      for (LoopId loop : problem.operators[op].loops) {
+        open += problem.loops[loop].isOpen;
+        EXPECT_LE(tiles[loop], problem.loops[loop].extent);
+      }
+    }
+  }
+  EXPECT_GT(open, 500u);
+}
+
+} // namespace
