@@ -72,19 +72,23 @@ Error Session::compileEntry() {
   return Error::success();
 }
 
-Error Session::check() {
+/// Compares the results with those of plain loops in higher precision.
+Expected<CheckResult> Session::checkResults() {
   Stage stage(&listener, "check");
   Expected<Reference> reference =
       Reference::create(*fixed, /*optimizationLevel=*/3);
   if (!reference)
     return reference.takeError();
-  Expected<CheckResult> verdict =
-      reference->check(report.entry, arguments, results);
+  report.reference = reference->description;
+  return reference->check(report.entry, arguments, results);
+}
+
+Error Session::check() {
+  Expected<CheckResult> verdict = checkResults();
   if (!verdict)
     return verdict.takeError();
   report.deviation = verdict->deviation;
   report.allowedError = verdict->allowed;
-  report.reference = reference->description;
   passed = verdict->passed();
   return Error::success();
 }
@@ -287,12 +291,7 @@ Error Session::runAt(const Sizes &sizes) {
                             "running the program"))
     return error;
   if (options.check) {
-    Expected<Reference> reference =
-        Reference::create(*fixed, /*optimizationLevel=*/3);
-    if (!reference)
-      return reference.takeError();
-    Expected<CheckResult> verdict =
-        reference->check(report.entry, arguments, results);
+    Expected<CheckResult> verdict = checkResults();
     if (!verdict)
       return verdict.takeError();
     result.deviation = verdict->deviation;

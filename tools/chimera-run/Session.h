@@ -55,6 +55,7 @@ private:
   llvm::Error runAt(const Sizes &sizes);
   llvm::Error timeAt(runner::CaseReport &result);
   llvm::Error compileEntry();
+  llvm::Expected<CheckResult> checkResults();
   llvm::Error check();
   llvm::Error measure();
   llvm::Expected<PlannedProgram> compilePlan(llvm::StringRef name,
