@@ -65,13 +65,9 @@ class Dynamic(Narrow):
         self.result = self.rng.choice([self.attention, self.perceptron])()
 
     def text(self):
-        arguments = ", ".join(self.arguments)
-        result, shape, element = self.result
-        kind = tensor(shape, element)
         lines = []
         for number, (name, ((value, own, type), dim)) in enumerate(self.sizes.items()):
             lines += [f"  %c{number} = arith.constant {dim} : index",
                       f"  {name} = tensor.dim {value}, %c{number} : {tensor(own, type)}"]
-        lines = "\n".join(lines + self.lines)
-        return (f"func.func @{self.name}({arguments}) -> {kind} {{\n{lines}\n"
-                f"  return {result} : {kind}\n}}\n")
+        self.lines = lines + self.lines
+        return super().text()

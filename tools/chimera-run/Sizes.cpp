@@ -157,31 +157,25 @@ static std::string describeGuard(func::FuncOp version) {
 
 std::string chimera::run::describeVersions(ModuleOp planned, StringRef entry) {
   SmallVector<std::string> parts;
+  const StringRef plain = "others as they are written";
+  std::string any = plain.str();
   for (auto function : planned.getOps<func::FuncOp>()) {
     auto versionOf = function->getAttrOfType<StringAttr>(
         ChimeraDialect::getVersionAttrName());
     bool isVersion = versionOf && versionOf.getValue() == entry;
     auto sizes = function->getAttrOfType<DenseI64ArrayAttr>(
         ChimeraDialect::getPlannedSizesAttrName());
-    if (!isVersion && !(sizes && function.getName() == entry))
-      continue;
-    if (!sizes) {
+    if (isVersion && !sizes)
       parts.push_back(function.getName().drop_front(entry.size() + 1).str());
+    if (!sizes || (!isVersion && function.getName() != entry))
       continue;
-    }
+    std::string open =
+        "any, by a plan for " + toString(sizes.asArrayRef().vec());
     std::string guard = describeGuard(function);
-    parts.push_back("any, by a plan for " + toString(sizes.asArrayRef().vec()) +
-                    (guard.empty() ? "" : ", if " + guard));
+    any = guard.empty() ? open : open + ", if " + guard + "; " + any;
   }
-  // What is written comes first in the module, but runs last.
-  bool hasPlain = llvm::none_of(parts, [](StringRef part) {
-    return part.starts_with("any") && !part.contains(", if ");
-  });
-  if (parts.empty())
+  if (parts.empty() && any == plain)
     return "";
-  if (StringRef(parts.front()).starts_with("any"))
-    std::rotate(parts.begin(), parts.begin() + 1, parts.end());
-  if (hasPlain)
-    parts.push_back("others as they are written");
+  parts.push_back(any);
   return llvm::join(parts, "; ");
 }

@@ -104,7 +104,7 @@ private:
   /// each of them at once, once.
   bool isStream() const {
     return rowsInAll() == 1 && !hasOuterReduction() &&
-           extents[reductionDims.back()] > leastStream &&
+           extents[reductionDims.back()] > leastStream && !isOpen(vectorDim) &&
            extents[vectorDim] <= tile.vectors * lanes;
   }
   /// Lanes of vector `index` of a panel `columns` elements wide.

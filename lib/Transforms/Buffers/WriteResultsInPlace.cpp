@@ -13,6 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Buffers/ResultAttribute.h"
+
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,9 +28,6 @@ namespace chimera {
 
 using namespace mlir;
 using namespace chimera;
-
-/// What upstream marks the arguments with that stand for results.
-static constexpr StringLiteral kResultAttrName = "bufferize.result";
 
 /// The whole buffer that `value` shows in another shape, and the changes of
 /// shape, the last one first; null if it shows something else.
@@ -98,7 +97,8 @@ static void writeInPlace(BlockArgument argument) {
     return;
   auto copy = dyn_cast<memref::CopyOp>(*argument.user_begin());
   if (!copy || copy.getTarget() != argument ||
-      copy->getBlock() != argument.getOwner())
+      copy->getBlock() != argument.getOwner() ||
+      copy.getSource().getType() != argument.getType())
     return;
   SmallVector<Operation *> reshapes;
   memref::AllocOp alloc = findBuffer(copy.getSource(), reshapes);

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Buffers/ResultAttribute.h"
+
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/Transforms/Passes.h"
 
@@ -24,8 +26,50 @@ namespace chimera {
 using namespace mlir;
 using namespace chimera;
 
-/// Set by upstream's pass that makes results arguments.
-static constexpr StringLiteral kResultAttrName = "bufferize.result";
+/// True if values of the types `from` can be passed as `to`.
+static bool areCompatible(TypeRange from, TypeRange to) {
+  return llvm::equal(from, to, [](Type left, Type right) {
+    return left == right || memref::CastOp::areCastCompatible(left, right);
+  });
+}
+
+/// Fails if `version` cannot be called in the place of `general`.
+static LogicalResult verifyVersion(func::FuncOp general, func::FuncOp version) {
+  FunctionType type = general.getFunctionType(),
+               own = version.getFunctionType();
+  if (general.isExternal() ||
+      !areCompatible(type.getInputs(), own.getInputs()) ||
+      !areCompatible(own.getResults(), type.getResults()))
+    return version.emitError("is a version of '")
+           << general.getName()
+           << "', which must have a body, and the same arguments and results "
+              "up "
+              "to sizes that are not known";
+  Attribute equal = version->getAttr(ChimeraDialect::getEqualSizesAttrName());
+  auto isDim = [&](int64_t argument, int64_t dim) {
+    if (argument < 0 || argument >= int64_t(type.getNumInputs()))
+      return false;
+    auto memref = dyn_cast<MemRefType>(type.getInput(argument));
+    return memref && dim >= 0 && dim < memref.getRank();
+  };
+  auto areDims = [&](Attribute group) {
+    auto dims = dyn_cast<DenseI64ArrayAttr>(group);
+    if (!dims || dims.empty() || dims.size() % 2 != 0)
+      return false;
+    for (int64_t place = 0; place < dims.size(); place += 2)
+      if (!isDim(dims[place], dims[place + 1]))
+        return false;
+    return true;
+  };
+  auto groups = dyn_cast_or_null<ArrayAttr>(equal);
+  if (!equal || (groups && llvm::all_of(groups, areDims)))
+    return success();
+  return version.emitError("'")
+         << ChimeraDialect::getEqualSizesAttrName()
+         << "' must list, for each size, the arguments that have it and their "
+            "dimensions in turn, got "
+         << equal;
+}
 
 namespace {
 
@@ -85,35 +129,29 @@ static SmallVector<ArrayRef<int64_t>> getEqualSizes(func::FuncOp version) {
 Value Dispatcher::testSizes(ValueRange arguments, func::FuncOp version,
                             llvm::function_ref<bool(unsigned)> isTested) {
   Value fits;
+  auto getSize = [&](unsigned argument, unsigned dim) -> Value {
+    return memref::DimOp::create(builder, loc, arguments[argument], dim);
+  };
+  auto require = [&](Value size, Value expected) {
+    Value equal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        size, expected);
+    fits = fits ? arith::AndIOp::create(builder, loc, fits, equal).getResult()
+                : equal;
+  };
   for (auto [index, argument] : llvm::enumerate(arguments)) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type || !isTested(index))
       continue;
     auto wanted = cast<MemRefType>(version.getArgumentTypes()[index]);
-    for (unsigned dim = 0; dim < type.getRank(); ++dim) {
-      if (!type.isDynamicDim(dim) || wanted.isDynamicDim(dim))
-        continue;
-      Value size = memref::DimOp::create(builder, loc, argument, dim);
-      Value expected =
-          arith::ConstantIndexOp::create(builder, loc, wanted.getDimSize(dim));
-      Value equal = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::eq, size, expected);
-      fits = fits ? arith::AndIOp::create(builder, loc, fits, equal).getResult()
-                  : equal;
-    }
+    for (unsigned dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim) && !wanted.isDynamicDim(dim))
+        require(getSize(index, dim), arith::ConstantIndexOp::create(
+                                         builder, loc, wanted.getDimSize(dim)));
   }
   for (ArrayRef<int64_t> dims : getEqualSizes(version)) {
-    auto getSize = [&](size_t place) -> Value {
-      return memref::DimOp::create(builder, loc, arguments[dims[place]],
-                                   dims[place + 1]);
-    };
-    Value first = getSize(0);
-    for (size_t place = 2; place < dims.size(); place += 2) {
-      Value equal = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::eq, first, getSize(place));
-      fits = fits ? arith::AndIOp::create(builder, loc, fits, equal).getResult()
-                  : equal;
-    }
+    Value first = getSize(dims[0], dims[1]);
+    for (size_t place = 2; place < dims.size(); place += 2)
+      require(first, getSize(dims[place], dims[place + 1]));
   }
   if (!fits)
     fits = arith::ConstantIntOp::create(builder, loc, /*value=*/1, /*width=*/1);
@@ -203,8 +241,16 @@ void Dispatcher::dispatchPreparations(ArrayRef<func::FuncOp> preparations,
 }
 
 void Dispatcher::run(ArrayRef<func::FuncOp> versions) {
-  auto findPreparation = [&](StringRef name) {
-    return symbols.lookup<func::FuncOp>((name + "_prepare").str());
+  // A function of that name that does something else is left alone.
+  auto findPreparation = [&](StringRef name) -> func::FuncOp {
+    auto found = symbols.lookup<func::FuncOp>((name + "_prepare").str());
+    if (!found || found.getNumResults() > 0 ||
+        found.getNumArguments() > general.getNumArguments() ||
+        !areCompatible(
+            general.getArgumentTypes().take_front(found.getNumArguments()),
+            found.getArgumentTypes()))
+      return {};
+    return found;
   };
   std::string name = general.getName().str();
   SmallVector<func::FuncOp> preparations;
@@ -245,6 +291,9 @@ struct DispatchVersionsPass
             << name.getValue() << "', which is not in this module";
         return signalPassFailure();
       }
+      for (func::FuncOp version : ofOne)
+        if (failed(verifyVersion(general, version)))
+          return signalPassFailure();
       Dispatcher(general, symbols).run(ofOne);
       for (func::FuncOp version : ofOne)
         version->removeAttr(ChimeraDialect::getEqualSizesAttrName());

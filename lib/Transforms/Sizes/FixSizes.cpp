@@ -57,6 +57,8 @@ void chimera::propagateShapes(func::FuncOp function) {
 void chimera::fixResults(func::FuncOp function) {
   SmallVector<func::ReturnOp> returns;
   function.walk([&](func::ReturnOp op) { returns.push_back(op); });
+  if (returns.empty())
+    return;
   SmallVector<Type> results(function.getFunctionType().getResults());
   for (auto [index, result] : llvm::enumerate(results)) {
     auto getKnown = [index = index](func::ReturnOp op) {

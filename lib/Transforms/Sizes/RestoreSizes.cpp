@@ -233,7 +233,7 @@ LogicalResult Restorer::verifyRestored() {
     if (op == function || !hasPlaceholder(op->getAttrDictionary()))
       return WalkResult::advance();
     op->emitError("depends on a size that is not known otherwise than by its "
-                  "operands; fix the sizes by 'chimera.sizes'");
+                  "operands; give the function's arguments static sizes");
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
@@ -247,11 +247,7 @@ LogicalResult Restorer::run() {
     if (op != function)
       operations.push_back(op);
   });
-  for (Operation *op : operations)
-    if (op->getBlock() != &function.getBody().front() ||
-        !llvm::is_contained(sizes, op->getNumResults() == 1 ? op->getResult(0)
-                                                            : Value()))
-      rebuild(op);
+  llvm::for_each(operations, [&](Operation *op) { rebuild(op); });
   restoreTypes();
   if (failed(verifyRestored()))
     return failure();

@@ -651,8 +651,7 @@ TreeBuilder::Carried TreeBuilder::buildNest(const model::LoopNest &nest,
   Value place = carried[0];
   Bounds bounds = {builder.getIndexAttr(0), position.extents[loop.loop]};
   if (isOutermostReduction && nest.size() == 1 &&
-      (blocks.getForms().ahead >> last & 1) &&
-      !problem.loops[loop.loop].isOpen) {
+      (blocks.getForms().ahead >> last & 1)) {
     Value zero = arith::ConstantIndexOp::create(builder, loc(), 0);
     TreePosition ahead = narrow(nest, loop, position, zero);
     ahead.possible[loop.loop] = {loop.tile};

@@ -69,3 +69,49 @@ func.func private @g_3(%x: memref<3xf32>) -> memref<3xf32> attributes {chimera.v
 func.func private @h_2(%x: memref<2xf32>) attributes {chimera.version_of = "h"} {
   return
 }
+
+// -----
+
+func.func @other(%x: memref<?xf32>) {
+  return
+}
+// expected-error @+1 {{is a version of 'other', which must have a body, and the same arguments and results up to sizes that are not known}}
+func.func private @other_2(%x: memref<2xf64>) attributes {chimera.version_of = "other"} {
+  return
+}
+
+// -----
+
+func.func private @declared(%x: memref<?xf32>)
+// expected-error @+1 {{is a version of 'declared', which must have a body}}
+func.func private @declared_2(%x: memref<2xf32>) attributes {chimera.version_of = "declared"} {
+  return
+}
+
+// -----
+
+func.func @equal(%x: memref<?xf32>) {
+  return
+}
+// expected-error @+1 {{'chimera.equal_sizes' must list, for each size, the arguments that have it and their dimensions in turn, got [array<i64: 0, 0, 1, 0>]}}
+func.func private @equal_open(%x: memref<?xf32>)
+    attributes {chimera.version_of = "equal", chimera.equal_sizes = [array<i64: 0, 0, 1, 0>]} {
+  return
+}
+
+// -----
+
+// A function that only looks as if it prepared something is left alone.
+// CHECK-LABEL: func.func @p(
+// CHECK-LABEL: func.func @p_prepare(
+// CHECK-SAME: f64
+// CHECK-NEXT: return
+func.func @p(%x: memref<?xf32>) {
+  return
+}
+func.func private @p_2(%x: memref<2xf32>) attributes {chimera.version_of = "p"} {
+  return
+}
+func.func @p_prepare(%x: f64) {
+  return
+}

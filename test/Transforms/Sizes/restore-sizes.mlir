@@ -58,7 +58,7 @@ func.func @none(%x: tensor<2097166xf32>) -> tensor<2097166xf32>
 // An operation that has the size as an attribute of its own.
 func.func @left(%x: tensor<1048583xf32>, %i: index) -> index
     attributes {chimera.open_sizes = array<i64: 1048583>, chimera.planned_sizes = array<i64: 2>} {
-  // expected-error @+1 {{depends on a size that is not known otherwise than by its operands; fix the sizes by 'chimera.sizes'}}
+  // expected-error @+1 {{depends on a size that is not known otherwise than by its operands; give the function's arguments static sizes}}
   %0 = affine.min affine_map<(i) -> (i, 1048583)>(%i)
   return %0 : index
 }
