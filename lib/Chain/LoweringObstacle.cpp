@@ -407,9 +407,7 @@ LoweringObstacle chimera::getObstacle(const ChainAnalysis &analysis,
       }))
     return LoweringObstacle::Stride;
   bool areFactors = llvm::all_of(analysis.operators, [&](ChainOperator op) {
-    return support.multiplies(
-        getElementTypeOrSelf(op.contraction.getDpsInputs()[0]),
-        getElementTypeOrSelf(op.contraction.getDpsInputs()[1]));
+    return support.computes(*op.contraction.getBlock());
   });
   bool areTensors = llvm::all_of(analysis.tensors, [&](Value tensor) {
     Type type = getElementTypeOrSelf(tensor);

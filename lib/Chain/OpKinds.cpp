@@ -10,6 +10,7 @@
 
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/NumberTypes.h"
+#include "Chimera/IR/ProductBody.h"
 
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -88,8 +89,15 @@ static std::optional<std::pair<Value, Value>> matchBinary(Value value) {
   return std::make_pair(op->getOperand(0), op->getOperand(1));
 }
 
+bool chimera::hasQuantizedFactor(linalg::LinalgOp op) {
+  std::optional<ProductBody> product = matchProductBody(*op.getBlock());
+  return product && product->isQuantized();
+}
+
 bool chimera::multipliesTensors(linalg::LinalgOp op) {
   Block &body = *op.getBlock();
+  if (op.getNumReductionLoops() > 0 && hasQuantizedFactor(op))
+    return true;
   if (op.getNumReductionLoops() == 0 || op.getNumDpsInputs() != 2 ||
       op.getNumDpsInits() != 1 || body.getNumArguments() != 3)
     return false;
@@ -309,20 +317,20 @@ bool chimera::isScaling(linalg::LinalgOp op) {
 // What code is generated from
 //===----------------------------------------------------------------------===//
 
-/// True if code is generated from the types of the factors and sums of a
-/// contraction, and all shapes are static.
+/// True if code is generated from the body of a contraction and the types of
+/// its factors and sums, and all shapes are static.
 static bool hasFactorsAndSums(linalg::LinalgOp op) {
-  auto getType = [](Value operand) {
-    return dyn_cast<RankedTensorType>(operand.getType());
-  };
-  if (!llvm::all_of(op->getOperands(), [&](Value operand) {
-        RankedTensorType type = getType(operand);
+  if (!llvm::all_of(op->getOperandTypes(), [](Type operand) {
+        auto type = dyn_cast<RankedTensorType>(operand);
         return type && type.hasStaticShape() && !type.getEncoding();
       }))
     return false;
-  return canBeFactor(getType(op->getOperand(0)).getElementType()) &&
-         canBeFactor(getType(op->getOperand(1)).getElementType()) &&
-         canBeSum(getType(op->getOperand(2)).getElementType());
+  std::optional<ProductBody> product = matchProductBody(*op.getBlock());
+  if (!product || !canBeFactor(product->factor.getType()))
+    return false;
+  Type other = product->code.getType();
+  return (product->isQuantized() ? canBeCode(other) : canBeFactor(other)) &&
+         canBeSum(op.getBlock()->getArguments().back().getType());
 }
 
 bool chimera::isSumOfLoops(AffineMap map, ArrayRef<int64_t> extents) {
@@ -341,9 +349,8 @@ bool chimera::isSumOfLoops(AffineMap map, ArrayRef<int64_t> extents) {
 }
 
 bool chimera::isSupportedOperator(linalg::LinalgOp op) {
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
-      op.getNumReductionLoops() == 0 || !op.hasPureTensorSemantics() ||
-      !hasFactorsAndSums(op))
+  if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
+      !op.hasPureTensorSemantics() || !hasFactorsAndSums(op))
     return false;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
@@ -351,9 +358,9 @@ bool chimera::isSupportedOperator(linalg::LinalgOp op) {
                     [&](AffineMap map) { return isSumOfLoops(map, extents); }))
     return false;
   // The output is indexed by exactly the parallel loops.
-  return maps[2].isProjectedPermutation() && maps[2].getNumResults() != 0 &&
-         maps[2].getNumResults() == op.getNumParallelLoops() &&
-         multipliesAndAdds(*op.getBlock());
+  return maps.back().isProjectedPermutation() &&
+         maps.back().getNumResults() != 0 &&
+         maps.back().getNumResults() == op.getNumParallelLoops();
 }
 
 bool chimera::isSupportedContraction(linalg::LinalgOp op) {

@@ -9,6 +9,7 @@
 #include "Chimera/IR/MicroKernels.h"
 
 #include "Chimera/IR/NumberTypes.h"
+#include "Chimera/IR/ProductBody.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -76,6 +77,16 @@ bool OperatorSupport::multiplies(Type lhs, Type rhs) const {
          (lhs == rhs || mixesFactors);
 }
 
+bool OperatorSupport::computes(Block &body) const {
+  std::optional<ProductBody> product = matchProductBody(body);
+  if (!product)
+    return false;
+  if (!product->isQuantized())
+    return multiplies(body.getArgument(0).getType(),
+                      body.getArgument(1).getType());
+  return decodes && llvm::is_contained(factors, product->factor.getType());
+}
+
 OperatorSupport chimera::getOperatorSupport(Operation *op,
                                             TargetAttrInterface target) {
   OperatorSupport support;
@@ -92,6 +103,10 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
                                  {wide, factor, getSumType(factor)});
         });
       });
+  support.decodes = llvm::any_of(getMicroKernels(op, target), [&](auto kernel) {
+    return kernel.supports(MicroKernelKind::Contraction,
+                           {wide, IntegerType::get(op->getContext(), 8), wide});
+  });
   support.hasWindows = target.getCommonFigures().levels.back().ways > 0;
   FailureOr<model::Machine> machine =
       target.getMachine(Float32Type::get(op->getContext()));

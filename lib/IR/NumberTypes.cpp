@@ -31,6 +31,11 @@ bool chimera::canBeFactor(Type type) {
   return isa<Float32Type, Float16Type, BFloat16Type>(type);
 }
 
+bool chimera::canBeCode(Type type) {
+  return type.isSignlessInteger(8) || type.isSignlessInteger(16) ||
+         type.isSignlessInteger(32);
+}
+
 bool chimera::canBeSum(Type type) { return isa<Float32Type>(type); }
 
 bool chimera::canBeResult(Type type) { return canBeFactor(type); }

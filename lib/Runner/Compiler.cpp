@@ -70,6 +70,8 @@ static std::optional<ElementKind> getElementKind(Type type) {
   switch (type.getIntOrFloatBitWidth()) {
   case 1:
     return ElementKind::I1;
+  case 4:
+    return ElementKind::I4;
   case 8:
     return ElementKind::I8;
   case 32:
@@ -110,7 +112,7 @@ static Error makeTypeError(func::FuncOp function, StringRef what, Type type,
 
 Expected<Function> chimera::runner::getSignature(func::FuncOp function) {
   constexpr StringRef tensors =
-      "tensors of f32, f64, f16, bf16, i1, i8, i32, i64 and index";
+      "tensors of f32, f64, f16, bf16, i1, i4, i8, i32, i64 and index";
   if (function.isDeclaration())
     return createStringError("'" + function.getName() + "' has no body");
   Function result;

@@ -31,7 +31,7 @@ static constexpr StringRef kMagic = StringRef("\x93NUMPY", 6);
 /// The magic string, two bytes of version, two bytes of header length.
 static constexpr size_t kPrefixBytes = 10;
 
-/// NumPy's code for the element type. bf16 travels as uint16.
+/// NumPy's code for the element type. bf16 travels as uint16, i4 as int8.
 static StringRef getDescriptor(ElementKind kind) {
   switch (kind) {
   case ElementKind::F32:
@@ -44,6 +44,7 @@ static StringRef getDescriptor(ElementKind kind) {
     return "<u2";
   case ElementKind::I1:
     return "|b1";
+  case ElementKind::I4:
   case ElementKind::I8:
     return "|i1";
   case ElementKind::I32:

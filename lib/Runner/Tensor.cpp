@@ -39,6 +39,7 @@ int64_t chimera::runner::getElementBytes(ElementKind kind) {
   case ElementKind::BF16:
     return 2;
   case ElementKind::I1:
+  case ElementKind::I4:
   case ElementKind::I8:
     return 1;
   }
@@ -57,6 +58,8 @@ StringRef chimera::runner::getElementName(ElementKind kind) {
     return "bf16";
   case ElementKind::I1:
     return "i1";
+  case ElementKind::I4:
+    return "i4";
   case ElementKind::I8:
     return "i8";
   case ElementKind::I32:
@@ -197,6 +200,8 @@ double Tensor::get(int64_t index) const {
     return fromBF16(load<uint16_t>(data(), index));
   case ElementKind::I1:
     return load<uint8_t>(data(), index) & 1;
+  case ElementKind::I4:
+    return llvm::SignExtend32<4>(load<uint8_t>(data(), index));
   case ElementKind::I8:
     return load<int8_t>(data(), index);
   case ElementKind::I32:
@@ -221,6 +226,8 @@ void Tensor::set(int64_t index, double value) {
     return;
   case ElementKind::I1:
     return store<uint8_t>(data(), index, value != 0);
+  case ElementKind::I4:
+    return store<uint8_t>(data(), index, static_cast<int>(value) & 15);
   case ElementKind::I8:
     return store<int8_t>(data(), index, value);
   case ElementKind::I32:
@@ -249,6 +256,8 @@ static double toRandomValue(ElementKind kind, uint64_t bits) {
     return std::ldexp(static_cast<double>(bits >> 40), -23) - 1;
   case ElementKind::I1:
     return static_cast<double>(bits >> 63);
+  case ElementKind::I4:
+    return llvm::SignExtend32<4>(static_cast<uint32_t>(bits >> 60));
   case ElementKind::I8:
     return static_cast<int8_t>(bits >> 56);
   case ElementKind::I32:

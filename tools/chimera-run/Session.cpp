@@ -44,6 +44,11 @@ static Expected<TensorList> makeArguments(const runner::Function &function,
     if (!tensor)
       return tensor.takeError();
     const ValueType &type = function.arguments[index];
+    if (type.element == ElementKind::I4 &&
+        tensor->getType().element == ElementKind::I8)
+      tensor = tensor->convertTo(ElementKind::I4);
+    if (!tensor)
+      return tensor.takeError();
     if (tensor->getType().element != type.element ||
         tensor->getType().shape != type.shape)
       return createStringError(path + " holds " + tensor->getType().str() +

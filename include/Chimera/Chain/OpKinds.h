@@ -53,6 +53,9 @@ bool hasScalarBody(mlir::linalg::LinalgOp op);
 /// whatever its types and shapes.
 bool multipliesTensors(mlir::linalg::LinalgOp op);
 
+/// True if `op` multiplies by what codes stand for (see ProductBody.h).
+bool hasQuantizedFactor(mlir::linalg::LinalgOp op);
+
 /// True if `op` works element by element or reduces along rows, on static
 /// tensors, each indexed by some of the loops.
 bool isPointwise(mlir::linalg::LinalgOp op);

@@ -76,6 +76,8 @@ struct OperatorSupport {
   llvm::SmallVector<mlir::Type> factors;
   /// True if one factor may be of another type than the other.
   bool mixesFactors = false;
+  /// True if one factor may be quantized.
+  bool decodes = false;
   /// True if they may read operands through windows, as convolutions do.
   bool hasWindows = false;
   /// Elements of the vectors that sums lie in, where kernels multiply them by
@@ -84,6 +86,8 @@ struct OperatorSupport {
 
   /// True if products of `lhs` and `rhs` do.
   bool multiplies(mlir::Type lhs, mlir::Type rhs) const;
+  /// True if a contraction with `body` does.
+  bool computes(mlir::Block &body) const;
 };
 
 /// Which operators in the program around `op` become code for `target`. Factors

@@ -36,6 +36,8 @@ mlir::Type getWideType(mlir::MLIRContext *context);
 llvm::SmallVector<mlir::Type> getFactorTypes(mlir::MLIRContext *context);
 
 bool canBeFactor(mlir::Type type);
+/// True for what numbers of a quantized factor are stored in.
+bool canBeCode(mlir::Type type);
 bool canBeSum(mlir::Type type);
 /// True for what sums can be converted to once they are finished.
 bool canBeResult(mlir::Type type);

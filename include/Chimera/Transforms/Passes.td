@@ -54,6 +54,48 @@ def WidenFloatsPass
                            "::mlir::tensor::TensorDialect"];
 }
 
+def FoldDequantizationPass
+    : Pass<"chimera-fold-dequantization", "::mlir::func::FuncOp"> {
+  let summary = "Let contractions decode quantized weights themselves";
+  let description = [{
+    Weights that are the same in every call and that a program computes from
+    integers, `(integer - zero) * scale`, are read as these integers: an eighth to
+    a quarter of the memory and of the traffic of floats. The contraction gets the
+    body that `matchProductBody` reads; what is reshaped, transposed or broadcast
+    on the way to it becomes a matter of its loops and maps. A scale that is the
+    same for all that is added up multiplies the sums instead. Integers of which
+    the program shows that they have no more than sixteen values, as `i4` or by
+    masks and shifts, are packed, eight to a word of 32 bits, along a dimension
+    that is summed up; others are kept in bytes where these suffice.
+
+    Weights stay as they are where the target has no kernels that decode, where
+    rows of them are no vectors of the result, or where they have another form.
+
+    Example: see `test/Transforms/Form/fold-dequantization.mlir`. In
+
+    ```mlir
+    %q = linalg.generic {...} ins(%codes : tensor<64x32xi8>) outs(%e : tensor<64x32xf32>) {
+    ^bb0(%in: i8, %out: f32):
+      %0 = arith.sitofp %in : i8 to f32
+      linalg.yield %0 : f32
+    } -> tensor<64x32xf32>
+    %y = linalg.matmul ins(%x, %q : tensor<8x64xf32>, tensor<64x32xf32>)
+        outs(%zeros : tensor<8x32xf32>) -> tensor<8x32xf32>
+    ```
+
+    the product reads `%codes`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine whose micro kernels say whether factors can be decoded: a "
+           "name, host, dlti, or a file (machine.mlir)">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def WidenFactorsPass
     : Pass<"chimera-widen-factors", "::mlir::func::FuncOp"> {
   let summary = "Convert what chains read element by element to f32";

@@ -71,8 +71,12 @@ struct OuterProductModel
     : MicroKernelAttrInterface::ExternalModel<OuterProductModel,
                                               OuterProductAttr> {
   bool supports(Attribute, MicroKernelKind kind, ArrayRef<Type> types) const {
+    auto isRead = [](Type type) {
+      return canBeFactor(type) || canBeCode(type);
+    };
     return kind != MicroKernelKind::Contraction ||
-           (llvm::all_of(types.drop_back(), canBeFactor) &&
+           (llvm::all_of(types.drop_back(), isRead) &&
+            llvm::any_of(types.drop_back(), canBeFactor) &&
             canBeSum(types.back()));
   }
 

@@ -62,7 +62,7 @@ static std::optional<unsigned> getLastDim(AffineMap map) {
 }
 
 bool chimera::mayBeInnerProduct(MicroKernelOp op) {
-  if (!isCoveredProduct(op))
+  if (!isCoveredProduct(op) || !multipliesAndAdds(op.getBody().front()))
     return false;
   SmallVector<AffineMap> maps = op.getMaps();
   std::optional<unsigned> along = getLastDim(maps[0]);

@@ -9,6 +9,7 @@
 #include "MicroKernelEmitter.h"
 
 #include "Chimera/IR/NumberTypes.h"
+#include "Chimera/IR/ProductBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -27,11 +28,14 @@ VectorFigures::VectorFigures(OuterProductAttr implementation)
 }
 
 bool chimera::isCoveredProduct(MicroKernelOp op) {
-  if (op.getKind() != MicroKernelKind::Contraction ||
-      !multipliesAndAdds(op.getBody().front()))
+  if (op.getKind() != MicroKernelKind::Contraction)
     return false;
-  TypeRange types = op.getBody().getArgumentTypes();
-  return llvm::all_of(types.drop_back(), canBeFactor) && canBeSum(types.back());
+  std::optional<ProductBody> product = matchProductBody(op.getBody().front());
+  if (!product || !canBeFactor(product->factor.getType()) ||
+      !canBeSum(op.getBody().getArguments().back().getType()))
+    return false;
+  Type other = product->code.getType();
+  return product->isQuantized() ? canBeCode(other) : canBeFactor(other);
 }
 
 MicroKernelEmitter::MicroKernelEmitter(OpBuilder &builder, MicroKernelOp op,

@@ -174,8 +174,9 @@ private:
   mlir::Value getMemory(unsigned operand);
 };
 
-/// True if `op` multiplies and adds up in f32. Factors may be narrower; they
-/// are widened when they are loaded, since the vectors of an FMA have one type.
+/// True if `op` multiplies and adds up in f32. Factors may be narrower, and one
+/// of them quantized; they are widened when they are loaded, since the vectors
+/// of an FMA have one type.
 bool isCoveredProduct(MicroKernelOp op);
 
 /// True if `dim` is summed up in a loop around another one that is. Outer

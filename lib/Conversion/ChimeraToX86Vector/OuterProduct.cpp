@@ -26,9 +26,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FactorDecoder.h"
 #include "FinishEmitter.h"
 
 #include "Chimera/Conversion/KernelPrefetch.h"
+#include "Chimera/IR/NumberTypes.h"
 #include "Chimera/Model/Algorithms.h"
 #include "Chimera/Model/Padding.h"
 
@@ -42,6 +44,12 @@ using namespace chimera;
 
 /// Fewer rows are no stream.
 static constexpr int64_t leastStream = 64;
+
+/// True if a factor of `op` is quantized.
+static bool isQuantized(MicroKernelOp op) {
+  std::optional<ProductBody> product = matchProductBody(op.getBody().front());
+  return product && product->isQuantized();
+}
 
 namespace {
 
@@ -57,12 +65,18 @@ public:
     if (MicroKernelOp next = op.getFinish();
         next && isFinishedByOuterProduct(op, next, figures))
       finish.emplace(builder, next, op, figures);
+    if (!isQuantized(op))
+      return;
+    ProductBody product = *matchProductBody(op.getBody().front());
+    factors = {product.factor.getArgNumber(), product.code.getArgNumber()};
+    decoder.emplace(builder, op, figures, extents);
   }
 
   LogicalResult emit();
 
 private:
   void chooseDims();
+  bool mayDecode();
   int64_t countRowsOfVectors() const;
   void emitPanels();
   void emitOpenPanels();
@@ -76,6 +90,20 @@ private:
                  int64_t vectors, LaneCount columns);
   void emitTile(Value row, int64_t rows, Value column, int64_t vectors,
                 LaneCount columns);
+  void emitGroup(int64_t rows, int64_t vectors, LaneCount columns);
+  Value decode(Value codes, int64_t step, int64_t vector, ArrayRef<Value> here,
+               LaneCount count, bool inPlace);
+  /// True if what is done once for each row costs less than what is done once
+  /// for each vector of numbers.
+  static bool areFew(int64_t rows, int64_t vectors) { return rows < vectors; }
+  /// True if fields of words are multiplied where they are.
+  bool decodesInPlace(int64_t rows, int64_t vectors) const {
+    return decoder && decoder->getFieldDim() && areFew(rows, vectors);
+  }
+  /// True if factors are added up, for the zero of their products.
+  bool sumsFactors(int64_t rows, int64_t vectors) const {
+    return decoder && decoder->hasZero() && areFew(rows, vectors);
+  }
   void storeTile(ArrayRef<Value> sums, int64_t rows, int64_t vectors,
                  LaneCount columns);
   /// True if what the innermost loop adds up is added up again outside.
@@ -95,9 +123,18 @@ private:
                                SmallVector<Value> carried, int64_t rows,
                                int64_t vectors, LaneCount columns);
   void fetchShare(Value first, int64_t step, int64_t iterations);
-  /// True if each row of operand `operand` has vectors of its own.
-  bool hasVectorsInRows(unsigned operand) const {
-    return indexes(operand, *rowDim) && indexes(operand, vectorDim);
+  /// The innermost loop in which operand `operand` changes.
+  unsigned dimToFetch(unsigned operand) const {
+    for (unsigned dim : llvm::reverse(reductionDims))
+      if (indexes(operand, dim))
+        return dim;
+    return reductionDims.back();
+  }
+  /// True if each row of a factor has vectors of its own.
+  bool haveVectorsInRows() const {
+    return llvm::any_of(factors, [&](unsigned operand) {
+      return indexes(operand, *rowDim) && indexes(operand, vectorDim);
+    });
   }
   int64_t rowsInAll() const { return rowDim ? extents[*rowDim] : 1; }
   /// True if many rows of the streamed operand are read one after the other,
@@ -115,6 +152,14 @@ private:
   SmallVector<Value> pointOf(int64_t row, int64_t vector);
 
   const model::RegisterTile &tile;
+  /// The factor whose vectors are decoded, if one is quantized, and the
+  /// dimensions along which groups of codes follow each other.
+  std::optional<FactorDecoder> decoder;
+  SmallVector<unsigned> groupDims;
+  /// The zeros of a group, if they are subtracted from each number.
+  SmallVector<Value> zeros;
+  /// The operands that are multiplied.
+  std::array<unsigned, 2> factors = {0, 1};
   /// Rows of a tile of this kernel.
   int64_t tileRows;
   ArrayRef<PrefetchOp> prefetches;
@@ -141,6 +186,10 @@ private:
 bool chimera::isFinishedByOuterProduct(MicroKernelOp op, MicroKernelOp finish,
                                        const VectorFigures &figures) {
   OpBuilder builder(op);
+  // Groups of codes are finished one after the other.
+  if (isQuantized(op) &&
+      FactorDecoder(builder, op, figures, /*extents=*/{}).hasSharedParts())
+    return false;
   return isCoveredProduct(op) && !isInnerProduct(op) &&
          FinishEmitter(builder, finish, op, figures).isCovered();
 }
@@ -155,13 +204,14 @@ bool chimera::isOuterReduction(MicroKernelOp op, unsigned dim) {
 /// not have, so that its vectors are reused; the other dimensions are loops.
 void OuterProductEmitter::chooseDims() {
   auto isStreamed = [&](unsigned dim) {
-    return llvm::none_of(llvm::seq<unsigned>(0, 2), [&](unsigned operand) {
+    return llvm::none_of(factors, [&](unsigned operand) {
       return indexes(operand, vectorDim) && !indexes(operand, dim);
     });
   };
   for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
     if (op.isReduction(dim)) {
-      reductionDims.push_back(dim);
+      bool isGroup = decoder && decoder->isGroup(dim);
+      (isGroup ? groupDims : reductionDims).push_back(dim);
       continue;
     }
     if (dim == vectorDim || isStreamed(dim))
@@ -172,6 +222,22 @@ void OuterProductEmitter::chooseDims() {
   for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
     if (!op.isReduction(dim) && dim != vectorDim && dim != rowDim)
       outerDims.push_back(dim);
+  // Fields of one word follow each other.
+  if (std::optional<unsigned> field =
+          decoder ? decoder->getFieldDim() : std::nullopt;
+      field && llvm::is_contained(reductionDims, *field)) {
+    llvm::erase(reductionDims, *field);
+    reductionDims.push_back(*field);
+  }
+}
+
+/// True if code for the quantized factor, if there is one, can be emitted.
+bool OuterProductEmitter::mayDecode() {
+  if (!decoder)
+    return true;
+  std::optional<unsigned> field = decoder->getFieldDim();
+  return decoder->isCovered() && !reductionDims.empty() &&
+         (!field || (reductionDims.back() == *field && !isOpen(*field)));
 }
 
 /// Taps can be left out by rows if pixels are rows, each of them a broadcast,
@@ -179,8 +245,8 @@ void OuterProductEmitter::chooseDims() {
 void OuterProductEmitter::readTaps() {
   TapsAttr given = op.getTapsAttr();
   if (given && rowDim == given.getPixel() &&
-      reductionDims.back() != given.getTap() && !hasVectorsInRows(0) &&
-      !hasVectorsInRows(1) && !isOpen(given.getTap()) && !isOpen(*rowDim))
+      reductionDims.back() != given.getTap() && !haveVectorsInRows() &&
+      !isOpen(given.getTap()) && !isOpen(*rowDim))
     padded = given;
 }
 
@@ -223,8 +289,10 @@ LogicalResult OuterProductEmitter::emit() {
     if (indexes(operand, vectorDim) && !isContiguous(operand))
       return failure();
   chooseDims();
+  if (!mayDecode())
+    return failure();
   // Windows are cut where their extents are known.
-  bool hasWindows = rowDim && (hasVectorsInRows(0) || hasVectorsInRows(1));
+  bool hasWindows = rowDim && haveVectorsInRows();
   if (hasWindows && (isOpen(vectorDim) || isOpen(*rowDim)))
     return failure();
   if (hasWindows)
@@ -362,8 +430,15 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
   if (rowDim)
     point[*rowDim] = row;
   point[vectorDim] = column;
-  SmallVector<Value> accumulators;
   VectorType type = vectorType(getElementTypeOrSelf(op.getOutput()));
+  if (decoder && decoder->hasSharedParts()) {
+    if (op.getOverwrite())
+      storeTile(SmallVector<Value>(rows * vectors, zero(type)), rows, vectors,
+                columns);
+    return buildNest(groupDims, point,
+                     [&] { emitGroup(rows, vectors, columns); });
+  }
+  SmallVector<Value> accumulators;
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j)
       accumulators.push_back(
@@ -372,6 +447,55 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
               : loadVector(outputIndex(), pointOf(i, j), lanesOf(j, columns)));
   accumulators = emitParts(accumulators, rows, vectors, columns);
   storeTile(accumulators, rows, vectors, columns);
+}
+
+/// Adds the products with the codes of a group, which share zeros and scales.
+void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
+                                    LaneCount columns) {
+  bool sumsRows = sumsFactors(rows, vectors);
+  Value nothing = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
+  SmallVector<Value> ofColumns(vectors), scales(vectors);
+  for (int64_t j = 0; j < vectors; ++j) {
+    ofColumns[j] = decoder->loadZero(pointOf(0, j), lanesOf(j, columns));
+    scales[j] = decoder->loadScale(pointOf(0, j), lanesOf(j, columns));
+  }
+  if (decoder->hasZero() && !sumsRows)
+    zeros = ofColumns;
+  SmallVector<Value> sums = emitParts(
+      SmallVector<Value>(rows * vectors + (sumsRows ? rows : 0), nothing), rows,
+      vectors, columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j) {
+      SmallVector<Value> here = pointOf(i, j);
+      LaneCount count = lanesOf(j, columns);
+      Value sum = sums[i * vectors + j];
+      if (sumsRows)
+        sum = vector::FMAOp::create(
+            builder, loc(), arith::NegFOp::create(builder, loc(), ofColumns[j]),
+            sums[rows * vectors + i], sum);
+      Value before = loadVector(outputIndex(), here, count);
+      Value after =
+          scales[j]
+              ? vector::FMAOp::create(builder, loc(), scales[j], sum, before)
+                    .getResult()
+              : arith::AddFOp::create(builder, loc(), before, sum).getResult();
+      storeVector(outputIndex(), after, here, count);
+    }
+}
+
+/// The numbers of vector `vector` of `codes`, at `here`, in step `step` of the
+/// innermost loop.
+Value OuterProductEmitter::decode(Value codes, int64_t step, int64_t vector,
+                                  ArrayRef<Value> here, LaneCount count,
+                                  bool inPlace) {
+  if (!decoder)
+    return widen(codes);
+  Value numbers = inPlace ? decoder->decodeInPlace(codes, step)
+                          : decoder->decode(codes, here, count);
+  return zeros.empty()
+             ? numbers
+             : arith::SubFOp::create(builder, loc(), numbers, zeros[vector])
+                   .getResult();
 }
 
 void OuterProductEmitter::storeTile(ArrayRef<Value> sums, int64_t rows,
@@ -474,7 +598,9 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
     return emitOpenInnermost(carried, rows, vectors, columns);
   int64_t extent = partSteps;
   parts = isStream() ? figures.tuning.streams : 1;
-  int64_t unroll = llvm::alignTo(std::min(tile.depth, extent), parts);
+  bool hasFields = decoder && decoder->getFieldDim() == reductionDims.back();
+  int64_t unroll =
+      hasFields ? extent : llvm::alignTo(std::min(tile.depth, extent), parts);
   int64_t iterations = extent / unroll, step = unroll / parts;
   distance = iterations * step;
   int64_t inAll = extents[reductionDims.back()] / partSteps * iterations;
@@ -540,12 +666,17 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
                                                   int64_t rows, int64_t vectors,
                                                   LaneCount columns) {
   unsigned dim = reductionDims.back();
+  bool hasFields = decoder && decoder->getFieldDim() == dim;
+  bool inPlace = decodesInPlace(rows, vectors);
+  bool sumsRows = sumsFactors(rows, vectors);
   bool isReading = isStream() ||
                    (rowsInAll() > 1 && rowsInAll() <= model::mostRowsOfReading);
   int64_t ahead =
       isStream() ? figures.tuning.streamAhead : figures.tuning.ahead;
   for (int64_t step = 0; step < steps; ++step) {
-    point[dim] = add(first, step % parts * distance + step / parts);
+    point[dim] = hasFields ? constant(step)
+                           : add(first, step % parts * distance + step / parts);
+    int64_t excess = inPlace ? decoder->getExcess(step) : 1;
     // An operand has one value per row, per vector, or for both.
     llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t>, Value> loaded;
     auto load = [&](unsigned operand, int64_t i, int64_t j) {
@@ -555,18 +686,33 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
       if (value)
         return value;
       SmallVector<Value> here = pointOf(i, j);
-      if (!alongVectors)
-        return value = loadBroadcast(operand, here);
-      value = widen(loadVector(operand, here, lanesOf(j, columns)));
-      if (isReading) {
-        here[dim] = add(here[dim], llvm::divideCeil(ahead, vectors));
+      if (!alongVectors) {
+        value = loadBroadcast(operand, here);
+        if (sumsRows) {
+          Value &sum = carried[rows * vectors + i];
+          sum = arith::AddFOp::create(builder, loc(), sum, value);
+        }
+        if (excess > 1)
+          value = arith::MulFOp::create(
+              builder, loc(), value,
+              broadcast(createNumber(builder, loc(),
+                                     getElementTypeOrSelf(value),
+                                     1.0 / static_cast<double>(excess))));
+        return value;
+      }
+      LaneCount count = lanesOf(j, columns);
+      value = decode(loadVector(operand, here, count), step, j, here, count,
+                     inPlace);
+      if (isReading && (!hasFields || step == 0)) {
+        unsigned along = dimToFetch(operand);
+        here[along] = add(here[along], llvm::divideCeil(ahead, vectors));
         prefetch(operand, here);
       }
       return value;
     };
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < vectors; ++j) {
-        Value lhs = load(0, i, j), rhs = load(1, i, j);
+        Value lhs = load(factors[0], i, j), rhs = load(factors[1], i, j);
         Value &accumulator = carried[i * vectors + j];
         accumulator =
             vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator);

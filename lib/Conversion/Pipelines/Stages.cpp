@@ -68,6 +68,9 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   WidenFloatsPassOptions widen;
   widen.target = options.target;
   func.addPass(createWidenFloatsPass(widen));
+  FoldDequantizationPassOptions decode;
+  decode.target = options.target;
+  func.addPass(createFoldDequantizationPass(decode));
   func.addPass(createFoldNormalizationPass());
   func.addPass(createChooseLayoutsPass(layouts));
   func.addPass(createApplyLayoutsPass());

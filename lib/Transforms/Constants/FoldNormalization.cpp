@@ -464,7 +464,7 @@ struct FoldNormalizationPass
     });
     IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp product : products)
-      if (multipliesTensors(product))
+      if (multipliesTensors(product) && !hasQuantizedFactor(product))
         Folder(rewriter, product).run();
   }
 };

@@ -58,10 +58,8 @@ static LoweringObstacle getLoweringObstacle(linalg::LinalgOp op,
     return LoweringObstacle::Operator;
   if (!support.hasWindows && !isSupportedContraction(op))
     return LoweringObstacle::Windows;
-  return support.multiplies(getElementTypeOrSelf(op->getOperand(0)),
-                            getElementTypeOrSelf(op->getOperand(1)))
-             ? LoweringObstacle::None
-             : LoweringObstacle::ElementType;
+  return support.computes(*op.getBlock()) ? LoweringObstacle::None
+                                          : LoweringObstacle::ElementType;
 }
 
 namespace {

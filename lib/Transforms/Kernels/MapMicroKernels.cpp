@@ -21,6 +21,7 @@
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/MicroKernels.h"
 #include "Chimera/IR/NumberTypes.h"
+#include "Chimera/IR/ProductBody.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/Passes.h"
@@ -88,7 +89,7 @@ static bool capturesOnlyConstants(linalg::LinalgOp structured) {
 static bool isContraction(linalg::LinalgOp structured) {
   return structured.getNumReductionLoops() > 0 &&
          structured.getNumDpsInits() == 1 &&
-         multipliesAndAdds(*structured.getBlock());
+         matchProductBody(*structured.getBlock()).has_value();
 }
 
 static bool startsFromZero(linalg::LinalgOp structured) {

@@ -94,7 +94,8 @@ static std::optional<int64_t> countChannelDims(linalg::LinalgOp op) {
 }
 
 static std::optional<ImageOp> readProduct(linalg::LinalgOp op) {
-  if (!isSupportedOperator(op) || !isImage(op.getDpsInputs()[0].getType()))
+  if (!isSupportedOperator(op) || hasQuantizedFactor(op) ||
+      !isImage(op.getDpsInputs()[0].getType()))
     return std::nullopt;
   std::optional<int64_t> numChannelDims = countChannelDims(op);
   if (!numChannelDims)

@@ -509,13 +509,17 @@ void ChainScheduler::judge() {
   applySegments(segments);
 }
 
-/// The type of the widest factor: what the others are computed in.
+/// The type of the widest factor: what the others are computed in. Codes are
+/// computed in none.
 static Type getElementType(const ChainAnalysis &analysis) {
   Type widest;
   for (ChainOperator op : analysis.operators)
     for (Value input : op.contraction.getDpsInputs()) {
       Type type = getElementTypeOrSelf(input);
-      if (type.isIntOrFloat() &&
+      bool isCode = type.isInteger() &&
+                    isa<FloatType>(getElementTypeOrSelf(
+                        op.contraction->getResult(0)));
+      if (type.isIntOrFloat() && !isCode &&
           (!widest ||
            type.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth()))
         widest = type;

@@ -261,16 +261,66 @@ Value BlockBuilder::buildCopy(unsigned op, model::TensorId tensor,
       })[0];
 }
 
-/// `contraction` on `operands`, inputs indexed by `maps`.
-static Value cloneContraction(OpBuilder &builder, linalg::LinalgOp contraction,
-                              ValueRange operands, ArrayRef<AffineMap> maps) {
+/// Gives the body of `op`, a copy of `original`, constants of its own: those
+/// around the original go with the chain.
+static void copyConstants(OpBuilder &builder, linalg::LinalgOp original,
+                          linalg::LinalgOp op) {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(original->getRegions(), captured);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(op.getBlock());
+  for (Value value : captured)
+    if (Operation *definition = value.getDefiningOp();
+        definition && definition->hasTrait<OpTrait::ConstantLike>())
+      replaceAllUsesInRegionWith(
+          value, builder.clone(*definition)->getResult(0), op->getRegion(0));
+}
+
+/// `contraction` on `operands`, inputs indexed by `maps`. The last inputs say
+/// where the dimensions `shifted` start.
+static Operation *cloneContraction(OpBuilder &builder,
+                                   linalg::LinalgOp contraction,
+                                   ValueRange operands,
+                                   ArrayRef<AffineMap> maps,
+                                   ArrayRef<unsigned> shifted) {
   auto generic = linalg::GenericOp::create(
       builder, contraction.getLoc(), operands.back().getType(),
       operands.drop_back(), operands.back(), maps,
       contraction.getIteratorTypesArray());
   IRMapping mapping;
   contraction->getRegion(0).cloneInto(&generic.getRegion(), mapping);
-  return generic.getResult(0);
+  Block &body = *generic.getBlock();
+  SmallVector<linalg::IndexOp> indices(body.getOps<linalg::IndexOp>());
+  for (unsigned dim : shifted) {
+    BlockArgument first =
+        body.insertArgument(body.getNumArguments() - 1, builder.getIndexType(),
+                            contraction.getLoc());
+    for (linalg::IndexOp index : indices) {
+      if (index.getDim() != dim)
+        continue;
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointAfter(index);
+      auto moved = arith::AddIOp::create(builder, index.getLoc(), index, first);
+      index.getResult().replaceAllUsesExcept(moved, moved);
+    }
+  }
+  return generic;
+}
+
+/// The dimensions, `loops`, whose position the body of `op` asks for and does
+/// not count from zero at `position`.
+static SmallVector<unsigned> getShiftedDims(linalg::LinalgOp op,
+                                            ArrayRef<model::LoopId> loops,
+                                            const TreePosition &position) {
+  SmallVector<unsigned> shifted;
+  for (auto [dim, loop] : llvm::enumerate(loops)) {
+    bool isUsed = llvm::any_of(
+        op.getBlock()->getOps<linalg::IndexOp>(),
+        [dim = dim](linalg::IndexOp index) { return index.getDim() == dim; });
+    if (isUsed && !isConstantIntValue(position.offsets[loop], 0))
+      shifted.push_back(dim);
+  }
+  return shifted;
 }
 
 Value BlockBuilder::buildContraction(unsigned op, const TreePosition &position,
@@ -282,6 +332,14 @@ Value BlockBuilder::buildContraction(unsigned op, const TreePosition &position,
     inputs.push_back(position.tensors[input]);
     maps.push_back(atLoops(inputs.back(), input, chainOp.loops).map);
   }
+  SmallVector<unsigned> shifted =
+      getShiftedDims(chainOp.contraction, chainOp.loops, position);
+  for (unsigned dim : shifted) {
+    inputs.push_back(getValueOrCreateConstantIndexOp(
+        builder, loc(), position.offsets[chainOp.loops[dim]]));
+    maps.push_back(
+        AffineMap::get(chainOp.loops.size(), 0, builder.getContext()));
+  }
   return buildBlock(
       op, destination, inputs, extentsOf(chainOp.loops, position),
       /*isContraction=*/true, [&](OpBuilder &inner, ValueRange arguments) {
@@ -289,14 +347,17 @@ Value BlockBuilder::buildContraction(unsigned op, const TreePosition &position,
         if (!initialised)
           operands.back() = createFill(inner, loc(), 0, operands.back());
         linalg::LinalgOp contraction = chainOp.contraction;
-        if (!llvm::any_of(problem.operators[op].inputs, hasWindows))
-          return SmallVector<Value>(mlir::clone(inner, contraction,
-                                                operands.back().getType(),
-                                                operands)
-                                        ->getResults());
-        maps.push_back(contraction.getIndexingMapsArray().back());
-        return SmallVector<Value>{
-            cloneContraction(inner, contraction, operands, maps)};
+        Operation *copy = nullptr;
+        if (shifted.empty() &&
+            !llvm::any_of(problem.operators[op].inputs, hasWindows)) {
+          copy = mlir::clone(inner, contraction, operands.back().getType(),
+                             operands);
+        } else {
+          maps.push_back(contraction.getIndexingMapsArray().back());
+          copy = cloneContraction(inner, contraction, operands, maps, shifted);
+        }
+        copyConstants(inner, contraction, cast<linalg::LinalgOp>(copy));
+        return SmallVector<Value>(copy->getResults());
       })[0];
 }
 
@@ -390,18 +451,14 @@ BlockBuilder::readEpilogue(unsigned op, const TreePosition &position) {
     epilogue.inputs.push_back({getTile(value, position), scalar});
     epilogue.sources.push_back(value);
   }
-  for (auto [dim, loop] :
-       llvm::enumerate(analysis.operators[op].epilogueLoops)) {
-    bool isUsed = llvm::any_of(
-        epilogue.op.getBlock()->getOps<linalg::IndexOp>(),
-        [dim = dim](linalg::IndexOp index) { return index.getDim() == dim; });
-    if (!isUsed || isConstantIntValue(position.offsets[loop], 0))
-      continue;
-    epilogue.shifted.push_back(dim);
-    epilogue.inputs.push_back({getValueOrCreateConstantIndexOp(
-                                   builder, loc(), position.offsets[loop]),
-                               scalar});
-  }
+  ArrayRef<model::LoopId> loops = analysis.operators[op].epilogueLoops;
+  epilogue.shifted = getShiftedDims(
+      cast<linalg::LinalgOp>(epilogue.op.getOperation()), loops, position);
+  for (unsigned dim : epilogue.shifted)
+    epilogue.inputs.push_back(
+        {getValueOrCreateConstantIndexOp(builder, loc(),
+                                         position.offsets[loops[dim]]),
+         scalar});
   return epilogue;
 }
 

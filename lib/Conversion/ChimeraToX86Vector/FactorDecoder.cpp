@@ -1,0 +1,139 @@
+//===- FactorDecoder.cpp - Vectors of quantized factors -------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FactorDecoder.h"
+
+#include "Chimera/IR/NumberTypes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace chimera;
+
+FactorDecoder::FactorDecoder(OpBuilder &builder, MicroKernelOp op,
+                             const VectorFigures &figures,
+                             ArrayRef<int64_t> extents)
+    : BodyEmitter(builder, op, figures, extents),
+      product(*matchProductBody(op.getBody().front())),
+      field(matchBitField(product.number)) {
+  useLastDim();
+}
+
+/// `part` of the body, if it is not null, and all that it is computed from.
+static llvm::SetVector<Value> getSlice(Value part) {
+  llvm::SetVector<Value> slice;
+  if (part)
+    slice.insert(part);
+  for (size_t i = 0; i < slice.size(); ++i)
+    if (Operation *op = slice[i].getDefiningOp())
+      slice.insert_range(op->getOperands());
+  return slice;
+}
+
+/// The operands that `part` of the body is computed from.
+SmallVector<unsigned> FactorDecoder::getOperands(Value part) {
+  SmallVector<unsigned> operands;
+  for (Value value : getSlice(part))
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      operands.push_back(argument.getArgNumber());
+  return operands;
+}
+
+bool FactorDecoder::isCovered() {
+  if (!BodyEmitter::isCovered() ||
+      !indexes(product.code.getArgNumber(), vectorDim) ||
+      indexes(product.factor.getArgNumber(), vectorDim))
+    return false;
+  // A word does not know where it is, but for its fields.
+  bool asksForPosition = !body().getOps<IndexOp>().empty();
+  if (asksForPosition && (!field || getFieldDim() == vectorDim ||
+                          indexes(product.code.getArgNumber(), field->dim)))
+    return false;
+  for (Value part : {product.zero, product.scale})
+    for (unsigned operand : getOperands(part))
+      for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
+        if (indexes(operand, dim) && !op.isReduction(dim) &&
+            !indexes(product.code.getArgNumber(), dim))
+          return false;
+  return true;
+}
+
+bool FactorDecoder::isGroup(unsigned dim) {
+  auto changes = [&](Value part) {
+    return llvm::any_of(getOperands(part), [&](unsigned operand) {
+      return indexes(operand, dim);
+    });
+  };
+  return op.isReduction(dim) &&
+         (changes(product.zero) || changes(product.scale));
+}
+
+std::optional<unsigned> FactorDecoder::getFieldDim() const {
+  return field ? std::optional<unsigned>(field->dim) : std::nullopt;
+}
+
+/// `part` of the body at `point`, as a vector; `values` holds what has been
+/// emitted of it.
+Value FactorDecoder::emitPart(Value part, ArrayRef<Value> point,
+                              LaneCount count, Values values) {
+  if (!part)
+    return Value();
+  llvm::SetVector<Value> slice = getSlice(part);
+  excluded.clear();
+  auto exclude = [&](Value value) {
+    if (!slice.contains(value))
+      excluded.insert(value);
+  };
+  llvm::for_each(body().getArguments(), exclude);
+  for (Operation &nested : body().without_terminator())
+    exclude(nested.getResult(0));
+  emitKnown(Dims(op.getNumDims(), true), point, count, values);
+  return asVector(part, values);
+}
+
+Value FactorDecoder::loadZero(ArrayRef<Value> point, LaneCount count) {
+  return emitPart(product.zero, point, count, Values());
+}
+
+Value FactorDecoder::loadScale(ArrayRef<Value> point, LaneCount count) {
+  return emitPart(product.scale, point, count, Values());
+}
+
+Value FactorDecoder::decode(Value codes, ArrayRef<Value> point,
+                            LaneCount count) {
+  return emitPart(product.number, point, count, {{product.code, codes}});
+}
+
+int64_t FactorDecoder::getExcess(int64_t position) const {
+  int64_t first = position * field->bits;
+  // The highest field would have the word's sign.
+  bool isHighest =
+      first + field->bits >= field->code.getType().getIntOrFloatBitWidth();
+  return isHighest ? 1 : int64_t(1) << first;
+}
+
+Value FactorDecoder::decodeInPlace(Value words, int64_t position) {
+  auto type = cast<VectorType>(words.getType());
+  auto constantOf = [&](int64_t number) -> Value {
+    return arith::ConstantOp::create(
+        builder, loc(),
+        DenseElementsAttr::get(
+            type, builder.getIntegerAttr(type.getElementType(), number)));
+  };
+  int64_t first = position * field->bits,
+          mask = (int64_t(1) << field->bits) - 1;
+  Value numbers;
+  if (getExcess(position) == 1 && first > 0)
+    numbers = arith::ShRUIOp::create(builder, loc(), words, constantOf(first));
+  else
+    numbers =
+        arith::AndIOp::create(builder, loc(), words, constantOf(mask << first));
+  return arith::SIToFPOp::create(
+      builder, loc(), vectorType(getWideType(builder.getContext())), numbers);
+}
