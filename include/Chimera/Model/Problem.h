@@ -46,6 +46,8 @@ struct Loop {
   int64_t extent = 1;
   /// The schedule has to hold for any extent.
   bool isOpen = false;
+  /// Kernels take all of it at once: no tile cuts it.
+  bool isWhole = false;
 };
 
 /// What a tensor is to the chain.
@@ -162,6 +164,9 @@ struct Operator {
   /// Vector instructions per vector of output spent in the epilogue, and the
   /// exponentials beside them, which take as many as the machine says.
   int64_t epilogueCost = 0, epilogueExponentials = 0;
+  /// Vector instructions that make a vector of factors of what lies in memory,
+  /// if that are codes.
+  double decodeInstructions = 0;
   /// Of an operator whose results are the scores of a softmax: the vector
   /// instructions that make a score of a product, if they read nothing else.
   /// Then the product can be kept and the score computed whenever it is read.

@@ -21,6 +21,7 @@
 #include "Chimera/Chain/OpenSizes.h"
 #include "Chimera/Chain/SameInEveryCall.h"
 #include "Chimera/IR/ElementBytes.h"
+#include "Chimera/IR/ProductBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -56,6 +57,7 @@ private:
   LogicalResult describeLoops(unsigned index, model::Operator &op);
   LogicalResult addAccess(const Use &use, SmallVectorImpl<model::Access> &to);
   LogicalResult addResult(unsigned index, model::Operator &op);
+  void describeDecoding(unsigned index, model::Operator &op);
   LogicalResult addEpilogue(unsigned index, model::Operator &op);
   LogicalResult addEpilogueStep(const Step &step, model::Operator &op);
   LogicalResult describeRows(unsigned index);
@@ -410,6 +412,49 @@ LogicalResult ChainReader::addEpilogue(unsigned index, model::Operator &op) {
   return success();
 }
 
+/// What it takes to decode a quantized factor, and which loops kernels do not
+/// let go of meanwhile: those over the fields of a word, and over what has one
+/// zero and scale, where these change along the sum.
+void ChainReader::describeDecoding(unsigned index, model::Operator &op) {
+  // A load that widens, or a mask, and the conversion to a float.
+  constexpr double perVector = 2;
+  // To load, scale, add and store the sum of a group, and to shift it by its
+  // zero.
+  constexpr double perGroup = 6;
+  const Step &step = trace.getOperator(index);
+  std::optional<ProductBody> product =
+      matchProductBody(*step.getOp().getBlock());
+  if (!product || !product->isQuantized())
+    return;
+  SmallVector<AffineMap> maps = step.getOp().getIndexingMapsArray();
+  auto isReading = [&](BlockArgument argument, unsigned dim) {
+    return maps[argument.getArgNumber()].isFunctionOfDim(dim);
+  };
+  auto isShared = [&](unsigned dim) {
+    return llvm::any_of(step.getOp().getBlock()->getArguments().drop_back(),
+                        [&](BlockArgument argument) {
+                          return argument != product->factor &&
+                                 argument != product->code &&
+                                 isReading(argument, dim);
+                        });
+  };
+  SmallVector<unsigned> sums;
+  step.getOp().getReductionDims(sums);
+  bool hasGroups = llvm::any_of(sums, isShared);
+  int64_t ofGroup = 1;
+  for (unsigned dim : sums) {
+    bool isField = !isReading(product->code, dim);
+    if (!isField && (!hasGroups || isShared(dim)))
+      continue;
+    for (model::LoopId loop : getLoops(step.dims[dim])) {
+      result.problem.loops[loop].isWhole = true;
+      ofGroup *= result.problem.loops[loop].extent;
+    }
+  }
+  op.decodeInstructions =
+      perVector + (hasGroups ? perGroup / static_cast<double>(ofGroup) : 0);
+}
+
 LogicalResult ChainReader::describe(unsigned index) {
   const Step &step = trace.getOperator(index);
   model::Operator op;
@@ -426,6 +471,7 @@ LogicalResult ChainReader::describe(unsigned index) {
       return failure();
   if (failed(addResult(index, op)) || failed(addEpilogue(index, op)))
     return failure();
+  describeDecoding(index, op);
   op.vectorLoop = op.rowLoop = op.output.indices.back().terms[0].loop;
   chooseKernelLoops(result.problem, op);
   result.problem.operators.push_back(std::move(op));

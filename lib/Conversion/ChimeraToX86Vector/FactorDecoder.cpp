@@ -11,7 +11,11 @@
 #include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -136,4 +140,105 @@ Value FactorDecoder::decodeInPlace(Value words, int64_t position) {
         arith::AndIOp::create(builder, loc(), words, constantOf(mask << first));
   return arith::SIToFPOp::create(
       builder, loc(), vectorType(getWideType(builder.getContext())), numbers);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Where what `op` needs on the stack is allocated once for each thread.
+static Block *getScope(Operation *op) {
+  Operation *scope = op->getParentOp();
+  while (!isa<FunctionOpInterface, scf::ForallOp, scf::ParallelOp>(scope) &&
+         scope->getParentOp())
+    scope = scope->getParentOp();
+  return &scope->getRegion(0).front();
+}
+
+FactorDecoder::PreparedRows
+FactorDecoder::prepareRows(ArrayRef<Value> point, ArrayRef<unsigned> inner) {
+  // As much as a block may take of the innermost cache beside its tiles.
+  constexpr int64_t mostElements = 4096;
+  unsigned factor = product.factor.getArgNumber();
+  PreparedRows rows;
+  SmallVector<int64_t> shape, sumShape;
+  int64_t elements = 1;
+  for (AffineExpr index : maps[factor].getResults()) {
+    unsigned dim = cast<AffineDimExpr>(index).getPosition();
+    if (isOpen(dim))
+      return {};
+    shape.push_back(extents[dim]);
+    elements *= extents[dim];
+    if (!llvm::is_contained(inner, dim)) {
+      rows.dims.push_back(dim);
+      sumShape.push_back(extents[dim]);
+    }
+  }
+  Type type = getWideType(builder.getContext());
+  if (!isContiguous(factor, field->dim) || elements > mostElements ||
+      getElementTypeOrSelf(op->getOperand(factor)) != type ||
+      !llvm::all_of(inner, [&](unsigned dim) { return indexes(factor, dim); }))
+    return {};
+
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(getScope(op));
+    IntegerAttr alignment = builder.getI64IntegerAttr(64);
+    rows.elements = memref::AllocaOp::create(
+        builder, loc(), MemRefType::get(shape, type), alignment);
+    rows.sums = memref::AllocaOp::create(
+        builder, loc(), MemRefType::get(sumShape, type), alignment);
+  }
+  auto vector = VectorType::get({extents[field->dim]}, type);
+  SmallVector<Attribute> powers;
+  for (int64_t position = 0; position < extents[field->dim]; ++position)
+    powers.push_back(builder.getFloatAttr(
+        type, 1.0 / static_cast<double>(getExcess(position))));
+  Value scales = arith::ConstantOp::create(
+      builder, loc(), DenseElementsAttr::get(vector, powers));
+  SmallVector<Value> here(point);
+  here[field->dim] = constant(0);
+  buildNest(rows.dims, here, [&] {
+    SmallVector<Value> sum = {zero(vector)};
+    std::function<SmallVector<Value>(ArrayRef<unsigned>, ValueRange)> add =
+        [&](ArrayRef<unsigned> dims, ValueRange carried) -> SmallVector<Value> {
+      if (!dims.empty())
+        return buildLoopOver(dims.front(), carried,
+                             [&](Value iv, ValueRange values) {
+                               here[dims.front()] = iv;
+                               return add(dims.drop_front(), values);
+                             });
+      SmallVector<Value> position = indices(factor, here);
+      Value loaded = vector::LoadOp::create(builder, loc(), vector,
+                                            op->getOperand(factor), position);
+      Value scaled = arith::MulFOp::create(builder, loc(), loaded, scales);
+      vector::StoreOp::create(builder, loc(), scaled, rows.elements, position);
+      return {arith::AddFOp::create(builder, loc(), carried[0], loaded)};
+    };
+    sum = add(inner.drop_back(), sum);
+    Value total =
+        vector::ReductionOp::create(builder, loc(), vector::CombiningKind::ADD,
+                                    sum[0], arith::FastMathFlags::reassoc);
+    memref::StoreOp::create(builder, loc(), total, rows.sums,
+                            pick(here, rows.dims));
+  });
+  return rows;
+}
+
+/// The coordinates of `point` along `dims`.
+SmallVector<Value> FactorDecoder::pick(ArrayRef<Value> point,
+                                       ArrayRef<unsigned> dims) {
+  return llvm::map_to_vector(dims, [&](unsigned dim) { return point[dim]; });
+}
+
+Value FactorDecoder::loadElement(const PreparedRows &rows,
+                                 ArrayRef<Value> point) {
+  return broadcast(
+      memref::LoadOp::create(builder, loc(), rows.elements,
+                             indices(product.factor.getArgNumber(), point)));
+}
+
+Value FactorDecoder::loadSum(const PreparedRows &rows, ArrayRef<Value> point) {
+  return broadcast(memref::LoadOp::create(builder, loc(), rows.sums,
+                                          pick(point, rows.dims)));
 }

@@ -13,9 +13,9 @@
 //     = scale * (sum of factor * number - zero * sum of factor)
 //
 // Codes of a few bits lie side by side in words. A vector of words gives as
-// many vectors of numbers; a field in the middle of its word is the number
-// times a power of two, which is taken from the other factor where that costs
-// less than a shift.
+// many vectors of numbers. A field in the middle of its word is the number
+// times a power of two: where a few rows are multiplied, that is taken from a
+// copy of them, made before, together with their sums, rather than by a shift.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,20 +49,39 @@ public:
   /// The numbers that the vector `codes`, at `point`, stands for.
   mlir::Value decode(mlir::Value codes, llvm::ArrayRef<mlir::Value> point,
                      LaneCount count);
-  /// The power of two by which the numbers of decodeInPlace are too large, in
-  /// field `field` of a word.
-  int64_t getExcess(int64_t field) const;
-  /// The numbers in `field` of the vector `words`, that many times too large.
+  /// The numbers in `field` of the vector `words`, too large by a power of two.
   mlir::Value decodeInPlace(mlir::Value words, int64_t field);
+
+  /// Rows of the other factor as decodeInPlace needs them, and the sum of each
+  /// over a group; null if they have not been prepared.
+  struct PreparedRows {
+    mlir::Value elements, sums;
+    /// The dimensions that the sums have.
+    llvm::SmallVector<unsigned> dims;
+  };
+  /// Prepares rows at `point`, where `inner` are the dimensions that a group
+  /// extends over, the fields last. Leaves out what would take too much room,
+  /// or cannot be loaded by vectors.
+  PreparedRows prepareRows(llvm::ArrayRef<mlir::Value> point,
+                           llvm::ArrayRef<unsigned> inner);
+  /// The prepared element, and the sum, at `point`, in every lane.
+  mlir::Value loadElement(const PreparedRows &rows,
+                          llvm::ArrayRef<mlir::Value> point);
+  mlir::Value loadSum(const PreparedRows &rows,
+                      llvm::ArrayRef<mlir::Value> point);
 
   /// The vectors of zeros and scales at `point`; null if there are none.
   mlir::Value loadZero(llvm::ArrayRef<mlir::Value> point, LaneCount count);
   mlir::Value loadScale(llvm::ArrayRef<mlir::Value> point, LaneCount count);
 
 private:
+  /// The power of two by which decodeInPlace makes numbers too large.
+  int64_t getExcess(int64_t field) const;
   mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> point,
                        LaneCount count, Values values);
   static llvm::SmallVector<unsigned> getOperands(mlir::Value part);
+  static llvm::SmallVector<mlir::Value> pick(llvm::ArrayRef<mlir::Value> point,
+                                             llvm::ArrayRef<unsigned> dims);
 
   ProductBody product;
   std::optional<BitField> field;

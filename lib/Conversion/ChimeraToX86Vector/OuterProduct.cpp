@@ -30,7 +30,7 @@
 #include "FinishEmitter.h"
 
 #include "Chimera/Conversion/KernelPrefetch.h"
-#include "Chimera/IR/NumberTypes.h"
+
 #include "Chimera/Model/Algorithms.h"
 #include "Chimera/Model/Padding.h"
 
@@ -61,7 +61,8 @@ public:
                       ArrayRef<int64_t> extents,
                       ArrayRef<PrefetchOp> prefetches)
       : MicroKernelEmitter(builder, op, figures, extents), tile(tile),
-        tileRows(tile.rows), prefetches(prefetches) {
+        tileRows(tile.rows), panelVectors(tile.vectors),
+        prefetches(prefetches) {
     if (MicroKernelOp next = op.getFinish();
         next && isFinishedByOuterProduct(op, next, figures))
       finish.emplace(builder, next, op, figures);
@@ -78,6 +79,8 @@ private:
   void chooseDims();
   bool mayDecode();
   int64_t countRowsOfVectors() const;
+  static int64_t countSets(int64_t rows);
+  void prepareRows();
   void emitPanels();
   void emitOpenPanels();
   void readTaps();
@@ -91,18 +94,23 @@ private:
   void emitTile(Value row, int64_t rows, Value column, int64_t vectors,
                 LaneCount columns);
   void emitGroup(int64_t rows, int64_t vectors, LaneCount columns);
-  Value decode(Value codes, int64_t step, int64_t vector, ArrayRef<Value> here,
-               LaneCount count, bool inPlace);
+  Value decode(Value codes, int64_t vector, ArrayRef<Value> here,
+               LaneCount count);
+  SmallVector<Value> emitSums(SmallVector<Value> sums, int64_t rows,
+                              int64_t vectors, LaneCount columns);
+  SmallVector<Value> emitFields(SmallVector<Value> carried, int64_t rows,
+                                int64_t vectors, LaneCount columns);
   /// True if what is done once for each row costs less than what is done once
   /// for each vector of numbers.
   static bool areFew(int64_t rows, int64_t vectors) { return rows < vectors; }
   /// True if fields of words are multiplied where they are.
   bool decodesInPlace(int64_t rows, int64_t vectors) const {
-    return decoder && decoder->getFieldDim() && areFew(rows, vectors);
+    return prepared.elements && areFew(rows, vectors);
   }
-  /// True if factors are added up, for the zero of their products.
+  /// True if factors are added up in the loop, for the zero of their products.
   bool sumsFactors(int64_t rows, int64_t vectors) const {
-    return decoder && decoder->hasZero() && areFew(rows, vectors);
+    return decoder && decoder->hasZero() && areFew(rows, vectors) &&
+           !decodesInPlace(rows, vectors);
   }
   void storeTile(ArrayRef<Value> sums, int64_t rows, int64_t vectors,
                  LaneCount columns);
@@ -156,12 +164,24 @@ private:
   /// dimensions along which groups of codes follow each other.
   std::optional<FactorDecoder> decoder;
   SmallVector<unsigned> groupDims;
+  /// How many vectors of sums an element has.
+  int64_t sets = 1;
+  /// Rows prepared for fields of words.
+  FactorDecoder::PreparedRows prepared;
   /// The zeros of a group, if they are subtracted from each number.
   SmallVector<Value> zeros;
+  /// Panels that are alike: the number of the first and of all panels, where
+  /// the first begins, and their width.
+  struct Panels {
+    int64_t first = 0, all = 1, begin = 0, width = 1;
+  };
+  Panels panels;
   /// The operands that are multiplied.
   std::array<unsigned, 2> factors = {0, 1};
   /// Rows of a tile of this kernel.
   int64_t tileRows;
+  /// The most vectors of a panel.
+  int64_t panelVectors;
   ArrayRef<PrefetchOp> prefetches;
   /// What becomes of sums before they are stored.
   std::optional<FinishEmitter> finish;
@@ -299,8 +319,32 @@ LogicalResult OuterProductEmitter::emit() {
     tileRows = std::min(tileRows, countRowsOfVectors());
   readTaps();
   point.assign(op.getNumDims(), Value());
-  buildNest(outerDims, point, [&] { emitPanels(); });
+  buildNest(outerDims, point, [&] {
+    prepareRows();
+    emitPanels();
+  });
   return success();
+}
+
+/// Sums of `rows` rows that fields of words are added to by turns: two where
+/// there are not enough of them to hide latencies.
+int64_t OuterProductEmitter::countSets(int64_t rows) {
+  return rows == 1 ? 2 : 1;
+}
+
+/// Prepares the rows for fields of words, if there are few, and lets panels be
+/// so wide that registers hold their words and sums, the elements of the rows
+/// and what is on its way between them.
+void OuterProductEmitter::prepareRows() {
+  int64_t rows = std::min(tileRows, rowsInAll());
+  int64_t registers = tile.rows * tile.vectors + tile.vectors + tile.broadcasts;
+  int64_t vectors = (registers - rows - 2) / (rows * countSets(rows) + 1);
+  if (!decoder || !decoder->getFieldDim() || (rowDim && isOpen(*rowDim)) ||
+      !areFew(rows, vectors))
+    return;
+  prepared = decoder->prepareRows(point, reductionDims);
+  if (prepared.elements)
+    panelVectors = vectors;
 }
 
 void OuterProductEmitter::emitPanels() {
@@ -308,13 +352,14 @@ void OuterProductEmitter::emitPanels() {
     return emitOpenPanels();
   int64_t columns = extents[vectorDim];
   int64_t vectors = llvm::divideCeil(columns, lanes);
-  model::BalancedSplit split = model::splitEvenly(vectors, tile.vectors);
+  model::BalancedSplit split = model::splitEvenly(vectors, panelVectors);
   int64_t wide = split.size * lanes, narrow = (split.size - 1) * lanes;
   int64_t middle = split.large * wide;
   // The panel that holds the partial vector is emitted by itself; the others
   // are full.
   auto emitGroup = [&](int64_t begin, int64_t count, int64_t width,
                        int64_t panelVectors) {
+    panels = {begin ? split.large : 0, split.large + split.small, begin, width};
     int64_t end = begin + count * width;
     bool hasPartial = end > columns;
     int64_t fullEnd = hasPartial ? end - width : end;
@@ -330,13 +375,13 @@ void OuterProductEmitter::emitPanels() {
 
 /// Whole panels of an extent that is not known, and a part of one.
 void OuterProductEmitter::emitOpenPanels() {
-  int64_t width = tile.vectors * lanes;
+  int64_t width = panelVectors * lanes;
   Value end = extentOf(vectorDim);
   Value whole = endOfSteps(constant(0), end, width);
   buildOpenLoop(constant(0), whole, width,
-                [&](Value column) { emitRows(column, tile.vectors, width); });
+                [&](Value column) { emitRows(column, panelVectors, width); });
   Value left = arith::SubIOp::create(builder, loc(), end, whole);
-  for (int64_t vectors = 1; vectors <= tile.vectors; ++vectors) {
+  for (int64_t vectors = 1; vectors <= panelVectors; ++vectors) {
     // As many vectors as there are, the last of them in part.
     Value vectorsLeft =
         arith::CeilDivUIOp::create(builder, loc(), left, constant(lanes));
@@ -445,13 +490,14 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
           op.getOverwrite()
               ? zero(type)
               : loadVector(outputIndex(), pointOf(i, j), lanesOf(j, columns)));
-  accumulators = emitParts(accumulators, rows, vectors, columns);
+  accumulators = emitSums(accumulators, rows, vectors, columns);
   storeTile(accumulators, rows, vectors, columns);
 }
 
 /// Adds the products with the codes of a group, which share zeros and scales.
 void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
                                     LaneCount columns) {
+  bool inPlace = decodesInPlace(rows, vectors);
   bool sumsRows = sumsFactors(rows, vectors);
   Value nothing = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
   SmallVector<Value> ofColumns(vectors), scales(vectors);
@@ -459,9 +505,10 @@ void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
     ofColumns[j] = decoder->loadZero(pointOf(0, j), lanesOf(j, columns));
     scales[j] = decoder->loadScale(pointOf(0, j), lanesOf(j, columns));
   }
-  if (decoder->hasZero() && !sumsRows)
+  zeros.clear();
+  if (decoder->hasZero() && !sumsRows && !inPlace)
     zeros = ofColumns;
-  SmallVector<Value> sums = emitParts(
+  SmallVector<Value> sums = emitSums(
       SmallVector<Value>(rows * vectors + (sumsRows ? rows : 0), nothing), rows,
       vectors, columns);
   for (int64_t i = 0; i < rows; ++i)
@@ -469,10 +516,12 @@ void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
       SmallVector<Value> here = pointOf(i, j);
       LaneCount count = lanesOf(j, columns);
       Value sum = sums[i * vectors + j];
-      if (sumsRows)
+      if (decoder->hasZero() && zeros.empty())
         sum = vector::FMAOp::create(
             builder, loc(), arith::NegFOp::create(builder, loc(), ofColumns[j]),
-            sums[rows * vectors + i], sum);
+            inPlace ? decoder->loadSum(prepared, here)
+                    : sums[rows * vectors + i],
+            sum);
       Value before = loadVector(outputIndex(), here, count);
       Value after =
           scales[j]
@@ -483,15 +532,29 @@ void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
     }
 }
 
-/// The numbers of vector `vector` of `codes`, at `here`, in step `step` of the
-/// innermost loop.
-Value OuterProductEmitter::decode(Value codes, int64_t step, int64_t vector,
-                                  ArrayRef<Value> here, LaneCount count,
-                                  bool inPlace) {
+/// The whole reduction, added to `sums`. Fields of words that follow each other
+/// are added up in turns, where there would be too few sums to hide latencies.
+SmallVector<Value> OuterProductEmitter::emitSums(SmallVector<Value> sums,
+                                                 int64_t rows, int64_t vectors,
+                                                 LaneCount columns) {
+  int64_t count = rows * vectors;
+  sets = decodesInPlace(rows, vectors) ? countSets(rows) : 1;
+  Value nothing = zero(sums.front().getType());
+  sums.append(count * (sets - 1), nothing);
+  sums = emitParts(sums, rows, vectors, columns);
+  for (int64_t set = 1; set < sets; ++set)
+    for (int64_t i = 0; i < count; ++i)
+      sums[i] =
+          arith::AddFOp::create(builder, loc(), sums[i], sums[set * count + i]);
+  return sums;
+}
+
+/// The numbers of vector `vector` of `codes`, at `here`.
+Value OuterProductEmitter::decode(Value codes, int64_t vector,
+                                  ArrayRef<Value> here, LaneCount count) {
   if (!decoder)
     return widen(codes);
-  Value numbers = inPlace ? decoder->decodeInPlace(codes, step)
-                          : decoder->decode(codes, here, count);
+  Value numbers = decoder->decode(codes, here, count);
   return zeros.empty()
              ? numbers
              : arith::SubFOp::create(builder, loc(), numbers, zeros[vector])
@@ -599,6 +662,8 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
   int64_t extent = partSteps;
   parts = isStream() ? figures.tuning.streams : 1;
   bool hasFields = decoder && decoder->getFieldDim() == reductionDims.back();
+  if (decodesInPlace(rows, vectors))
+    return emitFields(carried, rows, vectors, columns);
   int64_t unroll =
       hasFields ? extent : llvm::alignTo(std::min(tile.depth, extent), parts);
   int64_t iterations = extent / unroll, step = unroll / parts;
@@ -617,6 +682,38 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
   parts = 1;
   return emitSteps(add(partBegin, extent - left), left, carried, rows, vectors,
                    columns);
+}
+
+/// All fields of the words of a panel.
+SmallVector<Value> OuterProductEmitter::emitFields(SmallVector<Value> carried,
+                                                   int64_t rows,
+                                                   int64_t vectors,
+                                                   LaneCount columns) {
+  unsigned field = reductionDims.back(), codes = factors[1];
+  SmallVector<Value> words;
+  for (int64_t j = 0; j < vectors; ++j) {
+    point[field] = constant(0);
+    SmallVector<Value> here = pointOf(0, j);
+    words.push_back(loadVector(codes, here, lanesOf(j, columns)));
+    unsigned along = dimToFetch(codes);
+    here[along] =
+        add(here[along], llvm::divideCeil(figures.tuning.ahead, vectors));
+    prefetch(codes, here);
+  }
+  for (int64_t step = 0; step < extents[field]; ++step) {
+    point[field] = constant(step);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < rows; ++i)
+      elements.push_back(decoder->loadElement(prepared, pointOf(i, 0)));
+    for (int64_t j = 0; j < vectors; ++j) {
+      Value numbers = decoder->decodeInPlace(words[j], step);
+      for (int64_t i = 0; i < rows; ++i) {
+        Value &sum = carried[(step % sets * rows + i) * vectors + j];
+        sum = vector::FMAOp::create(builder, loc(), elements[i], numbers, sum);
+      }
+    }
+  }
+  return carried;
 }
 
 /// As many steps as there are, KI of them at a time, and then one by one.
@@ -650,13 +747,21 @@ void OuterProductEmitter::fetchShare(Value first, int64_t step,
   share.lineBytes = figures.tuning.lineBytes;
   share.iterations = iterations;
   share.iteration = divide(first, step);
-  share.tile = constant(0);
+  Value column = arith::SubIOp::create(builder, loc(), point[vectorDim],
+                                       constant(panels.begin));
+  Value panel = add(divide(column, panels.width), panels.first);
+  share.tiles = panels.all;
+  share.tile = panel;
   for (unsigned dim : ArrayRef(reductionDims).drop_back())
     share.outer.push_back({point[dim], mostOf(dim)});
   if (rowDim) {
-    share.tiles = llvm::divideCeilSigned(extents[*rowDim], tileRows);
-    int64_t rows = llvm::divideCeilSigned(extents[*rowDim], share.tiles);
-    share.tile = divide(point[*rowDim], rows);
+    int64_t tiles = llvm::divideCeilSigned(extents[*rowDim], tileRows);
+    int64_t rows = llvm::divideCeilSigned(extents[*rowDim], tiles);
+    share.tiles *= tiles;
+    share.tile = arith::AddIOp::create(
+        builder, loc(),
+        arith::MulIOp::create(builder, loc(), panel, constant(tiles)),
+        divide(point[*rowDim], rows));
   }
   emitPrefetches(builder, loc(), prefetches, share);
 }
@@ -667,7 +772,6 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
                                                   LaneCount columns) {
   unsigned dim = reductionDims.back();
   bool hasFields = decoder && decoder->getFieldDim() == dim;
-  bool inPlace = decodesInPlace(rows, vectors);
   bool sumsRows = sumsFactors(rows, vectors);
   bool isReading = isStream() ||
                    (rowsInAll() > 1 && rowsInAll() <= model::mostRowsOfReading);
@@ -676,7 +780,7 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
   for (int64_t step = 0; step < steps; ++step) {
     point[dim] = hasFields ? constant(step)
                            : add(first, step % parts * distance + step / parts);
-    int64_t excess = inPlace ? decoder->getExcess(step) : 1;
+
     // An operand has one value per row, per vector, or for both.
     llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t>, Value> loaded;
     auto load = [&](unsigned operand, int64_t i, int64_t j) {
@@ -692,17 +796,10 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
           Value &sum = carried[rows * vectors + i];
           sum = arith::AddFOp::create(builder, loc(), sum, value);
         }
-        if (excess > 1)
-          value = arith::MulFOp::create(
-              builder, loc(), value,
-              broadcast(createNumber(builder, loc(),
-                                     getElementTypeOrSelf(value),
-                                     1.0 / static_cast<double>(excess))));
         return value;
       }
       LaneCount count = lanesOf(j, columns);
-      value = decode(loadVector(operand, here, count), step, j, here, count,
-                     inPlace);
+      value = decode(loadVector(operand, here, count), j, here, count);
       if (isReading && (!hasFields || step == 0)) {
         unsigned along = dimToFetch(operand);
         here[along] = add(here[along], llvm::divideCeil(ahead, vectors));

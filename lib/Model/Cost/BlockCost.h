@@ -21,9 +21,10 @@ namespace chimera::model {
 /// Cycles of a block of given rows and columns on a register tile.
 class BlockCost {
 public:
-  /// `down` splits the rows and `across` the vectors among register tiles.
+  /// `down` splits the rows and `across` the vectors among register tiles. To
+  /// load a vector takes `decodeInstructions` more than the load.
   BlockCost(const VectorUnit &unit, const BalancedSplit &down,
-            const BalancedSplit &across);
+            const BalancedSplit &across, double decodeInstructions = 0);
 
   double cycles(int64_t depth, bool loadsOutput) const;
 

@@ -219,7 +219,7 @@ double CostModel::operatorCycles(const Operator &op,
   for (Parts row : rows) {
     BalancedSplit down = splitEvenly(row.size, tile.rows);
     for (auto [column, across] : zip(parts[op.vectorLoop], splits)) {
-      BlockCost cost(machine.unit, down, across);
+      BlockCost cost(machine.unit, down, across, op.decodeInstructions);
       auto cyclesOf = [&, columns = column.size](int64_t depth, bool loads) {
         return kernel ? kernelCycles(machine.unit, *kernel, row.size, columns,
                                      depth, loads)
@@ -267,7 +267,12 @@ CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
   cycles.perBlock = repeats * machine.overheads.blockCycles;
   for (Parts row : rows)
     for (Parts vector : vectors) {
-      const TileFigures &figures = figuresOf(row.size, vector.size);
+      TileFigures figures = figuresOf(row.size, vector.size);
+      if (op.decodeInstructions > 0) {
+        BlockCost cost(machine.unit, {row.size, 1, 0}, {vector.size, 1, 0},
+                       op.decodeInstructions);
+        figures.step = cost.cycles(1, false) - cost.cycles(0, false);
+      }
       double tiles = repeats * row.count * vector.count;
       cycles.once += tiles * (depth * figures.step + figures.fresh);
       cycles.perDepth += tiles * figures.loaded;

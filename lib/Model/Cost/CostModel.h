@@ -87,6 +87,9 @@ public:
         threads(std::max<int64_t>(1, options.threads)),
         registerTiles(tilesOf(machine)) {}
 
+  /// The input whose vectors along columns the micro kernel loads, if it comes
+  /// from outside.
+  const Access *vectorOperand(const Operator &op) const;
   /// The full price of `schedule`. Without the innermost level, which `isOpen`
   /// says is not decided, lines collide as little as they may.
   Plan price(const Schedule &schedule, bool isOpen = false) const;
@@ -284,9 +287,6 @@ private:
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                       const RegisterTile &tile) const;
 
-  /// The input whose vectors along columns the micro kernel loads, if it comes
-  /// from outside.
-  const Access *vectorOperand(const Operator &op) const;
   /// True if vectors of the operand run along the reduction instead: for a few
   /// rows an inner product takes no longer than to read it.
   bool isReadInRows(const Operator &op, const Access &operand) const;

@@ -59,7 +59,7 @@ static double instructionsOf(const VectorUnit &unit, int64_t rows,
 }
 
 BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
-                     const BalancedSplit &across)
+                     const BalancedSplit &across, double decodeInstructions)
     : down(down), across(across), latency(unit.fmaLatency) {
   for (int64_t lessRows = 0; lessRows <= (down.small ? 1 : 0); ++lessRows)
     for (int64_t less = 0; less <= (across.small ? 1 : 0); ++less) {
@@ -72,7 +72,9 @@ BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
       tile.step =
           std::max({accumulators / unit.fmaPerCycle,
                     (rows + vectors) / unit.loadsPerCycle, latency,
-                    instructionsOf(unit, rows, vectors) / issuedPerCycle});
+                    (instructionsOf(unit, rows, vectors) +
+                     vectors * decodeInstructions) /
+                        issuedPerCycle});
       tile.storing = accumulators / unit.storesPerCycle;
       tile.loadingAndStoring = tile.storing + accumulators / unit.loadsPerCycle;
     }

@@ -446,8 +446,9 @@ static auto keyOf(const Tensor &tensor) {
 /// Everything of an operator but its name and its accesses.
 static auto keyOf(const Operator &op) {
   return std::tie(op.loops, op.hasEpilogue, op.epilogueCost,
-                  op.epilogueExponentials, op.scoreInstructions, op.completes,
-                  op.rescaledBy, op.vectorLoop, op.rowLoop);
+                  op.epilogueExponentials, op.decodeInstructions,
+                  op.scoreInstructions, op.completes, op.rescaledBy,
+                  op.vectorLoop, op.rowLoop);
 }
 
 static bool areEqual(const Access &left, const Access &right) {
@@ -472,7 +473,8 @@ bool chimera::model::areAlike(const ChainProblem &left,
   return equal(left.loops, right.loops,
                [](const Loop &left, const Loop &right) {
                  return left.extent == right.extent &&
-                        left.isOpen == right.isOpen;
+                        left.isOpen == right.isOpen &&
+                        left.isWhole == right.isWhole;
                }) &&
          equal(left.tensors, right.tensors,
                [](const Tensor &left, const Tensor &right) {

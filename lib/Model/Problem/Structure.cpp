@@ -113,7 +113,7 @@ void ChainStructure::findCuttable() {
   };
   SmallVector<std::optional<LoopId>, 8> longest(axes.size());
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop) {
-    if (isDerived(loop) || isInWindow(loop))
+    if (isDerived(loop) || isInWindow(loop) || problem.loops[loop].isWhole)
       continue;
     std::optional<LoopId> &best = longest[axisOf(loop)];
     if (!best || problem.loops[loop].extent > problem.loops[*best].extent)

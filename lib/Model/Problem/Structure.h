@@ -80,7 +80,8 @@ public:
 
   /// True if tiles of `loop` are worth considering. Loops inside windows and
   /// derived loops stay whole (docs/model.md says why nothing is lost); of
-  /// several others on an axis, only the longest is cut.
+  /// several others on an axis, only the longest is cut. Kernels may want a
+  /// loop whole.
   bool isCuttable(LoopId loop) const { return contains(cuttable, loop); }
   /// True if the two loops belong to the same operators, affect the same
   /// accesses and reduce alike: cutting one does to volumes what cutting the

@@ -563,7 +563,52 @@ bool Solver::priceGroups(Schedule &schedule) {
   return fits;
 }
 
+/// The largest divisor of `whole`, a multiple of `unit`, that is not above
+/// `most`; 0 if there is none.
+static int64_t findDivisor(int64_t whole, int64_t unit, int64_t most) {
+  for (int64_t size = most - most % unit; size > 0; size -= unit)
+    if (whole % size == 0)
+      return size;
+  return 0;
+}
+
+/// `schedule` with tiles of columns that are made of whole panels, so that
+/// constants can be prepacked, if that takes smaller tiles.
+std::optional<Schedule> Solver::withWholePanels(const Schedule &schedule) {
+  Schedule whole = schedule;
+  bool isChanged = false;
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Access *operand = costModel.vectorOperand(op);
+    if (!operand || !problem.tensors[*operand].isConstant ||
+        prepackedColumns(problem, schedule, index, *operand))
+      continue;
+    int64_t outer = 0;
+    for (LevelSchedule &level : whole.levels)
+      for (TiledLoop &entry : level.order) {
+        if (entry.loop != op.vectorLoop)
+          continue;
+        if (outer && outer % entry.tile != 0) {
+          entry.tile = findDivisor(outer, machine.unit.lanes, entry.tile);
+          isChanged = true;
+          if (entry.tile == 0)
+            return std::nullopt;
+        }
+        outer = entry.tile;
+      }
+  }
+  if (!isChanged)
+    return std::nullopt;
+  return whole;
+}
+
 bool Solver::pricePlanOf(Schedule &schedule) {
+  bool fits = priceTiles(schedule);
+  if (std::optional<Schedule> whole = withWholePanels(schedule))
+    fits |= priceTiles(*whole);
+  return fits;
+}
+
+bool Solver::priceTiles(Schedule &schedule) {
   costModel.choosePacking(schedule);
   Plan plan = costModel.price(schedule);
   // Halos read and computed again, or kept: whichever takes less.

@@ -175,6 +175,8 @@ private:
   bool pricePlan(Schedule &schedule);
   bool priceGroups(Schedule &schedule);
   bool pricePlanOf(Schedule &schedule);
+  bool priceTiles(Schedule &schedule);
+  std::optional<Schedule> withWholePanels(const Schedule &schedule);
   double leastTimeWith(const Schedule &schedule, unsigned level,
                        int64_t bytes) const;
   /// The tiles that a level may have.

@@ -102,6 +102,8 @@ std::string ScheduleChecker::checkOrders() const {
       if (entry.tile < 1)
         return where + "has tile " + std::to_string(entry.tile) +
                ", which is below 1";
+      if (problem.loops[entry.loop].isWhole)
+        return where + "is cut, but kernels take all of it at once";
       for (unsigned op = 0; op < numOperators; ++op) {
         if (!(around >> op & 1))
           continue;
