@@ -395,6 +395,20 @@ static bool readsAtStride(const model::ChainProblem &problem,
   });
 }
 
+/// True if `op` reads an intermediate by loops that its kernels want whole: the
+/// operator that makes it would have vectors as short as these.
+static bool splitsIntermediates(const model::ChainProblem &problem,
+                                const model::Operator &op) {
+  return llvm::any_of(op.inputs, [&](const model::Access &input) {
+    return problem.tensors[input].role == model::Role::Intermediate &&
+           llvm::any_of(llvm::seq<model::LoopId>(problem.loops.size()),
+                        [&](model::LoopId loop) {
+                          return problem.loops[loop].isWhole &&
+                                 input.hasLoop(loop);
+                        });
+  });
+}
+
 LoweringObstacle chimera::getObstacle(const ChainAnalysis &analysis,
                                       const OperatorSupport &support) {
   if (!isLowerable(analysis))
@@ -406,6 +420,10 @@ LoweringObstacle chimera::getObstacle(const ChainAnalysis &analysis,
         return readsAtStride(analysis.problem, op);
       }))
     return LoweringObstacle::Stride;
+  if (llvm::any_of(analysis.problem.operators, [&](const model::Operator &op) {
+        return splitsIntermediates(analysis.problem, op);
+      }))
+    return LoweringObstacle::Movement;
   bool areFactors = llvm::all_of(analysis.operators, [&](ChainOperator op) {
     return support.computes(*op.contraction.getBlock());
   });

@@ -155,6 +155,14 @@ static Block *getScope(Operation *op) {
   return &scope->getRegion(0).front();
 }
 
+Value FactorDecoder::allocate(ArrayRef<int64_t> shape) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(getScope(op));
+  auto type = MemRefType::get(shape, getWideType(builder.getContext()));
+  return memref::AllocaOp::create(builder, loc(), type,
+                                  builder.getI64IntegerAttr(64));
+}
+
 FactorDecoder::PreparedRows
 FactorDecoder::prepareRows(ArrayRef<Value> point, ArrayRef<unsigned> inner) {
   // As much as a block may take of the innermost cache beside its tiles.
@@ -180,15 +188,8 @@ FactorDecoder::prepareRows(ArrayRef<Value> point, ArrayRef<unsigned> inner) {
       !llvm::all_of(inner, [&](unsigned dim) { return indexes(factor, dim); }))
     return {};
 
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(getScope(op));
-    IntegerAttr alignment = builder.getI64IntegerAttr(64);
-    rows.elements = memref::AllocaOp::create(
-        builder, loc(), MemRefType::get(shape, type), alignment);
-    rows.sums = memref::AllocaOp::create(
-        builder, loc(), MemRefType::get(sumShape, type), alignment);
-  }
+  rows.elements = allocate(shape);
+  rows.sums = allocate(sumShape);
   auto vector = VectorType::get({extents[field->dim]}, type);
   SmallVector<Attribute> powers;
   for (int64_t position = 0; position < extents[field->dim]; ++position)
@@ -241,4 +242,76 @@ Value FactorDecoder::loadElement(const PreparedRows &rows,
 Value FactorDecoder::loadSum(const PreparedRows &rows, ArrayRef<Value> point) {
   return broadcast(memref::LoadOp::create(builder, loc(), rows.sums,
                                           pick(point, rows.dims)));
+}
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+Value FactorDecoder::decodePanel(
+    ArrayRef<Value> point, ArrayRef<unsigned> groups, ArrayRef<unsigned> inner,
+    int64_t vectors, llvm::function_ref<LaneCount(int64_t)> lanesOf) {
+  // What the second level of the smallest caches has room for.
+  constexpr int64_t mostElements = 16384;
+  SmallVector<unsigned> dims(groups);
+  dims.append(inner.begin(), inner.end());
+  SmallVector<int64_t> shape;
+  int64_t elements = vectors * lanes;
+  for (unsigned dim : dims) {
+    if (isOpen(dim))
+      return {};
+    shape.push_back(extents[dim]);
+    elements *= extents[dim];
+  }
+  if (elements > mostElements)
+    return {};
+  shape.push_back(vectors * lanes);
+  Value panel = allocate(shape);
+
+  SmallVector<Value> here(point);
+  auto at = [&](int64_t vector) {
+    SmallVector<Value> result = here;
+    result[vectorDim] = add(point[vectorDim], vector * lanes);
+    return result;
+  };
+  buildNest(groups, here, [&] {
+    SmallVector<Value> zeros, scales;
+    for (int64_t vector = 0; vector < vectors; ++vector) {
+      zeros.push_back(loadZero(at(vector), lanesOf(vector)));
+      scales.push_back(loadScale(at(vector), lanesOf(vector)));
+    }
+    buildNest(field ? inner.drop_back() : inner, here, [&] {
+      int64_t positions = field ? extents[field->dim] : 1;
+      for (int64_t vector = 0; vector < vectors; ++vector) {
+        Value codes;
+        for (int64_t position = 0; position < positions; ++position) {
+          if (field)
+            here[field->dim] = constant(position);
+          if (!codes)
+            codes = loadVector(product.code.getArgNumber(), at(vector),
+                               lanesOf(vector));
+          Value factors = decode(codes, at(vector), lanesOf(vector));
+          if (zeros[vector])
+            factors =
+                arith::SubFOp::create(builder, loc(), factors, zeros[vector]);
+          if (scales[vector])
+            factors =
+                arith::MulFOp::create(builder, loc(), factors, scales[vector]);
+          SmallVector<Value> place = pick(here, dims);
+          place.push_back(constant(vector * lanes));
+          vector::StoreOp::create(builder, loc(), factors, panel, place);
+        }
+      }
+    });
+  });
+  return panel;
+}
+
+Value FactorDecoder::loadFactors(Value panel, ArrayRef<unsigned> dims,
+                                 ArrayRef<Value> point, int64_t vector) {
+  SmallVector<Value> position = pick(point, dims);
+  position.push_back(constant(vector * lanes));
+  return vector::LoadOp::create(builder, loc(),
+                                vectorType(getWideType(builder.getContext())),
+                                panel, position);
 }

@@ -70,11 +70,24 @@ public:
   mlir::Value loadSum(const PreparedRows &rows,
                       llvm::ArrayRef<mlir::Value> point);
 
+  /// The factors of a panel of `vectors` vectors at `point`, decoded: in a
+  /// buffer whose dimensions are `groups`, along which zeros and scales change,
+  /// then `inner`, the fields last, then columns. Null if they would take too
+  /// much room.
+  mlir::Value decodePanel(llvm::ArrayRef<mlir::Value> point,
+                          llvm::ArrayRef<unsigned> groups,
+                          llvm::ArrayRef<unsigned> inner, int64_t vectors,
+                          llvm::function_ref<LaneCount(int64_t)> lanesOf);
+  /// Vector `vector` of such a panel, which has `dims`, at `point`.
+  mlir::Value loadFactors(mlir::Value panel, llvm::ArrayRef<unsigned> dims,
+                          llvm::ArrayRef<mlir::Value> point, int64_t vector);
+
   /// The vectors of zeros and scales at `point`; null if there are none.
   mlir::Value loadZero(llvm::ArrayRef<mlir::Value> point, LaneCount count);
   mlir::Value loadScale(llvm::ArrayRef<mlir::Value> point, LaneCount count);
 
 private:
+  mlir::Value allocate(llvm::ArrayRef<int64_t> shape);
   /// The power of two by which decodeInPlace makes numbers too large.
   int64_t getExcess(int64_t field) const;
   mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> point,

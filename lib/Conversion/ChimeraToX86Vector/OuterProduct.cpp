@@ -87,7 +87,9 @@ private:
   std::pair<int64_t, int64_t> rowsOf(int64_t tap, int64_t first,
                                      int64_t rows) const;
   bool hasPadding(int64_t first, int64_t rows) const;
+  bool decodesPanels() const;
   void emitRows(Value column, int64_t vectors, LaneCount columns);
+  void emitRowsOf(Value column, int64_t vectors, LaneCount columns);
   void emitOpenRows(Value column, int64_t vectors, LaneCount columns);
   void emitTiles(int64_t begin, int64_t end, int64_t rows, Value column,
                  int64_t vectors, LaneCount columns);
@@ -109,7 +111,7 @@ private:
   }
   /// True if factors are added up in the loop, for the zero of their products.
   bool sumsFactors(int64_t rows, int64_t vectors) const {
-    return decoder && decoder->hasZero() && areFew(rows, vectors) &&
+    return decoder && !panel && decoder->hasZero() && areFew(rows, vectors) &&
            !decodesInPlace(rows, vectors);
   }
   void storeTile(ArrayRef<Value> sums, int64_t rows, int64_t vectors,
@@ -168,6 +170,8 @@ private:
   int64_t sets = 1;
   /// Rows prepared for fields of words.
   FactorDecoder::PreparedRows prepared;
+  /// The factors of a panel, if they have been decoded.
+  Value panel;
   /// The zeros of a group, if they are subtracted from each number.
   SmallVector<Value> zeros;
   /// Panels that are alike: the number of the first and of all panels, where
@@ -391,8 +395,31 @@ void OuterProductEmitter::emitOpenPanels() {
   }
 }
 
+/// True if the factors of a panel had better be decoded at once: several tiles
+/// of rows use them.
+bool OuterProductEmitter::decodesPanels() const {
+  return decoder && rowDim && (isOpen(*rowDim) || rowsInAll() > tileRows);
+}
+
 void OuterProductEmitter::emitRows(Value column, int64_t vectors,
                                    LaneCount columns) {
+  if (!decodesPanels())
+    return emitRowsOf(column, vectors, columns);
+  point[vectorDim] = column;
+  SmallVector<unsigned> inner = reductionDims;
+  SmallVector<unsigned> all = groupDims;
+  all.append(inner);
+  panel = decoder->decodePanel(point, groupDims, inner, vectors,
+                               [&](int64_t j) { return lanesOf(j, columns); });
+  if (panel)
+    reductionDims = all;
+  emitRowsOf(column, vectors, columns);
+  reductionDims = inner;
+  panel = {};
+}
+
+void OuterProductEmitter::emitRowsOf(Value column, int64_t vectors,
+                                     LaneCount columns) {
   if (rowDim && isOpen(*rowDim))
     return emitOpenRows(column, vectors, columns);
   int64_t extent = rowDim ? extents[*rowDim] : 1;
@@ -476,7 +503,7 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
     point[*rowDim] = row;
   point[vectorDim] = column;
   VectorType type = vectorType(getElementTypeOrSelf(op.getOutput()));
-  if (decoder && decoder->hasSharedParts()) {
+  if (decoder && !panel && decoder->hasSharedParts()) {
     if (op.getOverwrite())
       storeTile(SmallVector<Value>(rows * vectors, zero(type)), rows, vectors,
                 columns);
@@ -798,6 +825,8 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
         }
         return value;
       }
+      if (panel)
+        return value = decoder->loadFactors(panel, reductionDims, here, j);
       LaneCount count = lanesOf(j, columns);
       value = decode(loadVector(operand, here, count), j, here, count);
       if (isReading && (!hasFields || step == 0)) {

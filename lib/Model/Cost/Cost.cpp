@@ -179,6 +179,17 @@ int64_t CostModel::countKept(const Operator &op, const Path &path,
   return all - made;
 }
 
+/// Cycles to decode what one step of the reduction reads of `columns`, and to
+/// put it where tiles of rows find it.
+double CostModel::panelDecodingCycles(const Operator &op,
+                                      int64_t columns) const {
+  if (op.decodeInstructions == 0)
+    return 0;
+  double vectors = divideCeilSigned(columns, machine.unit.lanes);
+  return vectors * std::max(op.decodeInstructions / machine.unit.fmaPerCycle,
+                            1.0 / machine.unit.storesPerCycle);
+}
+
 double CostModel::operatorCycles(const Operator &op,
                                  ArrayRef<ArrayRef<Parts>> parts,
                                  const RegisterTile &tile) const {
@@ -219,18 +230,22 @@ double CostModel::operatorCycles(const Operator &op,
   for (Parts row : rows) {
     BalancedSplit down = splitEvenly(row.size, tile.rows);
     for (auto [column, across] : zip(parts[op.vectorLoop], splits)) {
-      BlockCost cost(machine.unit, down, across, op.decodeInstructions);
+      // Several tiles of rows read what is decoded once.
+      bool decodesOnce = row.size > tile.rows;
+      BlockCost cost(machine.unit, down, across,
+                     decodesOnce ? 0 : op.decodeInstructions);
       auto cyclesOf = [&, columns = column.size](int64_t depth, bool loads) {
         return kernel ? kernelCycles(machine.unit, *kernel, row.size, columns,
                                      depth, loads)
                       : cost.cycles(depth, loads);
       };
       for (Parts depth : depths) {
-        double fresh =
-            cyclesOf(depth.size, false) + machine.overheads.blockCycles;
-        double loaded = fresh;
+        double setup = machine.overheads.blockCycles;
+        if (decodesOnce)
+          setup += depth.size * panelDecodingCycles(op, column.size);
+        double fresh = cyclesOf(depth.size, false) + setup, loaded = fresh;
         if (first != 1.0)
-          loaded = cyclesOf(depth.size, true) + machine.overheads.blockCycles;
+          loaded = cyclesOf(depth.size, true) + setup;
         cycles += row.count * column.count * depth.count *
                   (first * fresh + (1 - first) * loaded);
       }

@@ -282,6 +282,7 @@ private:
   /// on.
   double groupEpilogueShare(const Operator &op,
                             llvm::ArrayRef<llvm::ArrayRef<Parts>> parts) const;
+  double panelDecodingCycles(const Operator &op, int64_t columns) const;
   double groupRescaleCycles(const Operator &op, int64_t parts) const;
   double matrixCycles(const Operator &op,
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,

@@ -69,12 +69,11 @@ BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
       // A step is limited by the FMA units, by the load ports (one broadcast
       // per row, one load per vector), by an accumulator's previous step, or by
       // the number of instructions.
-      tile.step =
-          std::max({accumulators / unit.fmaPerCycle,
-                    (rows + vectors) / unit.loadsPerCycle, latency,
-                    (instructionsOf(unit, rows, vectors) +
-                     vectors * decodeInstructions) /
-                        issuedPerCycle});
+      tile.step = std::max({accumulators / unit.fmaPerCycle,
+                            (rows + vectors) / unit.loadsPerCycle, latency,
+                            (instructionsOf(unit, rows, vectors) +
+                             vectors * decodeInstructions) /
+                                issuedPerCycle});
       tile.storing = accumulators / unit.storesPerCycle;
       tile.loadingAndStoring = tile.storing + accumulators / unit.loadsPerCycle;
     }
