@@ -122,7 +122,7 @@ private:
   bool hasCommonScale() const;
   void addOperands(Value part, SmallVectorImpl<Value> &operands,
                    SmallVectorImpl<AffineMap> &maps,
-                   SmallVectorImpl<BlockArgument> &sources);
+                   SmallVectorImpl<Value> &sources);
   linalg::GenericOp createContraction();
   Value scale(Value sums);
 
@@ -407,6 +407,11 @@ static Value createStored(OpBuilder &builder, Location loc,
   value = arith::SubIOp::create(builder, loc, value, first);
   unsigned from = value.getType().getIntOrFloatBitWidth(),
            to = type.getIntOrFloatBitWidth();
+  // What is left has no sign if it starts at zero.
+  bool isSigned =
+      least == 0 && isa<arith::SIToFPOp>(product.number.getDefiningOp());
+  if (from < to && isSigned)
+    return arith::ExtSIOp::create(builder, loc, type, value);
   if (from < to)
     return arith::ExtUIOp::create(builder, loc, type, value);
   if (from > to)
@@ -572,30 +577,61 @@ Value DequantizationFolder::createFactor(OpBuilder &body, Value code,
                        cloneValue(body, product.scale, mapping));
 }
 
-/// Adds what `part` of the body is computed from, without dimensions of one
-/// element.
-void DequantizationFolder::addOperands(
-    Value part, SmallVectorImpl<Value> &operands,
-    SmallVectorImpl<AffineMap> &maps, SmallVectorImpl<BlockArgument> &sources) {
-  for (BlockArgument argument : getArguments(part)) {
-    Value value = contraction.getInputs()[argument.getArgNumber()];
-    auto type = cast<RankedTensorType>(value.getType());
+/// `value` without dimensions of one element, and `map`, by which it is
+/// indexed, without these.
+static Value dropUnits(OpBuilder &builder, Value value, AffineMap &map) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<AffineExpr> indices;
+  SmallVector<int64_t> shape;
+  for (auto [index, size] : llvm::zip_equal(map.getResults(), type.getShape()))
+    if (isa<AffineDimExpr>(index)) {
+      indices.push_back(index);
+      shape.push_back(size);
+    }
+  if (shape.size() == type.getShape().size())
+    return value;
+  map = AffineMap::get(map.getNumDims(), 0, indices, builder.getContext());
+  return tensor::createCanonicalRankReducingExtractSliceOp(
+      builder, value.getLoc(), value, type.clone(shape));
+}
+
+/// What `part` of the body is for all elements of `value`, which `argument`,
+/// the only one that it depends on, stands for.
+static Value createPart(OpBuilder &builder, Value part, BlockArgument argument,
+                        Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Location loc = value.getLoc();
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, type.getShape(), part.getType());
+  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  auto op = linalg::GenericOp::create(
+      builder, loc, empty.getType(), value, empty, ArrayRef{identity, identity},
+      iterators, [&](OpBuilder &body, Location, ValueRange scalars) {
+        IRMapping mapping;
+        mapping.map(argument, scalars[0]);
+        linalg::YieldOp::create(body, loc, cloneValue(body, part, mapping));
+      });
+  return op.getResult(0);
+}
+
+/// Adds the tensors that `part` of the body is computed from, and which values
+/// of it their elements are: `part` itself, if it depends on one of them.
+void DequantizationFolder::addOperands(Value part,
+                                       SmallVectorImpl<Value> &operands,
+                                       SmallVectorImpl<AffineMap> &maps,
+                                       SmallVectorImpl<Value> &sources) {
+  SmallVector<BlockArgument> arguments = getArguments(part);
+  for (BlockArgument argument : arguments) {
     AffineMap map = mapOf(argument);
-    SmallVector<AffineExpr> indices;
-    SmallVector<int64_t> shape;
-    for (auto [index, size] :
-         llvm::zip_equal(map.getResults(), type.getShape()))
-      if (isa<AffineDimExpr>(index)) {
-        indices.push_back(index);
-        shape.push_back(size);
-      }
-    if (shape.size() != type.getShape().size())
-      value = tensor::createCanonicalRankReducingExtractSliceOp(
-          rewriter, loc(), value, type.clone(shape));
-    operands.push_back(value);
-    maps.push_back(
-        AffineMap::get(map.getNumDims(), 0, indices, rewriter.getContext()));
-    sources.push_back(argument);
+    Value value = dropUnits(
+        rewriter, contraction.getInputs()[argument.getArgNumber()], map);
+    bool isPart = arguments.size() == 1 && argument != part;
+    operands.push_back(isPart ? createPart(rewriter, part, argument, value)
+                              : value);
+    maps.push_back(map);
+    sources.push_back(isPart ? part : Value(argument));
   }
 }
 
@@ -611,7 +647,7 @@ linalg::GenericOp DequantizationFolder::createContraction() {
   SmallVector<Value> operands = {
       contraction.getInputs()[product.factor.getArgNumber()], codes};
   SmallVector<AffineMap> maps = {mapOf(product.factor), codesMap};
-  SmallVector<BlockArgument> sources = {product.factor, product.code};
+  SmallVector<Value> sources = {product.factor, product.code};
   addOperands(product.zero, operands, maps, sources);
   if (!hasCommonScale())
     addOperands(product.scale, operands, maps, sources);
@@ -638,7 +674,7 @@ linalg::GenericOp DequantizationFolder::createContraction() {
 /// `sums` times the scale that all of their products share.
 Value DequantizationFolder::scale(Value sums) {
   SmallVector<Value> operands = {sums};
-  SmallVector<BlockArgument> sources;
+  SmallVector<Value> sources;
   auto type = cast<RankedTensorType>(sums.getType());
   AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
   SmallVector<AffineMap> maps;
