@@ -53,4 +53,24 @@ TEST(TensorTest, WhatHasNoSizeIsRefused) {
             "a tensor of type -2x-3xf64 has no size");
 }
 
+/// Codes of four bits have a byte each, the upper half of which is zero.
+TEST(TensorTest, HalfBytesHaveASign) {
+  auto tensor = Tensor::allocate({ElementKind::I4, {16}});
+  ASSERT_TRUE(static_cast<bool>(tensor));
+  EXPECT_EQ(tensor->getType().str(), "16xi4");
+  EXPECT_EQ(tensor->getType().getBytes(), 16);
+  for (int number = -8; number < 8; ++number)
+    tensor->set(number + 8, number);
+  for (int number = -8; number < 8; ++number) {
+    EXPECT_EQ(tensor->get(number + 8), number);
+    EXPECT_EQ(static_cast<const uint8_t *>(tensor->data())[number + 8],
+              number & 15);
+  }
+  tensor->fillRandom(/*seed=*/1, /*stream=*/2);
+  for (int64_t index = 0; index < 16; ++index) {
+    EXPECT_GE(tensor->get(index), -8);
+    EXPECT_LT(tensor->get(index), 8);
+  }
+}
+
 } // namespace

@@ -106,13 +106,11 @@ private:
   /// for each vector of numbers.
   static bool areFew(int64_t rows, int64_t vectors) { return rows < vectors; }
   /// True if fields of words are multiplied where they are.
-  bool decodesInPlace(int64_t rows, int64_t vectors) const {
-    return prepared.elements && areFew(rows, vectors);
-  }
+  bool decodesInPlace() const { return prepared.elements && !panel; }
   /// True if factors are added up in the loop, for the zero of their products.
   bool sumsFactors(int64_t rows, int64_t vectors) const {
     return decoder && !panel && decoder->hasZero() && areFew(rows, vectors) &&
-           !decodesInPlace(rows, vectors);
+           !decodesInPlace();
   }
   void storeTile(ArrayRef<Value> sums, int64_t rows, int64_t vectors,
                  LaneCount columns);
@@ -343,7 +341,7 @@ void OuterProductEmitter::prepareRows() {
   int64_t rows = std::min(tileRows, rowsInAll());
   int64_t registers = tile.rows * tile.vectors + tile.vectors + tile.broadcasts;
   int64_t vectors = (registers - rows - 2) / (rows * countSets(rows) + 1);
-  if (!decoder || !decoder->getFieldDim() || (rowDim && isOpen(*rowDim)) ||
+  if (!decoder || !decoder->getFieldDim() || decodesPanels() ||
       !areFew(rows, vectors))
     return;
   prepared = decoder->prepareRows(point, reductionDims);
@@ -524,7 +522,7 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
 /// Adds the products with the codes of a group, which share zeros and scales.
 void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
                                     LaneCount columns) {
-  bool inPlace = decodesInPlace(rows, vectors);
+  bool inPlace = decodesInPlace();
   bool sumsRows = sumsFactors(rows, vectors);
   Value nothing = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
   SmallVector<Value> ofColumns(vectors), scales(vectors);
@@ -565,7 +563,7 @@ SmallVector<Value> OuterProductEmitter::emitSums(SmallVector<Value> sums,
                                                  int64_t rows, int64_t vectors,
                                                  LaneCount columns) {
   int64_t count = rows * vectors;
-  sets = decodesInPlace(rows, vectors) ? countSets(rows) : 1;
+  sets = decodesInPlace() ? countSets(rows) : 1;
   Value nothing = zero(sums.front().getType());
   sums.append(count * (sets - 1), nothing);
   sums = emitParts(sums, rows, vectors, columns);
@@ -689,7 +687,7 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
   int64_t extent = partSteps;
   parts = isStream() ? figures.tuning.streams : 1;
   bool hasFields = decoder && decoder->getFieldDim() == reductionDims.back();
-  if (decodesInPlace(rows, vectors))
+  if (decodesInPlace())
     return emitFields(carried, rows, vectors, columns);
   int64_t unroll =
       hasFields ? extent : llvm::alignTo(std::min(tile.depth, extent), parts);
