@@ -51,8 +51,12 @@ llvm::SmallVector<Tensor *> TensorList::getPointers() {
 
 int64_t TensorList::getBytes() const {
   int64_t bytes = 0;
-  for (const Tensor &tensor : tensors)
-    bytes += tensor.getType().getBytes();
+  for (const Tensor &tensor : tensors) {
+    const ValueType &type = tensor.getType();
+    bool isHalf = type.element == ElementKind::I4;
+    bytes += isHalf ? llvm::divideCeilSigned(type.getNumElements(), 2)
+                    : type.getBytes();
+  }
   return bytes;
 }
 

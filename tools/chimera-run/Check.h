@@ -30,6 +30,7 @@ public:
 
   std::vector<runner::Tensor> tensors;
   llvm::SmallVector<runner::Tensor *> getPointers();
+  /// What the elements take; of numbers of four bits, two share a byte.
   int64_t getBytes() const;
   /// Equal for equal bits of all tensors.
   std::string getHash() const;

@@ -147,7 +147,7 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
   };
   EXPECT_EQ(getError("scalar"),
             "'scalar' has a result of type f32; supported "
-            "are tensors of f32, f64, f16, bf16, i1, i8, i32, "
+            "are tensors of f32, f64, f16, bf16, i1, i4, i8, i32, "
             "i64 and index");
   EXPECT_EQ(getError("helper"),
             "'helper' is private; only public functions can be called");

@@ -293,8 +293,9 @@ def Chimera_PrepareOp : Chimera_Op<"prepare", [
     `chimera-prepare-constants` moves its computation into a function of its own,
     to be called once; otherwise the operation means nothing.
 
-    Introduced by `chimera-orient-constants` for operands that are transposed and
-    by `chimera-tile` for prepacked ones; none remains after
+    Introduced by `chimera-orient-constants` for operands that are transposed, by
+    `chimera-fold-dequantization` for words of codes and what they share, and by
+    `chimera-tile` for prepacked operands; none remains after
     `chimera-prepare-constants`.
 
     Example:

@@ -28,8 +28,8 @@ namespace chimera::runner {
 
 enum class ElementKind { F32, F64, F16, BF16, I1, I4, I8, I32, I64 };
 
-/// Bytes of one element in memory; i1 and i4 take a whole byte, whose other bits
-/// are zero.
+/// Bytes of one element in memory; i1 and i4 take a whole byte, whose other
+/// bits are zero.
 int64_t getElementBytes(ElementKind kind);
 
 /// MLIR's name of the type.
@@ -79,10 +79,11 @@ public:
   /// h = splitmix64(splitmix64(seed * 2^32 + stream) + i), where splitmix64 is
   /// the finaliser of that generator. Floats are uniform in [-1, 1), made of
   /// the top 24 bits of h (53 for f64); i1 takes the top bit, i4 and i8 the
-  /// top 4 and 8 bits as a signed number, i32 and i64 the top 3 bits, so that they can serve as
-  /// indices. Tensors of i1 are masks more often than not: of 16 rows (along
-  /// the last dimension) about one is all false, one all true, and four are
-  /// true up to some position, as the hash after those of the elements says.
+  /// top 4 and 8 bits as a signed number, i32 and i64 the top 3 bits, so that
+  /// they can serve as indices. Tensors of i1 are masks more often than not: of
+  /// 16 rows (along the last dimension) about one is all false, one all true,
+  /// and four are true up to some position, as the hash after those of the
+  /// elements says.
   void fillRandom(uint64_t seed, uint64_t stream);
 
   /// A copy with f32 widened to f64, or any other change of element type.

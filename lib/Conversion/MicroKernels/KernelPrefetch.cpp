@@ -98,12 +98,12 @@ bool PrefetchEmitter::followsLoops() {
 /// tile, lines follow the iterations.
 void PrefetchEmitter::emitEvenly() {
   int64_t lines = countLines();
-  int64_t inAll = isGapless() ? llvm::divideCeilSigned(
-                                    countRows() * prefetch.getBounds().back(),
-                                    lineElements())
-                              : lines * countRows();
-  int64_t count =
-      llvm::divideCeilSigned(inAll, share.tiles * share.iterations);
+  int64_t inAll =
+      isGapless()
+          ? llvm::divideCeilSigned(countRows() * prefetch.getBounds().back(),
+                                   lineElements())
+          : lines * countRows();
+  int64_t count = llvm::divideCeilSigned(inAll, share.tiles * share.iterations);
   Value iteration = arith::AddIOp::create(
       builder, loc, scale(share.tile, share.iterations), share.iteration);
   Value first = scale(iteration, count), width = constant(lines);

@@ -516,9 +516,9 @@ static Type getElementType(const ChainAnalysis &analysis) {
   for (ChainOperator op : analysis.operators)
     for (Value input : op.contraction.getDpsInputs()) {
       Type type = getElementTypeOrSelf(input);
-      bool isCode = type.isInteger() &&
-                    isa<FloatType>(getElementTypeOrSelf(
-                        op.contraction->getResult(0)));
+      bool isCode =
+          type.isInteger() &&
+          isa<FloatType>(getElementTypeOrSelf(op.contraction->getResult(0)));
       if (type.isIntOrFloat() && !isCode &&
           (!widest ||
            type.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth()))

@@ -8,25 +8,25 @@
 // Bytes are read as they are. The scale, one for each column, is left to what
 // comes behind the sum; the transpose becomes the map of the weights. A device
 // without kernels that decode keeps the program.
-// CHECK-DAG:   #[[LEFT:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK-DAG:   #[[RIGHT:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
-// CHECK-DAG:   #[[OUT:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-DAG:   #[[COLUMN:.*]] = affine_map<(d0, d1) -> (d1)>
+// CHECK-DAG:   #[[$LEFT:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG:   #[[$RIGHT:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-DAG:   #[[$OUT:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG:   #[[$COLUMN:.*]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: func.func @columns(
 // CHECK-SAME:    %[[X:.*]]: tensor<4x32xf32>, %[[W:.*]]: tensor<16x32xi8> {{.*}}, %[[S:.*]]: tensor<16x1xf32>
-// CHECK:       %[[SUM:.*]] = linalg.generic {indexing_maps = [#[[LEFT]], #[[RIGHT]], #[[OUT]]]
+// CHECK:       %[[SUM:.*]] = linalg.generic {indexing_maps = [#[[$LEFT]], #[[$RIGHT]], #[[$OUT]]]
 // CHECK-SAME:    ins(%[[X]], %[[W]] : tensor<4x32xf32>, tensor<16x32xi8>)
 // CHECK-NEXT:  ^bb0(%[[IN:.*]]: f32, %[[CODE:.*]]: i8, %[[ACC:.*]]: f32):
 // CHECK-NEXT:    %[[N:.*]] = arith.sitofp %[[CODE]] : i8 to f32
 // CHECK-NEXT:    %[[P:.*]] = arith.mulf %[[IN]], %[[N]] : f32
 // CHECK-NEXT:    arith.addf %[[ACC]], %[[P]] : f32
 // CHECK:       %[[SLICE:.*]] = tensor.extract_slice %[[S]]{{.*}} to tensor<16xf32>
-// CHECK:       %[[Y:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[COLUMN]], #{{.*}}]{{.*}} ins(%[[SUM]], %[[SLICE]]
+// CHECK:       %[[Y:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[$COLUMN]], #{{.*}}]{{.*}} ins(%[[SUM]], %[[SLICE]]
 // CHECK:         arith.mulf
 // CHECK:       return %[[Y]]
 // SAME-LABEL:  func.func @columns(
 // SAME:        linalg.matmul
-// REMARK:      :[[#]]:8: remark: {{.*}}quantized{{.*}}weights are read as codes of 8 bits
+// REMARK:      remark: {{.*}}quantized{{.*}}weights are read as codes of 8 bits
 #id = affine_map<(d0, d1) -> (d0, d1)>
 func.func @columns(%x: tensor<4x32xf32>, %w: tensor<16x32xi8> {chimera.constant}, %s: tensor<16x1xf32> {chimera.constant}) -> tensor<4x16xf32> {
   %e = tensor.empty() : tensor<16x32xf32>

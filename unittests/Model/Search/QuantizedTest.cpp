@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights in groups, eight codes to a word: loops that kernels want whole, the
-// time to decode, and constants in panels.
+// Weights in groups, eight codes to a word: loops that kernels want whole, and
+// the time to decode.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,19 +96,6 @@ TEST(Quantized, DecodingTakesTime) {
     // Many rows share what is decoded once.
     if (rows > 1)
       EXPECT_LT(decoded->computeSeconds, 1.2 * plain->computeSeconds);
-  }
-}
-
-/// Tiles of columns divide each other, so that constants lie in panels: 11008
-/// is 43 * 256.
-TEST(Quantized, ColumnsAreCutIntoWholePanels) {
-  Machine machine = makeZen5();
-  for (int64_t threads : {1, 2, 4}) {
-    ChainProblem problem = makeQuantized(1, 11008, 128);
-    auto plan = solve(problem, machine, withThreads(threads));
-    ASSERT_TRUE(plan);
-    EXPECT_EQ(plan->schedule.prepacked, (llvm::SmallVector<TensorId, 2>{W}))
-        << threads;
   }
 }
 
