@@ -617,7 +617,8 @@ static Value createPart(OpBuilder &builder, Value part, BlockArgument argument,
 }
 
 /// Adds the tensors that `part` of the body is computed from, and which values
-/// of it their elements are: `part` itself, if it depends on one of them.
+/// of it their elements are: `part` itself, if it depends on one of them and is
+/// more than that.
 void DequantizationFolder::addOperands(Value part,
                                        SmallVectorImpl<Value> &operands,
                                        SmallVectorImpl<AffineMap> &maps,
@@ -627,7 +628,8 @@ void DequantizationFolder::addOperands(Value part,
     AffineMap map = mapOf(argument);
     Value value = dropUnits(
         rewriter, contraction.getInputs()[argument.getArgNumber()], map);
-    bool isPart = arguments.size() == 1 && argument != part;
+    // Kernels widen floats themselves.
+    bool isPart = arguments.size() == 1 && skipWidening(part) != argument;
     operands.push_back(isPart ? createPart(rewriter, part, argument, value)
                               : value);
     maps.push_back(map);
