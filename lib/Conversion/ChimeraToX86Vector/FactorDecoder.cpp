@@ -20,6 +20,11 @@
 using namespace mlir;
 using namespace chimera;
 
+bool chimera::isQuantized(MicroKernelOp op) {
+  std::optional<ProductBody> product = matchProductBody(op.getBody().front());
+  return product && product->isQuantized();
+}
+
 FactorDecoder::FactorDecoder(OpBuilder &builder, MicroKernelOp op,
                              const VectorFigures &figures,
                              ArrayRef<int64_t> extents)

@@ -28,6 +28,9 @@
 
 namespace chimera {
 
+/// True if a factor of `op`, a contraction, is quantized.
+bool isQuantized(MicroKernelOp op);
+
 class FactorDecoder : public BodyEmitter {
 public:
   /// `op` is a contraction with a quantized factor.

@@ -26,12 +26,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FactorDecoder.h"
-#include "FinishEmitter.h"
+#include "OuterProduct.h"
 
 #include "Chimera/Conversion/KernelPrefetch.h"
-
-#include "Chimera/Model/Algorithms.h"
 #include "Chimera/Model/Padding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,169 +38,6 @@
 
 using namespace mlir;
 using namespace chimera;
-
-/// Fewer rows are no stream.
-static constexpr int64_t leastStream = 64;
-
-/// True if a factor of `op` is quantized.
-static bool isQuantized(MicroKernelOp op) {
-  std::optional<ProductBody> product = matchProductBody(op.getBody().front());
-  return product && product->isQuantized();
-}
-
-namespace {
-
-class OuterProductEmitter : public MicroKernelEmitter {
-public:
-  OuterProductEmitter(OpBuilder &builder, MicroKernelOp op,
-                      const VectorFigures &figures,
-                      const model::RegisterTile &tile,
-                      ArrayRef<int64_t> extents,
-                      ArrayRef<PrefetchOp> prefetches)
-      : MicroKernelEmitter(builder, op, figures, extents), tile(tile),
-        tileRows(tile.rows), panelVectors(tile.vectors),
-        prefetches(prefetches) {
-    if (MicroKernelOp next = op.getFinish();
-        next && isFinishedByOuterProduct(op, next, figures))
-      finish.emplace(builder, next, op, figures);
-    if (!isQuantized(op))
-      return;
-    ProductBody product = *matchProductBody(op.getBody().front());
-    factors = {product.factor.getArgNumber(), product.code.getArgNumber()};
-    decoder.emplace(builder, op, figures, extents);
-  }
-
-  LogicalResult emit();
-
-private:
-  void chooseDims();
-  bool mayDecode();
-  int64_t countRowsOfVectors() const;
-  static int64_t countSets(int64_t rows);
-  void prepareRows();
-  void emitPanels();
-  void emitOpenPanels();
-  void readTaps();
-  std::pair<int64_t, int64_t> rowsOf(int64_t tap, int64_t first,
-                                     int64_t rows) const;
-  bool hasPadding(int64_t first, int64_t rows) const;
-  bool decodesPanels() const;
-  void emitRows(Value column, int64_t vectors, LaneCount columns);
-  void emitRowsOf(Value column, int64_t vectors, LaneCount columns);
-  void emitOpenRows(Value column, int64_t vectors, LaneCount columns);
-  void emitTiles(int64_t begin, int64_t end, int64_t rows, Value column,
-                 int64_t vectors, LaneCount columns);
-  void emitTile(Value row, int64_t rows, Value column, int64_t vectors,
-                LaneCount columns);
-  void emitGroup(int64_t rows, int64_t vectors, LaneCount columns);
-  Value decode(Value codes, int64_t vector, ArrayRef<Value> here,
-               LaneCount count);
-  SmallVector<Value> emitSums(SmallVector<Value> sums, int64_t rows,
-                              int64_t vectors, LaneCount columns);
-  SmallVector<Value> emitFields(SmallVector<Value> carried, int64_t rows,
-                                int64_t vectors, LaneCount columns);
-  /// True if what is done once for each row costs less than what is done once
-  /// for each vector of numbers.
-  static bool areFew(int64_t rows, int64_t vectors) { return rows < vectors; }
-  /// True if fields of words are multiplied where they are.
-  bool decodesInPlace() const { return prepared.elements && !panel; }
-  /// True if factors are added up in the loop, for the zero of their products.
-  bool sumsFactors(int64_t rows, int64_t vectors) const {
-    return decoder && !panel && decoder->hasZero() && areFew(rows, vectors) &&
-           !decodesInPlace();
-  }
-  void storeTile(ArrayRef<Value> sums, int64_t rows, int64_t vectors,
-                 LaneCount columns);
-  /// True if what the innermost loop adds up is added up again outside.
-  bool hasOuterReduction() const { return reductionDims.size() > 1; }
-  SmallVector<Value> emitParts(SmallVector<Value> carried, int64_t rows,
-                               int64_t vectors, LaneCount columns);
-  SmallVector<Value> emitReduction(unsigned depth, SmallVector<Value> carried,
-                                   int64_t rows, int64_t vectors,
-                                   LaneCount columns);
-  SmallVector<Value> emitTaps(unsigned depth, SmallVector<Value> carried,
-                              int64_t rows, int64_t vectors, LaneCount columns);
-  SmallVector<Value> emitInnermost(SmallVector<Value> carried, int64_t rows,
-                                   int64_t vectors, LaneCount columns);
-  SmallVector<Value> emitOpenInnermost(SmallVector<Value> carried, int64_t rows,
-                                       int64_t vectors, LaneCount columns);
-  SmallVector<Value> emitSteps(Value first, int64_t steps,
-                               SmallVector<Value> carried, int64_t rows,
-                               int64_t vectors, LaneCount columns);
-  void fetchShare(Value first, int64_t step, int64_t iterations);
-  /// The innermost loop in which operand `operand` changes.
-  unsigned dimToFetch(unsigned operand) const {
-    for (unsigned dim : llvm::reverse(reductionDims))
-      if (indexes(operand, dim))
-        return dim;
-    return reductionDims.back();
-  }
-  /// True if each row of a factor has vectors of its own.
-  bool haveVectorsInRows() const {
-    return llvm::any_of(factors, [&](unsigned operand) {
-      return indexes(operand, *rowDim) && indexes(operand, vectorDim);
-    });
-  }
-  int64_t rowsInAll() const { return rowDim ? extents[*rowDim] : 1; }
-  /// True if many rows of the streamed operand are read one after the other,
-  /// each of them at once, once.
-  bool isStream() const {
-    return rowsInAll() == 1 && !hasOuterReduction() &&
-           extents[reductionDims.back()] > leastStream && !isOpen(vectorDim) &&
-           extents[vectorDim] <= tile.vectors * lanes;
-  }
-  /// Lanes of vector `index` of a panel `columns` elements wide.
-  LaneCount lanesOf(int64_t index, LaneCount columns) {
-    return after(columns, index);
-  }
-  /// The point of accumulator (row, vector) of the current register tile.
-  SmallVector<Value> pointOf(int64_t row, int64_t vector);
-
-  const model::RegisterTile &tile;
-  /// The factor whose vectors are decoded, if one is quantized, and the
-  /// dimensions along which groups of codes follow each other.
-  std::optional<FactorDecoder> decoder;
-  SmallVector<unsigned> groupDims;
-  /// How many vectors of sums an element has.
-  int64_t sets = 1;
-  /// Rows prepared for fields of words.
-  FactorDecoder::PreparedRows prepared;
-  /// The factors of a panel, if they have been decoded.
-  Value panel;
-  /// The zeros of a group, if they are subtracted from each number.
-  SmallVector<Value> zeros;
-  /// Panels that are alike: the number of the first and of all panels, where
-  /// the first begins, and their width.
-  struct Panels {
-    int64_t first = 0, all = 1, begin = 0, width = 1;
-  };
-  Panels panels;
-  /// The operands that are multiplied.
-  std::array<unsigned, 2> factors = {0, 1};
-  /// Rows of a tile of this kernel.
-  int64_t tileRows;
-  /// The most vectors of a panel.
-  int64_t panelVectors;
-  ArrayRef<PrefetchOp> prefetches;
-  /// What becomes of sums before they are stored.
-  std::optional<FinishEmitter> finish;
-  std::optional<unsigned> rowDim;
-  /// Which taps lie on padding, if they are left out, and the first row of a
-  /// tile that has some.
-  TapsAttr padded;
-  std::optional<int64_t> firstRow;
-  SmallVector<unsigned> reductionDims, outerDims;
-  /// The current register tile's origin, and the current reduction step.
-  SmallVector<Value> point;
-  /// The part of the innermost reduction loop that is summed up.
-  Value partBegin;
-  int64_t partSteps = 0;
-  /// Steps are taken by turns from so many parts of the reduction, `distance`
-  /// apart.
-  int64_t parts = 1, distance = 0;
-};
-
-} // namespace
 
 bool chimera::isFinishedByOuterProduct(MicroKernelOp op, MicroKernelOp finish,
                                        const VectorFigures &figures) {
@@ -251,15 +85,6 @@ void OuterProductEmitter::chooseDims() {
     llvm::erase(reductionDims, *field);
     reductionDims.push_back(*field);
   }
-}
-
-/// True if code for the quantized factor, if there is one, can be emitted.
-bool OuterProductEmitter::mayDecode() {
-  if (!decoder)
-    return true;
-  std::optional<unsigned> field = decoder->getFieldDim();
-  return decoder->isCovered() && !reductionDims.empty() &&
-         (!field || (reductionDims.back() == *field && !isOpen(*field)));
 }
 
 /// Taps can be left out by rows if pixels are rows, each of them a broadcast,
@@ -328,27 +153,6 @@ LogicalResult OuterProductEmitter::emit() {
   return success();
 }
 
-/// Sums of `rows` rows that fields of words are added to by turns: two where
-/// there are not enough of them to hide latencies.
-int64_t OuterProductEmitter::countSets(int64_t rows) {
-  return rows == 1 ? 2 : 1;
-}
-
-/// Prepares the rows for fields of words, if there are few, and lets panels be
-/// so wide that registers hold their words and sums, the elements of the rows
-/// and what is on its way between them.
-void OuterProductEmitter::prepareRows() {
-  int64_t rows = std::min(tileRows, rowsInAll());
-  int64_t registers = tile.rows * tile.vectors + tile.vectors + tile.broadcasts;
-  int64_t vectors = (registers - rows - 2) / (rows * countSets(rows) + 1);
-  if (!decoder || !decoder->getFieldDim() || decodesPanels() ||
-      !areFew(rows, vectors))
-    return;
-  prepared = decoder->prepareRows(point, reductionDims);
-  if (prepared.elements)
-    panelVectors = vectors;
-}
-
 void OuterProductEmitter::emitPanels() {
   if (isOpen(vectorDim))
     return emitOpenPanels();
@@ -391,29 +195,6 @@ void OuterProductEmitter::emitOpenPanels() {
                                        vectorsLeft, constant(vectors));
     buildIf(isSo, [&] { emitRows(whole, vectors, left); });
   }
-}
-
-/// True if the factors of a panel had better be decoded at once: several tiles
-/// of rows use them.
-bool OuterProductEmitter::decodesPanels() const {
-  return decoder && rowDim && (isOpen(*rowDim) || rowsInAll() > tileRows);
-}
-
-void OuterProductEmitter::emitRows(Value column, int64_t vectors,
-                                   LaneCount columns) {
-  if (!decodesPanels())
-    return emitRowsOf(column, vectors, columns);
-  point[vectorDim] = column;
-  SmallVector<unsigned> inner = reductionDims;
-  SmallVector<unsigned> all = groupDims;
-  all.append(inner);
-  panel = decoder->decodePanel(point, groupDims, inner, vectors,
-                               [&](int64_t j) { return lanesOf(j, columns); });
-  if (panel)
-    reductionDims = all;
-  emitRowsOf(column, vectors, columns);
-  reductionDims = inner;
-  panel = {};
 }
 
 void OuterProductEmitter::emitRowsOf(Value column, int64_t vectors,
@@ -517,73 +298,6 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
               : loadVector(outputIndex(), pointOf(i, j), lanesOf(j, columns)));
   accumulators = emitSums(accumulators, rows, vectors, columns);
   storeTile(accumulators, rows, vectors, columns);
-}
-
-/// Adds the products with the codes of a group, which share zeros and scales.
-void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
-                                    LaneCount columns) {
-  bool inPlace = decodesInPlace();
-  bool sumsRows = sumsFactors(rows, vectors);
-  Value nothing = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
-  SmallVector<Value> ofColumns(vectors), scales(vectors);
-  for (int64_t j = 0; j < vectors; ++j) {
-    ofColumns[j] = decoder->loadZero(pointOf(0, j), lanesOf(j, columns));
-    scales[j] = decoder->loadScale(pointOf(0, j), lanesOf(j, columns));
-  }
-  zeros.clear();
-  if (decoder->hasZero() && !sumsRows && !inPlace)
-    zeros = ofColumns;
-  SmallVector<Value> sums = emitSums(
-      SmallVector<Value>(rows * vectors + (sumsRows ? rows : 0), nothing), rows,
-      vectors, columns);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < vectors; ++j) {
-      SmallVector<Value> here = pointOf(i, j);
-      LaneCount count = lanesOf(j, columns);
-      Value sum = sums[i * vectors + j];
-      if (decoder->hasZero() && zeros.empty())
-        sum = vector::FMAOp::create(
-            builder, loc(), arith::NegFOp::create(builder, loc(), ofColumns[j]),
-            inPlace ? decoder->loadSum(prepared, here)
-                    : sums[rows * vectors + i],
-            sum);
-      Value before = loadVector(outputIndex(), here, count);
-      Value after =
-          scales[j]
-              ? vector::FMAOp::create(builder, loc(), scales[j], sum, before)
-                    .getResult()
-              : arith::AddFOp::create(builder, loc(), before, sum).getResult();
-      storeVector(outputIndex(), after, here, count);
-    }
-}
-
-/// The whole reduction, added to `sums`. Fields of words that follow each other
-/// are added up in turns, where there would be too few sums to hide latencies.
-SmallVector<Value> OuterProductEmitter::emitSums(SmallVector<Value> sums,
-                                                 int64_t rows, int64_t vectors,
-                                                 LaneCount columns) {
-  int64_t count = rows * vectors;
-  sets = decodesInPlace() ? countSets(rows) : 1;
-  Value nothing = zero(sums.front().getType());
-  sums.append(count * (sets - 1), nothing);
-  sums = emitParts(sums, rows, vectors, columns);
-  for (int64_t set = 1; set < sets; ++set)
-    for (int64_t i = 0; i < count; ++i)
-      sums[i] =
-          arith::AddFOp::create(builder, loc(), sums[i], sums[set * count + i]);
-  return sums;
-}
-
-/// The numbers of vector `vector` of `codes`, at `here`.
-Value OuterProductEmitter::decode(Value codes, int64_t vector,
-                                  ArrayRef<Value> here, LaneCount count) {
-  if (!decoder)
-    return widen(codes);
-  Value numbers = decoder->decode(codes, here, count);
-  return zeros.empty()
-             ? numbers
-             : arith::SubFOp::create(builder, loc(), numbers, zeros[vector])
-                   .getResult();
 }
 
 void OuterProductEmitter::storeTile(ArrayRef<Value> sums, int64_t rows,
@@ -707,38 +421,6 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
   parts = 1;
   return emitSteps(add(partBegin, extent - left), left, carried, rows, vectors,
                    columns);
-}
-
-/// All fields of the words of a panel.
-SmallVector<Value> OuterProductEmitter::emitFields(SmallVector<Value> carried,
-                                                   int64_t rows,
-                                                   int64_t vectors,
-                                                   LaneCount columns) {
-  unsigned field = reductionDims.back(), codes = factors[1];
-  SmallVector<Value> words;
-  for (int64_t j = 0; j < vectors; ++j) {
-    point[field] = constant(0);
-    SmallVector<Value> here = pointOf(0, j);
-    words.push_back(loadVector(codes, here, lanesOf(j, columns)));
-    unsigned along = dimToFetch(codes);
-    here[along] =
-        add(here[along], llvm::divideCeil(figures.tuning.ahead, vectors));
-    prefetch(codes, here);
-  }
-  for (int64_t step = 0; step < extents[field]; ++step) {
-    point[field] = constant(step);
-    SmallVector<Value> elements;
-    for (int64_t i = 0; i < rows; ++i)
-      elements.push_back(decoder->loadElement(prepared, pointOf(i, 0)));
-    for (int64_t j = 0; j < vectors; ++j) {
-      Value numbers = decoder->decodeInPlace(words[j], step);
-      for (int64_t i = 0; i < rows; ++i) {
-        Value &sum = carried[(step % sets * rows + i) * vectors + j];
-        sum = vector::FMAOp::create(builder, loc(), elements[i], numbers, sum);
-      }
-    }
-  }
-  return carried;
 }
 
 /// As many steps as there are, KI of them at a time, and then one by one.

@@ -1,0 +1,181 @@
+//===- QuantizedProduct.cpp - Outer products with a decoded factor --------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Codes are decoded where they are loaded, in one of three ways:
+//  - several tiles of rows: the panel of factors is decoded once, with zeros
+//  and
+//    scales, and multiplied like any other;
+//  - a few rows, and fields of words: fields are multiplied where they are,
+//  with
+//    rows that are prepared for that;
+//  - else each vector is decoded by itself.
+// In the last two, a tile adds up the products of one group of codes after the
+// other, whose sums are shifted by the zero, scaled, and added to the result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OuterProduct.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace chimera;
+
+/// True if code for the quantized factor, if there is one, can be emitted.
+bool OuterProductEmitter::mayDecode() {
+  if (!decoder)
+    return true;
+  std::optional<unsigned> field = decoder->getFieldDim();
+  return decoder->isCovered() && !reductionDims.empty() &&
+         (!field || (reductionDims.back() == *field && !isOpen(*field)));
+}
+
+/// Sums of `rows` rows that fields of words are added to by turns: two where
+/// there are not enough of them to hide latencies.
+int64_t OuterProductEmitter::countSets(int64_t rows) {
+  return rows == 1 ? 2 : 1;
+}
+
+/// Prepares the rows for fields of words, if there are few, and lets panels be
+/// so wide that registers hold their words and sums, the elements of the rows
+/// and what is on its way between them.
+void OuterProductEmitter::prepareRows() {
+  int64_t rows = std::min(tileRows, rowsInAll());
+  int64_t registers = tile.rows * tile.vectors + tile.vectors + tile.broadcasts;
+  int64_t vectors = (registers - rows - 2) / (rows * countSets(rows) + 1);
+  if (!decoder || !decoder->getFieldDim() || decodesPanels() ||
+      !areFew(rows, vectors))
+    return;
+  prepared = decoder->prepareRows(point, reductionDims);
+  if (prepared.elements)
+    panelVectors = vectors;
+}
+
+/// True if the factors of a panel had better be decoded at once: several tiles
+/// of rows use them.
+bool OuterProductEmitter::decodesPanels() const {
+  return decoder && rowDim && (isOpen(*rowDim) || rowsInAll() > tileRows);
+}
+
+void OuterProductEmitter::emitRows(Value column, int64_t vectors,
+                                   LaneCount columns) {
+  if (!decodesPanels())
+    return emitRowsOf(column, vectors, columns);
+  point[vectorDim] = column;
+  SmallVector<unsigned> inner = reductionDims;
+  SmallVector<unsigned> all = groupDims;
+  all.append(inner);
+  panel = decoder->decodePanel(point, groupDims, inner, vectors,
+                               [&](int64_t j) { return lanesOf(j, columns); });
+  if (panel)
+    reductionDims = all;
+  emitRowsOf(column, vectors, columns);
+  reductionDims = inner;
+  panel = {};
+}
+
+/// Adds the products with the codes of a group, which share zeros and scales.
+void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
+                                    LaneCount columns) {
+  bool inPlace = decodesInPlace();
+  bool sumsRows = sumsFactors(rows, vectors);
+  Value nothing = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
+  SmallVector<Value> ofColumns(vectors), scales(vectors);
+  for (int64_t j = 0; j < vectors; ++j) {
+    ofColumns[j] = decoder->loadZero(pointOf(0, j), lanesOf(j, columns));
+    scales[j] = decoder->loadScale(pointOf(0, j), lanesOf(j, columns));
+  }
+  zeros.clear();
+  if (decoder->hasZero() && !sumsRows && !inPlace)
+    zeros = ofColumns;
+  SmallVector<Value> sums = emitSums(
+      SmallVector<Value>(rows * vectors + (sumsRows ? rows : 0), nothing), rows,
+      vectors, columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j) {
+      SmallVector<Value> here = pointOf(i, j);
+      LaneCount count = lanesOf(j, columns);
+      Value sum = sums[i * vectors + j];
+      if (decoder->hasZero() && zeros.empty())
+        sum = vector::FMAOp::create(
+            builder, loc(), arith::NegFOp::create(builder, loc(), ofColumns[j]),
+            inPlace ? decoder->loadSum(prepared, here)
+                    : sums[rows * vectors + i],
+            sum);
+      Value before = loadVector(outputIndex(), here, count);
+      Value after =
+          scales[j]
+              ? vector::FMAOp::create(builder, loc(), scales[j], sum, before)
+                    .getResult()
+              : arith::AddFOp::create(builder, loc(), before, sum).getResult();
+      storeVector(outputIndex(), after, here, count);
+    }
+}
+
+/// The whole reduction, added to `sums`. Fields of words that follow each other
+/// are added up in turns, where there would be too few sums to hide latencies.
+SmallVector<Value> OuterProductEmitter::emitSums(SmallVector<Value> sums,
+                                                 int64_t rows, int64_t vectors,
+                                                 LaneCount columns) {
+  int64_t count = rows * vectors;
+  sets = decodesInPlace() ? countSets(rows) : 1;
+  Value nothing = zero(sums.front().getType());
+  sums.append(count * (sets - 1), nothing);
+  sums = emitParts(sums, rows, vectors, columns);
+  for (int64_t set = 1; set < sets; ++set)
+    for (int64_t i = 0; i < count; ++i)
+      sums[i] =
+          arith::AddFOp::create(builder, loc(), sums[i], sums[set * count + i]);
+  return sums;
+}
+
+/// The numbers of vector `vector` of `codes`, at `here`.
+Value OuterProductEmitter::decode(Value codes, int64_t vector,
+                                  ArrayRef<Value> here, LaneCount count) {
+  if (!decoder)
+    return widen(codes);
+  Value numbers = decoder->decode(codes, here, count);
+  return zeros.empty()
+             ? numbers
+             : arith::SubFOp::create(builder, loc(), numbers, zeros[vector])
+                   .getResult();
+}
+
+/// All fields of the words of a panel.
+SmallVector<Value> OuterProductEmitter::emitFields(SmallVector<Value> carried,
+                                                   int64_t rows,
+                                                   int64_t vectors,
+                                                   LaneCount columns) {
+  unsigned field = reductionDims.back(), codes = factors[1];
+  SmallVector<Value> words;
+  for (int64_t j = 0; j < vectors; ++j) {
+    point[field] = constant(0);
+    SmallVector<Value> here = pointOf(0, j);
+    words.push_back(loadVector(codes, here, lanesOf(j, columns)));
+    unsigned along = dimToFetch(codes);
+    here[along] =
+        add(here[along], llvm::divideCeil(figures.tuning.ahead, vectors));
+    prefetch(codes, here);
+  }
+  for (int64_t step = 0; step < extents[field]; ++step) {
+    point[field] = constant(step);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < rows; ++i)
+      elements.push_back(decoder->loadElement(prepared, pointOf(i, 0)));
+    for (int64_t j = 0; j < vectors; ++j) {
+      Value numbers = decoder->decodeInPlace(words[j], step);
+      for (int64_t i = 0; i < rows; ++i) {
+        Value &sum = carried[(step % sets * rows + i) * vectors + j];
+        sum = vector::FMAOp::create(builder, loc(), elements[i], numbers, sum);
+      }
+    }
+  }
+  return carried;
+}
