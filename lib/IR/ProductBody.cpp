@@ -30,48 +30,56 @@ static Operation *getDecoding(Value value) {
 
 namespace {
 
-/// The arguments of a body that a value of it depends on.
+/// What a value of a body depends on.
 class Reading {
 public:
-  /// Fails if `value` depends on what is neither an argument nor computed from
-  /// them without side effects.
-  static std::optional<Reading> of(Value value) {
+  /// Fails if `value` depends on what is neither an argument of `body`, nor a
+  /// constant, nor computed from them in the body without side effects.
+  static std::optional<Reading> of(Value value, Block &body) {
     Reading reading;
-    if (!reading.add(value))
-      return std::nullopt;
+    llvm::SetVector<Value> slice;
+    slice.insert(value);
+    for (size_t i = 0; i < slice.size(); ++i)
+      if (!reading.add(slice[i], body, slice))
+        return std::nullopt;
     return reading;
   }
 
-  llvm::SetVector<BlockArgument> arguments;
+  SmallVector<BlockArgument> arguments;
   /// True if some integer becomes a float on the way.
   bool decodes = false;
+  /// True if it is another value in each iteration of a loop.
+  bool asksForPosition = false;
 
 private:
-  bool add(Value value) {
+  bool add(Value value, Block &body, llvm::SetVector<Value> &slice) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      arguments.insert(argument);
-      return true;
+      arguments.push_back(argument);
+      return argument.getOwner() == &body;
     }
     Operation *op = value.getDefiningOp();
-    if (op->getNumRegions() > 0 || !isPure(op))
+    bool isConstant = op->hasTrait<OpTrait::ConstantLike>();
+    if (op->getNumRegions() > 0 || !isPure(op) ||
+        (op->getBlock() != &body && !isConstant))
       return false;
     decodes |= getDecoding(value) != nullptr;
-    return llvm::all_of(op->getOperands(),
-                        [this](Value operand) { return add(operand); });
+    asksForPosition |= isa<linalg::IndexOp, IndexOp>(op);
+    slice.insert_range(op->getOperands());
+    return true;
   }
 };
 
 } // namespace
 
 /// Takes `value`, a number or one less another, apart.
-static bool matchShifted(Value value, ProductBody &body) {
+static bool matchShifted(Value value, Block &block, ProductBody &body) {
   if (auto difference = value.getDefiningOp<arith::SubFOp>()) {
     body.zero = difference.getRhs();
     value = difference.getLhs();
   }
   if (!getDecoding(value))
     return false;
-  auto reading = Reading::of(value);
+  auto reading = Reading::of(value, block);
   if (!reading || reading->arguments.size() != 1)
     return false;
   body.number = value;
@@ -80,29 +88,30 @@ static bool matchShifted(Value value, ProductBody &body) {
 }
 
 /// The same of such a value, or of its product with a scale.
-static bool matchScaled(Value value, ProductBody &body) {
+static bool matchScaled(Value value, Block &block, ProductBody &body) {
   auto factors = matchProduct(value);
   if (!factors)
-    return matchShifted(value, body);
-  auto first = Reading::of(factors->first),
-       second = Reading::of(factors->second);
+    return matchShifted(value, block, body);
+  auto first = Reading::of(factors->first, block),
+       second = Reading::of(factors->second, block);
   if (!first || !second || first->decodes == second->decodes)
     return false;
   body.scale = first->decodes ? factors->second : factors->first;
-  return matchShifted(first->decodes ? factors->first : factors->second, body);
+  return matchShifted(first->decodes ? factors->first : factors->second, block,
+                      body);
 }
 
 /// Takes `value`, the other factor of `body`, apart.
-static bool matchQuantized(Value value, ProductBody &body) {
-  if (!matchScaled(value, body))
+static bool matchQuantized(Value value, Block &block, ProductBody &body) {
+  if (!matchScaled(value, block, body))
     return false;
   // Each argument has one part.
   llvm::SmallPtrSet<Value, 4> taken = {body.factor, body.code};
   for (Value part : {body.zero, body.scale}) {
     if (!part)
       continue;
-    auto reading = Reading::of(part);
-    if (!reading)
+    auto reading = Reading::of(part, block);
+    if (!reading || reading->asksForPosition)
       return false;
     for (BlockArgument argument : reading->arguments)
       if (!taken.insert(argument).second)
@@ -147,7 +156,7 @@ std::optional<ProductBody> chimera::matchProductBody(Block &body) {
     return std::nullopt;
   product.factor = first ? first : second;
   if (product.factor == accumulator ||
-      !matchQuantized(first ? factors->second : factors->first, product))
+      !matchQuantized(first ? factors->second : factors->first, body, product))
     return std::nullopt;
   return product;
 }

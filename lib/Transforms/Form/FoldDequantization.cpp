@@ -40,6 +40,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace chimera {
@@ -76,12 +77,19 @@ static bool decodes(linalg::LinalgOp op) {
 
 /// True if `value`, floats, is computed from integers.
 static bool isDecoded(Value value) {
-  if (!isa<FloatType>(getElementTypeOrSelf(value)))
-    return false;
-  if (Operation *op = value.getDefiningOp(); op && isReshape(op))
-    return isDecoded(op->getOperand(0));
-  linalg::LinalgOp op = getElementwise(value);
-  return op && (decodes(op) || llvm::any_of(op.getDpsInputs(), isDecoded));
+  llvm::SetVector<Value> slice;
+  slice.insert(value);
+  for (size_t i = 0; i < slice.size(); ++i) {
+    if (!isa<FloatType>(getElementTypeOrSelf(slice[i])))
+      continue;
+    Operation *op = slice[i].getDefiningOp();
+    linalg::LinalgOp elementwise = getElementwise(slice[i]);
+    if (elementwise && decodes(elementwise))
+      return true;
+    if (op && (elementwise || isReshape(op)))
+      slice.insert_range(op->getOperands());
+  }
+  return false;
 }
 
 /// True if `op` subtracts zeros from codes as integers.
@@ -167,8 +175,8 @@ bool DequantizationFolder::mayFold() {
   unsigned columns = maps[2].getDimPosition(maps[2].getNumResults() - 1);
   Value weights = original.getDpsInputs()[weight];
   return maps[weight].isFunctionOfDim(columns) &&
-         !maps[1 - weight].isFunctionOfDim(columns) && isDecoded(weights) &&
-         isSameInEveryCall(weights);
+         !maps[1 - weight].isFunctionOfDim(columns) &&
+         isSameInEveryCall(weights) && isDecoded(weights);
 }
 
 /// Starts with a copy of the contraction.
@@ -351,16 +359,14 @@ void DequantizationFolder::subtractAsFloats() {
 /// The arguments that `part` of a body depends on.
 static SmallVector<BlockArgument> getArguments(Value part) {
   SmallVector<BlockArgument> arguments;
-  SmallVector<Value> pending;
+  llvm::SetVector<Value> slice;
   if (part)
-    pending.push_back(part);
-  while (!pending.empty()) {
-    Value value = pending.pop_back_val();
-    if (auto argument = dyn_cast<BlockArgument>(value))
+    slice.insert(part);
+  for (size_t i = 0; i < slice.size(); ++i)
+    if (auto argument = dyn_cast<BlockArgument>(slice[i]))
       arguments.push_back(argument);
     else
-      llvm::append_range(pending, value.getDefiningOp()->getOperands());
-  }
+      slice.insert_range(slice[i].getDefiningOp()->getOperands());
   return arguments;
 }
 

@@ -47,6 +47,10 @@ FailureOr<linalg::GenericOp> chimera::splitLoop(RewriterBase &rewriter,
       if (index.isFunctionOfDim(loop) && !isa<AffineDimExpr>(index))
         return failure();
 
+  for (linalg::IndexOp index : op.getBlock()->getOps<linalg::IndexOp>())
+    if (index.getDim() == loop)
+      return failure();
+
   rewriter.setInsertionPoint(op);
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;

@@ -16,7 +16,7 @@ namespace chimera {
 /// Replaces `op` by the same with loop `loop`, over which it sums, as nested
 /// loops of `sizes`, whose product the extent is, the outermost first. What it
 /// reads along the loop is expanded. Fails if an index is computed from the
-/// loop rather than the loop itself.
+/// loop rather than the loop itself, or if the body asks where it is.
 mlir::FailureOr<mlir::linalg::GenericOp>
 splitLoop(mlir::RewriterBase &rewriter, mlir::linalg::GenericOp op,
           unsigned loop, llvm::ArrayRef<int64_t> sizes);

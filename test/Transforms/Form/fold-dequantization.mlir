@@ -186,3 +186,37 @@ func.func @others(%x: tensor<4x16xf32>, %xt: tensor<16x4xf32>, %w: tensor<16x16x
   %2 = linalg.matmul ins(%h, %xt : tensor<16x16xf32>, tensor<16x4xf32>) outs(%it : tensor<16x4xf32>) -> tensor<16x4xf32>
   return %0, %1, %2 : tensor<4x16xf32>, tensor<4x16xf32>, tensor<16x4xf32>
 }
+
+// -----
+
+// What depends on where an element is, or on a number that comes with each call,
+// is no scale.
+// CHECK-LABEL: func.func @no_scales(
+// CHECK-COUNT-2: linalg.matmul ins(%{{.*}}, %{{.*}} : tensor<4x16xf32>, tensor<16x16xf32>)
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#trait = {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+func.func @no_scales(%x: tensor<4x16xf32>, %c: tensor<16x16xi8> {chimera.constant}, %u: tensor<16x16xf32> {chimera.constant},
+                     %number: f32 {chimera.constant}) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
+  %c0 = arith.constant 0.0 : f32
+  %fe = tensor.empty() : tensor<16x16xf32>
+  %f = linalg.generic #trait ins(%c, %u : tensor<16x16xi8>, tensor<16x16xf32>) outs(%fe : tensor<16x16xf32>) {
+  ^bb0(%in: i8, %unused: f32, %out: f32):
+    %0 = arith.sitofp %in : i8 to f32
+    %1 = linalg.index 0 : index
+    %2 = arith.index_cast %1 : index to i32
+    %3 = arith.bitcast %2 : i32 to f32
+    %4 = arith.mulf %0, %3 : f32
+    linalg.yield %4 : f32
+  } -> tensor<16x16xf32>
+  %g = linalg.generic #trait ins(%c, %u : tensor<16x16xi8>, tensor<16x16xf32>) outs(%fe : tensor<16x16xf32>) {
+  ^bb0(%in: i8, %unused: f32, %out: f32):
+    %0 = arith.sitofp %in : i8 to f32
+    %1 = arith.mulf %0, %number : f32
+    linalg.yield %1 : f32
+  } -> tensor<16x16xf32>
+  %o = tensor.empty() : tensor<4x16xf32>
+  %i = linalg.fill ins(%c0 : f32) outs(%o : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %0 = linalg.matmul ins(%x, %f : tensor<4x16xf32>, tensor<16x16xf32>) outs(%i : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %1 = linalg.matmul ins(%x, %g : tensor<4x16xf32>, tensor<16x16xf32>) outs(%i : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0, %1 : tensor<4x16xf32>, tensor<4x16xf32>
+}
