@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -160,12 +161,32 @@ static Block *getScope(Operation *op) {
   return &scope->getRegion(0).front();
 }
 
-Value FactorDecoder::allocate(ArrayRef<int64_t> shape) {
+/// The memory for `purpose` in `scope`, of `most` numbers, which its kernels
+/// use one after the other: each having its own would take a thread's stack
+/// where there are many.
+static Value getMemoryFor(OpBuilder &builder, Location loc, Block *scope,
+                          StringRef purpose, int64_t most) {
+  constexpr StringLiteral mark = "scratch";
+  auto type = MemRefType::get(most, getWideType(builder.getContext()));
+  for (auto memory : scope->getOps<memref::AllocaOp>())
+    if (auto known = memory->getAttrOfType<StringAttr>(mark);
+        known && known == purpose && memory.getType() == type)
+      return memory;
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(getScope(op));
+  builder.setInsertionPointToStart(scope);
+  auto memory = memref::AllocaOp::create(builder, loc, type,
+                                         builder.getI64IntegerAttr(64));
+  memory->setAttr(mark, builder.getStringAttr(purpose));
+  return memory;
+}
+
+Value FactorDecoder::allocate(ArrayRef<int64_t> shape, StringRef purpose,
+                              int64_t most) {
+  Value memory = getMemoryFor(builder, loc(), getScope(op), purpose, most);
   auto type = MemRefType::get(shape, getWideType(builder.getContext()));
-  return memref::AllocaOp::create(builder, loc(), type,
-                                  builder.getI64IntegerAttr(64));
+  return memref::ReinterpretCastOp::create(builder, loc(), type, memory,
+                                           /*offset=*/0, shape,
+                                           computeSuffixProduct(shape));
 }
 
 FactorDecoder::PreparedRows
@@ -193,8 +214,8 @@ FactorDecoder::prepareRows(ArrayRef<Value> point, ArrayRef<unsigned> inner) {
       !llvm::all_of(inner, [&](unsigned dim) { return indexes(factor, dim); }))
     return {};
 
-  rows.elements = allocate(shape);
-  rows.sums = allocate(sumShape);
+  rows.elements = allocate(shape, "rows", mostElements);
+  rows.sums = allocate(sumShape, "sums", mostElements);
   auto vector = VectorType::get({extents[field->dim]}, type);
   SmallVector<Attribute> powers;
   for (int64_t position = 0; position < extents[field->dim]; ++position)
@@ -256,8 +277,8 @@ Value FactorDecoder::loadSum(const PreparedRows &rows, ArrayRef<Value> point) {
 Value FactorDecoder::decodePanel(
     ArrayRef<Value> point, ArrayRef<unsigned> groups, ArrayRef<unsigned> inner,
     int64_t vectors, llvm::function_ref<LaneCount(int64_t)> lanesOf) {
-  // What the second level of the smallest caches has room for.
-  constexpr int64_t mostElements = 16384;
+  // 256 KiB: a quarter to a half of a second level, and little of a stack.
+  constexpr int64_t mostElements = 65536;
   SmallVector<unsigned> dims(groups);
   dims.append(inner.begin(), inner.end());
   SmallVector<int64_t> shape;
@@ -271,7 +292,7 @@ Value FactorDecoder::decodePanel(
   if (elements > mostElements)
     return {};
   shape.push_back(vectors * lanes);
-  Value panel = allocate(shape);
+  Value panel = allocate(shape, "panel", mostElements);
 
   SmallVector<Value> here(point);
   auto at = [&](int64_t vector) {

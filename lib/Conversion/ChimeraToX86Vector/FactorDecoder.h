@@ -90,7 +90,8 @@ public:
   mlir::Value loadScale(llvm::ArrayRef<mlir::Value> point, LaneCount count);
 
 private:
-  mlir::Value allocate(llvm::ArrayRef<int64_t> shape);
+  mlir::Value allocate(llvm::ArrayRef<int64_t> shape, llvm::StringRef purpose,
+                       int64_t most);
   /// The power of two by which decodeInPlace makes numbers too large.
   int64_t getExcess(int64_t field) const;
   mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> point,

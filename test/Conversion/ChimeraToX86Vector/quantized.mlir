@@ -6,8 +6,10 @@
 // subtracted from the sum of products, which is scaled and added.
 // CHECK-LABEL: func.func @row(
 // CHECK-SAME:    %[[X:.*]]: memref<2x1x8xf32>, %[[W:.*]]: memref<2x1x8xi32>, %[[S:.*]]: memref<2x8xf32>, %[[Y:.*]]: memref<8xf32>)
-// CHECK-DAG:   %[[COPY:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2x1x8xf32>
-// CHECK-DAG:   %[[SUMS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2xf32>
+// CHECK-DAG:   memref.alloca() {alignment = 64 : i64, scratch = "rows"} : memref<4096xf32>
+// CHECK-DAG:   memref.alloca() {alignment = 64 : i64, scratch = "sums"} : memref<4096xf32>
+// CHECK-DAG:   %[[COPY:.*]] = memref.reinterpret_cast {{.*}} sizes: [2, 1, 8], strides: [8, 8, 1]
+// CHECK-DAG:   %[[SUMS:.*]] = memref.reinterpret_cast {{.*}} sizes: [2], strides: [1]
 // CHECK-DAG:   %[[POWERS:.*]] = arith.constant dense<[1.000000e+00, 6.250000e-02, 3.906250e-03, {{.*}}, 1.000000e+00]> : vector<8xf32>
 // CHECK:       scf.for %[[G:.*]] = %c0 to %c2
 // CHECK:         %[[ROW:.*]] = vector.load %[[X]][%[[G]], %c0, %c0]
@@ -60,10 +62,12 @@ func.func @row(%x: memref<2x1x8xf32>, %w: memref<2x1x8xi32>, %s: memref<2x8xf32>
 // -----
 
 // Bytes, and more rows than a tile has: the panel is decoded once, with zeros, and
-// both tiles of rows read it.
+// both tiles of rows read it. The next kernel has its panel in the same memory.
 // CHECK-LABEL: func.func @panel(
 // CHECK-SAME:    %[[X:.*]]: memref<8x16xf32>, %[[W:.*]]: memref<16x8xi8>, %[[Z:.*]]: memref<8xf32>, %[[Y:.*]]: memref<8x8xf32>)
-// CHECK:       %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x8xf32>
+// CHECK:       memref.alloca() {{.*}}scratch = "panel"} : memref<65536xf32>
+// CHECK-NOT:   memref.alloca
+// CHECK:       %[[PANEL:.*]] = memref.reinterpret_cast {{.*}} to memref<16x8xf32>
 // CHECK:       %[[ZEROS:.*]] = vector.load %[[Z]]
 // CHECK:       scf.for %[[K:.*]] = %c0 to %c16
 // CHECK:         %[[CODES:.*]] = vector.load %[[W]][%[[K]], %c0]
@@ -75,6 +79,18 @@ func.func @row(%x: memref<2x1x8xf32>, %w: memref<2x1x8xi32>, %s: memref<2x8xf32>
 // CHECK:         vector.load %[[PANEL]]
 #kernel = #chimera.outer_product<lanes = 8, registers = <rows = 4, vectors = 2, broadcasts = 1, depth = 4>>
 func.func @panel(%x: memref<8x16xf32>, %w: memref<16x8xi8>, %z: memref<8xf32>, %y: memref<8x8xf32>) {
+  chimera.micro_kernel contraction overwrite ins(%x, %w, %z : memref<8x16xf32>, memref<16x8xi8>, memref<8xf32>)
+      outs(%y : memref<8x8xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] extents [[8], [8], [16]]
+      implementation #kernel {
+  ^bb0(%a: f32, %code: i8, %zero: f32, %sum: f32):
+    %0 = arith.sitofp %code : i8 to f32
+    %1 = arith.subf %0, %zero : f32
+    %2 = arith.mulf %a, %1 : f32
+    %3 = arith.addf %sum, %2 : f32
+    chimera.yield %3 : f32
+  }
   chimera.micro_kernel contraction overwrite ins(%x, %w, %z : memref<8x16xf32>, memref<16x8xi8>, memref<8xf32>)
       outs(%y : memref<8x8xf32>)
       maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (n)>, affine_map<(m, n, k) -> (m, n)>]
