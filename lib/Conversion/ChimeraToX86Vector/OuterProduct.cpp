@@ -256,7 +256,8 @@ void OuterProductEmitter::emitTiles(int64_t begin, int64_t end, int64_t rows,
     });
   };
   int64_t inside = begin;
-  for (int64_t first = begin; first < end; first += rows) {
+  // Without padding there may be more tiles than anyone could look at.
+  for (int64_t first = begin; padded && first < end; first += rows) {
     if (!hasPadding(first, rows))
       continue;
     emitInside(inside, first);
