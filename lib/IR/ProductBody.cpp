@@ -120,11 +120,12 @@ static bool matchQuantized(Value value, Block &block, ProductBody &body) {
   return taken.size() + 1 == body.code.getOwner()->getNumArguments();
 }
 
-/// The argument that `value` is, but for its type, if it is a float.
-static BlockArgument getFloat(Value value) {
+/// The argument of `body` that `value` is, but for its type, if it is a float.
+static BlockArgument getFloat(Value value, Block &body) {
   auto argument = dyn_cast<BlockArgument>(skipWidening(value));
-  return argument && isa<FloatType>(argument.getType()) ? argument
-                                                        : BlockArgument();
+  bool isFloat = argument && argument.getOwner() == &body &&
+                 isa<FloatType>(argument.getType());
+  return isFloat ? argument : BlockArgument();
 }
 
 std::optional<ProductBody> chimera::matchProductBody(Block &body) {
@@ -139,8 +140,8 @@ std::optional<ProductBody> chimera::matchProductBody(Block &body) {
   auto factors = matchProduct(added);
   if (!factors || !canBeSum(added.getType()))
     return std::nullopt;
-  BlockArgument first = getFloat(factors->first),
-                second = getFloat(factors->second);
+  BlockArgument first = getFloat(factors->first, body),
+                second = getFloat(factors->second, body);
   ProductBody product;
   if (first && second) {
     bool isInOrder = first.getArgNumber() == 0;
