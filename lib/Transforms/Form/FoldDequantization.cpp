@@ -112,6 +112,7 @@ public:
 
 private:
   bool mayFold();
+  LogicalResult fold();
   LogicalResult copy();
   LogicalResult absorb();
   LogicalResult absorb(OpOperand &operand);
@@ -717,7 +718,20 @@ Value DequantizationFolder::scale(Value sums) {
 }
 
 LogicalResult DequantizationFolder::run() {
-  if (!mayFold() || failed(copy()) || failed(absorb()))
+  if (!mayFold())
+    return failure();
+  if (succeeded(fold()))
+    return success();
+  remark::missed(loc(),
+                 remark::RemarkOpts::name("quantized").category("chimera"))
+      << "weights are made floats before the first call: they are not "
+         "'(integer - zero) * scale', with zeros and scales for groups of "
+         "them";
+  return failure();
+}
+
+LogicalResult DequantizationFolder::fold() {
+  if (failed(copy()) || failed(absorb()))
     return failure();
   subtractAsFloats();
   std::optional<ProductBody> body = matchProductBody(*contraction.getBlock());
