@@ -62,16 +62,16 @@ class Case:
         return re.sub(r"[^\w]+", "-", self.key)
 
     def result_shape(self) -> tuple[int, ...]:
-        extents = re.search(r"\) -> tensor<((?:\d+x)*)f32> {", self.program).group(1)
+        extents = re.search(r"\) -> tensor<((?:\d+x)*)\w+> {", self.program).group(1)
         return tuple(int(x) for x in extents.split("x")[:-1])
 
 
-def load(models_folder: pathlib.Path | None) -> list[Case]:
-    cases = [make(row) for make in (chain, softmax)
+def load(models_folder: pathlib.Path | None, element="f32") -> list[Case]:
+    cases = [make(row, element) for make in (chain, softmax)
              for row in read_shapes("gemm_chains.csv")]
-    cases += attention_cases() + mlp_cases()
-    cases += [convolutions(row) for row in read_shapes("conv_chains.csv")]
-    if models_folder:
+    cases += attention_cases(element) + mlp_cases(element)
+    cases += [convolutions(row, element) for row in read_shapes("conv_chains.csv")]
+    if models_folder and element == "f32":
         cases += model_cases(models_folder) + network_cases(models_folder)
     return cases
 
@@ -89,21 +89,22 @@ def chain_shapes(row: dict) -> list[tuple[int, int, int]]:
     return [(b, m, k), (b, k, l), (b, l, n)]
 
 
-def chain(row: dict) -> Case:
+def chain(row: dict, element="f32") -> Case:
     shapes = chain_shapes(row)
-    program = Program()
+    program = Program(element)
     a, b, d = (program.argument(*shape) for shape in shapes)
     result = program.batch_matmul(program.batch_matmul(a, b), d)
     return Case("chain", row["name"], [Argument(shape) for shape in shapes],
                 lambda ops, a, b, d: a @ b @ d, program.finish(result))
 
 
-def softmax(row: dict) -> Case:
+def softmax(row: dict, element="f32") -> Case:
     shapes = chain_shapes(row)
     scale = 1 / math.sqrt(shapes[0][2])
-    program = Program()
+    program = Program(element)
     a, b, d = (program.argument(*shape) for shape in shapes)
-    scores = program.scale(program.batch_matmul(a, b), scale)
+    # As kernels for attention have them, scores are not rounded.
+    scores = program.scale(program.batch_matmul(a, b, element="f32"), scale)
     result = program.batch_matmul(program.softmax(scores), d)
     return Case("softmax", row["name"], [Argument(shape) for shape in shapes],
                 lambda ops, a, b, d: ops.attention(a, ops.swap(b), d),
@@ -118,15 +119,16 @@ def causal_waste(q_shape) -> int:
     return math.prod(q_shape) * (q_shape[-2] - 1)
 
 
-def attention(name, heads, kv_heads, queries, keys, d, causal=False) -> Case:
+def attention(name, heads, kv_heads, queries, keys, d, causal=False,
+              element="f32") -> Case:
     """[heads][position][d] for queries, keys, values and the result."""
     q_shape, kv_shape = (heads, queries, d), (kv_heads, keys, d)
-    program = Program()
+    program = Program(element)
     q, k, v = (program.argument(*shape) for shape in (q_shape, kv_shape, kv_shape))
     if heads != kv_heads:
         k, v = (program.repeat(x, heads // kv_heads) for x in (k, v))
-    scores = program.scale(program.batch_matmul(q, k, transposed=True),
-                           1 / math.sqrt(d))
+    scores = program.batch_matmul(q, k, transposed=True, element="f32")
+    scores = program.scale(scores, 1 / math.sqrt(d))
     if causal:
         scores = program.causal(scores)
     result = program.batch_matmul(program.softmax(scores), v)
@@ -139,16 +141,17 @@ def attention(name, heads, kv_heads, queries, keys, d, causal=False) -> Case:
                 masked=causal_waste(q_shape) if causal else 0)
 
 
-def attention_cases() -> list[Case]:
-    return [
-        attention("prefill 8 x 2048 x 128", 8, 8, 2048, 2048, 128),
-        attention("grouped 8/2 x 2048 x 128", 8, 2, 2048, 2048, 128),
-        attention("causal 8 x 2048 x 128", 8, 8, 2048, 2048, 128, causal=True),
-        attention("short 12 x 197 x 64", 12, 12, 197, 197, 64),
-        attention("short 12 x 77 x 64", 12, 12, 77, 77, 64),
-        attention("short 12 x 77 x 80", 12, 12, 77, 77, 80),
-        attention("decode 32 x 4096 x 128", 32, 32, 1, 4096, 128),
+def attention_cases(element="f32") -> list[Case]:
+    sizes = [
+        ("prefill 8 x 2048 x 128", 8, 8, 2048, 2048, 128),
+        ("grouped 8/2 x 2048 x 128", 8, 2, 2048, 2048, 128),
+        ("causal 8 x 2048 x 128", 8, 8, 2048, 2048, 128, True),
+        ("short 12 x 197 x 64", 12, 12, 197, 197, 64),
+        ("short 12 x 77 x 64", 12, 12, 77, 77, 64),
+        ("short 12 x 77 x 80", 12, 12, 77, 77, 80),
+        ("decode 32 x 4096 x 128", 32, 32, 1, 4096, 128),
     ]
+    return [attention(*size, element=element) for size in sizes]
 
 
 def iree_attention(q_shape, k_shape, v_shape, transposed=True, causal=False) -> str:
@@ -193,13 +196,13 @@ def iree_attention(q_shape, k_shape, v_shape, transposed=True, causal=False) -> 
 
 # ---- multi-layer perceptrons
 
-def mlp(m, k, h, n) -> Case:
+def mlp(m, k, h, n, element="f32") -> Case:
     """Weights are [in][out]."""
     weight, bias = (functools.partial(Argument, maker=maker, constant=True)
                     for maker in ("rows_in", "normal"))
     arguments = [Argument((m, k)), weight((k, h)), bias((h,)), weight((h, n)),
                  bias((n,))]
-    program = Program()
+    program = Program(element)
     x, w1, b1, w2, b2 = (program.argument(*a.shape) for a in arguments)
     hidden = program.gelu_tanh(program.bias(program.matmul(x, w1), b1))
     result = program.bias(program.matmul(hidden, w2), b2)
@@ -211,20 +214,22 @@ def mlp(m, k, h, n) -> Case:
                 program.finish(result))
 
 
-def mlp_cases() -> list[Case]:
-    return [mlp(128, 768, 3072, 768), mlp(512, 512, 2048, 512), mlp(32, 768, 3072, 768)]
+def mlp_cases(element="f32") -> list[Case]:
+    return [mlp(*sizes, element) for sizes in ((128, 768, 3072, 768),
+                                               (512, 512, 2048, 512),
+                                               (32, 768, 3072, 768))]
 
 
 # ---- chains of two convolutions
 
-def convolutions(row: dict) -> Case:
+def convolutions(row: dict, element="f32") -> Case:
     """Channels first, ReLU after both, padded so that images keep their size."""
     channels, height, width, middle, out, s1, s2, k1, k2 = (
         int(row[x]) for x in ("IC", "H", "W", "OC1", "OC2", "st1", "st2", "k1", "k2"))
     filters = functools.partial(Argument, maker="filters", constant=True)
     arguments = [Argument((1, channels, height, width)),
                  filters((middle, channels, k1, k1)), filters((out, middle, k2, k2))]
-    program = Program()
+    program = Program(element)
     x, w1, w2 = (program.argument(*a.shape) for a in arguments)
     x = program.relu(program.convolution(x, w1, s1))
     result = program.relu(program.convolution(x, w2, s2))

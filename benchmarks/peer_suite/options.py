@@ -37,6 +37,6 @@ def add_selection(parser: argparse.ArgumentParser, threads: list[int]) -> None:
                         help="where bin/chimera-run is (default: build/release)")
 
 
-def chosen_cases(options: argparse.Namespace) -> list[Case]:
-    return [case for case in load(options.models)
+def chosen_cases(options: argparse.Namespace, element="f32") -> list[Case]:
+    return [case for case in load(options.models, element)
             if case.group in options.groups and options.cases.search(case.key)]

@@ -8,14 +8,15 @@ import math
 class Value:
     name: str
     shape: tuple[int, ...]
+    element: str = "f32"
 
     @property
     def type(self) -> str:
-        return tensor_type(self.shape)
+        return tensor_type(self.shape, self.element)
 
 
-def tensor_type(shape) -> str:
-    return "tensor<" + "".join(f"{extent}x" for extent in shape) + "f32>"
+def tensor_type(shape, element="f32") -> str:
+    return "tensor<" + "".join(f"{extent}x" for extent in shape) + f"{element}>"
 
 
 def affine_map(dims, results) -> str:
@@ -23,15 +24,17 @@ def affine_map(dims, results) -> str:
 
 
 class Program:
-    """One function, @main, on f32 tensors."""
+    """One function, @main, on tensors of `element`. What is narrower than f32 is
+    computed in f32 and rounded by each operation, as exported programs do."""
 
-    def __init__(self):
+    def __init__(self, element="f32"):
+        self.element = element
         self.arguments: list[Value] = []
         self.constants: set[Value] = set()
         self.lines: list[str] = []
 
     def argument(self, *shape) -> Value:
-        value = Value(f"%arg{len(self.arguments)}", tuple(shape))
+        value = Value(f"%arg{len(self.arguments)}", tuple(shape), self.element)
         self.arguments.append(value)
         return value
 
@@ -41,8 +44,8 @@ class Program:
         self.constants.add(value)
         return value
 
-    def add(self, shape, text: str) -> Value:
-        value = Value(f"%v{len(self.lines)}", tuple(shape))
+    def add(self, shape, text: str, element="f32") -> Value:
+        value = Value(f"%v{len(self.lines)}", tuple(shape), element)
         self.lines.append(f"    {value.name} = {text}")
         return value
 
@@ -50,8 +53,9 @@ class Program:
         text = "0xFF800000" if number == -math.inf else f"{number:.9e}"
         return self.add((), f"arith.constant {text} : f32").name
 
-    def empty(self, shape) -> Value:
-        return self.add(shape, f"tensor.empty() : {tensor_type(shape)}")
+    def empty(self, shape, element="f32") -> Value:
+        return self.add(shape, f"tensor.empty() : {tensor_type(shape, element)}",
+                        element)
 
     def zeros(self, shape) -> Value:
         zero, empty = self.constant(0), self.empty(shape)
@@ -62,66 +66,92 @@ class Program:
         names = ", ".join(value.name for value in inputs)
         types = ", ".join(value.type for value in inputs)
         return self.add(output.shape, f"{name} ins({names} : {types}) "
-                        f"outs({output.name} : {output.type}) -> {output.type}")
+                        f"outs({output.name} : {output.type}) -> {output.type}",
+                        output.element)
+
+    def converted(self, x: Value, element: str) -> Value:
+        """`x` with elements of that type."""
+        if x.element == element:
+            return x
+        return self.elementwise([(x, range(len(x.shape)))], x.shape, [], "%i0", element)
+
+    def summed(self, name: str, inputs, shape, element=None) -> Value:
+        """A contraction, whose sums are f32 until they are finished."""
+        return self.converted(self.result_of(name, inputs, self.zeros(shape)),
+                              element or self.element)
 
     def matmul(self, a: Value, b: Value) -> Value:
-        shape = (a.shape[0], b.shape[1])
-        return self.result_of("linalg.matmul", [a, b], self.zeros(shape))
+        return self.summed("linalg.matmul", [a, b], (a.shape[0], b.shape[1]))
 
-    def batch_matmul(self, a: Value, b: Value, transposed=False) -> Value:
-        """With `transposed`, `b` is [batch][n][k]."""
+    def batch_matmul(self, a: Value, b: Value, transposed=False,
+                     element=None) -> Value:
+        """With `transposed`, `b` is [batch][n][k]. `element` is that of the result."""
         rows, columns = a.shape[1], b.shape[1 if transposed else 2]
         name = "linalg.batch_matmul"
         if transposed:
             maps = [affine_map("bmnk", operand) for operand in ("bmk", "bnk", "bmn")]
             name += f" indexing_maps = [{', '.join(maps)}]"
-        return self.result_of(name, [a, b], self.zeros((a.shape[0], rows, columns)))
+        return self.summed(name, [a, b], (a.shape[0], rows, columns), element)
 
-    def elementwise(self, inputs, shape, body: list[str]) -> Value:
-        """`inputs` are values with the dimensions they index; `body` computes %r
-        from %i0, %i1, ..."""
+    def elementwise(self, inputs, shape, body: list[str], result="%r",
+                    element=None) -> Value:
+        """`inputs` are values with the dimensions they index; `body` computes
+        `result` from %i0, %i1, ... in f32."""
+        element = element or self.element
         dims = [f"d{i}" for i in range(len(shape))]
         maps = [affine_map(dims, [dims[i] for i in which]) for _, which in inputs]
         maps.append(affine_map(dims, dims))
         kinds = ", ".join(['"parallel"'] * len(dims))
-        output = self.empty(shape)
+        output = self.empty(shape, element)
         names = ", ".join(value.name for value, _ in inputs)
         types = ", ".join(value.type for value, _ in inputs)
-        block = ", ".join(f"%i{i}: f32" for i in range(len(inputs)))
-        lines = "\n".join(f"      {line}" for line in body)
+        block, widenings = [], []
+        for i, (value, _) in enumerate(inputs):
+            is_narrow = value.element != "f32"
+            block.append(f"%{'n' if is_narrow else 'i'}{i}: {value.element}")
+            if is_narrow:
+                widenings.append(f"%i{i} = arith.extf %n{i} : {value.element} to f32")
+        body = widenings + body
+        if element != "f32":
+            body = body + [f"%narrow = arith.truncf {result} : f32 to {element}"]
+            result = "%narrow"
+        lines = "".join(f"      {line}\n" for line in body)
         return self.add(
             shape, f"linalg.generic {{indexing_maps = [{', '.join(maps)}], "
             f"iterator_types = [{kinds}]}} ins({names} : {types}) "
             f"outs({output.name} : {output.type}) {{\n"
-            f"    ^bb0({block}, %out: f32):\n{lines}\n"
-            f"      linalg.yield %r : f32\n    }} -> {output.type}")
+            f"    ^bb0({', '.join(block)}, %out: {element}):\n{lines}"
+            f"      linalg.yield {result} : {element}\n    }} -> {output.type}",
+            element)
 
     def scale(self, x: Value, factor: float) -> Value:
         number = self.constant(factor)
         every = range(len(x.shape))
         return self.elementwise([(x, every)], x.shape,
-                                [f"%r = arith.mulf %i0, {number} : f32"])
+                                [f"%r = arith.mulf %i0, {number} : f32"],
+                                element=x.element)
 
     def padded(self, x: Value, window) -> Value:
         """Images with channels first, with as much padding as windows need."""
         if all(size == 1 for size in window):
             return x
-        zero = self.constant(0)
+        element = x.element
+        zero = self.add((), f"arith.constant 0.0 : {element}").name
         shape = (*x.shape[:2], *(extent + 2 * (size // 2)
                                  for extent, size in zip(x.shape[2:], window)))
         amounts = f"[0, 0, {', '.join(str(size // 2) for size in window)}]"
         block = ", ".join(f"%p{i}: index" for i in range(len(shape)))
         return self.add(shape, f"tensor.pad {x.name} low{amounts} high{amounts} {{\n"
-                        f"    ^bb0({block}):\n      tensor.yield {zero} : f32\n"
-                        f"    }} : {x.type} to {tensor_type(shape)}")
+                        f"    ^bb0({block}):\n      tensor.yield {zero} : {element}\n"
+                        f"    }} : {x.type} to {tensor_type(shape, element)}", element)
 
     def windowed(self, name: str, x: Value, filters: Value, channels: int, window,
                  stride: int) -> Value:
         x = self.padded(x, window)
         shape = (x.shape[0], channels, *((extent - size) // stride + 1
                                          for extent, size in zip(x.shape[2:], window)))
-        return self.result_of(f"{name} {{strides = dense<{stride}> : tensor<2xi64>}}",
-                              [x, filters], self.zeros(shape))
+        return self.summed(f"{name} {{strides = dense<{stride}> : tensor<2xi64>}}",
+                           [x, filters], shape)
 
     def convolution(self, x: Value, filters: Value, stride: int) -> Value:
         """Of images with channels first, with as much padding as windows need."""
@@ -182,6 +212,7 @@ class Program:
 
     def rms_norm(self, x: Value, weight: Value, eps: float) -> Value:
         """Of each row of a matrix."""
+        x = self.converted(x, "f32")
         rows, columns = x.shape
         zero = self.zeros((rows,))
         maps = ", ".join([affine_map(["d0", "d1"], ["d0", "d1"]),
@@ -206,22 +237,25 @@ class Program:
         return self.elementwise([(scores, range(3))], scores.shape, [
             "%q = linalg.index 1 : index", "%k = linalg.index 2 : index",
             "%later = arith.cmpi ugt, %k, %q : index",
-            f"%r = arith.select %later, {lowest}, %i0 : f32"])
+            f"%r = arith.select %later, {lowest}, %i0 : f32"], element=scores.element)
 
     def softmax(self, x: Value) -> Value:
-        return self.result_of(f"linalg.softmax dimension({len(x.shape) - 1})", [x],
-                              self.empty(x.shape))
+        x = self.converted(x, "f32")
+        result = self.result_of(f"linalg.softmax dimension({len(x.shape) - 1})", [x],
+                                self.empty(x.shape))
+        return self.converted(result, self.element)
 
     def repeat(self, x: Value, copies: int) -> Value:
         """Every head of [heads][s][d] `copies` times, one after the other."""
         heads, rows, columns = x.shape
-        output = self.empty((heads, copies, rows, columns))
+        output = self.empty((heads, copies, rows, columns), x.element)
         wide = self.add(output.shape,
                         f"linalg.broadcast ins({x.name} : {x.type}) "
-                        f"outs({output.name} : {output.type}) dimensions = [1]")
+                        f"outs({output.name} : {output.type}) dimensions = [1]", x.element)
         shape = (heads * copies, rows, columns)
         return self.add(shape, f"tensor.collapse_shape {wide.name} "
-                        f"[[0, 1], [2], [3]] : {wide.type} into {tensor_type(shape)}")
+                        f"[[0, 1], [2], [3]] : {wide.type} "
+                        f"into {tensor_type(shape, x.element)}", x.element)
 
     def finish(self, result: Value) -> str:
         arguments = ", ".join(

@@ -199,8 +199,7 @@ LoweringObstacle FormMatcher::matchEpilogue(linalg::GenericOp op) {
 /// What it takes to make a score of a product, if it can be done whenever the
 /// score is read.
 static std::optional<int64_t> countScoreInstructions(const ChainOperator &op) {
-  if (!op.epilogue || op.narrowed ||
-      linalg::GenericOp(op.epilogue).getNumDpsInputs() != 1)
+  if (!op.epilogue || linalg::GenericOp(op.epilogue).getNumDpsInputs() != 1)
     return std::nullopt;
   // Of other operations it is not known that they are one instruction.
   auto body = linalg::GenericOp(op.epilogue).getBlock()->without_terminator();

@@ -12,6 +12,7 @@
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -210,6 +211,32 @@ bool MicroKernelOp::isReduction(unsigned dim) {
   return cast<StringAttr>(getIteratorTypes()[dim]).getValue() == "reduction";
 }
 
+/// True if `memory` is a part of memory that nobody but `users` accesses.
+static bool isUsedOnlyBy(Value memory, ArrayRef<Operation *> users) {
+  while (auto view = memory.getDefiningOp<memref::SubViewOp>())
+    memory = view.getSource();
+  if (!memory.getDefiningOp<memref::AllocOp>() &&
+      !memory.getDefiningOp<memref::AllocaOp>())
+    return false;
+  SmallVector<Value> views = {memory};
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      if (auto view = dyn_cast<memref::SubViewOp>(user))
+        views.push_back(view);
+      else if (!isa<memref::DeallocOp>(user) &&
+               !llvm::is_contained(users, user))
+        return false;
+    }
+  return true;
+}
+
+BlockArgument MicroKernelOp::getSums(MicroKernelOp contraction) {
+  for (OpOperand &operand : (*this)->getOpOperands())
+    if (operand.get() == contraction.getOutput())
+      return getBody().getArgument(operand.getOperandNumber());
+  return {};
+}
+
 MicroKernelOp MicroKernelOp::getFinish() {
   if (getKind() != MicroKernelKind::Contraction ||
       !isa<MemRefType>(getOutput().getType()))
@@ -219,10 +246,17 @@ MicroKernelOp MicroKernelOp::getFinish() {
     next = next->getNextNode();
   auto finish = dyn_cast_or_null<MicroKernelOp>(next);
   if (!finish || finish.getKind() != MicroKernelKind::Elementwise ||
-      finish.getOutputs().size() != 1 || finish.getOutput() != getOutput() ||
-      llvm::is_contained(finish.getInputs(), getOutput()) ||
+      finish.getOutputs().size() != 1 ||
+      llvm::count(finish->getOperands(), getOutput()) != 1 ||
       !finish.getMaps().back().isPermutation() ||
       !getMaps().back().isProjectedPermutation())
+    return {};
+  BlockArgument sums = finish.getSums(*this);
+  if (!finish.getMaps()[sums.getArgNumber()].isPermutation())
+    return {};
+  bool isInPlace = finish.getOutput() == getOutput();
+  if (!isInPlace && (!getOverwrite() || finish.readsOutput() ||
+                     !isUsedOnlyBy(getOutput(), {*this, finish})))
     return {};
   return finish;
 }

@@ -18,10 +18,14 @@ using namespace mlir;
 using namespace chimera;
 
 LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
-                                       RegisterTileAttr, bool,
-                                       VectorTuningAttr) {
+                                       RegisterTileAttr, bool, VectorTuningAttr,
+                                       ArrayRef<Type> dots) {
   if (lanes < 1)
     return emitError() << "'lanes' must be positive, got " << lanes;
+  for (Type type : dots)
+    if (!type.isBF16())
+      return emitError() << "there are dot products of bf16 alone, not of "
+                         << type;
   return success();
 }
 

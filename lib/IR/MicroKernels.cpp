@@ -189,6 +189,13 @@ bool chimera::areAllMultipliedInSumType(Operation *op,
          });
 }
 
+bool chimera::areMultipliedByBlocks(Operation *op, TargetAttrInterface target,
+                                    Type factor) {
+  SmallVector<MicroKernelAttrInterface> kernels =
+      getContractionKernels(op, target, factor);
+  return !kernels.empty() && llvm::none_of(kernels, isProgram);
+}
+
 bool chimera::computes(MicroKernelAttrInterface kernel, MicroKernelOp op) {
   SmallVector<Type> types;
   for (Value operand : op->getOperands())

@@ -85,6 +85,19 @@ Value chimera::createNarrowed(OpBuilder &builder, Location loc, Type type,
   return arith::TruncFOp::create(builder, loc, type, value);
 }
 
+// The flag for approximations is as near to that as flags come.
+void chimera::setFlushesDenormals(Value narrowed) {
+  if (auto op = narrowed.getDefiningOp<arith::TruncFOp>())
+    op.setFastmath(arith::FastMathFlags::afn);
+}
+
+bool chimera::flushesDenormals(Value narrowed) {
+  auto op = narrowed.getDefiningOp<arith::TruncFOp>();
+  return op && op.getFastmath() &&
+         arith::bitEnumContainsAny(*op.getFastmath(),
+                                   arith::FastMathFlags::afn);
+}
+
 Value chimera::createRounded(OpBuilder &builder, Location loc, Type type,
                              Value value) {
   return arith::ExtFOp::create(builder, loc, value.getType(),

@@ -332,10 +332,12 @@ static double roundTo(ElementKind kind, double value) {
   return value;
 }
 
-static double rootMeanSquare(const Tensor &tensor) {
+/// Of `size` elements from `begin` on.
+static double rootMeanSquare(const Tensor &tensor, int64_t begin,
+                             int64_t size) {
   double sum = 0;
   int64_t count = 0;
-  for (int64_t i = 0, e = tensor.getType().getNumElements(); i < e; ++i) {
+  for (int64_t i = begin, e = begin + size; i < e; ++i) {
     double value = tensor.get(i);
     if (!std::isfinite(value))
       continue;
@@ -352,9 +354,14 @@ Deviation chimera::runner::compare(const Tensor &actual,
   deviation.elements = actual.getType().getNumElements();
   // Elements that are NaN or infinite in one of the two only.
   int64_t differences = 0;
-  double scale = rootMeanSquare(reference);
+  double whole = rootMeanSquare(reference, 0, deviation.elements),
+         scale = whole;
+  llvm::ArrayRef<int64_t> shape = reference.getType().shape;
+  int64_t row = shape.empty() ? 1 : shape.back();
   ElementKind kind = actual.getType().element;
   for (int64_t i = 0; i < deviation.elements; ++i) {
+    if (i % row == 0)
+      scale = std::max(whole, rootMeanSquare(reference, i, row));
     double x = actual.get(i), r = reference.get(i);
     double rounded = roundTo(kind, r);
     if (!std::isfinite(x) || !std::isfinite(rounded)) {

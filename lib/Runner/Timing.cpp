@@ -205,42 +205,72 @@ CHIMERA_FMA_LOOP(fmaAVX512F32, CHIMERA_AVX512, __m512, _mm512_set1_ps,
                  _mm512_fmadd_ps, _mm512_cvtss_f32, float)
 CHIMERA_FMA_LOOP(fmaAVX512F64, CHIMERA_AVX512, __m512d, _mm512_set1_pd,
                  _mm512_fmadd_pd, _mm512_cvtsd_f64, double)
+
+/// The same of dot products of bf16, which leave the chains as they are.
+__attribute__((target("avx512f,avx512bf16"))) static double
+dotsAVX512(int64_t steps) {
+  __m512 start = _mm512_set1_ps(static_cast<float>(fmaStart));
+  __m512bh factor = _mm512_cvtne2ps_pbh(start - start, start - start);
+  __m512 chains[kChains];
+  for (__m512 &chain : chains)
+    chain = start;
+  for (int64_t step = 0; step < steps; ++step)
+    for (__m512 &chain : chains)
+      chain = _mm512_dpbf16_ps(chain, factor, factor);
+  double sum = 0;
+  for (__m512 &chain : chains)
+    sum += _mm512_cvtss_f32(chain);
+  return sum;
+}
 #endif
 
 namespace {
 struct FmaUnit {
   FmaLoop loop;
-  int64_t vectorBytes;
+  /// Of one vector.
+  int64_t multiplyAdds;
 };
 } // namespace
 
-static FmaUnit selectFmaUnit(bool f64) {
+static FmaUnit selectFmaUnit(ElementKind kind) {
+  bool f64 = kind == ElementKind::F64;
 #if defined(__x86_64__)
+  if (kind == ElementKind::BF16)
+    return {dotsAVX512, 32};
   if (__builtin_cpu_supports("avx512f"))
-    return {f64 ? fmaAVX512F64 : fmaAVX512F32, 64};
+    return {f64 ? fmaAVX512F64 : fmaAVX512F32, f64 ? 8 : 16};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {f64 ? fmaAVX2F64 : fmaAVX2F32, 32};
+    return {f64 ? fmaAVX2F64 : fmaAVX2F32, f64 ? 4 : 8};
 #endif
-  return {f64 ? fmaScalarF64 : fmaScalarF32, f64 ? 8 : 4};
+  return {f64 ? fmaScalarF64 : fmaScalarF32, 1};
+}
+
+ElementKind chimera::runner::getPeakKind(ElementKind factor) {
+  if (factor == ElementKind::F64)
+    return ElementKind::F64;
+#if defined(__x86_64__)
+  if (factor == ElementKind::BF16 && __builtin_cpu_supports("avx512bf16"))
+    return ElementKind::BF16;
+#endif
+  return ElementKind::F32;
 }
 
 /// Rounds of a slice.
 static constexpr int64_t kSliceSteps = 1 << 16;
 
 PeakMeter::PeakMeter(int64_t threads, ElementKind kind)
-    : threads(threads), kind(kind) {
+    : threads(threads), kind(getPeakKind(kind)) {
   constexpr int warmUp = 200;
   for (int slice = 0; slice < warmUp; ++slice)
     measureSlice(kSliceSteps);
 }
 
 double PeakMeter::measureSlice(int64_t steps) const {
-  bool f64 = kind == ElementKind::F64;
-  FmaUnit unit = selectFmaUnit(f64);
+  FmaUnit unit = selectFmaUnit(kind);
   double seconds =
       timeTogether(threads, [&](int64_t) { return unit.loop(steps); });
   return static_cast<double>(threads * steps) / seconds * kChains * 2 *
-         static_cast<double>(unit.vectorBytes / (f64 ? 8 : 4));
+         static_cast<double>(unit.multiplyAdds);
 }
 
 void PeakMeter::measure(double seconds) {

@@ -58,7 +58,7 @@ public:
   SmallVector<int64_t> getTile(Operation *op) const;
   LogicalResult emit(OpBuilder &builder, Operation *op,
                      ArrayRef<int64_t> extents,
-                     ArrayRef<chimera::PrefetchOp> prefetches) const;
+                     const chimera::KernelContext &context) const;
 
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KernelAttr)
 };
@@ -122,7 +122,7 @@ SmallVector<int64_t> KernelAttr::getTile(Operation *op) const {
 
 LogicalResult KernelAttr::emit(OpBuilder &builder, Operation *op,
                                ArrayRef<int64_t> extents,
-                               ArrayRef<chimera::PrefetchOp>) const {
+                               const chimera::KernelContext &) const {
   auto kernel = cast<MicroKernelOp>(op);
   Location loc = op->getLoc();
   auto constant = [&](int64_t value) -> Value {

@@ -55,8 +55,7 @@ struct CheckResult {
 
 /// How far results may be off.
 struct Tolerance {
-  /// Relative to an element, or to the root mean square of all where that is
-  /// more.
+  /// Of the errors that Deviation::maxRel is the largest of.
   double base = 0;
   /// Where that does not do: so many times the error of the program as it is
   /// written, in plain loops, but no more than `most`. Two correct programs

@@ -113,11 +113,19 @@ Error Session::measureReference() {
   return Error::success();
 }
 
-/// The element type whose arithmetic the peak of `function` is about.
+/// The element type whose arithmetic the peak of `function` is about: the
+/// widest of the floats that go in, or f64 if that comes out.
 static ElementKind getPeakKind(const runner::Function &function) {
-  for (const ValueType &type : function.results)
-    if (type.element == ElementKind::F64)
-      return ElementKind::F64;
+  auto has = [](const auto &types, ElementKind kind) {
+    return llvm::any_of(
+        types, [&](const ValueType &type) { return type.element == kind; });
+  };
+  if (has(function.results, ElementKind::F64))
+    return ElementKind::F64;
+  for (ElementKind kind : {ElementKind::F64, ElementKind::F32, ElementKind::F16,
+                           ElementKind::BF16})
+    if (has(function.arguments, kind))
+      return runner::getPeakKind(kind);
   return ElementKind::F32;
 }
 

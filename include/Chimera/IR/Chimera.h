@@ -86,6 +86,15 @@ struct OverheadFigures {
   int64_t reused = 32 << 20;
 };
 
+/// What is emitted beside a micro kernel.
+struct KernelContext {
+  /// What may be fetched while it computes.
+  llvm::ArrayRef<PrefetchOp> prefetches;
+  /// The elementwise kernel behind it, if it has been asked whether it finishes
+  /// that, and does.
+  mlir::Operation *finish = nullptr;
+};
+
 /// How an operand of a micro kernel lies in memory; see `#chimera.layout`.
 struct OperandLayout {
   LayoutKind kind = LayoutKind::Any;

@@ -676,15 +676,21 @@ def Chimera_OuterProductAttr : Chimera_Attr<"OuterProduct", "outer_product"> {
     `registers.vectors` vectors of `lanes` elements (Algorithm 2 of the paper);
     everything else one vector at a time. Edges are masked. Without `avx512`,
     vectors of 512 bits do without the instructions that AVX-512 alone has;
-    `tuning` is the target's. Emitted for x86.
+    `tuning` is the target's. Factors of the types in `dots` are multiplied by dot
+    products of neighbours along the reduction, others in f32. Emitted for x86.
 
-    Example: `#chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>`
+    Example: `#chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>`,
+    `#chimera.outer_product<lanes = 16, registers = <rows = 12, vectors = 2, broadcasts = 2, depth = 4>, dots = [bf16]>`
   }];
   let parameters = (ins "int64_t":$lanes,
                         "::chimera::RegisterTileAttr":$registers,
                         DefaultValuedParameter<"bool", "true">:$avx512,
-                        OptionalParameter<"::chimera::VectorTuningAttr">:$tuning);
-  let assemblyFormat = "`<` struct(params) `>`";
+                        OptionalParameter<"::chimera::VectorTuningAttr">:$tuning,
+                        OptionalArrayRefParameter<"::mlir::Type">:$dots);
+  let assemblyFormat = [{
+    `<` struct($lanes, $registers, $avx512, $tuning)
+        (`,` `dots` `=` `[` $dots^ `]`)? `>`
+  }];
   let genVerifyDecl = 1;
 }
 

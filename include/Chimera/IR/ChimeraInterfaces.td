@@ -109,16 +109,18 @@ def Chimera_MicroKernelAttrInterface
     InterfaceMethod<[{
       Emits code that computes `op`, whose operands are memrefs, for `extents`,
       which are known for each dimension, unless `takesAnyExtent` or
-      `takesOpenExtents` say otherwise, and those of `getTile` where that has some. The code may fetch what `prefetches` name while it computes. Fails if
-      the kernel does not cover `op`; what was emitted so far is taken away.
+      `takesOpenExtents` say otherwise, and those of `getTile` where that has some.
+      `context` says what is emitted beside it. Fails if the kernel does not cover
+      `op`; what was emitted so far is taken away.
     }], "::llvm::LogicalResult", "emit",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Operation *":$op,
            "::llvm::ArrayRef<int64_t>":$extents,
-           "::llvm::ArrayRef<::chimera::PrefetchOp>":$prefetches),
+           "const ::chimera::KernelContext &":$context),
       "", [{ return ::llvm::failure(); }]>,
     InterfaceMethod<[{
       True if `emit` also computes `finish`, an elementwise kernel that follows
-      the contraction `op` and updates its result, while this is in registers.
+      the contraction `op` and is the last to need its sums, while these are in
+      registers.
     }], "bool", "finishes",
       (ins "::mlir::Operation *":$op, "::mlir::Operation *":$finish), "",
       [{ (void)op; (void)finish; return false; }]>,

@@ -207,9 +207,13 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     ::llvm::SmallVector<int64_t> getExtentsOf(unsigned dim);
     /// True if others than those that are listed occur often.
     bool isOpen(unsigned dim);
-    /// The elementwise kernel that updates the result of a contraction in place
-    /// right after it; null if there is none. Both are on memrefs.
+    /// The elementwise kernel that follows a contraction and is the last to need
+    /// its sums: it updates them in place, or reads them from memory of their own
+    /// that nobody else uses. Null if there is none. Both are on memrefs.
     ::chimera::MicroKernelOp getFinish();
+    /// The argument of the body of a contraction's finish, this kernel, that has
+    /// the sums.
+    ::mlir::BlockArgument getSums(::chimera::MicroKernelOp contraction);
     /// True if the kernel reads what output number `index` held before.
     bool readsOutput(unsigned index = 0);
   }];

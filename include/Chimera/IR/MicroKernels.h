@@ -119,6 +119,11 @@ getMachine(mlir::Operation *op, TargetAttrInterface target, mlir::Type factor);
 bool areAllMultipliedInSumType(mlir::Operation *op, TargetAttrInterface target,
                                mlir::Type factor);
 
+/// True if there are kernels for contractions of `factor` in the program around
+/// `op`, and all of them are emitted block by block.
+bool areMultipliedByBlocks(mlir::Operation *op, TargetAttrInterface target,
+                           mlir::Type factor);
+
 /// True if `kernel` computes `op`, if only operands are laid out as it wants.
 bool computes(MicroKernelAttrInterface kernel, MicroKernelOp op);
 

@@ -105,9 +105,10 @@ llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
 struct Deviation {
   double maxAbs = 0;
   /// The largest |x - r| / max(|r|, s), where s is the root mean square of the
-  /// reference tensor: an element of a long sum that comes out near zero has no
-  /// meaningful relative error of its own. Infinite if a NaN or an infinity is
-  /// in one tensor and not in the other.
+  /// reference tensor, or of the element's row if that is larger: an element of
+  /// a long sum that comes out near zero has no meaningful relative error of
+  /// its own. Infinite if a NaN or an infinity is in one tensor and not in the
+  /// other.
   double maxRel = 0;
   /// Elements compared, and how many of them are NaN or infinite in both.
   int64_t elements = 0, nonFinite = 0;

@@ -33,6 +33,10 @@ struct Samples {
   int64_t count = 0;
 };
 
+/// The type whose peak products of `factor` are measured by: its own if this
+/// machine multiplies it faster than f32.
+ElementKind getPeakKind(ElementKind factor);
+
 /// Operations per second of fused multiply-adds (two each): of the best slice
 /// of time and of the median one, which a neighbour or a lower clock slows down
 /// like other programs.
@@ -41,8 +45,9 @@ struct Peak {
   double median = 0;
 };
 
-/// Measures the peak of `threads` threads at once, for f32 or f64, with the
-/// widest vectors of this machine, in slices of about a tenth of a millisecond.
+/// Measures the peak of `threads` threads at once, for what getPeakKind says,
+/// with the widest vectors of this machine, in slices of about a tenth of a
+/// millisecond.
 class PeakMeter {
 public:
   /// Takes some slices that do not count, to bring the clock up.

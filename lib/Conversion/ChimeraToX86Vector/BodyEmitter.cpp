@@ -9,6 +9,9 @@
 #include "BodyEmitter.h"
 
 #include "Functions.h"
+#include "X86Intrinsics.h"
+
+#include "Chimera/IR/NumberTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -169,6 +172,9 @@ Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
             emitFunction(builder, &nested, mapping.lookup(nested.getOperand(0)),
                          figures.hasAvx512))
       return approximated;
+  if (!isScalar && type.isBF16() && flushesDenormals(nested.getResult(0)) &&
+      llvm::is_contained(figures.dots, type))
+    return createBf16(builder, loc(), mapping.lookup(nested.getOperand(0)));
   Operation *clone = builder.clone(nested, mapping);
   Value result = clone->getResult(0);
   if (isScalar)

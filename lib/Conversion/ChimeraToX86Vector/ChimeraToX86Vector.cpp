@@ -44,13 +44,13 @@ static LogicalResult emitFor(OpBuilder &builder, MicroKernelOp op,
                              const VectorFigures &figures,
                              const model::RegisterTile &tile,
                              ArrayRef<int64_t> extents,
-                             ArrayRef<PrefetchOp> prefetches) {
+                             const KernelContext &context) {
   switch (op.getKind()) {
   case MicroKernelKind::Contraction:
     if (isInnerProduct(op))
       return emitInnerProduct(builder, op, figures, extents);
     if (succeeded(
-            emitOuterProduct(builder, op, figures, tile, extents, prefetches)))
+            emitOuterProduct(builder, op, figures, tile, extents, context)))
       return success();
     return success(mayBeInnerProduct(op) &&
                    succeeded(emitInnerProduct(builder, op, figures, extents)));
@@ -80,9 +80,13 @@ struct OuterProductModel
             canBeSum(types.back()));
   }
 
-  /// Narrow factors are widened when they are loaded.
-  Type getMultipliedType(Attribute, Type factor) const {
-    return getSumType(factor);
+  /// Narrow factors are widened when they are loaded, unless there are dot
+  /// products of them.
+  Type getMultipliedType(Attribute attribute, Type factor) const {
+    auto implementation = cast<OuterProductAttr>(attribute);
+    return llvm::is_contained(implementation.getDots(), factor)
+               ? factor
+               : getSumType(factor);
   }
 
   OperandLayout getLayout(Attribute, Operation *op, unsigned operand) const {
@@ -113,14 +117,14 @@ struct OuterProductModel
 
   LogicalResult emit(Attribute attribute, OpBuilder &builder, Operation *op,
                      ArrayRef<int64_t> extents,
-                     ArrayRef<PrefetchOp> prefetches) const {
+                     const KernelContext &context) const {
     auto implementation = cast<OuterProductAttr>(attribute);
     RegisterTileAttr registers = implementation.getRegisters();
     model::RegisterTile tile = {registers.getRows(), registers.getVectors(),
                                 registers.getBroadcasts(),
                                 registers.getDepth()};
     return emitFor(builder, cast<MicroKernelOp>(op),
-                   VectorFigures(implementation), tile, extents, prefetches);
+                   VectorFigures(implementation), tile, extents, context);
   }
 
   /// Functions become polynomials, transposes of squares become shuffles.
@@ -147,9 +151,10 @@ struct OuterProductModel
 // The offer
 //===----------------------------------------------------------------------===//
 
-/// True if the processor that `target` names has the instructions of AVX-512
-/// that the emitters use, whatever the length of its vectors is said to be.
-static bool hasAvx512(TargetAttrInterface target) {
+/// True if the processor that `target` names has `needed`, whatever the length
+/// of its vectors is said to be.
+static bool hasFeatures(TargetAttrInterface target,
+                        ArrayRef<StringRef> needed) {
   StringRef cpu = target.getCpu();
   llvm::StringMap<bool> features;
   if (cpu.empty()) {
@@ -165,7 +170,19 @@ static bool hasAvx512(TargetAttrInterface target) {
   for (StringRef feature : llvm::split(target.getCpuFeatures(), ','))
     if (!feature.empty())
       features[feature.drop_front()] = feature.front() == '+';
-  return features.lookup("avx512f") && features.lookup("avx512dq");
+  return llvm::all_of(
+      needed, [&](StringRef feature) { return features.lookup(feature); });
+}
+
+/// The types that `target` has dot products of, as far as they are emitted.
+static SmallVector<Type> getDotTypes(TargetAttr target) {
+  SmallVector<Type> types;
+  for (DotProductAttr dot :
+       target ? target.getDots() : ArrayRef<DotProductAttr>())
+    if (dot.getType().isBF16() && dot.getDepth() == 2 &&
+        hasFeatures(target, {"avx512bf16"}))
+      types.push_back(dot.getType());
+  return types;
 }
 
 /// The tile that `registers` is, or what the register file holds of it if it is
@@ -197,10 +214,12 @@ static MicroKernelAttrInterface offerOuterProduct(TargetAttrInterface target,
   auto described = dyn_cast<TargetAttr>(target);
   int64_t lanes = machine->unit.lanes;
   bool isLong = lanes * 32 == 512;
+  bool hasAvx512 = isLong && hasFeatures(target, {"avx512f", "avx512dq"});
   return cast<MicroKernelAttrInterface>(OuterProductAttr::get(
       context, lanes, getTile(*machine, registers, context),
-      !isLong || hasAvx512(target),
-      described ? described.getUnit().getTuning() : VectorTuningAttr()));
+      !isLong || hasAvx512,
+      described ? described.getUnit().getTuning() : VectorTuningAttr(),
+      hasAvx512 ? getDotTypes(described) : SmallVector<Type>()));
 }
 
 void chimera::registerX86VectorMicroKernels(DialectRegistry &registry) {

@@ -17,15 +17,16 @@ FinishEmitter::FinishEmitter(OpBuilder &builder, MicroKernelOp finish,
                              MicroKernelOp contraction,
                              const VectorFigures &figures)
     : BodyEmitter(builder, finish, figures, /*extents=*/{}),
-      sums(contraction.getMaps().back()) {
+      sums(finish.getSums(contraction)), sumMap(contraction.getMaps().back()) {
   useLastDim();
-  excluded.insert(held(0));
+  excluded.insert(sums);
 }
 
 bool FinishEmitter::isCovered() {
   // Functions take the registers that the sums are in.
   if (!BodyEmitter::isCovered() || isLong() ||
-      !getElementTypeOrSelf(op.getOutput()).isF32())
+      !isa<FloatType>(getElementTypeOrSelf(op.getOutput())) ||
+      maps[sums.getArgNumber()] != maps.back())
     return false;
   return llvm::all_of(llvm::seq<unsigned>(maps.size()), [&](unsigned operand) {
     return !indexes(operand, vectorDim) || isContiguous(operand);
@@ -36,7 +37,7 @@ bool FinishEmitter::isCovered() {
 SmallVector<Value> FinishEmitter::toOwn(ArrayRef<Value> point) {
   SmallVector<Value> own(op.getNumDims());
   for (auto [dim, from] :
-       llvm::zip_equal(maps.back().getResults(), sums.getResults()))
+       llvm::zip_equal(maps.back().getResults(), sumMap.getResults()))
     own[cast<AffineDimExpr>(dim).getPosition()] =
         point[cast<AffineDimExpr>(from).getPosition()];
   return own;
@@ -51,9 +52,10 @@ FinishEmitter::Values FinishEmitter::emitColumn(ArrayRef<Value> point,
   return values;
 }
 
-Value FinishEmitter::emit(Value sum, ArrayRef<Value> point, LaneCount count,
-                          Values values) {
-  values[held(0)] = sum;
-  emitKnown(Dims(op.getNumDims(), true), toOwn(point), count, values);
-  return asVector(yielded(0), values);
+void FinishEmitter::emit(Value sum, ArrayRef<Value> point, LaneCount count,
+                         Values values) {
+  SmallVector<Value> own = toOwn(point);
+  values[sums] = sum;
+  emitKnown(Dims(op.getNumDims(), true), own, count, values);
+  storeVector(outputIndex(), asVector(yielded(0), values), own, count);
 }

@@ -22,8 +22,8 @@ namespace chimera {
 
 class FinishEmitter : public BodyEmitter {
 public:
-  /// Emits `finish`, the elementwise kernel that updates the result of
-  /// `contraction`.
+  /// Emits `finish`, the elementwise kernel that needs the sums of
+  /// `contraction` last.
   FinishEmitter(mlir::OpBuilder &builder, MicroKernelOp finish,
                 MicroKernelOp contraction, const VectorFigures &figures);
 
@@ -36,14 +36,16 @@ public:
   /// `point`, of the contraction, in other dimensions than the one along which
   /// vectors run.
   Values emitColumn(llvm::ArrayRef<mlir::Value> point, LaneCount count);
-  /// `sum` at `point`, finished.
-  mlir::Value emit(mlir::Value sum, llvm::ArrayRef<mlir::Value> point,
-                   LaneCount count, Values values);
+  /// Finishes `sum` at `point` and stores it.
+  void emit(mlir::Value sum, llvm::ArrayRef<mlir::Value> point, LaneCount count,
+            Values values);
 
 private:
   llvm::SmallVector<mlir::Value> toOwn(llvm::ArrayRef<mlir::Value> point);
 
-  mlir::AffineMap sums;
+  /// The argument that has the sums, and where they are in the contraction.
+  mlir::BlockArgument sums;
+  mlir::AffineMap sumMap;
 };
 
 } // namespace chimera

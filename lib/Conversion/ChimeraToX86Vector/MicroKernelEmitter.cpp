@@ -25,6 +25,16 @@ VectorFigures::VectorFigures(OuterProductAttr implementation)
     : lanes(implementation.getLanes()), hasAvx512(implementation.getAvx512()) {
   if (VectorTuningAttr given = implementation.getTuning())
     tuning = given.getFigures();
+  llvm::append_range(dots, implementation.getDots());
+}
+
+bool chimera::mayBeDotProduct(MicroKernelOp op, const VectorFigures &figures) {
+  Block &body = op.getBody().front();
+  if (!isCoveredProduct(op) || !multipliesAndAdds(body))
+    return false;
+  Type type = body.getArgument(0).getType();
+  return body.getArgument(1).getType() == type &&
+         llvm::is_contained(figures.dots, type);
 }
 
 bool chimera::isCoveredProduct(MicroKernelOp op) {
@@ -99,9 +109,9 @@ VectorType MicroKernelEmitter::vectorType(Type elementType) const {
   return VectorType::get({lanes}, elementType);
 }
 
-Value MicroKernelEmitter::mask(LaneCount count) {
+Value MicroKernelEmitter::mask(LaneCount count, int64_t width) {
   return vector::CreateMaskOp::create(
-      builder, loc(), vectorType(builder.getI1Type()),
+      builder, loc(), VectorType::get({width}, builder.getI1Type()),
       ValueRange{count.value ? count.value : constant(count.known)});
 }
 
@@ -142,16 +152,16 @@ Value MicroKernelEmitter::getMemory(unsigned operand) {
 }
 
 Value MicroKernelEmitter::loadVector(unsigned operand, ArrayRef<Value> point,
-                                     LaneCount count) {
+                                     LaneCount count, int64_t width) {
   Value memref = getMemory(operand);
-  VectorType type = vectorType(getElementTypeOrSelf(memref));
+  auto type = VectorType::get({width}, getElementTypeOrSelf(memref));
   SmallVector<Value> position = indices(operand, point);
   Value loaded =
-      count.covers(lanes)
+      count.covers(width)
           ? vector::LoadOp::create(builder, loc(), type, memref, position)
                 .getResult()
           : vector::MaskedLoadOp::create(builder, loc(), type, memref, position,
-                                         mask(count), zero(type))
+                                         mask(count, width), zero(type))
                 .getResult();
   if (!getElementTypeOrSelf(op->getOperand(operand)).isInteger(1))
     return loaded;
@@ -224,8 +234,8 @@ void MicroKernelEmitter::storeVector(unsigned operand, Value vector,
   if (count.covers(lanes))
     vector::StoreOp::create(builder, loc(), vector, memref, position);
   else
-    vector::MaskedStoreOp::create(builder, loc(), memref, position, mask(count),
-                                  vector);
+    vector::MaskedStoreOp::create(builder, loc(), memref, position,
+                                  mask(count, lanes), vector);
 }
 
 void MicroKernelEmitter::buildLoop(int64_t lower, int64_t upper, int64_t step,

@@ -34,6 +34,8 @@ struct VectorFigures {
   /// True if vectors of 512 bits have the instructions of AVX-512.
   bool hasAvx512 = true;
   VectorTuning tuning;
+  /// What dot products multiply.
+  llvm::SmallVector<mlir::Type, 2> dots;
 };
 
 /// How many lanes of a vector count. It may be known only when the code runs,
@@ -88,7 +90,12 @@ protected:
   /// A vector of operand `operand` starting at `point`; only the first `count`
   /// lanes touch memory.
   mlir::Value loadVector(unsigned operand, llvm::ArrayRef<mlir::Value> point,
-                         LaneCount count);
+                         LaneCount count) {
+    return loadVector(operand, point, count, lanes);
+  }
+  /// The same for a vector of `width` elements.
+  mlir::Value loadVector(unsigned operand, llvm::ArrayRef<mlir::Value> point,
+                         LaneCount count, int64_t width);
   /// The element of operand `operand` at `point`.
   mlir::Value loadScalar(unsigned operand, llvm::ArrayRef<mlir::Value> point);
   /// `value` in every lane; vectors are left alone.
@@ -105,8 +112,8 @@ protected:
   void prefetch(unsigned operand, llvm::ArrayRef<mlir::Value> point);
   void storeVector(unsigned operand, mlir::Value vector,
                    llvm::ArrayRef<mlir::Value> point, LaneCount count);
-  /// The first `count` lanes.
-  mlir::Value mask(LaneCount count);
+  /// The first `count` lanes of a vector of `width` elements.
+  mlir::Value mask(LaneCount count, int64_t width);
   /// `count` without the lanes of the first `vectors` vectors.
   LaneCount after(LaneCount count, int64_t vectors);
 
@@ -179,6 +186,9 @@ private:
 /// of an FMA have one type.
 bool isCoveredProduct(MicroKernelOp op);
 
+/// True if `op` multiplies numbers of which there are dot products.
+bool mayBeDotProduct(MicroKernelOp op, const VectorFigures &figures);
+
 /// True if `dim` is summed up in a loop around another one that is. Outer
 /// products take any extent of such a dimension.
 bool isOuterReduction(MicroKernelOp op, unsigned dim);
@@ -188,15 +198,14 @@ bool isOuterReduction(MicroKernelOp op, unsigned dim);
 bool isFinishedByOuterProduct(MicroKernelOp op, MicroKernelOp finish,
                               const VectorFigures &figures);
 
-/// Emits `op`, a contraction, as outer products on `tile`, which fetch what
-/// `prefetches` say while they compute. Fails, having emitted nothing, if an
-/// operand that the vector dimension indexes is not contiguous along it. What
-/// isFinishedByOuterProduct holds for is emitted as well.
+/// Emits `op`, a contraction, as outer products on `tile`, and what `context`
+/// says. Fails, having emitted nothing, if an operand that the vector dimension
+/// indexes is not contiguous along it.
 llvm::LogicalResult emitOuterProduct(mlir::OpBuilder &builder, MicroKernelOp op,
                                      const VectorFigures &figures,
                                      const model::RegisterTile &tile,
                                      llvm::ArrayRef<int64_t> extents,
-                                     llvm::ArrayRef<PrefetchOp> prefetches);
+                                     const KernelContext &context);
 
 /// True if `op` is a contraction of a few rows with a matrix, both contiguous
 /// along the same reduced dimension; and if it is best computed along it.

@@ -78,6 +78,7 @@ void OuterProductEmitter::chooseDims() {
   for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
     if (!op.isReduction(dim) && dim != vectorDim && dim != rowDim)
       outerDims.push_back(dim);
+  chooseDots();
   // Fields of one word follow each other.
   if (std::optional<unsigned> field =
           decoder ? decoder->getFieldDim() : std::nullopt;
@@ -297,7 +298,11 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
           op.getOverwrite()
               ? zero(type)
               : loadVector(outputIndex(), pointOf(i, j), lanesOf(j, columns)));
+  if (stepSize > 1 && !op.getOverwrite())
+    accumulators = exchangeLanes(accumulators, vectors, /*isBack=*/false);
   accumulators = emitSums(accumulators, rows, vectors, columns);
+  if (stepSize > 1)
+    accumulators = exchangeLanes(accumulators, vectors, /*isBack=*/true);
   storeTile(accumulators, rows, vectors, columns);
 }
 
@@ -311,10 +316,11 @@ void OuterProductEmitter::storeTile(ArrayRef<Value> sums, int64_t rows,
     for (int64_t j = 0; j < vectors; ++j) {
       SmallVector<Value> here = pointOf(i, j);
       LaneCount count = lanesOf(j, columns);
-      Value value = sums[i * vectors + j];
+      Value sum = sums[i * vectors + j];
       if (finish)
-        value = finish->emit(value, here, count, ofColumns[j]);
-      storeVector(outputIndex(), value, here, count);
+        finish->emit(sum, here, count, ofColumns[j]);
+      else
+        storeVector(outputIndex(), sum, here, count);
     }
 }
 
@@ -404,8 +410,10 @@ OuterProductEmitter::emitInnermost(SmallVector<Value> carried, int64_t rows,
   bool hasFields = decoder && decoder->getFieldDim() == reductionDims.back();
   if (decodesInPlace())
     return emitFields(carried, rows, vectors, columns);
-  int64_t unroll =
-      hasFields ? extent : llvm::alignTo(std::min(tile.depth, extent), parts);
+  int64_t unroll = hasFields
+                       ? extent
+                       : llvm::alignTo(std::min(tile.depth * stepSize, extent),
+                                       parts * stepSize);
   int64_t iterations = extent / unroll, step = unroll / parts;
   distance = iterations * step;
   int64_t inAll = extents[reductionDims.back()] / partSteps * iterations;
@@ -430,7 +438,10 @@ OuterProductEmitter::emitOpenInnermost(SmallVector<Value> carried, int64_t rows,
                                        int64_t vectors, LaneCount columns) {
   parts = 1;
   Value end = extentOf(reductionDims.back()), begin = constant(0);
-  for (int64_t depth : {tile.depth, int64_t(1)}) {
+  SmallVector<int64_t, 3> depths = {tile.depth * stepSize, stepSize};
+  if (stepSize > 1)
+    depths.push_back(1);
+  for (int64_t depth : depths) {
     Value whole = endOfSteps(begin, end, depth);
     carried = buildOpenLoop(
         begin, whole, depth, carried, [&](Value iv, ValueRange values) {
@@ -474,17 +485,30 @@ void OuterProductEmitter::fetchShare(Value first, int64_t step,
   emitPrefetches(builder, loc(), prefetches, share);
 }
 
+/// If a matrix is read for a few rows, asks for what comes some vectors after
+/// those at `here`, of which there are `vectors` in a step.
+void OuterProductEmitter::fetchAhead(unsigned operand, SmallVector<Value> here,
+                                     int64_t vectors) {
+  int64_t rows = rowsInAll();
+  bool isReading = rows > 1 && rows <= model::mostRowsOfReading;
+  if (!isStream() && !isReading)
+    return;
+  int64_t ahead =
+      isStream() ? figures.tuning.streamAhead : figures.tuning.ahead;
+  unsigned along = dimToFetch(operand);
+  here[along] = add(here[along], llvm::divideCeil(ahead, vectors));
+  prefetch(operand, here);
+}
+
 SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
                                                   SmallVector<Value> carried,
                                                   int64_t rows, int64_t vectors,
                                                   LaneCount columns) {
+  if (stepSize > 1)
+    return emitDots(first, steps, carried, rows, vectors, columns);
   unsigned dim = reductionDims.back();
   bool hasFields = decoder && decoder->getFieldDim() == dim;
   bool sumsRows = sumsFactors(rows, vectors);
-  bool isReading = isStream() ||
-                   (rowsInAll() > 1 && rowsInAll() <= model::mostRowsOfReading);
-  int64_t ahead =
-      isStream() ? figures.tuning.streamAhead : figures.tuning.ahead;
   for (int64_t step = 0; step < steps; ++step) {
     point[dim] = hasFields ? constant(step)
                            : add(first, step % parts * distance + step / parts);
@@ -510,11 +534,8 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
         return value = decoder->loadFactors(panel, reductionDims, here, j);
       LaneCount count = lanesOf(j, columns);
       value = decode(loadVector(operand, here, count), j, here, count);
-      if (isReading && (!hasFields || step == 0)) {
-        unsigned along = dimToFetch(operand);
-        here[along] = add(here[along], llvm::divideCeil(ahead, vectors));
-        prefetch(operand, here);
-      }
+      if (!hasFields || step == 0)
+        fetchAhead(operand, here, vectors);
       return value;
     };
     for (int64_t i = 0; i < rows; ++i)
@@ -532,7 +553,7 @@ LogicalResult chimera::emitOuterProduct(OpBuilder &builder, MicroKernelOp op,
                                         const VectorFigures &figures,
                                         const model::RegisterTile &tile,
                                         ArrayRef<int64_t> extents,
-                                        ArrayRef<PrefetchOp> prefetches) {
-  return OuterProductEmitter(builder, op, figures, tile, extents, prefetches)
+                                        const KernelContext &context) {
+  return OuterProductEmitter(builder, op, figures, tile, extents, context)
       .emit();
 }

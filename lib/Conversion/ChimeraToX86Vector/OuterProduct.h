@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What emits an outer product: OuterProduct.cpp says how, and
-// QuantizedProduct.cpp what differs where a factor is decoded.
+// What emits an outer product: OuterProduct.cpp says how, QuantizedProduct.cpp
+// what differs where a factor is decoded, and DotProduct.cpp where two steps of
+// the reduction are multiplied at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,13 +30,13 @@ public:
                       const VectorFigures &figures,
                       const model::RegisterTile &tile,
                       llvm::ArrayRef<int64_t> extents,
-                      llvm::ArrayRef<PrefetchOp> prefetches)
+                      const KernelContext &context)
       : MicroKernelEmitter(builder, op, figures, extents), tile(tile),
         tileRows(tile.rows), panelVectors(tile.vectors),
-        prefetches(prefetches) {
-    if (MicroKernelOp next = op.getFinish();
-        next && isFinishedByOuterProduct(op, next, figures))
-      finish.emplace(builder, next, op, figures);
+        prefetches(context.prefetches) {
+    if (context.finish)
+      finish.emplace(builder, mlir::cast<MicroKernelOp>(context.finish), op,
+                     figures);
     if (!isQuantized(op))
       return;
     ProductBody product = *matchProductBody(op.getBody().front());
@@ -87,6 +88,18 @@ private:
     return decoder && !panel && decoder->hasZero() && areFew(rows, vectors) &&
            !decodesInPlace();
   }
+  void chooseDots();
+  mlir::Value loadPair(unsigned operand, llvm::ArrayRef<mlir::Value> here,
+                       bool isWhole);
+  std::pair<mlir::Value, mlir::Value>
+  loadPairs(unsigned operand, llvm::ArrayRef<mlir::Value> here, int64_t vectors,
+            LaneCount count, bool isWhole);
+  llvm::SmallVector<mlir::Value> exchangeLanes(llvm::ArrayRef<mlir::Value> sums,
+                                               int64_t vectors, bool isBack);
+  llvm::SmallVector<mlir::Value>
+  emitDots(mlir::Value first, int64_t steps,
+           llvm::SmallVector<mlir::Value> carried, int64_t rows,
+           int64_t vectors, LaneCount columns);
   void storeTile(llvm::ArrayRef<mlir::Value> sums, int64_t rows,
                  int64_t vectors, LaneCount columns);
   /// True if what the innermost loop adds up is added up again outside.
@@ -111,6 +124,8 @@ private:
             llvm::SmallVector<mlir::Value> carried, int64_t rows,
             int64_t vectors, LaneCount columns);
   void fetchShare(mlir::Value first, int64_t step, int64_t iterations);
+  void fetchAhead(unsigned operand, llvm::SmallVector<mlir::Value> here,
+                  int64_t vectors);
   /// The innermost loop in which operand `operand` changes.
   unsigned dimToFetch(unsigned operand) const {
     for (unsigned dim : llvm::reverse(reductionDims))
@@ -160,6 +175,10 @@ private:
   Panels panels;
   /// The operands that are multiplied.
   std::array<unsigned, 2> factors = {0, 1};
+  /// Steps of the innermost reduction that are multiplied at once: two if that
+  /// is done by dot products. Then the first factor is the one of single
+  /// elements.
+  int64_t stepSize = 1;
   /// Rows of a tile of this kernel.
   int64_t tileRows;
   /// The most vectors of a panel.

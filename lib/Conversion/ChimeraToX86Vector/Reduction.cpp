@@ -379,7 +379,7 @@ void ReductionEmitter::emitInstance(int64_t row, int64_t vector,
     Value value = asVector(accumulator.combiner.getContribution(), values);
     if (alongRows && !width.covers(lanes))
       value = arith::SelectOp::create(
-          builder, loc(), mask(width), value,
+          builder, loc(), mask(width, lanes), value,
           accumulator.combiner.getNeutral(builder, typeOf(accumulator)));
     contributions[indexOf(number, row, vector)] = value;
   }

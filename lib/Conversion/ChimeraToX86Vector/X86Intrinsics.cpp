@@ -60,6 +60,24 @@ Value chimera::createScale(OpBuilder &builder, Location loc, Value value,
                       {value, exponent});
 }
 
+Value chimera::createDotProducts(OpBuilder &builder, Location loc, Value sums,
+                                 Value lhs, Value rhs) {
+  return LLVM::CallIntrinsicOp::create(
+             builder, loc, sums.getType(),
+             builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+             ValueRange{sums, lhs, rhs})
+      .getResult(0);
+}
+
+Value chimera::createBf16(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<VectorType>(value.getType());
+  return LLVM::CallIntrinsicOp::create(
+             builder, loc, type.clone(builder.getBF16Type()),
+             builder.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
+             value)
+      .getResult(0);
+}
+
 void chimera::keepOrderOfReads(OpBuilder &builder, Location loc) {
   LLVM::FenceOp::create(builder, loc, LLVM::AtomicOrdering::seq_cst,
                         "singlethread");

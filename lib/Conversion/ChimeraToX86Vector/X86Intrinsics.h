@@ -44,6 +44,18 @@ mlir::Value createFraction(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createScale(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value, mlir::Value exponent);
 
+/// `sums`, 16 of f32, each with the products of two neighbours of `lhs` and
+/// `rhs`, 32 of bf16, added to it. What is too small for a normal number counts
+/// as zero.
+mlir::Value createDotProducts(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::Value sums, mlir::Value lhs,
+                              mlir::Value rhs);
+
+/// `value`, 16 of f32, in bf16. What is too small for a normal number becomes
+/// zero.
+mlir::Value createBf16(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value value);
+
 /// What is read before stays before what is read after, which the compiler
 /// would mix for the sake of latencies. No instruction.
 void keepOrderOfReads(mlir::OpBuilder &builder, mlir::Location loc);

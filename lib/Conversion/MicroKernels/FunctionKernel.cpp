@@ -45,7 +45,7 @@ struct FunctionKernelModel
                           unsigned operand) const;
   SmallVector<int64_t> getTile(Attribute attribute, Operation *op) const;
   LogicalResult emit(Attribute attribute, OpBuilder &builder, Operation *op,
-                     ArrayRef<int64_t> extents, ArrayRef<PrefetchOp>) const;
+                     ArrayRef<int64_t> extents, const KernelContext &) const;
 };
 
 } // namespace
@@ -188,7 +188,7 @@ static Value viewAsMatrix(OpBuilder &builder, MicroKernelOp op,
 LogicalResult FunctionKernelModel::emit(Attribute attribute, OpBuilder &builder,
                                         Operation *op,
                                         ArrayRef<int64_t> extents,
-                                        ArrayRef<PrefetchOp>) const {
+                                        const KernelContext &) const {
   auto kernel = cast<MicroKernelOp>(op);
   SymbolRefAttr name = cast<FunctionKernelAttr>(attribute).getFunction();
   auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name);

@@ -139,12 +139,14 @@ LogicalResult KernelLowering::tryKernel(MicroKernelOp op,
           emitOthers();
           return success();
         }
-        ArrayRef<PrefetchOp> own = prefetches;
-        if (isAtEdge(op, extents))
-          own = {};
+        KernelContext context;
+        context.finish = finish;
+        if (!isAtEdge(op, extents))
+          context.prefetches = prefetches;
         if (tile.empty())
-          return kernel.emit(rewriter, op, extents, own);
-        return emitInTiles(rewriter, op, kernel, tile, extents, own, edges);
+          return kernel.emit(rewriter, op, extents, context);
+        return emitInTiles(rewriter, op, kernel, tile, extents,
+                           context.prefetches, edges);
       },
       emitOthers);
   if (succeeded(result)) {

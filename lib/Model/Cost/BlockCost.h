@@ -22,9 +22,11 @@ namespace chimera::model {
 class BlockCost {
 public:
   /// `down` splits the rows and `across` the vectors among register tiles. To
-  /// load a vector takes `decodeInstructions` more than the load.
+  /// load a vector takes `decodeInstructions` more than the load. An
+  /// instruction multiplies `neighbours` along the reduction.
   BlockCost(const VectorUnit &unit, const BalancedSplit &down,
-            const BalancedSplit &across, double decodeInstructions = 0);
+            const BalancedSplit &across, int64_t neighbours = 1,
+            double decodeInstructions = 0);
 
   double cycles(int64_t depth, bool loadsOutput) const;
 
@@ -41,6 +43,7 @@ private:
                      bool loadsOutput) const;
 
   BalancedSplit down, across;
+  int64_t neighbours;
   double latency = 0;
   /// By large or small share of the rows, then of the vectors.
   TileCost tiles[2][2];

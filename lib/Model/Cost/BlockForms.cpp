@@ -43,6 +43,12 @@ static bool makesScores(const ChainProblem &problem, unsigned op) {
   });
 }
 
+/// True if the results of `op` have fewer bytes than its sums.
+static bool isNarrowed(const ChainProblem &problem, const Operator &op) {
+  const Tensor &output = problem.tensors[op.output];
+  return output.elementBytes < output.heldBytes();
+}
+
 /// True if a loop around `op` alone, the innermost one of `loops` that a mask
 /// concerns, leaves out the tiles that the mask rules out.
 static bool leavesOut(const ChainProblem &problem, unsigned op,
@@ -141,8 +147,9 @@ BlockForms chimera::model::chooseBlocks(const ChainProblem &problem,
     if (!again)
       continue;
     // In registers it saves nothing, but a factor becomes part of the
-    // exponential.
-    bool isFactor = machine.matrix && machine.groups && *again == 1;
+    // exponential, unless that is narrowed.
+    bool isFactor = machine.matrix && machine.groups && *again == 1 &&
+                    !isNarrowed(problem, problem.operators[op]);
     if (isFactor || (machine.keepsSumsInLevels() &&
                      *again / unit.fmaPerCycle <= 1 / unit.storesPerCycle))
       forms.repeated |= bitOfOperator(op);

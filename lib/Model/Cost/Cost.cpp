@@ -190,6 +190,26 @@ double CostModel::panelDecodingCycles(const Operator &op,
                             1.0 / machine.unit.storesPerCycle);
 }
 
+int64_t CostModel::neighboursOf(const Operator &op) const {
+  if (machine.unit.depth == 1 || op.decodeInstructions > 0)
+    return 1;
+  for (const Access &input : op.inputs) {
+    if (input.hasLoop(op.vectorLoop))
+      continue;
+    const Tensor &tensor = problem.tensors[input];
+    for (auto [position, index] : enumerate(input.indices)) {
+      // Of intermediates, whose layout is ours, the last lie side by side.
+      int64_t stride = tensor.strides.empty()
+                           ? position + 1 == input.indices.size()
+                           : tensor.strides[position];
+      for (const Term &term : index.terms)
+        if (stride * term.factor == 1 && op.isReduction(term.loop))
+          return machine.unit.depth;
+    }
+  }
+  return 1;
+}
+
 double CostModel::operatorCycles(const Operator &op,
                                  ArrayRef<ArrayRef<Parts>> parts,
                                  const RegisterTile &tile) const {
@@ -226,13 +246,14 @@ double CostModel::operatorCycles(const Operator &op,
     splits.push_back(splitEvenly(
         divideCeilSigned(column.size, machine.unit.lanes), tile.vectors));
   const KernelShape *kernel = findKernel(machine, tile);
+  int64_t neighbours = neighboursOf(op);
   double cycles = 0;
   for (Parts row : rows) {
     BalancedSplit down = splitEvenly(row.size, tile.rows);
     for (auto [column, across] : zip(parts[op.vectorLoop], splits)) {
       // Several tiles of rows read what is decoded once.
       bool decodesOnce = row.size > tile.rows;
-      BlockCost cost(machine.unit, down, across,
+      BlockCost cost(machine.unit, down, across, neighbours,
                      decodesOnce ? 0 : op.decodeInstructions);
       auto cyclesOf = [&, columns = column.size](int64_t depth, bool loads) {
         return kernel ? kernelCycles(machine.unit, *kernel, row.size, columns,
@@ -254,18 +275,29 @@ double CostModel::operatorCycles(const Operator &op,
   return repeats * cycles;
 }
 
-const CostModel::TileFigures &CostModel::figuresOf(int64_t rows,
-                                                   int64_t vectors) const {
+CostModel::TileFigures
+CostModel::computeFigures(int64_t rows, int64_t vectors, int64_t neighbours,
+                          double decodeInstructions) const {
+  BlockCost cost(machine.unit, {rows, 1, 0}, {vectors, 1, 0}, neighbours,
+                 decodeInstructions);
+  TileFigures figures;
+  figures.fresh = cost.cycles(0, false);
+  figures.loaded = cost.cycles(0, true);
+  figures.step = (cost.cycles(neighbours, false) - figures.fresh) /
+                 static_cast<double>(neighbours);
+  return figures;
+}
+
+const CostModel::TileFigures &
+CostModel::figuresOf(int64_t rows, int64_t vectors, int64_t neighbours) const {
   // No register tile has more rows or vectors than there are registers.
   size_t registers = machine.unit.registers;
-  tileFigures.resize(registers * registers);
-  TileFigures &figures = tileFigures[rows * registers + vectors];
-  if (figures.step == 0) {
-    BlockCost cost(machine.unit, {rows, 1, 0}, {vectors, 1, 0});
-    figures.fresh = cost.cycles(0, false);
-    figures.loaded = cost.cycles(0, true);
-    figures.step = cost.cycles(1, false) - figures.fresh;
-  }
+  std::vector<TileFigures> &known = tileFigures[neighbours > 1];
+  known.resize(registers * registers);
+  TileFigures &figures = known[rows * registers + vectors];
+  if (figures.step == 0)
+    figures = computeFigures(rows, vectors, neighbours,
+                             /*decodeInstructions=*/0);
   return figures;
 }
 
@@ -278,16 +310,16 @@ CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
       depth *= problem.loops[loop].extent;
     else if (loop != op.vectorLoop && loop != op.rowLoop)
       repeats *= problem.loops[loop].extent;
+  int64_t neighbours = neighboursOf(op);
   RoughCycles cycles;
   cycles.perBlock = repeats * machine.overheads.blockCycles;
   for (Parts row : rows)
     for (Parts vector : vectors) {
-      TileFigures figures = figuresOf(row.size, vector.size);
-      if (op.decodeInstructions > 0) {
-        BlockCost cost(machine.unit, {row.size, 1, 0}, {vector.size, 1, 0},
-                       op.decodeInstructions);
-        figures.step = cost.cycles(1, false) - cost.cycles(0, false);
-      }
+      TileFigures figures =
+          op.decodeInstructions > 0
+              ? computeFigures(row.size, vector.size, neighbours,
+                               op.decodeInstructions)
+              : figuresOf(row.size, vector.size, neighbours);
       double tiles = repeats * row.count * vector.count;
       cycles.once += tiles * (depth * figures.step + figures.fresh);
       cycles.perDepth += tiles * figures.loaded;

@@ -20,6 +20,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <vector>
@@ -283,6 +284,9 @@ private:
   double groupEpilogueShare(const Operator &op,
                             llvm::ArrayRef<llvm::ArrayRef<Parts>> parts) const;
   double panelDecodingCycles(const Operator &op, int64_t columns) const;
+  /// Steps of the reduction of `op` that an instruction of the vector unit
+  /// multiplies at once. For several, single elements must lie side by side.
+  int64_t neighboursOf(const Operator &op) const;
   double groupRescaleCycles(const Operator &op, int64_t parts) const;
   double matrixCycles(const Operator &op,
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
@@ -376,8 +380,12 @@ private:
   struct TileFigures {
     double step = 0, fresh = 0, loaded = 0;
   };
-  const TileFigures &figuresOf(int64_t rows, int64_t vectors) const;
-  mutable std::vector<TileFigures> tileFigures;
+  TileFigures computeFigures(int64_t rows, int64_t vectors, int64_t neighbours,
+                             double decodeInstructions) const;
+  const TileFigures &figuresOf(int64_t rows, int64_t vectors,
+                               int64_t neighbours) const;
+  /// Without and with dot products.
+  mutable std::array<std::vector<TileFigures>, 2> tileFigures;
 
   mutable std::map<std::pair<int64_t, int64_t>, llvm::SmallVector<unsigned, 8>>
       registerTileCache;

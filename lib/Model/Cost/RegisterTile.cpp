@@ -59,8 +59,13 @@ static double instructionsOf(const VectorUnit &unit, int64_t rows,
 }
 
 BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
-                     const BalancedSplit &across, double decodeInstructions)
-    : down(down), across(across), latency(unit.fmaLatency) {
+                     const BalancedSplit &across, int64_t neighbours,
+                     double decodeInstructions)
+    : down(down), across(across), neighbours(neighbours),
+      latency(unit.fmaLatency) {
+  // Neighbours from several vectors are brought together.
+  if (neighbours > 1)
+    ++decodeInstructions;
   for (int64_t lessRows = 0; lessRows <= (down.small ? 1 : 0); ++lessRows)
     for (int64_t less = 0; less <= (across.small ? 1 : 0); ++less) {
       int64_t rows = down.size - lessRows, vectors = across.size - less;
@@ -82,8 +87,8 @@ BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
 double BlockCost::tileCycles(const TileCost &tile, int64_t depth,
                              bool loadsOutput) const {
   double transfers = loadsOutput ? tile.loadingAndStoring : tile.storing;
-  return depth * tile.step + exposedAccumulatorShare * transfers + latency +
-         tileSetupCycles;
+  return divideCeilSigned(depth, neighbours) * tile.step +
+         exposedAccumulatorShare * transfers + latency + tileSetupCycles;
 }
 
 double BlockCost::stripCycles(const TileCost *strip, int64_t depth,

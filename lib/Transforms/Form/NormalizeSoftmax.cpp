@@ -202,6 +202,19 @@ Value SoftmaxNormalizer::emitExponential() {
                    scoreDims, getExtents(scoreDims));
 }
 
+/// What the elements of `tensor` are, if a generic operation computes them.
+static Value getYielded(Value tensor) {
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  return op ? op.getBody()->getTerminator()->getOperand(0) : Value();
+}
+
+/// True if the conversion that ends the computation of `tensor` may make zeros
+/// of denormal numbers.
+static bool isFlushed(Value tensor) {
+  Value yielded = getYielded(tensor);
+  return yielded && flushesDenormals(yielded);
+}
+
 /// `exponential` as the product reads it: in the type of its factors, and
 /// rounded if they are.
 Value SoftmaxNormalizer::emitNarrowed(Value exponential) {
@@ -212,7 +225,12 @@ Value SoftmaxNormalizer::emitNarrowed(Value exponential) {
                                   {pool.tensor(exponential, scoreDims)});
   if (type == wide)
     element = pool.operation("arith.extf", wide, {element});
-  return pool.emit(builder, loc(), element, scoreDims, getExtents(scoreDims));
+  Value narrowed =
+      pool.emit(builder, loc(), element, scoreDims, getExtents(scoreDims));
+  // Expressions have no flags.
+  if (isFlushed(factor.get()))
+    setFlushesDenormals(getYielded(narrowed));
+  return narrowed;
 }
 
 void SoftmaxNormalizer::emitSoftmax() {

@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where kernels multiply f16 or bf16 in f32, each element would be converted
-// whenever a kernel reads it, and each result converted twice between two
-// operators. So a tensor that the program computes is kept in f32, and so is
-// what arithmetic on narrow types yields; where the program converts a number
-// to a narrow type, it is rounded. What comes from outside stays as it is and
-// is converted by whoever reads it (see WidenFactors.cpp).
+// Vector units compute in f32. If tensors were f16 or bf16, each element would
+// be converted whenever a kernel reads it, and each result converted twice
+// between two operators. So a tensor that the program computes is kept in f32,
+// and so is what arithmetic on narrow types yields; where the program converts
+// a number to a narrow type, it is rounded. What comes from outside stays as it
+// is and is converted by whoever reads it (see WidenFactors.cpp). What is
+// multiplied stays narrow where kernels multiply it so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,10 +45,12 @@ namespace {
 
 class FloatWidener {
 public:
-  FloatWidener(func::FuncOp func, ArrayRef<Type> types, bool roundsAll)
+  /// Keeps numbers of `types` in f32, but for factors of `factorTypes`.
+  FloatWidener(func::FuncOp func, ArrayRef<Type> types,
+               ArrayRef<Type> factorTypes, bool roundsAll)
       : func(func), builder(func.getContext()),
         wideType(getWideType(func.getContext())), types(types),
-        roundsAll(roundsAll) {}
+        factorTypes(factorTypes), roundsAll(roundsAll) {}
 
   void run();
 
@@ -77,7 +80,7 @@ private:
   func::FuncOp func;
   OpBuilder builder;
   Type wideType;
-  ArrayRef<Type> types;
+  ArrayRef<Type> types, factorTypes;
   bool roundsAll;
   /// What the program computes, in f32, by what it was.
   llvm::DenseMap<Value, Value> computed;
@@ -85,6 +88,8 @@ private:
   llvm::DenseMap<Value, Value> copies;
   /// Operations that others stand for.
   llvm::SetVector<Operation *> replaced;
+  /// What computes something in f32 that is read in narrow types alone.
+  llvm::SetVector<Operation *> unused;
 };
 
 } // namespace
@@ -168,7 +173,10 @@ bool FloatWidener::chooseInputs(linalg::LinalgOp op,
     AffineMap map = op.getMatchingIndexingMap(operand);
     auto widening = input.getDefiningOp<linalg::LinalgOp>();
     if (isWidened(input)) {
-      if (computed.contains(input))
+      bool isFactor =
+          isProduct &&
+          llvm::is_contained(factorTypes, getElementTypeOrSelf(input));
+      if (!isFactor && computed.contains(input))
         input = getWide(input);
     } else if (isProduct && widening && isWidening(widening) &&
                isWidened(widening.getDpsInputs()[0])) {
@@ -315,6 +323,37 @@ void FloatWidener::move(Operation *op) {
 // The function
 //===----------------------------------------------------------------------===//
 
+/// `wide` in the type `narrow`: what it was before it became wide, if what
+/// computes it ends with that.
+static Value createNarrow(OpBuilder &builder, Value wide, Type narrow) {
+  auto op = wide.getDefiningOp<linalg::GenericOp>();
+  arith::ExtFOp widening;
+  if (op && op->getNumResults() == 1 && isParallel(op) &&
+      op.getMatchingBlockArgument(&op.getDpsInitsMutable()[0]).use_empty())
+    widening = op.getBody()
+                   ->getTerminator()
+                   ->getOperand(0)
+                   .getDefiningOp<arith::ExtFOp>();
+  if (!widening || widening.getIn().getType() != narrow ||
+      isa<BlockArgument>(widening.getIn()))
+    return createConverted(builder, wide, narrow);
+  Location loc = op.getLoc();
+  auto clone = cast<linalg::GenericOp>(builder.clone(*op));
+  builder.setInsertionPoint(clone);
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, wide), narrow);
+  clone.getDpsInitsMutable()[0].set(empty);
+  clone.getResult(0).setType(cast<RankedTensorType>(empty.getType()));
+  clone.getMatchingBlockArgument(&clone.getDpsInitsMutable()[0])
+      .setType(narrow);
+  Operation *yield = clone.getBody()->getTerminator();
+  Operation *last = yield->getOperand(0).getDefiningOp();
+  yield->setOperand(0, last->getOperand(0));
+  if (last->use_empty())
+    last->erase();
+  return clone.getResult(0);
+}
+
 /// Converts what is read by operations that want it narrow.
 void FloatWidener::narrowWhatIsRead() {
   for (Operation *op : replaced)
@@ -325,10 +364,23 @@ void FloatWidener::narrowWhatIsRead() {
           }))
         continue;
       builder.setInsertionPointAfterValue(wide);
-      Type narrow = getElementTypeOrSelf(old);
-      old.replaceUsesWithIf(
-          createConverted(builder, wide, narrow),
-          [&](OpOperand &use) { return !replaced.contains(use.getOwner()); });
+      Type type = getElementTypeOrSelf(old);
+      Value narrow = createNarrow(builder, wide, type);
+      old.replaceUsesWithIf(narrow, [&](OpOperand &use) {
+        return !replaced.contains(use.getOwner());
+      });
+      if (llvm::is_contained(factorTypes, type) &&
+          llvm::all_of(narrow.getUsers(), [](Operation *user) {
+            return isa<linalg::LinalgOp>(user) &&
+                   multipliesTensors(cast<linalg::LinalgOp>(user));
+          }))
+        setFlushesDenormals(narrow.getDefiningOp<linalg::GenericOp>()
+                                .getBody()
+                                ->getTerminator()
+                                ->getOperand(0));
+      if (Operation *definition = wide.getDefiningOp();
+          definition && isOpTriviallyDead(definition))
+        unused.insert(definition);
     }
 }
 
@@ -360,17 +412,20 @@ void FloatWidener::run() {
   narrowWhatIsRead();
   for (Operation *op : llvm::reverse(replaced))
     op->erase();
+  for (Operation *op : unused)
+    if (isOpTriviallyDead(op))
+      op->erase();
   for (Operation *op : llvm::reverse(ops))
     if (!replaced.contains(op) && isOpTriviallyDead(op))
       op->erase();
 }
 
-/// The narrow types whose products kernels for `target` compute in f32 only.
+/// The narrow types that are computed with block by block, on vectors.
 static SmallVector<Type> findWidenedTypes(Operation *op,
                                           TargetAttrInterface target) {
   SmallVector<Type> types = getFactorTypes(op->getContext());
   llvm::erase_if(types, [&](Type type) {
-    return !isNarrowFloat(type) || !areAllMultipliedInSumType(op, target, type);
+    return !isNarrowFloat(type) || !areMultipliedByBlocks(op, target, type);
   });
   return types;
 }
@@ -385,8 +440,13 @@ struct WidenFloatsPass : chimera::impl::WidenFloatsPassBase<WidenFloatsPass> {
     if (failed(found))
       return signalPassFailure();
     SmallVector<Type> types = findWidenedTypes(getOperation(), *found);
-    if (!types.empty())
-      FloatWidener(getOperation(), types, roundAll).run();
+    if (types.empty())
+      return;
+    SmallVector<Type> factorTypes = types;
+    llvm::erase_if(factorTypes, [&](Type type) {
+      return areAllMultipliedInSumType(getOperation(), *found, type);
+    });
+    FloatWidener(getOperation(), types, factorTypes, roundAll).run();
   }
 };
 } // namespace

@@ -333,6 +333,16 @@ void OnlineSoftmax::combine(const TreePosition &position, ArrayRef<Value> part,
       })[0];
 }
 
+/// `value` converted as `narrowed` converts.
+static Value narrowAs(linalg::GenericOp narrowed, OpBuilder &body,
+                      Value value) {
+  Value yielded = getYielded(narrowed);
+  Value narrow = createNarrowed(body, value.getLoc(), yielded.getType(), value);
+  if (flushesDenormals(yielded))
+    setFlushesDenormals(narrow);
+  return narrow;
+}
+
 Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
                                  Value score, bool isCorrected,
                                  MutableArrayRef<Value> carried) {
@@ -373,7 +383,7 @@ Value OnlineSoftmax::finishScore(unsigned op, const TreePosition &position,
           exponential =
               createRounded(body, loc, getNarrowedType(narrowed), exponential);
         else if (narrowed)
-          exponential = createNarrowed(body, loc, type, exponential);
+          exponential = narrowAs(narrowed, body, exponential);
         return SmallVector<Value>{exponential, added};
       });
   sum = results[1];
