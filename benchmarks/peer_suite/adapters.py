@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import data, onnx_files
-from .cases import Case
+from .cases import TYPES, Case
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Setting:
 class Adapter:
     # What the report says about it.
     about = ""
+    # What it can be given.
+    types = ("f32",)
     # Whether weights are constants for it, so that it can rearrange them early.
     prepares_weights = False
 
@@ -62,6 +64,7 @@ def run_tool(command: list, seconds: float = 600) -> None:
 
 class Chimera(Adapter):
     about = "`chimera-run --emit=so --constant=` weights, called through ctypes"
+    types = TYPES
     prepares_weights = True
 
     def variants(self, case):
@@ -80,6 +83,11 @@ class Chimera(Adapter):
         loaded = ctypes.CDLL(str(library))
         arrays = data.make(case)
         output = data.align(np.zeros(case.result_shape(), dtype=np.float32))
+        result = lambda: output
+        if case.element == "bf16":
+            arrays = [data.align(data.to_bf16(array)) for array in arrays]
+            output = data.align(data.to_bf16(output))
+            result = lambda: data.from_bf16(output)
         descriptors = [memref(array) for array in (*arrays, output)]
         entry = loaded._mlir_ciface_main
         entry.restype = None
@@ -87,8 +95,7 @@ class Chimera(Adapter):
         # There only if there is something to prepare.
         if hasattr(loaded, "_mlir_ciface_main_prepare"):
             loaded._mlir_ciface_main_prepare(*pointers[:-1])
-        return Ready(lambda: entry(*pointers), lambda: output,
-                     keep=(arrays, descriptors))
+        return Ready(lambda: entry(*pointers), result, keep=(arrays, descriptors))
 
 
 class ChimeraPacking(Chimera):
@@ -141,7 +148,8 @@ class OnnxRuntime(Adapter):
 
 
 class OpenVino(Adapter):
-    about = "f32 (INFERENCE_PRECISION_HINT), one stream"
+    about = "the type as INFERENCE_PRECISION_HINT, arguments of f32, one stream"
+    types = TYPES
     prepares_weights = True
 
     def variants(self, case):
@@ -153,11 +161,12 @@ class OpenVino(Adapter):
         import openvino
         from . import torch_peers
         inputs = data.make_inputs(case)
-        module, tensors = torch_peers.make_module(case, fused=label == "sdpa")
+        module, tensors = torch_peers.make_module(case, fused=label == "sdpa",
+                                                  element="f32")
         model = openvino.convert_model(module, example_input=tuple(tensors),
                                        input=[list(x.shape) for x in inputs])
         compiled = openvino.Core().compile_model(model, "CPU", {
-            "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": case.element, "PERFORMANCE_HINT": "LATENCY",
             "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": self.setting.threads})
         request = compiled.create_infer_request()
         for i, array in enumerate(inputs):

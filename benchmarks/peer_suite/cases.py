@@ -16,6 +16,8 @@ from . import models, networks
 from .program import Program, Value, affine_map
 
 SHAPES = pathlib.Path(__file__).parent.parent / "shapes"
+TYPES = ("f32", "bf16")
+NARROW_TOLERANCE = 2e-2
 GROUPS = ("chain", "softmax", "attention", "mlp", "convolution", "models", "network")
 
 
@@ -46,6 +48,8 @@ class Case:
     masked: int = 0
     # Largest error in parts of the largest element of the result.
     tolerance: float = 1e-4
+    # The type of arguments and results.
+    element: str = "f32"
 
     @property
     def is_network(self) -> bool:
@@ -71,7 +75,10 @@ def load(models_folder: pathlib.Path | None, element="f32") -> list[Case]:
              for row in read_shapes("gemm_chains.csv")]
     cases += attention_cases(element) + mlp_cases(element)
     cases += [convolutions(row, element) for row in read_shapes("conv_chains.csv")]
-    if models_folder and element == "f32":
+    if element != "f32":
+        return [dataclasses.replace(case, element=element, tolerance=NARROW_TOLERANCE)
+                for case in cases]
+    if models_folder:
         cases += model_cases(models_folder) + network_cases(models_folder)
     return cases
 

@@ -73,13 +73,27 @@ def align(array: np.ndarray, boundary: int = 64) -> np.ndarray:
     return result
 
 
+def to_bf16(array: np.ndarray) -> np.ndarray:
+    """The bits of numbers rounded to bf16, as integers: NumPy lacks the type."""
+    bits = np.ascontiguousarray(array, dtype=np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def from_bf16(bits: np.ndarray) -> np.ndarray:
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
 def make(case: Case) -> list[np.ndarray]:
-    """The same arrays in every process, aligned to cache lines."""
+    """The same arrays in every process, aligned to cache lines, of f32. They hold
+    numbers that the case's type has."""
     if case.is_network:
         return [align(array) for array in networks.arguments(case.name)]
     rng = np.random.default_rng(zlib.crc32(case.key.encode()))
-    return [align(MAKERS[argument.maker](rng, argument.shape))
-            for argument in case.arguments]
+    arrays = [MAKERS[argument.maker](rng, argument.shape)
+              for argument in case.arguments]
+    if case.element == "bf16":
+        arrays = [from_bf16(to_bf16(array)) for array in arrays]
+    return [align(array) for array in arrays]
 
 
 def make_inputs(case: Case) -> list[np.ndarray]:

@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import re
 
-from .cases import GROUPS, Case, load
+from .cases import GROUPS, TYPES, Case, load
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -31,6 +31,8 @@ def add_selection(parser: argparse.ArgumentParser, threads: list[int]) -> None:
                         f"(default: {','.join(map(str, threads))})")
     parser.add_argument("--cases", type=re.compile, default=re.compile(""),
                         metavar="REGEX", help="cases, by GROUP-NAME")
+    parser.add_argument("--type", choices=TYPES, default="f32",
+                        help="what arguments and results are (default: f32)")
     parser.add_argument("--models", type=pathlib.Path, metavar="DIR",
                         help="exported programs; without it the group is left out")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release",

@@ -13,7 +13,7 @@ from .turns import Outcome
 
 PACKAGES = ("torch", "onnxruntime", "openvino", "jax", "iree-base-compiler", "numpy")
 PREFACE = """\
-Milliseconds of one call from Python, f32, caches warm: the median, in brackets
+Milliseconds of one call from Python, {element}, caches warm: the median, in brackets
 the quartiles. `ratio` is the best peer's time over Chimera's; a ratio below 1, in
 bold, is a loss. Every result was compared with f64 before it was timed. Each peer
 is a process of its own on the same cores; one runs at a time while the others are
@@ -160,13 +160,14 @@ def summary(tables: list[Table]) -> list[str]:
 
 
 def render(tables: list[Table], peers: list[str], root: pathlib.Path,
-           conditions: Conditions) -> str:
+           conditions: Conditions, element: str) -> str:
     urgent = " at the highest priority" if conditions.urgent else ""
     lines = ["# Chimera and its peers", "",
              f"{cpu_name()}; {datetime.date.today()}; Chimera {revision(root)}; "
              f"load average {conditions.load:.1f} when it began. "
              "Written by `benchmarks/peers`.", "", versions() + ".", "",
-             PREFACE.format(turn=conditions.turn * 1e3, urgent=urgent),
+             PREFACE.format(turn=conditions.turn * 1e3, urgent=urgent,
+                            element=element),
              *summary(tables), "How each is run:", ""]
     lines += [f"- {peer}: {adapters.find(peer).about}." for peer in peers]
     lines.append("")

@@ -5,12 +5,13 @@ Nothing of torch is imported before it is needed: every worker reads this file.
 
 from . import data, networks
 from .adapters import Adapter, Ready
-from .cases import Case
+from .cases import TYPES, Case
 from .ops import TorchOps
 
 
-def make_module(case: Case, fused: bool):
-    """A module whose parameters are the weights, and its inputs."""
+def make_module(case: Case, fused: bool, element=None):
+    """A module whose parameters are the weights, and its inputs, of `element` if it
+    is given."""
     import torch
     if case.is_network:
         inputs = [torch.from_numpy(array) for array in data.make_inputs(case)]
@@ -33,13 +34,18 @@ def make_module(case: Case, fused: bool):
                          for i, constant in enumerate(self.slots)]
             return case.compute(self.ops, *arguments)
 
+    element = element or case.element
+    kind = torch.bfloat16 if element == "bf16" else torch.float32
     tensors = [torch.from_numpy(x) for x in data.make(case)]
+    tensors = [x.to(kind) if x.is_floating_point() else x for x in tensors]
     inputs = [tensor for argument, tensor in zip(case.arguments, tensors)
               if not argument.constant]
     return Module(tensors).eval(), inputs
 
 
 class Torch(Adapter):
+    types = TYPES
+
     def __init__(self, setting):
         super().__init__(setting)
         import torch
@@ -53,7 +59,7 @@ class Torch(Adapter):
         def call():
             last[:] = [module(*inputs)]
 
-        return Ready(call, lambda: last[0].numpy())
+        return Ready(call, lambda: last[0].float().numpy())
 
 
 def with_channels_last(module, inputs):

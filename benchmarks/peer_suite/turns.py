@@ -68,6 +68,8 @@ class Settings:
     seconds: float
     # Whether calls are timed at the highest priority.
     urgent: bool
+    # What arguments and results are.
+    element: str = "f32"
 
 
 class Peer:
@@ -87,7 +89,8 @@ class Peer:
             "PYTHONPATH": str(pathlib.Path(__file__).parent.parent)}
         command = [sys.executable, "-m", "peer_suite.worker", self.name, count,
                    str(settings.scratch), str(settings.tools),
-                   str(settings.models or ""), "urgent" if settings.urgent else ""]
+                   str(settings.models or ""), "urgent" if settings.urgent else "",
+                   settings.element]
         log = settings.scratch / f"{self.name.replace(' ', '-')}.{count}.log"
         with open(log, "ab") as errors:
             self.process = subprocess.Popen(

@@ -76,17 +76,20 @@ def error_of(result: np.ndarray, reference: np.ndarray) -> float:
 
 
 class Worker:
-    def __init__(self, peer: str, setting: adapters.Setting, models, urgent: bool):
+    def __init__(self, peer: str, setting: adapters.Setting, models, urgent: bool,
+                 element: str):
         self.urgent = urgent
         self.adapter = adapters.find(peer)(setting)
-        self.cases = {case.key: case for case in cases.load(models)}
+        self.cases = {case.key: case for case in cases.load(models, element)}
         self.ready = None
 
     def prepare(self, case: str, reference: str) -> dict:
         self.ready = None
         chosen, failures = None, []
         expected = np.load(reference)
-        variants = self.adapter.variants(self.cases[case])
+        variants = {}
+        if self.cases[case].element in self.adapter.types:
+            variants = self.adapter.variants(self.cases[case])
         for label, make in variants.items():
             best = chosen["time"] if chosen else math.inf
             try:
@@ -123,7 +126,7 @@ class Worker:
 
 
 def main() -> None:
-    peer, threads, scratch, tools, models, urgent = sys.argv[1:]
+    peer, threads, scratch, tools, models, urgent, element = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     setting = adapters.Setting(int(threads), pathlib.Path(scratch), pathlib.Path(tools))
@@ -133,7 +136,7 @@ def main() -> None:
 
     try:
         worker = Worker(peer, setting, pathlib.Path(models) if models else None,
-                        bool(urgent))
+                        bool(urgent), element)
     except Exception as error:  # The peer may not be installed.
         traceback.print_exc()
         answer({"failed": str(error)})

@@ -19,14 +19,26 @@ using namespace chimera;
 
 LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
                                        RegisterTileAttr, bool, VectorTuningAttr,
-                                       ArrayRef<Type> dots) {
+                                       ArrayAttr dots) {
   if (lanes < 1)
     return emitError() << "'lanes' must be positive, got " << lanes;
-  for (Type type : dots)
-    if (!type.isBF16())
+  // vdpbf16ps on registers of 512 bits.
+  if (dots && lanes != 16)
+    return emitError() << "dot products are for vectors of 16 lanes, got "
+                       << lanes;
+  for (Attribute dot : dots ? dots.getValue() : ArrayRef<Attribute>()) {
+    auto type = dyn_cast<TypeAttr>(dot);
+    if (!type || !type.getValue().isBF16())
       return emitError() << "there are dot products of bf16 alone, not of "
-                         << type;
+                         << dot;
+  }
   return success();
+}
+
+SmallVector<Type> OuterProductAttr::getDotTypes() const {
+  if (!getDots())
+    return {};
+  return llvm::to_vector(getDots().getAsValueRange<TypeAttr>());
 }
 
 //===----------------------------------------------------------------------===//

@@ -149,10 +149,11 @@ static constexpr Processor kProcessors[] = {
 
     {"znver5", 512, "zen5", R"(#chimera.target<"zen5",
   // A virtual machine with two cores of an EPYC 9005. Caches: as the system
-  // reports them. Ports and latency: AMD 58455. Clock and bandwidths: measured.
+  // reports them. Ports and latency: AMD 58455. Clock, streams and bandwidths:
+  // measured.
   cores = 2,
   unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1,
-          latency = 4, clock = 4200000000>,
+          latency = 4, clock = 4200000000, tuning = <streams = 1>>,
   levels = [
     // 46 to 57 GB/s with one core, 80 to 126 with two.
     <"L3", capacity = 33554432, usable = 80, core_bandwidth = 50000000000,

@@ -220,6 +220,13 @@ func.func private @outer_product() attributes {
     registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>
 }
 
+// CHECK: @outer_product_of_pairs
+// CHECK-SAME: #chimera.outer_product<lanes = 16, registers = <rows = 12, vectors = 2, broadcasts = 2, depth = 4>, dots = [bf16]>
+func.func private @outer_product_of_pairs() attributes {
+  chimera.test = #chimera.outer_product<lanes = 16,
+    registers = <rows = 12, vectors = 2, broadcasts = 2, depth = 4>, dots = [bf16]>
+}
+
 // CHECK: @kinds
 // CHECK-SAME: [#chimera<kind contraction>, #chimera<kind elementwise>, #chimera<kind pack>]
 func.func private @kinds() attributes {

@@ -111,6 +111,7 @@ module attributes {chimera.target = #chimera.target<"small", cores = 2,
 // -----
 
 #attr = #chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>
+#other = #chimera.outer_product<lanes = 16, registers = <rows = 12, vectors = 2, broadcasts = 2, depth = 4>, dots = [bf16]>
 
 // -----
 

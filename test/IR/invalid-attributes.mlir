@@ -422,6 +422,18 @@ func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
+// expected-error @below {{there are dot products of bf16 alone, not of f16}}
+#attr = #chimera.outer_product<lanes = 16,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, dots = [bf16, f16]>
+
+// -----
+
+// expected-error @below {{dot products are for vectors of 16 lanes, got 8}}
+#attr = #chimera.outer_product<lanes = 8,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, dots = [bf16]>
+
+// -----
+
 // expected-error @below {{expected ::chimera::MicroKernelKind to be one of}}
 // expected-error @below {{failed to parse Chimera_MicroKernelKindAttr parameter}}
 #attr = #chimera<kind convolution>

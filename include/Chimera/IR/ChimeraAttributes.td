@@ -686,10 +686,11 @@ def Chimera_OuterProductAttr : Chimera_Attr<"OuterProduct", "outer_product"> {
                         "::chimera::RegisterTileAttr":$registers,
                         DefaultValuedParameter<"bool", "true">:$avx512,
                         OptionalParameter<"::chimera::VectorTuningAttr">:$tuning,
-                        OptionalArrayRefParameter<"::mlir::Type">:$dots);
-  let assemblyFormat = [{
-    `<` struct($lanes, $registers, $avx512, $tuning)
-        (`,` `dots` `=` `[` $dots^ `]`)? `>`
+                        OptionalParameter<"::mlir::ArrayAttr">:$dots);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// The types in `dots`.
+    ::llvm::SmallVector<::mlir::Type> getDotTypes() const;
   }];
   let genVerifyDecl = 1;
 }

@@ -14,11 +14,12 @@ include "mlir/Pass/PassBase.td"
 
 def WidenFloatsPass
     : Pass<"chimera-widen-floats", "::mlir::func::FuncOp"> {
-  let summary = "Keep narrow floats in f32 where kernels multiply them so";
+  let summary = "Keep narrow floats in f32 where vectors compute them so";
   let description = [{
-    Where the micro kernels for the target multiply f16 or bf16 in f32, tensors of
-    these types that the program computes become f32. Conversions to a narrow type
-    (`arith.truncf`) still round: they become one there and back. What arithmetic
+    Where code is made of micro kernels, block by block, tensors of f16 or bf16 that
+    the program computes become f32: that is what vectors compute with. Factors of
+    products stay as they are if some kernel multiplies them so. Conversions to a
+    narrow type (`arith.truncf`) still round: they become one there and back. What arithmetic
     on a narrow type yields is not rounded any more, so results are nearer to the
     true ones. With `round-all` it is, except for what is added up: sums of a
     narrow type and the softmax are rounded once.
@@ -27,7 +28,9 @@ def WidenFloatsPass
     moves arguments. Products read such tensors as they are; a conversion before
     the product goes.
 
-    Types for which a kernel multiplies narrow factors are left alone.
+    Types that are multiplied by whole programs of instructions, as on GPUs, are
+    left alone. A factor that is converted for a product alone may lose denormal
+    numbers, which such products do not see (`fastmath<afn>`).
 
     Example: see `test/Transforms/Form/widen-floats.mlir`. In
 

@@ -148,6 +148,16 @@ Value BodyEmitter::emitTruncated(Value index, Type type, ArrayRef<Value> point,
       ->getResult(0);
 }
 
+/// True if what `function` yields becomes a factor of bf16. What else becomes
+/// of it, the sum of a softmax, belongs to that.
+static bool isRoundedToBf16(Operation &function) {
+  return llvm::any_of(function.getUsers(), [](Operation *user) {
+    return user->getNumResults() == 1 &&
+           user->getResult(0).getType().isBF16() &&
+           flushesDenormals(user->getResult(0));
+  });
+}
+
 Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
                                  const Values &values) {
   Type type = nested.getResult(0).getType();
@@ -170,7 +180,7 @@ Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
   if (!isScalar && type.isF32() && nested.getNumOperands() == 1)
     if (Value approximated =
             emitFunction(builder, &nested, mapping.lookup(nested.getOperand(0)),
-                         figures.hasAvx512))
+                         figures.hasAvx512, isRoundedToBf16(nested)))
       return approximated;
   if (!isScalar && type.isBF16() && flushesDenormals(nested.getResult(0)) &&
       llvm::is_contained(figures.dots, type))

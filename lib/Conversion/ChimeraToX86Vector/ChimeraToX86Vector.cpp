@@ -84,7 +84,7 @@ struct OuterProductModel
   /// products of them.
   Type getMultipliedType(Attribute attribute, Type factor) const {
     auto implementation = cast<OuterProductAttr>(attribute);
-    return llvm::is_contained(implementation.getDots(), factor)
+    return llvm::is_contained(implementation.getDotTypes(), factor)
                ? factor
                : getSumType(factor);
   }
@@ -175,14 +175,16 @@ static bool hasFeatures(TargetAttrInterface target,
 }
 
 /// The types that `target` has dot products of, as far as they are emitted.
-static SmallVector<Type> getDotTypes(TargetAttr target) {
-  SmallVector<Type> types;
+/// Null if there are none.
+static ArrayAttr getDots(TargetAttr target) {
+  SmallVector<Attribute> types;
   for (DotProductAttr dot :
        target ? target.getDots() : ArrayRef<DotProductAttr>())
     if (dot.getType().isBF16() && dot.getDepth() == 2 &&
         hasFeatures(target, {"avx512bf16"}))
-      types.push_back(dot.getType());
-  return types;
+      types.push_back(TypeAttr::get(dot.getType()));
+  return types.empty() ? ArrayAttr()
+                       : ArrayAttr::get(target.getContext(), types);
 }
 
 /// The tile that `registers` is, or what the register file holds of it if it is
@@ -219,7 +221,7 @@ static MicroKernelAttrInterface offerOuterProduct(TargetAttrInterface target,
       context, lanes, getTile(*machine, registers, context),
       !isLong || hasAvx512,
       described ? described.getUnit().getTuning() : VectorTuningAttr(),
-      hasAvx512 ? getDotTypes(described) : SmallVector<Type>()));
+      hasAvx512 ? getDots(described) : ArrayAttr()));
 }
 
 void chimera::registerX86VectorMicroKernels(DialectRegistry &registry) {

@@ -169,7 +169,13 @@ SmallVector<Value> OuterProductEmitter::emitDots(Value first, int64_t steps,
           loadPairs(factors[1], here, together, lanesOf(j, columns), isWhole);
       pairs[{row, j}] = lower;
       pairs[{row, j + 1}] = upper;
-      fetchAhead(factors[1], here, vectors);
+      // A vector of factors is as long as two of sums.
+      int64_t ofStep = llvm::divideCeil(vectors, 2);
+      fetchAhead(factors[1], here, ofStep);
+      if (isWhole) {
+        here[dim] = add(here[dim], 1);
+        fetchAhead(factors[1], here, ofStep);
+      }
       return lower;
     };
     for (int64_t i = 0; i < rows; ++i)

@@ -50,8 +50,11 @@ private:
   bool isHalf() {
     return isa<Float16Type, BFloat16Type>(getElementTypeOrSelf(op.getOutput()));
   }
-  Value toWords(Value vector);
-  Value fromWords(Value vector);
+  /// Elements of a vector that is transposed: pairs of halves are, as if each
+  /// were one element, since there are shuffles that transpose words.
+  int64_t getPerVector() { return isHalf() ? 2 * lanes : lanes; }
+  Value loadWords(int64_t columns);
+  Value fromWords(Value words, bool isUpper);
 
   /// The dimension along which the source is contiguous.
   unsigned sourceDim = 0;
@@ -162,34 +165,44 @@ LogicalResult TransposedCopyEmitter::emit() {
   }
   buildNest(outer, point, [&] {
     forEachPart(rows, line, [&](Value row, int64_t numRows) {
-      forEachPart(columns, lanes, [&](Value column, int64_t numColumns) {
-        for (int64_t first = 0; first < numRows; first += lanes)
-          emitSquare(add(row, first), std::min(lanes, numRows - first), column,
-                     numColumns);
-      });
+      forEachPart(
+          columns, getPerVector(), [&](Value column, int64_t numColumns) {
+            for (int64_t first = 0; first < numRows; first += lanes)
+              emitSquare(add(row, first), std::min(lanes, numRows - first),
+                         column, numColumns);
+          });
     });
   });
   return success();
 }
 
-/// `vector`, of numbers of 16 bits, as numbers of 32, for which there are
-/// shuffles that transpose.
-Value TransposedCopyEmitter::toWords(Value vector) {
-  if (!isHalf())
-    return vector;
-  Value words =
-      arith::ExtUIOp::create(builder, loc(), vectorType(builder.getI32Type()),
-                             asBitsOf(vector, builder.getI16Type()));
-  return asBitsOf(words, builder.getF32Type());
+/// Pairs of `columns` elements at the current point. Half a vector needs no
+/// mask, for which not all processors have an instruction.
+Value TransposedCopyEmitter::loadWords(int64_t columns) {
+  int64_t width = columns <= lanes ? lanes : 2 * lanes;
+  Value read = loadVector(0, point, columns, width);
+  if (width < getPerVector()) {
+    auto whole = VectorType::get({getPerVector()}, getElementTypeOrSelf(read));
+    read = vector::InsertStridedSliceOp::create(
+        builder, loc(), read, zero(whole), ArrayRef<int64_t>{0},
+        ArrayRef<int64_t>{1});
+  }
+  return vector::BitCastOp::create(builder, loc(),
+                                   vectorType(builder.getF32Type()), read);
 }
 
-/// The way back.
-Value TransposedCopyEmitter::fromWords(Value vector) {
-  if (!isHalf())
-    return vector;
-  Value halves =
-      arith::TruncIOp::create(builder, loc(), vectorType(builder.getI16Type()),
-                              asBitsOf(vector, builder.getI32Type()));
+/// The lower or upper halves of `words`.
+Value TransposedCopyEmitter::fromWords(Value words, bool isUpper) {
+  Value bits = asBitsOf(words, builder.getI32Type());
+  if (isUpper) {
+    Value shift = arith::ConstantOp::create(
+        builder, loc(),
+        DenseElementsAttr::get(cast<VectorType>(bits.getType()),
+                               builder.getI32IntegerAttr(16)));
+    bits = arith::ShRUIOp::create(builder, loc(), bits, shift);
+  }
+  Value halves = arith::TruncIOp::create(
+      builder, loc(), vectorType(builder.getI16Type()), bits);
   return asBitsOf(halves, getElementTypeOrSelf(op.getOutput()));
 }
 
@@ -198,12 +211,13 @@ Value TransposedCopyEmitter::fromWords(Value vector) {
 void TransposedCopyEmitter::emitOpen(int64_t line) {
   Value zero = constant(0);
   Value rows = extentOf(vectorDim), columns = extentOf(sourceDim);
+  int64_t perVector = getPerVector();
   Value rowEnd = endOfSteps(zero, rows, line),
-        columnEnd = endOfSteps(zero, columns, lanes);
+        columnEnd = endOfSteps(zero, columns, perVector);
   buildOpenLoop(zero, rowEnd, line, [&](Value row) {
-    buildOpenLoop(zero, columnEnd, lanes, [&](Value column) {
+    buildOpenLoop(zero, columnEnd, perVector, [&](Value column) {
       for (int64_t first = 0; first < line; first += lanes)
-        emitSquare(add(row, first), lanes, column, lanes);
+        emitSquare(add(row, first), lanes, column, perVector);
     });
   });
   emitElements(zero, rowEnd, columnEnd, columns);
@@ -233,7 +247,7 @@ void TransposedCopyEmitter::emitSquare(Value row, int64_t rows, Value column,
   point[sourceDim] = column;
   for (int64_t i = 0; i < rows; ++i) {
     point[vectorDim] = add(row, i);
-    Value read = toWords(loadVector(0, point, columns));
+    Value read = isHalf() ? loadWords(columns) : loadVector(0, point, columns);
     square = vector::InsertOp::create(builder, loc(), read, square,
                                       ArrayRef<int64_t>{i});
   }
@@ -242,9 +256,12 @@ void TransposedCopyEmitter::emitSquare(Value row, int64_t rows, Value column,
   point[vectorDim] = row;
   for (int64_t j = 0; j < columns; ++j) {
     point[sourceDim] = add(column, j);
+    int64_t place = isHalf() ? j / 2 : j;
     Value written = vector::ExtractOp::create(builder, loc(), transposed,
-                                              ArrayRef<int64_t>{j});
-    storeVector(outputIndex(), fromWords(written), point, rows);
+                                              ArrayRef<int64_t>{place});
+    if (isHalf())
+      written = fromWords(written, /*isUpper=*/j % 2 == 1);
+    storeVector(outputIndex(), written, point, rows);
   }
 }
 

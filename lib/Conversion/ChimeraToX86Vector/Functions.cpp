@@ -31,11 +31,13 @@ namespace {
 /// Arithmetic on vectors of f32.
 class FunctionEmitter {
 public:
-  FunctionEmitter(OpBuilder &builder, Location loc, Value x, bool hasAvx512)
+  FunctionEmitter(OpBuilder &builder, Location loc, Value x, bool hasAvx512,
+                  bool isRounded)
       : builder(builder), loc(loc), type(cast<VectorType>(x.getType())), x(x),
-        isAvx512(hasAvx512 && hasAvx512Form(type)) {}
+        isAvx512(hasAvx512 && hasAvx512Form(type)), isRounded(isRounded) {}
 
-  /// 2^(scale x): relative error below 1.8e-7 where the result is normal.
+  /// 2^(scale x): relative error below 1.8e-7 where the result is normal, and
+  /// below 1.1e-4 if it is rounded.
   Value emitExp2(double scale);
   Value oddRational(const OddRational &function);
 
@@ -70,7 +72,7 @@ private:
   Location loc;
   VectorType type;
   Value x;
-  bool isAvx512;
+  bool isAvx512, isRounded;
 };
 
 } // namespace
@@ -98,8 +100,12 @@ Value FunctionEmitter::clamp(Value value, double low, double high) {
 // Exponentials
 //===----------------------------------------------------------------------===//
 
-/// 2^r, which is 1 + r q(r) with an error of 9.2e-8, for r of at most a half.
+/// 2^r, which is 1 + r q(r) with an error of 9.2e-8, or of 1.02e-4 if it is
+/// rounded, for r of at most a half.
 Value FunctionEmitter::emitPower(Value r) {
+  if (isRounded)
+    return polynomial(
+        r, {1.0, 0.6932829022407532, 0.2422109693288803, 0.05500893294811249});
   return polynomial(r, {1.0, 0.6931470036506653, 0.24022243916988373,
                         0.05550733208656311, 0.009671512991189957,
                         0.001326472731307149});
@@ -165,8 +171,9 @@ Value FunctionEmitter::oddRational(const OddRational &function) {
 }
 
 Value chimera::emitFunction(OpBuilder &builder, Operation *function,
-                            Value operand, bool hasAvx512) {
-  FunctionEmitter emitter(builder, function->getLoc(), operand, hasAvx512);
+                            Value operand, bool hasAvx512, bool isRounded) {
+  FunctionEmitter emitter(builder, function->getLoc(), operand, hasAvx512,
+                          isRounded);
   if (isa<math::ExpOp>(function))
     return emitter.emitExp2(llvm::numbers::log2e);
   if (isa<math::Exp2Op>(function))

@@ -100,7 +100,11 @@ namespace {
 
 class InnerProductEmitter : public MicroKernelEmitter {
 public:
-  using MicroKernelEmitter::MicroKernelEmitter;
+  InnerProductEmitter(OpBuilder &builder, MicroKernelOp op,
+                      const VectorFigures &figures, ArrayRef<int64_t> extents)
+      : MicroKernelEmitter(builder, op, figures, extents),
+        usesDots(mayBeDotProduct(op, figures)),
+        perVector(usesDots ? 2 * lanes : lanes) {}
 
   LogicalResult emit();
 
@@ -115,13 +119,18 @@ private:
   void store(int64_t row, Value sums);
   void storeColumns(SmallVector<Value> first, Value sums);
   SmallVector<Value> pointOf(int64_t row, int64_t column);
+  Value loadElements(unsigned operand, ArrayRef<Value> here, LaneCount count);
 
+  /// True if pairs of neighbours are multiplied at once, and the elements of a
+  /// vector of factors.
+  bool usesDots;
+  int64_t perVector;
   std::optional<Combiner> sum;
   std::optional<unsigned> rowDim, columnDim;
   SmallVector<unsigned> outerDims, innerDims;
   /// Elements along the reduction in one iteration.
   int64_t getStep() const {
-    return std::max<int64_t>(1, figures.tuning.rowVectors / rows) * lanes;
+    return std::max<int64_t>(1, figures.tuning.rowVectors / rows) * perVector;
   }
   /// True if a column after the other is read, each of them at once, once.
   bool isStream() const {
@@ -242,14 +251,14 @@ InnerProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried) {
   int64_t step = getStep();
   int64_t full = extent - extent % step;
   auto emitFull = [&](Value iv, ValueRange values) {
-    return emitStep(iv, step / lanes, step, SmallVector<Value>(values));
+    return emitStep(iv, step / perVector, step, SmallVector<Value>(values));
   };
   if (isOpen(vectorDim)) {
     Value end = extentOf(vectorDim);
     Value whole = endOfSteps(constant(0), end, step);
     carried = buildOpenLoop(constant(0), whole, step, carried, emitFull);
     return buildOpenLoop(
-        whole, end, lanes, carried, [&](Value iv, ValueRange values) {
+        whole, end, perVector, carried, [&](Value iv, ValueRange values) {
           Value left = arith::SubIOp::create(builder, loc(), end, iv);
           return emitStep(iv, 1, left, SmallVector<Value>(values));
         });
@@ -258,7 +267,15 @@ InnerProductEmitter::emitReduction(unsigned depth, SmallVector<Value> carried) {
   if (full == extent)
     return carried;
   int64_t left = extent - full;
-  return emitStep(constant(full), llvm::divideCeil(left, lanes), left, carried);
+  return emitStep(constant(full), llvm::divideCeil(left, perVector), left,
+                  carried);
+}
+
+/// A vector of factors, as they are multiplied.
+Value InnerProductEmitter::loadElements(unsigned operand, ArrayRef<Value> here,
+                                        LaneCount count) {
+  Value loaded = loadVector(operand, here, count, perVector);
+  return usesDots ? loaded : widen(loaded);
 }
 
 /// Adds the products of `width` elements, in `vectors` vectors, from `first`
@@ -276,8 +293,10 @@ SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t vectors,
                            alongColumns ? column : 0, vector}];
     if (!value) {
       SmallVector<Value> here = pointOf(row, column);
-      here[vectorDim] = add(first, vector * lanes);
-      value = widen(loadVector(operand, here, after(width, vector)));
+      here[vectorDim] = add(first, vector * perVector);
+      // Lanes of sums are counted, of which a vector has fewer.
+      value =
+          loadElements(operand, here, after(width, vector * perVector / lanes));
       if (alongColumns && !isOpen(vectorDim) && (rows > 1 || isStream()))
         prefetchAfter(operand, here);
     }
@@ -293,7 +312,10 @@ SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t vectors,
         Value rhs = load(1, row, column, vector);
         Value &accumulator = carried[row * parts * columns + column];
         accumulator =
-            vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator);
+            usesDots
+                ? createDotProducts(builder, loc(), accumulator, lhs, rhs)
+                : vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator)
+                      .getResult();
       }
   }
   return carried;
@@ -304,7 +326,7 @@ SmallVector<Value> InnerProductEmitter::emitStep(Value first, int64_t vectors,
 /// short, else in a later iteration.
 void InnerProductEmitter::prefetchAfter(unsigned operand,
                                         SmallVector<Value> here) {
-  int64_t perColumn = llvm::divideCeil(extents[vectorDim], lanes);
+  int64_t perColumn = llvm::divideCeil(extents[vectorDim], perVector);
   int64_t perGroup = columns * perColumn;
   if (isStream()) {
     here[*columnDim] =

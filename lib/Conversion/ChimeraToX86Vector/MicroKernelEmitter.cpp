@@ -25,7 +25,7 @@ VectorFigures::VectorFigures(OuterProductAttr implementation)
     : lanes(implementation.getLanes()), hasAvx512(implementation.getAvx512()) {
   if (VectorTuningAttr given = implementation.getTuning())
     tuning = given.getFigures();
-  llvm::append_range(dots, implementation.getDots());
+  llvm::append_range(dots, implementation.getDotTypes());
 }
 
 bool chimera::mayBeDotProduct(MicroKernelOp op, const VectorFigures &figures) {

@@ -324,11 +324,11 @@ void FloatWidener::move(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 /// `wide` in the type `narrow`: what it was before it became wide, if what
-/// computes it ends with that.
+/// computes it ends with that and is there for nobody else.
 static Value createNarrow(OpBuilder &builder, Value wide, Type narrow) {
   auto op = wide.getDefiningOp<linalg::GenericOp>();
   arith::ExtFOp widening;
-  if (op && op->getNumResults() == 1 && isParallel(op) &&
+  if (op && wide.use_empty() && op->getNumResults() == 1 && isParallel(op) &&
       op.getMatchingBlockArgument(&op.getDpsInitsMutable()[0]).use_empty())
     widening = op.getBody()
                    ->getTerminator()

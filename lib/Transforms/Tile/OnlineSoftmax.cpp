@@ -157,10 +157,18 @@ bool OnlineSoftmax::repeatsEpilogue(unsigned op) const {
   return blocks.getForms().repeated >> op & 1;
 }
 
+/// True if exponentials of `op` are rounded to few digits, whatever becomes of
+/// denormal numbers.
+static bool roundsExponentials(const ChainOperator &op) {
+  return op.narrowed && flushesDenormals(getYielded(op.narrowed));
+}
+
 /// The exponential of `score` in a row with `maximum`. Where vectors have to
 /// compute it, a power of two takes half the reduction of the argument, and a
 /// factor before the difference nothing: rounding the argument changes what is
 /// far below the greatest exponential of the row only, less the further it is.
+/// If the exponential is rounded, nor does the factor behind the difference:
+/// rounding the difference in two parts changes all of the row alike.
 Value OnlineSoftmax::createExponential(unsigned op,
                                        const TreePosition &position,
                                        OpBuilder &body, Value score,
@@ -178,6 +186,15 @@ Value OnlineSoftmax::createExponential(unsigned op,
   std::optional<double> scale;
   if (repeatsEpilogue(op))
     scale = getEpilogueScale(producer.epilogue);
+  if (roundsExponentials(producer)) {
+    Value element = scale ? score : finishElement(op, position, body, score);
+    Value start =
+        createProduct(body, loc, shift, createConstant(-llvm::numbers::log2e));
+    Value exponent = math::FmaOp::create(
+        body, loc, element,
+        createConstant(llvm::numbers::log2e * scale.value_or(1)), start);
+    return math::Exp2Op::create(body, loc, exponent);
+  }
   Value difference;
   if (scale) {
     Value negated = arith::NegFOp::create(body, loc, shift);

@@ -75,19 +75,24 @@ func.func @transpose_half_lines(%a: memref<16x8xf32>, %b: memref<8x16xf32>) {
 
 // -----
 
-// Numbers of 16 bits are transposed as numbers of 32.
+// Numbers of 16 bits are transposed two by two, as numbers of 32, and parted. The
+// last eight of a row need no mask.
 
 // CHECK-LABEL: func @transpose_halves
-// CHECK:         vector.load {{.*}} : memref<8x8xbf16>, vector<8xbf16>
-// CHECK-NEXT:    arith.bitcast {{.*}} : vector<8xbf16> to vector<8xi16>
-// CHECK-NEXT:    arith.extui {{.*}} : vector<8xi16> to vector<8xi32>
-// CHECK-NEXT:    arith.bitcast {{.*}} : vector<8xi32> to vector<8xf32>
+// CHECK:         vector.load {{.*}} : memref<8x24xbf16>, vector<16xbf16>
+// CHECK-NEXT:    vector.bitcast {{.*}} : vector<16xbf16> to vector<8xf32>
 // CHECK-COUNT-20: vector.shuffle {{.*}} : vector<8xf32>, vector<8xf32>
-// CHECK:         arith.trunci {{.*}} : vector<8xi32> to vector<8xi16>
+// CHECK:         %[[WORDS:.*]] = arith.bitcast {{.*}} : vector<8xf32> to vector<8xi32>
+// CHECK-NEXT:    arith.trunci %[[WORDS]] : vector<8xi32> to vector<8xi16>
 // CHECK-NEXT:    arith.bitcast {{.*}} : vector<8xi16> to vector<8xbf16>
 // CHECK:         vector.store
-func.func @transpose_halves(%a: memref<8x8xbf16>, %b: memref<8x8xbf16>) {
-  chimera.micro_kernel pack ins(%a : memref<8x8xbf16>) outs(%b : memref<8x8xbf16>)
+// CHECK:         arith.shrui
+// CHECK-NEXT:    arith.trunci {{.*}} : vector<8xi32> to vector<8xi16>
+// CHECK-COUNT-15: vector.store
+// CHECK:         vector.load {{.*}} : memref<8x24xbf16>, vector<8xbf16>
+// CHECK-NOT:     masked
+func.func @transpose_halves(%a: memref<8x24xbf16>, %b: memref<24x8xbf16>) {
+  chimera.micro_kernel pack ins(%a : memref<8x24xbf16>) outs(%b : memref<24x8xbf16>)
       maps [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>] iterators ["parallel", "parallel"]
       implementation #chimera.outer_product<lanes = 8, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>> {
   ^bb0(%x: bf16, %z: bf16):

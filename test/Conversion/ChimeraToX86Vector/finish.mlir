@@ -137,3 +137,65 @@ func.func @functions(%a: memref<1x64xf32>, %b: memref<64x16xf32>, %c: memref<1x1
   }
   return
 }
+
+// -----
+
+#tile = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
+// Sums that nobody else needs are narrowed on the way to where they go: their own
+// memory is not written. It is if somebody reads it again.
+
+// CHECK-LABEL: func @narrowed(
+// CHECK-SAME:    %[[OUT:[^:]*]]: memref<1x16xbf16>
+// CHECK-NOT:     vector.store {{.*}} : memref<1x16xf32>
+// CHECK:         vector.store %{{.*}}, %[[OUT]][%c0, %c0] : memref<1x16xbf16>, vector<16xbf16>
+func.func @narrowed(%a: memref<1x64xf32>, %b: memref<64x16xf32>, %out: memref<1x16xbf16>) {
+  %sums = memref.alloca() : memref<1x32xf32>
+  %c = memref.subview %sums[0, 0] [1, 16] [1, 1] : memref<1x32xf32> to memref<1x16xf32, strided<[32, 1]>>
+  chimera.micro_kernel contraction overwrite
+      ins(%a, %b : memref<1x64xf32>, memref<64x16xf32>) outs(%c : memref<1x16xf32, strided<[32, 1]>>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] implementation #tile {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  chimera.micro_kernel elementwise
+      ins(%c : memref<1x16xf32, strided<[32, 1]>>) outs(%out : memref<1x16xbf16>)
+      maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>]
+      iterators ["parallel", "parallel"] implementation #tile {
+  ^bb0(%x: f32, %z: bf16):
+    %0 = arith.truncf %x : f32 to bf16
+    chimera.yield %0 : bf16
+  }
+  return
+}
+
+// CHECK-LABEL: func @read_again(
+// CHECK:         vector.store %{{.*}} : memref<1x16xf32>, vector<16xf32>
+// CHECK:         vector.load %{{.*}} : memref<1x16xf32>, vector<16xf32>
+// CHECK:         vector.store %{{.*}} : memref<1x16xbf16>, vector<16xbf16>
+func.func @read_again(%a: memref<1x64xf32>, %b: memref<64x16xf32>, %out: memref<1x16xbf16>) -> f32 {
+  %c = memref.alloca() : memref<1x16xf32>
+  %i = arith.constant 0 : index
+  chimera.micro_kernel contraction overwrite
+      ins(%a, %b : memref<1x64xf32>, memref<64x16xf32>) outs(%c : memref<1x16xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] implementation #tile {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  chimera.micro_kernel elementwise
+      ins(%c : memref<1x16xf32>) outs(%out : memref<1x16xbf16>)
+      maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>]
+      iterators ["parallel", "parallel"] implementation #tile {
+  ^bb0(%x: f32, %z: bf16):
+    %0 = arith.truncf %x : f32 to bf16
+    chimera.yield %0 : bf16
+  }
+  %again = memref.load %c[%i, %i] : memref<1x16xf32>
+  return %again : f32
+}

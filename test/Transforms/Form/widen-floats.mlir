@@ -39,7 +39,7 @@
 // ALL:       linalg.generic
 // ALL:         %[[SUM:.*]] = arith.addf
 // ALL-NEXT:    %[[SHORT:.*]] = arith.truncf %[[SUM]] : f32 to bf16
-// ALL-NEXT:    arith.extf %[[SHORT]]
+// ALL-NEXT:    linalg.yield %[[SHORT]] : bf16
 func.func @computed(%a: tensor<8x16xbf16>, %b: tensor<32x16xbf16>, %e: tensor<8x32xbf16>) -> tensor<8x32xbf16> {
   %zero = arith.constant 0.0 : bf16
   %t0 = tensor.empty() : tensor<16x32xbf16>
