@@ -68,8 +68,8 @@ mlir::Value createProduct(mlir::OpBuilder &builder, mlir::Location loc,
 /// `value` in `type`, which is narrower.
 mlir::Value createNarrowed(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Type type, mlir::Value value);
-/// Lets the conversion that yields `narrowed` make zeros of denormal numbers, as
-/// the instructions do that multiply them; and whether it may.
+/// Lets the conversion that yields `narrowed` make zeros of denormal numbers,
+/// as the instructions do that multiply them; and whether it may.
 void setFlushesDenormals(mlir::Value narrowed);
 bool flushesDenormals(mlir::Value narrowed);
 /// `value` with no more digits than `type`, which is narrower, in its own type.

@@ -69,6 +69,8 @@ private:
   void widenSoftmax(linalg::SoftmaxOp op);
   void move(Operation *op);
   bool sinkWidening(Operation *op);
+  Value getNarrow(Value input);
+  bool multipliesNarrow(linalg::LinalgOp op);
   bool chooseInputs(linalg::LinalgOp op, SmallVectorImpl<Value> &inputs,
                     SmallVectorImpl<AffineMap> &maps);
   void replace(Operation *op, ValueRange results, bool rounds);
@@ -84,6 +86,8 @@ private:
   bool roundsAll;
   /// What the program computes, in f32, by what it was.
   llvm::DenseMap<Value, Value> computed;
+  /// What the program computed and converted, by what it is in f32.
+  llvm::DenseMap<Value, Value> sources;
   /// What comes from outside, converted, by what it is.
   llvm::DenseMap<Value, Value> copies;
   /// Operations that others stand for.
@@ -162,22 +166,39 @@ void FloatWidener::replace(Operation *op, ValueRange results, bool rounds) {
   replaced.insert(op);
 }
 
+/// What `input` is a conversion of, if that is of a narrow type, or `input`.
+Value FloatWidener::getNarrow(Value input) {
+  if (Value narrow = sources.lookup(input))
+    return narrow;
+  auto widening = input.getDefiningOp<linalg::LinalgOp>();
+  return widening && isWidening(widening) ? widening.getDpsInputs()[0] : input;
+}
+
+/// True if `op` is a product that kernels compute of factors as narrow as its.
+bool FloatWidener::multipliesNarrow(linalg::LinalgOp op) {
+  return multipliesTensors(op) &&
+         llvm::all_of(op.getDpsInputs(), [&](Value input) {
+           return llvm::is_contained(factorTypes,
+                                     getElementTypeOrSelf(getNarrow(input)));
+         });
+}
+
 /// The inputs of `op` as they are to be read, and their indexing maps. False if
 /// all are as they were.
 bool FloatWidener::chooseInputs(linalg::LinalgOp op,
                                 SmallVectorImpl<Value> &inputs,
                                 SmallVectorImpl<AffineMap> &maps) {
-  bool isProduct = multipliesTensors(op), hasChanged = false;
+  bool isProduct = multipliesTensors(op), isNarrow = multipliesNarrow(op);
+  bool hasChanged = false;
   for (OpOperand *operand : op.getDpsInputOperands()) {
     Value input = operand->get();
     AffineMap map = op.getMatchingIndexingMap(operand);
     auto widening = input.getDefiningOp<linalg::LinalgOp>();
     if (isWidened(input)) {
-      bool isFactor =
-          isProduct &&
-          llvm::is_contained(factorTypes, getElementTypeOrSelf(input));
-      if (!isFactor && computed.contains(input))
+      if (!isNarrow && computed.contains(input))
         input = getWide(input);
+    } else if (isNarrow && sources.contains(input)) {
+      input = sources.lookup(input);
     } else if (isProduct && widening && isWidening(widening) &&
                isWidened(widening.getDpsInputs()[0])) {
       input = widening.getDpsInputs()[0];
@@ -196,8 +217,10 @@ void FloatWidener::widen(linalg::LinalgOp op) {
   // A copy of what has the type already.
   if (isWidening(op) && op.getIndexingMapsArray()[0].isIdentity() &&
       getElementTypeOrSelf(op->getResult(0)) == wideType)
-    if (Value wide = computed.lookup(op.getDpsInputs()[0]))
+    if (Value wide = computed.lookup(op.getDpsInputs()[0])) {
+      sources[wide] = op.getDpsInputs()[0];
       return replace(op, wide, /*rounds=*/false);
+    }
   SmallVector<Value> inputs, starts;
   SmallVector<AffineMap> maps;
   bool hasChanged = chooseInputs(op, inputs, maps);
