@@ -152,6 +152,10 @@ RegisterTile selectRegisterTile(const VectorUnit &unit, int64_t rows,
 /// it.
 inline constexpr int64_t mostRowsOfReading = 4;
 
+/// Elements that lie apart along the reduction are copied side by side for dot
+/// products if so many columns use each of them: two vectors of `lanes`.
+inline int64_t leastColumnsOfPairs(int64_t lanes) { return 2 * lanes; }
+
 /// Kernels that sum up over several loops, the channels of each tap of a
 /// window, take so many iterations of the innermost one by turns with all of
 /// the others. Blocks hold multiples of it, so that every plan adds up in the

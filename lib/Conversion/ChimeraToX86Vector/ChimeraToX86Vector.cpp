@@ -66,6 +66,32 @@ static LogicalResult emitFor(OpBuilder &builder, MicroKernelOp op,
   llvm_unreachable("all kinds are handled");
 }
 
+/// The dimension along which pairs of elements of `operand`, which no vectors
+/// run along, have to be copied side by side: the only one that is summed up.
+/// Windows would be copied several times, and few columns are multiplied sooner
+/// in f32.
+static std::optional<unsigned> findCopiedPairs(MicroKernelOp op,
+                                               unsigned operand,
+                                               unsigned vectorDim,
+                                               const VectorFigures &figures) {
+  if (!mayBeDotProduct(op, figures))
+    return std::nullopt;
+  SmallVector<int64_t> columns = op.getExtentsOf(vectorDim);
+  if (columns.empty() ||
+      *llvm::max_element(columns) < model::leastColumnsOfPairs(figures.lanes))
+    return std::nullopt;
+  AffineMap map = op.getMaps()[operand];
+  std::optional<unsigned> along;
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
+    if (!op.isReduction(dim))
+      continue;
+    if (along || !map.isFunctionOfDim(dim))
+      return std::nullopt;
+    along = dim;
+  }
+  return along;
+}
+
 namespace {
 struct OuterProductModel
     : MicroKernelAttrInterface::ExternalModel<OuterProductModel,
@@ -89,16 +115,20 @@ struct OuterProductModel
                : getSumType(factor);
   }
 
-  OperandLayout getLayout(Attribute, Operation *op, unsigned operand) const {
+  OperandLayout getLayout(Attribute attribute, Operation *op,
+                          unsigned operand) const {
     auto kernel = cast<MicroKernelOp>(op);
     AffineMap output = kernel.getMaps().back();
     if (kernel.getKind() != MicroKernelKind::Contraction ||
         output.getNumResults() == 0 || isInnerProduct(kernel))
       return OperandLayout();
     unsigned vectorDim = output.getDimPosition(output.getNumResults() - 1);
-    return kernel.getMaps()[operand].isFunctionOfDim(vectorDim)
-               ? OperandLayout::contiguousAlong(vectorDim)
-               : OperandLayout();
+    if (kernel.getMaps()[operand].isFunctionOfDim(vectorDim))
+      return OperandLayout::contiguousAlong(vectorDim);
+    VectorFigures figures(cast<OuterProductAttr>(attribute));
+    if (auto pairs = findCopiedPairs(kernel, operand, vectorDim, figures))
+      return OperandLayout::contiguousAlong(*pairs);
+    return OperandLayout();
   }
 
   bool takesAnyExtent(Attribute, Operation *op, unsigned dim) const {

@@ -190,24 +190,48 @@ double CostModel::panelDecodingCycles(const Operator &op,
                             1.0 / machine.unit.storesPerCycle);
 }
 
-int64_t CostModel::neighboursOf(const Operator &op) const {
-  if (machine.unit.depth == 1 || op.decodeInstructions > 0)
-    return 1;
-  for (const Access &input : op.inputs) {
-    if (input.hasLoop(op.vectorLoop))
-      continue;
-    const Tensor &tensor = problem.tensors[input];
-    for (auto [position, index] : enumerate(input.indices)) {
-      // Of intermediates, whose layout is ours, the last lie side by side.
-      int64_t stride = tensor.strides.empty()
-                           ? position + 1 == input.indices.size()
-                           : tensor.strides[position];
-      for (const Term &term : index.terms)
-        if (stride * term.factor == 1 && op.isReduction(term.loop))
-          return machine.unit.depth;
-    }
+/// True if elements that one vector after the other is multiplied by lie side
+/// by side along the reduction.
+bool CostModel::haveNeighbours(const Operator &op,
+                               const Access &elements) const {
+  const Tensor &tensor = problem.tensors[elements];
+  for (auto [position, index] : enumerate(elements.indices)) {
+    // Of intermediates, whose layout is ours, the last lie side by side.
+    int64_t stride = tensor.strides.empty()
+                         ? position + 1 == elements.indices.size()
+                         : tensor.strides[position];
+    for (const Term &term : index.terms)
+      if (stride * term.factor == 1 && op.isReduction(term.loop))
+        return true;
   }
-  return 1;
+  return false;
+}
+
+CostModel::Neighbours CostModel::neighboursOf(const Operator &op) const {
+  Neighbours none;
+  if (machine.unit.depth == 1 || op.decodeInstructions > 0)
+    return none;
+  auto elements = find_if(op.inputs, [&](const Access &input) {
+    return !input.hasLoop(op.vectorLoop);
+  });
+  if (elements == op.inputs.end())
+    return none;
+  if (haveNeighbours(op, *elements))
+    return {machine.unit.depth, /*areCopied=*/false};
+  auto sums =
+      count_if(op.loops, [&](LoopId loop) { return op.isReduction(loop); });
+  if (sums != 1 || problem.loops[op.vectorLoop].extent <
+                       leastColumnsOfPairs(machine.unit.lanes))
+    return none;
+  return {machine.unit.depth, /*areCopied=*/true};
+}
+
+/// Cycles to copy `count` elements so that they lie side by side.
+double CostModel::elementCopyCycles(int64_t count) const {
+  const VectorUnit &unit = machine.unit;
+  double vectors = static_cast<double>(count) / unit.lanes;
+  return vectors * machine.overheads.transposeFactor *
+         (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
 }
 
 double CostModel::operatorCycles(const Operator &op,
@@ -246,14 +270,14 @@ double CostModel::operatorCycles(const Operator &op,
     splits.push_back(splitEvenly(
         divideCeilSigned(column.size, machine.unit.lanes), tile.vectors));
   const KernelShape *kernel = findKernel(machine, tile);
-  int64_t neighbours = neighboursOf(op);
+  Neighbours neighbours = neighboursOf(op);
   double cycles = 0;
   for (Parts row : rows) {
     BalancedSplit down = splitEvenly(row.size, tile.rows);
     for (auto [column, across] : zip(parts[op.vectorLoop], splits)) {
       // Several tiles of rows read what is decoded once.
       bool decodesOnce = row.size > tile.rows;
-      BlockCost cost(machine.unit, down, across, neighbours,
+      BlockCost cost(machine.unit, down, across, neighbours.count,
                      decodesOnce ? 0 : op.decodeInstructions);
       auto cyclesOf = [&, columns = column.size](int64_t depth, bool loads) {
         return kernel ? kernelCycles(machine.unit, *kernel, row.size, columns,
@@ -264,6 +288,8 @@ double CostModel::operatorCycles(const Operator &op,
         double setup = machine.overheads.blockCycles;
         if (decodesOnce)
           setup += depth.size * panelDecodingCycles(op, column.size);
+        if (neighbours.areCopied)
+          setup += elementCopyCycles(row.size * depth.size);
         double fresh = cyclesOf(depth.size, false) + setup, loaded = fresh;
         if (first != 1.0)
           loaded = cyclesOf(depth.size, true) + setup;
@@ -310,7 +336,7 @@ CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
       depth *= problem.loops[loop].extent;
     else if (loop != op.vectorLoop && loop != op.rowLoop)
       repeats *= problem.loops[loop].extent;
-  int64_t neighbours = neighboursOf(op);
+  int64_t neighbours = neighboursOf(op).count;
   RoughCycles cycles;
   cycles.perBlock = repeats * machine.overheads.blockCycles;
   for (Parts row : rows)

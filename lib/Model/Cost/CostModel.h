@@ -284,9 +284,15 @@ private:
   double groupEpilogueShare(const Operator &op,
                             llvm::ArrayRef<llvm::ArrayRef<Parts>> parts) const;
   double panelDecodingCycles(const Operator &op, int64_t columns) const;
-  /// Steps of the reduction of `op` that an instruction of the vector unit
-  /// multiplies at once. For several, single elements must lie side by side.
-  int64_t neighboursOf(const Operator &op) const;
+  /// Steps of the reduction that an instruction of the vector unit multiplies
+  /// at once. For several, single elements must lie side by side.
+  struct Neighbours {
+    int64_t count = 1;
+    bool areCopied = false;
+  };
+  Neighbours neighboursOf(const Operator &op) const;
+  bool haveNeighbours(const Operator &op, const Access &elements) const;
+  double elementCopyCycles(int64_t count) const;
   double groupRescaleCycles(const Operator &op, int64_t parts) const;
   double matrixCycles(const Operator &op,
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,

@@ -35,9 +35,9 @@ double computeSecondsOf(const ChainProblem &problem, const Machine &machine) {
 }
 
 /// C[m,n] = A[m,k] * B[k,n] of two bytes; A may lie column by column.
-ChainProblem makeProduct(int64_t k, bool isTransposed) {
+ChainProblem makeProduct(int64_t k, bool isTransposed, int64_t columns = 64) {
   ProblemBuilder builder;
-  LoopId row = builder.loop("m", 96), column = builder.loop("n", 64),
+  LoopId row = builder.loop("m", 96), column = builder.loop("n", columns),
          sum = builder.loop("k", k);
   TensorId a = isTransposed ? builder.tensor("A", Role::Input, {sum, row}, 2)
                             : builder.tensor("A", Role::Input, {row, sum}, 2);
@@ -62,8 +62,19 @@ TEST(DotProduct, AnOddStepTakesAsLongAsAPair) {
       computeSecondsOf(makeProduct(8, /*isTransposed=*/false), machine));
 }
 
-TEST(DotProduct, ElementsApartAreMultipliedOneByOne) {
-  ChainProblem problem = makeProduct(512, /*isTransposed=*/true);
+TEST(DotProduct, ElementsApartAreCopiedForManyColumns) {
+  Machine machine = makePairs();
+  double copied =
+      computeSecondsOf(makeProduct(512, /*isTransposed=*/true), machine);
+  EXPECT_GT(copied, computeSecondsOf(makeProduct(512, /*isTransposed=*/false),
+                                     machine));
+  EXPECT_LT(copied, computeSecondsOf(makeProduct(512, /*isTransposed=*/true),
+                                     makeZen5()));
+}
+
+TEST(DotProduct, ElementsApartAreMultipliedOneByOneForFewColumns) {
+  int64_t few = leastColumnsOfPairs(makeZen5().unit.lanes) - 1;
+  ChainProblem problem = makeProduct(512, /*isTransposed=*/true, few);
   EXPECT_DOUBLE_EQ(computeSecondsOf(problem, makePairs()),
                    computeSecondsOf(problem, makeZen5()));
 }
