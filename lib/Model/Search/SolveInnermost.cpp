@@ -62,14 +62,16 @@ bool Solver::runsAlong(LoopId loop, LoopId Operator::*kernelLoop) const {
 }
 
 /// What all tiles of `loop` are multiples of so that kernels sum up in one
-/// order; 1 if any do. Those that sum up over one loop do with any.
+/// order; 1 if any do. Those that sum up over one loop do with any, or with
+/// whole steps if they multiply neighbours at once.
 int64_t Solver::partOf(LoopId loop) const {
   bool isOneOfSeveral = any_of(problem.operators, [&](const Operator &op) {
     return op.isReduction(loop) && any_of(op.loops, [&](LoopId other) {
              return other != loop && op.isReduction(other);
            });
   });
-  return isOneOfSeveral ? reductionPart : 1;
+  int64_t step = problem.isReduction(loop) ? machine.unit.depth : 1;
+  return std::lcm(isOneOfSeveral ? reductionPart : 1, step);
 }
 
 /// Tiles of `loop` that a micro kernel runs well with, the whole size first:
@@ -83,7 +85,7 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
     return tiles;
   }
   bool mayBeSmall = hasSmallTiles && problem.isReduction(loop);
-  addKernelTiles(loop, size, mayBeSmall ? 1 : unit, tiles);
+  addKernelTiles(loop, size, mayBeSmall ? machine.unit.depth : unit, tiles);
   // Kernels with tiles of one size leave edges in blocks of others.
   for (int64_t whole : kernelUnits(loop))
     addKernelTiles(loop, size, whole, tiles);
