@@ -44,9 +44,23 @@ int64_t Solver::tileUnit(LoopId loop) const {
                : std::lcm(machine.unit.lanes, partOf(loop));
   if (runsAlong(loop, &Operator::rowLoop))
     return inSteps ? machine.matrix->rows : partOf(loop);
+  if (runsOverGroups(loop))
+    return 1;
   if (problem.isReduction(loop))
     return depthUnit();
   return 0;
+}
+
+/// True if iterations of `loop` are groups of a reduction, which kernels take one
+/// after the other, each as a whole.
+bool Solver::runsOverGroups(LoopId loop) const {
+  return !problem.loops[loop].isWhole &&
+         any_of(problem.operators, [&](const Operator &op) {
+           return op.decodeInstructions > 0 && op.isReduction(loop) &&
+                  any_of(op.loops, [&](LoopId other) {
+                    return problem.loops[other].isWhole;
+                  });
+         });
 }
 
 /// What tiles of reductions are multiples of.
@@ -100,7 +114,7 @@ void Solver::addKernelTiles(LoopId loop, int64_t size, int64_t unit,
                             SmallVectorImpl<int64_t> &tiles) const {
   int64_t least = size;
   for (int64_t target : {256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 4, 2, 1}) {
-    if (target < leastTile && !hasSmallTiles)
+    if (target < leastTile && !hasSmallTiles && !runsOverGroups(loop))
       break;
     // The depth of a block matters less than its sides: powers of two will do.
     if (unit == depthUnit() && (!inSteps || problem.isReduction(loop)) &&

@@ -134,6 +134,7 @@ private:
   void takeInnermostForms(Innermost &level, llvm::ArrayRef<LoopId> loops);
 
   int64_t tileUnit(LoopId loop) const;
+  bool runsOverGroups(LoopId loop) const;
   int64_t depthUnit() const;
   int64_t partOf(LoopId loop) const;
   bool runsAlong(LoopId loop, LoopId Operator::*kernelLoop) const;

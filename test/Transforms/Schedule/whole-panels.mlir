@@ -2,7 +2,7 @@
 
 // Tiles of columns that divide each other, so that weights are prepacked; the
 // groups that share a scale are not cut.
-// CHECK: schedule(<levels = [<"L3" : n = 5504>, <"L2" : n = 64>, <"L1" : {{.*}}n = 32>]
+// CHECK: schedule(<levels = [<"L3" : k = 64>, <"L2" : n = 176>, <"L1" : n = 88, k = 4>]
 // CHECK-SAME: prepacked = [1], extents = [n = 11008, k = 128, k1 = 32]
 func.func @decode(%x: tensor<128x32xf32>, %w: tensor<128x32x11008xi8> {chimera.constant},
                   %s: tensor<128x11008xf32> {chimera.constant}) -> tensor<11008xf32> {
