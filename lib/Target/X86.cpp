@@ -149,22 +149,24 @@ static constexpr Processor kProcessors[] = {
 
     {"znver5", 512, "zen5", R"(#chimera.target<"zen5",
   // A virtual machine with two cores of an EPYC 9005. Caches: as the system
-  // reports them. Ports and latency: AMD 58455. Clock, streams and bandwidths:
-  // measured.
+  // reports them. Ports and latency: AMD 58455. Clock: measured. Exponentials,
+  // streams, the bandwidth of L1 and overheads: by benchmarks/calibrate, which
+  // finds 112 GB/s for L2 as well; products do not come near that.
   cores = 2,
   unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1,
-          latency = 4, clock = 4200000000, tuning = <streams = 1>>,
+          latency = 4, clock = 4200000000, exponential = 10,
+          tuning = <streams = 1>>,
   levels = [
     // 46 to 57 GB/s with one core, 80 to 126 with two.
     <"L3", capacity = 33554432, usable = 80, core_bandwidth = 50000000000,
      chip_bandwidth = 90000000000, sharers = 2, line = 64, ways = 16>,
     <"L2", capacity = 1048576, usable = 80, core_bandwidth = 60000000000,
      chip_bandwidth = 120000000000, sharers = 1, line = 64, ways = 16>,
-    <"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000,
-     chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>],
+    <"L1", capacity = 49152, usable = 80, core_bandwidth = 257000000000,
+     chip_bandwidth = 508000000000, sharers = 1, line = 64, ways = 12>],
   // Measured: 542 to 574 GFLOP/s per core, twice what f32 reaches; 6 cycles.
   dots = [<type = bf16, depth = 2, fma = 2, latency = 6>],
-  overheads = <region = 1000, fresh = 4000000000>,
+  overheads = <region = 370, fresh = 3100000000>,
   cpu = "znver5">)"},
 
     {"sapphirerapids", 512, "sapphire-rapids",

@@ -2,7 +2,7 @@
 // runs. A contraction that is supported, but whose neighbours are not, makes a
 // chain by itself.
 
-// RUN: chimera-opt %s --chimera-planning-pipeline=target=zen5 --remarks-filter-missed=chimera \
+// RUN: chimera-opt %s --chimera-planning-pipeline="target=zen5 fuse=always" --remarks-filter-missed=chimera \
 // RUN:   --verify-diagnostics | FileCheck %s --implicit-check-not=chimera.chain
 // RUN: chimera-opt %s --chimera-pipeline=target=zen5 | FileCheck %s --check-prefix=LLVM
 // RUN: chimera-run %s '--entry=*' --fuse=always | FileCheck %s --check-prefix=RUNS

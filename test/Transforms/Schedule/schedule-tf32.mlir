@@ -14,7 +14,7 @@
 // F32-SAME:    schedule(<levels = [<"L2">, <"SMEM" : m = 1>], parallel = 1
 // F32-SAME:    <"L2", predicted = 65536
 // CPU:       chimera.chain
-// CPU-SAME:    schedule(<levels = [<"L3">, <"L2">, <"L1" : n = 32, m = 22>], parallel = 0
+// CPU-SAME:    schedule(<levels = [<"L3">, <"L2">, <"L1" : m = 32, n = 32>], parallel = 1
 func.func @chain(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %v: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<64x64xf32>
