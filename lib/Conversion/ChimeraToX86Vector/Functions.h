@@ -23,8 +23,8 @@ namespace chimera {
 /// f32. Null if there is no approximation of our own: for all but exp, exp2,
 /// tanh and erf. Of NaN all are NaN, and the limits at infinity are exact. With
 /// `hasAvx512`, vectors of 512 bits use instructions of AVX-512. If the result
-/// `isRounded` to the eight digits of bf16, exponentials have some more, not all
-/// of f32.
+/// `isRounded` to the eight digits of bf16, exponentials have some more, not
+/// all of f32.
 mlir::Value emitFunction(mlir::OpBuilder &builder, mlir::Operation *function,
                          mlir::Value operand, bool hasAvx512, bool isRounded);
 

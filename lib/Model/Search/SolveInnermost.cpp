@@ -51,8 +51,8 @@ int64_t Solver::tileUnit(LoopId loop) const {
   return 0;
 }
 
-/// True if iterations of `loop` are groups of a reduction, which kernels take one
-/// after the other, each as a whole.
+/// True if iterations of `loop` are groups of a reduction, which kernels take
+/// one after the other, each as a whole.
 bool Solver::runsOverGroups(LoopId loop) const {
   return !problem.loops[loop].isWhole &&
          any_of(problem.operators, [&](const Operator &op) {
