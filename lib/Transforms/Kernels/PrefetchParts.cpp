@@ -99,27 +99,19 @@ PartFetcher::PartFetcher(Operation *op, const PartBytes &partBytes)
   }
 }
 
-/// What the body has of the tensor from outside that `operand` is a slice of,
-/// a copy or an update of one. Null if it is made inside.
+/// What the body has of the tensor from outside that `operand` is a slice or a
+/// copy of. Null if it is made inside.
 Value PartFetcher::getTile(Value operand) {
-  while (auto kernel = operand.getDefiningOp<MicroKernelOp>()) {
-    if (kernel.getOverwrite())
-      return Value();
-    unsigned result = cast<OpResult>(operand).getResultNumber();
-    operand = kernel.getKind() == MicroKernelKind::Pack
-                  ? kernel.getInputs().front()
-                  : kernel.getOutputs()[result];
-  }
+  if (auto copy = operand.getDefiningOp<MicroKernelOp>())
+    if (copy.getKind() == MicroKernelKind::Pack)
+      operand = copy.getInputs().front();
   Value tile;
   while (auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>()) {
     if (!tile && slice->getBlock() == body)
       tile = operand;
     operand = slice.getSource();
   }
-  auto carried = dyn_cast<BlockArgument>(operand);
-  bool isFromOutside = loop.isDefinedOutsideOfLoop(operand) ||
-                       (carried && carried.getOwner() == body);
-  return isFromOutside ? tile : Value();
+  return loop.isDefinedOutsideOfLoop(operand) ? tile : Value();
 }
 
 /// The largest extents of `tile`; none if they are not known.
@@ -164,15 +156,10 @@ void PartFetcher::fetchFor(const Part &reader, const Part &carrier,
   if (mostBytes == 0)
     return;
   SetVector<Value> tiles;
-  for (MicroKernelOp kernel : reader.kernels) {
+  for (MicroKernelOp kernel : reader.kernels)
     for (Value input : kernel.getInputs())
       if (Value tile = getTile(input))
         tiles.insert(tile);
-    // Sums that are added to have been somewhere else in between.
-    if (kernel.readsOutput())
-      if (Value tile = getTile(kernel.getOutput()))
-        tiles.insert(tile);
-  }
   Operation *first = carrier.ops.front();
   OpBuilder builder(first);
   SmallVector<Ahead> due;
