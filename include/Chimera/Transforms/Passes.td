@@ -19,9 +19,9 @@ def WidenFloatsPass
     Where code is made of micro kernels, block by block, tensors of f16 or bf16 that
     the program computes become f32: that is what vectors compute with. Factors of
     products stay as they are if some kernel multiplies them so. Conversions to a
-    narrow type (`arith.truncf`) still round: they become one there and back. What arithmetic
-    on a narrow type yields is not rounded any more, so results are nearer to the
-    true ones. With `round-all` it is, except for what is added up: sums of a
+    narrow type (`arith.truncf`) still round: they become one there and back. What
+    arithmetic on a narrow type yields is not rounded any more, so results are
+    nearer to the true ones. With `round-all` it is, except for what is added up: sums of a
     narrow type and the softmax are rounded once.
 
     Arguments and results of functions keep their types, and so does what only

@@ -15,8 +15,8 @@
 //   step k + 1  b0 b1 b2 b3 b4 b5 b6 b7 ...      vpunpckhwd: a4 b4 a5 b5 ...
 //
 // The sums of two vectors exchange lanes by that, four at a time, until the
-// reduction is at its end. Memory keeps one order for all kernels, and nothing
-// has to be packed.
+// reduction is at its end. Memory keeps one order for all kernels, and vectors
+// need not be packed.
 //
 //===----------------------------------------------------------------------===//
 
