@@ -226,14 +226,6 @@ CostModel::Neighbours CostModel::neighboursOf(const Operator &op) const {
   return {machine.unit.depth, /*areCopied=*/true};
 }
 
-/// Cycles to copy `count` elements so that they lie side by side.
-double CostModel::elementCopyCycles(int64_t count) const {
-  const VectorUnit &unit = machine.unit;
-  double vectors = static_cast<double>(count) / unit.lanes;
-  return vectors * machine.overheads.transposeFactor *
-         (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
-}
-
 double CostModel::operatorCycles(const Operator &op,
                                  ArrayRef<ArrayRef<Parts>> parts,
                                  const RegisterTile &tile) const {
@@ -289,7 +281,7 @@ double CostModel::operatorCycles(const Operator &op,
         if (decodesOnce)
           setup += depth.size * panelDecodingCycles(op, column.size);
         if (neighbours.areCopied)
-          setup += elementCopyCycles(row.size * depth.size);
+          setup += copyCycles(row.size * depth.size, /*isTransposed=*/true);
         double fresh = cyclesOf(depth.size, false) + setup, loaded = fresh;
         if (first != 1.0)
           loaded = cyclesOf(depth.size, true) + setup;

@@ -292,7 +292,7 @@ private:
   };
   Neighbours neighboursOf(const Operator &op) const;
   bool haveNeighbours(const Operator &op, const Access &elements) const;
-  double elementCopyCycles(int64_t count) const;
+  double copyCycles(int64_t elements, bool isTransposed) const;
   double groupRescaleCycles(const Operator &op, int64_t parts) const;
   double matrixCycles(const Operator &op,
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,

@@ -199,15 +199,18 @@ int64_t CostModel::refetchedBytes(const Operator &op, const Access &operand,
   return passes * problem.sizeOf(operand) * unit;
 }
 
+double CostModel::copyCycles(int64_t elements, bool isTransposed) const {
+  const VectorUnit &unit = machine.unit;
+  double vectors = static_cast<double>(elements) / unit.lanes;
+  double cycles = vectors * (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
+  return isTransposed ? cycles * machine.overheads.transposeFactor : cycles;
+}
+
 double CostModel::packingSeconds(const Operator &op, const Access &operand,
                                  int64_t bytes) const {
-  const VectorUnit &unit = machine.unit;
-  double vectors = static_cast<double>(bytes) /
-                   (unit.lanes * problem.tensors[operand].elementBytes);
-  double cycles = vectors * (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
-  if (isStrided(op, operand))
-    cycles *= machine.overheads.transposeFactor;
-  return cycles / unit.cyclesPerSecond;
+  return copyCycles(bytes / problem.tensors[operand].elementBytes,
+                    isStrided(op, operand)) /
+         machine.unit.cyclesPerSecond;
 }
 
 SmallVector<int64_t, 6> CostModel::largestOf(ArrayRef<PartList> parts) {
