@@ -49,6 +49,41 @@ def VersionSizesPass : Pass<"chimera-version-sizes", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def AddResultSizesPass
+    : Pass<"chimera-add-result-sizes", "::mlir::ModuleOp"> {
+  let summary = "A function that tells the sizes of another one's results";
+  let description = [{
+    Whoever calls a compiled function passes memory for its results. For each
+    public function with results of dynamic sizes this pass adds
+    `<name>_sizes`, with the same arguments, which returns all of these sizes,
+    result by result, without computing the results.
+
+    A function whose sizes depend on what it computes gets none, with a remark
+    (`sizes-unknown`).
+
+    Example: see `test/Transforms/Sizes/add-result-sizes.mlir`. From
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x32xf32> { ... }
+    ```
+
+    the pass makes a second function,
+
+    ```mlir
+    func.func @f_sizes(%x: tensor<?x64xf32>) -> tensor<1xi64> {
+      %c0 = arith.constant 0 : index
+      %rows = tensor.dim %x, %c0 : tensor<?x64xf32>
+      %0 = arith.index_cast %rows : index to i64
+      %1 = tensor.from_elements %0 : tensor<1xi64>
+      return %1 : tensor<1xi64>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def RestoreSizesPass
     : Pass<"chimera-restore-sizes", "::mlir::func::FuncOp"> {
   let summary = "Put sizes in the place of their placeholders";
