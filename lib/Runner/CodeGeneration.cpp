@@ -107,6 +107,61 @@ static Error addPackedWrappers(llvm::Module &module,
   return Error::success();
 }
 
+/// A function that says `text` and ends the process, unless the host has a
+/// `chimera_fail` (runtime/chimera_runtime.h), which ends the call alone.
+static llvm::Function *addFailure(llvm::Module &module, llvm::Function *printer,
+                                  llvm::Function *ender) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::IRBuilder<> builder(context);
+  auto *type =
+      llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false);
+  auto *host = llvm::Function::Create(
+      type, llvm::GlobalValue::ExternalWeakLinkage, "chimera_fail", module);
+  auto *failure = llvm::Function::Create(
+      type, llvm::GlobalValue::InternalLinkage, "chimera_failure", module);
+  failure->addFnAttr(llvm::Attribute::NoReturn);
+  failure->addFnAttr(llvm::Attribute::Cold);
+  failure->addFnAttr(llvm::Attribute::NoInline);
+  llvm::Argument *text = failure->getArg(0);
+  auto *entry = llvm::BasicBlock::Create(context, "", failure);
+  auto *hosted = llvm::BasicBlock::Create(context, "", failure);
+  auto *alone = llvm::BasicBlock::Create(context, "", failure);
+  builder.SetInsertPoint(entry);
+  builder.CreateCondBr(builder.CreateIsNotNull(host), hosted, alone);
+  builder.SetInsertPoint(hosted);
+  builder.CreateCall(host, {text});
+  builder.CreateUnreachable();
+  builder.SetInsertPoint(alone);
+  builder.CreateCall(printer, {text});
+  builder.CreateCall(ender);
+  builder.CreateUnreachable();
+  return failure;
+}
+
+/// Lets hosts survive assertions (`cf.assert`): upstream prints their text and
+/// ends the process.
+static void reportFailures(llvm::Module &module) {
+  llvm::Function *printer = module.getFunction("puts");
+  llvm::Function *ender = module.getFunction("abort");
+  if (!printer || !ender)
+    return;
+  SmallVector<std::pair<llvm::CallInst *, llvm::CallInst *>> failures;
+  for (llvm::User *user : ender->users()) {
+    auto *end = dyn_cast<llvm::CallInst>(user);
+    auto *print =
+        end ? dyn_cast_if_present<llvm::CallInst>(end->getPrevNode()) : nullptr;
+    if (print && print->getCalledFunction() == printer)
+      failures.emplace_back(print, end);
+  }
+  if (failures.empty())
+    return;
+  llvm::Function *failure = addFailure(module, printer, ender);
+  for (auto [print, end] : failures) {
+    print->setCalledFunction(failure);
+    end->eraseFromParent();
+  }
+}
+
 /// Leaves what LLVM does not know out of arguments' attributes. The translation
 /// would warn of each, and print the whole function to do so, which takes time
 /// by the square of a network with its weights.
@@ -309,6 +364,7 @@ chimera::runner::generateLLVM(ModuleOp module, ModuleInterface interface,
   whole.module->setDataLayout(whole.machine->createDataLayout());
   if (Error error = addPackedWrappers(*whole.module, interface.functions))
     return std::move(error);
+  reportFailures(*whole.module);
   std::string problems;
   llvm::raw_string_ostream os(problems);
   if (llvm::verifyModule(*whole.module, &os))

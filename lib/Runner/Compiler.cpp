@@ -124,6 +124,9 @@ Expected<Function> chimera::runner::getSignature(func::FuncOp function) {
                            (tensors + ", and scalars").str());
     result.arguments.push_back(std::move(*valueType));
   }
+  for (unsigned index = 0; index < function.getNumArguments(); ++index)
+    if (function.getArgAttr(index, ChimeraDialect::getConstantAttrName()))
+      result.constants.push_back(index);
   for (Type type : function.getResultTypes()) {
     std::optional<ValueType> valueType = getValueType(type);
     if (!valueType || valueType->isScalar)
@@ -163,6 +166,12 @@ bool chimera::runner::needsFrontEnd(ModuleOp module) {
 Error chimera::runner::runFrontEnd(ModuleOp module) {
   return runPasses(module, "the front end",
                    [](OpPassManager &pm) { buildFrontEndPipeline(pm); });
+}
+
+Error chimera::runner::addResultSizes(ModuleOp module) {
+  return runPasses(
+      module, "finding the sizes of results",
+      [](OpPassManager &pm) { pm.addPass(createAddResultSizesPass()); });
 }
 
 Error chimera::runner::loadMicroKernels(ModuleOp module, StringRef path) {

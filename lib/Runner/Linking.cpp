@@ -115,8 +115,11 @@ private:
 //===----------------------------------------------------------------------===//
 
 Error chimera::runner::linkSharedLibrary(const ObjectFiles &objects,
-                                         StringRef libraryPath) {
-  const StringRef runtimes[] = {CHIMERA_RUNTIME_LIBRARIES};
+                                         StringRef libraryPath,
+                                         StringRef hostRuntime) {
+  SmallVector<StringRef> runtimes = {CHIMERA_RUNTIME_LIBRARIES};
+  if (!hostRuntime.empty())
+    runtimes = {hostRuntime};
   for (StringRef runtime : runtimes)
     if (!llvm::sys::fs::exists(runtime))
       return createStringError("the library " + runtime +
@@ -132,9 +135,13 @@ Error chimera::runner::linkSharedLibrary(const ObjectFiles &objects,
   return replaceFile(libraryPath, [&](StringRef name) {
     SmallVector<StringRef> command = {*driver, "-shared", "-o", name};
     llvm::append_range(command, files.getPaths());
-    command.push_back("-Wl,--as-needed");
+    // The weak `chimera_fail` alone would not make a host runtime needed.
+    command.push_back(hostRuntime.empty() ? "-Wl,--as-needed"
+                                          : "-Wl,--no-as-needed");
     llvm::append_range(command, runtimes);
-    command.append({"-Wl,-rpath," CHIMERA_RUNTIME_DIR, "-lm"});
+    if (hostRuntime.empty())
+      command.push_back("-Wl,-rpath," CHIMERA_RUNTIME_DIR);
+    command.push_back("-lm");
     return runLinker(command);
   });
 }

@@ -14,6 +14,9 @@
 #include "llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
 
 // Declared here because the header comes with the compiler, not with the
 // library.
@@ -57,13 +60,24 @@ void Call::operator()() const {
 // Program
 //===----------------------------------------------------------------------===//
 
-/// Makes the copy of strided memrefs known to the code. Everything else that it
-/// calls is found in the process: libm, libomp, the allocator.
+/// An assertion of a program failed.
+static void endProcess(const char *text) {
+  llvm::errs() << "assertion of the program failed: " << text << '\n';
+  std::abort();
+}
+
+/// Makes the copy of strided memrefs, and what happens where an assertion
+/// fails, known to the code. Everything else that it calls is found in the
+/// process: libm, libomp, the allocator.
 static Error defineRuntime(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;
-  symbols[jit.mangleAndIntern("memrefCopy")] = {
-      llvm::orc::ExecutorAddr::fromPtr(&memrefCopy),
-      llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  auto define = [&](StringRef name, auto *function) {
+    symbols[jit.mangleAndIntern(name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  };
+  define("memrefCopy", &memrefCopy);
+  define("chimera_fail", &endProcess);
   return jit.getMainJITDylib().define(
       llvm::orc::absoluteSymbols(std::move(symbols)));
 }

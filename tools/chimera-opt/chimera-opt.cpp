@@ -13,9 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/Conversion/Passes.h"
-#include "Chimera/IR/Chimera.h"
 #include "Chimera/InitAll.h"
-#include "Chimera/Report/PlanReport.h"
+#include "Chimera/Report/PlanCollector.h"
 #include "Chimera/Support/OutputFile.h"
 
 #include "mlir/InitAllDialects.h"
@@ -31,7 +30,6 @@
 #include "llvm/Support/WithColor.h"
 
 #include <csignal>
-#include <mutex>
 
 using namespace mlir;
 
@@ -47,63 +45,13 @@ static llvm::cl::opt<std::string> microKernelsFile(
                    "all passes"),
     llvm::cl::value_desc("file"));
 
-namespace {
-
-/// The plans of all contexts and threads.
-struct PlanList {
-  std::mutex mutex;
-  std::vector<chimera::ChainPlan> plans;
-};
-
-class PlanCollector : public chimera::PlanListener {
-public:
-  PlanCollector(Dialect *dialect, PlanList &list)
-      : PlanListener(dialect), list(list) {}
-
-  void planned(chimera::ChainPlan plan) override {
-    std::lock_guard<std::mutex> lock(list.mutex);
-    list.plans.push_back(std::move(plan));
-  }
-
-private:
-  PlanList &list;
-};
-
-/// Attaches a collector to the dialect in every context.
-class CollectorExtension
-    : public DialectExtension<CollectorExtension, chimera::ChimeraDialect> {
-public:
-  explicit CollectorExtension(PlanList &list) : list(list) {}
-
-  void apply(MLIRContext *, chimera::ChimeraDialect *dialect) const override {
-    dialect->addInterface<PlanCollector>(list);
-  }
-
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CollectorExtension)
-
-private:
-  PlanList &list;
-};
-
-} // namespace
-
-/// Writes a file and reports what goes wrong.
-static LogicalResult
-writeOutput(StringRef path,
-            llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  llvm::Error error = chimera::writeFile(path, write);
+/// Prints what went wrong, if anything did.
+static LogicalResult reportError(llvm::Error error) {
   if (!error)
     return success();
   llvm::WithColor::error(llvm::errs(), "chimera-opt")
       << llvm::toString(std::move(error)) << '\n';
   return failure();
-}
-
-static LogicalResult writePlans(PlanList &list) {
-  chimera::sortPlans(list.plans);
-  return writeOutput(reportFile, [&](llvm::raw_ostream &os) {
-    chimera::writeReport(os, list.plans, chimera::getReportFormat(reportFile));
-  });
 }
 
 /// What mlir-opt does between its command line and its exit, but with an output
@@ -128,8 +76,8 @@ static LogicalResult optimize(StringRef inputFile, StringRef outputFile,
   // What there is before an error is shown, but not kept.
   if (failed(result) && outputFile != "-")
     return failure();
-  LogicalResult written =
-      writeOutput(outputFile, [&](llvm::raw_ostream &file) { file << text; });
+  LogicalResult written = reportError(chimera::writeFile(
+      outputFile, [&](llvm::raw_ostream &file) { file << text; }));
   return success(succeeded(result) && succeeded(written));
 }
 
@@ -153,9 +101,8 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   chimera::registerAllDialects(registry);
-  PlanList list;
-  registry.addExtension(TypeID::get<CollectorExtension>(),
-                        std::make_unique<CollectorExtension>(list));
+  chimera::PlanCollector plans;
+  plans.listen(registry);
 
   auto [inputFile, outputFile] = registerAndParseCLIOptions(
       argc, argv, "Chimera: analytical fusion of operator chains\n", registry);
@@ -171,6 +118,6 @@ int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   LogicalResult result = optimize(inputFile, outputFile, registry, config);
   if (succeeded(result) && !reportFile.empty())
-    result = writePlans(list);
+    result = reportError(plans.write(reportFile));
   return asMainReturnCode(result);
 }

@@ -8,10 +8,12 @@
 
 #include "EmitFile.h"
 
+#include "Chimera/Runner/Manifest.h"
 #include "Chimera/Runner/Remarks.h"
+#include "Chimera/Runner/Timing.h"
 #include "Chimera/Support/OutputFile.h"
 
-#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -38,6 +40,25 @@ static Error emitMLIR(const CompileOptions &options, ModuleOp module,
   return writeText(path, text);
 }
 
+static Error writeManifest(StringRef path, const Manifest &manifest) {
+  llvm::json::Value value(manifest.toJSON());
+  return writeFile(path, [&](llvm::raw_ostream &os) {
+    os << llvm::formatv("{0:2}", value) << '\n';
+  });
+}
+
+/// The plans of all functions of a planned module.
+static PlanReport describePlans(ModuleOp planned, double seconds) {
+  PlanReport plans;
+  for (auto function : planned.getOps<func::FuncOp>()) {
+    PlanReport plan = describePlan(function);
+    llvm::append_range(plans.chains, std::move(plan.chains));
+    plans.contractionsOutside += plan.contractionsOutside;
+  }
+  plans.seconds = seconds;
+  return plans;
+}
+
 /// Says which public functions a program in another language cannot call.
 static void warnOfObstacles(ModuleOp module, const ModuleInterface &interface) {
   for (auto function : module.getOps<func::FuncOp>()) {
@@ -62,33 +83,21 @@ static std::string getPath(const Options &options) {
       .str();
 }
 
-Error chimera::run::emitFile(const Options &options,
-                             CompileOptions compileOptions, ModuleOp module,
-                             CompileListener &listener) {
-  std::string path = getPath(options);
-  RemarkCollector remarks(module.getContext());
-  llvm::scope_exit showRemarks([&] {
-    if (options.remarks)
-      printRemarks(remarks.take(), llvm::errs());
-  });
-  compileOptions.listener = &listener;
-  if (options.emit == Emit::MLIR)
-    return emitMLIR(compileOptions, module, path);
-  Expected<LoweredModule> lowered = lower(module, compileOptions);
-  if (!lowered)
-    return lowered.takeError();
-  warnOfObstacles(module, lowered->interface);
+/// Writes what `lowered` becomes to the file `path`.
+static Error emitLowered(const Options &options,
+                         const CompileOptions &compileOptions,
+                         LoweredModule &lowered, StringRef path) {
   if (isText(options.emit))
-    if (Error error = joinParts(*lowered))
+    if (Error error = joinParts(lowered))
       return error;
   if (options.emit == Emit::LLVM) {
     std::string text;
     llvm::raw_string_ostream os(text);
-    os << *lowered->parts.front().module;
+    os << *lowered.parts.front().module;
     return writeText(path, text);
   }
   Expected<ObjectFiles> code = emitCode(
-      *lowered,
+      lowered,
       options.emit == Emit::Assembly ? llvm::CodeGenFileType::AssemblyFile
                                      : llvm::CodeGenFileType::ObjectFile,
       compileOptions);
@@ -96,12 +105,73 @@ Error chimera::run::emitFile(const Options &options,
     return code.takeError();
   if (isText(options.emit))
     return writeText(path, code->front()->getBuffer());
-  Stage stage(&listener, "link");
+  Stage stage(compileOptions.listener, "link");
   if (options.emit == Emit::SharedLibrary)
-    return linkSharedLibrary(*code, path);
+    return linkSharedLibrary(*code, path, options.hostRuntime);
   Expected<std::unique_ptr<llvm::MemoryBuffer>> whole =
       mergeObjects(std::move(*code));
   if (!whole)
     return whole.takeError();
   return writeText(path, (*whole)->getBuffer());
+}
+
+/// The functions of `module` as they were compiled in `extended`, which has the
+/// sizes of their results besides.
+static ModuleInterface describe(ModuleOp module,
+                                const ModuleInterface &extended) {
+  ModuleInterface interface = extended;
+  interface.functions.clear();
+  for (const Function &function : extended.functions) {
+    if (!module.lookupSymbol(function.name))
+      continue;
+    std::string sizes = function.name + "_sizes";
+    interface.functions.push_back(function);
+    interface.functions.back().hasSizes =
+        !module.lookupSymbol(sizes) &&
+        llvm::any_of(extended.functions, [&](const Function &other) {
+          return other.name == sizes;
+        });
+  }
+  return interface;
+}
+
+/// Compiles `module` to the file `path` and fills `manifest`.
+static Error emitProgram(const Options &options, CompileOptions compileOptions,
+                         ModuleOp module, StringRef path, Manifest &manifest) {
+  compileOptions.onPlanned = [&](ModuleOp planned, double seconds) {
+    manifest.plan = describePlans(planned, seconds);
+  };
+  OwningOpRef<ModuleOp> extended = module.clone();
+  if (Error error = addResultSizes(*extended))
+    return error;
+  Expected<LoweredModule> lowered = lower(*extended, compileOptions);
+  if (!lowered)
+    return lowered.takeError();
+  warnOfObstacles(module, lowered->interface);
+  manifest.interface = describe(module, lowered->interface);
+  return emitLowered(options, compileOptions, *lowered, path);
+}
+
+Error chimera::run::emitFile(const Options &options,
+                             CompileOptions compileOptions, ModuleOp module,
+                             CompileListener &listener) {
+  std::string path = getPath(options);
+  RemarkCollector remarks(module.getContext());
+  Manifest manifest;
+  manifest.target = options.target;
+  compileOptions.listener = &listener;
+  Error error = Error::success();
+  manifest.compileSeconds = timeOnce([&] {
+    error = llvm::joinErrors(
+        std::move(error),
+        options.emit == Emit::MLIR
+            ? emitMLIR(compileOptions, module, path)
+            : emitProgram(options, compileOptions, module, path, manifest));
+  });
+  manifest.remarks = remarks.take();
+  if (options.remarks)
+    printRemarks(manifest.remarks, llvm::errs());
+  if (error || options.json.empty())
+    return error;
+  return writeManifest(options.json, manifest);
 }

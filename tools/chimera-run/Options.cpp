@@ -62,7 +62,10 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
                     compare with what they say they compute
   --shared-libs=X.so
                     a library with C functions that kernels call; repeatable
-  --json=PATH       write the report as JSON; "-" prints it instead of the table
+  --json=PATH       write the report as JSON; "-" prints it instead of the table;
+                    with --emit a manifest: what the file has, and the plans
+  --report=PATH     write how each chain was planned, as a page (.html), data
+                    (.json) or text (docs/report.md)
   --remarks         show every decision of the compiler with its reason; without
                     it, only what it did not take
   --jobs=N          threads that compile kernels (default: one per core); the
@@ -74,6 +77,9 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --emit=KIND       do not run; write mlir (as planned), llvm, asm, obj or so
   -o PATH           where to (default: standard output for text, else FILE's
                     name with .o or .so)
+  --runtime=LIBRARY the library that --emit=so links against, for programs inside
+                    a host with threads of its own: libchimera_runtime.so
+                    (default: LLVM's OpenMP)
   --help            this text
 
 Exit status: 0 if all is well, 1 on errors and failed checks, 2 on wrong usage.
@@ -215,6 +221,8 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
           .Case("--json", &options.json)
           .Case("--chimera-micro-kernels", &options.microKernels)
           .Case("-o", &options.outputFile)
+          .Case("--runtime", &options.hostRuntime)
+          .Case("--report", &options.report)
           .Default(nullptr);
   if (name == "--input")
     text = &options.inputs.emplace_back();
@@ -256,6 +264,11 @@ static Error checkCombination(const Options &options) {
         options.constants.empty() && options.sizes.empty()))
     return createStringError("--entry=* takes no --input, no --output, no "
                              "--constant and no --sizes");
+  if (options.emit == Emit::MLIR && !options.json.empty())
+    return createStringError("--emit=mlir has no manifest; --report has the "
+                             "plans");
+  if (!options.hostRuntime.empty() && options.emit != Emit::SharedLibrary)
+    return createStringError("--runtime goes with --emit=so");
   if (options.emit != Emit::Nothing && !options.at.empty())
     return createStringError("--at says what to run, and --emit runs nothing");
   return Error::success();

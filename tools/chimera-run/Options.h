@@ -59,6 +59,10 @@ struct Options {
   Emit emit = Emit::Nothing;
   /// Where `emit` writes; empty for its default.
   std::string outputFile;
+  /// What shared libraries call in place of LLVM's and MLIR's runtimes, if set.
+  std::string hostRuntime;
+  /// Where a report of all plans goes; empty for nowhere.
+  std::string report;
   bool help = false;
 };
 

@@ -21,6 +21,7 @@
 #include "Session.h"
 #include "Sizes.h"
 
+#include "Chimera/Report/PlanCollector.h"
 #include "Chimera/Runner/Remarks.h"
 #include "Chimera/Runner/Report.h"
 #include "Chimera/Runner/Timing.h"
@@ -390,11 +391,16 @@ int main(int argc, char **argv) {
   }
   DialectRegistry registry;
   registerDialects(registry);
+  PlanCollector plans;
+  if (!options->report.empty())
+    plans.listen(registry);
   // Threads of the compiler would only be in the way of those that are timed.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  if (Error error = runTool(*options, context)) {
-    printErrors(std::move(error));
-    return 1;
-  }
-  return 0;
+  Error error = runTool(*options, context);
+  if (!error && !options->report.empty())
+    error = plans.write(options->report);
+  if (!error)
+    return 0;
+  printErrors(std::move(error));
+  return 1;
 }

@@ -79,6 +79,10 @@ struct Function {
   llvm::SmallVector<ValueType> arguments;
   /// Tensors only.
   llvm::SmallVector<ValueType> results;
+  /// Arguments that are the same in every call, by number.
+  llvm::SmallVector<unsigned> constants;
+  /// True if `<name>_sizes` tells the dynamic sizes of results.
+  bool hasSizes = false;
   /// True if `<name>_prepare` is to be called first, with the same arguments;
   /// see `chimera-prepare-constants`.
   bool isPrepared = false;
@@ -101,6 +105,10 @@ bool needsFrontEnd(mlir::ModuleOp module);
 
 /// Brings `module` to linalg, in place.
 llvm::Error runFrontEnd(mlir::ModuleOp module);
+
+/// Adds functions that tell the sizes of dynamic results, `<name>_sizes`, as far
+/// as these are known before a call; see `chimera-add-result-sizes`.
+llvm::Error addResultSizes(mlir::ModuleOp module);
 
 /// Takes the micro kernels in the file `path` into `module`.
 llvm::Error loadMicroKernels(mlir::ModuleOp module, llvm::StringRef path);
@@ -164,9 +172,13 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 mergeObjects(ObjectFiles objects);
 
 /// Links object files into a shared library, with clang or another compiler
-/// driver found in PATH. The file is written whole or not at all.
+/// driver found in PATH. The file is written whole or not at all. `hostRuntime`
+/// is the library with `chimera_call` and what programs call
+/// (runtime/chimera_runtime.h), which the host will have loaded; without it
+/// they call LLVM's and MLIR's runtimes.
 llvm::Error linkSharedLibrary(const ObjectFiles &objects,
-                              llvm::StringRef libraryPath);
+                              llvm::StringRef libraryPath,
+                              llvm::StringRef hostRuntime = "");
 
 /// Machine code in memory. It stays as long as a program or a call has it.
 struct LoadedCode;

@@ -1,0 +1,64 @@
+//===- PlanCollector.cpp - Keep what was planned, for a report ------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Report/PlanCollector.h"
+
+#include "Chimera/IR/Chimera.h"
+#include "Chimera/Support/OutputFile.h"
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+class Listener : public PlanListener {
+public:
+  Listener(Dialect *dialect, PlanCollector &collector)
+      : PlanListener(dialect), collector(collector) {}
+
+  void planned(ChainPlan plan) override { collector.add(std::move(plan)); }
+
+private:
+  PlanCollector &collector;
+};
+
+/// Attaches a listener to the dialect in every context.
+class ListenerExtension
+    : public DialectExtension<ListenerExtension, ChimeraDialect> {
+public:
+  explicit ListenerExtension(PlanCollector &collector) : collector(collector) {}
+
+  void apply(MLIRContext *, ChimeraDialect *dialect) const override {
+    dialect->addInterface<Listener>(collector);
+  }
+
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ListenerExtension)
+
+private:
+  PlanCollector &collector;
+};
+
+} // namespace
+
+void PlanCollector::listen(DialectRegistry &registry) {
+  registry.addExtension(TypeID::get<ListenerExtension>(),
+                        std::make_unique<ListenerExtension>(*this));
+}
+
+void PlanCollector::add(ChainPlan plan) {
+  std::lock_guard<std::mutex> lock(mutex);
+  plans.push_back(std::move(plan));
+}
+
+llvm::Error PlanCollector::write(StringRef path) {
+  std::lock_guard<std::mutex> lock(mutex);
+  sortPlans(plans);
+  return writeFile(path, [&](llvm::raw_ostream &os) {
+    writeReport(os, plans, getReportFormat(path));
+  });
+}
