@@ -1,0 +1,275 @@
+"""From MLIR text to functions that can be called.
+
+The compiler runs as a process of its own: it takes memory that goes back to the
+system, a crash in it is an error here, and the interpreter's threads go on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterable, Mapping, Sequence
+
+from . import _arrays, _cache, _package, _paths
+from .errors import ChimeraError, CompileError, UnsupportedError
+
+# Of the manifests that this package reads.
+SCHEMA = 1
+_ERROR = re.compile(r"^chimera-run: error: (?:(.*?:\d+:\d+): )?(.*)$")
+_OBSTACLE = "chimera-run: warning: no C interface: "
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a program is compiled; the names are those of chimera-run's options."""
+
+    constants: tuple[int, ...] = ()
+    target: str = "host"
+    threads: int | None = None
+    sizes: tuple[tuple[int, ...], ...] = ()
+    fuse: str = "auto"
+
+    def arguments(self) -> list[str]:
+        """The options of chimera-run."""
+        result = [f"--target={self.target}", f"--fuse={self.fuse}"]
+        if self.threads is not None:
+            result.append(f"--threads={self.threads}")
+        if self.constants:
+            result.append("--constant=" + ",".join(map(str, self.constants)))
+        if self.sizes:
+            cases = ("x".join(map(str, case)) for case in self.sizes)
+            result.append("--sizes=" + ",".join(cases))
+        return result
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "constants": list(self.constants),
+            "target": self.target,
+            "threads": self.threads,
+            "sizes": [list(case) for case in self.sizes],
+            "fuse": self.fuse,
+        }
+
+
+def run_compiler(text: str, arguments: Sequence[str]) -> subprocess.CompletedProcess:
+    """Runs chimera-run on `text`. Raises CompileError with what it says."""
+    try:
+        process = subprocess.run(
+            [_paths.compiler(), "-", *arguments],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        raise ChimeraError(f"chimera-run cannot be started: {error}") from None
+    if process.returncode != 0:
+        raise _make_error(process)
+    return process
+
+
+def _make_error(process: subprocess.CompletedProcess) -> CompileError:
+    for line in process.stderr.splitlines():
+        match = _ERROR.match(line)
+        if match:
+            return CompileError(match.group(2), match.group(1) or "")
+    lines = process.stderr.strip().splitlines()
+    last = lines[-1] if lines else "no message"
+    return CompileError(f"the compiler ended with {process.returncode}: {last}")
+
+
+@dataclass(frozen=True)
+class Library:
+    """A compiled program without its weights. Instances share its code."""
+
+    package: _package.Package
+    options: Options
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the program has and how it was planned."""
+        return self.package.manifest
+
+    @property
+    def function(self) -> dict[str, Any]:
+        """The manifest of the function that is called."""
+        functions = self.manifest["functions"]
+        for function in functions:
+            if function["name"] == "main":
+                return function
+        return functions[0]
+
+    def instantiate(self, constants: Mapping[int, Any] | None = None) -> Instance:
+        """The program with `constants` as arguments, by number, of all calls.
+
+        Raises TypeError if one does not fit.
+        """
+        return Instance(self, constants or {})
+
+
+class Instance:
+    """A program with its weights. Several threads may call it at once."""
+
+    def __init__(self, library: Library, constants: Mapping[int, Any]) -> None:
+        from . import _runtime
+
+        function = library.function
+        missing = set(function["constants"]) - set(constants)
+        if missing:
+            raise TypeError(f"constant arguments without a value: {sorted(missing)}")
+        self.library = library
+        self.constants = dict(constants)
+        self._arguments = function["arguments"]
+        self._results = function["results"]
+        self._free = [
+            type_
+            for index, type_ in enumerate(self._arguments)
+            if index not in self.constants
+        ]
+        self._has_static_results = all(
+            None not in result["shape"] for result in self._results
+        )
+        code = _runtime.Library(library.package.library, "chimera-program")
+        self._function = _runtime.Function(
+            code,
+            function["name"],
+            [_make_type(_runtime, type_) for type_ in self._arguments],
+            [_make_type(_runtime, type_) for type_ in self._results],
+            library.manifest["threads"],
+        )
+        self.pack()
+
+    def pack(self) -> None:
+        """Computes again what depends on the constants alone.
+
+        To be called after they changed in place, while no call runs.
+        """
+        for index, value in self.constants.items():
+            self._function.bind(index, _arrays.prepare(value, self._arguments[index]))
+        self._function.prepare()
+
+    def __call__(self, *arguments: Any, out: Sequence[Any] | None = None) -> list[Any]:
+        """Runs the program.
+
+        Args:
+            arguments: those that are no constants, in order: arrays that have
+                DLPack or the buffer protocol, and numbers for scalars.
+            out: arrays for the results, all of them; else they are allocated,
+                as PyTorch's tensors if an argument is one, else as NumPy's arrays.
+
+        Raises:
+            TypeError: an argument has another shape or type.
+            ValueError: a result shares memory with something else.
+            RuntimeError: an assertion of the program failed.
+        """
+        if len(arguments) != len(self._free):
+            raise TypeError(f"{len(self._free)} arguments expected, got {len(arguments)}")
+        given = [
+            _arrays.prepare(argument, type_)
+            for argument, type_ in zip(arguments, self._free)
+        ]
+        results = self._allocate(given) if out is None else list(out)
+        self._function.run(
+            given, [_arrays.view(array) for array in results]
+        )
+        return results
+
+    def _allocate(self, arguments: Sequence[Any]) -> list[Any]:
+        make = _arrays.allocator((*arguments, *self.constants.values()))
+        if self._has_static_results:
+            return [make(type_["shape"], type_["element"]) for type_ in self._results]
+        sizes = self._function.sizes(arguments)
+        if sizes is None:
+            raise UnsupportedError(
+                "the sizes of the results are not known before the program runs: "
+                "pass arrays for them as out="
+            )
+        rest = iter(sizes)
+        return [
+            make(
+                [next(rest) if size is None else size for size in type_["shape"]],
+                type_["element"],
+            )
+            for type_ in self._results
+        ]
+
+
+def _make_type(runtime: Any, type_: dict[str, Any]) -> Any:
+    shape = [-1 if size is None else size for size in type_["shape"]]
+    return runtime.Type(type_["element"], shape, type_["kind"] == "scalar")
+
+
+def compile_text(
+    text: str,
+    *,
+    constants: Iterable[int] = (),
+    target: str = "host",
+    threads: int | None = None,
+    sizes: Iterable[Sequence[int]] | None = None,
+    fuse: str = "auto",
+    cache: bool = True,
+) -> Library:
+    """Compiles MLIR text: linalg or TOSA on tensors, with a function @main.
+
+    Args:
+        text: the program.
+        constants: arguments, by number, that are the same in every call.
+        target: a machine's name, or a file with one.
+        threads: threads that run parallel loops; None for all cores.
+        sizes: dynamic sizes to plan for, besides a plan for any.
+        fuse: auto, never or always.
+        cache: whether to look for the program in the user's cache, and keep it.
+
+    Raises:
+        CompileError: the compiler refused the program.
+        UnsupportedError: its function cannot be called from outside.
+    """
+    options = Options(
+        tuple(sorted(constants)),
+        target,
+        threads,
+        tuple(tuple(case) for case in sizes or ()),
+        fuse,
+    )
+    if not cache:
+        return Library(_compile(text, options), options)
+    name = _cache.key(text, options.as_data())
+    package = _cache.find(name)
+    if package is None:
+        package = _compile(text, options)
+        _cache.add(name, package)
+    return Library(package, options)
+
+
+def _compile(text: str, options: Options) -> _package.Package:
+    with tempfile.TemporaryDirectory(prefix="chimera-") as folder:
+        library, manifest = Path(folder, "program.so"), Path(folder, "manifest.json")
+        process = run_compiler(
+            text,
+            [
+                "--emit=so",
+                f"-o={library}",
+                f"--json={manifest}",
+                f"--runtime={_paths.runtime_library()}",
+                *options.arguments(),
+            ],
+        )
+        package = _package.Package(
+            library.read_bytes(),
+            {**json.loads(manifest.read_text()), "options": options.as_data()},
+            text,
+        )
+    if not package.manifest["functions"]:
+        raise UnsupportedError(_find_obstacle(process.stderr))
+    return package
+
+
+def _find_obstacle(said: str) -> str:
+    for line in said.splitlines():
+        if line.startswith(_OBSTACLE):
+            return line[len(_OBSTACLE) :]
+    return "the program has no public function"

@@ -1,0 +1,364 @@
+"""A compiled part of a torch graph: its code, its sets of weights, its strides.
+
+Dynamo shares one graph between all modules of a class, so weights belong to no code:
+each set of weights that a part is called with gets an instance with memory of its
+own, found again by the addresses and the versions of the tensors.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import operator
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from chimera.importers import require
+from chimera.importers.torch import lower_graph
+
+if TYPE_CHECKING:
+    import torch
+
+_LOG = logging.getLogger("chimera")
+_reasons: dict[str, int] = {}
+_refreshed = 0
+
+
+def note_fallback(reason: str) -> None:
+    """Count a reason for which something runs in torch; say it the first time."""
+    _reasons[reason] = _reasons.get(reason, 0) + 1
+    if _reasons[reason] == 1:
+        _LOG.warning("chimera: %s", reason)
+
+
+def fallbacks() -> dict[str, int]:
+    """The reasons so far for which something ran in torch, with their counts."""
+    return dict(_reasons)
+
+
+def refresh() -> None:
+    """Pack all weights again in the next call, after changes torch does not count."""
+    global _refreshed
+    _refreshed += 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """How parts are compiled: as the arguments of `chimera.compile` of these names."""
+
+    target: str = "host"
+    threads: int | None = None
+    sizes: Any = None
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> Options:
+        """Options from a user's dictionary.
+
+        Raises:
+            ValueError: names the option that does not exist.
+        """
+        unknown = set(given) - {"target", "threads", "sizes"}
+        if unknown:
+            raise ValueError(f"the backend chimera has no option {sorted(unknown)[0]!r}")
+        return cls(**given)
+
+
+class Weights:
+    """The instances of a library, one for each set of weights it is called with."""
+
+    def __init__(self, library: Any, positions: Sequence[int]) -> None:
+        self._library = library
+        self._positions = tuple(positions)
+        self._instances: dict[tuple[int, ...], Any] = {}
+        self._versions: dict[tuple[int, ...], Any] = {}
+        self._owners: dict[tuple[int, ...], weakref.ref[Any]] = {}
+        self._lock = threading.Lock()
+        torch = require("torch")
+        self._pointer = torch.Tensor.data_ptr
+        self._version = torch._C.TensorBase._version.__get__
+
+    def instance(self, tensors: Sequence[Any]) -> Any:
+        """The instance for these weights, packed as they are now."""
+        key = tuple(map(self._pointer, tensors))
+        versions = (_refreshed, self._read_versions(tensors))
+        if self._versions.get(key) == versions:
+            return self._instances[key]
+        with self._lock:
+            self._update(key, versions, tensors)
+            return self._instances[key]
+
+    def _read_versions(self, tensors: Sequence[Any]) -> tuple[int, ...]:
+        try:
+            return tuple(map(self._version, tensors))
+        except RuntimeError:
+            counted = (0 if t.is_inference() else t._version for t in tensors)
+            return tuple(counted)
+
+    def _update(
+        self, key: tuple[int, ...], versions: Any, tensors: Sequence[Any]
+    ) -> None:
+        known = self._instances.get(key)
+        if known is not None and all(t.is_contiguous() for t in tensors):
+            known.pack()
+        else:
+            values = dict(zip(self._positions, (t.detach() for t in tensors)))
+            self._instances[key] = self._library.instantiate(values)
+            if tensors:
+                self._owners[key] = weakref.ref(tensors[0], self._forgetter(key))
+        self._versions[key] = versions
+
+    def _forgetter(self, key: tuple[int, ...]) -> Callable[[Any], None]:
+        """Drops the instance of weights whose module is gone."""
+        weights = weakref.ref(self)
+
+        def forget(_: Any) -> None:
+            owner = weights()
+            if owner is not None:
+                for table in (owner._versions, owner._instances, owner._owners):
+                    table.pop(key, None)
+
+        return forget
+
+
+class Part:
+    """Code that is called as the graph that it is made from.
+
+    Making it lowers the graph, and `compile` compiles it.
+
+    Raises, when made:
+        LoweringError: an operator cannot be lowered; names the nodes.
+    """
+
+    def __init__(self, graph: torch.fx.Graph, constant: set[int]) -> None:
+        graph = _copy(graph)
+        names = [node.name for node in graph.nodes if node.op == "placeholder"]
+        self.nodes = [n.name for n in graph.nodes if n.op == "call_function"]
+        self._held = _lift_attributes(graph)
+        gone = _replace_symbols(graph)
+        self._rebuild = _take_results(graph, names)
+        kept = [number for number in range(len(names)) if number not in gone]
+        places = [i for i, number in enumerate(kept) if number in constant]
+        self._constants = [kept[i] for i in places]
+        self._inputs = [number for number in kept if number not in constant]
+        self._places = places + [len(kept) + i for i in range(len(self._held))]
+        self._text = lower_graph(graph)
+
+    def compile(self, options: Options) -> None:
+        """Compile the lowered graph.
+
+        Raises:
+            CompileError: the compiler refused the program.
+        """
+        library = require("chimera._compiler").compile_text(
+            self._text,
+            constants=tuple(self._places),
+            target=options.target,
+            threads=options.threads,
+            sizes=options.sizes,
+        )
+        self._text = ""
+        self._weights = Weights(library, self._places)
+
+    def __call__(self, *args: Any) -> tuple[Any, ...]:
+        constants = [args[number] for number in self._constants]
+        instance = self._weights.instance(constants + self._held)
+        results = instance(*[args[number] for number in self._inputs])
+        if not self._inputs:
+            results = [_as_tensor(result) for result in results]
+        return self._rebuild(results, args)
+
+
+def _as_tensor(value: Any) -> Any:
+    torch = require("torch")
+    return value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
+
+
+def _copy(graph: torch.fx.Graph) -> torch.fx.Graph:
+    torch = require("torch")
+    copy = torch.fx.Graph(graph.owning_module)
+    copy.output(copy.graph_copy(graph, {}))
+    return copy
+
+
+def _lift_attributes(graph: torch.fx.Graph) -> list[Any]:
+    """Make tensors that the graph holds its last arguments; return them."""
+    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+    attributes = [node for node in graph.nodes if node.op == "get_attr"]
+    place = placeholders[-1] if placeholders else None
+    values = []
+    for node in attributes:
+        if not node.users:
+            graph.erase_node(node)
+            continue
+        value = operator.attrgetter(node.target)(graph.owning_module)
+        with graph.inserting_after(place) if place else graph.inserting_before():
+            place = graph.placeholder(f"held_{len(values)}")
+        place.meta = {**node.meta}
+        place.meta.setdefault("val", _fake_like(graph, value))
+        node.replace_all_uses_with(place)
+        graph.erase_node(node)
+        values.append(value)
+    return values
+
+
+def _fake_like(graph: torch.fx.Graph, value: Any) -> Any:
+    for node in graph.nodes:
+        fake = getattr(node.meta.get("val"), "fake_mode", None)
+        if fake is not None:
+            return fake.from_tensor(value)
+    fake_tensor = require("torch._subclasses.fake_tensor")
+    return fake_tensor.FakeTensorMode().from_tensor(value)
+
+
+def _replace_symbols(graph: torch.fx.Graph) -> set[int]:
+    """Read sizes that are arguments from the tensors that have them.
+
+    Returns the numbers of the arguments that are gone.
+    """
+    torch = require("torch")
+    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+    sizes: dict[str, tuple[Any, int]] = {}
+    for node in placeholders:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor):
+            for axis, size in enumerate(value.shape):
+                if isinstance(size, torch.SymInt):
+                    sizes.setdefault(str(size), (node, axis))
+    gone = set()
+    for number, node in enumerate(placeholders):
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor):
+            continue
+        if node.users:
+            if str(value) not in sizes:
+                continue
+            with graph.inserting_after(placeholders[-1]):
+                size = graph.call_function(
+                    torch.ops.aten.sym_size.int, sizes[str(value)]
+                )
+            size.meta = dict(node.meta)
+            node.replace_all_uses_with(size)
+        graph.erase_node(node)
+        gone.add(number)
+    return gone
+
+
+def _take_results(
+    graph: torch.fx.Graph, names: Sequence[str]
+) -> Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]:
+    """Leave each tensor that the graph computes once as a result, in memory order.
+
+    Returns what makes the outputs of the graph from the results and the arguments,
+    whose names are given: arguments and plain values pass by, and results get the
+    strides that torch was promised, by views where it can be.
+    """
+    output = next(node for node in graph.nodes if node.op == "output")
+    outputs = output.args[0]
+    outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    places: dict[Any, int] = {}
+    makers: list[Callable[[Sequence[Any], Sequence[Any]], Any]] = []
+    for value in outputs:
+        if not hasattr(value, "op"):
+            makers.append(functools.partial(_plain, value))
+        elif value.name in names:
+            makers.append(functools.partial(_argument, names.index(value.name)))
+        else:
+            place = places.setdefault(value, len(places))
+            makers.append(functools.partial(_result, place, _restrider(value)))
+    with graph.inserting_before(output):
+        output.args = (tuple(_in_memory_order(graph, value) for value in places),)
+    return lambda results, args: tuple([make(results, args) for make in makers])
+
+
+def _plain(value: Any, results: Sequence[Any], args: Sequence[Any]) -> Any:
+    return value
+
+
+def _argument(number: int, results: Sequence[Any], args: Sequence[Any]) -> Any:
+    return args[number]
+
+
+def _result(
+    place: int,
+    restride: Callable[[Any], Any] | None,
+    results: Sequence[Any],
+    args: Sequence[Any],
+) -> Any:
+    return restride(results[place]) if restride else results[place]
+
+
+def _hint(size: Any) -> int:
+    """A size as a number, with no promise to torch that it stays so."""
+    if isinstance(size, int):
+        return size
+    hint = getattr(size.node, "hint", None)
+    return int(hint) if hint is not None else 1 << 13
+
+
+def _memory_order(value: Any) -> list[int]:
+    """The axes of a tensor from the outermost in memory to the innermost."""
+    sizes = [_hint(size) for size in value.shape]
+    strides = [_hint(stride) for stride in value.stride()]
+    wide = [axis for axis, size in enumerate(sizes) if size != 1]
+    ordered = iter(sorted(wide, key=lambda axis: -strides[axis]))
+    return [next(ordered) if size != 1 else axis for axis, size in enumerate(sizes)]
+
+
+def _is_dense(value: Any) -> bool:
+    expected = 1
+    for axis in reversed(_memory_order(value)):
+        size = _hint(value.shape[axis])
+        if size != 1 and _hint(value.stride()[axis]) != expected:
+            return size == 0
+        expected *= size
+    return True
+
+
+def _in_memory_order(graph: torch.fx.Graph, node: torch.fx.Node) -> torch.fx.Node:
+    value = node.meta["val"]
+    if not isinstance(value, require("torch").Tensor):
+        return node
+    order = _memory_order(value)
+    if order == sorted(order):
+        return node
+    permute = require("torch").ops.aten.permute.default
+    permuted = graph.call_function(permute, (node, order))
+    permuted.meta = {k: v for k, v in node.meta.items() if k != "tensor_meta"}
+    permuted.meta["val"] = value.permute(order)
+    return permuted
+
+
+def _restrider(node: torch.fx.Node) -> Callable[[Any], Any] | None:
+    """What gives a result, which is in memory order, its promised strides."""
+    value = node.meta["val"]
+    if not isinstance(value, require("torch").Tensor):
+        return None
+    order = _memory_order(value)
+    inverse = sorted(range(len(order)), key=order.__getitem__)
+    if _is_dense(value):
+        return None if order == inverse == sorted(order) else _permuter(inverse)
+    strides = [_hint(stride) for stride in value.stride()]
+
+    def spread(result: Any) -> Any:
+        result = result.permute(inverse)
+        return _with_strides(result, strides)
+
+    return spread
+
+
+def _permuter(order: Sequence[int]) -> Callable[[Any], Any]:
+    return lambda result: result.permute(order)
+
+
+def _with_strides(result: Any, strides: Sequence[int]) -> Any:
+    """A copy with gaps, or with axes that repeat one element."""
+    torch = require("torch")
+    shape = list(result.shape)
+    for axis, stride in enumerate(strides):
+        if stride == 0 and shape[axis] > 1:
+            result = result.narrow(axis, 0, 1)
+    spread = torch.empty_strided(result.shape, strides, dtype=result.dtype)
+    return spread.copy_(result).expand(shape)

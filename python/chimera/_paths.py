@@ -1,0 +1,26 @@
+"""Where the package keeps the programs and libraries that came with it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from .errors import ChimeraError
+
+_PACKAGE = Path(__file__).parent
+
+
+def compiler() -> str:
+    """The path of chimera-run: the package's own, else the one in PATH."""
+    own = _PACKAGE / "bin" / "chimera-run"
+    path = str(own) if own.exists() else shutil.which("chimera-run")
+    if path is None:
+        raise ChimeraError(
+            "chimera-run is missing: install the package again, or put it in PATH"
+        )
+    return path
+
+
+def runtime_library() -> str:
+    """The library that compiled programs are linked against."""
+    return str(_PACKAGE / "lib" / "libchimera_runtime.so")
