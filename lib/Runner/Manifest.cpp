@@ -13,8 +13,9 @@
 using namespace chimera::runner;
 namespace json = llvm::json;
 
-/// Goes up when a program that reads manifests would have to change.
-static constexpr int64_t schema = 1;
+/// Goes up when a program that reads manifests would have to change; see
+/// docs/json.md.
+static constexpr int64_t kManifestSchema = 1;
 
 static json::Object toJSON(const ValueType &type) {
   json::Array shape;
@@ -51,7 +52,7 @@ json::Object Manifest::toJSON() const {
   decided.plan = plan;
   decided.remarks = remarks;
   json::Object report = decided.toJSON();
-  return json::Object{{"schema", schema},
+  return json::Object{{"schema", kManifestSchema},
                       {"version", CHIMERA_VERSION},
                       {"target", target},
                       {"threads", interface.threads},

@@ -55,6 +55,10 @@ std::optional<double> Report::getFractionOfRead() const {
 // JSON
 //===----------------------------------------------------------------------===//
 
+/// Goes up when a program that reads reports would have to change; see
+/// docs/json.md.
+static constexpr int64_t kReportSchema = 1;
+
 json::Value chimera::runner::toJSONNumber(std::optional<double> number) {
   if (!number || !std::isfinite(*number))
     return nullptr;
@@ -145,6 +149,7 @@ json::Object Report::toJSON() const {
   for (const OtherPlan &other : otherPlans)
     others.push_back(::toJSON(other));
   return json::Object{
+      {"schema", kReportSchema},
       {"file", file},
       {"entry", entry},
       {"sizes", sizes},

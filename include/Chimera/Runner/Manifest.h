@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Whoever loads a library of compiled functions has to know their arguments and
-// results, and what was decided for them. Its form is in docs/manifest.md.
+// results, and what was decided for them. Its form is in docs/json.md.
 //
 //===----------------------------------------------------------------------===//
 
