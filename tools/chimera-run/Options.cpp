@@ -29,7 +29,9 @@ const char *const chimera::run::kUsage =
 
 usage: chimera-run FILE.mlir [options]
 
-FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
+FILE.mlir holds linalg or TOSA on tensors; "-" is standard input. FILE.onnx,
+FILE.pt2 and FILE.stablehlo.mlir are imported by the Python package, where that is
+installed (CHIMERA_PYTHON, else python3).
 
   --entry=NAME      function to run (default: main, or the only public one);
                     --entry='*' checks every public function, lightly
@@ -41,6 +43,8 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --constant=I,J    arguments, counted from 0, that are the same in every call
                     (weights): what is computed from them alone is computed
                     once, before the clock starts
+  --weights=FILE    a safetensors file with the values of arguments by number
+                    ("0", "3"), which are constants; --input gives the others
   --sizes=S,T       the dynamic sizes of arguments to plan for, besides a plan
                     for any: a number for each, with x between them (1x128)
   --at=S,T          the dynamic sizes to run at (default: the first of --sizes,
@@ -223,6 +227,7 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
           .Case("-o", &options.outputFile)
           .Case("--runtime", &options.hostRuntime)
           .Case("--report", &options.report)
+          .Case("--weights", &options.weights)
           .Default(nullptr);
   if (name == "--input")
     text = &options.inputs.emplace_back();
@@ -283,7 +288,7 @@ chimera::run::parseOptions(llvm::ArrayRef<const char *> arguments) {
       if (!options.file.empty())
         return createStringError("more than one input file: '" + options.file +
                                  "' and '" + argument + "'");
-      options.file = argument.str();
+      options.file = options.program = argument.str();
       continue;
     }
     if (parseFlag(argument, options))

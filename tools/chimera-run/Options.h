@@ -23,6 +23,11 @@ enum class Emit { Nothing, MLIR, LLVM, Assembly, Object, SharedLibrary };
 
 struct Options {
   std::string file;
+  /// The file with the program's text: `file`, or what that was imported to.
+  std::string program;
+  /// A file with the values of constants, by the number of the argument; empty
+  /// for none.
+  std::string weights;
   /// Empty: `main`, or the only public function. "*": check all of them.
   std::string entry;
   std::string target = "host";

@@ -16,6 +16,7 @@
 #include "CheckMicroKernels.h"
 #include "Compiling.h"
 #include "EmitFile.h"
+#include "ForeignModel.h"
 #include "Options.h"
 #include "ProgressLine.h"
 #include "Session.h"
@@ -24,6 +25,7 @@
 #include "Chimera/Report/PlanCollector.h"
 #include "Chimera/Runner/Remarks.h"
 #include "Chimera/Runner/Report.h"
+#include "Chimera/Runner/Safetensors.h"
 #include "Chimera/Runner/Timing.h"
 #include "Chimera/Support/OutputFile.h"
 
@@ -317,9 +319,32 @@ static Error loadLibraries(const Options &options) {
   return Error::success();
 }
 
-static Error runTool(const Options &options, MLIRContext &context) {
+/// Adds the arguments with weights to the constants.
+static Error addWeights(Options &options) {
+  if (options.weights.empty())
+    return Error::success();
+  Expected<SafetensorsFile> file = SafetensorsFile::open(options.weights);
+  if (!file)
+    return file.takeError();
+  for (const SafetensorsFile::Entry &entry : file->getEntries()) {
+    unsigned index;
+    if (StringRef(entry.name).getAsInteger(10, index))
+      return createStringError(options.weights + ": '" + entry.name +
+                               "' is not the number of an argument");
+    if (!llvm::is_contained(options.constants, index))
+      options.constants.push_back(index);
+  }
+  return Error::success();
+}
+
+static Error runTool(Options &options, MLIRContext &context) {
   if (options.help)
     return writeText("-", kUsage);
+  ForeignModel foreign;
+  if (Error error = foreign.import(options))
+    return error;
+  if (Error error = addWeights(options))
+    return error;
   if (Error error = loadLibraries(options))
     return error;
   if (options.checkMicroKernels)
@@ -329,7 +354,7 @@ static Error runTool(const Options &options, MLIRContext &context) {
   std::optional<Expected<OwningOpRef<ModuleOp>>> module;
   double parseSeconds = timeOnce([&] {
     Stage stage(&progress, "parse");
-    module.emplace(parseFile(options.file, &context));
+    module.emplace(parseFile(options.program, &context));
   });
   if (!*module)
     return module->takeError();

@@ -106,8 +106,8 @@ bool needsFrontEnd(mlir::ModuleOp module);
 /// Brings `module` to linalg, in place.
 llvm::Error runFrontEnd(mlir::ModuleOp module);
 
-/// Adds functions that tell the sizes of dynamic results, `<name>_sizes`, as far
-/// as these are known before a call; see `chimera-add-result-sizes`.
+/// Adds functions that tell the sizes of dynamic results, `<name>_sizes`, as
+/// far as these are known before a call; see `chimera-add-result-sizes`.
 llvm::Error addResultSizes(mlir::ModuleOp module);
 
 /// Takes the micro kernels in the file `path` into `module`.
