@@ -36,6 +36,7 @@ config.substitutions += [
     ("%llvm_lib_dir", config.llvm_lib_dir),
     ("%bin", config.chimera_tools_dir),
     ("%mlir_dir", config.mlir_dir),
+    ("%package_python", config.package_python),
     ("%python", config.python),
     ("%cmake", config.cmake),
     ("%build_type", config.build_type),
@@ -82,3 +83,14 @@ else:
     lit_config.note("ptxas is not installed: assembly of kernels skipped")
 if config.link_dylib.upper() in on:
     config.available_features.add("mlir-dylib")
+
+# The Python package, where it is built, and what its doors take.
+if config.package_python and not sanitized:
+    config.available_features.add("package")
+    config.environment["PYTHONPATH"] = os.path.join(config.chimera_obj_root, "python")
+    for module in ("torch_mlir", "onnxscript", "jax"):
+        found = f"import importlib.util as u; exit(u.find_spec('{module}') is None)"
+        if subprocess.run([config.package_python, "-c", found]).returncode == 0:
+            config.available_features.add(module)
+else:
+    lit_config.note("the Python package is not built (scripts/setup --python): skipped")

@@ -27,7 +27,8 @@ def rows(weights):
 def test_any_number_of_rows(rows, weights, count):
     x = random(count, 32, seed=count)
     y = rows(x)
-    assert y.shape == (count, 48) and y.ctypes.data % 64 == 0
+    assert y.shape == (count, 48)
+    assert y.size == 0 or y.ctypes.data % 64 == 0
     np.testing.assert_allclose(y, x @ weights.T, atol=1e-4)
 
 
