@@ -106,7 +106,8 @@ def key_of(kernel, argument):
 
 
 def make_arrays(kernels, inputs):
-    """What the kernels work on, by function, and argument or buffer of it."""
+    """What the kernels work on, by function, and argument or buffer of it. Buffers
+    that have to be zeros once are so."""
     import numpy as np
     random = np.random.default_rng(0)
     arrays = {}
@@ -124,6 +125,8 @@ def make_arrays(kernels, inputs):
                 array = np.asarray(inputs[number], kind, order="C")
                 if list(array.shape) != argument.get("shape", []):
                     sys.exit(f"argument {number} has another shape")
+            elif argument.get("zeroed") == "once":
+                array = np.zeros(argument["shape"], kind)
             elif argument["type"] == "bf16":
                 array = (random.standard_normal(argument["shape"]).astype(np.float32)
                          .view(np.uint32) >> 16).astype(np.uint16)

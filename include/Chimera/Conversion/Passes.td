@@ -78,6 +78,12 @@ def ConvertChimeraToNVVMPass
     as many at a time as the target says, and read by `ldmatrix`. Extents may have
     any size: what does not exist is zero on the chip, and not stored.
 
+    Where a schedule splits the reduction of a softmax, a block makes accumulators
+    and states of a part of the columns, in memory that the kernel is given for
+    that, and counts itself. The last one of a tile of the result combines all
+    parts, in their order whatever the blocks' is, and sets the counter back. Two
+    launches at a time must not share this memory.
+
     Runs on tensors, after `chimera-tile`. Products
     are of f16 or bf16 with sums in f32; with `tf32` also of f32, whose factors are
     rounded to tf32 on their way into `mma.sync`, if the target has that. A chain
@@ -144,8 +150,11 @@ def WriteManifestPass
     `entry` point and its `module`, `grid` and `block`, bytes of dynamic `shared`
     memory, and the `arguments` in order, each with its `type`, its `shape` and
     the `argument` of the `function` that it is, or the number of the `buffer`, if
-    the function allocates it. The text becomes the attribute `chimera.manifest`
-    of the module, for programs that launch the kernels themselves.
+    the function allocates it. Buffers that are `zeroed` "once" have to be zeros
+    before the first launch, which every launch leaves them as. How many bytes of
+    buffers nobody but the kernel uses is its `workspace`: two launches at a time
+    need two. The text becomes the attribute `chimera.manifest` of the module, for
+    programs that launch the kernels themselves.
 
     What else a function with launches does is for the host, and the kernels alone
     do not give its results. Such operations are listed under `host`, in order,

@@ -58,31 +58,41 @@ class ProgramConverter {
 public:
   ProgramConverter(scf::ForallOp forall, const BlockLimits &limits,
                    NVVM::NVVMTargetAttr chip)
-      : forall(forall), limits(limits), chip(chip), builder(forall),
-        loc(forall.getLoc()) {}
+      : forall(forall), last(forall), limits(limits), chip(chip),
+        builder(forall), loc(forall.getLoc()) {}
 
-  /// Replaces the loop, with half the rows for each warp if registers do not
-  /// do. Fails, with a reason and without changing anything, if it is not
-  /// covered.
+  /// Replaces the loop, and the one that combines what it leaves, with half the
+  /// rows for each warp if registers do not do. Fails, with a reason and
+  /// without changing anything, if it is not covered.
   LogicalResult run(SymbolTable &symbols, Refusal &refusal);
 
 private:
+  LogicalResult findCombination(Refusal &refusal);
   LogicalResult readGrid(Refusal &refusal);
   LogicalResult readCaptures(Refusal &refusal);
   gpu::GPUFuncOp createKernel(const Program &program);
   LogicalResult emitKernel(Program &program, gpu::GPUFuncOp kernel,
                            Refusal &refusal);
-  void launch(const Program &program, gpu::GPUFuncOp kernel);
+  Value createCounters(SymbolTable &symbols, StringRef kernel);
+  void launch(const Program &program, gpu::GPUFuncOp kernel,
+              SymbolTable &symbols);
   static MemRefType getBufferType(Value tensor);
+  MemRefType getCounterType() {
+    return MemRefType::get(combination.numTiles, builder.getI32Type());
+  }
 
   scf::ForallOp forall;
+  Combination combination;
+  /// The loop that makes the results.
+  scf::ForallOp last;
   BlockLimits limits;
   NVVM::NVVMTargetAttr chip;
   OpBuilder builder;
   Location loc;
   int64_t numBlocks = 1;
-  /// What the body uses from outside: arguments of the kernel, before the
-  /// results, and constants, which are made again inside.
+  /// What the body uses from outside: arguments of the kernel, and constants,
+  /// which are made again inside. Behind the arguments follow what parts leave
+  /// and counters, where parts are combined, and the results.
   SmallVector<Value> arguments, constants;
 };
 
@@ -93,35 +103,45 @@ MemRefType ProgramConverter::getBufferType(Value tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
+LogicalResult ProgramConverter::findCombination(Refusal &refusal) {
+  FailureOr<Combination> found = Combination::find(forall);
+  if (failed(found))
+    return refusal.set(forall, "what blocks make of parts of a reduction is "
+                               "not combined by a loop over their tiles");
+  combination = *found;
+  if (combination)
+    last = combination.forall;
+  return success();
+}
+
 LogicalResult ProgramConverter::readGrid(Refusal &refusal) {
-  for (auto [lower, upper, step] :
-       llvm::zip_equal(forall.getMixedLowerBound(), forall.getMixedUpperBound(),
-                       forall.getMixedStep())) {
-    auto first = getConstantIntValue(lower), last = getConstantIntValue(upper),
-         stride = getConstantIntValue(step);
-    if (!first || !last || !stride) {
+  for (unsigned loop = 0; loop < forall.getRank(); ++loop) {
+    std::optional<int64_t> trips = getTrips(forall, loop);
+    if (!trips)
       return refusal.set(forall, "the number of thread blocks is not known; "
                                  "give tensors static shapes");
-    }
-    numBlocks *= llvm::divideCeil(*last - *first, *stride);
+    numBlocks *= *trips;
   }
   return success();
 }
 
 LogicalResult ProgramConverter::readCaptures(Refusal &refusal) {
-  for (Value output : forall.getOutputs())
+  for (Value output : last.getOutputs())
     if (Operation *def = output.getDefiningOp(); !def || !isEmptyTensor(def))
-      return refusal.set(forall, "the result is written over a value; write it "
-                                 "to an empty tensor");
+      return refusal.set(last, "the result is written over a value; write it "
+                               "to an empty tensor");
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(forall.getRegion(), captured);
+  if (combination)
+    getUsedValuesDefinedAbove(last.getRegion(), captured);
   for (Value value : captured) {
     auto tensor = dyn_cast<RankedTensorType>(value.getType());
     if (!tensor && matchPattern(value, m_Constant())) {
       constants.push_back(value);
       continue;
     }
-    if (Operation *def = value.getDefiningOp(); def && isEmptyTensor(def))
+    if (Operation *def = value.getDefiningOp();
+        def && (isEmptyTensor(def) || def == forall))
       continue;
     bool isStatic = tensor && tensor.hasStaticShape() && tensor.getRank() > 0 &&
                     tensor.getElementType().isIntOrIndexOrFloat();
@@ -140,7 +160,12 @@ gpu::GPUFuncOp ProgramConverter::createKernel(const Program &program) {
     types.push_back(isa<RankedTensorType>(value.getType())
                         ? getBufferType(value)
                         : value.getType());
-  for (Value output : forall.getOutputs())
+  if (combination) {
+    for (Value part : forall.getOutputs())
+      types.push_back(getBufferType(part));
+    types.push_back(getCounterType());
+  }
+  for (Value output : last.getOutputs())
     types.push_back(getBufferType(output));
   std::string name = "kernel";
   if (auto function = forall->getParentOfType<FunctionOpInterface>())
@@ -176,22 +201,47 @@ LogicalResult ProgramConverter::emitKernel(Program &program,
     else
       indices.set(value, argument);
   }
+  auto rest = kernel.getArguments().drop_front(arguments.size());
+  Value counters;
+  if (combination) {
+    for (auto [own, part, argument] :
+         llvm::zip(forall.getRegionIterArgs(), forall.getResults(), rest))
+      memrefs[own] = memrefs[part] = argument;
+    counters = rest[forall.getNumResults()];
+    rest = rest.drop_front(forall.getNumResults() + 1);
+  }
   for (auto [output, argument] :
-       llvm::zip_equal(forall.getRegionIterArgs(),
-                       kernel.getArguments().drop_front(arguments.size())))
+       llvm::zip_equal(last.getRegionIterArgs(), rest))
     memrefs[output] = argument;
   for (Value constant : constants)
     indices.set(constant,
                 inside.clone(*constant.getDefiningOp())->getResult(0));
-  if (failed(ProgramEmitter(kernelBuilder, program, memrefs, indices)
+  if (failed(ProgramEmitter(kernelBuilder, program, memrefs, indices, counters)
                  .emit(refusal)))
     return failure();
   gpu::ReturnOp::create(inside, loc);
   return success();
 }
 
-/// The launch, and the memory of the results.
-void ProgramConverter::launch(const Program &program, gpu::GPUFuncOp kernel) {
+/// Zeros, which a launch finds and leaves.
+Value ProgramConverter::createCounters(SymbolTable &symbols, StringRef kernel) {
+  MemRefType type = getCounterType();
+  OpBuilder atTop(builder.getContext());
+  auto zeros = DenseElementsAttr::get(
+      RankedTensorType::get(type.getShape(), type.getElementType()),
+      atTop.getI32IntegerAttr(0));
+  auto global = memref::GlobalOp::create(
+      atTop, loc, (kernel + "_counters").str(), atTop.getStringAttr("private"),
+      type, zeros, /*constant=*/false, /*alignment=*/IntegerAttr());
+  symbols.insert(global);
+  return memref::GetGlobalOp::create(builder, loc, type, global.getSymName());
+}
+
+/// The launch, and the memory of the results and of what parts leave.
+void ProgramConverter::launch(const Program &program, gpu::GPUFuncOp kernel,
+                              SymbolTable &symbols) {
+  // Everything that the second loop reads is there.
+  builder.setInsertionPoint(last);
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
@@ -202,11 +252,19 @@ void ProgramConverter::launch(const Program &program, gpu::GPUFuncOp kernel) {
                                  builder, loc, getBufferType(value), value,
                                  /*read_only=*/true)
                            : value);
-  for (Value output : forall.getOutputs()) {
-    Value buffer = memref::AllocOp::create(builder, loc, getBufferType(output));
-    operands.push_back(buffer);
-    results.push_back(buffer);
+  auto allocate = [&](Value tensor) {
+    operands.push_back(
+        memref::AllocOp::create(builder, loc, getBufferType(tensor)));
+    return operands.back();
+  };
+  SmallVector<Value> parts;
+  if (combination) {
+    for (Value part : forall.getOutputs())
+      parts.push_back(allocate(part));
+    operands.push_back(createCounters(symbols, kernel.getName()));
   }
+  for (Value output : last.getOutputs())
+    results.push_back(allocate(output));
   Value one = constant(1);
   Value sharedBytes = arith::ConstantIntOp::create(
       builder, loc, builder.getI32Type(), program.getSharedBytes());
@@ -214,25 +272,31 @@ void ProgramConverter::launch(const Program &program, gpu::GPUFuncOp kernel) {
       builder, loc, kernel, gpu::KernelDim3{constant(numBlocks), one, one},
       gpu::KernelDim3{constant(program.getLayout().threads()), one, one},
       sharedBytes, operands);
-  for (auto [buffer, result] : llvm::zip_equal(results, forall.getResults()))
+  for (Value part : parts)
+    memref::DeallocOp::create(builder, loc, part);
+  for (auto [buffer, result] : llvm::zip_equal(results, last.getResults()))
     result.replaceAllUsesWith(bufferization::ToTensorOp::create(
         builder, loc, result.getType(), buffer, /*restrict=*/true,
         /*writable=*/true));
-  forall.erase();
+  last.erase();
+  if (combination)
+    forall.erase();
 }
 
 LogicalResult ProgramConverter::run(SymbolTable &symbols, Refusal &refusal) {
-  if (failed(readGrid(refusal)) || failed(readCaptures(refusal)))
+  if (failed(findCombination(refusal)) || failed(readGrid(refusal)) ||
+      failed(readCaptures(refusal)))
     return failure();
   while (true) {
-    FailureOr<Program> program = Program::read(forall, limits, refusal);
+    FailureOr<Program> program =
+        Program::read(forall, combination, limits, refusal);
     if (failed(program))
       return failure();
     gpu::GPUFuncOp kernel = createKernel(*program);
     auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
     if (succeeded(emitKernel(*program, kernel, refusal))) {
       symbols.insert(module);
-      launch(*program, kernel);
+      launch(*program, kernel, symbols);
       return success();
     }
     module.erase();
@@ -319,6 +383,10 @@ struct ConvertChimeraToNVVMPass
 
   /// The loops around blocks. Blocks outside of any make no kernel.
   LogicalResult findPrograms(SetVector<scf::ForallOp> &programs) {
+    SmallVector<scf::ForallOp> foralls;
+    getOperation()->walk(
+        [&](scf::ForallOp forall) { foralls.push_back(forall); });
+    llvm::for_each(foralls, wrapCombination);
     WalkResult result = getOperation()->walk([&](BlockOp block) {
       scf::ForallOp outermost;
       for (auto loop = block->getParentOfType<scf::ForallOp>(); loop;
@@ -332,6 +400,12 @@ struct ConvertChimeraToNVVMPass
                                "its schedule has no parallel "
                                "loop to make thread blocks of"));
     });
+    // What combines parts belongs to the loop that makes them.
+    SmallVector<scf::ForallOp> found(programs.begin(), programs.end());
+    for (scf::ForallOp forall : found)
+      if (FailureOr<Combination> combination = Combination::find(forall);
+          succeeded(combination) && *combination)
+        programs.remove(combination->forall);
     return failure(result.wasInterrupted());
   }
 

@@ -448,3 +448,22 @@ void FragmentBuilder::store(Fragment &fragment, const GlobalTile &to) {
       });
     }
 }
+
+/// Of the four threads that have a row's number, the first stores it.
+void FragmentBuilder::storeRows(Fragment &fragment, const GlobalTile &to) {
+  complete(fragment);
+  Value isFirst = kernel.isLess(kernel.placeInGroup(), kernel.constant(1));
+  for (int64_t rowTile = 0; rowTile < fragment.rowTiles; ++rowTile)
+    for (int64_t half : {0, 1}) {
+      Value row = kernel.getRow(rowTile, half);
+      Value exists = kernel.isLess(row, to.sizes.back());
+      kernel.createIf(kernel.both(isFirst, exists), [&] {
+        SmallVector<Value> indices(to.offsets);
+        indices.back() = kernel.add(indices.back(), row);
+        Value number = vector::ExtractOp::create(kernel.builder, kernel.loc,
+                                                 fragment.at(rowTile, 0), half);
+        memref::StoreOp::create(kernel.builder, kernel.loc, number, to.memref,
+                                indices);
+      });
+    }
+}

@@ -66,6 +66,8 @@ public:
                 const Contraction &contraction, mlir::Value depth);
 
   void store(Fragment &fragment, const GlobalTile &to);
+  /// The same for numbers of rows.
+  void storeRows(Fragment &fragment, const GlobalTile &to);
 
 private:
   /// Registers that a thread gives to an mma.sync for one operand.

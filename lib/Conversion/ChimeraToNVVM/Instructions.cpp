@@ -13,7 +13,9 @@
 
 #include "KernelBuilder.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -51,6 +53,63 @@ Value KernelBuilder::roundToTF32(Value word) {
                                             NVVM::FPRoundingMode::RNA);
   return NVVM::ConvertFloatToTF32Op::create(builder, loc, builder.getI32Type(),
                                             word, mode);
+}
+
+/// Where the element at `place` of `memref`, which is contiguous, is.
+static Value getPointer(KernelBuilder &kernel, Value memref, Value place) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  Type word = builder.getI64Type(),
+       pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  auto asWord = [&](Value index) -> Value {
+    return arith::IndexCastOp::create(builder, loc, word, index);
+  };
+  Value base = LLVM::IntToPtrOp::create(
+      builder, loc, pointer,
+      asWord(memref::ExtractAlignedPointerAsIndexOp::create(builder, loc,
+                                                            memref)));
+  return LLVM::GEPOp::create(builder, loc, pointer,
+                             getElementTypeOrSelf(memref.getType()), base,
+                             ArrayRef<LLVM::GEPArg>{asWord(place)});
+}
+
+/// One thread stands for the block: the barrier before puts what the others
+/// have written before its fence, the one behind lets them read after the
+/// second fence. The counter wraps around to zero.
+Value KernelBuilder::arrive(Value counters, Value place, int64_t count) {
+  static constexpr StringLiteral device = "device";
+  auto fence = [&] {
+    LLVM::FenceOp::create(builder, loc, LLVM::AtomicOrdering::acq_rel, device);
+  };
+  gpu::BarrierOp::create(builder, loc);
+  auto ofFirst = scf::IfOp::create(builder, loc, builder.getI32Type(),
+                                   isLess(thread, constant(1)),
+                                   /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ofFirst.thenBlock());
+    Value most = createWord(builder, loc, count - 1);
+    fence();
+    Value before =
+        LLVM::AtomicRMWOp::create(builder, loc, LLVM::AtomicBinOp::uinc_wrap,
+                                  getPointer(*this, counters, place), most,
+                                  LLVM::AtomicOrdering::monotonic, device);
+    fence();
+    Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                         before, most);
+    scf::YieldOp::create(builder, loc,
+                         Value(arith::ExtUIOp::create(
+                             builder, loc, builder.getI32Type(), isLast)));
+    builder.setInsertionPointToStart(ofFirst.elseBlock());
+    scf::YieldOp::create(builder, loc, createWord(builder, loc, 0));
+  }
+  auto any = NVVM::BarrierReductionAttr::get(builder.getContext(),
+                                             NVVM::BarrierReduction::OR);
+  auto barrier = NVVM::BarrierOp::create(
+      builder, loc, builder.getI32Type(), /*barrierId=*/Value(),
+      /*numberOfThreads=*/Value(), any, ofFirst.getResult(0));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                               barrier.getRes(), createWord(builder, loc, 0));
 }
 
 static NVVM::MMATypes getFactorType(Type type) {

@@ -102,14 +102,25 @@ void KernelBuilder::createIf(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
+static void annotate(scf::ForOp loop, LLVM::LoopUnrollAttr unroll) {
+  loop->setAttr("loop_annotation",
+                LLVM::LoopAnnotationAttr::get(loop.getContext(), {}, {}, {},
+                                              unroll, {}, {}, {}, {}, {}, {},
+                                              {}, {}, {}, {}, {}));
+}
+
 void KernelBuilder::keepRolled(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
-  auto unroll = LLVM::LoopUnrollAttr::get(
-      context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
-      {});
-  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
-                                       context, {}, {}, {}, unroll, {}, {}, {},
-                                       {}, {}, {}, {}, {}, {}, {}, {}));
+  annotate(loop, LLVM::LoopUnrollAttr::get(
+                     context, /*disable=*/BoolAttr::get(context, true), {}, {},
+                     {}, {}, {}, {}));
+}
+
+void KernelBuilder::unroll(scf::ForOp loop, int64_t count) {
+  Builder builder(loop);
+  annotate(loop, LLVM::LoopUnrollAttr::get(loop.getContext(), {},
+                                           builder.getI32IntegerAttr(count), {},
+                                           {}, {}, {}, {}));
 }
 
 //===----------------------------------------------------------------------===//

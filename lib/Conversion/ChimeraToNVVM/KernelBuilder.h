@@ -80,11 +80,19 @@ public:
                                mlir::ValueRange left, mlir::ValueRange right,
                                mlir::ValueRange sums);
 
+  /// Publishes what all threads of the block have written so far and counts the
+  /// block at `place` of `counters`. Whether it is the last of `count` blocks:
+  /// then it can read what the others have published, and the counter is zero
+  /// again. All threads have to take part.
+  mlir::Value arrive(mlir::Value counters, mlir::Value place, int64_t count);
+
   /// `body` where `condition` holds; no branch if that is known.
   void createIf(mlir::Value condition, llvm::function_ref<void()> body);
 
   /// Tells LLVM and ptxas not to unroll `loop`.
   static void keepRolled(mlir::scf::ForOp loop);
+  /// Tells LLVM to put `count` iterations of `loop` into one.
+  static void unroll(mlir::scf::ForOp loop, int64_t count);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;

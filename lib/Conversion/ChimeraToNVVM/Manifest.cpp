@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/Conversion/Passes.h"
+#include "Chimera/IR/ElementBytes.h"
 #include "Chimera/Support/OutputFile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -51,8 +52,22 @@ static Value getRoot(Value value) {
   return value;
 }
 
-/// Arguments of the function go by their number; memory that it allocates has
-/// one among `buffers`.
+/// True if `op` names memory that is zeros before the first launch, and that
+/// launches write to; others are constants, which the host has.
+static bool isZeroed(Operation *op) {
+  auto get = dyn_cast_if_present<memref::GetGlobalOp>(op);
+  auto global = get ? SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+                          get, get.getNameAttr())
+                    : memref::GlobalOp();
+  if (!global || global.getConstant())
+    return false;
+  auto start =
+      dyn_cast_if_present<DenseIntElementsAttr>(global.getInitialValueAttr());
+  return start && start.isSplat() && start.getSplatValue<APInt>().isZero();
+}
+
+/// Arguments of the function go by their number; memory that it allocates, or
+/// the module has, has one among `buffers`.
 static llvm::json::Object describeArgument(Value value,
                                            SetVector<Value> &buffers) {
   llvm::json::Object argument;
@@ -71,8 +86,32 @@ static llvm::json::Object describeArgument(Value value,
   } else if (isa<MemRefType>(value.getType())) {
     buffers.insert(value);
     argument["buffer"] = llvm::find(buffers, value) - buffers.begin();
+    if (isZeroed(value.getDefiningOp()))
+      argument["zeroed"] = "once";
   }
   return argument;
+}
+
+/// True if nobody but `launch` uses `buffer`.
+static bool isOwn(Value buffer, gpu::LaunchFuncOp launch) {
+  return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+    return user == launch || isa<memref::DeallocOp>(user);
+  });
+}
+
+/// Bytes of the memory that `launch` works in and nobody reads behind it.
+static int64_t countWorkspace(gpu::LaunchFuncOp launch) {
+  int64_t bytes = 0;
+  for (Value operand : launch.getKernelOperands()) {
+    Operation *source = operand.getDefiningOp();
+    bool isBuffer =
+        isa_and_nonnull<memref::AllocOp>(source) || isZeroed(source);
+    if (!isBuffer || !isOwn(operand, launch))
+      continue;
+    auto type = cast<MemRefType>(operand.getType());
+    bytes += type.getNumElements() * bytesOf(type.getElementType());
+  }
+  return bytes;
 }
 
 static FailureOr<llvm::json::Object> describe(gpu::LaunchFuncOp launch,
@@ -92,6 +131,7 @@ static FailureOr<llvm::json::Object> describe(gpu::LaunchFuncOp launch,
                            {"grid", std::move(*grid)},
                            {"block", std::move(*block)},
                            {"shared", shared.getSExtValue()},
+                           {"workspace", countWorkspace(launch)},
                            {"arguments", std::move(arguments)}};
   if (auto function = launch->getParentOfType<FunctionOpInterface>())
     entry["function"] = function.getName();
@@ -103,7 +143,7 @@ static FailureOr<llvm::json::Object> describe(gpu::LaunchFuncOp launch,
 static bool isCovered(Operation *op) {
   return isa<gpu::LaunchFuncOp, memref::AllocOp, memref::DeallocOp,
              memref::ExpandShapeOp, memref::CollapseShapeOp>(op) ||
-         op->hasTrait<OpTrait::ConstantLike>() ||
+         isZeroed(op) || op->hasTrait<OpTrait::ConstantLike>() ||
          op->hasTrait<OpTrait::ReturnLike>();
 }
 

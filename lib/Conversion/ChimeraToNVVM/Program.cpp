@@ -77,11 +77,17 @@ Value chimera::getOutside(BlockOp block, Value value) {
   return block->getOperand(argument.getArgNumber());
 }
 
+bool Program::isInside(Operation *op) const {
+  return forall->isProperAncestor(op) ||
+         (combination &&
+          scf::ForallOp(combination.forall)->isProperAncestor(op));
+}
+
 Value Program::findGlobal(Value tensor) const {
   while (true) {
     if (auto argument = dyn_cast<BlockArgument>(tensor)) {
       auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      if (!loop || !forall->isAncestor(loop))
+      if (!loop || !isInside(loop))
         return tensor;
       tensor = loop.getTiedLoopInit(argument)->get();
       continue;
@@ -89,7 +95,7 @@ Value Program::findGlobal(Value tensor) const {
     Operation *def = tensor.getDefiningOp();
     if (isEmptyTensor(def))
       return {};
-    if (!forall->isAncestor(def))
+    if (!isInside(def))
       return tensor;
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def))
       tensor = slice.getSource();
@@ -327,8 +333,9 @@ FailureOr<Contraction> ContractionReader::read() {
 //===----------------------------------------------------------------------===//
 
 FailureOr<Program> Program::read(scf::ForallOp forall,
+                                 const Combination &combination,
                                  const BlockLimits &limits, Refusal &refusal) {
-  Program program(forall, limits);
+  Program program(forall, combination, limits);
   if (failed(program.readContractions(refusal)) ||
       failed(program.chooseLayout(refusal)))
     return failure();

@@ -17,6 +17,7 @@
 #ifndef CHIMERA_LIB_CONVERSION_PROGRAM_H
 #define CHIMERA_LIB_CONVERSION_PROGRAM_H
 
+#include "Combination.h"
 #include "FragmentMaps.h"
 
 #include "Chimera/IR/Chimera.h"
@@ -123,11 +124,15 @@ struct BlockLimits {
 
 class Program {
 public:
-  /// Reads `forall`. Fails with a reason if it is not covered.
-  static llvm::FailureOr<Program>
-  read(mlir::scf::ForallOp forall, const BlockLimits &limits, Refusal &refusal);
+  /// Reads `forall`, and what follows in the block that is the last of a tile.
+  /// Fails with a reason if it is not covered.
+  static llvm::FailureOr<Program> read(mlir::scf::ForallOp forall,
+                                       const Combination &combination,
+                                       const BlockLimits &limits,
+                                       Refusal &refusal);
 
   mlir::scf::ForallOp getForall() const { return forall; }
+  const Combination &getCombination() const { return combination; }
   const ThreadLayout &getLayout() const { return layout; }
   /// What the schedule, and the limits, ask for of the rows of a warp; it has
   /// more if there are too many rows.
@@ -155,8 +160,12 @@ public:
   bool mustUnroll(mlir::scf::ForOp loop) const;
 
 private:
-  Program(mlir::scf::ForallOp forall, const BlockLimits &limits)
-      : forall(forall), limits(limits) {}
+  Program(mlir::scf::ForallOp forall, const Combination &combination,
+          const BlockLimits &limits)
+      : forall(forall), combination(combination), limits(limits) {}
+
+  /// True if `op` is in the body of one of the program's loops.
+  bool isInside(mlir::Operation *op) const;
 
   llvm::LogicalResult readContractions(Refusal &refusal);
   llvm::LogicalResult chooseLayout(Refusal &refusal);
@@ -171,6 +180,7 @@ private:
   mlir::scf::ForOp findHome(mlir::Value tensor) const;
 
   mlir::scf::ForallOp forall;
+  Combination combination;
   BlockLimits limits;
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   llvm::MapVector<TileKey, SharedTile> tiles;

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -37,16 +38,57 @@ LogicalResult ProgramEmitter::emit(Refusal &refusal) {
   chooseTile();
   shared.create();
   fillStatic();
-  LogicalResult emitted = emitBody(*program.getForall().getBody());
-  for (Operation &op :
-       program.getForall().getTerminator().getBody()->getOperations())
-    if (auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op);
-        insert && succeeded(emitted))
-      emitted = emitResult(insert);
+  LogicalResult emitted = emitTile(program.getForall());
+  if (program.getCombination() && succeeded(emitted))
+    emitted = emitCombination();
   if (!kernel.problem.empty())
     emitted = fail(kernel.problem);
   refusal = refused;
   return success(succeeded(emitted) && refused.reason.empty());
+}
+
+/// One iteration of `forall`: what its body computes, and stores.
+LogicalResult ProgramEmitter::emitTile(scf::ForallOp forall) {
+  if (failed(emitBody(*forall.getBody())))
+    return failure();
+  for (Operation &op : forall.getTerminator().getBody()->getOperations())
+    if (auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op);
+        insert && failed(emitResult(insert)))
+      return failure();
+  return success();
+}
+
+/// The number of the block's tile, which it shares with those that make the
+/// other parts.
+Value ProgramEmitter::getTileNumber() {
+  scf::ForallOp forall = program.getForall();
+  Value number = kernel.constant(0);
+  for (unsigned loop = 0; loop < forall.getRank(); ++loop) {
+    if (loop == program.getCombination().split)
+      continue;
+    Value offset = kernel.sub(indices.get(kernel, forall.getInductionVar(loop)),
+                              kernel.value(forall.getMixedLowerBound()[loop]));
+    number = kernel.add(
+        kernel.mul(number, *getTrips(forall, loop)),
+        kernel.div(offset, *getConstantIntValue(forall.getMixedStep()[loop])));
+  }
+  return number;
+}
+
+/// The last block of a tile makes one result of all parts, in their order.
+LogicalResult ProgramEmitter::emitCombination() {
+  const Combination &combination = program.getCombination();
+  scf::ForallOp forall = combination.forall;
+  llvm::SaveAndRestore<Operation *> inside(current, forall);
+  Value isLast = kernel.arrive(counters, getTileNumber(), combination.numParts);
+  for (unsigned loop = 0; loop < forall.getRank(); ++loop) {
+    unsigned own = loop + (loop >= combination.split ? 1 : 0);
+    indices.set(forall.getInductionVar(loop),
+                indices.get(kernel, program.getForall().getInductionVar(own)));
+  }
+  LogicalResult emitted = success();
+  kernel.createIf(isLast, [&] { emitted = emitTile(forall); });
+  return emitted;
 }
 
 static bool dependsOn(Value index, Value other) {
@@ -71,7 +113,7 @@ bool ProgramEmitter::growsWith(Value place) {
 
 /// The iteration of the parallel loops that this thread block runs: the last
 /// loop's iterations lie next to each other. Where later ones take longer they
-/// start first, so that what is left in the end is short.
+/// start first, so that what is left in the end is short; later parts do not.
 void ProgramEmitter::chooseTile() {
   scf::ForallOp forall = program.getForall();
   Value block =
@@ -82,7 +124,9 @@ void ProgramEmitter::chooseTile() {
     int64_t step = *getConstantIntValue(forall.getMixedStep()[i]);
     int64_t trips = llvm::divideCeil(upper - lower, step);
     Value own = i == 0 ? block : kernel.rem(block, trips);
-    if (growsWith(forall.getInductionVar(i)))
+    bool isOfParts = program.getCombination() &&
+                     i == static_cast<int64_t>(program.getCombination().split);
+    if (!isOfParts && growsWith(forall.getInductionVar(i)))
       own = kernel.sub(kernel.constant(trips - 1), own);
     indices.set(forall.getInductionVar(i),
                 kernel.add(kernel.mul(own, step), lower));
@@ -94,6 +138,44 @@ void ProgramEmitter::chooseTile() {
 // Values
 //===----------------------------------------------------------------------===//
 
+/// Makes `tile`, of what `slice` is, one of what it is taken from. Only in
+/// front, and of a whole tensor, may dimensions be `dropped`: those of parts.
+LogicalResult ProgramEmitter::enter(GlobalTile &tile,
+                                    OffsetSizeAndStrideOpInterface slice,
+                                    const llvm::SmallBitVector &dropped,
+                                    const ProgramIndices &at) {
+  MemRefType type = tile.memref.getType();
+  unsigned numDropped = dropped.count();
+  unsigned rank = tile.rank() + numDropped;
+  bool isLeading = dropped.find_last() + 1 == static_cast<int>(numDropped);
+  if (!slice.hasUnitStride() || dropped.size() != rank || !isLeading ||
+      (numDropped > 0 && type.getRank() != rank))
+    return fail("a slice drops dimensions or leaves out elements");
+  OpBuilder &builder = kernel.builder;
+  SmallVector<OpFoldResult> offsets, sizes,
+      strides(type.getRank(), builder.getIndexAttr(1));
+  for (auto [index, offset] : llvm::enumerate(slice.getMixedOffsets())) {
+    if (index < numDropped)
+      offsets.push_back(at.get(kernel, offset));
+    else
+      tile.offsets[index - numDropped] =
+          kernel.add(tile.offsets[index - numDropped], at.get(kernel, offset));
+  }
+  tile.divisor =
+      std::gcd(tile.divisor, getDivisor(slice.getMixedOffsets().back()));
+  if (numDropped == 0)
+    return success();
+  ArrayRef<int64_t> shape = type.getShape().drop_front(numDropped);
+  offsets.append(shape.size(), builder.getIndexAttr(0));
+  sizes.assign(numDropped, builder.getIndexAttr(1));
+  llvm::append_range(sizes, getAsIndexOpFoldResult(type.getContext(), shape));
+  auto part = memref::SubViewOp::inferRankReducedResultType(
+      shape, type, offsets, sizes, strides);
+  tile.memref = memref::SubViewOp::create(builder, loc(), part, tile.memref,
+                                          offsets, sizes, strides);
+  return success();
+}
+
 /// Where `tensor`, a tile of a tensor from outside, is for the indices `at`.
 FailureOr<GlobalTile> ProgramEmitter::locate(Value tensor,
                                              const ProgramIndices &at) {
@@ -104,23 +186,21 @@ FailureOr<GlobalTile> ProgramEmitter::locate(Value tensor,
   if (!tile.memref)
     return fail("a tensor from outside has no place in memory");
   ArrayRef<int64_t> shape = tile.memref.getType().getShape();
-  for (int64_t extent : shape) {
+  int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+  for (int64_t extent : shape.take_back(rank)) {
     tile.offsets.push_back(kernel.constant(0));
     tile.sizes.push_back(kernel.constant(extent));
   }
   bool isNarrowed = false;
   while (tensor != root) {
     if (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>()) {
-      if (slice.getDroppedDims().any() || !slice.hasUnitStride())
-        return fail("a slice drops dimensions or leaves out elements");
-      for (unsigned i = 0; i < tile.rank(); ++i) {
-        tile.offsets[i] = kernel.add(
-            tile.offsets[i], at.get(kernel, slice.getMixedOffsets()[i]));
+      if (failed(enter(tile, slice, slice.getDroppedDims(), at)))
+        return failure();
+      SmallVector<OpFoldResult> sizes = slice.getMixedSizes();
+      for (auto [own, size] :
+           llvm::zip_equal(tile.sizes, ArrayRef(sizes).take_back(tile.rank())))
         if (!isNarrowed)
-          tile.sizes[i] = at.get(kernel, slice.getMixedSizes()[i]);
-      }
-      tile.divisor =
-          std::gcd(tile.divisor, getDivisor(slice.getMixedOffsets().back()));
+          own = at.get(kernel, size);
       isNarrowed = true;
       tensor = slice.getSource();
     } else if (auto insert = tensor.getDefiningOp<tensor::InsertSliceOp>()) {
@@ -257,14 +337,18 @@ LogicalResult ProgramEmitter::emitResult(tensor::ParallelInsertSliceOp op) {
   FailureOr<GlobalTile> to = locate(op.getDest(), indices);
   if (failed(part) || failed(to))
     return failure();
-  if (op.getSourceType().getRank() != static_cast<int64_t>(to->rank()))
-    return fail("a slice drops dimensions or leaves out elements");
-  for (unsigned i = 0; i < to->rank(); ++i) {
-    to->offsets[i] = indices.get(kernel, op.getMixedOffsets()[i]);
-    to->sizes[i] = indices.get(kernel, op.getMixedSizes()[i]);
-  }
-  to->divisor = getDivisor(op.getMixedOffsets().back());
-  fragments.store(*part, *to);
+  int64_t rank = op.getSourceType().getRank();
+  to->offsets.resize(rank);
+  to->sizes.clear();
+  SmallVector<OpFoldResult> sizes = op.getMixedSizes();
+  for (OpFoldResult size : ArrayRef(sizes).take_back(rank))
+    to->sizes.push_back(indices.get(kernel, size));
+  if (failed(enter(*to, op, op.getDroppedDims(), indices)))
+    return failure();
+  if (part->isRows)
+    fragments.storeRows(*part, *to);
+  else
+    fragments.store(*part, *to);
   return success();
 }
 
@@ -502,224 +586,5 @@ LogicalResult ProgramEmitter::emitElementwise(BlockOp block,
     return failure();
   for (auto [result, fragment] : llvm::zip_equal(block.getResults(), *made))
     values[result] = fragment;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
-
-/// Starts the copies of tiles that are the same for the whole program.
-void ProgramEmitter::fillStatic() {
-  for (auto &[key, tile] : program.getTiles()) {
-    if (tile.home)
-      continue;
-    FailureOr<GlobalTile> from = locate(tile.source, indices);
-    if (failed(from))
-      continue;
-    shared.fill(tile, kernel.constant(0), *from);
-    isStaticPending = true;
-  }
-  if (isStaticPending)
-    shared.commit();
-}
-
-/// Waits for `tile` if no loop has done so.
-void ProgramEmitter::ensureFilled(const SharedTile &tile) {
-  if (tile.home || !isStaticPending)
-    return;
-  shared.await(0);
-  isStaticPending = false;
-}
-
-/// Starts the copies for the iteration at `index`, if there is one.
-void ProgramEmitter::fillAt(StreamingLoop &loop, Value index, Value stage) {
-  kernel.createIf(kernel.isLess(index, loop.upper), [&] {
-    ProgramIndices there = indices;
-    there.set(loop.op.getInductionVar(), index);
-    for (const SharedTile *tile : loop.tiles)
-      if (FailureOr<GlobalTile> from = locate(tile->source, there);
-          succeeded(from))
-        shared.fill(*tile, stage, *from);
-  });
-}
-
-void ProgramEmitter::startStreaming(StreamingLoop &loop) {
-  if (loop.tiles.empty() || loop.ahead() == 0)
-    return;
-  // Threads may be in the last iteration of this loop's previous run.
-  if (depth > 0)
-    shared.synchronize();
-  for (int64_t stage = 0; stage < loop.ahead(); ++stage) {
-    fillAt(loop, kernel.add(loop.lower, stage * loop.step),
-           kernel.constant(stage));
-    shared.commit();
-  }
-}
-
-/// At the start of the iteration at `index`.
-void ProgramEmitter::advance(StreamingLoop &loop, Value index) {
-  if (loop.tiles.empty())
-    return;
-  Value trip = kernel.div(kernel.sub(index, loop.lower), loop.step);
-  Value place = kernel.rem(trip, loop.stages);
-  if (loop.ahead() == 0) {
-    shared.synchronize();
-    fillAt(loop, index, place);
-    shared.commit();
-    shared.await(0);
-  } else {
-    shared.await(loop.ahead() - 1);
-    Value next = kernel.add(index, loop.ahead() * loop.step);
-    fillAt(loop, next, kernel.rem(kernel.add(trip, loop.ahead()), loop.stages));
-    shared.commit();
-  }
-  isStaticPending = false;
-  for (const SharedTile *tile : loop.tiles)
-    shared.use(*tile, place);
-}
-
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
-LogicalResult ProgramEmitter::emitLoop(scf::ForOp op) {
-  StreamingLoop loop;
-  loop.op = op;
-  std::optional<int64_t> step = getConstantIntValue(op.getStep());
-  if (!step || !op.getStep().getType().isIndex())
-    return fail("a loop's step is not known");
-  loop.step = *step;
-  loop.lower = indices.get(kernel, op.getLowerBound());
-  loop.upper = indices.get(kernel, op.getUpperBound());
-  for (auto &[key, tile] : program.getTiles())
-    if (tile.home == op) {
-      loop.tiles.push_back(&tile);
-      loop.stages = tile.stages;
-    }
-  int64_t carriedBefore = carriedRegisters;
-  SmallVector<Value> inits;
-  for (Value init : op.getInits()) {
-    if (!program.isLocal(init))
-      continue;
-    FailureOr<Fragment> fragment = getFragment(init);
-    if (failed(fragment))
-      return failure();
-    if (!program.isCarried(init))
-      carriedRegisters += fragment->registers();
-  }
-  startStreaming(loop);
-  bool wasPending = isStaticPending;
-  ++depth;
-  LogicalResult emitted =
-      program.mustUnroll(op) ? unroll(loop) : emitRolled(loop);
-  --depth;
-  isStaticPending = wasPending;
-  carriedRegisters = carriedBefore;
-  return emitted;
-}
-
-/// Gives the arguments of the loop's body the parts `values`, one after the
-/// other.
-void ProgramEmitter::bindArguments(scf::ForOp op, ValueRange parts) {
-  for (auto [argument, init] :
-       llvm::zip_equal(op.getRegionIterArgs(), op.getInits())) {
-    if (!program.isLocal(init))
-      continue;
-    FailureOr<Fragment> fragment = getFragment(init);
-    size_t count = fragment->parts.size();
-    llvm::copy(parts.take_front(count), fragment->parts.begin());
-    parts = parts.drop_front(count);
-    values[argument] = *fragment;
-  }
-}
-
-/// The parts of what an iteration hands on.
-FailureOr<SmallVector<Value>> ProgramEmitter::takeYielded(scf::ForOp op) {
-  SmallVector<Value> parts;
-  for (auto [init, yielded] :
-       llvm::zip_equal(op.getInits(), op.getYieldedValues())) {
-    if (program.isLocal(init) != program.isLocal(yielded))
-      return fail("a loop carries a value that changes its place");
-    if (!program.isLocal(init))
-      continue;
-    FailureOr<Fragment> before = getFragment(init);
-    FailureOr<Fragment> after = getFragment(yielded);
-    if (failed(after) || before->parts.size() != after->parts.size() ||
-        before->elementType != after->elementType)
-      return fail("a loop carries a value that changes its shape");
-    fragments.complete(*after);
-    llvm::append_range(parts, after->parts);
-  }
-  return parts;
-}
-
-LogicalResult ProgramEmitter::unroll(StreamingLoop &loop) {
-  scf::ForOp op = loop.op;
-  std::optional<int64_t> lower = getConstantIntValue(loop.lower);
-  std::optional<int64_t> upper = getConstantIntValue(loop.upper);
-  if (!lower || !upper)
-    return fail("a loop over parts of values in registers has bounds that are "
-                "not known");
-  SmallVector<Value> parts;
-  for (Value init : op.getInits())
-    if (program.isLocal(init))
-      llvm::append_range(parts, getFragment(init)->parts);
-  for (int64_t index = *lower; index < *upper; index += loop.step) {
-    bindArguments(op, parts);
-    indices.set(op.getInductionVar(), kernel.constant(index));
-    advance(loop, kernel.constant(index));
-    if (failed(emitBody(*op.getBody())))
-      return failure();
-    FailureOr<SmallVector<Value>> yielded = takeYielded(op);
-    if (failed(yielded))
-      return failure();
-    parts = *yielded;
-  }
-  bindArguments(op, parts);
-  for (auto [argument, result] :
-       llvm::zip_equal(op.getRegionIterArgs(), op.getResults()))
-    if (values.contains(argument))
-      values[result] = Fragment(values[argument]);
-  return success();
-}
-
-LogicalResult ProgramEmitter::emitRolled(StreamingLoop &loop) {
-  scf::ForOp op = loop.op;
-  SmallVector<Value> inits;
-  for (Value init : op.getInits()) {
-    if (!program.isLocal(init))
-      continue;
-    FailureOr<Fragment> fragment = getFragment(init);
-    fragments.complete(*fragment);
-    llvm::append_range(inits, fragment->parts);
-  }
-  auto newLoop =
-      scf::ForOp::create(kernel.builder, loc(), loop.lower, loop.upper,
-                         kernel.constant(loop.step), inits);
-  // Tiles are as large as registers allow: two iterations at a time are too
-  // much.
-  if (!loop.tiles.empty())
-    KernelBuilder::keepRolled(newLoop);
-  {
-    OpBuilder::InsertionGuard guard(kernel.builder);
-    kernel.builder.setInsertionPointToStart(newLoop.getBody());
-    indices.set(op.getInductionVar(), newLoop.getInductionVar());
-    bindArguments(op, newLoop.getRegionIterArgs());
-    advance(loop, newLoop.getInductionVar());
-    if (failed(emitBody(*op.getBody())))
-      return failure();
-    FailureOr<SmallVector<Value>> yielded = takeYielded(op);
-    if (failed(yielded))
-      return failure();
-    // A loop that carries nothing has its terminator already.
-    if (!inits.empty())
-      scf::YieldOp::create(kernel.builder, loc(), *yielded);
-  }
-  bindArguments(op, newLoop.getResults());
-  for (auto [argument, result] :
-       llvm::zip_equal(op.getRegionIterArgs(), op.getResults()))
-    if (values.contains(argument))
-      values[result] = Fragment(values[argument]);
   return success();
 }

@@ -27,14 +27,16 @@ namespace chimera {
 
 class ProgramEmitter {
 public:
-  /// `memrefs` are the tensors from outside and the arguments that the program
-  /// updates, as they are in the kernel; `indices` has what else comes from
-  /// outside.
+  /// `memrefs` are the tensors from outside, the arguments that the program
+  /// updates and what parts leave, as they are in the kernel; `indices` has
+  /// what else comes from outside. If the program combines parts, `counters`
+  /// has for each tile how many blocks have made theirs.
   ProgramEmitter(KernelBuilder &kernel, Program &program,
                  const llvm::DenseMap<mlir::Value, mlir::Value> &memrefs,
-                 const ProgramIndices &indices)
+                 const ProgramIndices &indices, mlir::Value counters)
       : kernel(kernel), program(program), shared(kernel, program),
-        fragments(kernel, shared), memrefs(memrefs), indices(indices) {}
+        fragments(kernel, shared), memrefs(memrefs), indices(indices),
+        counters(counters) {}
 
   /// Generates code where the builder is. Fails with a reason if the program is
   /// not covered; what was generated then has to be thrown away.
@@ -46,6 +48,9 @@ private:
 
   bool growsWith(mlir::Value place);
   void chooseTile();
+  mlir::Value getTileNumber();
+  llvm::LogicalResult emitTile(mlir::scf::ForallOp forall);
+  llvm::LogicalResult emitCombination();
   llvm::LogicalResult emitBody(mlir::Block &body);
   llvm::LogicalResult emitOperation(mlir::Operation &op);
   llvm::LogicalResult emitSlice(mlir::tensor::ExtractSliceOp op);
@@ -75,6 +80,7 @@ private:
   };
   llvm::LogicalResult emitLoop(mlir::scf::ForOp op);
   llvm::LogicalResult unroll(StreamingLoop &loop);
+  bool combines(mlir::scf::ForOp op);
   llvm::LogicalResult emitRolled(StreamingLoop &loop);
   void startStreaming(StreamingLoop &loop);
   void advance(StreamingLoop &loop, mlir::Value index);
@@ -85,6 +91,10 @@ private:
 
   void fillStatic();
   void ensureFilled(const SharedTile &tile);
+  llvm::LogicalResult enter(GlobalTile &tile,
+                            mlir::OffsetSizeAndStrideOpInterface slice,
+                            const llvm::SmallBitVector &dropped,
+                            const ProgramIndices &at);
   llvm::FailureOr<GlobalTile> locate(mlir::Value tensor,
                                      const ProgramIndices &at);
   llvm::FailureOr<Fragment> getFragment(mlir::Value tensor);
@@ -99,6 +109,7 @@ private:
   FragmentBuilder fragments;
   llvm::DenseMap<mlir::Value, mlir::Value> memrefs;
   ProgramIndices indices;
+  mlir::Value counters;
   llvm::DenseMap<mlir::Value, Fragment> values;
   /// Registers of what the loops around carry.
   int64_t carriedRegisters = 0;

@@ -43,6 +43,13 @@ print("values", *(array.tolist() for array in list(arrays.values())[:2]))
 print(reason(launch_kernels.make_arrays, [kernel("odd", ("complex<f32>", [3]))], []))
 # CHECK: complex<f32>, the type of an argument of odd, is not known here
 
+parts = {"function": "parts", "entry": "parts", "arguments": [
+    {"buffer": 0, "type": "f32", "shape": [3]},
+    {"buffer": 1, "type": "i32", "shape": [2], "zeroed": "once"}]}
+arrays = launch_kernels.make_arrays([parts], [])
+print("zeroed", *(bool(array.any()) for array in arrays.values()))
+# CHECK: zeroed True False
+
 both = {"kernels": [small, large], "host": [
     {"function": "large", "operation": "linalg.exp", "before": 1}]}
 print(reason(launch_kernels.choose_kernels, both, options()))
