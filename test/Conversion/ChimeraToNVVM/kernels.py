@@ -411,7 +411,7 @@ def check_kernel(case, text, manifest, plan):
         print(*case, f"error {error:.1e}", end=" ")
         problems += check_bytes(case, launch, manifest, plan)
         if (has_whole_sectors(case)
-                and 32 * launch.sectors != sum(launch.stored)):
+                and 32 * launch.sectors[-1] != launch.stored[-1]):
             problems.append(f"{launch.sectors} sectors are touched to store")
         print("conflicts", launch.conflicts)
         if launch.conflicts:

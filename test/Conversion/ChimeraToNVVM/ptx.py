@@ -1,6 +1,8 @@
 """Runs PTX on the CPU, so that kernels can be checked without a GPU.
 
-Covers what the back end generates. Warps run one after the other from barrier to
+Covers what the back end generates. Blocks run one after the other, in an order that
+can be chosen, and what they tell each other by memory is checked by global_memory.py.
+Warps run one after the other from barrier to
 barrier, in an order that can be chosen; the threads of a warp that part at a branch
 meet where all ways lead, its immediate post-dominator. ldmatrix, mma.sync and
 cp.async do what the tables of the PTX ISA say. An asynchronous copy arrives when it
@@ -14,6 +16,8 @@ import re
 from collections import Counter
 
 import numpy as np
+
+from global_memory import GlobalMemory, Memory, Race
 
 LANES = np.arange(32)
 U64 = np.uint64
@@ -72,38 +76,6 @@ def signed(bits, kind):
         return value
     half = 1 << (width(kind) - 1)
     return np.where(value >= half, value - 2 * half, value)
-
-
-class Memory:
-    """Bytes, of which some may be accessed."""
-
-    def __init__(self, size):
-        self.bytes = np.full(size, 0xFF, np.uint8)
-        self.valid = np.zeros(size, bool)
-
-    def check(self, address, size):
-        if address < 0 or address + size > len(self.bytes):
-            raise IndexError(f"access to {size} bytes at {address}")
-        if not self.valid[address : address + size].all():
-            raise IndexError(f"access outside of a tensor at {address}")
-
-    def load(self, address, size):
-        self.check(address, size)
-        if address % size:
-            raise ValueError(f"{size} bytes at {address} are not aligned")
-        return int.from_bytes(self.bytes[address : address + size].tobytes(),
-                              "little")
-
-    def store(self, address, value, size):
-        self.check(address, size)
-        if address % size:
-            raise ValueError(f"{size} bytes at {address} are not aligned")
-        self.bytes[address : address + size] = np.frombuffer(
-            int(value).to_bytes(size, "little"), np.uint8)
-
-
-class Race(RuntimeError):
-    """Accesses to shared memory that nothing puts in order."""
 
 
 class SharedMemory(Memory):
@@ -206,7 +178,8 @@ class Kernel:
 
 
 class Launch:
-    """A grid of thread blocks on arguments: arrays, read and written in place."""
+    """A grid of thread blocks, a number of them or a list in the order in which they
+    run, on arguments: arrays, read and written in place."""
 
     def __init__(self, kernel, grid, threads, shared_bytes, arguments,
                  late=True, reverse=False):
@@ -219,19 +192,20 @@ class Launch:
         for array in arguments:
             self.places.append((end, array))
             end += (array.nbytes + gap) // 256 * 256 + gap
-        self.memory = Memory(end)
+        self.memory = GlobalMemory(end)
         for start, array in self.places:
             self.memory.bytes[start : start + array.nbytes] = np.frombuffer(
                 array.tobytes(), np.uint8)
             self.memory.valid[start : start + array.nbytes] = True
         # Bytes of each argument that go to shared memory by copies, to registers,
-        # and that are written.
+        # and that are written; and places of bytes that blocks read to registers.
         self.copied = [0] * len(arguments)
         self.loaded = [0] * len(arguments)
         self.stored = [0] * len(arguments)
-        # Of 32 bytes, that instructions of a warp touch to write.
-        self.sectors = 0
-        for block in range(grid):
+        self.read = [set() for _ in arguments]
+        # Sectors of 32 bytes that instructions of a warp touch to write.
+        self.sectors = [0] * len(arguments)
+        for block in range(grid) if isinstance(grid, int) else grid:
             self.run_block(block)
         for start, array in self.places:
             array[...] = np.frombuffer(
@@ -243,8 +217,17 @@ class Launch:
             if start <= address < start + array.nbytes:
                 counters[index] += size
 
+    def note_read(self, address, size):
+        self.count(self.loaded, address, size)
+        for index, (start, array) in enumerate(self.places):
+            if start <= address < start + array.nbytes:
+                self.read[index].add((self.memory.block, address, size))
+
     def run_block(self, block):
         self.shared = SharedMemory(self.shared_bytes)
+        self.memory.start_block(block)
+        # What threads say at a barrier, and what comes of it.
+        self.votes, self.vote = False, False
         warps = [Warp(self, block, first) for first in range(0, self.threads, 32)]
         while not all(warp.done for warp in warps):
             for warp in reversed(warps) if self.reverse else warps:
@@ -252,6 +235,8 @@ class Launch:
             if len({warp.done for warp in warps}) != 1:
                 raise RuntimeError("some warps wait for others that have ended")
             self.shared.barriers += 1
+            self.memory.pass_barrier()
+            self.votes, self.vote = False, self.votes
 
 
 class Warp:
@@ -263,6 +248,8 @@ class Warp:
         end = len(launch.kernel.code)
         self.stack = [[0, np.ones(32, bool), end]]
         self.done = False
+        # The register that gets what a barrier comes to.
+        self.awaited = None
         # Of each thread: copies since the last group, and groups of copies.
         self.copies = [[] for _ in LANES]
         self.groups = [[] for _ in LANES]
@@ -270,6 +257,10 @@ class Warp:
     def run(self):
         """Until the next barrier or the end."""
         code = self.launch.kernel.code
+        if self.awaited:
+            self.set(self.awaited, np.full(32, self.launch.vote, U64),
+                     np.ones(32, bool))
+            self.awaited = None
         while True:
             pc, active, meeting = self.stack[-1]
             if pc == meeting:
@@ -293,6 +284,9 @@ class Warp:
                 self.expect_all(mask)
             elif name in ("bar", "barrier"):
                 self.expect_all(mask)
+                if opcode == "bar.red.or.pred":
+                    self.awaited = operands[0]
+                    self.launch.votes |= bool(self.get(operands[2], "pred").any())
                 return
             elif mask.any():
                 self.execute(name, opcode.split("."), operands, mask)
@@ -402,9 +396,11 @@ class Warp:
             value = np.zeros(32, U64)
             for lane in np.flatnonzero(mask):
                 address = int(addresses[lane]) + index * size
-                value[lane] = memory.load(address, size)
                 if parts[1] == "global":
-                    self.launch.count(self.launch.loaded, address, size)
+                    value[lane] = memory.load_by(self.first + lane, address, size)
+                    self.launch.note_read(address, size)
+                else:
+                    value[lane] = memory.load(address, size)
             self.set(target, value, mask)
 
     def count_conflicts(self, addresses, size, mask):
@@ -424,16 +420,35 @@ class Warp:
         memory = self.launch.shared if parts[1] == "shared" else self.launch.memory
         addresses = self.address(operands[0])
         if parts[1] == "global":
-            self.launch.sectors += len({
-                byte // 32 for address in addresses[mask]
-                for byte in range(int(address), int(address) + size * len(sources))})
+            together = range(size * len(sources))
+            for sector in {(int(address) + byte) // 32 for address in addresses[mask]
+                           for byte in together}:
+                self.launch.count(self.launch.sectors, 32 * sector, 1)
         for index, source in enumerate(sources):
             value = self.get(source, parts[-1])
             for lane in np.flatnonzero(mask):
                 address = int(addresses[lane]) + index * size
-                memory.store(address, value[lane], size)
                 if parts[1] == "global":
+                    memory.store_by(self.first + lane, address, value[lane], size)
                     self.launch.count(self.launch.stored, address, size)
+                else:
+                    memory.store(address, value[lane], size)
+
+    def do_fence(self, parts, operands, mask):
+        if parts[1:] != ["acq_rel", "gpu"]:
+            raise NotImplementedError(".".join(parts))
+        for lane in np.flatnonzero(mask):
+            self.launch.memory.fence(self.first + lane)
+
+    def do_atom(self, parts, operands, mask):
+        if parts[1:] != ["global", "inc", "u32"]:
+            raise NotImplementedError(".".join(parts))
+        addresses, most = self.address(operands[1]), self.get(operands[2], "u32")
+        before = np.zeros(32, U64)
+        for lane in np.flatnonzero(mask):
+            before[lane] = self.launch.memory.increment(
+                self.first + lane, int(addresses[lane]), int(most[lane]))
+        self.set(operands[0], before, mask)
 
     def do_setp(self, parts, operands, mask):
         relation, kind, unordered = parts[1], parts[-1], False
@@ -605,6 +620,15 @@ def choose(function):
     return run
 
 
+def extract(parts, kind, value, start, count):
+    """Bits of a number; of one with a sign the highest goes on."""
+    field = value >> start & ((U64(1) << count) - U64(1))
+    if kind[0] != "s":
+        return field
+    sign = U64(1) << (count - U64(1))
+    return (field ^ sign) - sign
+
+
 INTEGER = {
     "add": lambda parts, kind, a, b: a + b,
     "sub": lambda parts, kind, a, b: a - b,
@@ -619,8 +643,7 @@ INTEGER = {
     "shr": shift,
     "min": choose(np.minimum),
     "max": choose(np.maximum),
-    "bfe": lambda parts, kind, a, start, count:
-        a >> start & ((U64(1) << count) - U64(1)),
+    "bfe": extract,
 }
 def divide(parts, left, right):
     quotient = left / right
