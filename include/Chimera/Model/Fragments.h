@@ -65,14 +65,17 @@ bool hasFragments(const ChainProblem &problem, const Machine &machine);
 ///   sums are held for one element at a time. The rows of the register tile say
 ///   how many instructions' rows a group takes, or a half of that, and so on,
 ///   if registers do not do.
-/// - *Registers.* Sums are held in full size from where the operator's
-///   outermost reduction loop starts; an intermediate's from where its producer
-///   and its readers part. While it is read it is narrow. States take one
-///   register for each row of a thread. Loops over parts of what is held become
-///   straight code, so that their bounds must be known.
+/// - *Registers.* Sums are held in full size from where, inside the parallel
+///   loops, the operator's outermost reduction loop starts; an intermediate's
+///   from where its producer and its readers part. While it is read it is
+///   narrow. States take one register for each row of a thread. Loops over
+///   parts of what is held become straight code, so that their bounds must be
+///   known.
 /// - *Factors* are in the innermost level with sides rounded up to the shape of
 ///   the unit, as often as the level has buffers if a loop inside the parallel
 ///   ones chooses the tile.
+/// - *Parts.* A parallel loop may split the reduction of a softmax. Sums and
+///   states of parts leave the registers once and come into those of one task.
 /// - *Traffic* of the innermost level is, under a mask, that of the tiles that
 ///   loops visit.
 FragmentPlan planFragments(const ChainProblem &problem, const Machine &machine,

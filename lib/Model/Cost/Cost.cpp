@@ -385,6 +385,8 @@ double CostModel::combineSeconds(const Schedule &schedule) const {
   int64_t parts = countSplitParts(schedule);
   if (parts == 1)
     return 0;
+  if (machine.matrix && machine.groups)
+    return groupCombineCycles(schedule, parts) / machine.contractionClock();
   double share = busiestShare(countTasks(schedule) / parts);
   return share * rescaleCycles(problem.operators.back(), parts + 1) /
              machine.contractionClock() +

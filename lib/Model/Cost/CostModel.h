@@ -294,6 +294,7 @@ private:
   bool haveNeighbours(const Operator &op, const Access &elements) const;
   double copyCycles(int64_t elements, bool isTransposed) const;
   double groupRescaleCycles(const Operator &op, int64_t parts) const;
+  double groupCombineCycles(const Schedule &schedule, int64_t parts) const;
   double matrixCycles(const Operator &op,
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                       const RegisterTile &tile) const;

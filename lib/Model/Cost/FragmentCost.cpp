@@ -34,6 +34,15 @@ static constexpr double rescaleCost = 2;
 /// loop: for its first tile, which nothing asked for ahead.
 static constexpr double restartCycles = 500;
 
+/// Cycles in which what a task has written reaches all others, it counts
+/// itself, and the first part arrives: three times through the level that all
+/// share. Several parts are on their way at a time, so each takes a share of
+/// that.
+static constexpr double arrivalCycles = 2000, partCycles = 150;
+/// Instructions to add a vector of a part to the others: to load it, two
+/// products and the sum.
+static constexpr double combineCost = 4;
+
 int64_t chimera::model::countResidents(const Machine &machine,
                                        const FragmentPlan &plan) {
   int64_t residents = machine.groups->groupsWith(plan.registers) / plan.groups;
@@ -144,4 +153,16 @@ double CostModel::groupRescaleCycles(const Operator &op, int64_t parts) const {
   double vectors =
       static_cast<double>(problem.sizeOf(op.output)) / machine.unit.lanes;
   return (parts - 1) * vectors * rescaleCost / machine.unit.fmaPerCycle;
+}
+
+/// Tiles are combined beside each other: of so few that they are split, each
+/// has a core for itself, and each group the share of rows that it had before.
+double CostModel::groupCombineCycles(const Schedule &schedule,
+                                     int64_t parts) const {
+  const MatrixUnit &unit = *machine.matrix;
+  int64_t rows = planFragments(problem, machine, schedule).rowTiles * unit.rows;
+  int64_t columns = alignTo(
+      problem.loops[problem.operators.back().vectorLoop].extent, unit.columns);
+  double vectors = static_cast<double>(rows * columns) / machine.unit.lanes;
+  return arrivalCycles + parts * (partCycles + vectors * combineCost);
 }

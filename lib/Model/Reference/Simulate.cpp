@@ -183,8 +183,7 @@ TrafficCounter::TrafficCounter(const ChainProblem &problem,
     : Walk(problem, schedule, level), transfer(transfer),
       epilogues(problem.operators.size()),
       split(findSplit(problem, schedule, tree)),
-      holdsResults(transfer.holdsResults || split ||
-                   !problem.consistsOfProducts()),
+      holdsResults(transfer.holdsResults || !problem.consistsOfProducts()),
       openAt(problem.operators.size()) {
   result.traffic.resize(problem.tensors.size());
   result.liveAt.resize(problem.operators.size());
@@ -375,14 +374,16 @@ void TrafficCounter::open(Buffer &buffer) {
     key.push_back(splitPart);
   if (written[buffer.tensor].insert(key).second)
     return;
+  int64_t held = bytesOf(buffer.tensor, buffer.box, tensor.heldBytes());
   // It has not left the registers; only the last write is one.
   if (!holdsResults) {
-    if (tensor.role != Role::State)
+    if (isPartial(buffer.tensor))
+      traffic.writeBytes -= held;
+    else if (tensor.role != Role::State)
       traffic.writeBytes -=
           bytesOf(buffer.tensor, buffer.box, tensor.elementBytes);
     return;
   }
-  int64_t held = bytesOf(buffer.tensor, buffer.box, tensor.heldBytes());
   traffic.readBytes += held;
   if (isPartial(buffer.tensor))
     return;

@@ -73,12 +73,11 @@ bool Solver::isShared(LoopId loop) const {
 
 /// The loop that may be cut into tasks though an operator reduces over it: if
 /// the others leave threads idle, and nothing forbids it. Cores that move their
-/// data by themselves, or hold it in registers, do not combine what others
-/// have.
+/// data by themselves do not combine what others have.
 std::optional<LoopId> Solver::splittableLoop() const {
   std::optional<LoopId> loop = problem.operators.back().rescaledBy;
-  if (!loop || inSteps || threads == 1 || !is_contained(tiledLoops, *loop) ||
-      !isShared(*loop))
+  if (!loop || (inSteps && !inFragments) || threads == 1 ||
+      !is_contained(tiledLoops, *loop) || !isShared(*loop))
     return std::nullopt;
   int64_t tasks = 1;
   for (LoopId other = 0; other < problem.loops.size(); ++other)
@@ -164,9 +163,21 @@ SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
       prefixes.push_back(
           cutInto(divideCeilSigned(share * threads, tasks), batch, loops));
   }
-  if (inFragments)
+  if (inFragments) {
     addBlockShapes(prefixes, batch, tasks, loops);
+    if (splittable)
+      addSplits(prefixes, batch, tasks, *splittable);
+  }
   return prefixes;
+}
+
+/// Whole rounds of tasks and no more, or, since parts are combined one after
+/// the other, fewer tasks than there are threads.
+void Solver::addSplits(SmallVectorImpl<Order> &prefixes, const Order &batch,
+                       int64_t tasks, LoopId loop) const {
+  for (int64_t eighths : {1, 2, 4, 8, 16, 24, 32})
+    if (int64_t parts = eighths * threads / (8 * tasks); parts > 1)
+      prefixes.push_back(cutInto(parts, batch, loop));
 }
 
 /// Where each task has one block's worth of registers for its results, the
@@ -276,8 +287,9 @@ void Solver::searchAll() {
 /// so they are made inside the levels that hold the whole problem, as long as
 /// these belong to all threads.
 unsigned Solver::parallelLevel(const Order &parallel) const {
+  // Parts are cut again inside; waves make the tiles of the levels around.
   if (machine.startsTasksInOrder())
-    return innermost();
+    return innermost() - (split && innermost() > 0 ? 1 : 0);
   unsigned level = 0;
   if (parallel.size() == batchLoops.size() + (split ? 1 : 0))
     return level;

@@ -54,6 +54,8 @@ private:
            });
   }
   std::optional<LoopId> splittableLoop() const;
+  void addSplits(llvm::SmallVectorImpl<Order> &prefixes, const Order &batch,
+                 int64_t tasks, LoopId loop) const;
   void classifyLoops();
   void findOverlaps();
   llvm::SmallVector<Order, 8> parallelPrefixes() const;

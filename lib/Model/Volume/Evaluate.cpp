@@ -181,7 +181,7 @@ bool Evaluator::isAtHome(TensorId tensor) const {
 
 /// True if what is produced is in the level while it is computed.
 bool Evaluator::holdsResults() const {
-  return transfer.holdsResults || split || !problem.consistsOfProducts();
+  return transfer.holdsResults || !problem.consistsOfProducts();
 }
 
 /// True for what each part of a split loop has of its own.

@@ -125,9 +125,14 @@ ArrayRef<NestLoop> FragmentPlanner::loopsInside(unsigned op) const {
 }
 
 /// Loops over parts of what is held become straight code: each has to run over
-/// as much in every iteration of the loops around it.
+/// as much in every iteration of the loops around it. A reduction around all
+/// operators is no such loop.
 bool FragmentPlanner::boundsAreKnown(unsigned op) const {
   for (const NestLoop &loop : loopsInside(op)) {
+    size_t place = &loop - tiles.pathOf(op).begin();
+    if (place < tiles.getTree().loops.size() &&
+        problem.operators[op].isReduction(loop.loop))
+      continue;
     int64_t size = problem.loops[loop.loop].extent;
     for (const NestLoop *outer = tiles.pathOf(op).begin(); outer != &loop;
          ++outer) {
@@ -180,8 +185,6 @@ std::string FragmentPlanner::findObstacle(unsigned op) const {
 std::string FragmentPlanner::findObstacle() const {
   if (schedule.numParallel == 0)
     return "no parallel loop makes blocks";
-  if (findSplit(problem, schedule, tiles.getTree()))
-    return "a reduction is split among blocks";
   for (unsigned op = 0; op < problem.operators.size(); ++op)
     if (std::string reason = findObstacle(op); !reason.empty())
       return reason;

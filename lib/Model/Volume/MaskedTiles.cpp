@@ -189,12 +189,15 @@ size_t MaskedTiles::depthOf(unsigned op, TensorId tensor, size_t most) const {
 size_t MaskedTiles::depthOfSums(unsigned op) const {
   const Operator &description = problem.operators[op];
   TensorId output = description.output;
-  if (problem.tensors[output].role != Role::Intermediate)
-    return find_if(paths[op],
+  if (problem.tensors[output].role != Role::Intermediate) {
+    auto inside = ArrayRef(paths[op]).drop_front(
+        std::min<size_t>(schedule.numParallel, paths[op].size()));
+    return find_if(inside,
                    [&](const NestLoop &loop) {
                      return description.isReduction(loop.loop);
                    }) -
            paths[op].begin();
+  }
   auto reads = [&](const Access &access) { return access == output; };
   size_t depth = paths[op].size();
   for (auto [index, reader] : enumerate(problem.operators))
@@ -266,13 +269,28 @@ bool MaskedTiles::isTakenBefore(unsigned op, TensorId tensor,
   });
 }
 
+int64_t MaskedTiles::countParts() const {
+  std::optional<unsigned> split = findSplit(problem, schedule, tree);
+  if (!split)
+    return 1;
+  const NestLoop &loop = tree.loops[*split];
+  return divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
+}
+
 SmallVector<Traffic, 6> MaskedTiles::traffic() const {
   SmallVector<Traffic, 6> traffic(problem.tensors.size());
-  auto read = [&](unsigned op, const Access &access, size_t depth) {
+  auto read = [&](unsigned op, const Access &access, size_t depth,
+                  int64_t times = 1) {
     const Tensor &tensor = problem.tensors[access];
     if (tensor.role == Role::Input)
       traffic[access].readBytes +=
-          elementsOf(op, access, depth) * tensor.elementBytes;
+          elementsOf(op, access, depth) / times * tensor.elementBytes;
+  };
+  auto leave = [&](unsigned op, const Access &access) {
+    int64_t bytes = elementsOf(op, access, schedule.numParallel) *
+                    problem.tensors[access].heldBytes();
+    traffic[access].writeBytes += bytes;
+    traffic[access].readBytes += bytes;
   };
   for (auto [index, op] : enumerate(problem.operators)) {
     for (const Access &input : op.inputs)
@@ -280,12 +298,18 @@ SmallVector<Traffic, 6> MaskedTiles::traffic() const {
           !isTakenBefore(index, input, depth))
         read(index, input, depth);
     size_t end = depthOfSums(index);
+    int64_t parts = index + 1 == paths.size() ? countParts() : 1;
     for (const Access &operand : op.epilogue)
-      read(index, operand, depthOf(index, operand, end));
+      read(index, operand, depthOf(index, operand, end), parts);
     const Tensor &output = problem.tensors[op.output];
     if (output.role == Role::Output || output.isStored)
       traffic[op.output].writeBytes +=
-          elementsOf(index, op.output, end) * output.elementBytes;
+          elementsOf(index, op.output, end) / parts * output.elementBytes;
+    if (parts > 1) {
+      leave(index, op.output);
+      for (const Access &state : op.states)
+        leave(index, state);
+    }
   }
   return traffic;
 }

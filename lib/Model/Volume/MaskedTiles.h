@@ -43,7 +43,8 @@ public:
   /// affects `tensor`; the parallel loops are around everything.
   size_t depthOf(unsigned op, TensorId tensor, size_t most) const;
   /// Loops around the place where the sums of `op` begin and end: its outermost
-  /// reduction, or, for an intermediate, where producer and readers part.
+  /// reduction inside the parallel loops, or, for an intermediate, where
+  /// producer and readers part.
   size_t depthOfSums(unsigned op) const;
 
   /// The sum over all tiles inside the first `depth` loops around `op` of the
@@ -60,12 +61,14 @@ public:
 
   /// What tiles of each tensor move: factors and operands of epilogues in,
   /// inside the innermost loop that affects them, results out. Intermediates
-  /// stay where they are.
+  /// stay where they are. What the parts of a split loop come to goes out and
+  /// in.
   llvm::SmallVector<Traffic, 6> traffic() const;
 
 private:
   void markSkipping(const LoopNest &nest, size_t depth);
   bool isTakenBefore(unsigned op, TensorId tensor, size_t depth) const;
+  int64_t countParts() const;
 
   const ChainProblem &problem;
   const Schedule &schedule;

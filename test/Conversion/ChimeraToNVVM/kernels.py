@@ -8,6 +8,7 @@
     kernels.py run TARGET       on the CPU, by ptx.py, against an f64 reference; the
                                 bytes moved are those that the model predicts
     kernels.py attention TARGET the same for attention
+    kernels.py split TARGET     and for attention whose keys are split among blocks
     kernels.py compile-tf32 TARGET, planned-tf32, run-tf32, attention-tf32
                                 the same of f32, multiplied as tf32; what is planned
                                 is chains and attention
@@ -90,12 +91,15 @@ RUN_TF32 = [
     Chain("f32", 0, 32, 32, 48, 24, "gelu", "m = 16, l = 16"),
 ]
 
-# Attention as the planner has it, of eight to sixteen heads; the last is grouped.
+# Attention as the planner has it, of eight to sixteen heads; the last is grouped. Of
+# few queries keys are split among blocks.
 ATTEND = [
     Attention("f16", 16, 0, 1024, 1024, d, mask)
     for d in (64, 80, 128) for mask in ("", "causal")
 ] + [Attention("bf16", 8, 0, 2048, 2048, 128, "causal"),
-     Attention("f16", 4, 4, 1024, 1024, 128, "causal")]
+     Attention("f16", 4, 4, 1024, 1024, 128, "causal"),
+     Attention("f16", 32, 0, 1, 8192, 128), Attention("bf16", 8, 4, 1, 8192, 128),
+     Attention("f16", 32, 0, 4, 2048, 128)]
 # And at sizes that an interpreter can do.
 ATTENTION = [
     Attention("f16", 2, 0, 32, 64, 64, "", "b = 1, m = 16, l = 32"),
@@ -119,6 +123,36 @@ ATTENTION = [
     # One query, and one for each head of a group.
     Attention("f16", 3, 0, 1, 45, 64, "", "b = 1, l = 16"),
     Attention("f16", 2, 3, 1, 64, 64, "", None),
+]
+# Keys split among blocks: what is before the semicolon of the tiles makes the blocks.
+SPLIT = [
+    Attention("f16", 3, 0, 1, 75, 64, "", "b = 1, l = 32; l = 16"),
+    Attention("bf16", 2, 0, 1, 64, 128, "", "b = 1, l = 16; l = 16"),
+    # A few queries, all parts alike, rows of tiles inside and outside of the parts.
+    Attention("f16", 2, 0, 4, 96, 64, "", "b = 1, l = 32; l = 8"),
+    Attention("f16", 2, 0, 20, 80, 64, "", "b = 1, m = 16, l = 48; l = 16"),
+    Attention("f16", 2, 0, 40, 64, 64, "", "b = 1, l = 48, m = 32; l = 16", 2),
+    # One head alone: no loop but that of the parts.
+    Attention("f16", 1, 0, 3, 75, 64, "", "l = 32; l = 16"),
+    Attention("f16", 1, 4, 1, 75, 64, "", "l = 32; l = 16"),
+    # Loops over parts and over rows that look the same.
+    Attention("f16", 2, 0, 32, 32, 64, "", "b = 1, l = 16, m = 16; l = 16"),
+    # Tiles within the tiles of a part.
+    Attention("f16", 2, 0, 20, 64, 64, "", "b = 1, m = 16, l = 32; l = 16, n = 32"),
+    Attention("f16", 2, 0, 4, 64, 64, "", "b = 1, l = 32; n = 32, l = 16"),
+    Attention("f16", 2, 0, 4, 64, 64, "causal", "b = 1, l = 32; l = 16, k = 32"),
+    # Heads that share keys.
+    Attention("f16", 2, 3, 1, 90, 64, "", "b = 1, l = 64; l = 16"),
+    Attention("f16", 2, 2, 5, 70, 64, "last", "b = 1, m = 1, l = 32; l = 16"),
+    # Masks that leave nothing of some parts, or of all.
+    Attention("f16", 2, 0, 16, 64, 64, "causal", "b = 1, l = 32; l = 16"),
+    Attention("f16", 2, 0, 37, 75, 64, "causal", "b = 1, m = 16, l = 32; l = 16"),
+    Attention("f16", 2, 0, 33, 75, 64, "last", "b = 1, m = 16, l = 40; l = 8"),
+    Attention("f16", 2, 0, 64, 64, 64, "window", "b = 1, m = 16, l = 32; l = 8"),
+    Attention("f16", 2, 0, 20, 48, 64, "none", "b = 1, m = 16, l = 32; l = 16"),
+    # A mask from memory, a part without a loop, one for each of the keys' tiles.
+    Attention("f16", 2, 0, 4, 48, 64, "added", "b = 1, l = 16; l = 16"),
+    Attention("f32", 2, 0, 3, 75, 64, "", "b = 1, l = 32; l = 16"),
 ]
 
 COMPILED_TF32 = [
@@ -192,7 +226,11 @@ def make(case, target, burst=None):
         text = run(["chimera-opt", f"--chimera-form-chains=target={target}"], text).stdout
         parallel = (1 + bool(case.batch) if isinstance(case, Chain) else
                     (case.heads > 1) + bool(case.group) + (case.m > 1))
-        schedule = (f' schedule(<levels = [<"L2">, <"SMEM" : {case.tiles}>],'
+        # What is before a semicolon makes the blocks, with parts of a reduction.
+        outer, _, inner = case.tiles.rpartition(";")
+        parallel = outer.count("=") or parallel
+        schedule = (f' schedule(<levels = [<"L2"{" : " + outer if outer else ""}>,'
+                    f' <"SMEM" : {inner}>],'
                     f" parallel = {parallel}, registers ="
                     f" <rows = {case.rows}, vectors = 20, broadcasts = 0,"
                     " depth = 1>>) {")
@@ -393,15 +431,19 @@ def check_kernel(case, text, manifest, plan):
     np, emulator = numbers.np, numbers.ptx
     is_chain = isinstance(case, Chain)
     inputs, expected = (chain_data if is_chain else attention_data)(case, numbers)
-    problems = []
-    arguments = [inputs[argument["argument"]]
+    problems, results = [], []
+    arguments = [make_buffer(np, argument) if "buffer" in argument
+                 else inputs[argument["argument"]]
                  for argument in manifest["arguments"][:-1]]
     kernel = emulator.Kernel(text)
     for late in (True, False):
         result = numbers.narrow(np.full(expected.shape, np.nan))
+        blocks = np.arange(manifest["grid"][0])
         launch = emulator.Launch(
-            kernel, manifest["grid"][0], manifest["block"][0], manifest["shared"],
-            [*arguments, result], late=late, reverse=late)
+            kernel, blocks if late else numbers.random.permutation(blocks),
+            manifest["block"][0], manifest["shared"], [*arguments, result], late=late,
+            reverse=late)
+        results.append(result.tobytes())
         found = numbers.widen(result)
         isSame = (np.isnan(found) == np.isnan(expected)).all()
         error = (np.nanmax(np.abs(found - expected)) / np.nanmax(np.abs(expected))
@@ -418,7 +460,18 @@ def check_kernel(case, text, manifest, plan):
             problems.append("banks are in conflict")
         if launch.cut:
             problems.append(f"{launch.cut} factors are not rounded")
+        if any(array.any() for array in arguments if array.dtype == np.int32):
+            problems.append("counters are left at something else than zero")
+    if len(set(results)) > 1:
+        problems.append("bits depend on the order of blocks")
     return problems
+
+
+def make_buffer(np, argument):
+    """Memory of a kernel's own, before the first launch."""
+    if argument.get("zeroed") == "once":
+        return np.zeros(argument["shape"], {"i32": np.int32}[argument["type"]])
+    return np.full(argument["shape"], np.nan, {"f32": np.float32}[argument["type"]])
 
 
 def has_whole_sectors(case):
@@ -440,8 +493,10 @@ def check_bytes(case, launch, manifest, plan):
     # Function arguments in the order in which the chain reads them.
     order = ((0, 1, 2, 3) if isinstance(case, Chain)
              else (0, 1, 3, 2) if case.mask == "added" else (0, 1, 2))
-    problems = []
+    problems = check_parts(launch, manifest, level)
     for place, argument in enumerate(manifest["arguments"][:-1]):
+        if "buffer" in argument:
+            continue
         function_argument = argument["argument"]
         expected = predicted[f"in{order.index(function_argument)}"]
         copied, loaded = launch.copied[place], launch.loaded[place]
@@ -456,10 +511,37 @@ def check_bytes(case, launch, manifest, plan):
                 problems.append(f"{expected} bytes are to be copied")
     stored = sum(launch.stored)
     print("stored", stored, "predicted", level["bytes"], end=" ")
-    if stored != predicted["out"] or sum(launch.stored[:-1]):
-        problems.append(f"{predicted['out']} bytes are to be stored")
+    if stored != level["written_bytes"]:
+        problems.append(f"{level['written_bytes']} bytes are to be stored")
     if level["bytes"] != sum(predicted.values()):
         problems.append("tensors do not add up to what is predicted")
+    return problems
+
+
+def check_parts(launch, manifest, level):
+    """That parts of a reduction move what the planner predicts: the accumulators and
+    states of each are written once, by their block, and read once, by that which
+    combines them."""
+    places = [place for place, argument in enumerate(manifest["arguments"])
+              if "buffer" in argument]
+    if not places:
+        return []
+    *parts, counters = places
+    names = ("out", "maximum", "sum")
+    predicted = {tensor["name"]: tensor for tensor in level["tensors"]}
+    problems, result = [], launch.stored[-1]
+    for name, place in zip(names, parts, strict=True):
+        read = sum(size for _, _, size in launch.read[place])
+        written = launch.stored[place] + (result if name == "out" else 0)
+        if (read, written) != (predicted[name]["read_bytes"],
+                               predicted[name]["written_bytes"]):
+            problems.append(f"of {name} {read} bytes are read, {written} written")
+    sizes = [launch.places[place][1].nbytes for place in places]
+    stored = sum(launch.stored[:-1])
+    if stored != sum(sizes[:-1]) or sum(sizes) != manifest["workspace"]:
+        problems.append("the workspace is not what is used of it")
+    if launch.stored[counters] or launch.loaded[counters]:
+        problems.append("counters are accessed by something else than atomics")
     return problems
 
 
@@ -467,13 +549,16 @@ def elementwise_bytes(case, manifest):
     """What a bias, or a mask in memory, has in the tiles that are worked on, and
     what threads read of it: of a bias each thread two of eight columns, of a mask
     all rows of each warp; all columns that the accumulators have."""
-    tiles = dict(re.findall(r"(\w+) = (\d+)", case.tiles))
+    outer, _, inner = case.tiles.rpartition(";")
+    tiles = dict(re.findall(r"(\w+) = (\d+)", inner))
+    part = re.search(r"\bl = (\d+)", outer)
     size = ELEMENT_BYTES[case.type]
     # A loop around the reduction inside leaves all columns to the epilogue.
     names = list(tiles)
     isCut = "l" in names and "k" not in names[:names.index("l")]
-    width = min(case.l, int(tiles["l"])) if isCut else case.l
-    padded = -(-case.l // width) * (-(-width // 8) * 8)
+    columns = int(part[1]) if part else case.l
+    width = min(columns, int(tiles["l"])) if isCut else columns
+    padded = -(-columns // width) * (-(-width // 8) * 8)
     warps, grid = manifest["block"][0] // 32, manifest["grid"][0]
     if isinstance(case, Chain):
         return size * grid * case.l, size * grid * warps * 32 * padded // 4
@@ -485,10 +570,11 @@ def main():
     action, target = sys.argv[1:]
     wrong = False
     cases = {"compile": COMPILED, "planned": PLANNED, "attend": ATTEND, "run": RUN,
-             "attention": ATTENTION, "compile-tf32": COMPILED_TF32,
+             "attention": ATTENTION, "split": SPLIT, "compile-tf32": COMPILED_TF32,
              "planned-tf32": PLANNED_TF32, "run-tf32": RUN_TF32,
              "attention-tf32": ATTENTION_TF32}[action]
-    work = run_case if action.startswith(("run", "attention")) else compile_case
+    work = (run_case if action.startswith(("run", "attention", "split"))
+            else compile_case)
     for case in cases:
         for problem in work(case, target):
             print("WRONG:", problem)

@@ -6,8 +6,9 @@ PTX notices.
 Ends with an error if it misses more than one of a hundred. A barrier that is left
 out, a wait for one group of copies fewer, a copy or a commit that is missing, a copy to
 another stage or from another place, a matrix that is read transposed, or is not,
-operands of a product that change places, and a wrong neighbour in an exchange: each
-makes another kernel, which is run as kernels.py runs them, until something is wrong: a
+operands of a product that change places, a wrong neighbour in an exchange, and, where
+blocks make parts of a reduction, a fence or a count that is missing, another count, and
+parts that go to and come from other places: each makes another kernel, which is run as kernels.py runs them, until something is wrong: a
 race, an access outside, the result, the bytes that move, banks in conflict.
 """
 
@@ -24,6 +25,7 @@ CASES = [
     Chain("f32", 0, 64, 32, 48, 32, tiles="m = 32, l = 16"),
     Attention("f16", 2, 0, 64, 64, 64, "causal", "b = 1, m = 32, l = 16"),
     Attention("f16", 2, 0, 32, 48, 64, "", "b = 1, m = 16, l = 16"),
+    Attention("f16", 2, 0, 16, 64, 64, "", "b = 1, l = 32; l = 16"),
 ]
 
 
@@ -60,6 +62,15 @@ MUTATIONS = {
     "transposed": (r"(ldmatrix\.sync\.aligned\.m8n8\.x[124])(\.trans)?",
                    lambda m, rng: m[1] + ("" if m[2] else ".trans")),
     "operands": (r"(mma\.sync[^;]*?\}, \{)([^}]*)(\}, \{[^}]*\}, \{[^}]*\};)", swap),
+    "no fence": (r"fence\.acq_rel\.gpu;", lambda m, rng: ""),
+    "another count": (r"(atom\.global\.inc\.u32 [^;]*, )(\d+)(;)",
+                      lambda m, rng: f"{m[1]}{int(m[2]) + rng.choice((-1, 1))}{m[3]}"),
+    "no count": (r"atom\.global\.inc\.u32\s+(%r\d+)[^;]*;",
+                 lambda m, rng: f"mov.b32 {m[1]}, {rng.randrange(2)};"),
+    "a part from elsewhere": (
+        r"(ld\.global\.b32\s+[^;]*?, \[%rd\d+\+)(-?\d+)(\];)", shift_constant),
+    "a part to elsewhere": (
+        r"(st\.global\.v2\.b32\s+\[%rd\d+\+)(\d+)(\],)", shift_constant),
     "the wrong neighbour": (r"(shfl\.sync\.bfly\.b32 [^;]*?, )([12])(, 31)",
                             lambda m, rng: f"{m[1]}{3 - int(m[2])}{m[3]}"),
 }

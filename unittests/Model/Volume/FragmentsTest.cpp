@@ -206,19 +206,25 @@ TEST(Fragments, SaysWhatCannotBeFollowed) {
   EXPECT_FALSE(hasFragments(problem, machine));
 }
 
-/// Attention of one head with f16 operands and, if there is one, a mask.
-ChainProblem makeNarrowAttention(int64_t rows, int64_t keys,
-                                 std::optional<Band> band) {
-  AttentionSizes sizes;
-  sizes.m = rows;
-  sizes.l = keys;
-  sizes.k = sizes.n = 32;
+/// Attention with f16 operands.
+ChainProblem makeNarrowAttention(const AttentionSizes &sizes) {
   ChainProblem problem = makeAttention(sizes);
   for (Tensor &tensor : problem.tensors) {
     tensor.elementBytes = tensor.role == Role::State ? 4 : 2;
     if (tensor.role == Role::Intermediate || tensor.role == Role::Output)
       tensor.accumulatorBytes = 4;
   }
+  return problem;
+}
+
+/// Of one head and, if there is one, with a mask.
+ChainProblem makeNarrowAttention(int64_t rows, int64_t keys,
+                                 std::optional<Band> band) {
+  AttentionSizes sizes;
+  sizes.m = rows;
+  sizes.l = keys;
+  sizes.k = sizes.n = 32;
+  ChainProblem problem = makeNarrowAttention(sizes);
   if (band) {
     band->row = loopNamed(problem, "m");
     band->column = loopNamed(problem, "l");
@@ -294,6 +300,86 @@ TEST(Fragments, MovesWhatTheLevelsDoWhereAMaskLeavesAll) {
         << reproducer(plain, schedule);
   }
   EXPECT_GT(compared, 50);
+}
+
+/// The machine with a level around that all cores share.
+Machine makeDeepMachine() {
+  Machine machine = makeMachine();
+  MemoryLevel &outer =
+      *machine.levels.insert(machine.levels.begin(), machine.levels.front());
+  outer.name = "L2";
+  outer.capacityBytes = 50000000;
+  outer.bytesPerSecondPerCore = 5e10;
+  outer.bytesPerSecond = 3e12;
+  outer.sharers = machine.cores;
+  outer.buffers = 1;
+  return machine;
+}
+
+/// Blocks of `outer` loops, the last of which makes parts, and what is in them.
+Schedule makeSplitSchedule(llvm::ArrayRef<TiledLoop> outer,
+                           llvm::ArrayRef<TiledLoop> inner) {
+  Schedule schedule = makeSchedule(inner, outer.size());
+  LevelSchedule level;
+  level.name = "L2";
+  level.order.append(outer.begin(), outer.end());
+  schedule.levels.insert(schedule.levels.begin(), level);
+  return schedule;
+}
+
+TEST(Fragments, LetBlocksSplitASoftmax) {
+  Machine machine = makeDeepMachine();
+  ChainProblem problem = makeNarrowAttention(32, 96, std::nullopt);
+  LoopId rows = loopNamed(problem, "m"), keys = loopNamed(problem, "l");
+  Schedule whole = makeSplitSchedule({{rows, 16}}, {{keys, 16}});
+  // The last part has less than the others, which tiles do not divide.
+  Schedule split = makeSplitSchedule({{rows, 16}, {keys, 40}}, {{keys, 16}});
+  FragmentPlan plan = planFragments(problem, machine, split);
+  EXPECT_EQ(plan.obstacle, "");
+  EXPECT_EQ(plan.registers, planFragments(problem, machine, whole).registers);
+  EXPECT_EQ(plan.factorBytes,
+            planFragments(problem, machine, whole).factorBytes);
+
+  auto levelOf = [&](const ChainProblem &attention) {
+    SolveOptions options;
+    options.threads = machine.cores;
+    return price(attention, machine, split, options).levels.back();
+  };
+  // Three parts leave 32 accumulators and two states for each row.
+  int64_t parts = 3 * 32 * (32 + 2) * 4, result = 32 * 32 * 2;
+  EXPECT_EQ(levelOf(problem).writtenBytes, parts + result);
+  // Queries of each part, keys and values of each tile of rows.
+  EXPECT_EQ(levelOf(problem).bytes,
+            2 * parts + result + 3 * 32 * 32 * 2 + 2 * 2 * 96 * 32 * 2);
+  EXPECT_EQ(levelOf(makeNarrowAttention(32, 96, makeBand({}, 96))).bytes,
+            levelOf(problem).bytes);
+  // Rows see the keys before them: of the first part one tile, then two.
+  ChainProblem causal = makeNarrowAttention(32, 96, makeBand({}, 1));
+  EXPECT_EQ(levelOf(causal).bytes,
+            2 * parts + result + 3 * 32 * 32 * 2 + 3 * 2 * 16 * 32 * 2);
+}
+
+TEST(Fragments, AreSplitWhereBlocksAreFew) {
+  Machine machine = makeDeepMachine();
+  SolveOptions options;
+  options.threads = machine.cores;
+  auto tasksOf = [&](int64_t heads, int64_t rows, int64_t keys) {
+    AttentionSizes sizes;
+    sizes.heads = heads;
+    sizes.m = rows;
+    sizes.l = keys;
+    sizes.k = sizes.n = 128;
+    std::optional<Plan> plan =
+        solve(makeNarrowAttention(sizes), machine, options);
+    return plan ? plan->tasks : 0;
+  };
+  for (int64_t rows : {1, 4}) {
+    EXPECT_GE(tasksOf(30, rows, 8192), 90);
+    EXPECT_EQ(tasksOf(30, rows, 8192) % 30, 0);
+    EXPECT_EQ(tasksOf(400, rows, 8192), 400);
+    // What combining takes is more than there is to gain.
+    EXPECT_EQ(tasksOf(30, rows, 64), 30);
+  }
 }
 
 TEST(Fragments, PlansWhatPrograms) {
