@@ -31,9 +31,14 @@ LARGE = {
     for mask in ("", "causal")
 }
 DECODE = {
-    f"decode-{heads}x{group or 1}x{keys}": Attention("f16", heads, group, 1, keys, 128)
-    for heads, group, keys in ((32, 0, 8192), (512, 0, 4096), (64, 8, 8192),
-                               (8, 8, 32768))
+    f"decode-{heads}x{group or 1}x{keys}"
+    + (f"-{queries}-queries" if queries > 1 else ""):
+    Attention("f16", heads, group, queries, keys, 128)
+    for heads, group, queries, keys in (
+        (32, 0, 1, 8192), (32, 0, 1, 2048), (8, 4, 1, 8192), (32, 0, 4, 8192),
+        # Eight sequences.
+        (256, 0, 1, 8192), (64, 4, 1, 8192),
+        (512, 0, 1, 4096), (64, 8, 1, 8192), (8, 8, 1, 32768))
 }
 PERCEPTRONS = {
     f"mlp-{m}x{k}x{l}": Chain("f16", 0, m, k, l, k, "gelu")
@@ -49,7 +54,7 @@ def timed():
 def checked():
     """Cases to check alone: those that the tests assemble or interpret."""
     lists = (kernels.COMPILED, kernels.PLANNED, kernels.RUN, kernels.ATTEND,
-             kernels.ATTENTION, kernels.RUN_TF32, kernels.ATTENTION_TF32,
+             kernels.ATTENTION, kernels.SPLIT, kernels.RUN_TF32, kernels.ATTENTION_TF32,
              kernels.COMPILED_TF32, kernels.PLANNED_TF32)
     cases = list(dict.fromkeys(case for cases in lists for case in cases))
     return {f"check-{number}": case for number, case in enumerate(cases)}
