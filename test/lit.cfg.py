@@ -35,6 +35,8 @@ config.substitutions += [
     ("%examples", os.path.join(config.chimera_src_root, "examples")),
     ("%llvm_lib_dir", config.llvm_lib_dir),
     ("%bin", config.chimera_tools_dir),
+    ("%lib", config.chimera_libs_dir),
+    ("%plugin", os.path.join(config.chimera_libs_dir, "libChimeraPlugin.so")),
     ("%mlir_dir", config.mlir_dir),
     ("%python", config.python),
     ("%cmake", config.cmake),
