@@ -54,6 +54,32 @@ chimera::runner::parseFile(StringRef path, MLIRContext *context) {
   return module;
 }
 
+Expected<OwningOpRef<ModuleOp>>
+chimera::runner::parseText(StringRef text, StringRef name,
+                           MLIRContext *context) {
+  DiagnosticCollector diagnostics(context);
+  ParserConfig config(context);
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(text, config, name);
+  if (!module)
+    return diagnostics.takeError(("could not parse " + name).str());
+  return module;
+}
+
+Error chimera::runner::markConstants(func::FuncOp function,
+                                     ArrayRef<unsigned> arguments) {
+  for (unsigned index : arguments) {
+    if (index >= function.getNumArguments())
+      return createStringError(
+          "argument %u is to be constant, but '%s' has %u arguments, counted "
+          "from 0",
+          index, function.getName().str().c_str(), function.getNumArguments());
+    function.setArgAttr(index, ChimeraDialect::getConstantAttrName(),
+                        UnitAttr::get(function.getContext()));
+  }
+  return Error::success();
+}
+
 static std::optional<ElementKind> getElementKind(Type type) {
   if (type.isF32())
     return ElementKind::F32;

@@ -92,6 +92,16 @@ void registerDialects(mlir::DialectRegistry &registry);
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 parseFile(llvm::StringRef path, mlir::MLIRContext *context);
 
+/// Parses `text`, which messages call `name`.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+parseText(llvm::StringRef text, llvm::StringRef name,
+          mlir::MLIRContext *context);
+
+/// Says that these arguments of `function`, counted from 0, are the same in
+/// every call.
+llvm::Error markConstants(mlir::func::FuncOp function,
+                          llvm::ArrayRef<unsigned> arguments);
+
 /// The signature of `function`. Fails if it cannot be called from outside.
 llvm::Expected<Function> getSignature(mlir::func::FuncOp function);
 
