@@ -276,6 +276,25 @@ static ModuleInterface prepareFunctions(ModuleOp module) {
   return interface;
 }
 
+Error chimera::runner::verifyCallable(ModuleOp module,
+                                      const ModuleInterface &interface,
+                                      StringRef entry) {
+  if (entry.empty() && !interface.functions.empty())
+    return Error::success();
+  for (auto function : module.getOps<func::FuncOp>()) {
+    StringRef name = function.getName();
+    auto obstacle = interface.obstacles.find(name);
+    bool isMeant = entry.empty() ? function.isPublic() : name == entry;
+    if (isMeant && obstacle != interface.obstacles.end())
+      return makeError(function.getLoc(), obstacle->second);
+    if (name == entry)
+      return Error::success();
+  }
+  return createStringError(entry.empty()
+                               ? "the program has no public function"
+                               : "the program has no function '" + entry + "'");
+}
+
 /// Leaves parts without elements out of concatenations. Upstream would make
 /// views of them, which are invalid where they start at the end of the whole.
 static void dropEmptyParts(ModuleOp module) {

@@ -78,6 +78,10 @@ Error chimera::run::emitFile(const Options &options,
   if (!lowered)
     return lowered.takeError();
   warnOfObstacles(module, lowered->interface);
+  StringRef entry = options.entry == "*" ? "" : StringRef(options.entry);
+  if (!isText(options.emit))
+    if (Error error = verifyCallable(module, lowered->interface, entry))
+      return error;
   if (isText(options.emit))
     if (Error error = joinParts(*lowered))
       return error;

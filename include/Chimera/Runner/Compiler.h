@@ -140,6 +140,12 @@ struct ModuleInterface {
   int64_t threads = 1;
 };
 
+/// Fails unless a function of `module` can be called in what was compiled of
+/// it, or, if `entry` is not empty, that one. The error says why and where.
+llvm::Error verifyCallable(mlir::ModuleOp module,
+                           const ModuleInterface &interface,
+                           llvm::StringRef entry = "");
+
 /// A module of LLVM IR with what it takes to make code of it.
 struct CodePart {
   std::unique_ptr<llvm::LLVMContext> context;
