@@ -8,6 +8,7 @@
 
 #include "EmitFile.h"
 
+#include "Chimera/Runner/CHeader.h"
 #include "Chimera/Runner/Remarks.h"
 #include "Chimera/Support/OutputFile.h"
 
@@ -77,11 +78,11 @@ Error chimera::run::emitFile(const Options &options,
   Expected<LoweredModule> lowered = lower(module, compileOptions);
   if (!lowered)
     return lowered.takeError();
-  warnOfObstacles(module, lowered->interface);
   StringRef entry = options.entry == "*" ? "" : StringRef(options.entry);
   if (!isText(options.emit))
     if (Error error = verifyCallable(module, lowered->interface, entry))
       return error;
+  warnOfObstacles(module, lowered->interface);
   if (isText(options.emit))
     if (Error error = joinParts(*lowered))
       return error;
@@ -100,6 +101,11 @@ Error chimera::run::emitFile(const Options &options,
     return code.takeError();
   if (isText(options.emit))
     return writeText(path, code->front()->getBuffer());
+  if (!options.header.empty())
+    if (Error error = writeText(
+            options.header, writeCHeader(lowered->interface,
+                                         llvm::sys::path::stem(options.file))))
+      return error;
   Stage stage(&listener, "link");
   if (options.emit == Emit::SharedLibrary)
     return linkSharedLibrary(*code, path);

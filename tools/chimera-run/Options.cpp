@@ -72,6 +72,7 @@ FILE.mlir holds linalg or TOSA on tensors; "-" is standard input.
   --no-check        do not compare with plain loops in higher precision
   --no-time         do not measure times
   --emit=KIND       do not run; write mlir (as planned), llvm, asm, obj or so
+  --header=PATH     with --emit=obj or so: write declarations for C there
   -o PATH           where to (default: standard output for text, else FILE's
                     name with .o or .so)
   --help            this text
@@ -214,6 +215,7 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
           .Case("--target", &options.target)
           .Case("--json", &options.json)
           .Case("--chimera-micro-kernels", &options.microKernels)
+          .Case("--header", &options.header)
           .Case("-o", &options.outputFile)
           .Default(nullptr);
   if (name == "--input")
@@ -243,6 +245,10 @@ static Error checkCombination(const Options &options) {
     return createStringError("no input file; see --help");
   if (!options.outputFile.empty() && options.emit == Emit::Nothing)
     return createStringError("-o goes with --emit; results go to --output");
+  if (!options.header.empty() && options.emit != Emit::Object &&
+      options.emit != Emit::SharedLibrary)
+    return createStringError("--header declares what --emit=obj and --emit=so "
+                             "write");
   if (options.file == "-" && options.outputFile.empty() &&
       (options.emit == Emit::Object || options.emit == Emit::SharedLibrary))
     return createStringError("--emit=obj and --emit=so need -o if the program "

@@ -59,6 +59,8 @@ struct Options {
   Emit emit = Emit::Nothing;
   /// Where `emit` writes; empty for its default.
   std::string outputFile;
+  /// Where the declarations for C go; empty for nowhere.
+  std::string header;
   bool help = false;
 };
 
