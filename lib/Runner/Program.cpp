@@ -11,11 +11,14 @@
 #include "mlir/ExecutionEngine/CRunnerUtils.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/Object/ObjectFile.h"
 
 // Declared here because the header comes with the compiler, not with the
+#include <dlfcn.h>
+
 // library.
 extern "C" {
 int omp_get_max_threads();
@@ -69,6 +72,23 @@ static Error defineRuntime(llvm::orc::LLJIT &jit) {
 }
 
 /// Bytes in memory of what `objects` define, page by page.
+/// Lets the code find what the library that we are part of depends on, such as
+/// libomp: whoever loaded it may have kept its symbols from the process. Where
+/// we are part of a program itself, there is no such library.
+static void searchOwnLibrary(llvm::orc::LLJIT &jit) {
+  Dl_info self;
+  llvm::orc::JITDylibSP process = jit.getProcessSymbolsJITDylib();
+  if (!process ||
+      !dladdr(reinterpret_cast<const void *>(&searchOwnLibrary), &self))
+    return;
+  auto generator = llvm::orc::DynamicLibrarySearchGenerator::Load(
+      self.dli_fname, jit.getDataLayout().getGlobalPrefix());
+  if (generator)
+    process->addGenerator(std::move(*generator));
+  else
+    llvm::consumeError(generator.takeError());
+}
+
 static size_t countBytes(const ObjectFiles &objects) {
   constexpr size_t page = 4096;
   size_t bytes = 0;
@@ -113,6 +133,7 @@ Expected<std::unique_ptr<Program>> Program::load(ObjectFiles objects,
   if (Error error = defineRuntime(**jit))
     return error;
   for (std::unique_ptr<llvm::MemoryBuffer> &object : objects)
+  searchOwnLibrary(**jit);
     if (Error error = (*jit)->addObjectFile(std::move(object)))
       return error;
   std::unique_ptr<Program> program(new Program());
