@@ -66,6 +66,13 @@ chimera::runner::parseText(StringRef text, StringRef name,
   return module;
 }
 
+Error chimera::runner::verifyModule(ModuleOp module) {
+  DiagnosticCollector diagnostics(module.getContext());
+  if (failed(verify(module)))
+    return diagnostics.takeError("the module is not valid");
+  return Error::success();
+}
+
 Error chimera::runner::markConstants(func::FuncOp function,
                                      ArrayRef<unsigned> arguments) {
   for (unsigned index : arguments) {
