@@ -106,6 +106,10 @@ function(add_chimera_shared_library name kind)
   set(exports "${CMAKE_CURRENT_BINARY_DIR}/${name}.exports")
   file(CONFIGURE OUTPUT "${exports}" CONTENT "{ global: @ARG_EXPORTS@; local: *; };\n" @ONLY)
   target_link_options(${name} PRIVATE "LINKER:--version-script=${exports}")
+  if(CHIMERA_ENABLE_SANITIZERS)
+    # Their runtime is in the program.
+    target_link_options(${name} PRIVATE "LINKER:-z,undefs")
+  endif()
   set_target_properties(${name} PROPERTIES
     LINK_DEPENDS "${exports}"
     CXX_VISIBILITY_PRESET hidden

@@ -34,6 +34,7 @@ config.substitutions += [
     ("%chimera_obj_root", config.chimera_obj_root),
     ("%examples", os.path.join(config.chimera_src_root, "examples")),
     ("%llvm_lib_dir", config.llvm_lib_dir),
+    ("%llvm_include_dir", config.llvm_include_dir),
     ("%bin", config.chimera_tools_dir),
     ("%lib", config.chimera_libs_dir),
     ("%plugin", os.path.join(config.chimera_libs_dir, "libChimeraPlugin.so")),
