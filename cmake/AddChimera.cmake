@@ -93,6 +93,33 @@ function(add_chimera_program name)
   endif()
 endfunction()
 
+# add_chimera_shared_library(NAME SHARED|MODULE sources... EXPORTS pattern
+#                            [LINK_LIBS ...])
+#
+# A library for programs that are not compiled with Chimera: all of Chimera is in
+# it, and only C symbols that match the pattern are seen from outside.
+function(add_chimera_shared_library name kind)
+  cmake_parse_arguments(ARG "" "EXPORTS" "LINK_LIBS" ${ARGN})
+  chimera_mlir_libs(link_libs ${ARG_LINK_LIBS})
+  add_library(${name} ${kind} ${ARG_UNPARSED_ARGUMENTS})
+  llvm_update_compile_flags(${name})
+  set(exports "${CMAKE_CURRENT_BINARY_DIR}/${name}.exports")
+  file(CONFIGURE OUTPUT "${exports}" CONTENT "{ global: @ARG_EXPORTS@; local: *; };\n" @ONLY)
+  target_link_options(${name} PRIVATE "LINKER:--version-script=${exports}")
+  if(CHIMERA_ENABLE_SANITIZERS)
+    # Their runtime is in the program.
+    target_link_options(${name} PRIVATE "LINKER:-z,undefs")
+  endif()
+  set_target_properties(${name} PROPERTIES
+    LINK_DEPENDS "${exports}"
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON)
+  target_link_libraries(${name} PRIVATE ${link_libs})
+  set_property(GLOBAL APPEND PROPERTY CHIMERA_INSTALLED_TARGETS ${name})
+  install(TARGETS ${name} EXPORT ChimeraTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
 # add_chimera_unittest(NAME [INCLUDES ...] [LINK_LIBS ...]): the tests in the
 # folder's files, which check-chimera builds and runs.
 function(add_chimera_unittest name)

@@ -54,6 +54,39 @@ chimera::runner::parseFile(StringRef path, MLIRContext *context) {
   return module;
 }
 
+Expected<OwningOpRef<ModuleOp>>
+chimera::runner::parseText(StringRef text, StringRef name,
+                           MLIRContext *context) {
+  DiagnosticCollector diagnostics(context);
+  ParserConfig config(context);
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(text, config, name);
+  if (!module)
+    return diagnostics.takeError(("could not parse " + name).str());
+  return module;
+}
+
+Error chimera::runner::verifyModule(ModuleOp module) {
+  DiagnosticCollector diagnostics(module.getContext());
+  if (failed(verify(module)))
+    return diagnostics.takeError("the module is not valid");
+  return Error::success();
+}
+
+Error chimera::runner::markConstants(func::FuncOp function,
+                                     ArrayRef<unsigned> arguments) {
+  for (unsigned index : arguments) {
+    if (index >= function.getNumArguments())
+      return createStringError(
+          "argument %u is to be constant, but '%s' has %u arguments, counted "
+          "from 0",
+          index, function.getName().str().c_str(), function.getNumArguments());
+    function.setArgAttr(index, ChimeraDialect::getConstantAttrName(),
+                        UnitAttr::get(function.getContext()));
+  }
+  return Error::success();
+}
+
 static std::optional<ElementKind> getElementKind(Type type) {
   if (type.isF32())
     return ElementKind::F32;
@@ -257,6 +290,25 @@ static ModuleInterface prepareFunctions(ModuleOp module) {
             builder.getBoolAttr(false));
   }
   return interface;
+}
+
+Error chimera::runner::verifyCallable(ModuleOp module,
+                                      const ModuleInterface &interface,
+                                      StringRef entry) {
+  if (entry.empty() && !interface.functions.empty())
+    return Error::success();
+  for (auto function : module.getOps<func::FuncOp>()) {
+    StringRef name = function.getName();
+    auto obstacle = interface.obstacles.find(name);
+    bool isMeant = entry.empty() ? function.isPublic() : name == entry;
+    if (isMeant && obstacle != interface.obstacles.end())
+      return makeError(function.getLoc(), obstacle->second);
+    if (name == entry)
+      return Error::success();
+  }
+  return createStringError(entry.empty()
+                               ? "the program has no public function"
+                               : "the program has no function '" + entry + "'");
 }
 
 /// Leaves parts without elements out of concatenations. Upstream would make

@@ -8,44 +8,28 @@
 
 #include "DiagnosticCollector.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Location.h"
-#include "llvm/Support/raw_ostream.h"
-
 using namespace mlir;
 using namespace chimera::runner;
 
-std::string chimera::runner::describePlace(Location location) {
-  FileLineColLoc place;
-  location->walk([&](Location part) {
-    place = dyn_cast<FileLineColLoc>(part);
-    return place ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  if (!place)
-    return "";
-  std::string text;
-  llvm::raw_string_ostream(text) << place.getFilename().getValue() << ':'
-                                 << place.getLine() << ':' << place.getColumn();
-  return text;
-}
-
-/// The first error in one line; notes and warnings would say more than fits.
-static void keepFirstError(std::string &message, Diagnostic &diagnostic) {
-  if (diagnostic.getSeverity() != DiagnosticSeverity::Error || !message.empty())
-    return;
-  message = describePlace(diagnostic.getLocation());
-  message += (message.empty() ? "" : ": ") + diagnostic.str();
-  // Some messages carry IR.
-  message = StringRef(message).split('\n').first.str();
-}
-
 DiagnosticCollector::DiagnosticCollector(MLIRContext *context)
     : handler(context, [this](Diagnostic &diagnostic) {
-        keepFirstError(message, diagnostic);
+        keepFirst(diagnostic);
         return success();
       }) {}
 
-llvm::Error DiagnosticCollector::takeError(llvm::StringRef fallback) {
-  return llvm::createStringError(message.empty() ? llvm::Twine(fallback)
-                                                 : llvm::Twine(message));
+/// Notes and warnings would say more than fits in a line, and some messages
+/// carry IR.
+void DiagnosticCollector::keepFirst(Diagnostic &diagnostic) {
+  if (diagnostic.getSeverity() != DiagnosticSeverity::Error || first)
+    return;
+  std::string text = diagnostic.str();
+  first = std::make_unique<DiagnosticError>(
+      findPlace(diagnostic.getLocation()),
+      StringRef(text).split('\n').first.str());
+}
+
+llvm::Error DiagnosticCollector::takeError(StringRef fallback) {
+  if (first)
+    return llvm::Error(std::move(first));
+  return llvm::createStringError(fallback);
 }

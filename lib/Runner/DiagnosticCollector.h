@@ -15,16 +15,14 @@
 #ifndef CHIMERA_LIB_RUNNER_DIAGNOSTICCOLLECTOR_H
 #define CHIMERA_LIB_RUNNER_DIAGNOSTICCOLLECTOR_H
 
+#include "Chimera/Runner/DiagnosticError.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Error.h"
 
-#include <string>
+#include <memory>
 
 namespace chimera::runner {
-
-/// The place in a file that `location` stands for, as in `a.mlir:3:5`; empty if
-/// there is none.
-std::string describePlace(mlir::Location location);
 
 class DiagnosticCollector {
 public:
@@ -34,7 +32,9 @@ public:
   llvm::Error takeError(llvm::StringRef fallback);
 
 private:
-  std::string message;
+  void keepFirst(mlir::Diagnostic &diagnostic);
+
+  std::unique_ptr<DiagnosticError> first;
   mlir::ScopedDiagnosticHandler handler;
 };
 

@@ -9,7 +9,9 @@
 #include "Chimera/Runner/Compiler.h"
 
 #include "mlir/ExecutionEngine/CRunnerUtils.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
@@ -17,6 +19,8 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
+
+#include <dlfcn.h>
 
 // Declared here because the header comes with the compiler, not with the
 // library.
@@ -82,6 +86,23 @@ static Error defineRuntime(llvm::orc::LLJIT &jit) {
       llvm::orc::absoluteSymbols(std::move(symbols)));
 }
 
+/// Lets the code find what the library that we are part of depends on, such as
+/// libomp: whoever loaded it may have kept its symbols from the process. Where
+/// we are part of a program itself, there is no such library.
+static void searchOwnLibrary(llvm::orc::LLJIT &jit) {
+  Dl_info self;
+  llvm::orc::JITDylibSP process = jit.getProcessSymbolsJITDylib();
+  if (!process ||
+      !dladdr(reinterpret_cast<const void *>(&searchOwnLibrary), &self))
+    return;
+  auto generator = llvm::orc::DynamicLibrarySearchGenerator::Load(
+      self.dli_fname, jit.getDataLayout().getGlobalPrefix());
+  if (generator)
+    process->addGenerator(std::move(*generator));
+  else
+    llvm::consumeError(generator.takeError());
+}
+
 /// Bytes in memory of what `objects` define, page by page.
 static size_t countBytes(const ObjectFiles &objects) {
   constexpr size_t page = 4096;
@@ -126,6 +147,7 @@ Expected<std::unique_ptr<Program>> Program::load(ObjectFiles objects,
     return jit.takeError();
   if (Error error = defineRuntime(**jit))
     return error;
+  searchOwnLibrary(**jit);
   for (std::unique_ptr<llvm::MemoryBuffer> &object : objects)
     if (Error error = (*jit)->addObjectFile(std::move(object)))
       return error;
@@ -135,7 +157,9 @@ Expected<std::unique_ptr<Program>> Program::load(ObjectFiles objects,
   return program;
 }
 
-Expected<const Function &> Program::getFunction(StringRef name) const {
+Expected<const Function &>
+chimera::runner::findFunction(const ModuleInterface &interface,
+                              StringRef name) {
   for (const Function &function : interface.functions)
     if (function.name == name)
       return function;
@@ -146,22 +170,31 @@ Expected<const Function &> Program::getFunction(StringRef name) const {
 }
 
 static Error checkTensors(StringRef what, ArrayRef<ValueType> types,
-                          ArrayRef<Tensor *> tensors) {
+                          ArrayRef<TensorRef> tensors) {
   if (types.size() != tensors.size())
     return createStringError("expected %zu %s, got %zu", types.size(),
                              what.str().c_str(), tensors.size());
-  for (auto [type, tensor] : llvm::zip(types, tensors))
-    if (!type.takes(tensor->getType()))
+  for (auto [type, tensor] : llvm::zip(types, tensors)) {
+    if (!type.takes(tensor.type))
       return createStringError(what + " of type " + type.str() +
-                               " expected, got " + tensor->getType().str());
+                               " expected, got " + tensor.type.str());
+    if (!tensor.data && tensor.type.getBytes() > 0)
+      return createStringError(what + " of type " + type.str() +
+                               " expected, got no memory");
+    if (reinterpret_cast<uintptr_t>(tensor.data) %
+        getElementBytes(type.element))
+      return createStringError(what + " of type " + type.str() +
+                               " expected, got an address that is not aligned "
+                               "to its elements");
+  }
   return Error::success();
 }
 
 /// A memref descriptor: two pointers, the offset, sizes, strides.
-static std::unique_ptr<int64_t[]> makeDescriptor(Tensor &tensor) {
-  ArrayRef<int64_t> shape = tensor.getType().shape;
+static std::unique_ptr<int64_t[]> makeDescriptor(const TensorRef &tensor) {
+  ArrayRef<int64_t> shape = tensor.type.shape;
   auto descriptor = std::make_unique<int64_t[]>(3 + 2 * shape.size());
-  descriptor[0] = descriptor[1] = reinterpret_cast<int64_t>(tensor.data());
+  descriptor[0] = descriptor[1] = reinterpret_cast<int64_t>(tensor.data);
   int64_t stride = 1;
   for (size_t i = shape.size(); i-- > 0;) {
     descriptor[3 + i] = shape[i];
@@ -173,6 +206,16 @@ static std::unique_ptr<int64_t[]> makeDescriptor(Tensor &tensor) {
 
 Expected<Call> Program::bind(StringRef name, ArrayRef<Tensor *> arguments,
                              ArrayRef<Tensor *> results) {
+  auto refer = [](Tensor *tensor) {
+    return TensorRef{tensor->getType(), tensor->data()};
+  };
+  return bindMemory(name, llvm::map_to_vector(arguments, refer),
+                    llvm::map_to_vector(results, refer));
+}
+
+Expected<Call> Program::bindMemory(StringRef name,
+                                   ArrayRef<TensorRef> arguments,
+                                   ArrayRef<TensorRef> results, bool prepare) {
   Expected<const Function &> function = getFunction(name);
   if (!function)
     return function.takeError();
@@ -190,19 +233,19 @@ Expected<Call> Program::bind(StringRef name, ArrayRef<Tensor *> arguments,
   call.entry = address->toPtr<void (*)(void **)>();
   // Slots are pointed to: they must not move.
   call.slots.reserve(arguments.size() + results.size());
-  auto addTensor = [&](Tensor *tensor) {
-    call.descriptors.push_back(makeDescriptor(*tensor));
+  auto addTensor = [&](const TensorRef &tensor) {
+    call.descriptors.push_back(makeDescriptor(tensor));
     call.slots.push_back(call.descriptors.back().get());
     call.packed.push_back(&call.slots.back());
   };
   for (auto [type, argument] : llvm::zip(function->arguments, arguments)) {
     if (type.isScalar)
-      call.packed.push_back(argument->data());
+      call.packed.push_back(argument.data);
     else
       addTensor(argument);
   }
   llvm::for_each(results, addTensor);
-  if (function->isPrepared) {
+  if (prepare && function->isPrepared) {
     auto preparation =
         code->jit->lookup(("_mlir_packed_" + name + "_prepare").str());
     if (!preparation)

@@ -8,7 +8,7 @@
 
 #include "Chimera/Runner/Remarks.h"
 
-#include "DiagnosticCollector.h"
+#include "Chimera/Runner/DiagnosticError.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
@@ -42,7 +42,7 @@ public:
     Remark kept;
     kept.kind = getKind(remark);
     kept.name = remark.getRemarkName();
-    kept.place = describePlace(remark.getLocation());
+    kept.place = findPlace(remark.getLocation()).str();
     for (const remark::detail::Remark::Arg &argument : remark.getArgs())
       kept.text += argument.val;
     if (known.insert({kept.kind, kept.name, kept.place, kept.text}).second)

@@ -8,6 +8,7 @@
 
 #include "Chimera/Target/Target.h"
 
+#include "Chimera/IR/Registration.h"
 #include "Families.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -92,6 +93,8 @@ describeDevice(Operation *op, Operation *scope, const Device &device) {
 
 FailureOr<TargetAttrInterface> chimera::resolveTarget(Operation *op,
                                                       StringRef name) {
+  if (failed(verifyRegistration(op)))
+    return failure();
   if (Operation *scope = findScope(op, kTargetAttrName)) {
     Attribute attribute = scope->getDiscardableAttr(kTargetAttrName);
     if (auto target = dyn_cast<TargetAttrInterface>(attribute))

@@ -13,7 +13,7 @@
 // PACKED-NOT: prepacked inputs
 // CHECK: "max_rel_error": {{[0-9.]+e-[0-9]+}}
 // CHECK: "nonfinite_elements": 0
-// ERROR: --constant names argument 4, but 'mlp' has 4
+// ERROR: argument 4 is to be constant, but 'mlp' has 4 arguments
 
 #x = affine_map<(m, n, k) -> (m, k)>
 #w = affine_map<(m, n, k) -> (n, k)>

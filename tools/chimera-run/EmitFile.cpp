@@ -8,6 +8,7 @@
 
 #include "EmitFile.h"
 
+#include "Chimera/Runner/CHeader.h"
 #include "Chimera/Runner/Manifest.h"
 #include "Chimera/Runner/Remarks.h"
 #include "Chimera/Runner/Timing.h"
@@ -105,6 +106,11 @@ static Error emitLowered(const Options &options,
     return code.takeError();
   if (isText(options.emit))
     return writeText(path, code->front()->getBuffer());
+  if (!options.header.empty())
+    if (Error error = writeText(
+            options.header, writeCHeader(lowered.interface,
+                                         llvm::sys::path::stem(options.file))))
+      return error;
   Stage stage(compileOptions.listener, "link");
   if (options.emit == Emit::SharedLibrary)
     return linkSharedLibrary(*code, path, options.hostRuntime);
@@ -147,6 +153,10 @@ static Error emitProgram(const Options &options, CompileOptions compileOptions,
   Expected<LoweredModule> lowered = lower(*extended, compileOptions);
   if (!lowered)
     return lowered.takeError();
+  StringRef entry = options.entry == "*" ? "" : StringRef(options.entry);
+  if (!isText(options.emit))
+    if (Error error = verifyCallable(module, lowered->interface, entry))
+      return error;
   warnOfObstacles(module, lowered->interface);
   manifest.interface = describe(module, lowered->interface);
   return emitLowered(options, compileOptions, *lowered, path);

@@ -79,6 +79,7 @@ installed (CHIMERA_PYTHON, else python3).
   --no-check        do not compare with plain loops in higher precision
   --no-time         do not measure times
   --emit=KIND       do not run; write mlir (as planned), llvm, asm, obj or so
+  --header=PATH     with --emit=obj or so: write declarations for C there
   -o PATH           where to (default: standard output for text, else FILE's
                     name with .o or .so)
   --runtime=LIBRARY the library that --emit=so links against, for programs inside
@@ -224,6 +225,7 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
           .Case("--target", &options.target)
           .Case("--json", &options.json)
           .Case("--chimera-micro-kernels", &options.microKernels)
+          .Case("--header", &options.header)
           .Case("-o", &options.outputFile)
           .Case("--runtime", &options.hostRuntime)
           .Case("--report", &options.report)
@@ -256,6 +258,10 @@ static Error checkCombination(const Options &options) {
     return createStringError("no input file; see --help");
   if (!options.outputFile.empty() && options.emit == Emit::Nothing)
     return createStringError("-o goes with --emit; results go to --output");
+  if (!options.header.empty() && options.emit != Emit::Object &&
+      options.emit != Emit::SharedLibrary)
+    return createStringError("--header declares what --emit=obj and --emit=so "
+                             "write");
   if (options.file == "-" && options.outputFile.empty() &&
       (options.emit == Emit::Object || options.emit == Emit::SharedLibrary))
     return createStringError("--emit=obj and --emit=so need -o if the program "

@@ -68,6 +68,8 @@ struct Options {
   std::string hostRuntime;
   /// Where a report of all plans goes; empty for nowhere.
   std::string report;
+  /// Where the declarations for C go; empty for nowhere.
+  std::string header;
   bool help = false;
 };
 

@@ -10,9 +10,10 @@
 #define CHIMERA_TOOLS_CHIMERA_RUN_SESSION_H
 
 #include "Check.h"
-#include "Sizes.h"
+#include "Options.h"
 
 #include "Chimera/Runner/Report.h"
+#include "Chimera/Runner/Sizes.h"
 
 namespace chimera::run {
 
@@ -44,15 +45,15 @@ public:
   /// Compiles, runs at the first of `cases`, and then at the others. Fails if
   /// something could not be done. A check that fails is a success here:
   /// `passed` tells.
-  llvm::Error run(llvm::ArrayRef<Sizes> cases);
+  llvm::Error run(llvm::ArrayRef<runner::Sizes> cases);
 
   runner::Report report;
   bool passed = true;
 
 private:
-  llvm::Error prepare(const Sizes &sizes);
+  llvm::Error prepare(const runner::Sizes &sizes);
   llvm::Error runFirst();
-  llvm::Error runAt(const Sizes &sizes);
+  llvm::Error runAt(const runner::Sizes &sizes);
   llvm::Error timeAt(runner::CaseReport &result);
   llvm::Error compileEntry();
   llvm::Expected<CheckResult> checkResults();

@@ -20,12 +20,12 @@
 #include "Options.h"
 #include "ProgressLine.h"
 #include "Session.h"
-#include "Sizes.h"
 
 #include "Chimera/Report/PlanCollector.h"
 #include "Chimera/Runner/Remarks.h"
 #include "Chimera/Runner/Report.h"
 #include "Chimera/Runner/Safetensors.h"
+#include "Chimera/Runner/Sizes.h"
 #include "Chimera/Runner/Timing.h"
 #include "Chimera/Support/OutputFile.h"
 
@@ -68,6 +68,26 @@ static Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
                                  "none is named 'main'; choose with --entry");
 }
 
+/// The sizes that `entry` is run at: none, once, if it has no dynamic ones.
+static Expected<std::vector<Sizes>> getCases(const Options &options,
+                                             func::FuncOp entry) {
+  std::vector<Sizes> cases = options.at;
+  if (cases.empty())
+    if (std::optional<Sizes> first = getFirstSizes(entry))
+      cases.push_back(std::move(*first));
+  if (cases.empty() && hasDynamicSizes(entry))
+    return createStringError("'" + entry.getName() + "' has " +
+                             describeDynamicSizes(entry) +
+                             "; say with --sizes what to plan for, or with "
+                             "--at what to run");
+  for (const Sizes &sizes : cases)
+    if (Error error = checkSizes(entry, sizes))
+      return std::move(error);
+  if (cases.empty())
+    cases.emplace_back();
+  return cases;
+}
+
 //===----------------------------------------------------------------------===//
 // Modes
 //===----------------------------------------------------------------------===//
@@ -96,7 +116,7 @@ static Error runEntry(const Options &options, ModuleOp module,
   Expected<func::FuncOp> entry = findEntry(module, options.entry);
   if (!entry)
     return entry.takeError();
-  if (Error error = setSizes(options, *entry))
+  if (Error error = setSizes(*entry, options.sizes))
     return error;
   Expected<std::vector<Sizes>> cases = getCases(options, *entry);
   if (!cases)
@@ -290,24 +310,6 @@ static Error checkAll(const Options &options, ModuleOp module,
                           writeJSON(options.json, std::move(object)));
 }
 
-/// Marks the arguments that `--constant` names.
-static Error markConstants(const Options &options, ModuleOp module) {
-  if (options.constants.empty())
-    return Error::success();
-  Expected<func::FuncOp> entry = findEntry(module, options.entry);
-  if (!entry)
-    return entry.takeError();
-  for (unsigned index : options.constants) {
-    if (index >= entry->getNumArguments())
-      return createStringError("--constant names argument %u, but '%s' has %u",
-                               index, entry->getName().str().c_str(),
-                               entry->getNumArguments());
-    entry->setArgAttr(index, ChimeraDialect::getConstantAttrName(),
-                      UnitAttr::get(module.getContext()));
-  }
-  return Error::success();
-}
-
 /// Makes the symbols of the libraries known to programs.
 static Error loadLibraries(const Options &options) {
   for (const std::string &path : options.sharedLibraries) {
@@ -361,14 +363,19 @@ static Error runTool(Options &options, MLIRContext &context) {
   Expected<TargetAttrInterface> target = getTargetOf(***module, options.target);
   if (!target)
     return target.takeError();
-  if (Error error = markConstants(options, ***module))
-    return error;
+  if (!options.constants.empty()) {
+    Expected<func::FuncOp> entry = findEntry(***module, options.entry);
+    if (!entry)
+      return entry.takeError();
+    if (Error error = markConstants(*entry, options.constants))
+      return error;
+  }
   if (options.emit != Emit::Nothing) {
     if (!options.sizes.empty()) {
       Expected<func::FuncOp> entry = findEntry(***module, options.entry);
       if (!entry)
         return entry.takeError();
-      if (Error error = setSizes(options, *entry))
+      if (Error error = setSizes(*entry, options.sizes))
         return error;
     }
     return emitFile(options, getCompileOptions(options), ***module, progress);

@@ -96,6 +96,19 @@ void registerDialects(mlir::DialectRegistry &registry);
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 parseFile(llvm::StringRef path, mlir::MLIRContext *context);
 
+/// Parses `text`, which messages call `name`.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+parseText(llvm::StringRef text, llvm::StringRef name,
+          mlir::MLIRContext *context);
+
+/// Fails if `module`, which someone else has built, is not valid.
+llvm::Error verifyModule(mlir::ModuleOp module);
+
+/// Says that these arguments of `function`, counted from 0, are the same in
+/// every call.
+llvm::Error markConstants(mlir::func::FuncOp function,
+                          llvm::ArrayRef<unsigned> arguments);
+
 /// The signature of `function`. Fails if it cannot be called from outside.
 llvm::Expected<Function> getSignature(mlir::func::FuncOp function);
 
@@ -137,6 +150,16 @@ struct ModuleInterface {
   /// Threads that run parallel loops.
   int64_t threads = 1;
 };
+
+/// The function of that name; an error says why it cannot be called.
+llvm::Expected<const Function &> findFunction(const ModuleInterface &interface,
+                                              llvm::StringRef name);
+
+/// Fails unless a function of `module` can be called in what was compiled of
+/// it, or, if `entry` is not empty, that one. The error says why and where.
+llvm::Error verifyCallable(mlir::ModuleOp module,
+                           const ModuleInterface &interface,
+                           llvm::StringRef entry = "");
 
 /// A module of LLVM IR with what it takes to make code of it.
 struct CodePart {
@@ -211,7 +234,9 @@ public:
 
   llvm::ArrayRef<Function> getFunctions() const { return interface.functions; }
   /// The function of that name; an error says why it cannot be called.
-  llvm::Expected<const Function &> getFunction(llvm::StringRef name) const;
+  llvm::Expected<const Function &> getFunction(llvm::StringRef name) const {
+    return findFunction(interface, name);
+  }
 
   /// Prepares calls of `function`. Arguments marked `chimera.constant` have to
   /// hold what they are to hold. Sizes of results that are dynamic have to be
@@ -219,6 +244,13 @@ public:
   llvm::Expected<Call> bind(llvm::StringRef function,
                             llvm::ArrayRef<Tensor *> arguments,
                             llvm::ArrayRef<Tensor *> results);
+
+  /// The same on memory of the caller's. Without `prepare` the program keeps
+  /// what it has computed of constants in an earlier call.
+  llvm::Expected<Call> bindMemory(llvm::StringRef function,
+                                  llvm::ArrayRef<TensorRef> arguments,
+                                  llvm::ArrayRef<TensorRef> results,
+                                  bool prepare = true);
 
 private:
   Program() = default;

@@ -98,6 +98,13 @@ private:
   std::unique_ptr<void, Free> storage;
 };
 
+/// A value in memory of someone else: dense, row-major, aligned to its
+/// elements.
+struct TensorRef {
+  ValueType type;
+  void *data = nullptr;
+};
+
 llvm::Expected<Tensor> readNpy(llvm::StringRef path);
 llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
 

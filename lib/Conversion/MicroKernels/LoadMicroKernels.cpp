@@ -15,6 +15,7 @@
 #include "MicroKernelLibrary.h"
 
 #include "Chimera/Conversion/Passes.h"
+#include "Chimera/IR/Registration.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -91,6 +92,8 @@ struct LoadMicroKernelsPass
   using Base::Base;
 
   void runOnOperation() override {
+    if (failed(verifyRegistration(getOperation())))
+      return signalPassFailure();
     if (file.empty()) {
       getOperation()->emitError("'file' must name a file with micro kernels");
       return signalPassFailure();

@@ -12,25 +12,37 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CHIMERA_TOOLS_CHIMERA_RUN_SIZES_H
-#define CHIMERA_TOOLS_CHIMERA_RUN_SIZES_H
-
-#include "Options.h"
+#ifndef CHIMERA_RUNNER_SIZES_H
+#define CHIMERA_RUNNER_SIZES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
 
-namespace chimera::run {
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chimera::runner {
 
 /// One number for each dynamic size of a function.
 using Sizes = std::vector<int64_t>;
 
-/// Plans `entry` for the sizes in `options`, if there are some.
-llvm::Error setSizes(const Options &options, mlir::func::FuncOp entry);
+bool hasDynamicSizes(mlir::func::FuncOp entry);
 
-/// The sizes that `entry` is run at: none, once, if it has no dynamic ones.
-llvm::Expected<std::vector<Sizes>> getCases(const Options &options,
-                                            mlir::func::FuncOp entry);
+/// Which sizes of `entry` are dynamic, as in "dynamic sizes: 1 (dimension 0 of
+/// argument 0)"; "no dynamic sizes" if none is.
+std::string describeDynamicSizes(mlir::func::FuncOp entry);
+
+/// Fails unless `sizes` has a number for each dynamic size of `entry`.
+llvm::Error checkSizes(mlir::func::FuncOp entry, const Sizes &sizes);
+
+/// Has `entry` planned for each of `cases` besides the sizes that are not
+/// listed.
+llvm::Error setSizes(mlir::func::FuncOp entry, llvm::ArrayRef<Sizes> cases);
+
+/// The sizes that `entry` says it is to be planned for first, if any.
+std::optional<Sizes> getFirstSizes(mlir::func::FuncOp entry);
 
 /// `module` with the public functions that have dynamic sizes at the first of
 /// `sizes`, as many as each has.
@@ -49,6 +61,6 @@ std::string describeVersions(mlir::ModuleOp planned, mlir::StringRef entry);
 /// As in "1x128".
 std::string toString(const Sizes &sizes);
 
-} // namespace chimera::run
+} // namespace chimera::runner
 
-#endif // CHIMERA_TOOLS_CHIMERA_RUN_SIZES_H
+#endif // CHIMERA_RUNNER_SIZES_H

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Sizes.h"
+#include "Chimera/Runner/Sizes.h"
 
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/Runner/Compiler.h"
@@ -17,21 +17,26 @@
 
 using namespace mlir;
 using namespace chimera;
-using namespace chimera::run;
 using namespace chimera::runner;
 using llvm::createStringError;
 using llvm::Error;
 using llvm::Expected;
 
-std::string chimera::run::toString(const Sizes &sizes) {
+std::string chimera::runner::toString(const Sizes &sizes) {
   return llvm::join(
       llvm::map_range(sizes, [](int64_t size) { return std::to_string(size); }),
       "x");
 }
 
-/// Which dimensions `groups` are, as in "1 (dimension 0 of argument 0)".
-static std::string describe(ArrayRef<SizeGroup> groups) {
-  std::string text = std::to_string(groups.size());
+bool chimera::runner::hasDynamicSizes(func::FuncOp entry) {
+  return !groupDynamicDims(entry).empty();
+}
+
+std::string chimera::runner::describeDynamicSizes(func::FuncOp entry) {
+  SmallVector<SizeGroup> groups = groupDynamicDims(entry);
+  if (groups.empty())
+    return "no dynamic sizes";
+  std::string text = "dynamic sizes: " + std::to_string(groups.size());
   llvm::raw_string_ostream os(text);
   os << " (";
   llvm::interleaveComma(groups, os, [&](const SizeGroup &group) {
@@ -42,58 +47,39 @@ static std::string describe(ArrayRef<SizeGroup> groups) {
   return text;
 }
 
-static Error checkCount(func::FuncOp function, ArrayRef<SizeGroup> groups,
-                        const Sizes &sizes) {
-  if (sizes.size() == groups.size())
+Error chimera::runner::checkSizes(func::FuncOp entry, const Sizes &sizes) {
+  if (sizes.size() == groupDynamicDims(entry).size())
     return Error::success();
-  std::string has = groups.empty() ? "no dynamic sizes"
-                                   : "dynamic sizes: " + describe(groups);
-  return createStringError("'" + function.getName() + "' has " + has +
-                           ", but the case " + toString(sizes) + " has " +
-                           Twine(sizes.size()));
+  return createStringError("'" + entry.getName() + "' has " +
+                           describeDynamicSizes(entry) + ", but the case " +
+                           toString(sizes) + " has " + Twine(sizes.size()));
 }
 
-Error chimera::run::setSizes(const Options &options, func::FuncOp entry) {
-  if (options.sizes.empty())
-    return Error::success();
+Error chimera::runner::setSizes(func::FuncOp entry, ArrayRef<Sizes> cases) {
   Builder builder(entry.getContext());
-  SmallVector<SizeGroup> groups = groupDynamicDims(entry);
-  SmallVector<Attribute> cases;
-  for (const Sizes &sizes : options.sizes) {
-    if (Error error = checkCount(entry, groups, sizes))
+  SmallVector<Attribute> attributes;
+  for (const Sizes &sizes : cases) {
+    if (Error error = checkSizes(entry, sizes))
       return error;
-    cases.push_back(builder.getDenseI64ArrayAttr(sizes));
+    attributes.push_back(builder.getDenseI64ArrayAttr(sizes));
   }
-  entry->setAttr(ChimeraDialect::getSizesAttrName(),
-                 builder.getArrayAttr(cases));
+  if (!attributes.empty())
+    entry->setAttr(ChimeraDialect::getSizesAttrName(),
+                   builder.getArrayAttr(attributes));
   return Error::success();
 }
 
-Expected<std::vector<Sizes>> chimera::run::getCases(const Options &options,
-                                                    func::FuncOp entry) {
-  SmallVector<SizeGroup> groups = groupDynamicDims(entry);
-  std::vector<Sizes> cases = options.at;
-  if (cases.empty())
-    if (auto planned =
-            entry->getAttrOfType<ArrayAttr>(ChimeraDialect::getSizesAttrName()))
-      if (!planned.empty())
-        if (auto first = dyn_cast<DenseI64ArrayAttr>(planned[0]))
-          cases.push_back(first.asArrayRef().vec());
-  if (cases.empty() && !groups.empty())
-    return createStringError("'" + entry.getName() +
-                             "' has dynamic sizes: " + describe(groups) +
-                             "; say with --sizes what to plan for, or with "
-                             "--at what to run");
-  for (const Sizes &sizes : cases)
-    if (Error error = checkCount(entry, groups, sizes))
-      return std::move(error);
-  if (cases.empty())
-    cases.emplace_back();
-  return cases;
+std::optional<Sizes> chimera::runner::getFirstSizes(func::FuncOp entry) {
+  auto cases =
+      entry->getAttrOfType<ArrayAttr>(ChimeraDialect::getSizesAttrName());
+  if (!cases || cases.empty())
+    return std::nullopt;
+  auto first = dyn_cast<DenseI64ArrayAttr>(cases[0]);
+  return first ? std::optional<Sizes>(first.asArrayRef().vec()) : std::nullopt;
 }
 
-Expected<OwningOpRef<ModuleOp>> chimera::run::fixModule(ModuleOp module,
-                                                        const Sizes &sizes) {
+Expected<OwningOpRef<ModuleOp>> chimera::runner::fixModule(ModuleOp module,
+                                                           const Sizes &sizes) {
   OwningOpRef<ModuleOp> fixed = module.clone();
   if (needsFrontEnd(*fixed))
     if (Error error = runFrontEnd(*fixed))
@@ -105,7 +91,7 @@ Expected<OwningOpRef<ModuleOp>> chimera::run::fixModule(ModuleOp module,
       continue;
     if (count > sizes.size())
       return createStringError("'" + function.getName() + "' has " +
-                               Twine(count) + " dynamic sizes; --at has " +
+                               Twine(count) + " dynamic sizes, got " +
                                Twine(sizes.size()));
     if (failed(fixSizes(function, ArrayRef(sizes).take_front(count))))
       return createStringError("the sizes of '" + function.getName() +
@@ -120,7 +106,8 @@ Expected<OwningOpRef<ModuleOp>> chimera::run::fixModule(ModuleOp module,
   return fixed;
 }
 
-func::FuncOp chimera::run::findVersion(ModuleOp planned, func::FuncOp entry) {
+func::FuncOp chimera::runner::findVersion(ModuleOp planned,
+                                          func::FuncOp entry) {
   func::FuncOp open;
   for (auto function : planned.getOps<func::FuncOp>()) {
     auto versionOf = function->getAttrOfType<StringAttr>(
@@ -155,7 +142,8 @@ static std::string describeGuard(func::FuncOp version) {
   return text;
 }
 
-std::string chimera::run::describeVersions(ModuleOp planned, StringRef entry) {
+std::string chimera::runner::describeVersions(ModuleOp planned,
+                                              StringRef entry) {
   SmallVector<std::string> parts;
   const StringRef plain = "others as they are written";
   std::string any = plain.str();
