@@ -52,11 +52,7 @@ int64_t CostModel::countSplitParts(const Schedule &schedule) const {
     return 1;
   LoopNest tree =
       buildLoopTree(structure, schedule, schedule.levels.size() - 1);
-  std::optional<unsigned> split = findSplit(problem, schedule, tree);
-  if (!split)
-    return 1;
-  const NestLoop &loop = tree.loops[*split];
-  return divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
+  return chimera::model::countSplitParts(problem, schedule, tree);
 }
 
 double CostModel::startSeconds(int64_t tasks) const {

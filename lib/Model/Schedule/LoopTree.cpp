@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 using namespace chimera::model;
@@ -280,6 +281,16 @@ std::optional<unsigned> chimera::model::findSplit(const ChainProblem &problem,
     if (problem.operators.back().rescaledBy == tree.loops[place].loop)
       return place;
   return std::nullopt;
+}
+
+int64_t chimera::model::countSplitParts(const ChainProblem &problem,
+                                        const Schedule &schedule,
+                                        const LoopNest &tree) {
+  std::optional<unsigned> split = findSplit(problem, schedule, tree);
+  if (!split)
+    return 1;
+  const NestLoop &loop = tree.loops[*split];
+  return divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
 }
 
 SmallVector<NestLoop, 12> chimera::model::pathOf(const LoopNest &tree,

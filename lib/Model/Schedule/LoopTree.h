@@ -27,6 +27,10 @@ std::optional<RollingRange> findRollingRange(const ChainStructure &structure,
                                              const LoopNest &tree,
                                              TensorId tensor);
 
+/// The parts that the split loop of `tree` makes; one if there is none.
+int64_t countSplitParts(const ChainProblem &problem, const Schedule &schedule,
+                        const LoopNest &tree);
+
 /// The number of loops around both operators.
 size_t commonDepth(const LoopNest &tree, unsigned op, unsigned other);
 

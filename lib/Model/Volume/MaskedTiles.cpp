@@ -269,14 +269,6 @@ bool MaskedTiles::isTakenBefore(unsigned op, TensorId tensor,
   });
 }
 
-int64_t MaskedTiles::countParts() const {
-  std::optional<unsigned> split = findSplit(problem, schedule, tree);
-  if (!split)
-    return 1;
-  const NestLoop &loop = tree.loops[*split];
-  return divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
-}
-
 SmallVector<Traffic, 6> MaskedTiles::traffic() const {
   SmallVector<Traffic, 6> traffic(problem.tensors.size());
   auto read = [&](unsigned op, const Access &access, size_t depth,
@@ -298,7 +290,8 @@ SmallVector<Traffic, 6> MaskedTiles::traffic() const {
           !isTakenBefore(index, input, depth))
         read(index, input, depth);
     size_t end = depthOfSums(index);
-    int64_t parts = index + 1 == paths.size() ? countParts() : 1;
+    bool isLast = index + 1 == paths.size();
+    int64_t parts = isLast ? countSplitParts(problem, schedule, tree) : 1;
     for (const Access &operand : op.epilogue)
       read(index, operand, depthOf(index, operand, end), parts);
     const Tensor &output = problem.tensors[op.output];

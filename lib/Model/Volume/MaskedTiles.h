@@ -68,7 +68,6 @@ public:
 private:
   void markSkipping(const LoopNest &nest, size_t depth);
   bool isTakenBefore(unsigned op, TensorId tensor, size_t depth) const;
-  int64_t countParts() const;
 
   const ChainProblem &problem;
   const Schedule &schedule;
