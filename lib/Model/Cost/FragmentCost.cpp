@@ -39,9 +39,9 @@ static constexpr double restartCycles = 500;
 /// share. Several parts are on their way at a time, so each takes a share of
 /// that.
 static constexpr double arrivalCycles = 2000, partCycles = 150;
-/// Instructions to add a vector of a part to the others: to load it, two
-/// products and the sum.
-static constexpr double combineCost = 4;
+/// Bytes in a cycle that one block reads of what the others have written, from
+/// the level that all share.
+static constexpr double combineBytesPerCycle = 12;
 
 int64_t chimera::model::countResidents(const Machine &machine,
                                        const FragmentPlan &plan) {
@@ -156,13 +156,12 @@ double CostModel::groupRescaleCycles(const Operator &op, int64_t parts) const {
 }
 
 /// Tiles are combined beside each other: of so few that they are split, each
-/// has a core for itself, and each group the share of rows that it had before.
+/// has a core for itself.
 double CostModel::groupCombineCycles(const Schedule &schedule,
                                      int64_t parts) const {
-  const MatrixUnit &unit = *machine.matrix;
-  int64_t rows = planFragments(problem, machine, schedule).rowTiles * unit.rows;
-  int64_t columns = alignTo(
-      problem.loops[problem.operators.back().vectorLoop].extent, unit.columns);
-  double vectors = static_cast<double>(rows * columns) / machine.unit.lanes;
-  return arrivalCycles + parts * (partCycles + vectors * combineCost);
+  const TensorId output = problem.operators.back().output;
+  double elements = static_cast<double>(problem.sizeOf(output) * parts) /
+                    countTasks(schedule);
+  double bytes = elements * problem.tensors[output].heldBytes();
+  return arrivalCycles + parts * (partCycles + bytes / combineBytesPerCycle);
 }

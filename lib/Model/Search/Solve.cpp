@@ -163,11 +163,15 @@ SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
       prefixes.push_back(
           cutInto(divideCeilSigned(share * threads, tasks), batch, loops));
   }
-  if (inFragments) {
-    addBlockShapes(prefixes, batch, tasks, loops);
-    if (splittable)
-      addSplits(prefixes, batch, tasks, *splittable);
-  }
+  if (!inFragments)
+    return prefixes;
+  addBlockShapes(prefixes, batch, tasks, loops);
+  if (!splittable)
+    return prefixes;
+  addSplits(prefixes, batch, tasks, *splittable);
+  // The shapes of blocks that take the reduction whole.
+  erase_if(loops, [&](LoopId loop) { return loop == splittable; });
+  addBlockShapes(prefixes, batch, tasks, loops);
   return prefixes;
 }
 
