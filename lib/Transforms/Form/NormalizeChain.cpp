@@ -455,9 +455,13 @@ bool BodyNormalizer::alignEpilogue(linalg::GenericOp op) {
   linalg::GenericOp finished = getFinishedContraction(op);
   if (!finished || isMovement(op) || op.getNumDpsInits() != 1)
     return false;
-  unsigned position =
-      std::distance(op->operand_begin(),
-                    llvm::find(op->getOperands(), finished.getResult(0)));
+  // A producer that was fused into the contraction may have left its result
+  // there, beside the sums.
+  auto isSum = [&](Value operand) {
+    return operand.getDefiningOp() == finished;
+  };
+  unsigned position = std::distance(op->operand_begin(),
+                                    llvm::find_if(op->getOperands(), isSum));
   AffineMap map = op.getIndexingMapsArray()[position];
   AffineMap outputMap = op.getIndexingMapsArray().back();
   if (!map.isPermutation() || !outputMap.isPermutation() ||
