@@ -23,7 +23,9 @@ def _parse_sizes(text: str) -> list[tuple[int, ...]]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m chimera", description=chimera.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m chimera", description=chimera.__doc__
+    )
     parser.add_argument("--version", action="version", version=chimera.__version__)
     commands = parser.add_subparsers(dest="command", required=True)
 
@@ -40,15 +42,23 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser(
         "compile", parents=[compiled], help="compile a model to one file"
     )
-    command.add_argument("-o", "--output", required=True, help="where to, as in x.chimera")
+    command.add_argument(
+        "-o", "--output", required=True, help="where to, as in x.chimera"
+    )
 
     command = commands.add_parser("run", parents=[compiled], help="run a model")
     command.add_argument(
-        "--input", action="append", default=[], metavar="X.npy",
+        "--input",
+        action="append",
+        default=[],
+        metavar="X.npy",
         help="an argument; repeat in order; the rest is random",
     )
     command.add_argument(
-        "--output", action="append", default=[], metavar="Y.npy",
+        "--output",
+        action="append",
+        default=[],
+        metavar="Y.npy",
         help="write a result; repeat in order",
     )
 
@@ -62,7 +72,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("source", help=_SOURCE)
     command.add_argument(
-        "-o", "--output", required=True, metavar="X.mlir",
+        "-o",
+        "--output",
+        required=True,
+        metavar="X.mlir",
         help="where to; weights go to X.safetensors",
     )
 
@@ -86,8 +99,12 @@ def _compile(options: argparse.Namespace) -> chimera.Program:
 
 def _make_random(type_: dict[str, Any], rng: numpy.random.Generator) -> Any:
     if None in type_["shape"]:
-        raise chimera.ChimeraError("arguments of dynamic sizes have to be given by --input")
-    kind = {"f": numpy.float32, "b": numpy.float32, "i": numpy.int64}[type_["element"][0]]
+        raise chimera.ChimeraError(
+            "arguments of dynamic sizes have to be given by --input"
+        )
+    kind = {"f": numpy.float32, "b": numpy.float32, "i": numpy.int64}[
+        type_["element"][0]
+    ]
     if type_["element"] in ("i1", "i8", "i4"):
         return rng.integers(0, 2, type_["shape"]).astype(
             bool if type_["element"] == "i1" else numpy.int8
@@ -96,7 +113,9 @@ def _make_random(type_: dict[str, Any], rng: numpy.random.Generator) -> Any:
         return rng.integers(0, 8, type_["shape"]).astype(f"int{type_['element'][1:]}")
     values = rng.standard_normal(type_["shape"])
     if type_["element"] == "bf16":
-        return (values.astype(numpy.float32).view(numpy.uint32) >> 16).astype(numpy.uint16)
+        return (values.astype(numpy.float32).view(numpy.uint32) >> 16).astype(
+            numpy.uint16
+        )
     return values.astype(f"float{type_['element'][1:]}")
 
 

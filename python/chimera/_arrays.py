@@ -46,7 +46,9 @@ def prepare(value: Any, type_: dict[str, Any]) -> Any:
     if _is_torch(value):
         return view(value).contiguous()
     if isinstance(value, numpy.ndarray):
-        return view(value if value.flags.c_contiguous else numpy.ascontiguousarray(value))
+        return view(
+            value if value.flags.c_contiguous else numpy.ascontiguousarray(value)
+        )
     if hasattr(value, "__dlpack__"):
         return value
     return numpy.asarray(value, _numpy_type(type_["element"]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from .errors import ChimeraError, CompileError, UnsupportedError
 # Of the manifests that this package reads.
 SCHEMA = 1
 _ERROR = re.compile(r"^chimera-run: error: (?:(.*?:\d+:\d+): )?(.*)$")
-_OBSTACLE = "chimera-run: warning: no C interface: "
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,9 @@ def _make_error(process: subprocess.CompletedProcess) -> CompileError:
         match = _ERROR.match(line)
         if match:
             return CompileError(match.group(2), match.group(1) or "")
+    if process.returncode < 0:
+        name = signal.Signals(-process.returncode).name
+        return CompileError(f"the compiler crashed ({name}), which is a defect of it")
     lines = process.stderr.strip().splitlines()
     last = lines[-1] if lines else "no message"
     return CompileError(f"the compiler ended with {process.returncode}: {last}")
@@ -167,15 +170,15 @@ class Instance:
             RuntimeError: an assertion of the program failed.
         """
         if len(arguments) != len(self._free):
-            raise TypeError(f"{len(self._free)} arguments expected, got {len(arguments)}")
+            raise TypeError(
+                f"{len(self._free)} arguments expected, got {len(arguments)}"
+            )
         given = [
             _arrays.prepare(argument, type_)
             for argument, type_ in zip(arguments, self._free)
         ]
         results = self._allocate(given) if out is None else list(out)
-        self._function.run(
-            given, [_arrays.view(array) for array in results]
-        )
+        self._function.run(given, [_arrays.view(array) for array in results])
         return results
 
     def _allocate(self, arguments: Sequence[Any]) -> list[Any]:
@@ -225,8 +228,8 @@ def compile_text(
         cache: whether to look for the program in the user's cache, and keep it.
 
     Raises:
-        CompileError: the compiler refused the program.
-        UnsupportedError: its function cannot be called from outside.
+        CompileError: the compiler refused the program, or its function cannot be
+            called from outside.
     """
     options = Options(
         tuple(sorted(constants)),
@@ -248,7 +251,7 @@ def compile_text(
 def _compile(text: str, options: Options) -> _package.Package:
     with tempfile.TemporaryDirectory(prefix="chimera-") as folder:
         library, manifest = Path(folder, "program.so"), Path(folder, "manifest.json")
-        process = run_compiler(
+        run_compiler(
             text,
             [
                 "--emit=so",
@@ -258,18 +261,8 @@ def _compile(text: str, options: Options) -> _package.Package:
                 *options.arguments(),
             ],
         )
-        package = _package.Package(
+        return _package.Package(
             library.read_bytes(),
             {**json.loads(manifest.read_text()), "options": options.as_data()},
             text,
         )
-    if not package.manifest["functions"]:
-        raise UnsupportedError(_find_obstacle(process.stderr))
-    return package
-
-
-def _find_obstacle(said: str) -> str:
-    for line in said.splitlines():
-        if line.startswith(_OBSTACLE):
-            return line[len(_OBSTACLE) :]
-    return "the program has no public function"

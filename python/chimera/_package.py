@@ -34,7 +34,9 @@ class Package:
     source: str
 
 
-def write(path: Path, package: Package, weights: Mapping[int, Any] | None = None) -> None:
+def write(
+    path: Path, package: Package, weights: Mapping[int, Any] | None = None
+) -> None:
     """Writes a package, whole or not at all. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file, name = tempfile.mkstemp(dir=path.parent, prefix=".chimera-")
@@ -84,7 +86,9 @@ def read(path: Path) -> Package:
                 archive.read(SOURCE).decode(),
             )
     except (zipfile.BadZipFile, zipfile.LargeZipFile, KeyError, ValueError) as error:
-        raise ChimeraError(f"{path} is damaged or no compiled program: {error}") from None
+        raise ChimeraError(
+            f"{path} is damaged or no compiled program: {error}"
+        ) from None
 
 
 def read_weights(path: Path) -> dict[int, Any]:

@@ -7,15 +7,16 @@ own, found again by the addresses and the versions of the tensors.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import logging
 import operator
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from chimera.errors import UnsupportedError
 from chimera.importers import require
 from chimera.importers.torch import lower_graph
 
@@ -45,13 +46,15 @@ def refresh() -> None:
     _refreshed += 1
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Options:
     """How parts are compiled: as the arguments of `chimera.compile` of these names."""
 
     target: str = "host"
     threads: int | None = None
     sizes: Any = None
+    fuse: str = "auto"
+    cache: bool = True
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
@@ -60,10 +63,16 @@ class Options:
         Raises:
             ValueError: names the option that does not exist.
         """
-        unknown = set(given) - {"target", "threads", "sizes"}
+        unknown = set(given) - {field.name for field in dataclasses.fields(cls)}
         if unknown:
-            raise ValueError(f"the backend chimera has no option {sorted(unknown)[0]!r}")
+            raise ValueError(
+                f"the backend chimera has no option {sorted(unknown)[0]!r}"
+            )
         return cls(**given)
+
+
+MOST_INSTANCES = 16
+"""Sets of weights of one part that are kept packed."""
 
 
 class Weights:
@@ -72,23 +81,30 @@ class Weights:
     def __init__(self, library: Any, positions: Sequence[int]) -> None:
         self._library = library
         self._positions = tuple(positions)
-        self._instances: dict[tuple[int, ...], Any] = {}
-        self._versions: dict[tuple[int, ...], Any] = {}
+        self._packed: dict[tuple[int, ...], tuple[Any, Any]] = {}
         self._owners: dict[tuple[int, ...], weakref.ref[Any]] = {}
         self._lock = threading.Lock()
         torch = require("torch")
         self._pointer = torch.Tensor.data_ptr
         self._version = torch._C.TensorBase._version.__get__
 
+    def __len__(self) -> int:
+        return len(self._packed)
+
     def instance(self, tensors: Sequence[Any]) -> Any:
         """The instance for these weights, packed as they are now."""
         key = tuple(map(self._pointer, tensors))
         versions = (_refreshed, self._read_versions(tensors))
-        if self._versions.get(key) == versions:
-            return self._instances[key]
+        packed = self._packed.get(key)
+        if packed is not None and packed[0] == versions:
+            return packed[1]
         with self._lock:
-            self._update(key, versions, tensors)
-            return self._instances[key]
+            packed = self._packed.get(key)
+            known = packed[1] if packed else None
+            if packed is None or packed[0] != versions:
+                known = self._pack(known, key, tensors)
+                self._packed[key] = (versions, known)
+            return known
 
     def _read_versions(self, tensors: Sequence[Any]) -> tuple[int, ...]:
         try:
@@ -97,18 +113,20 @@ class Weights:
             counted = (0 if t.is_inference() else t._version for t in tensors)
             return tuple(counted)
 
-    def _update(
-        self, key: tuple[int, ...], versions: Any, tensors: Sequence[Any]
-    ) -> None:
-        known = self._instances.get(key)
+    def _pack(self, known: Any, key: tuple[int, ...], tensors: Sequence[Any]) -> Any:
         if known is not None and all(t.is_contiguous() for t in tensors):
             known.pack()
-        else:
-            values = dict(zip(self._positions, (t.detach() for t in tensors)))
-            self._instances[key] = self._library.instantiate(values)
-            if tensors:
-                self._owners[key] = weakref.ref(tensors[0], self._forgetter(key))
-        self._versions[key] = versions
+            return known
+        if len(self._packed) >= MOST_INSTANCES:
+            self._forget(next(iter(self._packed)))
+        if tensors:
+            self._owners[key] = weakref.ref(tensors[0], self._forgetter(key))
+        values = (tensor.detach() for tensor in tensors)
+        return self._library.instantiate(dict(zip(self._positions, values)))
+
+    def _forget(self, key: tuple[int, ...]) -> None:
+        self._packed.pop(key, None)
+        self._owners.pop(key, None)
 
     def _forgetter(self, key: tuple[int, ...]) -> Callable[[Any], None]:
         """Drops the instance of weights whose module is gone."""
@@ -117,8 +135,7 @@ class Weights:
         def forget(_: Any) -> None:
             owner = weights()
             if owner is not None:
-                for table in (owner._versions, owner._instances, owner._owners):
-                    table.pop(key, None)
+                owner._forget(key)
 
         return forget
 
@@ -133,12 +150,12 @@ class Part:
     """
 
     def __init__(self, graph: torch.fx.Graph, constant: set[int]) -> None:
-        graph = _copy(graph)
+        graph = copy_graph(graph)
         names = [node.name for node in graph.nodes if node.op == "placeholder"]
         self.nodes = [n.name for n in graph.nodes if n.op == "call_function"]
         self._held = _lift_attributes(graph)
-        gone = _replace_symbols(graph)
         self._rebuild = _take_results(graph, names)
+        gone = _replace_symbols(graph)
         kept = [number for number in range(len(names)) if number not in gone]
         places = [i for i, number in enumerate(kept) if number in constant]
         self._constants = [kept[i] for i in places]
@@ -155,9 +172,7 @@ class Part:
         library = require("chimera._compiler").compile_text(
             self._text,
             constants=tuple(self._places),
-            target=options.target,
-            threads=options.threads,
-            sizes=options.sizes,
+            **dataclasses.asdict(options),
         )
         self._text = ""
         self._weights = Weights(library, self._places)
@@ -176,7 +191,8 @@ def _as_tensor(value: Any) -> Any:
     return value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
 
 
-def _copy(graph: torch.fx.Graph) -> torch.fx.Graph:
+def copy_graph(graph: torch.fx.Graph) -> torch.fx.Graph:
+    """A graph with the nodes, names and metadata of another."""
     torch = require("torch")
     copy = torch.fx.Graph(graph.owning_module)
     copy.output(copy.graph_copy(graph, {}))
@@ -188,7 +204,7 @@ def _lift_attributes(graph: torch.fx.Graph) -> list[Any]:
     placeholders = [node for node in graph.nodes if node.op == "placeholder"]
     attributes = [node for node in graph.nodes if node.op == "get_attr"]
     place = placeholders[-1] if placeholders else None
-    values = []
+    values: list[Any] = []
     for node in attributes:
         if not node.users:
             graph.erase_node(node)
@@ -254,6 +270,9 @@ def _take_results(
     Returns what makes the outputs of the graph from the results and the arguments,
     whose names are given: arguments and plain values pass by, and results get the
     strides that torch was promised, by views where it can be.
+
+    Raises:
+        UnsupportedError: the promised strides have gaps and depend on sizes.
     """
     output = next(node for node in graph.nodes if node.op == "output")
     outputs = output.args[0]
@@ -340,7 +359,9 @@ def _restrider(node: torch.fx.Node) -> Callable[[Any], Any] | None:
     inverse = sorted(range(len(order)), key=order.__getitem__)
     if _is_dense(value):
         return None if order == inverse == sorted(order) else _permuter(inverse)
-    strides = [_hint(stride) for stride in value.stride()]
+    strides = value.stride()
+    if not all(isinstance(stride, int) for stride in strides):
+        raise UnsupportedError("the strides of a result are not known")
 
     def spread(result: Any) -> Any:
         result = result.permute(inverse)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chimera._parts import Options, Part, note_fallback
+from chimera._parts import Options, Part, copy_graph, note_fallback
 from chimera.errors import MissingPackageError
 from chimera.importers import require
 from chimera.importers.torch import deny_reason
@@ -51,10 +51,16 @@ def compile_graph(
     changed = _take_changes(module)
     if changed is None:
         note_fallback("a graph that changes tensors in its middle runs in torch")
-        return module.forward
+        return _eager(module)
     constant = static - set(changed)
     call = _compile_functional(module, constant, options)
     return _with_changes(call, changed) if changed else call
+
+
+def _eager(module: torch.fx.GraphModule) -> Callable[..., tuple[Any, ...]]:
+    """A graph as torch runs it."""
+    forward: Callable[..., tuple[Any, ...]] = module.forward
+    return forward
 
 
 def _compile_functional(
@@ -74,7 +80,9 @@ def _compile_functional(
 def _is_dynamic(graph: torch.fx.Graph) -> bool:
     symbolic = require("torch.fx.experimental.symbolic_shapes")
     values = (n.meta.get("val") for n in graph.nodes if n.op == "placeholder")
-    return any(symbolic.has_free_symbols(value) for value in values if value is not None)
+    return any(
+        symbolic.has_free_symbols(value) for value in values if value is not None
+    )
 
 
 def _take_changes(module: torch.fx.GraphModule) -> list[int] | None:
@@ -147,7 +155,7 @@ class _PerShape:
     ) -> Callable[..., tuple[Any, ...]]:
         if len(self._calls) == MOST_SHAPES:
             note_fallback(f"a graph came with more than {MOST_SHAPES} shapes")
-            return self._module.forward
+            return _eager(self._module)
         torch = require("torch")
         tracing = require("torch.fx.experimental.proxy_tensor")
         interpreter = torch.fx.Interpreter(self._module)
@@ -174,7 +182,7 @@ def _split(
     graph = module.graph
     operators = [node for node in graph.nodes if node.op == "call_function"]
     if not operators:
-        return module.forward
+        return _eager(module)
     excluded = _denied(graph)
     for _ in range(MOST_ROUNDS):
         if len(excluded) == len(operators):
@@ -189,7 +197,7 @@ def _split(
             if not fault - excluded:
                 break
             excluded |= fault
-    return module.forward
+    return _eager(module)
 
 
 def _compile_once(
@@ -203,21 +211,33 @@ def _compile_once(
     Raises:
         _Refused: names nodes that could not be compiled.
     """
-    excluded = _with_members(module.graph, excluded)
+    excluded = _with_members(module.graph, excluded | _numbers(module.graph))
     if not excluded:
         whole = _lower(module.graph, constant)
-        _compile(whole, options)
+        _compile(whole, module.graph, options)
         return whole
     torch = require("torch")
-    split = torch.fx.GraphModule(module, _copy(module.graph))
+    split = torch.fx.GraphModule(module, copy_graph(module.graph))
     parts = {}
     for node in _fuse(split, excluded):
         fixed = {i for i, value in enumerate(node.args) if _is_fixed(value, constant)}
         parts[node.target] = _lower(getattr(split, node.target).graph, fixed)
     for name, part in parts.items():
-        _compile(part, options)
+        _compile(part, getattr(split, name).graph, options)
         _put(getattr(split, name), part)
-    return split.forward
+    return _eager(split)
+
+
+def _numbers(graph: torch.fx.Graph) -> set[str]:
+    """The numbers that a graph computes and returns; parts return tensors."""
+    torch = require("torch")
+    output = next(node for node in graph.nodes if node.op == "output")
+    return {
+        node.name
+        for node in output.all_input_nodes
+        if node.op == "call_function"
+        and not isinstance(node.meta.get("val"), torch.Tensor)
+    }
 
 
 def _with_members(graph: torch.fx.Graph, excluded: set[str]) -> set[str]:
@@ -230,27 +250,18 @@ def _with_members(graph: torch.fx.Graph, excluded: set[str]) -> set[str]:
         if node.op != "call_function":
             continue
         member = node.target is operator.getitem and node.args[0].name in result
-        number = not isinstance(
-            node.meta.get("val"), (torch.Tensor, tuple, list)
-        )
+        number = not isinstance(node.meta.get("val"), (torch.Tensor, tuple, list))
         if member or number:
             result.add(node.name)
     return result
 
 
-def _copy(graph: torch.fx.Graph) -> torch.fx.Graph:
-    torch = require("torch")
-    copy = torch.fx.Graph(graph.owning_module)
-    copy.output(copy.graph_copy(graph, {}))
-    return copy
-
-
 def _fuse(split: torch.fx.GraphModule, excluded: set[str]) -> list[torch.fx.Node]:
     """Gather supported nodes into modules; return the calls of these."""
-    support = require("torch.fx.passes.operator_support")
+    base: Any = require("torch.fx.passes.operator_support").OperatorSupportBase
     partitioner = require("torch.fx.passes.infra.partitioner")
 
-    class Supported(support.OperatorSupportBase):
+    class Supported(base):  # type: ignore[misc]
         def is_node_supported(
             self, submodules: Mapping[str, Any], node: torch.fx.Node
         ) -> bool:
@@ -283,15 +294,51 @@ def _lower(graph: torch.fx.Graph, constant: set[int]) -> Part:
         raise _Refused(_reason(error), nodes or names) from error
 
 
-def _compile(part: Part, options: Options) -> None:
+def _compile(part: Part, graph: torch.fx.Graph, options: Options) -> None:
     try:
         part.compile(options)
     except Exception as error:
-        raise _Refused(f"the compiler says {_reason(error)!r}", part.nodes) from error
+        nodes = _culprits(graph, options) or part.nodes
+        raise _Refused(f"the compiler says {_reason(error)!r}", nodes) from error
+
+
+def _culprits(graph: torch.fx.Graph, options: Options) -> list[str]:
+    """The operators of a graph that do not compile alone either.
+
+    The compiler may not know any more which operator something came from.
+    """
+    first: dict[Any, torch.fx.Node] = {}
+    for node in graph.nodes:
+        if node.op == "call_function" and node.target is not operator.getitem:
+            first.setdefault(node.target, node)
+    return [node.name for node in first.values() if not _compiles(node, options)]
+
+
+def _compiles(node: torch.fx.Node, options: Options) -> bool:
+    try:
+        Part(_alone(node), set()).compile(options)
+    except Exception:
+        return False
+    return True
+
+
+def _alone(node: torch.fx.Node) -> torch.fx.Graph:
+    """A graph of one operator and what takes its results apart."""
+    graph = require("torch").fx.Graph(node.graph.owning_module)
+    known = {}
+    for source in node.all_input_nodes:
+        known[source] = graph.placeholder(source.name)
+        known[source].meta = dict(source.meta)
+    known[node] = graph.node_copy(node, known.__getitem__)
+    members = [user for user in node.users if user.target is operator.getitem]
+    results = [graph.node_copy(member, known.__getitem__) for member in members]
+    graph.output(tuple(results or [known[node]]))
+    return graph
 
 
 def _reason(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    reason = getattr(error, "reason", None) or str(error)
+    return (reason.splitlines() or [type(error).__name__])[0]
 
 
 def _put(module: torch.fx.GraphModule, part: Part) -> None:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from chimera._parts import Options, fallbacks, note_fallback, refresh
 from chimera._split import compile_graph
-from chimera.errors import ChimeraError
+from chimera.errors import ChimeraError, MissingPackageError
 from chimera.importers import require
+from chimera.importers._decompositions import attention, table
 
 if TYPE_CHECKING:
     import torch
@@ -39,21 +40,26 @@ def chimera(
     Args:
         module: dynamo's graph.
         example_inputs: its inputs, with symbols where sizes are dynamic.
-        options: `target`, `threads` and `sizes` as `chimera.compile` takes them.
+        options: `target`, `threads`, `sizes`, `fuse` and `cache`, as
+            `chimera.compile` takes them.
         mode: must be None or "default"; torch's other modes mean nothing here.
         more: options, given by name.
 
+    Without torch-mlir everything runs in torch, which is said.
+
     Raises:
         ValueError: an unknown option or mode.
-        MissingPackageError: torch-mlir is not installed.
     """
     if mode not in (None, "default"):
         raise ValueError(f"the backend chimera has no mode {mode!r}")
     chosen = Options.read({**(options or {}), **more})
-    require("torch_mlir.extras.fx_importer")
-    from chimera.importers._decompositions import attention, table
-
-    _replace_attention(module, attention)
+    try:
+        require("torch_mlir.extras.fx_importer")
+    except MissingPackageError as error:
+        note_fallback(f"everything runs in torch: {error}")
+        eager: Callable[..., Any] = module.forward
+        return eager
+    _replace_attention(module)
     compile_part = functools.partial(_compile, options=chosen)
     autograd = require("torch._dynamo.backends.common").aot_autograd(
         fw_compiler=functools.partial(_compile_forward, options=chosen),
@@ -62,12 +68,48 @@ def chimera(
         decompositions=table(),
         keep_inference_input_mutations=True,
     )
-    return autograd(module, example_inputs)
+    promised = _promised_strides(module)
+    return _keep_promises(autograd(module, example_inputs), promised)
 
 
-def _replace_attention(
-    module: torch.fx.GraphModule, attention: Callable[..., Any]
-) -> None:
+def _promised_strides(module: torch.fx.GraphModule) -> list[tuple[int, ...] | None]:
+    """The strides that the results of dynamo's graph have in torch, where fixed.
+
+    The code after the graph relies on them, and operators that are spelled out in
+    others may lay out their result otherwise.
+    """
+    output = next(node for node in module.graph.nodes if node.op == "output")
+    promised: list[Any] = []
+    for node in output.args[0]:
+        value: Any = getattr(node, "meta", {}).get("example_value")
+        strides = tuple(value.stride()) if hasattr(value, "stride") else (None,)
+        fixed = all(isinstance(stride, int) for stride in strides)
+        promised.append(strides if fixed else None)
+    return promised
+
+
+def _keep_promises(
+    compiled: Callable[..., Any], promised: Sequence[tuple[int, ...] | None]
+) -> Callable[..., Any]:
+    torch = require("torch")
+
+    def run(*args: Any) -> Any:
+        results = compiled(*args)
+        for number, strides in enumerate(promised):
+            result = results[number]
+            if strides is None or result.stride() == strides:
+                continue
+            wide = [axis for axis, size in enumerate(result.shape) if size > 1]
+            if any(result.stride(axis) != strides[axis] for axis in wide):
+                spread = torch.empty_strided(result.shape, strides, dtype=result.dtype)
+                results = [*results]
+                results[number] = spread.copy_(result)
+        return results
+
+    return run
+
+
+def _replace_attention(module: torch.fx.GraphModule) -> None:
     """Spell attention out before torch picks a kernel for it that no one can read."""
     torch = require("torch")
     theirs = torch.nn.functional.scaled_dot_product_attention
@@ -90,7 +132,7 @@ def _compile(
     metadata = context.fw_metadata if context else None
     static = set(metadata.static_input_indices or ()) if metadata else set()
     call = compile_graph(module, static, options)
-    return require("functorch.compile").make_boxed_func(call)
+    return _boxed(call)
 
 
 def _compile_forward(
@@ -115,4 +157,10 @@ def _refuse_backward(
             " pass: train with another backend, or without torch.compile"
         )
 
-    return refuse
+    return _boxed(refuse)
+
+
+def _boxed(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as AOT autograd wants it: of one list of arguments."""
+    boxed: Callable[..., Any] = require("functorch.compile").make_boxed_func(call)
+    return boxed

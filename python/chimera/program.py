@@ -55,7 +55,9 @@ class Program:
             out = [out]
         return self._unflatten(self.run(self._flatten(args, kwargs), out))
 
-    def run(self, arguments: Sequence[Any], out: Sequence[Any] | None = None) -> list[Any]:
+    def run(
+        self, arguments: Sequence[Any], out: Sequence[Any] | None = None
+    ) -> list[Any]:
         """Runs the program on a flat list of arrays; returns one of all results.
 
         Raises what a call raises.
@@ -248,7 +250,9 @@ def load(path: str | Path) -> Program:
     if manifest.get("schema") != SCHEMA:
         raise ChimeraError(f"{path} is of another version; compile it again")
     names = manifest["names"]
-    ties = {int(result): argument for result, argument in manifest.get("ties", {}).items()}
+    ties = {
+        int(result): argument for result, argument in manifest.get("ties", {}).items()
+    }
 
     def unflatten(results: Sequence[Any]) -> Any:
         kept = [value for index, value in enumerate(results) if index not in ties]

@@ -27,7 +27,9 @@ _NAMES = {
 }
 
 
-def write(path: str | Path, weights: Mapping[str, Any], notes: Mapping[str, str]) -> None:
+def write(
+    path: str | Path, weights: Mapping[str, Any], notes: Mapping[str, str]
+) -> None:
     """Writes arrays by name, with `notes` as the file's metadata. Raises OSError."""
     header: dict[str, Any] = {"__metadata__": dict(notes)}
     arrays = []

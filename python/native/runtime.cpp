@@ -423,6 +423,8 @@ private:
 
 NB_MODULE(_runtime, module) {
   module.doc() = "Calls compiled programs.";
+  // Whatever caches hold at the interpreter's exit is not freed.
+  nb::set_leak_warnings(false);
   nb::class_<Library>(module, "Library")
       .def(nb::init<nb::bytes, const std::string &>(), "code"_a, "name"_a);
   nb::class_<Type>(module, "Type")

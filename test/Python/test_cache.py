@@ -71,7 +71,11 @@ def test_a_target_in_a_file_is_part_of_the_key(tmp_path, compilations):
 def test_a_damaged_entry_is_compiled_again(folder, compilations):
     chimera.compile(SOURCE)
     (entry,) = folder.iterdir()
-    for damage in (lambda data: data[:-50], lambda data: b"", lambda data: b"PK" + data[2:50]):
+    for damage in (
+        lambda data: data[:-50],
+        lambda data: b"",
+        lambda data: b"PK" + data[2:50],
+    ):
         entry.write_bytes(damage(entry.read_bytes()))
         _cache._warn.cache_clear()
         with pytest.warns(RuntimeWarning, match="compiled again"):

@@ -25,8 +25,14 @@ def test_compile_and_run(tmp_path):
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "s.npy", np.float32(3))
     result = run(
-        "run", program, "--input", tmp_path / "x.npy", "--input", tmp_path / "s.npy",
-        "--output", tmp_path / "y.npy",
+        "run",
+        program,
+        "--input",
+        tmp_path / "x.npy",
+        "--input",
+        tmp_path / "s.npy",
+        "--output",
+        tmp_path / "y.npy",
     )
     assert result.returncode == 0, result.stderr
     assert "results 3x5, 3x5; best of 10 runs" in result.stdout

@@ -83,7 +83,9 @@ def test_bf16():
 
 
 def test_what_does_not_fit_is_refused(rows):
-    with pytest.raises(TypeError, match="has to be a tensor of .x32xf32, but is one of 7x31xf32"):
+    with pytest.raises(
+        TypeError, match="has to be a tensor of .x32xf32, but is one of 7x31xf32"
+    ):
         rows(random(7, 31))
     with pytest.raises(TypeError, match="but is one of 7x32xf64"):
         rows(random(7, 32).astype(np.float64))
@@ -117,7 +119,7 @@ def test_refusals_of_the_compiler_have_a_place():
     with pytest.raises(chimera.CompileError, match="no_such_op") as caught:
         chimera.compile("func.func @main() {\n  no_such_op\n}")
     assert caught.value.location.endswith(":2:3")
-    with pytest.raises(chimera.UnsupportedError, match="tensor<37xi16>"):
+    with pytest.raises(chimera.CompileError, match="tensor<37xi16>"):
         chimera.compile(elementwise("i16"))
     with pytest.raises(chimera.CompileError, match="no_such_machine"):
         chimera.compile(ROWS, target="no_such_machine")
@@ -175,7 +177,9 @@ def test_save_and_load(rows, tmp_path, monkeypatch):
 def test_loaded_weights_are_mapped_at_cache_lines(tmp_path):
     from chimera import _package
 
-    weights = {i: random(*shape) for i, shape in enumerate([(3,), (48, 32), (), (0, 4)])}
+    weights = {
+        i: random(*shape) for i, shape in enumerate([(3,), (48, 32), (), (0, 4)])
+    }
     path = tmp_path / "weights.chimera"
     _package.write(path, _package.Package(b"", {}, ""), weights)
     mapped = _package.read_weights(path)

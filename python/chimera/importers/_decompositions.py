@@ -36,11 +36,13 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.var_mean.correction: variance_and_mean,
         aten.scaled_dot_product_attention.default: attention,
         aten._scaled_dot_product_flash_attention_for_cpu.default: flash_attention,
+        aten._transformer_encoder_layer_fwd.default: encoder_layer,
         aten.cumsum.default: cumulative_sum,
         aten.topk.default: largest,
         aten.index_put.default: index_put,
         aten._unsafe_index_put.default: index_put,
         aten.index_copy.default: index_copy,
+        aten.index_add.default: index_add,
         aten.constant_pad_nd.default: pad,
         aten.erfc.default: lambda x: 1 - x.erf(),
         aten.hypot.default: lambda x, y: (x * x + y * y).sqrt(),
@@ -185,6 +187,51 @@ def _repeat_heads(x: Any, times: int) -> Any:
     return wide.reshape(*batch, heads * times, length, width)
 
 
+def encoder_layer(
+    x: Any,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Any,
+    qkv_bias: Any,
+    proj_weight: Any,
+    proj_bias: Any,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    *weights: Any,
+) -> Any:
+    """The one operator that nn.TransformerEncoderLayer becomes for inference.
+
+    The weights are those of both norms and both products after the attention; a mask
+    may follow.
+    """
+    functional = require("torch").nn.functional
+    if x.dim() != 3 or any(value is not None for value in weights[8:]):
+        return NotImplemented
+    scale_1, shift_1, scale_2, shift_2, up, up_bias, down, down_bias = weights[:8]
+
+    def normalise(value: Any, scale: Any, shift: Any) -> Any:
+        return layer_norm(value, [embed_dim], scale, shift, eps)[0]
+
+    def mix(value: Any) -> Any:
+        batch, length, _ = value.shape
+        parts = functional.linear(value, qkv_weight, qkv_bias).chunk(3, -1)
+        heads = [part.unflatten(-1, [num_heads, -1]).transpose(1, 2) for part in parts]
+        mixed = attention(*heads).transpose(1, 2).reshape(batch, length, embed_dim)
+        return functional.linear(mixed, proj_weight, proj_bias)
+
+    def feed(value: Any) -> Any:
+        wide = functional.linear(value, up, up_bias)
+        wide = functional.gelu(wide) if use_gelu else wide.relu()
+        return functional.linear(wide, down, down_bias)
+
+    if norm_first:
+        x = x + mix(normalise(x, scale_1, shift_1))
+        return x + feed(normalise(x, scale_2, shift_2))
+    x = normalise(x + mix(x), scale_1, shift_1)
+    return normalise(x + feed(x), scale_2, shift_2)
+
+
 def cumulative_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
     """Prefix sums as sums under a triangular mask."""
     torch = require("torch")
@@ -198,7 +245,8 @@ def cumulative_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
     rows = x.to(dtype).movedim(dim, -1).unsqueeze(-2)
     places = torch.arange(length, device=x.device)
     below = places <= places.unsqueeze(-1)
-    return torch.where(below, rows, 0).sum(-1, dtype=dtype).movedim(-1, dim)
+    sums = torch.where(below, rows, 0).sum(-1, dtype=dtype)
+    return sums.movedim(-1, dim).contiguous()
 
 
 def largest(
@@ -212,7 +260,9 @@ def largest(
         return NotImplemented
     limits = torch.finfo(x.dtype)
     places = torch.arange(x.shape[dim], device=x.device)
-    places = places.reshape([-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())])
+    places = places.reshape(
+        [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
+    )
     left = (x if largest else -x).clamp(limits.min, limits.max)
     indices = []
     for _ in range(k):
@@ -252,6 +302,23 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     return _write_rows(x, dim % x.dim(), index.reshape(-1), source)
 
 
+def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """Sums into a row of positions: each place of x looks for what it gets."""
+    torch = require("torch")
+    if x.dim() == 0 or x.dtype == torch.bool:
+        return NotImplemented
+    length, count = x.shape[dim], index.numel()
+    sizes = (length, count, source.numel())
+    if not all(isinstance(size, int) for size in sizes):
+        return NotImplemented
+    if count == 0 or length * source.numel() > MOST_PAIRS:
+        return NotImplemented
+    rows = source.movedim(dim, -1).unsqueeze(-2)
+    places = torch.arange(length, device=x.device).unsqueeze(-1)
+    sums = torch.where(places == index.reshape(-1), rows, 0).sum(-1, dtype=x.dtype)
+    return x + sums.movedim(-1, dim).contiguous() * alpha
+
+
 def _write_rows(x: Any, axis: int, index: Any, rows: Any) -> Any:
     """x with rows at index: each place of x looks whether and where it is named."""
     torch = require("torch")
@@ -276,7 +343,9 @@ def pad(x: Any, widths: Sequence[int], value: float = 0) -> Any:
         return NotImplemented
     for position in range(0, len(widths), 2):
         axis = x.dim() - 1 - position // 2
-        cut_low, cut_high = (max(0, -width) for width in widths[position : position + 2])
+        cut_low, cut_high = (
+            max(0, -width) for width in widths[position : position + 2]
+        )
         x = x.narrow(axis, cut_low, x.shape[axis] - cut_low - cut_high)
     rest = [max(0, width) for width in widths]
     if not any(rest):

@@ -7,6 +7,7 @@ reads from text what a caller must know of @main.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,6 @@ from chimera.errors import UnsupportedError
 from chimera.importers import ImportedProgram, require
 
 _BYTES_OF_BITS = re.compile(r'dense<"0x([0-9A-Fa-f]+)"> : (tensor<(?:\d+x)*i1>)')
-_RESOURCE_OF_BITS = re.compile(r"dense_resource<(\w+)> : tensor<(?:\d+x)*i1>")
 _MAIN = re.compile(r"func\.func\s+(?:public\s+)?@(\w+|\"[^\"]*\")\s*\(")
 _ARGUMENT = re.compile(r"%([\w$.-]+)\s*:")
 
@@ -28,6 +28,9 @@ def mend(text: str) -> str:
 def _pack_bits(match: re.Match[str]) -> str:
     numpy = require("numpy")
     elements = numpy.frombuffer(bytes.fromhex(match[1]), dtype=numpy.uint8)
+    sizes = [int(size) for size in re.findall(r"(\d+)x", match[2])]
+    if len(elements) != math.prod(sizes):
+        return match[0]
     packed = numpy.packbits(elements != 0, bitorder="little")
     return f'dense<"0x{packed.tobytes().hex().upper()}"> : {match[2]}'
 
@@ -56,7 +59,11 @@ def _end_of_parentheses(text: str, start: int) -> int:
 
 
 def _without_nested(signature: str) -> str:
-    return re.sub(r'"(?:\\.|[^"\\])*"|\{[^{}]*\}|loc\([^()]*(?:\([^()]*\))?[^()]*\)', "", signature)
+    return re.sub(
+        r'"(?:\\.|[^"\\])*"|\{[^{}]*\}|loc\([^()]*(?:\([^()]*\))?[^()]*\)',
+        "",
+        signature,
+    )
 
 
 def positional(names: Sequence[str]) -> Callable[..., list[Any]]:

@@ -71,9 +71,7 @@ def _expression(size: Any) -> Any:
     return require("sympy").Integer(size) if isinstance(size, int) else size.node.expr
 
 
-def _divide(
-    graph: torch.fx.Graph, node: torch.fx.Node, groups: Sequence[Any]
-) -> None:
+def _divide(graph: torch.fx.Graph, node: torch.fx.Node, groups: Sequence[Any]) -> None:
     """Merge the axes of each group, the last first, and then divide them."""
     aten = require("torch").ops.aten
     source, sizes = node.args

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LARGEST_INLINE = 1024
 """Bytes up to which an initializer stays in the program, where it may be a shape."""
 
+_REFUSED = re.compile(r"^(Random|Bernoulli$|Multinomial$|Unique$)")
+"""Operators that draw other numbers than the model's, or that torch-mlir dies of."""
+
 _TO_LINALG = (
     "builtin.module(torch-onnx-to-torch-backend-pipeline)",
     "builtin.module(torch-backend-to-linalg-on-tensors-backend-pipeline"
@@ -45,6 +48,9 @@ def import_model(source: onnx.ModelProto | str | Path) -> ImportedProgram:
     else:
         model = onnx.ModelProto()
         model.CopyFrom(source)
+    refused = [n for n in model.graph.node if _REFUSED.match(n.op_type)]
+    if refused:
+        raise UnsupportedError(f"no lowering for ONNX's {refused[0].op_type}")
     weights = _take_weights(model, folder)
     model.graph.name = "main"
     try:
@@ -111,7 +117,8 @@ def _element(tensor: onnx.TensorProto) -> Any:
 def _size(tensor: onnx.TensorProto) -> int:
     """The bytes of a tensor."""
     numpy = require("numpy")
-    return int(numpy.prod(tensor.dims, dtype=numpy.int64)) * _element(tensor).itemsize
+    count = int(numpy.prod(tensor.dims, dtype=numpy.int64))
+    return count * int(_element(tensor).itemsize)
 
 
 def _map(tensor: onnx.TensorProto, folder: Path) -> Any:
@@ -132,7 +139,9 @@ def _map(tensor: onnx.TensorProto, folder: Path) -> Any:
             shape=tuple(tensor.dims),
         )
     except (OSError, ValueError) as error:
-        raise UnsupportedError(f"weights cannot be read from {path}: {error}") from error
+        raise UnsupportedError(
+            f"weights cannot be read from {path}: {error}"
+        ) from error
 
 
 def _by_name(names: Sequence[str]) -> Callable[..., list[Any]]:
@@ -157,13 +166,6 @@ def _lower(model: onnx.ModelProto) -> str:
     passes = require("torch_mlir.passmanager").PassManager
     context = ir.Context()
     require("torch_mlir.dialects.torch").register_dialect(context)
-    messages: list[str] = []
-
-    def note(diagnostic: Any) -> bool:
-        messages.append(str(diagnostic.message))
-        return True
-
-    context.attach_diagnostic_handler(note)
     try:
         info = importer.ModelInfo(model)
         module = info.create_module(context).operation
@@ -171,7 +173,7 @@ def _lower(model: onnx.ModelProto) -> str:
         for pipeline in _TO_LINALG:
             passes.parse(pipeline, context).run(module)
     except Exception as error:
-        raise UnsupportedError(_reason([*messages, str(error)])) from error
+        raise UnsupportedError(_reason(str(error))) from error
     text = module.get_asm(enable_debug_info=True)
     left = re.search(r"\btm_tensor\.(\w+)", text)
     if left:
@@ -179,9 +181,9 @@ def _lower(model: onnx.ModelProto) -> str:
     return _mlir.mend(text)
 
 
-def _reason(messages: Sequence[str]) -> str:
-    for message in messages:
-        match = re.search(r'name = "onnx\.(\w+)"', message)
-        if match:
-            return f"torch-mlir has no lowering for ONNX's {match[1]}"
-    return messages[0].splitlines()[0] if messages[0] else "torch-mlir refused the model"
+def _reason(message: str) -> str:
+    match = re.search(r'name = "onnx\.(\w+)"', message)
+    if match:
+        return f"no lowering for ONNX's {match[1]}"
+    lines = [line for line in message.splitlines() if "pass pipeline:" not in line]
+    return lines[0].removeprefix("error: ") if lines else "torch-mlir failed"

@@ -179,7 +179,7 @@ def _is_large(attribute: Any) -> bool:
     numpy = require("numpy")
     if not isinstance(attribute, ir.DenseFPElementsAttr) or attribute.is_splat:
         return False
-    return numpy.array(attribute).nbytes > LARGEST_INLINE
+    return bool(numpy.array(attribute).nbytes > LARGEST_INLINE)
 
 
 def _functions(module: Any) -> list[Any]:

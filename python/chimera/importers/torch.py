@@ -42,20 +42,20 @@ _RANDOM = re.compile(
     r"|uniform|multinomial|exponential|cauchy|geometric|log_normal|poisson|rrelu)"
     r"(_like|_functional|_with_noise_functional)?_?$"
 )
-_NODE = re.compile(r"node:([\w.$-]+)")
+_NODE = re.compile(r'"node:([\w.$-]+)"')
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 class LoweringError(UnsupportedError):
-    """A graph holds operators that cannot be lowered.
+    """A graph holds operators that cannot be lowered; says where they come from.
 
     Attributes:
         reason: what is not supported, in one line.
         nodes: the names of the nodes of the graph at fault, as far as known.
     """
 
-    def __init__(self, reason: str, nodes: Sequence[str]) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str, nodes: Sequence[str], place: str = "") -> None:
+        super().__init__(reason + place)
         self.reason = reason
         self.nodes = tuple(nodes)
 
@@ -86,9 +86,9 @@ def import_module(
 
 
 def _as_module(function: Callable[..., Any]) -> Any:
-    torch = require("torch")
+    module: Any = require("torch").nn.Module
 
-    class Function(torch.nn.Module):
+    class Function(module):  # type: ignore[misc]
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
 
@@ -107,7 +107,7 @@ def import_exported(program: torch.export.ExportedProgram) -> ImportedProgram:
     for node in graph.nodes:
         reason = deny_reason(node)
         if reason:
-            raise LoweringError(f"{reason}{_place(node)}", [node.name])
+            raise LoweringError(reason, [node.name], _place(node))
     signature = _Signature(program)
     text = lower_graph(graph)
     return ImportedProgram(
@@ -171,7 +171,7 @@ class _Signature:
         self, program: torch.export.ExportedProgram, numbers: Mapping[str, int]
     ) -> None:
         output = next(n for n in program.graph.nodes if n.op == "output")
-        kept = []
+        kept: list[Any] = []
         for value, spec in zip(output.args[0], program.graph_signature.output_specs):
             kind = spec.kind.name
             if kind.endswith("MUTATION"):
@@ -244,7 +244,9 @@ def _dtypes() -> set[Any]:
 
 def _place(node: torch.fx.Node) -> str:
     layer, frame = _layer(node), _frame(node)
-    where = ", ".join(x for x in (layer, f"{frame[0]}:{frame[1]}" if frame else "") if x)
+    where = ", ".join(
+        x for x in (layer, f"{frame[0]}:{frame[1]}" if frame else "") if x
+    )
     return f" ({where})" if where else ""
 
 
@@ -262,7 +264,7 @@ def _layer(node: torch.fx.Node) -> str:
 def _frame(node: torch.fx.Node) -> tuple[str, int] | None:
     """The innermost line outside torch itself that a node comes from."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    users = [f for f in frames if "/torch/" not in f[0]]
+    users = [f for f in frames if "/torch/" not in f[0] and f[0] != __file__]
     chosen = (users or frames)[-1:]
     return (chosen[0][0], int(chosen[0][1])) if chosen else None
 
@@ -278,14 +280,13 @@ def lower_graph(graph: torch.fx.Graph) -> str:
         LoweringError: with the nodes at fault.
     """
     divide_reshapes(graph)
-    attempt = _Lowering(by_node=False)
     try:
-        return attempt.run(graph)
+        return _Lowering(by_node=False).run(graph)
     except Exception as error:
-        traced = _Lowering(by_node=True)
-        nodes = traced.nodes_at_fault(graph)
-        reason = _one_line(traced.messages or attempt.messages or [str(error)])
-        raise LoweringError(reason, nodes) from error
+        reason, nodes = _Lowering(by_node=True).find_fault(graph)
+        fault = next((node for node in graph.nodes if node.name in nodes), None)
+        place = _place(fault) if fault else ""
+        raise LoweringError(reason or _one_line(str(error)), nodes, place) from error
 
 
 class _Lowering:
@@ -295,8 +296,6 @@ class _Lowering:
         self._ir = require("torch_mlir.ir")
         self._by_node = by_node
         self._last_node = ""
-        self.messages: list[str] = []
-        self._places: list[str] = []
 
     def run(self, graph: torch.fx.Graph) -> str:
         module = self._lower(graph)
@@ -305,33 +304,36 @@ class _Lowering:
             raise UnsupportedError("an operator needs what linalg has not")
         return _mlir.mend(text)
 
-    def nodes_at_fault(self, graph: torch.fx.Graph) -> list[str]:
-        """The names of the nodes for which a lowering fails; all that are known."""
+    def find_fault(self, graph: torch.fx.Graph) -> tuple[str, list[str]]:
+        """Why a lowering fails, and the nodes for which it does, as far as known."""
         try:
-            self._find_left_over(self._lower(graph))
+            module = self._lower(graph)
         except Exception as error:
-            if not self._places:
-                self._places.append(f"node:{self._last_node}")
-                self.messages.append(str(error) or type(error).__name__)
-        return list(dict.fromkeys(_NODE.findall(" ".join(self._places))))
+            nodes = _NODE.findall(str(error)) or [self._last_node]
+            return _one_line(str(error)), list(dict.fromkeys(nodes))
+        return self._find_left_over(module)
 
-    def _find_left_over(self, module: Any) -> None:
+    def _find_left_over(self, module: Any) -> tuple[str, list[str]]:
+        names: list[str] = []
+        nodes: list[str] = []
+
         def visit(operation: Any) -> Any:
             dialect, name = operation.name.split(".", 1)
             if dialect == "tm_tensor" and name != "yield":
-                self._places.append(str(operation.location))
-                self.messages.append(f"an operator needs a {name}, which linalg has not")
+                names.append(name)
+                nodes.extend(_NODE.findall(str(operation.location)))
             return self._ir.WalkResult.ADVANCE
 
         module.operation.walk(visit)
+        if not names:
+            return "", []
+        return f"an operator needs a {names[0]}, which linalg has not", nodes
 
     def _lower(self, graph: torch.fx.Graph) -> Any:
-        require("torch_mlir.dialects.torch")
-        importer_module = require("torch_mlir.extras.fx_importer")
         dialect = require("torch_mlir.dialects.torch")
+        importer_module = require("torch_mlir.extras.fx_importer")
         context = self._ir.Context()
         dialect.register_dialect(context)
-        context.attach_diagnostic_handler(self._note)
         importer = importer_module.FxImporter(context=context)
         importer._cc = self._locations(importer_module, importer, context)
         function = importer.import_stateless_graph(graph, func_name="main")
@@ -344,17 +346,11 @@ class _Lowering:
             passes.parse(pipeline, context).run(importer.module.operation)
         return importer.module
 
-    def _note(self, diagnostic: Any) -> bool:
-        if str(diagnostic.severity).endswith("ERROR"):
-            self.messages.append(str(diagnostic.message))
-            self._places.append(str(diagnostic.location))
-        return True
-
     def _locations(self, importer_module: Any, importer: Any, context: Any) -> Any:
         """The importer's cache, with locations that mean something to users."""
         ir, lowering = self._ir, self
 
-        class Locations(importer_module.ContextCache):
+        class Locations(importer_module.ContextCache):  # type: ignore[misc]
             def get_node_location(self, node: torch.fx.Node) -> Any:
                 lowering._last_node = node.name
                 if lowering._by_node:
@@ -368,15 +364,16 @@ class _Lowering:
         return Locations(context, py_attr_tracker=importer._py_attr_tracker)
 
 
-def _one_line(messages: Sequence[str]) -> str:
-    """The message that names the operator, as short as it can be."""
-    for message in messages:
-        match = re.search(r'name = "torch\.([\w.]+)"', message)
+def _one_line(message: str) -> str:
+    """What a message of torch-mlir says of an operator, as short as it can be."""
+    patterns = (
+        r'name = "torch\.([\w.]+)"',
+        r"failed to legalize operation '(?:torch\.)?(?!operator')([\w.]+)'",
+    )
+    for pattern in patterns:
+        match = re.search(pattern, message)
         if match:
             return f"torch-mlir has no lowering for {match[1]}"
-    for message in messages:
-        match = re.search(r"failed to legalize operation '(?:torch\.)?([\w.]+)'", message)
-        if match and match[1] != "operator":
-            return f"torch-mlir has no lowering for {match[1]}"
-    lines = [line for message in messages for line in message.splitlines() if line]
-    return lines[0][:200] if lines else "torch-mlir refused the program"
+    lines = [line for line in message.splitlines() if "pass pipeline:" not in line]
+    line = lines[0] if lines else "torch-mlir refused the program"
+    return re.sub(r'^error: (?:"node:[\w.$-]+": )?', "", line)[:200]
