@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Callable, Sequence
+from collections.abc import Sequence
+from typing import Any, Callable
 
 import numpy
 
@@ -54,7 +55,7 @@ def prepare(value: Any, type_: dict[str, Any]) -> Any:
     return numpy.asarray(value, _numpy_type(type_["element"]))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _numpy_type(element: str) -> Any:
     if element != "bf16":
         return numpy.dtype(_NUMPY_TYPES[element])
@@ -65,7 +66,7 @@ def _numpy_type(element: str) -> Any:
     return numpy.dtype(ml_dtypes.bfloat16)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _torch_type(element: str) -> Any:
     import torch
 

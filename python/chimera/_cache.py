@@ -38,7 +38,7 @@ def limit() -> int:
     return int(os.environ.get("CHIMERA_CACHE_BYTES", 2 << 30))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _processor() -> str:
     """What this machine's processor is and can do."""
     lines = set()
@@ -52,7 +52,7 @@ def _processor() -> str:
     return "".join(sorted(lines))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _compiler_version(path: str, _size: int, _time: int) -> str:
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
@@ -76,7 +76,7 @@ def key(text: str, options: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _warn(message: str) -> None:
     """Says a thing once."""
     warnings.warn(message, RuntimeWarning, stacklevel=2)

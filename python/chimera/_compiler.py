@@ -11,9 +11,10 @@ import re
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any
 
 from . import _arrays, _cache, _package, _paths
 from .errors import ChimeraError, CompileError, UnsupportedError

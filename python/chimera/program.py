@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable
 
 from . import _arrays, _package
 from ._compiler import SCHEMA, Instance, Library, Options, compile_text, run_compiler
