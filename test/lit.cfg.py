@@ -97,3 +97,9 @@ if config.package_python and not sanitized:
             config.available_features.add(module)
 else:
     lit_config.note("the Python package is not built (scripts/setup --python): skipped")
+
+# Reports are looked at in a browser.
+if shutil.which("chromium") and shutil.which("chromedriver"):
+    config.available_features.add("chromium")
+else:
+    lit_config.note("chromium-driver is not installed: reports are not looked at")

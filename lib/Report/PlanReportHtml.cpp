@@ -45,6 +45,9 @@ body { margin: 0 auto; max-width: 62rem; padding: 1.5rem; background: var(--grou
 h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; margin: 0; }
 h3 { font-size: 1.05rem; margin: 1.6rem 0 .5rem; }
 section { border-top: 1px solid var(--rule); margin-top: 2rem; padding-top: 1.5rem; }
+/* Chains that are out of sight are laid out when they come into it. */
+section { content-visibility: auto; contain-intrinsic-size: auto 70rem; }
+@media print { section { content-visibility: visible; break-before: page; } }
 p { margin: .4rem 0; } .soft { color: var(--soft); } a { color: var(--plan); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .5rem 0; }
 th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid var(--rule);
