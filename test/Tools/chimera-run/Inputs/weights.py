@@ -95,7 +95,7 @@ def check(folder):
         ("'0' does not fit its offsets", {"0": describe(w, 4)}),
         ("'0' does not fit its offsets", {"0": describe(w, shape=[2**40, 2**40])}),
         ("'w' is not the number of an argument", {"w": describe(w)}),
-        ("--constant names argument 7", {"7": describe(w)}),
+        ("argument 7 is to be constant, but 'main' has 3 arguments", {"7": describe(w)}),
         ("holds 16x8xf32, but argument 1 of 'main' is 4x16xf32", {"1": describe(w)}),
     ):
         if header is None:
