@@ -19,7 +19,6 @@
 #include "llvm/ObjCopy/ObjCopy.h"
 #include "llvm/Object/Binary.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 
@@ -31,24 +30,12 @@ using llvm::ArrayRef;
 using llvm::createStringError;
 using llvm::Error;
 using llvm::Expected;
-using llvm::SmallString;
 using llvm::SmallVector;
 using llvm::StringRef;
 
 //===----------------------------------------------------------------------===//
 // Programs and files
 //===----------------------------------------------------------------------===//
-
-static Error createTemporary(TemporaryFile &file, StringRef suffix) {
-  SmallString<128> model;
-  llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, model);
-  llvm::sys::path::append(model, "chimera-%%%%%%%%" + suffix);
-  if (std::error_code error = file.create(model))
-    return createStringError(error, "no temporary file in " +
-                                        llvm::sys::path::parent_path(model) +
-                                        ": " + error.message());
-  return Error::success();
-}
 
 static std::string readText(StringRef path) {
   auto file = llvm::MemoryBuffer::getFile(path);
@@ -66,7 +53,7 @@ static std::optional<std::string> findProgram(ArrayRef<StringRef> names) {
 /// Runs a linker; the first line that it says is the error.
 static Error runLinker(ArrayRef<StringRef> command) {
   TemporaryFile said;
-  if (Error error = createTemporary(said, ".txt"))
+  if (Error error = said.createInTemporaryFolder(".txt"))
     return error;
   const std::optional<StringRef> redirects[] = {StringRef(), said.getPath(),
                                                 said.getPath()};
@@ -100,7 +87,7 @@ public:
 
 private:
   static Error write(TemporaryFile &file, StringRef code) {
-    if (Error error = createTemporary(file, ".o"))
+    if (Error error = file.createInTemporaryFolder(".o"))
       return error;
     return writeFile(file.getPath(),
                      [&](llvm::raw_ostream &os) { os << code; });
@@ -176,7 +163,7 @@ chimera::runner::mergeObjects(ObjectFiles objects) {
   if (Error error = files.write(objects))
     return std::move(error);
   TemporaryFile merged;
-  if (Error error = createTemporary(merged, ".o"))
+  if (Error error = merged.createInTemporaryFolder(".o"))
     return std::move(error);
   SmallVector<StringRef> command = {*linker, "-r", "-o", merged.getPath()};
   llvm::append_range(command, files.getPaths());

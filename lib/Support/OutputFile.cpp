@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
 
@@ -55,6 +56,17 @@ std::error_code TemporaryFile::create(const llvm::Twine &model) {
       break;
   }
   return error;
+}
+
+Error TemporaryFile::createInTemporaryFolder(StringRef suffix) {
+  llvm::SmallString<128> model;
+  llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, model);
+  llvm::sys::path::append(model, "chimera-%%%%%%%%" + suffix);
+  if (std::error_code error = create(model))
+    return llvm::createStringError(
+        error, "no temporary file in " + llvm::sys::path::parent_path(model) +
+                   ": " + error.message());
+  return Error::success();
 }
 
 TemporaryFile::~TemporaryFile() {

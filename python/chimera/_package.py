@@ -24,6 +24,8 @@ LIBRARY, MANIFEST, SOURCE = "program.so", "manifest.json", "program.mlir"
 _WEIGHTS = "weights/"
 # Weights start at multiples of a cache line.
 _ALIGNMENT = 64
+# The extra field of files that may be large, in front of others.
+_ZIP64_BYTES = 20
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,10 @@ def _write_weight(archive: zipfile.ZipFile, index: int, weight: Any) -> None:
     )
     info = zipfile.ZipInfo(f"{_WEIGHTS}{index}.npy")
     start = archive.fp.tell() + 30 + len(info.filename) + len(header.getvalue())
-    padding = -(start + 4) % _ALIGNMENT
+    padding = -(start + 4 + _ZIP64_BYTES) % _ALIGNMENT
     # An extra field of no meaning moves the elements to their place.
     info.extra = struct.pack("<HH", 0xFFFF, padding) + bytes(padding)
-    with archive.open(info, "w", force_zip64=False) as stream:
+    with archive.open(info, "w", force_zip64=True) as stream:
         stream.write(header.getvalue())
         stream.write(array.reshape(-1).view(numpy.uint8).data)
 

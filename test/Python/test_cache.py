@@ -58,10 +58,8 @@ def test_without_a_cache(folder, compilations):
     assert len(compilations) == 2 and not folder.exists()
 
 
-def test_a_target_in_a_file_is_part_of_the_key(tmp_path, compilations):
+def test_a_target_in_a_file_is_part_of_the_key(tmp_path):
     target = tmp_path / "machine.mlir"
-    source = tmp_path / "source.mlir"
-    source.write_text(SOURCE)
     for comment in ("// one", "// another"):
         key = _cache.key(SOURCE, {"target": str(target)})
         target.write_text(comment)

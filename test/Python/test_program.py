@@ -203,7 +203,8 @@ def test_files_that_are_no_programs(tmp_path, rows):
 
 
 def test_looking(rows, tmp_path):
-    assert rows.plan == [] or rows.plan[0]["operators"] >= 1
+    (chain,) = rows.plan[:1]
+    assert chain["operators"] == 1 and chain["verdict"] == "unfused"
     assert rows.signature["names"] == ["x", "w"]
     assert "# Plans" in str(rows.report())
     assert rows.report()._repr_html_().startswith("<iframe")
@@ -217,3 +218,7 @@ def test_looking(rows, tmp_path):
 
 def test_parallel_loops_run_on_a_pool_of_the_host():
     assert "omp" in _runtime.pool()
+
+
+def test_the_compiler_is_of_the_package_s_version(rows):
+    assert rows._instance.library.manifest["version"] == chimera.__version__

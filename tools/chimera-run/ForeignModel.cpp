@@ -34,17 +34,6 @@ static bool isForeign(StringRef path) {
       [&](StringRef suffix) { return path.ends_with(suffix); });
 }
 
-static Error createTemporary(TemporaryFile &file, StringRef name) {
-  SmallString<128> model;
-  llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, model);
-  llvm::sys::path::append(model, name);
-  if (std::error_code error = file.create(model))
-    return createStringError(error, "no temporary file in " +
-                                        llvm::sys::path::parent_path(model) +
-                                        ": " + error.message());
-  return Error::success();
-}
-
 /// The Python with the package: CHIMERA_PYTHON, else python3.
 static Expected<std::string> findPython() {
   std::string name =
@@ -81,10 +70,10 @@ Error ForeignModel::import(Options &options) {
   Expected<std::string> python = findPython();
   if (!python)
     return python.takeError();
-  if (Error error = createTemporary(program, "chimera-%%%%%%%%.mlir"))
+  if (Error error = program.createInTemporaryFolder(".mlir"))
     return error;
   TemporaryFile said;
-  if (Error error = createTemporary(said, "chimera-%%%%%%%%.txt"))
+  if (Error error = said.createInTemporaryFolder(".txt"))
     return error;
   SmallString<128> path(program.getPath());
   llvm::sys::path::replace_extension(path, "safetensors");

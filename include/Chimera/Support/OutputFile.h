@@ -37,6 +37,9 @@ public:
 
   /// Creates the file, with a random digit for each `%` of `model`.
   std::error_code create(const llvm::Twine &model);
+  /// Creates it in the system's folder for such files, with a name that ends in
+  /// `suffix`. The error names the folder.
+  llvm::Error createInTemporaryFolder(llvm::StringRef suffix);
   llvm::StringRef getPath() const { return path; }
   /// Leaves the file where it is.
   void release();
