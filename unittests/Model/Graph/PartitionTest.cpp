@@ -1,0 +1,160 @@
+//===- PartitionTest.cpp - The cheapest groups of a whole program ---------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The search beside brute force on random graphs, the order of operators, long
+// and wide programs, and what it says of proofs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomGraphs.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Error.h"
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+
+using namespace llvm;
+using namespace chimera::model;
+
+namespace {
+
+/// Expects each operator in one group, behind what it reads.
+void expectRuns(const OperatorGraph &graph, const Partition &partition) {
+  GraphUses uses(graph);
+  std::vector<bool> hasRun(graph.operators.size());
+  for (const GroupMembers &group : partition.groups) {
+    for (OperatorId op : group)
+      for (OperatorId producer : uses.before[op])
+        EXPECT_TRUE(hasRun[producer] || is_contained(group, producer));
+    for (OperatorId op : group) {
+      EXPECT_FALSE(hasRun[op]);
+      hasRun[op] = true;
+    }
+  }
+  EXPECT_TRUE(llvm::all_of(hasRun, [](bool ran) { return ran; }));
+}
+
+/// The number of graphs to try: more if somebody wants to wait.
+unsigned countGraphs(unsigned usual) {
+  const char *factor = std::getenv("CHIMERA_TEST_FACTOR");
+  return factor ? usual * std::atoi(factor) : usual;
+}
+
+TEST(PartitionTest, EqualsBruteForce) {
+  std::mt19937 random(1);
+  for (unsigned i = 0, count = countGraphs(400); i < count; ++i) {
+    OperatorGraph graph = makeRandomGraph(random, 2 + random() % 7);
+    ASSERT_EQ(toString(graph.check()), "");
+    SimplePricer pricer(graph);
+    pricer.launchSeconds = i % 2 ? 1.5e-6 : 20e-6;
+    pricer.mostProducts = 1 + random() % 2;
+    Partition found = findPartition(graph, pricer);
+    Partition best = bruteForcePartition(graph, pricer);
+    EXPECT_TRUE(found.isProved);
+    EXPECT_NEAR(found.seconds, best.seconds, 1e-12 * best.seconds)
+        << "graph " << i;
+    expectRuns(graph, found);
+    expectRuns(graph, best);
+  }
+}
+
+/// Operators of `graph` in another order that respects dependences.
+OperatorGraph shuffle(const OperatorGraph &graph, std::mt19937 &random) {
+  GraphUses uses(graph);
+  OperatorGraph shuffled;
+  shuffled.tensors = graph.tensors;
+  std::vector<bool> done(graph.operators.size());
+  while (shuffled.operators.size() < graph.operators.size()) {
+    SmallVector<OperatorId> ready;
+    for (OperatorId op = 0; op < graph.operators.size(); ++op)
+      if (!done[op] && llvm::all_of(uses.before[op], [&](OperatorId producer) {
+            return done[producer];
+          }))
+        ready.push_back(op);
+    OperatorId next = ready[random() % ready.size()];
+    done[next] = true;
+    shuffled.operators.push_back(graph.operators[next]);
+  }
+  return shuffled;
+}
+
+TEST(PartitionTest, DoesNotDependOnProgramOrder) {
+  std::mt19937 random(2);
+  for (unsigned i = 0; i < 20; ++i) {
+    OperatorGraph graph = makeRandomGraph(random, 12);
+    SimplePricer pricer(graph);
+    double seconds = findPartition(graph, pricer).seconds;
+    for (unsigned j = 0; j < 5; ++j) {
+      OperatorGraph other = shuffle(graph, random);
+      SimplePricer otherPricer(other);
+      Partition found = findPartition(other, otherPricer);
+      EXPECT_TRUE(found.isProved);
+      EXPECT_NEAR(found.seconds, seconds, 1e-12 * seconds);
+    }
+  }
+}
+
+/// A stage: two products with something between, a norm, a residual.
+TensorId addLayer(GraphBuilder &builder, TensorId x) {
+  TensorId hidden = builder.add({x}, 1 << 18, BodyKind::Product);
+  TensorId active = builder.add({hidden}, 1 << 18);
+  TensorId y = builder.add({active}, 1 << 16, BodyKind::Product);
+  TensorId sum = builder.add({x, y}, 1 << 16);
+  TensorId mean = builder.add({sum}, 1 << 8);
+  TensorId centred = builder.add({sum, mean}, 1 << 16);
+  TensorId square = builder.add({centred}, 1 << 8);
+  return builder.add({centred, square}, 1 << 16);
+}
+
+TEST(PartitionTest, GrowsLinearlyWithLayers) {
+  size_t ideals[2];
+  for (int i : {0, 1}) {
+    GraphBuilder builder;
+    TensorId x = builder.input(1 << 16);
+    int numLayers = (i + 1) * countGraphs(20);
+    for (int layer = 0; layer < numLayers; ++layer)
+      x = addLayer(builder, x);
+    OperatorGraph graph = builder.take();
+    SimplePricer pricer(graph);
+    Partition found = findPartition(graph, pricer);
+    EXPECT_TRUE(found.isProved);
+    expectRuns(graph, found);
+    ideals[i] = found.numIdeals;
+  }
+  EXPECT_LT(ideals[1], 2.1 * ideals[0]);
+}
+
+/// Independent operators that read one tensor: every subset is a group.
+TEST(PartitionTest, SaysWhenNothingIsProved) {
+  GraphBuilder builder;
+  TensorId x = builder.input(1 << 16);
+  for (int i = 0; i < 40; ++i)
+    builder.add({x}, 1 << 16);
+  OperatorGraph graph = builder.take();
+  SimplePricer pricer(graph);
+  PartitionLimits limits;
+  limits.mostIdeals = 500;
+  limits.keptIdeals = 16;
+  limits.mostExtensions = 200;
+  Partition found = findPartition(graph, pricer, limits);
+  EXPECT_FALSE(found.isProved);
+  expectRuns(graph, found);
+  EXPECT_LE(found.leastSeconds, found.seconds);
+  EXPECT_GT(found.leastSeconds, 0);
+}
+
+TEST(PartitionTest, TakesNothing) {
+  OperatorGraph graph;
+  SimplePricer pricer(graph);
+  Partition found = findPartition(graph, pricer);
+  EXPECT_TRUE(found.isProved);
+  EXPECT_TRUE(found.groups.empty());
+}
+
+} // namespace
