@@ -81,6 +81,13 @@ ChimeraDialect::verifyOperationAttribute(Operation *op,
                               << "' must be a #chimera.row_tiling<...>, got "
                               << attribute.getValue();
   }
+  if (attribute.getName() == getGroupAttrName()) {
+    if (auto group = dyn_cast<GroupAttr>(attribute.getValue()))
+      return group.verifyOn(op);
+    return op->emitError("'") << getGroupAttrName()
+                              << "' must be a #chimera.group<...>, got "
+                              << attribute.getValue();
+  }
   if (attribute.getName() == getLayoutAttrName()) {
     auto layout = dyn_cast<StringAttr>(attribute.getValue());
     if (layout && (layout.getValue() == getAsGivenName() ||

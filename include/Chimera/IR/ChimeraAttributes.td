@@ -291,6 +291,37 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Groups of a whole program
+//===----------------------------------------------------------------------===//
+
+def Chimera_GroupAttr : Chimera_Attr<"Group", "group"> {
+  let summary = "The group that an operator runs in, and the type of its mapping";
+  let description = [{
+    On an operation with tensors, as the attribute `chimera.group`. Operations of
+    one block with the same `id` run as one group; ids are not negative.
+
+    The `kind` says what the group is: a `chain` holds a product or convolution, a
+    `memory` group waits for memory alone, a `single` operator is with no other,
+    and of an `opaque` one nothing is known. The `mapping` is that of the
+    operation itself, not of the group (Gao et al., section 3.1.1): `one_to_one`,
+    `reorganize`, `shuffle`, `one_to_many`, `many_to_many` or `not_fuse`.
+
+    `chimera-partition` chooses groups, and keeps those that are given.
+
+    Example: `#chimera.group<id = 3, kind = memory, mapping = shuffle>`
+  }];
+  let parameters = (ins "int64_t":$id,
+                        EnumParameter<Chimera_GroupKind>:$kind,
+                        EnumParameter<Chimera_Mapping>:$mapping);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Fails with an error on `op` if that cannot have this attribute.
+    ::llvm::LogicalResult verifyOn(::mlir::Operation *op) const;
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Plan: the prediction that goes with a schedule
 //===----------------------------------------------------------------------===//
 

@@ -81,6 +81,10 @@ def Chimera_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getRowTilingAttrName() {
       return ::llvm::StringLiteral("chimera.row_tiling");
     }
+    /// Says which group an operator runs in.
+    static constexpr ::llvm::StringLiteral getGroupAttrName() {
+      return ::llvm::StringLiteral("chimera.group");
+    }
     /// Says in which order an operation on images has their dimensions.
     static constexpr ::llvm::StringLiteral getLayoutAttrName() {
       return ::llvm::StringLiteral("chimera.layout");

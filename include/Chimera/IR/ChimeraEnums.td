@@ -20,6 +20,33 @@ def Chimera_Verdict : I32EnumAttr<"Verdict", "What becomes of a chain",
   let genSpecializedAttr = 0;
 }
 
+def Chimera_GroupChain : I32EnumAttrCase<"Chain", 0, "chain">;
+def Chimera_GroupMemory : I32EnumAttrCase<"Memory", 1, "memory">;
+def Chimera_GroupSingle : I32EnumAttrCase<"Single", 2, "single">;
+def Chimera_GroupOpaque : I32EnumAttrCase<"Opaque", 3, "opaque">;
+def Chimera_GroupKind : I32EnumAttr<"GroupKind", "What a group of operators is",
+    [Chimera_GroupChain, Chimera_GroupMemory, Chimera_GroupSingle,
+     Chimera_GroupOpaque]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
+def Chimera_MappingOneToOne : I32EnumAttrCase<"OneToOne", 0, "one_to_one">;
+def Chimera_MappingReorganize : I32EnumAttrCase<"Reorganize", 1, "reorganize">;
+def Chimera_MappingShuffle : I32EnumAttrCase<"Shuffle", 2, "shuffle">;
+def Chimera_MappingOneToMany : I32EnumAttrCase<"OneToMany", 3, "one_to_many">;
+def Chimera_MappingManyToMany
+    : I32EnumAttrCase<"ManyToMany", 4, "many_to_many">;
+def Chimera_MappingNotFuse : I32EnumAttrCase<"NotFuse", 5, "not_fuse">;
+def Chimera_Mapping : I32EnumAttr<"Mapping",
+    "How elements of an operator's output depend on elements of its inputs",
+    [Chimera_MappingOneToOne, Chimera_MappingReorganize, Chimera_MappingShuffle,
+     Chimera_MappingOneToMany, Chimera_MappingManyToMany,
+     Chimera_MappingNotFuse]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
 def Chimera_KindContraction : I32EnumAttrCase<"Contraction", 0, "contraction">;
 def Chimera_KindElementwise : I32EnumAttrCase<"Elementwise", 1, "elementwise">;
 def Chimera_KindPack : I32EnumAttrCase<"Pack", 2, "pack">;

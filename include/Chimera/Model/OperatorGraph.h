@@ -78,6 +78,8 @@ struct GraphOperator {
   /// Vector instructions that an iteration takes beside loads and stores, per
   /// vector, and exponentials (or divisions, roots and the like) among them.
   double instructions = 1, exponentials = 0;
+  /// Seconds that it takes by itself, if it has been planned already.
+  std::optional<double> plannedSeconds;
 
   double iterations() const;
   bool isReduction(LoopId loop) const;

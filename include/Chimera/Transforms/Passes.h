@@ -22,6 +22,9 @@ enum class FuseMode { Auto, Never, Always };
 /// Where the tiles of a schedule come from.
 enum class TileMode { Exact, ClosedForm };
 
+/// How chimera-partition chooses groups.
+enum class PartitionSearchKind { Exact, Greedy, Separate };
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Chimera/Transforms/Passes.h.inc"

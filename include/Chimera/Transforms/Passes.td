@@ -9,6 +9,7 @@
 #ifndef CHIMERA_TRANSFORMS_PASSES
 #define CHIMERA_TRANSFORMS_PASSES
 
+include "Chimera/Transforms/GraphPasses.td"
 include "Chimera/Transforms/SizePasses.td"
 include "mlir/Pass/PassBase.td"
 

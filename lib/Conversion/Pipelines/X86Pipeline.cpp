@@ -41,6 +41,10 @@ using namespace chimera;
 static void tileOthers(OpPassManager &pm, const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createFuseMemoryBoundPass());
   pm.addPass(createCSEPass());
+  PartitionPassOptions partition;
+  partition.target = options.target;
+  partition.threads = options.threads;
+  pm.addNestedPass<func::FuncOp>(createPartitionPass(partition));
   PlanMemoryBoundPassOptions plan;
   plan.target = options.target;
   plan.threads = options.threads;

@@ -148,6 +148,14 @@ GroupFinder::getProducerRows(OpOperand &use, ArrayRef<unsigned> consumerRows) {
   return rows;
 }
 
+/// True if `chimera-partition` has put the operations into different groups.
+static bool areSeparate(Operation *left, Operation *right) {
+  StringRef name = ChimeraDialect::getGroupAttrName();
+  auto first = left->getAttrOfType<GroupAttr>(name);
+  auto second = right->getAttrOfType<GroupAttr>(name);
+  return first && second && first.getId() != second.getId();
+}
+
 /// Adds the producer of what `use` reads. If that is or was made a member that
 /// does not fit, returns it.
 Operation *GroupFinder::findOutsider(OpOperand &use) {
@@ -159,7 +167,8 @@ Operation *GroupFinder::findOutsider(OpOperand &use) {
   if (!isRead || !producer || producer->getBlock() != root->getBlock() ||
       isa<linalg::FillOp>(producer.getOperation()) ||
       excluded.contains(producer) || taken.contains(producer) ||
-      getRowTiling(producer) || !canBeMember(producer))
+      getRowTiling(producer) || areSeparate(producer, root) ||
+      !canBeMember(producer))
     return nullptr;
   Rows rows = getProducerRows(use, group.members[consumer]);
   if (!rows)

@@ -536,6 +536,10 @@ struct TileMemoryBoundPass
       if (linalgOp && failed(tile(linalgOp, done)))
         return signalPassFailure();
     }
+    // Groups are done with, and what runs by itself will not be on tensors.
+    getOperation()->walk([](Operation *op) {
+      op->removeDiscardableAttr(ChimeraDialect::getGroupAttrName());
+    });
   }
 
   /// Tiles the group whose root is `op`, if it is one. Its members are then

@@ -1,0 +1,122 @@
+//===- MemoryGroup.h - Operators that share loops over rows -----*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operators that wait for memory run as one group if they can share loops over
+// rows: the outermost dimensions of what the last one makes. Each makes, in one
+// iteration, what the next needs in the same, so that what lies between stays
+// close to the core. What a group costs depends on its members alone: tensors
+// that outgrow a level come from outside of it, whoever touched them before.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_MODEL_MEMORYGROUP_H
+#define CHIMERA_MODEL_MEMORYGROUP_H
+
+#include "Chimera/Model/Machine.h"
+#include "Chimera/Model/Partition.h"
+
+namespace chimera::model {
+
+/// Why operators cannot share loops over rows.
+enum class GroupRefusal {
+  None,
+  /// One of them is opaque.
+  Opaque,
+  /// One is a product or convolution, which chains are made of.
+  Product,
+  /// One only looks at a tensor under other indices, and does nothing.
+  View,
+  /// More than one of them makes nothing for the others.
+  SeveralEnds,
+  /// One makes something of which the rows are no rows of the end.
+  NoCommonRows,
+};
+
+/// The reason in words, to follow "not one group: ".
+llvm::StringRef describe(GroupRefusal refusal);
+
+/// How a group runs, and what that costs.
+struct MemoryGroup {
+  /// The last operator.
+  OperatorId end = 0;
+  /// Dimensions of the end's last output, from the outermost on, that are loops
+  /// over rows.
+  unsigned depth = 0;
+  double seconds = 0;
+  /// Bytes between memory and the outermost level: with each tensor read or
+  /// written once, and in this group.
+  double compulsoryBytes = 0, bytes = 0;
+};
+
+/// Finds out how operators of a graph run as groups. A graph keeps its
+/// addresses while it is in use.
+class MemoryGroupPlanner {
+public:
+  /// For `threads` threads of `machine`.
+  MemoryGroupPlanner(const OperatorGraph &graph, const Machine &machine,
+                     int64_t threads)
+      : graph(graph), machine(machine), threads(threads), uses(graph) {}
+
+  /// The cheapest way to run `members`, in ascending order, as one group. None
+  /// if there is no way: then `refusal` says why.
+  std::optional<MemoryGroup> plan(llvm::ArrayRef<OperatorId> members,
+                                  GroupRefusal *refusal = nullptr) const;
+
+  /// Seconds that the traffic with the outside and the arithmetic take at
+  /// least, in whatever way `members` run.
+  double bound(llvm::ArrayRef<OperatorId> members) const;
+
+  const GraphUses &getUses() const { return uses; }
+
+private:
+  struct Traffic;
+
+  Traffic getTraffic(llvm::ArrayRef<OperatorId> members) const;
+  std::optional<OperatorId> findEnd(llvm::ArrayRef<OperatorId> members) const;
+  bool cutsRows(llvm::ArrayRef<OperatorId> members, OperatorId end,
+                unsigned depth) const;
+  double getSliceBytes(llvm::ArrayRef<OperatorId> members, OperatorId end,
+                       unsigned depth) const;
+  double getSeconds(llvm::ArrayRef<OperatorId> members, OperatorId end,
+                    unsigned depth, int64_t workers) const;
+  double getCycles(llvm::ArrayRef<OperatorId> members, bool isBound) const;
+
+  const OperatorGraph &graph;
+  const Machine &machine;
+  int64_t threads;
+  GraphUses uses;
+};
+
+/// Prices groups of `MemoryGroupPlanner`. Products, opaque operators and views
+/// run by themselves.
+class MemoryGroupPricer : public GroupPricer {
+public:
+  MemoryGroupPricer(const OperatorGraph &graph, const Machine &machine,
+                    int64_t threads)
+      : graph(graph), planner(graph, machine, threads) {}
+
+  bool mayGrow(llvm::ArrayRef<OperatorId> members) override;
+  bool isLegal(llvm::ArrayRef<OperatorId> members) override;
+  double bound(llvm::ArrayRef<OperatorId> members) override;
+  double cost(llvm::ArrayRef<OperatorId> members) override;
+
+  /// Operators of one group, beside which a launch and another pass over memory
+  /// cost next to nothing. It keeps the search linear in long programs.
+  static constexpr size_t mostMembers = 64;
+
+private:
+  const OperatorGraph &graph;
+  MemoryGroupPlanner planner;
+};
+
+/// True if `op` only looks at a tensor under other indices: nothing moves.
+bool isView(const GraphOperator &op);
+
+} // namespace chimera::model
+
+#endif // CHIMERA_MODEL_MEMORYGROUP_H

@@ -1,0 +1,310 @@
+//===- BlockGraph.cpp - The operators of a block for the model ------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An operator whose shapes or accesses the model cannot express is opaque. A
+// chain is an operator of which only the time is known, if it has a plan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Graph/BlockGraph.h"
+
+#include "Chimera/Chain/OpKinds.h"
+#include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/ElementBytes.h"
+#include "Chimera/Model/MappingType.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+/// Builds the graph operation by operation.
+class BlockReader {
+public:
+  BlockGraph read(Block &block);
+
+private:
+  void readOperation(Operation &op);
+  std::optional<model::GraphOperator> readLinalg(linalg::LinalgOp op);
+  std::optional<model::GraphOperator> readMove(Operation &op);
+  model::GraphOperator readElementwise(Operation &op);
+  model::GraphOperator readOpaque(Operation &op);
+  std::optional<model::GraphAccess> getAccess(Value tensor, AffineMap map,
+                                              ArrayRef<int64_t> extents);
+  model::GraphAccess getWhole(Value tensor);
+  model::TensorId getTensor(Value value);
+  void markResults(Block &block);
+
+  BlockGraph result;
+  llvm::DenseMap<Value, model::TensorId> tensors;
+};
+
+} // namespace
+
+static bool isTensor(Value value) { return isa<TensorType>(value.getType()); }
+
+/// True if nothing runs for `op`: it is a number repeated, or no tensor yet.
+static bool isNothing(Operation &op) {
+  return op.hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op);
+}
+
+/// The id of `value`. Sizes that are not known count as one.
+model::TensorId BlockReader::getTensor(Value value) {
+  auto [known, isNew] = tensors.try_emplace(value, result.values.size());
+  if (!isNew)
+    return known->second;
+  model::GraphTensor tensor;
+  tensor.name = llvm::formatv("t{0}", result.values.size());
+  auto type = cast<TensorType>(value.getType());
+  if (type.getElementType().isIntOrIndexOrFloat())
+    tensor.elementBytes = std::max<int64_t>(1, bytesOf(type.getElementType()));
+  if (auto ranked = dyn_cast<RankedTensorType>(type))
+    for (int64_t extent : ranked.getShape())
+      tensor.shape.push_back(extent > 0 ? extent : 1);
+  Operation *definition = value.getDefiningOp();
+  tensor.isConstant =
+      definition && definition->hasTrait<OpTrait::ConstantLike>();
+  result.graph.tensors.push_back(std::move(tensor));
+  result.values.push_back(value);
+  return known->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+/// The access through `map`; none if an index is no sum of loops.
+std::optional<model::GraphAccess>
+BlockReader::getAccess(Value tensor, AffineMap map, ArrayRef<int64_t> extents) {
+  model::GraphAccess access;
+  access.tensor = getTensor(tensor);
+  for (AffineExpr expr : map.getResults()) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      access.indices.push_back(model::Index(dim.getPosition()));
+      continue;
+    }
+    std::optional<AffineIndex> index = linearize(expr, extents);
+    if (!index)
+      return std::nullopt;
+    model::Index sum;
+    sum.offset = index->offset;
+    for (auto [loop, factor] : index->terms)
+      sum.terms.push_back({loop, factor});
+    access.indices.push_back(std::move(sum));
+  }
+  return access;
+}
+
+/// The access to a tensor by one loop for each dimension.
+model::GraphAccess BlockReader::getWhole(Value tensor) {
+  model::GraphAccess access;
+  access.tensor = getTensor(tensor);
+  size_t rank = result.graph.tensors[access.tensor].shape.size();
+  for (size_t dim = 0; dim < rank; ++dim)
+    access.indices.push_back(model::Index(dim));
+  return access;
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+static bool isFunction(Operation &op) {
+  if (isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(op))
+    return false;
+  return isa<math::MathDialect>(op.getDialect()) ||
+         isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
+             arith::RemSIOp, arith::RemUIOp>(op);
+}
+
+/// Counts what `body` computes for one element.
+static void countWork(Block &body, model::GraphOperator &op) {
+  op.instructions = op.exponentials = 0;
+  for (Operation &nested : body.without_terminator()) {
+    if (nested.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    (isFunction(nested) ? op.exponentials : op.instructions) += 1;
+  }
+}
+
+std::optional<model::GraphOperator>
+BlockReader::readLinalg(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || !hasScalarBody(op) ||
+      !llvm::all_of(op->getOperandTypes(), isStaticAndNotEmpty))
+    return std::nullopt;
+  model::GraphOperator made;
+  for (int64_t extent : op.getStaticLoopRanges())
+    made.extents.push_back(extent);
+  bool fails = false;
+  auto add = [&](auto &accesses, Value tensor, OpOperand &operand) {
+    auto access =
+        getAccess(tensor, op.getMatchingIndexingMap(&operand), made.extents);
+    fails |= !access;
+    if (access)
+      accesses.push_back(std::move(*access));
+  };
+  for (OpOperand &operand : op->getOpOperands()) {
+    Operation *definition = operand.get().getDefiningOp();
+    bool isStart =
+        definition && isNothing(*definition) && op.isDpsInit(&operand);
+    bool isRead = op.isDpsInput(&operand) ||
+                  (op.payloadUsesValueFromOperand(&operand) && !isStart);
+    if (isRead && isTensor(operand.get()))
+      add(made.inputs, operand.get(), operand);
+  }
+  for (OpOperand &init : op.getDpsInitsMutable())
+    add(made.outputs, op.getTiedOpResult(&init), init);
+  if (fails)
+    return std::nullopt;
+  countWork(*op.getBlock(), made);
+  if (multipliesTensors(op)) {
+    // A multiply-add is one instruction.
+    made.body = model::BodyKind::Product;
+    made.instructions = 1;
+  } else if (made.instructions + made.exponentials == 0) {
+    // It copies, so it is no view.
+    made.body = model::BodyKind::Move;
+    made.instructions = 1;
+  }
+  return made;
+}
+
+/// Operations of the tensor dialect on static shapes: reshapes and slices look
+/// at a tensor under other indices; the rest copies.
+std::optional<model::GraphOperator> BlockReader::readMove(Operation &op) {
+  bool isView = isReshape(&op) || isa<tensor::ExtractSliceOp>(op);
+  bool copies = isa<tensor::PadOp, tensor::ConcatOp, tensor::InsertSliceOp>(op);
+  if ((!isView && !copies) ||
+      !llvm::all_of(op.getResultTypes(), isStaticAndNotEmpty) ||
+      !llvm::all_of(op.getOperandTypes(), isStaticAndNotEmpty))
+    return std::nullopt;
+  model::GraphOperator made;
+  made.body = model::BodyKind::Move;
+  made.instructions = isView ? 0 : 1;
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  for (int64_t extent : type.getShape())
+    made.extents.push_back(extent);
+  for (Value operand : op.getOperands())
+    if (isTensor(operand)) {
+      model::GraphAccess access;
+      access.tensor = getTensor(operand);
+      access.isReshaped = true;
+      made.inputs.push_back(std::move(access));
+    }
+  made.outputs.push_back(getWhole(op.getResult(0)));
+  return made;
+}
+
+/// Arithmetic on tensors, element by element.
+model::GraphOperator BlockReader::readElementwise(Operation &op) {
+  model::GraphOperator made;
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  for (int64_t extent : type.getShape())
+    made.extents.push_back(extent);
+  for (Value operand : op.getOperands())
+    if (isTensor(operand))
+      made.inputs.push_back(getWhole(operand));
+  made.outputs.push_back(getWhole(op.getResult(0)));
+  made.instructions = isFunction(op) ? 0 : 1;
+  made.exponentials = isFunction(op) ? 1 : 0;
+  return made;
+}
+
+model::GraphOperator BlockReader::readOpaque(Operation &op) {
+  model::GraphOperator made;
+  made.body =
+      isa<ChainOp>(op) ? model::BodyKind::Product : model::BodyKind::Opaque;
+  llvm::SetVector<Value> read(op.operand_begin(), op.operand_end());
+  getUsedValuesDefinedAbove(op.getRegions(), read);
+  for (Value value : read)
+    if (isTensor(value)) {
+      model::GraphAccess access;
+      access.tensor = getTensor(value);
+      access.isReshaped = true;
+      made.inputs.push_back(std::move(access));
+    }
+  for (Value value : op.getResults())
+    if (isTensor(value)) {
+      model::GraphAccess access;
+      access.tensor = getTensor(value);
+      access.isReshaped = true;
+      made.outputs.push_back(std::move(access));
+    }
+  return made;
+}
+
+void BlockReader::readOperation(Operation &op) {
+  if (isNothing(op) || !llvm::any_of(op.getResults(), isTensor))
+    return;
+  std::optional<model::GraphOperator> made;
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    made = readLinalg(linalgOp);
+  else if (OpTrait::hasElementwiseMappableTraits(&op) &&
+           op.getNumResults() == 1 &&
+           isStaticAndNotEmpty(op.getResult(0).getType()))
+    made = readElementwise(op);
+  else
+    made = readMove(op);
+  if (!made)
+    made = readOpaque(op);
+  made->name = op.getName().stripDialect().str();
+  result.graph.operators.push_back(std::move(*made));
+  result.operations.push_back(&op);
+}
+
+/// Marks what others than the operators read.
+void BlockReader::markResults(Block &block) {
+  llvm::DenseSet<Operation *> known(result.operations.begin(),
+                                    result.operations.end());
+  for (auto [value, tensor] :
+       llvm::zip_equal(result.values, result.graph.tensors))
+    tensor.isResult = llvm::any_of(value.getUsers(), [&](Operation *user) {
+      return !known.contains(block.findAncestorOpInBlock(*user));
+    });
+}
+
+BlockGraph BlockReader::read(Block &block) {
+  for (Operation &op : block)
+    readOperation(op);
+  markResults(block);
+  return std::move(result);
+}
+
+BlockGraph chimera::readBlock(Block &block) {
+  return BlockReader().read(block);
+}
+
+void chimera::print(llvm::raw_ostream &os, const model::OperatorGraph &graph) {
+  auto list = [&](ArrayRef<model::GraphAccess> accesses) {
+    llvm::interleaveComma(accesses, os, [&](const model::GraphAccess &access) {
+      os << graph.tensors[access.tensor].name;
+    });
+  };
+  for (auto [id, op] : llvm::enumerate(graph.operators)) {
+    os << id << ": " << op.name << " (" << describe(classify(op).mapping)
+       << ") ";
+    list(op.inputs);
+    os << " -> ";
+    list(op.outputs);
+    os << "\n";
+  }
+  for (const model::GraphTensor &tensor : graph.tensors)
+    os << tensor.name << ": " << tensor.bytes() << " bytes"
+       << (tensor.isResult ? ", result" : "")
+       << (tensor.isConstant ? ", constant" : "") << "\n";
+}
