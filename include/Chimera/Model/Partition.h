@@ -87,11 +87,17 @@ Partition bruteForcePartition(const OperatorGraph &graph, GroupPricer &pricer,
 Partition separateOperators(const OperatorGraph &graph, GroupPricer &pricer);
 
 /// The baseline of compilers in use: each operator joins the one through which
-/// all that it computes passes (its immediate post-dominator), if the rules for
-/// its kind of operator allow it and all operators between, without a look at
-/// costs. (FuseOps of TVM 0.12, by mapping types in the place of its seven
-/// kinds: broadcasts and one-to-one operators join products, reductions and
-/// each other; reductions and products join no others.)
+/// all that it computes passes (its immediate post-dominator), with all
+/// operators between, if the rules for their kinds allow it and the group is
+/// legal, without a look at costs. This is FuseOps of TVM 0.12; its kinds
+/// follow from mapping types:
+///   kElemWise         one-to-one, operands as large as the result
+///   kBroadcast        one-to-one with a smaller operand, one-to-many
+///   kInjective        reorganize, shuffle
+///   kCommReduce       many-to-one without a window
+///   kOutEWiseFusable  other many-to-many: products, convolutions, pooling
+///   kOpaque           not-fuse
+/// TVM's tuples are no operators here. (PaperPartition.h has other rules.)
 Partition partitionGreedily(const OperatorGraph &graph, GroupPricer &pricer);
 
 } // namespace chimera::model
