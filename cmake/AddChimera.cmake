@@ -24,7 +24,11 @@ function(chimera_precompile_headers name)
       <llvm/ADT/STLExtras.h>
       <mlir/Dialect/Affine/IR/AffineOps.h>
       <mlir/Dialect/Arith/IR/Arith.h>
+      <mlir/Dialect/Bufferization/IR/Bufferization.h>
+      <mlir/Dialect/Func/IR/FuncOps.h>
+      <mlir/Dialect/LLVMIR/LLVMDialect.h>
       <mlir/Dialect/Linalg/IR/Linalg.h>
+      <mlir/Dialect/Math/IR/Math.h>
       <mlir/Dialect/MemRef/IR/MemRef.h>
       <mlir/Dialect/SCF/IR/SCF.h>
       <mlir/Dialect/Tensor/IR/Tensor.h>
