@@ -107,10 +107,12 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
     return kernel.supports(MicroKernelKind::Contraction,
                            {wide, IntegerType::get(op->getContext(), 8), wide});
   });
-  support.hasWindows = target.getCommonFigures().levels.back().ways > 0;
+  model::Machine common = target.getCommonFigures();
+  bool hasCache = common.levels.back().ways > 0;
+  support.hasWindows = hasCache || common.groups;
   FailureOr<model::Machine> machine =
       target.getMachine(Float32Type::get(op->getContext()));
-  if (support.hasWindows && succeeded(machine) && !machine->matrix)
+  if (hasCache && succeeded(machine) && !machine->matrix)
     support.lanes = machine->unit.lanes;
   return support;
 }

@@ -51,7 +51,7 @@ struct Transfer {
   /// Each core has a memory of its own: a task of the parallel loops finds
   /// nothing that another one has left.
   bool isPrivate = false;
-  /// See MemoryLevel::holdsResults; counts for products of loops.
+  /// See MemoryLevel::holdsResults; counts for chains that multiply tiles.
   bool holdsResults = true;
 };
 /// What goes into `level` if `threads` run the parallel loops.
@@ -103,8 +103,8 @@ Transfer transferInto(const MemoryLevel &level, int64_t threads = 1);
 ///   there, and writes its range of the output.
 /// - *Registers.* Where the level does not hold results, outputs, states and
 ///   intermediates at home take no room in it, and a part of an output moves
-///   once, when it is finished, if the chain consists of products of two
-///   tensors that are indexed by loops alone, and nothing is split.
+///   once, when it is finished, if the chain multiplies tiles (Fragments.h),
+///   and nothing is split.
 /// - *Units.* Along its longest dimension with stride 1 (the last of equal
 ///   ones; of an intermediate, the last dimension) a part of a tensor takes all
 ///   the units it touches, if each row starts at the boundary of one. A tensor

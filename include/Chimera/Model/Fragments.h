@@ -52,9 +52,21 @@ struct FragmentPlan {
   std::string obstacle;
 };
 
-/// True if the matrix unit of `machine` works on registers of threads, and
-/// `problem` consists of products of two tensors that are indexed by loops
-/// alone.
+/// True if every operator of `problem` is a product of two tensors whose
+/// results are indexed by loops alone, and so are intermediates where they are
+/// read: only what comes from outside may be read through windows.
+bool multipliesTiles(const ChainProblem &problem);
+
+/// True if some tensor from outside is read through windows.
+bool readsWindows(const ChainProblem &problem);
+
+/// True if `loop` runs over taps: an operator adds up over it, and reads an
+/// input at a place that it moves.
+bool isTap(const ChainProblem &problem, LoopId loop);
+
+/// True if the matrix unit of `machine` works on registers of threads, and all
+/// operators of `problem` are products of two tensors, be they read through
+/// windows.
 bool hasFragments(const ChainProblem &problem, const Machine &machine);
 
 /// What the blocks of `schedule` take of a core of `machine`, if
@@ -65,6 +77,9 @@ bool hasFragments(const ChainProblem &problem, const Machine &machine);
 ///   sums are held for one element at a time. The rows of the register tile say
 ///   how many instructions' rows a group takes, or a half of that, and so on,
 ///   if registers do not do.
+/// - *Windows.* A tile of what is read through windows belongs to one tap: the
+///   loops over taps are around the blocks, and each product adds up over what
+///   is left. What lies outside the image is zeros, and is not moved.
 /// - *Registers.* Sums are held in full size from where, inside the parallel
 ///   loops, the operator's outermost reduction loop starts; an intermediate's
 ///   from where its producer and its readers part. While it is read it is
@@ -76,8 +91,8 @@ bool hasFragments(const ChainProblem &problem, const Machine &machine);
 ///   ones chooses the tile.
 /// - *Parts.* A parallel loop may split the reduction of a softmax. Sums and
 ///   states of parts leave the registers once and come into those of one task.
-/// - *Traffic* of the innermost level is, under a mask, that of the tiles that
-///   loops visit.
+/// - *Traffic* of the innermost level is, under a mask and through windows,
+///   that of the tiles that loops visit.
 FragmentPlan planFragments(const ChainProblem &problem, const Machine &machine,
                            const Schedule &schedule);
 

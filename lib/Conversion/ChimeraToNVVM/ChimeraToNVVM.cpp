@@ -148,7 +148,10 @@ LogicalResult ProgramConverter::readCaptures(Refusal &refusal) {
     if (!isStatic && !value.getType().isIntOrIndexOrFloat())
       return refusal.set(value.getDefiningOp() ? value.getDefiningOp() : forall,
                          "a value from outside has no static shape");
-    arguments.push_back(value);
+    if (std::optional<ImageWindows> windows = ImageWindows::find(value))
+      value = windows->image;
+    if (!llvm::is_contained(arguments, value))
+      arguments.push_back(value);
   }
   return success();
 }

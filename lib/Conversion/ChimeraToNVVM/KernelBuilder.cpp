@@ -79,6 +79,11 @@ Value KernelBuilder::isLess(Value left, Value right) {
                                              left, right);
 }
 
+Value KernelBuilder::isBelow(Value index, Value size) {
+  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
+                                             index, size);
+}
+
 Value KernelBuilder::both(Value left, Value right) {
   return builder.createOrFold<arith::AndIOp>(loc, left, right);
 }

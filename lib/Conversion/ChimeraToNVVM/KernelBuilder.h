@@ -53,6 +53,8 @@ public:
   mlir::Value min(mlir::Value left, mlir::Value right);
   mlir::Value max(mlir::Value left, mlir::Value right);
   mlir::Value isLess(mlir::Value left, mlir::Value right);
+  /// Whether `index` is neither negative nor as large as `size`.
+  mlir::Value isBelow(mlir::Value index, mlir::Value size);
   mlir::Value both(mlir::Value left, mlir::Value right);
   mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
   mlir::Value value(mlir::OpFoldResult value);

@@ -253,9 +253,16 @@ LogicalResult ContractionReader::readDims() {
   column = output.getDimPosition(rank - 1);
   SmallVector<unsigned> reductions;
   op.getReductionDims(reductions);
-  if (reductions.size() != 1)
-    return fail("needs one dimension to add up over");
-  reduced = reductions.front();
+  // Taps of windows are added up by loops around.
+  unsigned innermost = reductions.back();
+  llvm::erase_if(reductions, [&](unsigned dim) {
+    auto extents = getExtents(block, dim);
+    return extents && extents->first == 1;
+  });
+  if (reductions.size() > 1)
+    return fail("needs one dimension to add up over; cut the loops over taps "
+                "to one");
+  reduced = reductions.empty() ? innermost : reductions.front();
   return success();
 }
 

@@ -149,7 +149,7 @@ LogicalResult ProgramEmitter::enter(GlobalTile &tile,
   unsigned rank = tile.rank() + numDropped;
   bool isLeading = dropped.find_last() + 1 == static_cast<int>(numDropped);
   if (!slice.hasUnitStride() || dropped.size() != rank || !isLeading ||
-      (numDropped > 0 && type.getRank() != rank))
+      (numDropped > 0 && (tile.windows || type.getRank() != rank)))
     return fail("a slice drops dimensions or leaves out elements");
   OpBuilder &builder = kernel.builder;
   SmallVector<OpFoldResult> offsets, sizes,
@@ -181,11 +181,14 @@ FailureOr<GlobalTile> ProgramEmitter::locate(Value tensor,
                                              const ProgramIndices &at) {
   Value root = program.findGlobal(tensor);
   GlobalTile tile;
-  tile.memref =
-      dyn_cast_if_present<TypedValue<MemRefType>>(memrefs.lookup(root));
+  tile.windows = ImageWindows::find(root);
+  tile.memref = dyn_cast_if_present<TypedValue<MemRefType>>(
+      memrefs.lookup(tile.windows ? tile.windows->image : root));
   if (!tile.memref)
     return fail("a tensor from outside has no place in memory");
-  ArrayRef<int64_t> shape = tile.memref.getType().getShape();
+  ArrayRef<int64_t> shape =
+      tile.windows ? cast<RankedTensorType>(root.getType()).getShape()
+                   : tile.memref.getType().getShape();
   int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
   for (int64_t extent : shape.take_back(rank)) {
     tile.offsets.push_back(kernel.constant(0));
@@ -492,6 +495,9 @@ ProgramEmitter::readOperands(BlockOp block, linalg::GenericOp op,
       if (failed(tile))
         return failure();
       description.tile = *tile;
+      if (tile->windows)
+        return fail("an operand of what is done element by element is read "
+                    "through windows");
       if (!description.map.isProjectedPermutation())
         return fail("an operand is indexed by more than dimensions");
     } else {

@@ -38,9 +38,43 @@ SharedMemory::CopyPlan::CopyPlan(const SharedTile &tile, Value stage,
 }
 
 int64_t GlobalTile::alignedElements(int64_t limit) const {
+  if (windows && !windows->hasPlainRows())
+    return 1;
   int64_t pitch = memref.getType().getShape().back();
   int64_t common = std::gcd(std::gcd(pitch, divisor), limit);
   return common & -common;
+}
+
+GlobalTile::Element GlobalTile::at(KernelBuilder &kernel, unsigned rowDim,
+                                   Value row, Value column) const {
+  Element element;
+  if (!windows) {
+    element.indices = offsets;
+    element.indices[rowDim] = kernel.add(element.indices[rowDim], row);
+    element.indices.back() = kernel.add(element.indices.back(), column);
+    return element;
+  }
+  for (const ImageWindows::Side &side : windows->sides)
+    element.indices.push_back(kernel.constant(side.first));
+  auto move = [&](unsigned dim, Value distance) {
+    auto [along, step] = windows->steps[dim];
+    element.indices[along] =
+        kernel.add(element.indices[along], kernel.mul(distance, step));
+  };
+  // What differs from thread to thread comes last.
+  for (auto [dim, offset] : llvm::enumerate(offsets))
+    move(dim, offset);
+  move(rowDim, row);
+  move(rank() - 1, column);
+  for (auto [index, side, extent] : llvm::zip_equal(
+           element.indices, windows->sides, memref.getType().getShape())) {
+    if (!side.isPadded)
+      continue;
+    Value isInside = kernel.isBelow(index, kernel.constant(extent));
+    element.exists =
+        element.exists ? kernel.both(element.exists, isInside) : isInside;
+  }
+  return element;
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,13 +207,15 @@ void SharedMemory::copyRound(const CopyPlan &plan, Value base, int64_t round) {
 }
 
 /// How many of the `width` elements from `row` and `column` on exist; null if
-/// all do, for all rows and columns of `tile`.
+/// all do, for all rows and columns of `tile`. If it is given, `exists` says
+/// whether those that the tile has are no padding.
 Value SharedMemory::countValid(const SharedTile &tile, const GlobalTile &from,
-                               Value row, Value column, int64_t width) {
+                               Value row, Value column, int64_t width,
+                               Value exists) {
   Value rows = from.sizes[tile.rowDim], columns = from.sizes.back();
   bool hasRows = getConstantIntValue(rows) == tile.rows;
   bool hasColumns = getConstantIntValue(columns) == tile.columns;
-  if (hasRows && hasColumns)
+  if (hasRows && hasColumns && !exists)
     return {};
   Value all = kernel.constant(width), none = kernel.constant(0);
   Value count = all;
@@ -187,6 +223,8 @@ Value SharedMemory::countValid(const SharedTile &tile, const GlobalTile &from,
     count = kernel.min(kernel.max(kernel.sub(columns, column), none), all);
   if (!hasRows)
     count = kernel.select(kernel.isLess(row, rows), count, none);
+  if (exists)
+    count = kernel.select(exists, count, none);
   return count;
 }
 
@@ -203,14 +241,12 @@ void SharedMemory::copyUnit(const CopyPlan &plan, Value row, Value down,
   Value ownRow = kernel.add(likeRow, down);
   Value chunk = swizzle(tile, likeRow, kernel.div(column, chunkElements));
   row = kernel.add(row, down);
-  SmallVector<Value> source(from.offsets);
-  source[tile.rowDim] = kernel.add(source[tile.rowDim], row);
-  source.back() = kernel.add(source.back(), column);
+  auto [source, exists] = from.at(kernel, tile.rowDim, row, column);
   Value within = kernel.rem(column, chunkElements);
   SmallVector<Value> destination = {
       plan.stage, ownRow, kernel.add(kernel.mul(chunk, chunkElements), within)};
   int64_t width = plan.width;
-  Value valid = countValid(tile, from, row, column, width);
+  Value valid = countValid(tile, from, row, column, width, exists);
   // Asynchronous copies have at least four bytes.
   if (width * tile.elementBytes < 4)
     return copyElement(valid, from, source, place.memref, destination);

@@ -14,6 +14,7 @@
 #ifndef CHIMERA_LIB_CONVERSION_SHAREDMEMORY_H
 #define CHIMERA_LIB_CONVERSION_SHAREDMEMORY_H
 
+#include "ImageWindows.h"
 #include "KernelBuilder.h"
 
 namespace chimera {
@@ -24,11 +25,25 @@ struct GlobalTile {
   llvm::SmallVector<mlir::Value> offsets, sizes;
   /// The last offset is a multiple of this.
   int64_t divisor = 0;
+  /// The windows that the dimensions are those of, if it is a part of an image
+  /// that is read through some.
+  std::optional<ImageWindows> windows;
 
   unsigned rank() const { return offsets.size(); }
   /// The most elements, a power of two up to `limit`, that can be accessed at
   /// once wherever a multiple of so many in the tile's rows starts.
   int64_t alignedElements(int64_t limit) const;
+
+  /// An element: its indices and, if it may lie in padding, whether it does
+  /// not.
+  struct Element {
+    llvm::SmallVector<mlir::Value> indices;
+    mlir::Value exists;
+  };
+  /// The one `row` along dimension `rowDim` and `column` along the last one
+  /// from where the tile starts.
+  Element at(KernelBuilder &kernel, unsigned rowDim, mlir::Value row,
+             mlir::Value column) const;
 };
 
 class SharedMemory {
@@ -90,7 +105,8 @@ private:
   void copyUnit(const CopyPlan &plan, mlir::Value row, mlir::Value down,
                 mlir::Value column);
   mlir::Value countValid(const SharedTile &tile, const GlobalTile &from,
-                         mlir::Value row, mlir::Value column, int64_t width);
+                         mlir::Value row, mlir::Value column, int64_t width,
+                         mlir::Value exists);
   void copyElement(mlir::Value valid, const GlobalTile &from,
                    mlir::ValueRange source, mlir::Value to,
                    mlir::ValueRange destination);

@@ -607,6 +607,8 @@ static std::optional<Band> intersectBands(const ChainProblem &problem) {
 
 /// The problem of no more rows and columns than masks leave something of.
 static ChainProblem withoutMasked(ChainProblem problem) {
+  if (problem.bands.empty())
+    return problem;
   std::optional<Band> band = intersectBands(problem);
   if (!band) {
     for (const Band &other : problem.bands)
@@ -641,9 +643,10 @@ SmallVector<Bound, 3> chimera::model::findBounds(const ChainProblem &problem,
     BoundOptions own;
     own.recomputation = recomputation;
     own.memories = divideCeilSigned(options.threads, sharers);
-    // What is proved of the work holds for all of it, masked or not.
+    // What is proved of the work holds for all of it, masked or not, and for
+    // whole windows.
     bool isPart =
-        level + 1 == machine.levels.size() && leavesTilesOut(problem, machine);
+        level + 1 == machine.levels.size() && countsTiles(problem, machine);
     bounds.push_back(
         isPart
             ? BoundFinder(withoutMasked(problem), bytes, own).findCompulsory()

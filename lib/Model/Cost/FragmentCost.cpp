@@ -87,7 +87,7 @@ double CostModel::groupCycles(const Operator &op,
     calls *= countOf(parts[loop]);
     if (loop == op.vectorLoop || loop == op.rowLoop)
       continue;
-    if (op.output.hasLoop(loop))
+    if (op.output.hasLoop(loop) || isTap(problem, loop))
       repeats *= totalOf(parts[loop]);
     else
       depth *= roundedUp(loop, unit.depth);

@@ -17,6 +17,7 @@
 #include "Reference/SimulatedWalk.h"
 
 #include "Chimera/Model/Algorithms.h"
+#include "Chimera/Model/Fragments.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -183,7 +184,7 @@ TrafficCounter::TrafficCounter(const ChainProblem &problem,
     : Walk(problem, schedule, level), transfer(transfer),
       epilogues(problem.operators.size()),
       split(findSplit(problem, schedule, tree)),
-      holdsResults(transfer.holdsResults || !problem.consistsOfProducts()),
+      holdsResults(transfer.holdsResults || !multipliesTiles(problem)),
       openAt(problem.operators.size()) {
   result.traffic.resize(problem.tensors.size());
   result.liveAt.resize(problem.operators.size());

@@ -8,6 +8,8 @@
 
 #include "Search/Blocks.h"
 
+#include "Chimera/Model/Fragments.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -124,7 +126,7 @@ bool BlockSearch::fits() const {
   };
   return all_of(problem.operators, [&](const Operator &op) {
     bool holdsResults =
-        machine.levels.back().holdsResults || !problem.consistsOfProducts();
+        machine.levels.back().holdsResults || !multipliesTiles(problem);
     int64_t bytes = holdsResults ? bytesOf(op.output) : 0;
     for (const Access &input : op.inputs)
       if (holdsResults || problem.tensors[input].role == Role::Input)

@@ -99,7 +99,9 @@ std::optional<LoopId> Solver::splittableLoop() const {
 
 void Solver::classifyLoops() {
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop) {
-    if (problem.loops[loop].extent == 1 || !structure.isCuttable(loop))
+    bool isOfBlocks = inFragments && isTap(problem, loop);
+    if (problem.loops[loop].extent == 1 ||
+        !(structure.isCuttable(loop) || isOfBlocks))
       continue;
     // Vectors of a depthwise convolution run along a loop that indexes all.
     bool isVectorLoop = any_of(problem.operators, [&](const Operator &op) {
@@ -467,7 +469,9 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
     return takeOuterForm(hopeful, schedule, level, parallelLevel, parallel);
   // A private loop here would make the levels inside keep whole intermediates.
   LoopList shared = tiledLoops;
-  erase_if(shared, [&](LoopId loop) { return !isShared(loop); });
+  erase_if(shared, [&](LoopId loop) {
+    return !isShared(loop) || (inFragments && isTap(problem, loop));
+  });
   for (const TileRule &rule : rulesAt(level))
     for (const LevelChoice &choice :
          leastChoices(hopeful, schedule, level, shared, rule,

@@ -46,6 +46,8 @@ int64_t Solver::tileUnit(LoopId loop) const {
     return inSteps ? machine.matrix->rows : partOf(loop);
   if (runsOverGroups(loop))
     return 1;
+  if (inFragments && isTap(problem, loop))
+    return 0;
   if (problem.isReduction(loop))
     return depthUnit();
   return 0;
@@ -195,16 +197,26 @@ SmallVector<PartList, 6> Solver::partsWithin(const Schedule &schedule) const {
 }
 
 /// The orders of `loops` at the end of level `level`. The loops of all levels
-/// outside are shared, so they make no difference to what the orders are.
+/// outside are shared, so they make no difference to what the orders are. Where
+/// blocks have one tap, the loops over taps are the innermost ones.
 ArrayRef<LoopOrder> Solver::ordersOf(const Schedule &schedule, unsigned level,
                                      ArrayRef<LoopId> loops) {
   SmallVector<int64_t, 8> size = leftBy(problem, schedule, level);
   LoopList divisible(loops);
   erase_if(divisible, [&](LoopId loop) { return size[loop] == 1; });
   auto [entry, isNew] = orderCache.try_emplace(divisible);
-  if (isNew)
-    entry->second = enumerateOrders(structure, schedule, level, divisible,
-                                    problem.operators.size() == 2);
+  if (!isNew)
+    return entry->second;
+  LoopList taps;
+  if (inFragments)
+    copy_if(divisible, std::back_inserter(taps),
+            [&](LoopId loop) { return isTap(problem, loop); });
+  erase_if(divisible, [&](LoopId loop) { return is_contained(taps, loop); });
+  entry->second = enumerateOrders(structure, schedule, level, divisible,
+                                  problem.operators.size() == 2);
+  for (LoopOrder &order : entry->second)
+    for (LoopId tap : taps)
+      order.push_back({tap, 1});
   return entry->second;
 }
 

@@ -181,7 +181,7 @@ bool Evaluator::isAtHome(TensorId tensor) const {
 
 /// True if what is produced is in the level while it is computed.
 bool Evaluator::holdsResults() const {
-  return transfer.holdsResults || !problem.consistsOfProducts();
+  return transfer.holdsResults || !multipliesTiles(problem);
 }
 
 /// True for what each part of a split loop has of its own.
@@ -546,6 +546,13 @@ bool chimera::model::leavesTilesOut(const ChainProblem &problem,
   return !problem.bands.empty() && hasFragments(problem, machine);
 }
 
+bool chimera::model::countsTiles(const ChainProblem &problem,
+                                 const Machine &machine) {
+  return leavesTilesOut(problem, machine) ||
+         (readsWindows(problem) && multipliesTiles(problem) &&
+          hasFragments(problem, machine));
+}
+
 Evaluation chimera::model::evaluateOn(const ChainStructure &structure,
                                       const Machine &machine,
                                       const Schedule &schedule, unsigned level,
@@ -574,7 +581,7 @@ Evaluation chimera::model::evaluateOn(const ChainStructure &structure,
     return whole;
   }
   Evaluation evaluation = evaluate(schedule);
-  if (level + 1 == machine.levels.size() && leavesTilesOut(problem, machine) &&
+  if (level + 1 == machine.levels.size() && countsTiles(problem, machine) &&
       planFragments(problem, machine, schedule).obstacle.empty())
     evaluation.traffic = MaskedTiles(problem, schedule).traffic();
   return evaluation;

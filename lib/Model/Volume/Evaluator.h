@@ -136,8 +136,8 @@ private:
 /// What `schedule` moves into level number `level` of `machine`, where
 /// `threads` run it, and keeps there: of a level that serves waves, for waves
 /// of one task for each thread (Waves.h). Exact for the innermost level under a
-/// mask, too, where a program on registers of threads follows the schedule:
-/// that moves nothing for tiles it leaves out.
+/// mask and through windows, too, where a program on registers of threads
+/// follows the schedule: that moves nothing for tiles it leaves out.
 Evaluation evaluateOn(const ChainStructure &structure, const Machine &machine,
                       const Schedule &schedule, unsigned level,
                       int64_t threads);
@@ -145,6 +145,11 @@ Evaluation evaluateOn(const ChainStructure &structure, const Machine &machine,
 /// True if some tiles move nothing into the innermost level of `machine`,
 /// because masks leave nothing of them.
 bool leavesTilesOut(const ChainProblem &problem, const Machine &machine);
+
+/// True if what moves into the innermost level of `machine` is counted tile by
+/// tile: some are left out, or show images through windows, of which only the
+/// pixels under a tap are moved.
+bool countsTiles(const ChainProblem &problem, const Machine &machine);
 
 } // namespace chimera::model
 

@@ -19,6 +19,11 @@
 using namespace llvm;
 using namespace chimera::model;
 
+static bool hasWindows(const Access &access) {
+  return !all_of(access.indices,
+                 [](const Index &index) { return index.isLoop(); });
+}
+
 namespace {
 
 /// Left operands of an instruction that a thread holds: the one in use and the
@@ -85,10 +90,12 @@ private:
 // Places
 //===----------------------------------------------------------------------===//
 
+/// The reduction of the products: those over taps are loops around these.
 LoopId FragmentPlanner::reductionOf(unsigned op) const {
   const Operator &description = problem.operators[op];
-  return *find_if(description.loops,
-                  [&](LoopId loop) { return description.isReduction(loop); });
+  return *find_if(description.loops, [&](LoopId loop) {
+    return description.isReduction(loop) && !isTap(problem, loop);
+  });
 }
 
 /// The largest tiles inside the first `depth` loops around `op`.
@@ -152,9 +159,14 @@ std::string FragmentPlanner::findObstacle(unsigned op) const {
     return "a result has no rows and columns";
   if (rowsOf(op) != rowsOf(0))
     return "operators have different rows";
-  if (count_if(description.loops,
-               [&](LoopId loop) { return description.isReduction(loop); }) != 1)
-    return "an operator adds up over several loops";
+  if (count_if(description.loops, [&](LoopId loop) {
+        return description.isReduction(loop) && !isTap(problem, loop);
+      }) != 1)
+    return "an operator adds up over several loops, or only over taps";
+  Sizes innermost = sizesAfter(op, tiles.pathOf(op).size());
+  for (LoopId loop : description.loops)
+    if (isTap(problem, loop) && innermost[loop] != 1)
+      return "a block has several taps of windows";
   for (const NestLoop &loop : loopsInside(op))
     if (loop.loop == rowsOf(op))
       return "rows of what registers hold are cut";
@@ -174,6 +186,8 @@ std::string FragmentPlanner::findObstacle(unsigned op) const {
   for (const Access &input : description.inputs) {
     if (!isIntermediate(input))
       continue;
+    if (hasWindows(input))
+      return "windows show an intermediate, which registers cannot";
     if (loopAt(input, 0) != reductionOf(op) || !input.hasLoop(rowsOf(op)))
       return "registers can only hold a left operand";
     if (schedule.homeOf(input) != schedule.levels.size() - 1)
@@ -307,9 +321,42 @@ int64_t chimera::model::registersBesideTiles(const ThreadGroups &groups,
   return groups.reserved + operandsHeld * operandRegisters * rowTiles;
 }
 
+static bool isProduct(const Operator &op) {
+  return op.inputs.size() == 2 && !op.output.indices.empty() &&
+         !hasWindows(op.output) && none_of(op.inputs, [](const Access &input) {
+           return input.indices.empty();
+         });
+}
+
+bool chimera::model::multipliesTiles(const ChainProblem &problem) {
+  return all_of(problem.operators, [&](const Operator &op) {
+    return isProduct(op) && all_of(op.inputs, [&](const Access &input) {
+             return !hasWindows(input) ||
+                    problem.tensors[input].role == Role::Input;
+           });
+  });
+}
+
+bool chimera::model::readsWindows(const ChainProblem &problem) {
+  return any_of(problem.operators, [](const Operator &op) {
+    return any_of(op.inputs, hasWindows);
+  });
+}
+
+bool chimera::model::isTap(const ChainProblem &problem, LoopId loop) {
+  return any_of(problem.operators, [&](const Operator &op) {
+    return op.isReduction(loop) && any_of(op.inputs, [&](const Access &input) {
+             return any_of(input.indices, [&](const Index &index) {
+               return index.hasLoop(loop) && !index.isLoop();
+             });
+           });
+  });
+}
+
 bool chimera::model::hasFragments(const ChainProblem &problem,
                                   const Machine &machine) {
-  return machine.matrix && machine.groups && problem.consistsOfProducts();
+  return machine.matrix && machine.groups &&
+         all_of(problem.operators, isProduct);
 }
 
 FragmentPlan chimera::model::planFragments(const ChainProblem &problem,

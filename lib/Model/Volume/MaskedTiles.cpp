@@ -251,11 +251,43 @@ SmallVector<int64_t> MaskedTiles::clippedSizes(unsigned op, size_t depth,
   return found;
 }
 
+/// How many values of all loops in `terms`, plus `offset`, are from 0 to
+/// `size`.
+static int64_t countInside(const ChainProblem &problem, ArrayRef<Term> terms,
+                           int64_t offset, int64_t size) {
+  auto [loop, factor] = terms.front();
+  int64_t extent = problem.loops[loop].extent;
+  if (terms.size() == 1) {
+    int64_t begin = divideCeilSigned(-offset, factor),
+            end = divideCeilSigned(size - offset, factor);
+    begin = std::clamp<int64_t>(begin, 0, extent);
+    return std::clamp<int64_t>(end, begin, extent) - begin;
+  }
+  int64_t count = 0;
+  for (int64_t value = 0; value < extent; ++value)
+    count +=
+        countInside(problem, terms.drop_front(), offset + value * factor, size);
+  return count;
+}
+
+/// Of windows the tiles have one tap each, so that each pair of a pixel and a
+/// tap belongs to one of them.
 int64_t MaskedTiles::elementsOf(unsigned op, const Access &access,
                                 size_t depth) const {
-  return sumOver(op, depth, [&](LoopId loop, int64_t size) {
+  int64_t elements = sumOver(op, depth, [&](LoopId loop, int64_t size) {
     return access.hasLoop(loop) ? size : 1;
   });
+  for (auto [index, size] :
+       zip_equal(access.indices, problem.tensors[access].shape)) {
+    if (index.isLoop())
+      continue;
+    int64_t all = 1;
+    for (const Term &term : index.terms)
+      all *= problem.loops[term.loop].extent;
+    elements =
+        elements / all * countInside(problem, index.terms, index.offset, size);
+  }
+  return elements;
 }
 
 /// True if an operator before `op` multiplies the same tile of `tensor`, which

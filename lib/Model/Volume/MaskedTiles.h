@@ -51,7 +51,7 @@ public:
   /// product of `factor`, of a loop and the size that the tile has along it.
   int64_t sumOver(unsigned op, size_t depth,
                   llvm::function_ref<int64_t(LoopId, int64_t)> factor) const;
-  /// Elements of all tiles of `access` there.
+  /// Elements of all tiles of `access` there, without what is padding.
   int64_t elementsOf(unsigned op, const Access &access, size_t depth) const;
 
   /// The sizes along `loop`, of a mask, that tiles inside the first `depth`

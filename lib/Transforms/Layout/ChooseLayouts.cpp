@@ -226,9 +226,10 @@ struct ChooseLayoutsPass
       return signalPassFailure();
     OperatorSupport support = getOperatorSupport(getOperation(), *found);
     // Layouts are for those who compile convolutions.
-    if (!support.hasWindows)
-      return;
     model::Machine machine = found->getCommonFigures();
+    // Nor is there a kernel for threads in groups that reorders an image.
+    if (!support.hasWindows || machine.groups)
+      return;
     ImageReader reader(getOperation());
     getOperation()->walk([&](Block *block) {
       if (isa<ChainOp, BlockOp, MicroKernelOp, linalg::LinalgOp>(

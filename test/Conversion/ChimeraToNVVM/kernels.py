@@ -9,6 +9,7 @@
                                 bytes moved are those that the model predicts
     kernels.py attention TARGET the same for attention
     kernels.py split TARGET     and for attention whose keys are split among blocks
+    kernels.py convolve TARGET  and for convolutions
     kernels.py compile-tf32 TARGET, planned-tf32, run-tf32, attention-tf32
                                 the same of f32, multiplied as tf32; what is planned
                                 is chains and attention
@@ -29,6 +30,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+import convolutions
 from expected import compare, expect
 from programs import Attention, Chain, write
 
@@ -221,14 +223,15 @@ def read_ptx(module):
 
 def make(case, target, burst=None):
     """The case's kernels: PTX, manifest and what the planner's report says."""
-    text = write(case)
+    text = (convolutions.write_convolution(case)
+            if isinstance(case, convolutions.Convolution) else write(case))
     if case.tiles:
         text = run(["chimera-opt", f"--chimera-form-chains=target={target}"], text).stdout
-        parallel = (1 + bool(case.batch) if isinstance(case, Chain) else
-                    (case.heads > 1) + bool(case.group) + (case.m > 1))
         # What is before a semicolon makes the blocks, with parts of a reduction.
         outer, _, inner = case.tiles.rpartition(";")
-        parallel = outer.count("=") or parallel
+        parallel = outer.count("=") or (
+            1 + bool(case.batch) if isinstance(case, Chain) else
+            (case.heads > 1) + bool(case.group) + (case.m > 1))
         schedule = (f' schedule(<levels = [<"L2"{" : " + outer if outer else ""}>,'
                     f' <"SMEM" : {inner}>],'
                     f" parallel = {parallel}, registers ="
@@ -572,8 +575,9 @@ def main():
     cases = {"compile": COMPILED, "planned": PLANNED, "attend": ATTEND, "run": RUN,
              "attention": ATTENTION, "split": SPLIT, "compile-tf32": COMPILED_TF32,
              "planned-tf32": PLANNED_TF32, "run-tf32": RUN_TF32,
-             "attention-tf32": ATTENTION_TF32}[action]
-    work = (run_case if action.startswith(("run", "attention", "split"))
+             "attention-tf32": ATTENTION_TF32, "convolve": convolutions.RUN}[action]
+    work = (convolutions.run_convolution if action == "convolve" else
+            run_case if action.startswith(("run", "attention", "split"))
             else compile_case)
     for case in cases:
         for problem in work(case, target):

@@ -1,0 +1,49 @@
+//===- ImageWindows.cpp - Images that are read through windows ------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ImageWindows.h"
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace chimera;
+
+/// True if `pad` adds a known number of zeros on each side.
+static bool padsWithZeros(tensor::PadOp pad) {
+  Value padding = pad.getConstantPaddingValue();
+  return padding && pad.getLow().empty() && pad.getHigh().empty() &&
+         matchPattern(padding, m_AnyZeroFloat());
+}
+
+bool ImageWindows::hasPlainRows() const {
+  auto movesLast = [&](auto step) { return step.first + 1 == sides.size(); };
+  return steps.back() == std::pair<unsigned, int64_t>(sides.size() - 1, 1) &&
+         llvm::count_if(steps, movesLast) == 1 && !sides.back().isPadded;
+}
+
+std::optional<ImageWindows> ImageWindows::find(Value tensor) {
+  auto op = tensor.getDefiningOp<WindowsOp>();
+  if (!op)
+    return std::nullopt;
+  ImageWindows windows;
+  windows.image = op.getSource();
+  windows.steps = op.getSteps();
+  windows.sides.resize(
+      cast<RankedTensorType>(op.getSource().getType()).getRank());
+  auto pad = op.getSource().getDefiningOp<tensor::PadOp>();
+  if (!pad || !padsWithZeros(pad))
+    return windows;
+  windows.image = pad.getSource();
+  for (auto [side, low, high] :
+       llvm::zip_equal(windows.sides, pad.getStaticLow(), pad.getStaticHigh()))
+    side = {-low, low > 0 || high > 0};
+  return windows;
+}
