@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "JoinLoops.h"
 #include "ProgramEmitter.h"
 
 #include "../Support/RequiredKernels.h"
@@ -434,6 +435,7 @@ struct ConvertChimeraToNVVMPass
     for (scf::ForallOp forall : programs) {
       Refusal refusal;
       Location loc = forall.getLoc();
+      joinLoops(forall);
       LogicalResult converted =
           ProgramConverter(forall, limits, chip).run(symbols, refusal);
       if (refusal.op)

@@ -99,6 +99,13 @@ void ProgramEmitter::advance(StreamingLoop &loop, Value index) {
 // Loops
 //===----------------------------------------------------------------------===//
 
+/// True if `loop` has an iteration wherever it runs.
+bool ProgramEmitter::runsForSure(const StreamingLoop &loop) {
+  std::optional<int64_t> lower = getConstantIntValue(loop.lower),
+                         upper = getConstantIntValue(loop.upper);
+  return lower && upper && *lower < *upper;
+}
+
 LogicalResult ProgramEmitter::emitLoop(scf::ForOp op) {
   StreamingLoop loop;
   loop.op = op;
@@ -130,7 +137,8 @@ LogicalResult ProgramEmitter::emitLoop(scf::ForOp op) {
   LogicalResult emitted =
       program.mustUnroll(op) ? unroll(loop) : emitRolled(loop);
   --depth;
-  isStaticPending = wasPending;
+  // Who has waited for an iteration's tiles has waited for all before them.
+  isStaticPending = wasPending && (loop.tiles.empty() || !runsForSure(loop));
   carriedRegisters = carriedBefore;
   return emitted;
 }

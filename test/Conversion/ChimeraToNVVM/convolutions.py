@@ -9,9 +9,10 @@ from programs import narrow, widen
 # Of one image of c channels, h x w pixels. Each of the `layers` is (filters, side of the
 # windows, stride), padded with side / 2 zeros on each side; all but the last end with
 # a ReLU. Channels come last with the layout "nhwc", first with "nchw". The `ending` is
-# "", "relu", or "residual": something is added before a ReLU.
-Convolution = namedtuple("Convolution", "type layout c h w layers ending tiles rows",
-                         defaults=("", None, 1))
+# "", "relu", or "residual": something is added before a ReLU. Whether layers are fused
+# is up to the planner, but if `fuse` is "never".
+Convolution = namedtuple("Convolution", "type layout c h w layers ending tiles rows fuse",
+                         defaults=("", None, 1, "auto"))
 
 RUN = [
     # A window of 3 x 3 and one pixel; edges and padding; with strides.

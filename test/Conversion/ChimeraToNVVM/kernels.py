@@ -247,7 +247,8 @@ def make(case, target, burst=None):
         manifest = Path(folder, "manifest.json")
         tf32 = " tf32" if case.type == "f32" else ""
         pipeline = (f"--chimera-nvidia-pipeline=target={target} format=isa"
-                    f" manifest={manifest}{tf32}")
+                    f" manifest={manifest}{tf32}"
+                    f" fuse={getattr(case, 'fuse', 'auto')}")
         report = Path(folder, "report.json")
         result = run(["chimera-opt", pipeline, f"--chimera-report={report}"], text)
         kernels = json.loads(manifest.read_text())["kernels"]

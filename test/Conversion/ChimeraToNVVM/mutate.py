@@ -8,7 +8,8 @@ out, a wait for one group of copies fewer, a copy or a commit that is missing, a
 another stage or from another place, a matrix that is read transposed, or is not,
 operands of a product that change places, a wrong neighbour in an exchange, and, where
 blocks make parts of a reduction, a fence or a count that is missing, another count, and
-parts that go to and come from other places: each makes another kernel, which is run as kernels.py runs them, until something is wrong: a
+parts that go to and come from other places; an image with a border elsewhere: each
+makes another kernel, which is run as kernels.py runs them, until something is wrong: a
 race, an access outside, the result, the bytes that move, banks in conflict.
 """
 
@@ -17,6 +18,7 @@ import re
 import sys
 
 import kernels
+from convolutions import Convolution, check_convolution
 from programs import Attention, Chain
 
 CASES = [
@@ -26,6 +28,8 @@ CASES = [
     Attention("f16", 2, 0, 64, 64, 64, "causal", "b = 1, m = 32, l = 16"),
     Attention("f16", 2, 0, 32, 48, 64, "", "b = 1, m = 16, l = 16"),
     Attention("f16", 2, 0, 16, 64, 64, "", "b = 1, l = 32; l = 16"),
+    Convolution("f16", "nhwc", 32, 4, 20, ((32, 3, 1), (16, 1, 1)), "relu",
+                "h = 1, h1 = 16; r = 1, r1 = 1"),
 ]
 
 
@@ -59,6 +63,8 @@ MUTATIONS = {
     "a copy from elsewhere": (
         r"(cp\.async\.c[ag]\.shared\.global [^;]*?, \[%rd\d+\+)(\d+)(\][^;]*;)",
         shift_constant),
+    "another border": (r"(setp\.lt\.u64\s+%p\d+, %rd\d+, )(\d+)(;)",
+                       lambda m, rng: f"{m[1]}{int(m[2]) // 2}{m[3]}"),
     "transposed": (r"(ldmatrix\.sync\.aligned\.m8n8\.x[124])(\.trans)?",
                    lambda m, rng: m[1] + ("" if m[2] else ".trans")),
     "operands": (r"(mma\.sync[^;]*?\}, \{)([^}]*)(\}, \{[^}]*\}, \{[^}]*\};)", swap),
@@ -91,6 +97,8 @@ def mutate(text, rng):
 def is_noticed(case, text, manifest, plan):
     try:
         with kernels.silence():
+            if isinstance(case, Convolution):
+                return bool(check_convolution(case, [(text, manifest, plan)]))
             return bool(kernels.check_kernel(case, text, manifest, plan))
     except (ArithmeticError, IndexError, KeyError, ValueError, RuntimeError):
         return True
