@@ -481,7 +481,6 @@ bool Expander::finish(unsigned stage, SliceId value, const AxisAccess &output) {
       slice.elementBytes != graph.tensors[output.tensor].elementBytes)
     return refuse(GirRefusal::NoPattern);
   held.push_back({output.tensor, stage, value});
-  addTensor(output.tensor);
   if (!isResult[output.tensor] && !isReadElsewhere(output.tensor, stage))
     return true;
   return store(stage, value, output);

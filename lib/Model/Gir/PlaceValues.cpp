@@ -109,17 +109,11 @@ void delay(const Gir &gir, GirStage &stage) {
   for (const GirNode &node : stage.nodes)
     for (SliceId input : node.inputs)
       ++reads[input];
-  SmallVector<bool, 0> isStoredHere(gir.tensors.size(), false);
-  for (const GirNode &node : stage.nodes)
-    if (gir.isStore(node))
-      isStoredHere[*gir.slices[node.output].tensor] = true;
   SmallVector<unsigned, 0> depthOfReader(gir.slices.size(), 0);
   for (GirNode &node : reverse(stage.nodes)) {
     if (gir.isBoundary(node))
       continue;
     bool canWait = node.kind == GirKind::Broadcast || gir.isLoad(node);
-    if (gir.isLoad(node) && isStoredHere[*gir.slices[node.inputs[0]].tensor])
-      canWait = false;
     if (node.kind == GirKind::Elementwise)
       canWait =
           all_of(node.inputs, [&](SliceId input) { return reads[input] == 1; });
