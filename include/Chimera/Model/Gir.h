@@ -211,8 +211,10 @@ llvm::SmallVector<int64_t, 4> liveBytes(const Gir &gir, unsigned stage,
 /// out. False if there is no room.
 bool placeValues(Gir &gir, const Machine &machine);
 
-/// The graph as text, one node a line.
+/// The graph as text, one node a line, and back. Values are numbered in the
+/// order of their writers.
 std::string printGir(const Gir &gir);
+llvm::Expected<Gir> parseGir(llvm::StringRef text);
 
 /// A scope, kind or reduction in a word.
 llvm::StringRef describe(GirScope scope);
