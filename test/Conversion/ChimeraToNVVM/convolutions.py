@@ -41,6 +41,18 @@ RUN = [
     Convolution("f32", "nhwc", 20, 4, 16, ((24, 1, 1), (16, 3, 2)), "residual"),
 ]
 
+# As the planner has them: C1 to C8 of table V of the Chimera paper, in one kernel but
+# for C4 and C6, and the first also in tf32.
+PLANNED = [
+    Convolution("f16", "nhwc", c, h, h, ((f1, k1, stride), (f2, k2, 1)), "relu")
+    for c, h, f1, f2, stride, k1, k2 in (
+        (64, 112, 192, 128, 2, 3, 1), (32, 147, 64, 80, 2, 3, 1),
+        (64, 56, 128, 64, 1, 3, 1), (128, 28, 256, 128, 1, 3, 1),
+        (16, 227, 64, 16, 4, 3, 1), (64, 56, 64, 64, 1, 1, 3),
+        (64, 56, 64, 64, 1, 1, 1), (256, 56, 256, 64, 1, 1, 1))
+]
+PLANNED += [PLANNED[0]._replace(type="f32"), PLANNED[3]._replace(type="bf16")]
+
 
 def sizes_of(case):
     """The height and width of the image and of what each layer makes."""

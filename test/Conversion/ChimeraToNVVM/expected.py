@@ -30,6 +30,10 @@ def up(value, unit):
     return -(-value // unit) * unit
 
 
+# Loops over the taps of windows, which are around blocks.
+TAPS = ("r", "r1")
+
+
 def paths_of(plan):
     """For each product, the loops around it and the sizes of its largest tile."""
     around = []
@@ -82,10 +86,11 @@ def expect(plan, threads, buffers, rhs_by_columns, bytes):
     row_tiles = plan["fragments"]["row_tiles"]
     products = list(paths_of(plan))
     for index, (path, sizes) in enumerate(products):
-        *_, rows, columns, depth = sizes
+        *_, rows, columns, depth = (name for name in sizes if name not in TAPS)
         # Loops over parts of what registers hold become straight code, which is
         # not covered here: others are around all products, or add up.
-        if not all(line["parallel"] or (index == 0 and line["loop"] == depth)
+        if not all(line["parallel"]
+                   or (index == 0 and line["loop"] in (depth, *TAPS))
                    or all(line in path for path, _ in products) for line in path):
             return None
         steps = up(sizes[depth], step) // step

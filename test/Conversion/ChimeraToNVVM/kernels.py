@@ -10,6 +10,8 @@
     kernels.py attention TARGET the same for attention
     kernels.py split TARGET     and for attention whose keys are split among blocks
     kernels.py convolve TARGET  and for convolutions
+    kernels.py planned-convolve TARGET
+                                convolutions by ptxas, as planned
     kernels.py compile-tf32 TARGET, planned-tf32, run-tf32, attention-tf32
                                 the same of f32, multiplied as tf32; what is planned
                                 is chains and attention
@@ -314,6 +316,8 @@ def compile_case(case, target):
     by_columns = [True, False]
     if isinstance(case, Chain):
         by_columns = [name in case.transposed for name in "wv"]
+    if isinstance(case, convolutions.Convolution):
+        by_columns = [False, False]
     for (ptx, kernel, plan), (chip, report, opcodes) in zip(kernels, assembled):
         threads, fragments = kernel["block"][0], plan["fragments"]
         registers = int(re.search(r"Used (\d+) registers", report)[1])
@@ -576,7 +580,8 @@ def main():
     cases = {"compile": COMPILED, "planned": PLANNED, "attend": ATTEND, "run": RUN,
              "attention": ATTENTION, "split": SPLIT, "compile-tf32": COMPILED_TF32,
              "planned-tf32": PLANNED_TF32, "run-tf32": RUN_TF32,
-             "attention-tf32": ATTENTION_TF32, "convolve": convolutions.RUN}[action]
+             "attention-tf32": ATTENTION_TF32, "convolve": convolutions.RUN,
+             "planned-convolve": convolutions.PLANNED}[action]
     work = (convolutions.run_convolution if action == "convolve" else
             run_case if action.startswith(("run", "attention", "split"))
             else compile_case)
