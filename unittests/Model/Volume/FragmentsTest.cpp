@@ -400,6 +400,105 @@ TEST(Fragments, PlansWhatPrograms) {
     }
 }
 
+/// Two layers on an image of `rows` x `columns`, channels last, the second with
+/// windows of one pixel.
+ChainProblem makeLayers(int64_t rows, int64_t columns, ConvLayer first) {
+  ConvSizes sizes;
+  sizes.channelsLast = true;
+  sizes.channels = 32;
+  sizes.image = {rows, columns};
+  ConvLayer second;
+  second.channels = 16;
+  sizes.layers = {first, second};
+  ChainProblem problem = makeConvChain(sizes);
+  for (Tensor &tensor : problem.tensors) {
+    tensor.elementBytes = 2;
+    if (tensor.role != Role::Input)
+      tensor.accumulatorBytes = 4;
+  }
+  return problem;
+}
+
+/// Blocks of `columns` pixels in a row, products of one tap.
+Schedule makeSchedulePerTap(const ChainProblem &problem, int64_t columns) {
+  auto cut = [&](llvm::StringRef name, int64_t tile) {
+    return TiledLoop{loopNamed(problem, name), tile};
+  };
+  return makeSchedule(
+      {cut("y1", 1), cut("x1", columns), cut("r1", 1), cut("s1", 1)}, 2);
+}
+
+TEST(Fragments, MovesThePixelsUnderTaps) {
+  for (int64_t stride : {1, 2, 3})
+    for (int64_t dilation : {1, 2})
+      for (int64_t padding : {0, 1, 2})
+        for (int64_t tile : {16, 32}) {
+          ConvLayer layer;
+          layer.channels = 48;
+          layer.kernel = 3;
+          layer.stride = stride;
+          layer.dilation = dilation;
+          layer.padding = padding;
+          int64_t rows = 9, columns = 53;
+          ChainProblem problem = makeLayers(rows, columns, layer);
+          // Those inside the image, pixel by pixel and tap by tap.
+          auto count = [&](int64_t size) {
+            int64_t inside = 0;
+            for (int64_t pixel = 0; pixel < layer.outputs(size); ++pixel)
+              for (int64_t tap = 0; tap < 3; ++tap) {
+                int64_t place = pixel * stride + tap * dilation - padding;
+                inside += place >= 0 && place < size;
+              }
+            return inside;
+          };
+          int64_t made = layer.outputs(rows) * layer.outputs(columns);
+          int64_t blocks = layer.outputs(rows) *
+                           ((layer.outputs(columns) + tile - 1) / tile);
+          int64_t elements = count(rows) * count(columns) * 32 + made * 16 +
+                             blocks * (9 * 32 * 48 + 48 * 16);
+          EXPECT_EQ(bytesOf(problem, makeSchedulePerTap(problem, tile)),
+                    elements * 2)
+              << stride << dilation << padding;
+        }
+}
+
+TEST(Fragments, MultipliesOneTapAtATime) {
+  ConvLayer windows;
+  windows.channels = 48;
+  windows.kernel = 3;
+  windows.padding = 1;
+  ChainProblem problem = makeLayers(8, 32, windows);
+  ASSERT_TRUE(hasFragments(problem, makeMachine()));
+  Schedule schedule = makeSchedulePerTap(problem, 16);
+  FragmentPlan plan = planFragments(problem, makeMachine(), schedule);
+  EXPECT_EQ(plan.obstacle, "");
+  // Of the image and the filters two tiles, of the other filters one.
+  EXPECT_EQ(plan.factorBytes, (2 * (16 * 32 + 32 * 48) + 48 * 16) * 2);
+  schedule.levels[0].order.pop_back();
+  EXPECT_EQ(planFragments(problem, makeMachine(), schedule).obstacle,
+            "a block has several taps of windows");
+  SolveOptions options;
+  options.threads = makeMachine().cores;
+  EXPECT_TRUE(solve(problem, makeMachine(), options));
+}
+
+TEST(Fragments, ShowNoIntermediateThroughWindows) {
+  ConvLayer windows;
+  windows.channels = 48;
+  windows.kernel = 3;
+  windows.padding = 1;
+  ConvSizes sizes;
+  sizes.channelsLast = true;
+  sizes.channels = 32;
+  sizes.image = {8, 32};
+  sizes.layers = {windows, windows};
+  ChainProblem problem = makeConvChain(sizes);
+  ASSERT_TRUE(hasFragments(problem, makeMachine()));
+  SolveOptions options;
+  options.threads = makeMachine().cores;
+  EXPECT_FALSE(solve(problem, makeMachine(), options));
+}
+
 TEST(Waves, ReadOnceWhatTheirTasksShare) {
   ChainProblem problem =
       makeNarrowChain({/*b=*/12, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
