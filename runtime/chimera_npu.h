@@ -10,7 +10,8 @@
 // The functions have the names of the core's instructions and the meaning of
 // their parameters; what a core would do wrong without a word is an error here:
 // addresses out of range, parameters that cannot be encoded, copies that no
-// flag orders, results that were never computed.
+// flag orders, results that were never computed. An instruction that the core
+// does not have for a type (chimera_npu_table.h) does not compile.
 //
 // The unit is a block of 32 bytes unless a parameter says otherwise, and a
 // fractal is 16x16 elements. Gaps lie between the end of one burst and the
@@ -22,8 +23,6 @@
 //  - `pipe_barrier` takes no time;
 //  - sums are formed along k, one after the other, in single precision; exp, ln
 //    and reciprocals are correctly rounded, or nearly so;
-//  - an operand may partly overlap the result of a vector instruction: each
-//    repeat reads all of its operands before it writes;
 //  - the 910B is one core with a cube and a vector unit, not a group of three.
 //
 //===----------------------------------------------------------------------===//

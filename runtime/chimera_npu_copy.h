@@ -84,6 +84,15 @@ enum CrMode : uint8_t {
 template <Mem From, Mem To>
 using IfRoute = std::enable_if_t<kArch.hasRoute(From, To), int>;
 
+/// Fails to compile unless cores of this architecture have `O` for elements of
+/// type T.
+template <Op O, class T>
+constexpr void requireInstruction() {
+  static_assert(hasInstruction(kArchitecture, O, sizeof(T) == 2),
+                "no page says that this core has the instruction for this "
+                "type");
+}
+
 //===----------------------------------------------------------------------===//
 // Implementation
 //===----------------------------------------------------------------------===//
@@ -132,6 +141,21 @@ View write(Machine &m, Ptr<M, T> p, int64_t skip, int64_t bytes) {
   return {address, m.written(M, p.offset + skip)};
 }
 
+/// Bytes that blocks may cover beyond the end of an argument: aclrtMalloc
+/// rounds what is asked for up to 32 bytes and adds as many again (its page,
+/// aclcppdevg_03_0095). What is there nobody knows.
+template <class T>
+int64_t beyondEnd(Gm<T> p, int64_t skip, int64_t bytes) {
+  int64_t size = sizeof(T), length = p.length * size;
+  int64_t end = p.offset * size + skip + bytes;
+  bool isOurs = end <= layout::roundUp(length, 32) + 32;
+  return isOurs ? std::clamp<int64_t>(end - length, 0, bytes) : 0;
+}
+template <Mem M, class T>
+int64_t beyondEnd(Ptr<M, T>, int64_t, int64_t) {
+  return 0;
+}
+
 template <class T>
 uint8_t *enter(Machine &m, Gm<T> p, int64_t skip, int64_t bytes) {
   int64_t size = sizeof(T), first = p.offset * size + skip;
@@ -176,24 +200,29 @@ inline void move(Machine &m, View dst, View src, int64_t bytes) {
     std::memset(dst.written, 1, bytes);
 }
 
-/// Bursts of `bytes`; of a destination on the chip the blocks begun are filled
-/// with zeros.
+/// Bytes of which nobody knows what they are.
+inline void scramble(View view, int64_t bytes) {
+  std::memset(view.bytes, 0xff, bytes);
+  std::memset(view.written, 0, bytes);
+}
+
+/// Bursts of `bytes`; what a destination on the chip has beyond them in the
+/// last block is not known afterwards.
 template <class Dst, class Src>
 void copyBursts(Machine &m, Dst dst, Src src, int64_t nBurst, int64_t bytes,
                 int64_t srcStride, int64_t dstStride) {
   requireAligned(m, dst);
   requireAligned(m, src);
-  int64_t padded = memOf(dst) == Mem::GM ? bytes : layout::roundUp(bytes, 32);
+  int64_t whole = memOf(dst) == Mem::GM ? bytes : layout::roundUp(bytes, 32);
   for (int64_t burst = 0; burst < nBurst; ++burst) {
-    View from = read(m, src, burst * srcStride, bytes);
-    View to = write(m, dst, burst * dstStride, padded);
-    move(m, to, from, bytes);
-    if (padded == bytes)
-      continue;
-    std::memset(to.bytes + bytes, 0, padded - bytes);
-    std::memset(to.written + bytes, 1, padded - bytes);
+    int64_t known = bytes - beyondEnd(src, burst * srcStride, bytes);
+    View from = read(m, src, burst * srcStride, known);
+    View to = write(m, dst, burst * dstStride, whole);
+    move(m, to, from, known);
+    if (whole > known)
+      scramble({to.bytes + known, to.written + known}, whole - known);
   }
-  m.countRoute(memOf(src), memOf(dst), nBurst * bytes, nBurst * padded);
+  m.countRoute(memOf(src), memOf(dst), nBurst, bytes, whole);
 }
 
 template <class Dst, class Src>
@@ -209,23 +238,23 @@ void copyBlocks(Op op, Pipe pipe, Dst dst, Src src, int64_t nBurst,
              (lenBurst + dstGap) * 32);
 }
 
+/// Bursts of `lenBytes` bytes; what is on the chip lies in blocks.
 template <class T, class Dst, class Src>
 void copyBytes(Op op, Pipe pipe, Dst dst, Src src, int64_t nBurst,
-               int64_t lenBytes, int64_t srcStride, int64_t dstStride) {
+               int64_t lenBytes, int64_t gmGap, int64_t chipGap) {
   Machine &m = machine();
   m.issue(op, pipe);
   m.requireRange("nBurst", nBurst, 1, 4095);
   m.requireRange("lenBytes", lenBytes, 1, (1 << 21) - 1);
-  constexpr int64_t most = (int64_t(1) << 32) - 1, size = sizeof(T);
-  m.requireRange("the source stride", srcStride, 0, most);
-  m.requireRange("the destination stride", dstStride, 0, most);
-  m.require(lenBytes % size == 0 && srcStride % size == 0 &&
-                dstStride % size == 0,
+  m.requireRange("the gap in GM", gmGap, 0, (int64_t(1) << 32) - 1);
+  m.requireRange("the gap on chip", chipGap, 0, 65535);
+  m.require(lenBytes % sizeof(T) == 0 && gmGap % sizeof(T) == 0,
             "bursts do not consist of whole elements");
-  int64_t padded =
-      memOf(dst) == Mem::GM ? lenBytes : layout::roundUp(lenBytes, 32);
-  m.require(nBurst == 1 || dstStride >= padded, "bursts overlap");
-  copyBursts(m, dst, src, nBurst, lenBytes, srcStride, dstStride);
+  int64_t chipStride = layout::roundUp(lenBytes, 32) + chipGap * 32;
+  bool isStore = memOf(dst) == Mem::GM;
+  copyBursts(m, dst, src, nBurst, lenBytes,
+             isStore ? chipStride : lenBytes + gmGap,
+             isStore ? lenBytes + gmGap : chipStride);
 }
 
 inline constexpr int64_t kFractalBytes = 512;
@@ -255,7 +284,7 @@ void loadFractals(Op op, Ptr<M, half> dst, L1<half> src, int64_t startIndex,
         std::memcpy(to.written + there, from.written + here, 2);
       }
   }
-  m.countRoute(Mem::L1, M, repeat * kFractalBytes, repeat * kFractalBytes);
+  m.countRoute(Mem::L1, M, repeat, kFractalBytes, kFractalBytes);
 }
 
 template <class T>
@@ -322,6 +351,15 @@ T fromFloat(float x) {
 #endif
 }
 
+/// As conversions do it: what is too large becomes the largest there is.
+template <class T>
+T narrow(float x) {
+  constexpr float most = 65504;
+  if constexpr (std::is_same_v<T, half>)
+    x = x > most ? most : x < -most ? -most : x;
+  return fromFloat<T>(x);
+}
+
 inline float relu(float x) { return x > 0 || x != x ? x : 0; }
 
 /// Elements out of L0C, converted; what was never computed stays so.
@@ -331,7 +369,7 @@ void drain(View dst, View src, int64_t count, CrMode mode) {
     auto value = loadElement<float>(src.bytes + i * 4);
     if (mode == CRMODE_F32toF16_RELU)
       value = relu(value);
-    storeElement(dst.bytes + i * sizeof(T), fromFloat<T>(value));
+    storeElement(dst.bytes + i * sizeof(T), narrow<T>(value));
     if (dst.written)
       std::memset(dst.written + i * sizeof(T), src.written[i * 4], sizeof(T));
   }
@@ -354,6 +392,7 @@ void requireMode(Machine &m, CrMode mode) {
   template <class T>                                                           \
   void NAME(DST<T> dst, SRC<T> src, int64_t nBurst, int64_t lenBurst,          \
             int64_t srcGap, int64_t dstGap) {                                  \
+    requireInstruction<Op::NAME, T>();                                         \
     detail::copyBlocks(Op::NAME, PIPE, dst, src, nBurst, lenBurst, srcGap,     \
                        dstGap);                                                \
   }
@@ -366,29 +405,58 @@ CHIMERA_NPU_COPY(copy_ubuf_to_ubuf, PIPE_V, UB, UB)
 template <class T, Mem From = Mem::UB, IfRoute<From, Mem::L1> = 0>
 void copy_ubuf_to_cbuf(L1<T> dst, UB<T> src, int64_t nBurst, int64_t lenBurst,
                        int64_t srcGap, int64_t dstGap) {
+  requireInstruction<Op::copy_ubuf_to_cbuf, T>();
   detail::copyBlocks(Op::copy_ubuf_to_cbuf, PIPE_MTE3, dst, src, nBurst,
                      lenBurst, srcGap, dstGap);
 }
 
-/// Bursts of `lenBytes` bytes of rows that are not whole blocks; the rest of
-/// the last block of each becomes zero.
-template <class T>
-void copy_gm_to_cbuf_pad(L1<T> dst, Gm<T> src, int64_t nBurst, int64_t lenBytes,
-                         int64_t srcStrideBytes, int64_t dstStrideBlocks) {
-  detail::copyBytes<T>(Op::copy_gm_to_cbuf_pad, PIPE_MTE2, dst, src, nBurst,
-                       lenBytes, srcStrideBytes, dstStrideBlocks * 32);
-}
+/// Bursts of `lenBytes` bytes, `gmGapBytes` apart in GM, from the end of one to
+/// the start of the next, and `ubGapBlocks` blocks in UB.
 template <class T>
 void copy_gm_to_ubuf_pad(UB<T> dst, Gm<T> src, int64_t nBurst, int64_t lenBytes,
-                         int64_t srcStrideBytes, int64_t dstStrideBlocks) {
+                         int64_t gmGapBytes, int64_t ubGapBlocks) {
+  requireInstruction<Op::copy_gm_to_ubuf_pad, T>();
   detail::copyBytes<T>(Op::copy_gm_to_ubuf_pad, PIPE_MTE2, dst, src, nBurst,
-                       lenBytes, srcStrideBytes, dstStrideBlocks * 32);
+                       lenBytes, gmGapBytes, ubGapBlocks);
 }
 template <class T>
 void copy_ubuf_to_gm_pad(Gm<T> dst, UB<T> src, int64_t nBurst, int64_t lenBytes,
-                         int64_t dstStrideBytes, int64_t srcStrideBlocks) {
+                         int64_t gmGapBytes, int64_t ubGapBlocks) {
+  requireInstruction<Op::copy_ubuf_to_gm_pad, T>();
   detail::copyBytes<T>(Op::copy_ubuf_to_gm_pad, PIPE_MTE3, dst, src, nBurst,
-                       lenBytes, srcStrideBlocks * 32, dstStrideBytes);
+                       lenBytes, gmGapBytes, ubGapBlocks);
+}
+
+/// `nValue` rows of `dValue` elements that start `srcDValue` elements from one
+/// another, to column groups that start `dstNzC0Stride` rows from one another;
+/// the rest of a row in the last group becomes zero. One matrix, whose rows
+/// follow each other in a group.
+template <class T>
+void copy_gm_to_cbuf_multi_nd2nz_b16(L1<T> dst, Gm<T> src, int64_t nValue,
+                                     int64_t dValue, int64_t srcDValue,
+                                     int64_t dstNzC0Stride) {
+  requireInstruction<Op::copy_gm_to_cbuf_multi_nd2nz_b16, T>();
+  Machine &m = detail::machine();
+  m.issue(Op::copy_gm_to_cbuf_multi_nd2nz_b16, PIPE_MTE2);
+  m.requireRange("nValue", nValue, 1, 16384);
+  m.requireRange("dValue", dValue, 1, 65535);
+  m.requireRange("srcDValue", srcDValue, dValue, 65535);
+  m.requireRange("dstNzC0Stride", dstNzC0Stride, nValue, 16384);
+  detail::requireAligned(m, dst);
+  constexpr int64_t size = sizeof(T);
+  for (int64_t row = 0; row < nValue; ++row)
+    for (int64_t column = 0; column < dValue; column += 16) {
+      int64_t bytes = std::min<int64_t>(16, dValue - column) * size;
+      detail::View from =
+          detail::read(m, src, (row * srcDValue + column) * size, bytes);
+      detail::View to = detail::write(
+          m, dst, layout::zN(row, column, dstNzC0Stride) * size, 32);
+      std::memset(to.bytes, 0, 32);
+      std::memset(to.written, 1, 32);
+      detail::move(m, to, from, bytes);
+    }
+  m.countRoute(Mem::GM, Mem::L1, nValue, dValue * size,
+               layout::roundUp(dValue, 16) * size);
 }
 
 /// `repeat` fractals, of which number i is number startIndex + i * srcStride of
@@ -426,8 +494,7 @@ void copy_matrix_cc_to_ubuf(UB<T> dst, L0C<float> src, int64_t nBurst,
         detail::read(m, src, burst * (lenBurst + srcGap) * from,
                      lenBurst * from),
         lenBurst * 256, mode);
-  m.countRoute(Mem::L0C, Mem::UB, nBurst * lenBurst * from,
-               nBurst * lenBurst * to);
+  m.countRoute(Mem::L0C, Mem::UB, nBurst, lenBurst * from, lenBurst * to);
 }
 
 /// A tile in NZ, of fractal columns of `srcRows` rows, to one in zN of
@@ -449,7 +516,7 @@ void copy_matrix_cc_to_cbuf(L1<half> dst, L0C<float> src, int64_t rows,
     detail::drain<half>(detail::write(m, dst, column * dstRows * 2, rows * 32),
                         detail::read(m, src, column * srcRows * 4, rows * 64),
                         rows * 16, mode);
-  m.countRoute(Mem::L0C, Mem::L1, rows * columns * 4, rows * columns * 2);
+  m.countRoute(Mem::L0C, Mem::L1, columns / 16, rows * 64, rows * 32);
 }
 
 /// A tile in NZ, of fractal columns of `srcRows` rows, to rows that start
@@ -477,7 +544,7 @@ void copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows,
                                      count * size),
                        from, count, mode);
     }
-  m.countRoute(Mem::L0C, Mem::GM, rows * columns * 4, rows * columns * size);
+  m.countRoute(Mem::L0C, Mem::GM, rows, columns * 4, columns * size);
 }
 
 //===----------------------------------------------------------------------===//
@@ -512,7 +579,9 @@ inline Product openProduct(Machine &machine, L0C<float> c, L0A<half> a,
   requireAligned(machine, b);
   int64_t bytes = layout::tileSize(m, n) * 4;
   Product product;
-  product.lhs = read(machine, a, 0, layout::tileSize(m, k) * 2);
+  int64_t lhsElements =
+      m == 1 ? layout::roundUp(k, 16) : layout::tileSize(m, k);
+  product.lhs = read(machine, a, 0, lhsElements * 2);
   product.rhs = read(machine, b, 0, layout::tileSize(k, n) * 2);
   if (!init)
     read(machine, c, 0, bytes);
@@ -521,6 +590,12 @@ inline Product openProduct(Machine &machine, L0C<float> c, L0A<half> a,
 }
 
 } // namespace detail
+
+/// Where element (i, l) of the left operand is: a product of one row reads that
+/// row as it is, and not as part of fractals.
+inline int64_t lhsIndex(int64_t i, int64_t l, int64_t m, int64_t k) {
+  return m == 1 ? l : layout::zZ(i, l, k);
+}
 
 /// c (NZ) = a (zZ) * b (nZ), added to what c holds unless `init`. Only the
 /// first m, k and n elements take part: operands beyond are not looked at, and
@@ -537,7 +612,7 @@ inline void mad(L0C<float> c, L0A<half> a, L0B<half> b, int64_t m, int64_t k,
   for (int64_t i = 0; i < m; ++i)
     for (int64_t l = 0; l < k; ++l)
       left[i * k + l] = detail::toFloat(
-          detail::loadElement<half>(lhs.bytes + layout::zZ(i, l, k) * 2));
+          detail::loadElement<half>(lhs.bytes + lhsIndex(i, l, m, k) * 2));
   for (int64_t first = 0; first < n; first += 16) {
     int64_t columns = std::min<int64_t>(16, n - first);
     std::fill(right.begin(), right.end(), 0.0f);
@@ -624,7 +699,7 @@ public:
   }
   float a(int64_t m1, int64_t k1, int64_t m2, int64_t k2) const {
     return detail::toFloat(detail::loadElement<half>(
-        lhs.bytes + layout::zZ(16 * m1 + m2, 16 * k1 + k2, k) * 2));
+        lhs.bytes + lhsIndex(16 * m1 + m2, 16 * k1 + k2, m, k) * 2));
   }
   float b(int64_t k1, int64_t n1, int64_t n2, int64_t k2) const {
     return detail::toFloat(detail::loadElement<half>(

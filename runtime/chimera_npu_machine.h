@@ -22,6 +22,7 @@
 #ifndef CHIMERA_NPU_MACHINE_H
 #define CHIMERA_NPU_MACHINE_H
 
+#include "chimera_npu_arch.h"
 #include "chimera_npu_layouts.h"
 
 #include <algorithm>
@@ -34,156 +35,8 @@
 #include <string>
 #include <vector>
 
-/// 910, or 9102 for the 910B.
-#ifndef CHIMERA_NPU_ARCH
-#define CHIMERA_NPU_ARCH 910
-#endif
-
-// Vendor documents and configurations give the capacities.
-#if CHIMERA_NPU_ARCH == 910
-#define CHIMERA_NPU_NAME "ascend910"
-#define CHIMERA_NPU_DEFAULT_VARIANT ascend910
-#ifndef CHIMERA_NPU_L0C_BYTES
-#define CHIMERA_NPU_L0C_BYTES 262144
-#endif
-#ifndef CHIMERA_NPU_L1_BYTES
-#define CHIMERA_NPU_L1_BYTES 1048576
-#endif
-#ifndef CHIMERA_NPU_UB_BYTES
-#define CHIMERA_NPU_UB_BYTES 262144
-#endif
-#elif CHIMERA_NPU_ARCH == 9102
-#define CHIMERA_NPU_NAME "ascend910b"
-#define CHIMERA_NPU_DEFAULT_VARIANT ascend910b
-#ifndef CHIMERA_NPU_L0C_BYTES
-#define CHIMERA_NPU_L0C_BYTES 131072
-#endif
-#ifndef CHIMERA_NPU_L1_BYTES
-#define CHIMERA_NPU_L1_BYTES 524288
-#endif
-#ifndef CHIMERA_NPU_UB_BYTES
-#define CHIMERA_NPU_UB_BYTES 196608
-#endif
-#else
-#error "CHIMERA_NPU_ARCH is 910 or 9102"
-#endif
-#ifndef CHIMERA_NPU_L0A_BYTES
-#define CHIMERA_NPU_L0A_BYTES 65536
-#endif
-#ifndef CHIMERA_NPU_L0B_BYTES
-#define CHIMERA_NPU_L0B_BYTES 65536
-#endif
-
-/// Files of one program that choose different capacities are different models
-/// and have to name them differently.
-#ifndef CHIMERA_NPU_VARIANT
-#define CHIMERA_NPU_VARIANT CHIMERA_NPU_DEFAULT_VARIANT
-#endif
-
 namespace chimera_npu {
 inline namespace CHIMERA_NPU_VARIANT {
-
-//===----------------------------------------------------------------------===//
-// Architecture
-//===----------------------------------------------------------------------===//
-
-enum class Mem : uint8_t { GM, L1, L0A, L0B, L0C, UB };
-inline constexpr int kNumMems = 6;
-
-enum Pipe : uint8_t {
-  PIPE_S,
-  PIPE_V,
-  PIPE_M,
-  PIPE_MTE1,
-  PIPE_MTE2,
-  PIPE_MTE3,
-  PIPE_FIX,
-  PIPE_ALL
-};
-inline constexpr int kNumPipes = PIPE_ALL;
-
-enum Event : uint8_t {
-  EVENT_ID0,
-  EVENT_ID1,
-  EVENT_ID2,
-  EVENT_ID3,
-  EVENT_ID4,
-  EVENT_ID5,
-  EVENT_ID6,
-  EVENT_ID7
-};
-inline constexpr int kNumEvents = 8;
-
-constexpr int index(Mem mem) { return static_cast<int>(mem); }
-
-inline const char *name(Mem mem) {
-  static const char *const names[] = {"GM", "L1", "L0A", "L0B", "L0C", "UB"};
-  return names[index(mem)];
-}
-
-inline const char *name(Pipe pipe) {
-  static const char *const names[] = {"PIPE_S",    "PIPE_V",    "PIPE_M",
-                                      "PIPE_MTE1", "PIPE_MTE2", "PIPE_MTE3",
-                                      "PIPE_FIX",  "PIPE_ALL"};
-  return names[pipe];
-}
-
-/// A core; sizes are in bytes, rates in bytes per cycle.
-struct Arch {
-  const char *name = nullptr;
-  int64_t cores = 0;
-  int64_t capacity[kNumMems] = {};
-  int64_t alignment[kNumMems] = {};
-  /// What a copy from the first to the second moves in a cycle; zero where the
-  /// core has no such route.
-  int64_t rate[kNumMems][kNumMems] = {};
-
-  constexpr bool hasRoute(Mem from, Mem to) const {
-    return rate[index(from)][index(to)] != 0;
-  }
-};
-
-constexpr Arch makeArch() {
-  constexpr int gm = index(Mem::GM), l1 = index(Mem::L1), l0a = index(Mem::L0A),
-                l0b = index(Mem::L0B), l0c = index(Mem::L0C),
-                ub = index(Mem::UB);
-  Arch arch;
-  arch.name = CHIMERA_NPU_NAME;
-  arch.capacity[l1] = CHIMERA_NPU_L1_BYTES;
-  arch.capacity[l0a] = CHIMERA_NPU_L0A_BYTES;
-  arch.capacity[l0b] = CHIMERA_NPU_L0B_BYTES;
-  arch.capacity[l0c] = CHIMERA_NPU_L0C_BYTES;
-  arch.capacity[ub] = CHIMERA_NPU_UB_BYTES;
-  arch.alignment[gm] = 1;
-  arch.alignment[l1] = arch.alignment[ub] = 32;
-  arch.alignment[l0a] = arch.alignment[l0b] = 512;
-  arch.alignment[l0c] = 1024;
-  // CANN's platform configurations, as open source projects quote them for the
-  // 310; nobody quotes them for the 910, which is taken to have the same.
-  arch.rate[l1][l0a] = 512;
-  arch.rate[l1][l0b] = 256;
-  arch.rate[ub][gm] = 64;
-#if CHIMERA_NPU_ARCH == 910
-  // Liao et al., Hot Chips 31, 2019: 32 cores, 128 bytes per cycle and core
-  // from the mesh, vectors of 256 bytes. The rest as above.
-  arch.cores = 32;
-  arch.rate[gm][l1] = arch.rate[gm][ub] = 128;
-  arch.rate[ub][ub] = 256;
-  arch.rate[l0c][ub] = 256;
-  arch.rate[ub][l1] = 128;
-#else
-  // The same configurations for the 910B2: 110 bytes per cycle and core from
-  // the L2, 128 out of L0C, vectors of 128 bytes in each of two vector cores.
-  arch.cores = 24;
-  arch.rate[gm][l1] = arch.rate[gm][ub] = 110;
-  arch.rate[ub][ub] = 256;
-  arch.rate[l0c][l1] = arch.rate[l0c][gm] = 128;
-#endif
-  return arch;
-}
-
-// Not `inline`, which would make libraries in one process share it.
-static constexpr Arch kArch = makeArch();
 
 //===----------------------------------------------------------------------===//
 // Errors
@@ -225,37 +78,7 @@ struct Error : std::runtime_error {
 // Counters
 //===----------------------------------------------------------------------===//
 
-// clang-format off
-#define CHIMERA_NPU_OPS(X)                                                     \
-  X(copy_gm_to_cbuf) X(copy_gm_to_ubuf) X(copy_gm_to_cbuf_pad)                 \
-  X(copy_gm_to_ubuf_pad) X(copy_ubuf_to_cbuf) X(copy_ubuf_to_gm)               \
-  X(copy_ubuf_to_gm_pad) X(copy_ubuf_to_ubuf)                                  \
-  X(load_cbuf_to_ca) X(load_cbuf_to_cb) X(mad) X(copy_matrix_cc_to_ubuf)       \
-  X(copy_matrix_cc_to_cbuf) X(copy_matrix_cc_to_gm)                            \
-  X(vadd) X(vsub) X(vmul) X(vdiv) X(vmax) X(vmin)                              \
-  X(vexp) X(vln) X(vrec) X(vsqrt) X(vrelu) X(vabs)                             \
-  X(vadds) X(vmuls) X(vmaxs) X(vmins) X(vector_dup)                            \
-  X(vconv_f322f16) X(vconv_f162f32)                                            \
-  X(vcgmax) X(vcgadd) X(vcmax) X(vcadd) X(vbrcb)                               \
-  X(vcmpv_lt) X(vcmpv_le) X(vcmpv_gt) X(vcmpv_ge) X(vcmpv_eq) X(vcmpv_ne)      \
-  X(vsel) X(vnchwconv) X(set_vector_mask)                                      \
-  X(set_flag) X(wait_flag) X(pipe_barrier)
-// clang-format on
-
-enum class Op : uint8_t {
-#define CHIMERA_NPU_OP(NAME) NAME,
-  CHIMERA_NPU_OPS(CHIMERA_NPU_OP)
-#undef CHIMERA_NPU_OP
-      count
-};
-inline constexpr int kNumOps = static_cast<int>(Op::count);
-
-inline const char *name(Op op) {
-#define CHIMERA_NPU_OP(NAME) #NAME,
-  static const char *const names[] = {CHIMERA_NPU_OPS(CHIMERA_NPU_OP)};
-#undef CHIMERA_NPU_OP
-  return names[static_cast<int>(op)];
-}
+inline const char *name(Op op) { return describe(op).name; }
 
 struct RouteCounters {
   /// Bytes at the source and at the destination: fewer or more where a copy
@@ -524,6 +347,15 @@ public:
     return memories[index(mem)].written.data() + offset;
   }
 
+  /// Fails if an earlier repeat of the current instruction has written the
+  /// block at `offset`.
+  void requireNotOwn(Mem mem, int64_t offset) const {
+    const Block &state = memories[index(mem)].shadow[offset / kBlock];
+    if (state.writer == currentPipe && state.writeTick == issued[currentPipe])
+      fail(Reason::Hazard, "a repeat reads what an earlier one wrote: " +
+                               range(name(mem), offset, kBlock));
+  }
+
   void readGm(const uint8_t *address, int64_t bytes) {
     Region &region = findRegion(address, bytes);
     auto core = static_cast<uint16_t>(currentCore + 1);
@@ -572,25 +404,31 @@ public:
     }
   }
 
-  void countRoute(Mem from, Mem to, int64_t read, int64_t written) {
+  /// Of each of `bursts` bursts. Those of main memory take whole pieces of it.
+  void countRoute(Mem from, Mem to, int64_t bursts, int64_t read,
+                  int64_t written) {
     RouteCounters &route = counters.routes[index(from)][index(to)];
-    route.read += read;
-    route.written += written;
+    route.read += bursts * read;
+    route.written += bursts * written;
     ++route.instructions;
-    counters.cycles[currentPipe] += layout::ceilDiv(
-        std::max(read, written), kArch.rate[index(from)][index(to)]);
+    int64_t bytes = std::max(read, written);
+    if (from == Mem::GM || to == Mem::GM)
+      bytes = layout::roundUp(bytes, kArch.piece);
+    counters.cycles[currentPipe] +=
+        layout::ceilDiv(bursts * bytes, kArch.rate[index(from)][index(to)]);
   }
 
-  void countVector(int64_t repeats) {
+  void countVector(int64_t repeats, bool isHalf) {
     counters.vectorRepeats += repeats;
-    counters.cycles[PIPE_V] += repeats;
+    counters.cycles[PIPE_V] += repeatCycles(currentOp, isHalf, repeats);
   }
 
   void countMad(int64_t m, int64_t k, int64_t n) {
     ++counters.mads;
     counters.macs += m * k * n;
-    counters.cycles[PIPE_M] +=
-        layout::tileSize(m, n) / 256 * layout::ceilDiv(k, 16);
+    counters.cycles[PIPE_M] += kArch.productStart + layout::tileSize(m, n) /
+                                                        256 *
+                                                        layout::ceilDiv(k, 16);
   }
 
   //===--- Order ----------------------------------------------------------===//
@@ -617,6 +455,8 @@ public:
 
   void barrier(Pipe pipe) {
     ++counters.instructions[static_cast<int>(Op::pipe_barrier)];
+    if (pipe == PIPE_S)
+      throw Error(Reason::Parameter, "PIPE_S has no barrier");
     if (pipe == PIPE_ALL)
       clocks.fill(issued);
     else
@@ -627,6 +467,8 @@ public:
 
   void setMask(uint64_t high, uint64_t low) {
     ++counters.instructions[static_cast<int>(Op::set_vector_mask)];
+    if (high == 0 && low == 0)
+      throw Error(Reason::Parameter, "the vector mask has no lane");
     mask = {low, high};
   }
   bool isActive(int64_t lane) const {
@@ -721,8 +563,7 @@ private:
 
   Flag &enterFlag(Op op, Pipe source, Pipe target, int event) {
     ++counters.instructions[static_cast<int>(op)];
-    if (source >= PIPE_ALL || target >= PIPE_ALL || source == target ||
-        event < 0 || event >= kNumEvents)
+    if (!hasFlags(source, target) || event < 0 || event >= kNumEvents)
       throw Error(Reason::Parameter,
                   flagName(source, target, event) + " does not exist");
     return flags[source][target][event];

@@ -10,8 +10,8 @@
 //
 // A repeat is 256 bytes in eight blocks. Of a source, a block stride of zero
 // takes one block eight times, and a repeat stride of zero the same blocks in
-// every repeat. A repeat stride of zero of a destination that is a source too
-// accumulates.
+// every repeat. A repeat stride of zero of a destination that is the second
+// source, too, accumulates; no other repeat may read what an earlier one wrote.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,30 +56,42 @@ void requireOperand(Machine &m, const Operand<T> &operand, bool isResult) {
 }
 
 template <class... T>
-Machine &issueVector(Op op, int64_t repeat, Operand<T>... sources) {
+Machine &issueVector(Op op, int64_t repeat, bool isHalf,
+                     Operand<T>... sources) {
   Machine &m = machine();
   m.issue(op, PIPE_V);
   m.requireRange("repeat", repeat, 1, 255);
   (requireOperand(m, sources, /*isResult=*/false), ...);
-  m.countVector(repeat);
+  m.countVector(repeat, isHalf);
   return m;
 }
 
-/// Blocks without an active lane are not touched.
+/// The 910 has no infinities: what an operator does with one is not defined.
+inline void requireFinite(Machine &m, float x) {
+  if constexpr (kArchitecture == A910)
+    m.require(!std::isinf(x), "an operand is infinite");
+}
+
+/// Blocks without an active lane are not touched. Only a source that
+/// accumulates may have been written by an earlier repeat.
 template <class T>
 void loadLanes(Machine &m, const Operand<T> &operand, int64_t repeat,
-               int64_t lanes, bool masked, Lanes &values) {
+               int64_t lanes, bool masked, Lanes &values,
+               bool accumulates = false) {
   constexpr int64_t perBlock = 32 / sizeof(T);
   for (int64_t block = 0; block * perBlock < lanes; ++block) {
     if (masked && !m.anyActive(block * perBlock, perBlock))
       continue;
-    const uint8_t *bytes =
-        read(m, operand.base,
-             (repeat * operand.repeat + block * operand.block) * 32, 32)
-            .bytes;
-    for (int64_t i = 0; i < perBlock; ++i)
-      values[block * perBlock + i] =
-          toFloat(loadElement<T>(bytes + i * sizeof(T)));
+    int64_t at = (repeat * operand.repeat + block * operand.block) * 32;
+    const uint8_t *bytes = read(m, operand.base, at, 32).bytes;
+    if (!accumulates)
+      m.requireNotOwn(Mem::UB, operand.base.offset + at);
+    for (int64_t i = 0; i < perBlock; ++i) {
+      float &value = values[block * perBlock + i];
+      value = toFloat(loadElement<T>(bytes + i * sizeof(T)));
+      if (!masked || m.isActive(block * perBlock + i))
+        requireFinite(m, value);
+    }
   }
 }
 
@@ -98,16 +110,27 @@ void storeLanes(Machine &m, const Operand<T> &operand, int64_t repeat,
       if (!all && !m.isActive(block * perBlock + i))
         continue;
       storeElement(view.bytes + i * sizeof(T),
-                   fromFloat<T>(values[block * perBlock + i]));
+                   narrow<T>(values[block * perBlock + i]));
       std::memset(view.written + i * sizeof(T), 1, sizeof(T));
     }
   }
 }
 
+/// True if the results of all repeats go to one place, from which the next one
+/// takes its second source: the one way in which repeats may build on each
+/// other.
+template <class D, class S>
+bool accumulatesIn(const Operand<D> &d, const Operand<S> &s, size_t number) {
+  return number == 1 && d.repeat == 0 && s.repeat == 0 &&
+         d.base.offset == s.base.offset && d.block == s.block;
+}
+
 /// `f` of the lanes of the sources.
-template <class D, class F, class... S>
-void elementwise(Op op, int64_t repeat, Operand<D> d, F f, Operand<S>... s) {
-  Machine &m = issueVector(op, repeat, s...);
+template <Op O, class D, class F, class... S>
+void elementwise(int64_t repeat, Operand<D> d, F f, Operand<S>... s) {
+  requireInstruction<O, D>();
+  constexpr bool isHalf = std::max({sizeof(D), sizeof(S)...}) == 2;
+  Machine &m = issueVector(O, repeat, isHalf, s...);
   requireOperand(m, d, /*isResult=*/true);
   // What converts takes as many elements as there are of the larger type.
   constexpr int64_t lanes = std::min({kLanes<D>, kLanes<S>...});
@@ -115,7 +138,10 @@ void elementwise(Op op, int64_t repeat, Operand<D> d, F f, Operand<S>... s) {
   Lanes result = {};
   for (int64_t r = 0; r < repeat; ++r) {
     size_t source = 0;
-    (loadLanes(m, s, r, lanes, /*masked=*/true, values[source++]), ...);
+    ((loadLanes(m, s, r, lanes, /*masked=*/true, values[source],
+                accumulatesIn(d, s, source)),
+      ++source),
+     ...);
     for (int64_t lane = 0; lane < lanes; ++lane) {
       if constexpr (sizeof...(S) == 0)
         result[lane] = f();
@@ -130,45 +156,55 @@ void elementwise(Op op, int64_t repeat, Operand<D> d, F f, Operand<S>... s) {
 
 /// Groups of `group` lanes to one each, pairwise as a tree of adders does it;
 /// groups without an active lane leave their result alone. `dRep` counts
-/// elements.
-template <class T, class F>
-void reduce(Op op, UB<T> d, Operand<T> s, int64_t repeat, int64_t dRep,
-            int64_t group, F f) {
-  Machine &m = issueVector(op, repeat, s);
+/// results. With `isPair` the number of the lane follows each result.
+template <Op O, class T, class F>
+void reduce(UB<T> d, Operand<T> s, int64_t repeat, int64_t dRep, int64_t group,
+            F f, bool isPair = false) {
+  requireInstruction<O, T>();
+  Machine &m = issueVector(O, repeat, sizeof(T) == 2, s);
   constexpr int64_t size = sizeof(T);
-  int64_t results = kLanes<T> / group;
-  m.requireAligned(Mem::UB, d.offset, results * size);
-  m.requireRange("the repeat stride of the result", dRep / results, 0, 65535);
+  int64_t results = kLanes<T> / group, width = isPair ? 2 : 1;
+  m.requireAligned(Mem::UB, d.offset, results * width * size);
+  m.requireRange("the repeat stride of the result", dRep / results, 1, 65535);
   Lanes values = {};
   for (int64_t r = 0; r < repeat; ++r) {
     loadLanes(m, s, r, kLanes<T>, /*masked=*/true, values);
     std::array<bool, 128> active;
-    for (int64_t lane = 0; lane < kLanes<T>; ++lane)
+    std::array<int64_t, 128> from;
+    for (int64_t lane = 0; lane < kLanes<T>; ++lane) {
       active[lane] = m.isActive(lane);
-    for (int64_t width = 1; width < group; width *= 2)
-      for (int64_t lane = 0; lane < kLanes<T>; lane += 2 * width) {
-        if (!active[lane + width])
+      from[lane] = lane;
+    }
+    for (int64_t step = 1; step < group; step *= 2)
+      for (int64_t lane = 0; lane < kLanes<T>; lane += 2 * step) {
+        int64_t other = lane + step;
+        if (!active[other])
           continue;
-        values[lane] =
-            active[lane]
-                ? toFloat(fromFloat<T>(f(values[lane], values[lane + width])))
-                : values[lane + width];
+        float result = active[lane]
+                           ? toFloat(narrow<T>(f(values[lane], values[other])))
+                           : values[other];
+        // Of a maximum, whose it is; the first of several.
+        if (!active[lane] || !(result == values[lane]))
+          from[lane] = from[other];
+        values[lane] = result;
         active[lane] = true;
       }
     for (int64_t i = 0; i < results; ++i) {
       if (!active[i * group])
         continue;
-      View view = write(m, d, (r * dRep + i) * size, size);
+      View view = write(m, d, (r * dRep + i) * width * size, width * size);
       storeElement(view.bytes, fromFloat<T>(values[i * group]));
-      std::memset(view.written, 1, size);
+      if (isPair)
+        std::memcpy(view.bytes + size, &from[i * group], size);
+      std::memset(view.written, 1, width * size);
     }
   }
 }
 
-template <class T, class F>
-void compare(Op op, UB<uint8_t> d, Operand<T> s0, Operand<T> s1, int64_t repeat,
-             F f) {
-  Machine &m = issueVector(op, repeat, s0, s1);
+template <Op O, class T, class F>
+void compare(UB<uint8_t> d, Operand<T> s0, Operand<T> s1, int64_t repeat, F f) {
+  requireInstruction<O, T>();
+  Machine &m = issueVector(O, repeat, sizeof(T) == 2, s0, s1);
   requireAligned(m, d);
   constexpr int64_t bytes = kLanes<T> / 8;
   Lanes x = {}, y = {};
@@ -200,8 +236,8 @@ inline void set_vector_mask(uint64_t high, uint64_t low) {
   void NAME(UB<T> d, UB<T> s0, UB<T> s1, int64_t repeat, int64_t dBlk,         \
             int64_t s0Blk, int64_t s1Blk, int64_t dRep, int64_t s0Rep,         \
             int64_t s1Rep) {                                                   \
-    detail::elementwise(                                                       \
-        Op::NAME, repeat, detail::Operand<T>{d, dBlk, dRep},                   \
+    detail::elementwise<Op::NAME>(                                             \
+        repeat, detail::Operand<T>{d, dBlk, dRep},                             \
         [](float x, float y) { return RESULT; },                               \
         detail::Operand<T>{s0, s0Blk, s0Rep},                                  \
         detail::Operand<T>{s1, s1Blk, s1Rep});                                 \
@@ -219,8 +255,8 @@ CHIMERA_NPU_BINARY(vmin, x < y || x != x ? x : y)
   template <class T>                                                           \
   void NAME(UB<D> d, UB<S> s, int64_t repeat, int64_t dBlk, int64_t sBlk,      \
             int64_t dRep, int64_t sRep) {                                      \
-    detail::elementwise(                                                       \
-        Op::NAME, repeat, detail::Operand<D>{d, dBlk, dRep},                   \
+    detail::elementwise<Op::NAME>(                                             \
+        repeat, detail::Operand<D>{d, dBlk, dRep},                             \
         [](float x) { return RESULT; }, detail::Operand<S>{s, sBlk, sRep});    \
   }
 CHIMERA_NPU_UNARY(vexp, T, T, std::exp(x))
@@ -235,9 +271,9 @@ CHIMERA_NPU_UNARY(vabs, T, T, std::fabs(x))
 #define CHIMERA_NPU_CONVERT(NAME, D, S)                                        \
   inline void NAME(UB<D> d, UB<S> s, int64_t repeat, int64_t dBlk,             \
                    int64_t sBlk, int64_t dRep, int64_t sRep) {                 \
-    detail::elementwise(                                                       \
-        Op::NAME, repeat, detail::Operand<D>{d, dBlk, dRep},                   \
-        [](float x) { return x; }, detail::Operand<S>{s, sBlk, sRep});         \
+    detail::elementwise<Op::NAME>(                                             \
+        repeat, detail::Operand<D>{d, dBlk, dRep}, [](float x) { return x; },  \
+        detail::Operand<S>{s, sBlk, sRep});                                    \
   }
 CHIMERA_NPU_CONVERT(vconv_f322f16, half, float)
 CHIMERA_NPU_CONVERT(vconv_f162f32, float, half)
@@ -247,8 +283,8 @@ CHIMERA_NPU_CONVERT(vconv_f162f32, float, half)
   template <class T>                                                           \
   void NAME(UB<T> d, UB<T> s, std::common_type_t<T> scalar, int64_t repeat,    \
             int64_t dBlk, int64_t sBlk, int64_t dRep, int64_t sRep) {          \
-    detail::elementwise(                                                       \
-        Op::NAME, repeat, detail::Operand<T>{d, dBlk, dRep},                   \
+    detail::elementwise<Op::NAME>(                                             \
+        repeat, detail::Operand<T>{d, dBlk, dRep},                             \
         [y = static_cast<float>(scalar)](float x) { return RESULT; },          \
         detail::Operand<T>{s, sBlk, sRep});                                    \
   }
@@ -261,8 +297,10 @@ CHIMERA_NPU_SCALAR(vmins, x < y || x != x ? x : y)
 template <class T>
 void vector_dup(UB<T> d, std::common_type_t<T> scalar, int64_t repeat,
                 int64_t dBlk, int64_t dRep) {
-  detail::elementwise(Op::vector_dup, repeat, detail::Operand<T>{d, dBlk, dRep},
-                      [scalar] { return static_cast<float>(scalar); });
+  detail::requireFinite(detail::machine(), static_cast<float>(scalar));
+  detail::elementwise<Op::vector_dup>(
+      repeat, detail::Operand<T>{d, dBlk, dRep},
+      [scalar] { return static_cast<float>(scalar); });
 }
 
 /// Each block of a repeat to one element. `dRep` is in units of the eight
@@ -270,51 +308,52 @@ void vector_dup(UB<T> d, std::common_type_t<T> scalar, int64_t repeat,
 template <class T>
 void vcgmax(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep, int64_t sBlk,
             int64_t sRep) {
-  detail::reduce(Op::vcgmax, d, detail::Operand<T>{s, sBlk, sRep}, repeat,
-                 dRep * 8, 32 / sizeof(T),
-                 [](float x, float y) { return x > y || x != x ? x : y; });
+  detail::reduce<Op::vcgmax>(
+      d, detail::Operand<T>{s, sBlk, sRep}, repeat, dRep * 8, 32 / sizeof(T),
+      [](float x, float y) { return x > y || x != x ? x : y; });
 }
 template <class T>
 void vcgadd(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep, int64_t sBlk,
             int64_t sRep) {
-  detail::reduce(Op::vcgadd, d, detail::Operand<T>{s, sBlk, sRep}, repeat,
-                 dRep * 8, 32 / sizeof(T),
-                 [](float x, float y) { return x + y; });
+  detail::reduce<Op::vcgadd>(d, detail::Operand<T>{s, sBlk, sRep}, repeat,
+                             dRep * 8, 32 / sizeof(T),
+                             [](float x, float y) { return x + y; });
 }
 
-/// A repeat to one element; `dRep` is in elements. Of a maximum, its index is
-/// not stored.
+/// The largest element of a repeat and behind it, as an integer of the same
+/// size, its number; `dRep` is in such pairs.
 template <class T>
 void vcmax(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep, int64_t sBlk,
            int64_t sRep) {
-  detail::reduce(Op::vcmax, d, detail::Operand<T>{s, sBlk, sRep}, repeat, dRep,
-                 detail::kLanes<T>,
-                 [](float x, float y) { return x > y || x != x ? x : y; });
+  detail::reduce<Op::vcmax>(
+      d, detail::Operand<T>{s, sBlk, sRep}, repeat, dRep, detail::kLanes<T>,
+      [](float x, float y) { return x > y || x != x ? x : y; },
+      /*isPair=*/true);
 }
+/// A repeat to one element; `dRep` is in elements.
 template <class T>
 void vcadd(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep, int64_t sBlk,
            int64_t sRep) {
-  detail::reduce(Op::vcadd, d, detail::Operand<T>{s, sBlk, sRep}, repeat, dRep,
-                 detail::kLanes<T>, [](float x, float y) { return x + y; });
+  detail::reduce<Op::vcadd>(d, detail::Operand<T>{s, sBlk, sRep}, repeat, dRep,
+                            detail::kLanes<T>,
+                            [](float x, float y) { return x + y; });
 }
 
-/// Eight elements a repeat, each of which fills one of eight blocks. The 910
-/// has no such instruction: code for it is eight times `vector_dup` with a
-/// scalar, and as such it is counted.
+/// Eight elements a repeat, each of which fills one of eight blocks.
 template <class T>
 void vbrcb(UB<T> d, UB<T> s, int64_t repeat, int64_t dBlk = 1,
            int64_t dRep = 8) {
-  Machine &m = detail::issueVector<T>(Op::vbrcb, repeat, {s, 0, 0});
+  requireInstruction<Op::vbrcb, T>();
+  Machine &m =
+      detail::issueVector<T>(Op::vbrcb, repeat, sizeof(T) == 2, {s, 0, 0});
   detail::requireOperand(m, detail::Operand<T>{d, dBlk, dRep},
                          /*isResult=*/true);
-#if CHIMERA_NPU_ARCH == 910
-  m.countVector(7 * repeat);
-#endif
   constexpr int64_t size = sizeof(T);
   for (int64_t r = 0; r < repeat; ++r) {
     uint8_t scalars[8 * size];
     std::memcpy(scalars, detail::read(m, s, r * 8 * size, 8 * size).bytes,
                 8 * size);
+    m.requireNotOwn(Mem::UB, s.offset + r * 8 * size);
     for (int64_t i = 0; i < 8; ++i) {
       detail::View view = detail::write(m, d, (r * dRep + i * dBlk) * 32, 32);
       for (int64_t at = 0; at < 32; at += size)
@@ -331,9 +370,9 @@ void vbrcb(UB<T> d, UB<T> s, int64_t repeat, int64_t dBlk = 1,
   template <class T>                                                           \
   void NAME(UB<uint8_t> d, UB<T> s0, UB<T> s1, int64_t repeat, int64_t s0Blk,  \
             int64_t s1Blk, int64_t s0Rep, int64_t s1Rep) {                     \
-    detail::compare(Op::NAME, d, detail::Operand<T>{s0, s0Blk, s0Rep},         \
-                    detail::Operand<T>{s1, s1Blk, s1Rep}, repeat,              \
-                    [](float x, float y) { return x OPERATOR y; });            \
+    detail::compare<Op::NAME>(d, detail::Operand<T>{s0, s0Blk, s0Rep},         \
+                              detail::Operand<T>{s1, s1Blk, s1Rep}, repeat,    \
+                              [](float x, float y) { return x OPERATOR y; });  \
   }
 CHIMERA_NPU_COMPARE(vcmpv_lt, <)
 CHIMERA_NPU_COMPARE(vcmpv_le, <=)
@@ -343,14 +382,22 @@ CHIMERA_NPU_COMPARE(vcmpv_eq, ==)
 CHIMERA_NPU_COMPARE(vcmpv_ne, !=)
 #undef CHIMERA_NPU_COMPARE
 
+/// Which bits the repeats of a selection take: all of them the first ones, or
+/// each those behind the ones before.
+enum SelMode : uint8_t { VSEL_CMPMASK_SPR = 0, VSEL_TENSOR_TENSOR_MODE = 2 };
+
 /// s0 where the bit in `mask`, laid out as comparisons do it, is set, else s1.
-template <class T>
+template <SelMode Mode, class T>
 void vsel(UB<T> d, UB<T> s0, UB<T> s1, UB<uint8_t> mask, int64_t repeat,
           int64_t dBlk, int64_t s0Blk, int64_t s1Blk, int64_t dRep,
           int64_t s0Rep, int64_t s1Rep) {
+  requireInstruction<Op::vsel, T>();
+  static_assert(Mode == VSEL_CMPMASK_SPR || selectsOn(kArchitecture),
+                "this core selects by the same bits in every repeat");
   detail::Operand<T> first{s0, s0Blk, s0Rep}, second{s1, s1Blk, s1Rep},
       result{d, dBlk, dRep};
-  Machine &m = detail::issueVector(Op::vsel, repeat, first, second);
+  Machine &m =
+      detail::issueVector(Op::vsel, repeat, sizeof(T) == 2, first, second);
   detail::requireOperand(m, result, /*isResult=*/true);
   detail::requireAligned(m, mask);
   constexpr int64_t lanes = detail::kLanes<T>;
@@ -358,7 +405,8 @@ void vsel(UB<T> d, UB<T> s0, UB<T> s1, UB<uint8_t> mask, int64_t repeat,
   for (int64_t r = 0; r < repeat; ++r) {
     detail::loadLanes(m, first, r, lanes, /*masked=*/true, x);
     detail::loadLanes(m, second, r, lanes, /*masked=*/true, y);
-    detail::View bits = detail::read(m, mask, r * lanes / 8, lanes / 8);
+    int64_t bit = Mode == VSEL_CMPMASK_SPR ? 0 : r * lanes;
+    detail::View bits = detail::read(m, mask, bit / 8, lanes / 8);
     for (int64_t lane = 0; lane < lanes; ++lane)
       if (!(bits.bytes[lane / 8] >> (lane % 8) & 1))
         x[lane] = y[lane];
@@ -392,8 +440,7 @@ inline void vnchwconv(UB<half> d, UB<half> s, int64_t repeat, int64_t dRep,
       std::memset(view.written, 1, 32);
     }
   }
-  // Two repeats of other instructions.
-  m.countVector(2 * repeat);
+  m.countVector(repeat, /*isHalf=*/true);
 }
 
 } // namespace CHIMERA_NPU_VARIANT

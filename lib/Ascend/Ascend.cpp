@@ -60,16 +60,21 @@ static LogicalResult verifyMemory(Operation *op, StringRef name, Value value,
 /// Where an instruction that copies leads from and to.
 static std::pair<Memory, Memory> getEnds(CopyKind kind) {
   switch (kind) {
-  case CopyKind::GmToCbufPad:
+  case CopyKind::GmToCbuf:
+  case CopyKind::GmToCbufNd2Nz:
     return {Memory::GM, Memory::L1};
-  case CopyKind::GmToUbufPad:
+  case CopyKind::GmToUbuf:
     return {Memory::GM, Memory::UB};
-  case CopyKind::UbufToGmPad:
+  case CopyKind::UbufToGm:
     return {Memory::UB, Memory::GM};
   case CopyKind::UbufToCbuf:
     return {Memory::UB, Memory::L1};
   case CopyKind::MatrixCcToUbuf:
     return {Memory::L0C, Memory::UB};
+  case CopyKind::MatrixCcToCbuf:
+    return {Memory::L0C, Memory::L1};
+  case CopyKind::MatrixCcToGm:
+    return {Memory::L0C, Memory::GM};
   }
   llvm_unreachable("unknown instruction");
 }
@@ -81,8 +86,7 @@ LogicalResult CopyOp::verify() {
     return failure();
   Type source = cast<PtrType>(getSource().getType()).getElementType();
   Type destination = cast<PtrType>(getDestination().getType()).getElementType();
-  bool narrows = getKind() == CopyKind::MatrixCcToUbuf && source.isF32() &&
-                 destination.isF16();
+  bool narrows = from == Memory::L0C && source.isF32() && destination.isF16();
   if (source != destination && !narrows)
     return emitOpError() << "cannot turn " << source << " into " << destination;
   return success();
@@ -155,4 +159,26 @@ LogicalResult CompareOp::verify() {
 LogicalResult SelectOp::verify() {
   return verifyVectors(*this, getDestination(),
                        {getLhs(), getRhs(), getMask()});
+}
+
+LogicalResult
+AscendDialect::verifyOperationAttribute(Operation *op,
+                                        NamedAttribute attribute) {
+  if (attribute.getName() != kArchAttrName)
+    return success();
+  auto name = dyn_cast<StringAttr>(attribute.getValue());
+  std::optional<Architecture> architecture =
+      name ? symbolizeArchitecture(name.getValue()) : std::nullopt;
+  if (!architecture)
+    return op->emitOpError()
+           << "'" << kArchAttrName << "' must name an architecture, got "
+           << attribute.getValue();
+  WalkResult result = op->walk([&](Operation *inside) {
+    std::string missing = findMissing(*architecture, inside);
+    if (missing.empty())
+      return WalkResult::advance();
+    inside->emitOpError() << missing;
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }

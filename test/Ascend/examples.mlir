@@ -14,7 +14,7 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
                     %rows: index, %pitch: index, %block: index, %first: index,
                     %count: index, %step: index, %m: index, %k: index,
                     %n: index, %init: i1, %event: index, %high: i64, %low: i64,
-                    %number: f32)
+                    %number: f32, %length: index, %gap: index)
     attributes {ascend.kernel = ["arg0 : 64x32xf16"], ascend.room = {l1 = 4096}} {
   // CPP: block_idx()
   // CPP: block_num()
@@ -31,13 +31,13 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   %s = ascend.address %bytes : !ascend.ptr<ub, f32>
   %t = ascend.address %bytes : !ascend.ptr<ub, f32>
   %u = ascend.address %bytes : !ascend.ptr<ub, f16>
-  // CPP: #pragma emit_insn dma_padding
-  // CPP-NEXT: copy_gm_to_cbuf_pad([[TILE]], [[FROM]],
-  ascend.copy copy_gm_to_cbuf_pad %tile, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>
-  // CPP: copy_gm_to_ubuf_pad(
-  ascend.copy copy_gm_to_ubuf_pad %u, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<ub, f16>, !ascend.ptr<gm, f16>
-  // CPP: copy_ubuf_to_gm_pad([[FROM]],
-  ascend.copy copy_ubuf_to_gm_pad %from, %u bursts %rows of %bytes every %pitch, %block : !ascend.ptr<gm, f16>, !ascend.ptr<ub, f16>
+  // CPP: #pragma emit_insn dma_copy
+  // CPP-NEXT: copy_gm_to_cbuf([[TILE]], [[FROM]],
+  ascend.copy copy_gm_to_cbuf %tile, %from bursts %rows of %length every %gap, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>
+  // CPP: copy_gm_to_ubuf(
+  ascend.copy copy_gm_to_ubuf %u, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<ub, f16>, !ascend.ptr<gm, f16>
+  // CPP: copy_ubuf_to_gm([[FROM]],
+  ascend.copy copy_ubuf_to_gm %from, %u bursts %rows of %bytes every %pitch, %block : !ascend.ptr<gm, f16>, !ascend.ptr<ub, f16>
   // CPP: #pragma emit_insn dma_copy
   // CPP-NEXT: copy_ubuf_to_cbuf(
   ascend.copy copy_ubuf_to_cbuf %tile, %u bursts %rows of %bytes every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<ub, f16>
@@ -45,6 +45,13 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   ascend.copy copy_matrix_cc_to_ubuf %d, %c bursts %rows of %bytes every %pitch, %block : !ascend.ptr<ub, f32>, !ascend.ptr<l0c, f32>
   // CPP: copy_matrix_cc_to_ubuf({{.*}}, CRMODE_F32toF16_NONE)
   ascend.copy copy_matrix_cc_to_ubuf %u, %c bursts %rows of %bytes every %pitch, %block : !ascend.ptr<ub, f16>, !ascend.ptr<l0c, f32>
+  // CPP: copy_gm_to_cbuf_multi_nd2nz_b16([[TILE]], [[FROM]],
+  ascend.copy copy_gm_to_cbuf_multi_nd2nz_b16 %tile, %from bursts %rows of %length every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>
+  // CPP: #pragma emit_insn fixpipe_op
+  // CPP-NEXT: copy_matrix_cc_to_cbuf({{.*}}, CRMODE_F32toF16_NONE)
+  ascend.copy copy_matrix_cc_to_cbuf %tile, %c bursts %rows of %length every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<l0c, f32>
+  // CPP: copy_matrix_cc_to_gm({{.*}}, CRMODE_F32toF16_NONE)
+  ascend.copy copy_matrix_cc_to_gm %from, %c bursts %rows of %length every %pitch, %block : !ascend.ptr<gm, f16>, !ascend.ptr<l0c, f32>
   // CPP: load_cbuf_to_ca({{.*}}, false)
   ascend.load %a, %tile start %first repeat %count stride %step : !ascend.ptr<l0a, f16>, !ascend.ptr<l1, f16>
   // CPP: load_cbuf_to_cb({{.*}}, true)
@@ -66,8 +73,10 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   %bits = ascend.address %bytes : !ascend.ptr<ub, i8>
   ascend.compare vcmpv_le %bits, %s, %t repeat %count : !ascend.ptr<ub, i8>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
   // CPP: #pragma emit_insn vector_select
-  // CPP-NEXT: vsel({{.*}}, 1, 1, 1, 8, 8, 8)
+  // CPP-NEXT: vsel<VSEL_TENSOR_TENSOR_MODE>({{.*}}, 1, 1, 1, 8, 8, 8)
   ascend.select %d, %s, %t where %bits repeat %count : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, i8>
+  // CPP: vsel<VSEL_CMPMASK_SPR>(
+  ascend.select %d, %s, %t where %bits repeat %count same : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, i8>
   // CPP: #pragma emit_insn vector_dup
   // CPP-NEXT: vector_dup({{.*}}, 1, 8)
   ascend.vector vector_dup %d scalar %number repeat %count blocks [1] repeats [8] : !ascend.ptr<ub, f32>

@@ -2,7 +2,7 @@
 
 func.func @f(%a: !ascend.ptr<ub, f16>, %b: !ascend.ptr<gm, f16>, %n: index) {
   // expected-error @below {{'ascend.copy' op destination must be in l1, got ub}}
-  ascend.copy copy_gm_to_cbuf_pad %a, %b bursts %n of %n every %n, %n : !ascend.ptr<ub, f16>, !ascend.ptr<gm, f16>
+  ascend.copy copy_gm_to_cbuf %a, %b bursts %n of %n every %n, %n : !ascend.ptr<ub, f16>, !ascend.ptr<gm, f16>
   return
 }
 
@@ -10,7 +10,7 @@ func.func @f(%a: !ascend.ptr<ub, f16>, %b: !ascend.ptr<gm, f16>, %n: index) {
 
 func.func @f(%a: !ascend.ptr<l1, f32>, %b: !ascend.ptr<gm, f16>, %n: index) {
   // expected-error @below {{'ascend.copy' op cannot turn 'f16' into 'f32'}}
-  ascend.copy copy_gm_to_cbuf_pad %a, %b bursts %n of %n every %n, %n : !ascend.ptr<l1, f32>, !ascend.ptr<gm, f16>
+  ascend.copy copy_gm_to_cbuf %a, %b bursts %n of %n every %n, %n : !ascend.ptr<l1, f32>, !ascend.ptr<gm, f16>
   return
 }
 
@@ -83,5 +83,56 @@ func.func @f(%a: !ascend.ptr<ub, f32>, %b: !ascend.ptr<l0c, f32>, %m: !ascend.pt
 func.func @f(%a: !ascend.ptr<ub, f32>, %m: !ascend.ptr<l1, i8>, %n: index) {
   // expected-error @below {{'ascend.select' op source must be in ub, got l1}}
   ascend.select %a, %a, %a where %m repeat %n : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<l1, i8>
+  return
+}
+
+// -----
+
+// What the pages of a 910 do not have.
+
+func.func @f(%a: !ascend.ptr<ub, f32>, %n: index) attributes {ascend.arch = "ascend910"} {
+  // expected-error @below {{'ascend.reduce' op the ascend910 has no vcgmax for f32}}
+  ascend.reduce vcgmax %a, %a repeat %n blocks 1 repeats 8 : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<ub, f32>, %m: !ascend.ptr<ub, i8>, %n: index) attributes {ascend.arch = "ascend910"} {
+  // expected-error @below {{'ascend.select' op the ascend910 selects by the same bits in every repeat}}
+  ascend.select %a, %a, %a where %m repeat %n : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, i8>
+  return
+}
+
+// -----
+
+func.func @f() attributes {ascend.arch = "ascend910"} {
+  %event = arith.constant 4 : index
+  // expected-error @below {{'ascend.set_flag' op the ascend910 has 4 events between two pipes, not number 4}}
+  ascend.set_flag mte2 to mte1, %event
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<ub, f32>, %n: index) attributes {ascend.arch = "ascend910"} {
+  %lowest = arith.constant 0xFF800000 : f32
+  // expected-error @below {{'ascend.vector' op the ascend910 has no infinities}}
+  ascend.vector vector_dup %a scalar %lowest repeat %n blocks [1] repeats [8] : !ascend.ptr<ub, f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<l1, f16>, %b: !ascend.ptr<ub, f16>, %n: index) attributes {ascend.arch = "ascend910b"} {
+  // expected-error @below {{'ascend.copy' op the ascend910b has no copy_ubuf_to_cbuf for f16}}
+  ascend.copy copy_ubuf_to_cbuf %a, %b bursts %n of %n every %n, %n : !ascend.ptr<l1, f16>, !ascend.ptr<ub, f16>
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op 'ascend.arch' must name an architecture, got "ascend950"}}
+func.func @f() attributes {ascend.arch = "ascend950"} {
   return
 }

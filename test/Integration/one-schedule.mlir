@@ -19,13 +19,13 @@
 
 // Eight tasks; for each a tile of A once, and eight times one of B and one of D.
 // ASCEND: for (size_t [[TASK:.*]] = v{{[0-9]+}}; [[TASK]] < 8;
-// ASCEND: copy_gm_to_cbuf_pad({{.*}}, 64, 32, 128, 1);
+// ASCEND: copy_gm_to_cbuf({{.*}}, 64, 1, 3, 0);
 // ASCEND: for (size_t [[L:.*]] = 0; [[L]] < 512; [[L]] += 64)
-// ASCEND: copy_gm_to_cbuf_pad({{.*}}, 64, 32, 1024, 1);
+// ASCEND: copy_gm_to_cbuf({{.*}}, 64, 1, 31, 0);
 // ASCEND: mad({{.*}}, 64, 64, 64,
 // ASCEND: copy_ubuf_to_cbuf(
 // ASCEND: mad({{.*}}, 64, 64, 64,
-// ASCEND: copy_ubuf_to_gm_pad(
+// ASCEND: copy_ubuf_to_gm(
 
 // NVIDIA: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 func.func @main(%A: tensor<512x64xf16>, %B: tensor<64x512xf16>,

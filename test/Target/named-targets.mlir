@@ -13,6 +13,7 @@
 // RUN: chimera-opt %s --chimera-attach-target=target=h100 | FileCheck %s --check-prefix=H100
 // RUN: chimera-opt %s --chimera-attach-target=target=h200 | FileCheck %s --check-prefix=H200
 // RUN: chimera-opt %s --chimera-attach-target=target=ascend910 | FileCheck %s --check-prefix=ASCEND910
+// RUN: chimera-opt %s --chimera-attach-target=target=ascend310p | FileCheck %s --check-prefix=ASCEND310P
 // RUN: chimera-opt %s --chimera-attach-target=target=ascend910b | FileCheck %s --check-prefix=ASCEND910B
 
 // AVX2:      chimera.target = #chimera.target<"avx2", cores = 4,
@@ -126,19 +127,24 @@
 // ASCEND910:      chimera.target = #chimera.target<"ascend910", cores = 32,
 // ASCEND910-SAME: unit = <bits = 2048, registers = 256, fma = 1, load = 1, store = 1, latency = 1, clock = 1000000000, exponential = 1>,
 // ASCEND910-SAME: levels = [<"L2", capacity = 33554432, usable = 80, core_bandwidth = 125000000000, chip_bandwidth = 1080000000000, sharers = 32, line = 32, ways = 16, burst = 32>,
-// ASCEND910-SAME: <"L1", capacity = 1048576, usable = 100, core_bandwidth = 125000000000, chip_bandwidth = 4000000000000, sharers = 1, line = 32, ways = 0, buffers = 2, burst = 32>],
+// ASCEND910-SAME: <"L1", capacity = 1048576, usable = 100, core_bandwidth = 31250000000, chip_bandwidth = 4000000000000, sharers = 1, line = 32, ways = 0, buffers = 2, burst = 32>],
 // ASCEND910-SAME: matrix = [<type = f16, rows = 16, columns = 16, depth = 16, macs = 4096, accumulators = 262144, lhs = 32768, rhs = 32768, load = 512, store = 256, clock = 1000000000>,
 // ASCEND910-SAME: <type = i8, rows = 16, columns = 16, depth = 32, macs = 8192, accumulators = 262144, lhs = 32768, rhs = 32768, load = 512, store = 256, clock = 1000000000>],
 // ASCEND910-SAME: triple = "davinci-huawei-cann",
 // ASCEND910-SAME: cpu = "Ascend910A">}
 
+// ASCEND310P:      chimera.target = #chimera.target<"ascend310p", cores = 8,
+// ASCEND310P-SAME: levels = [<"L2", capacity = 16777216, usable = 80, core_bandwidth = 17000000000, chip_bandwidth = 136000000000, sharers = 8, line = 32, ways = 16, burst = 32>,
+// ASCEND310P-SAME: <"L1", capacity = 1048576, usable = 100, core_bandwidth = 28500000000, chip_bandwidth = 912000000000, sharers = 1, line = 32, ways = 0, buffers = 2, burst = 32>],
+// ASCEND310P-SAME: cpu = "Ascend310P3">}
+
 // ASCEND910B:      chimera.target = #chimera.target<"ascend910b", cores = 24,
 // ASCEND910B-SAME: unit = <bits = 2048, registers = 256, fma = 1, load = 1, store = 1, latency = 1, clock = 1800000000, exponential = 1>,
 // ASCEND910B-SAME: levels = [<"L2", capacity = 201326592, usable = 80, core_bandwidth = 57600000000, chip_bandwidth = 1382400000000, sharers = 24, line = 32, ways = 16, burst = 32>,
-// ASCEND910B-SAME: <"L1", capacity = 524288, usable = 100, core_bandwidth = 198000000000, chip_bandwidth = 4752000000000, sharers = 1, line = 32, ways = 0, buffers = 2, burst = 32>],
-// ASCEND910B-SAME: matrix = [<type = f16, rows = 16, columns = 16, depth = 16, macs = 4096, accumulators = 131072, lhs = 32768, rhs = 32768, load = 512, store = 128, clock = 1800000000>,
-// ASCEND910B-SAME: <type = bf16, rows = 16, columns = 16, depth = 16, macs = 4096, accumulators = 131072, lhs = 32768, rhs = 32768, load = 512, store = 128, clock = 1800000000>,
-// ASCEND910B-SAME: <type = i8, rows = 16, columns = 16, depth = 32, macs = 8192, accumulators = 131072, lhs = 32768, rhs = 32768, load = 512, store = 128, clock = 1800000000>],
+// ASCEND910B-SAME: <"L1", capacity = 524288, usable = 100, core_bandwidth = 198000000000, chip_bandwidth = 4752000000000, sharers = 1, line = 32, ways = 0, buffers = 2>],
+// ASCEND910B-SAME: matrix = [<type = f16, rows = 16, columns = 16, depth = 16, macs = 4096, accumulators = 131072, lhs = 32768, rhs = 32768, load = 256, store = 128, clock = 1800000000>,
+// ASCEND910B-SAME: <type = bf16, rows = 16, columns = 16, depth = 16, macs = 4096, accumulators = 131072, lhs = 32768, rhs = 32768, load = 256, store = 128, clock = 1800000000>,
+// ASCEND910B-SAME: <type = i8, rows = 16, columns = 16, depth = 32, macs = 8192, accumulators = 131072, lhs = 32768, rhs = 32768, load = 256, store = 128, clock = 1800000000>],
 // ASCEND910B-SAME: triple = "davinci-huawei-cann",
 // ASCEND910B-SAME: cpu = "Ascend910B2">}
 

@@ -42,8 +42,10 @@ static void chain(Gm<half> a, Gm<half> b, Gm<half> d, Gm<float> e, int64_t m,
   wait_flag(PIPE_M, PIPE_FIX, 0);
   copy_matrix_cc_to_cbuf(cL1, L0C<float>(0), m, tiles(l) * 16, tiles(m) * 16,
                          tiles(m) * 16, CRMODE_F32toF16_RELU);
-  set_flag(PIPE_FIX, PIPE_MTE1, 0);
-  wait_flag(PIPE_FIX, PIPE_MTE1, 0);
+  set_flag(PIPE_FIX, PIPE_M, 0);
+  wait_flag(PIPE_FIX, PIPE_M, 0);
+  set_flag(PIPE_M, PIPE_MTE1, 0);
+  wait_flag(PIPE_M, PIPE_MTE1, 0);
   loadLhs(L0A<half>(32768), cL1, m, l);
   loadRhs(L0B<half>(32768), dL1, l, n);
   set_flag(PIPE_MTE1, PIPE_M, 0);
@@ -69,6 +71,29 @@ TEST(Ascend910BTest, Chain) {
   EXPECT_EQ(report.total.route(Mem::L0C, Mem::GM).written, 4 * m * n);
   EXPECT_EQ(report.total.highWater[index(Mem::UB)], 0);
   EXPECT_GT(report.total.cycles[PIPE_FIX], 0);
+}
+
+// Three rows of 17 halves of 20, to two blocks each of three; and back, to rows
+// of 19. What fills a block nobody knows.
+TEST(Ascend910BTest, PaddedRows) {
+  std::vector<half> in = randomMatrix(57, 1), rows(55, half(9)), block(16);
+  auto kernel = +[](Gm<half> in, Gm<half> rows, Gm<half> block) {
+    copy_gm_to_ubuf_pad(UB<half>(0), in, 3, 34, 6, 1);
+    pipe_barrier(PIPE_ALL);
+    copy_ubuf_to_gm_pad(rows, UB<half>(0), 3, 34, 4, 1);
+    if (block.length == 16)
+      copy_ubuf_to_gm(block, UB<half>(32), 1, 1, 0, 0);
+  };
+  Report report = launch(1, kernel, gm(in), gm(rows), Gm<half>());
+  for (int i = 0; i < 55; ++i) {
+    int row = i / 19, at = i % 19;
+    EXPECT_EQ(rows[i], at < 17 ? in[row * 20 + at] : half(9)) << i;
+  }
+  EXPECT_EQ(report.total.route(Mem::GM, Mem::UB).read, 3 * 34);
+  EXPECT_EQ(report.total.route(Mem::UB, Mem::GM).written, 3 * 34);
+  EXPECT_PRED2(startsWith,
+               failure([&] { launch(1, kernel, gm(in), gm(rows), gm(block)); }),
+               "Uninitialized");
 }
 
 TEST(Ascend910BTest, SmallerBuffer) {

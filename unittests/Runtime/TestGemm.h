@@ -42,9 +42,14 @@ Gm<T> gm(std::vector<T> &array) {
 /// A tile of a row-major matrix with rows of `ld` elements to zN in L1.
 inline void loadTile(L1<half> dst, Gm<half> src, int64_t rows, int64_t columns,
                      int64_t ld) {
-  for (int64_t j = 0; j < columns; j += 16)
-    copy_gm_to_cbuf_pad(dst + j * tiles(rows) * 16, src + j, rows,
-                        std::min<int64_t>(16, columns - j) * 2, ld * 2, 1);
+#if CHIMERA_NPU_ARCH == 9102
+  copy_gm_to_cbuf_multi_nd2nz_b16(dst, src, rows, columns, ld,
+                                  tiles(rows) * 16);
+#else
+  for (int64_t i = 0; i < rows; ++i)
+    copy_gm_to_cbuf(dst + i * 16, src + i * ld, tiles(columns), 1, 0,
+                    tiles(rows) * 16 - 1);
+#endif
 }
 
 /// From zN to zZ.
@@ -60,12 +65,12 @@ inline void loadRhs(L0B<half> dst, L1<half> src, int64_t k, int64_t n) {
     load_cbuf_to_cb(dst + i * tiles(n) * 256, src, i, tiles(n), tiles(k), true);
 }
 
-/// A tile in NZ to a row-major matrix.
+/// A tile in NZ, of whole column groups, to a row-major matrix.
 inline void storeTile(Gm<half> dst, UB<half> src, int64_t rows, int64_t columns,
                       int64_t ld) {
   for (int64_t j = 0; j < columns; j += 16)
-    copy_ubuf_to_gm_pad(dst + j, src + j * tiles(rows) * 16, rows,
-                        std::min<int64_t>(16, columns - j) * 2, ld * 2, 1);
+    copy_ubuf_to_gm(dst + j, src + j * tiles(rows) * 16, rows, 1, 0,
+                    ld / 16 - 1);
 }
 
 template <class T>

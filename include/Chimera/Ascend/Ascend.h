@@ -20,6 +20,9 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <optional>
+#include <string>
+
 #include "Chimera/Ascend/AscendDialect.h.inc"
 #include "Chimera/Ascend/AscendEnums.h.inc"
 
@@ -34,6 +37,21 @@
 
 namespace chimera::ascend {
 
+/// That of a processor, as targets name it, as in "Ascend910A"; none if its
+/// instructions are not known.
+std::optional<Architecture> getArchitecture(llvm::StringRef cpu);
+/// Events between two pipes that a program may use.
+int64_t getNumEvents(Architecture architecture);
+/// True if each repeat of a selection can take bits of its own.
+bool selectsOn(Architecture architecture);
+/// True if there is an instruction, named as in C++, for elements of `type`.
+bool hasInstruction(Architecture architecture, llvm::StringRef name,
+                    mlir::Type type);
+/// Why `op`, an instruction, is none of `architecture`; empty if it is one.
+std::string findMissing(Architecture architecture, mlir::Operation *op);
+
+/// The architecture whose instructions a function consists of, by name.
+inline constexpr llvm::StringLiteral kArchAttrName = "ascend.arch";
 /// Marks functions that are kernels: what their arguments are, as `arg0 :
 /// 64x32xf16`, for those who launch them.
 inline constexpr llvm::StringLiteral kKernelAttrName = "ascend.kernel";

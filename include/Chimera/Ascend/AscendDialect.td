@@ -29,7 +29,11 @@ def Ascend_Dialect : Dialect {
     to 16), in each row 16 elements. The vendor calls that zN where an operand is
     meant and NZ where a result is. In L0A the fractals of one row group follow
     each other (zZ), in L0B those of one depth, each transposed (nZ).
+
+    A function marked `ascend.arch` consists of instructions that the
+    architecture has, for the types that it has them for.
   }];
+  let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
 }
@@ -45,6 +49,12 @@ class Ascend_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 }
 class Ascend_EnumAttr<EnumInfo enum, string mnemonic>
     : EnumAttr<Ascend_Dialect, enum, mnemonic>;
+
+def Ascend_Architecture : Ascend_Enum<"Architecture",
+    "Cores with the same instructions", [
+  I32EnumAttrCase<"Ascend910", 0, "ascend910">,
+  I32EnumAttrCase<"Ascend310P", 1, "ascend310p">,
+  I32EnumAttrCase<"Ascend910B", 2, "ascend910b">]>;
 
 def Ascend_Memory : Ascend_Enum<"Memory", "A memory that a core sees", [
   I32EnumAttrCase<"GM", 0, "gm">, I32EnumAttrCase<"L1", 1, "l1">,

@@ -62,26 +62,33 @@ def Ascend_OffsetOp : Ascend_Op<"offset", [
 //===----------------------------------------------------------------------===//
 
 def Ascend_CopyKind : Ascend_Enum<"CopyKind", "An instruction that copies", [
-  I32EnumAttrCase<"GmToCbufPad", 0, "copy_gm_to_cbuf_pad">,
-  I32EnumAttrCase<"GmToUbufPad", 1, "copy_gm_to_ubuf_pad">,
-  I32EnumAttrCase<"UbufToGmPad", 2, "copy_ubuf_to_gm_pad">,
+  I32EnumAttrCase<"GmToCbuf", 0, "copy_gm_to_cbuf">,
+  I32EnumAttrCase<"GmToUbuf", 1, "copy_gm_to_ubuf">,
+  I32EnumAttrCase<"UbufToGm", 2, "copy_ubuf_to_gm">,
   I32EnumAttrCase<"UbufToCbuf", 3, "copy_ubuf_to_cbuf">,
-  I32EnumAttrCase<"MatrixCcToUbuf", 4, "copy_matrix_cc_to_ubuf">]>;
+  I32EnumAttrCase<"MatrixCcToUbuf", 4, "copy_matrix_cc_to_ubuf">,
+  I32EnumAttrCase<"GmToCbufNd2Nz", 5, "copy_gm_to_cbuf_multi_nd2nz_b16">,
+  I32EnumAttrCase<"MatrixCcToCbuf", 6, "copy_matrix_cc_to_cbuf">,
+  I32EnumAttrCase<"MatrixCcToGm", 7, "copy_matrix_cc_to_gm">]>;
 def Ascend_CopyKindAttr : Ascend_EnumAttr<Ascend_CopyKind, "copy">;
 
 def Ascend_CopyOp : Ascend_Op<"copy"> {
-  let summary = "bursts of bytes from one memory to another";
+  let summary = "bursts from one memory to another";
   let description = [{
-    `bursts` bursts of `length` each. For `copy_gm_to_cbuf_pad`,
-    `copy_gm_to_ubuf_pad` and `copy_ubuf_to_gm_pad` the length is in bytes; the
-    distances are from the start of one burst to the next, the first in `gm`, in
-    bytes, the second on chip, in blocks of 32 bytes, of which the last one of a
-    burst is filled with zeros. For `copy_ubuf_to_cbuf` length and distances,
-    here from the end of a burst to the next, of the source and then of the
-    destination, are in blocks; for `copy_matrix_cc_to_ubuf` they are in fractals
-    of 16 x 16 sums, which are narrowed if the destination is.
+    `bursts` bursts of `length` blocks of 32 bytes each. The distances are from
+    the end of one burst to the start of the next, of the source and then of the
+    destination, in blocks; for `copy_matrix_cc_to_ubuf` all of that is in
+    fractals of 16 x 16 sums, which are narrowed if the destination is.
 
-    Example: `ascend.copy copy_gm_to_cbuf_pad %tile, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>`
+    The others move matrices, `bursts` rows of `length` columns.
+    `copy_gm_to_cbuf_multi_nd2nz_b16` takes rows that start as many elements
+    apart as the first distance says to column groups of as many rows as the
+    second says. `copy_matrix_cc_to_cbuf` and `copy_matrix_cc_to_gm` take sums in
+    column groups of as many rows as the first distance says, and narrow them
+    where the destination is, to column groups of as many rows, or to rows that
+    start as many elements apart, as the second says.
+
+    Example: `ascend.copy copy_gm_to_cbuf %tile, %from bursts %rows of %length every %gap, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>`
   }];
   let arguments = (ins Ascend_CopyKindAttr:$kind, Ascend_PtrType:$destination,
                        Ascend_PtrType:$source, Index:$bursts, Index:$length,
@@ -201,9 +208,7 @@ def Ascend_BroadcastOp : Ascend_Op<"broadcast"> {
   let summary = "each element to a block of 32 bytes";
   let description = [{
     `vbrcb`: `repeat` times eight elements, one after the other, each of which
-    fills a block; the blocks follow each other, too. The 910 has no such
-    instruction: there it stands for eight times `vector_dup` with a number that
-    was read.
+    fills a block; the blocks follow each other, too.
 
     Example: `ascend.broadcast %d, %s repeat %count : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>`
   }];
@@ -245,15 +250,17 @@ def Ascend_SelectOp : Ascend_Op<"select"> {
   let summary = "an element of one or the other source";
   let description = [{
     `vsel`: of `repeat` times 64 elements, one after the other, the first
-    source's where the bit in `mask` is set, the second one's elsewhere.
+    source's where the bit in `mask` is set, the second one's elsewhere. With
+    `same`, all repeats take the first 64 bits.
 
     Example: `ascend.select %d, %s, %t where %bits repeat %count : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>, !ascend.ptr<ub, i8>`
   }];
   let arguments = (ins Ascend_PtrType:$destination, Ascend_PtrType:$lhs,
                        Ascend_PtrType:$rhs, Ascend_PtrType:$mask,
-                       Index:$repeat);
+                       Index:$repeat, UnitAttr:$same);
   let assemblyFormat = [{
-    $destination `,` $lhs `,` $rhs `where` $mask `repeat` $repeat attr-dict
+    $destination `,` $lhs `,` $rhs `where` $mask `repeat` $repeat
+    (`same` $same^)? attr-dict
     `:` type($destination) `,` type($lhs) `,` type($rhs) `,` type($mask)
   }];
   let hasVerifier = 1;

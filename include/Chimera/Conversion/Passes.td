@@ -227,8 +227,9 @@ def ConvertChimeraToAscendPass
     remark that says what: operands and results are f16, sums f32. With `required`
     that is an error, and so is a contraction or convolution anywhere that has not
     become a micro kernel. The kernels take the place of the function, so it is
-    also left if something in the module calls it. The target needs the routes
-    and shapes of an `ascend910`, which the instructions are for.
+    also left if something in the module calls it. The target's cpu says which
+    instructions there are, for which types: a kernel that takes another is
+    refused. The target needs the routes and shapes that they are for.
 
     Example: see `test/Conversion/ChimeraToAscend/gemm-chain.mlir`.
   }];

@@ -76,7 +76,8 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 ///
 /// - *Sides.* The columns of a tile are its last dimension, its rows the one
 ///   other that is longer than one. On chip both are rounded up to the shape of
-///   the unit; main memory is read and written as it is.
+///   the unit; main memory is read in whole bursts of the innermost level and
+///   written as it is.
 /// - *Operands.* A factor of a contraction comes from main memory into the
 ///   innermost level inside the innermost loop on its operator's path that
 ///   affects it; for every block it goes on to the unit, the left one again for

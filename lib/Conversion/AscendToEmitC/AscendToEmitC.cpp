@@ -61,13 +61,16 @@ static std::string spellPipe(Pipe pipe) {
 /// The vendor's word for what an instruction does.
 static StringRef getWord(CopyKind kind) {
   switch (kind) {
-  case CopyKind::GmToCbufPad:
-  case CopyKind::GmToUbufPad:
-  case CopyKind::UbufToGmPad:
-    return "dma_padding";
+  case CopyKind::GmToCbuf:
+  case CopyKind::GmToUbuf:
+  case CopyKind::UbufToGm:
   case CopyKind::UbufToCbuf:
   case CopyKind::MatrixCcToUbuf:
+  case CopyKind::GmToCbufNd2Nz:
     return "dma_copy";
+  case CopyKind::MatrixCcToCbuf:
+  case CopyKind::MatrixCcToGm:
+    return "fixpipe_op";
   }
   llvm_unreachable("unknown instruction");
 }
@@ -142,20 +145,29 @@ public:
       withLiteral(Twine(number));
     return *this;
   }
+  /// A template argument.
+  Call &on(StringRef text) {
+    templateArguments.push_back(
+        emitc::OpaqueAttr::get(rewriter.getContext(), text));
+    return *this;
+  }
   void emit(StringRef callee, StringRef word = "") {
     if (!word.empty())
       emitc::VerbatimOp::create(rewriter, loc,
                                 ("#pragma emit_insn " + word).str());
     emitc::CallOpaqueOp::create(
         rewriter, loc, TypeRange(), rewriter.getStringAttr(callee),
-        rewriter.getArrayAttr(arguments), ArrayAttr(), operands);
+        rewriter.getArrayAttr(arguments),
+        templateArguments.empty() ? ArrayAttr()
+                                  : rewriter.getArrayAttr(templateArguments),
+        operands);
   }
 
 private:
   ConversionPatternRewriter &rewriter;
   Location loc;
   SmallVector<Value> operands;
-  SmallVector<Attribute> arguments;
+  SmallVector<Attribute> arguments, templateArguments;
 };
 
 template <typename OpTy>
@@ -178,7 +190,7 @@ void Pattern<CopyOp>::convert(CopyOp op, Adaptor adaptor,
                               ConversionPatternRewriter &rewriter) const {
   Call call(rewriter, op.getLoc());
   call.with(adaptor.getOperands());
-  if (op.getKind() == CopyKind::MatrixCcToUbuf) {
+  if (cast<PtrType>(op.getSource().getType()).getMemory() == Memory::L0C) {
     auto type = cast<PtrType>(op.getDestination().getType());
     call.withLiteral(type.getElementType().isF16() ? "CRMODE_F32toF16_NONE"
                                                    : "CRMODE_NONE");
@@ -294,6 +306,7 @@ void Pattern<SelectOp>::convert(SelectOp op, Adaptor adaptor,
   Call(rewriter, op.getLoc())
       .with(adaptor.getOperands())
       .withLiterals({1, 1, 1, 8, 8, 8})
+      .on(op.getSame() ? "VSEL_CMPMASK_SPR" : "VSEL_TENSOR_TENSOR_MODE")
       .emit("vsel", "vector_select");
   rewriter.eraseOp(op);
 }
@@ -489,6 +502,31 @@ static void populateTypes(TypeConverter &converter) {
   converter.addTargetMaterialization(cast);
 }
 
+/// The architecture that the program is for, as the functional model numbers
+/// them.
+static void emitArchitecture(OpBuilder &builder, Location loc,
+                             func::FuncOp kernel) {
+  auto name = kernel->getAttrOfType<StringAttr>(kArchAttrName);
+  if (!name)
+    return;
+  auto getNumber = [](Architecture architecture) {
+    switch (architecture) {
+    case Architecture::Ascend910:
+      return "910";
+    case Architecture::Ascend310P:
+      return "310";
+    case Architecture::Ascend910B:
+      return "9102";
+    }
+    llvm_unreachable("unknown architecture");
+  };
+  emitc::VerbatimOp::create(
+      builder, loc,
+      ("#define CHIMERA_NPU_ARCH " +
+       Twine(getNumber(*symbolizeArchitecture(name.getValue()))))
+          .str());
+}
+
 /// What lets programs launch `kernel`, behind it; what its arguments are,
 /// before it.
 static void frame(func::FuncOp kernel) {
@@ -497,6 +535,7 @@ static void frame(func::FuncOp kernel) {
   std::string name = kernel.getName().str(), types;
   for (Type type : kernel.getArgumentTypes())
     types += ", " + spellType(cast<PtrType>(type).getElementType());
+  kernel->removeAttr(kArchAttrName);
   std::string list;
   auto arguments = cast<ArrayAttr>(kernel->removeAttr(kKernelAttrName));
   for (auto text : arguments.getAsRange<StringAttr>())
@@ -532,6 +571,7 @@ struct ConvertAscendToEmitCPass
       return;
     OpBuilder builder(kernels.front());
     Location loc = getOperation()->getLoc();
+    emitArchitecture(builder, loc, kernels.front());
     emitc::IncludeOp::create(builder, loc, "chimera_npu.h",
                              /*is_standard_include=*/false);
     emitc::VerbatimOp::create(builder, loc, "using namespace chimera_npu;");

@@ -53,6 +53,8 @@ private:
   LogicalResult checkOutside(Refusal &refusal);
   FailureOr<func::FuncOp> makeKernel(scf::ForallOp forall, StringRef name,
                                      Refusal &refusal);
+  FailureOr<func::FuncOp> makeKernel(scf::ForallOp forall, StringRef name,
+                                     OfPipes &sharedEvents, Refusal &refusal);
   std::string describe(Value value);
   std::string getFreeName(std::string name);
 
@@ -253,8 +255,22 @@ static void convertArguments(func::FuncOp kernel) {
   kernel.setType(FunctionType::get(kernel.getContext(), types, {}));
 }
 
+/// Double places have an event each, or one together if there are too few.
 FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
                                                      StringRef name,
+                                                     Refusal &refusal) {
+  OfPipes sharedEvents = {};
+  FailureOr<func::FuncOp> kernel =
+      makeKernel(forall, name, sharedEvents, refusal);
+  if (failed(kernel) && sharedEvents != OfPipes())
+    kernel = makeKernel(forall, name, sharedEvents, refusal);
+  return kernel;
+}
+
+/// Leaves in `sharedEvents` how many more events it takes.
+FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
+                                                     StringRef name,
+                                                     OfPipes &sharedEvents,
                                                      Refusal &refusal) {
   llvm::SetVector<Value> memory, constants;
   std::optional<SmallVector<int64_t>> lower = getConstantIntValues(
@@ -308,11 +324,14 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
   }
   for (Operation &op : forall.getBody()->without_terminator())
     builder.clone(op, mapping);
-  KernelLowering lowering(tasks, cores, numTasks, machine);
+  KernelLowering lowering(tasks, cores, numTasks, machine, sharedEvents);
   if (failed(lowering.run(refusal))) {
+    sharedEvents = lowering.getLackingEvents();
     kernel.erase();
     return failure();
   }
+  kernel->setAttr(kArchAttrName, builder.getStringAttr(stringifyArchitecture(
+                                     machine.architecture)));
   SmallVector<NamedAttribute> room;
   for (auto [memory, bytes] : lowering.getRoom())
     room.push_back(builder.getNamedAttr(stringifyMemory(memory),
@@ -357,8 +376,10 @@ LogicalResult FunctionSplitter::run(Refusal &refusal) {
 // The target
 //===----------------------------------------------------------------------===//
 
-static Cores getCores(const model::Machine &machine, MatrixProgramAttr cube) {
+static Cores getCores(const model::Machine &machine, MatrixProgramAttr cube,
+                      Architecture architecture) {
   Cores cores;
+  cores.architecture = architecture;
   cores.cube = cube;
   cores.count = machine.cores;
   cores.unit = *machine.matrix;
@@ -386,7 +407,8 @@ static Cores getCores(const model::Machine &machine, MatrixProgramAttr cube) {
 
 /// The first route of those that instructions are made for which `machine` does
 /// not have, as in "L0C to UB"; empty if it has all.
-static std::string findMissingRoute(const model::Machine &machine) {
+static std::string findMissingRoute(const model::Machine &machine,
+                                    Architecture architecture) {
   using Role = model::Buffer::Role;
   auto nameOf = [&](Role role) -> StringRef {
     const auto *found =
@@ -404,13 +426,15 @@ static std::string findMissingRoute(const model::Machine &machine) {
       return route.source == wanted.first && route.destination == wanted.second;
     });
   };
-  for (std::pair<StringRef, StringRef> wanted : {std::pair(memory, l1),
-                                                 {memory, vectors},
-                                                 {l1, lhs},
-                                                 {l1, rhs},
-                                                 {sums, vectors},
-                                                 {vectors, l1},
-                                                 {vectors, memory}})
+  SmallVector<std::pair<StringRef, StringRef>> routes = {
+      {memory, l1}, {l1, lhs}, {l1, rhs}};
+  if (architecture == Architecture::Ascend910B)
+    llvm::append_values(routes, std::pair(sums, l1), std::pair(sums, memory));
+  else
+    llvm::append_values(routes, std::pair(memory, vectors),
+                        std::pair(sums, vectors), std::pair(vectors, l1),
+                        std::pair(vectors, memory));
+  for (std::pair<StringRef, StringRef> wanted : routes)
     if (isMissing(wanted))
       return (wanted.first + " to " + wanted.second).str();
   return "";
@@ -419,9 +443,11 @@ static std::string findMissingRoute(const model::Machine &machine) {
 /// What instructions are made for and `machine` is not like; empty if it is.
 /// Its plans would be for another machine than the code.
 static std::string findMismatch(const model::Machine &machine,
-                                MatrixProgramAttr cube) {
+                                MatrixProgramAttr cube,
+                                Architecture architecture) {
   const model::MatrixUnit &unit = *machine.matrix;
-  if (std::string route = findMissingRoute(machine); !route.empty())
+  if (std::string route = findMissingRoute(machine, architecture);
+      !route.empty())
     return "it has no route from " + route;
   auto checkShape = [&](StringRef name, int64_t rows, int64_t columns,
                         int64_t depth) -> std::string {
@@ -445,7 +471,7 @@ static std::string findMismatch(const model::Machine &machine,
     return llvm::formatv("its vectors have {0} numbers of f32, instructions "
                          "work on {1}",
                          machine.unit.lanes, lanes);
-  Cores cores = getCores(machine, cube);
+  Cores cores = getCores(machine, cube, architecture);
   auto capacityOf = [&](Memory memory) {
     return cores.capacities[static_cast<unsigned>(memory)];
   };
@@ -482,11 +508,23 @@ struct ConvertChimeraToAscendPass
              << "' has no memories beside its levels, or no matrix unit for "
              << "f16: it is no machine whose programs move their data by "
              << "themselves";
-    if (std::string mismatch = findMismatch(*machine, cubes[0]);
-        !mismatch.empty())
+    auto refuseTarget = [&](const Twine &why) {
       return getOperation()->emitError("no code can be made for target '")
-             << target << "': " << mismatch << "; 'ascend910' is what it takes";
-    return getCores(*machine, cubes[0]);
+             << target << "': " << why;
+    };
+    std::optional<Architecture> architecture =
+        getArchitecture(targetAttr->getCpu());
+    if (!architecture)
+      return refuseTarget("the instructions of its cpu '" +
+                          targetAttr->getCpu() +
+                          "' are not known; those of Ascend910A, Ascend310P "
+                          "and Ascend910B are");
+    if (std::string mismatch = findMismatch(*machine, cubes[0], *architecture);
+        !mismatch.empty())
+      return refuseTarget(mismatch + "; an " +
+                          stringifyArchitecture(*architecture) +
+                          " is what its cpu says");
+    return getCores(*machine, cubes[0], *architecture);
   }
 
   /// Replaces `function` by kernels. Fails, with a reason, if that is not

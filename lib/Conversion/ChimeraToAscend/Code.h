@@ -64,13 +64,17 @@ public:
   mlir::Value min(mlir::Value a, mlir::Value b) {
     return builder.createOrFold<mlir::arith::MinSIOp>(loc, a, b);
   }
+  mlir::Value max(mlir::Value a, int64_t b) {
+    return builder.createOrFold<mlir::arith::MaxSIOp>(loc, a, number(b));
+  }
+  mlir::Value ceilDiv(mlir::Value a, int64_t b) {
+    return div(add(a, number(b - 1)), b);
+  }
   /// What is left of `whole` from `first`, a multiple of `size`, on, but at
   /// most `size`.
   mlir::Value part(mlir::Value whole, mlir::Value first, int64_t size);
   /// Fractals that hold `extent` rows or columns, and what they extend to.
-  mlir::Value fractals(mlir::Value extent) {
-    return div(add(extent, number(fractal - 1)), fractal);
-  }
+  mlir::Value fractals(mlir::Value extent) { return ceilDiv(extent, fractal); }
   mlir::Value padded(mlir::Value extent) {
     return mul(fractals(extent), fractal);
   }

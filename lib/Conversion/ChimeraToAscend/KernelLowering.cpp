@@ -12,6 +12,7 @@
 
 #include "Chimera/Model/Routes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -100,7 +101,7 @@ LogicalResult KernelLowering::collect() {
         buffer.writers.push_back(kernel);
     }
   }
-  for (int64_t group = 0; group < model::vectorGroups; ++group)
+  for (int64_t group = 0; hasVectors() && group < model::vectorGroups; ++group)
     addScratch();
   for (auto &[root, buffer] : buffers) {
     code.loc = root.getLoc();
@@ -134,6 +135,8 @@ LogicalResult KernelLowering::chooseKind(Buffer &buffer) {
   else if (buffer.readers.size() > 1 ||
            !llvm::all_of(buffer.writers, isContraction))
     buffer.kind = BufferKind::Tile;
+  if (buffer.kind != BufferKind::Sums && !hasVectors())
+    return fail("the vector units that would work on it are in other cores");
   return success();
 }
 
@@ -172,9 +175,11 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
   buffer.place =
       buffer.kind == BufferKind::Sums
           ? places.allocate(Memory::L0C, type.getElementType(), bytes,
-                            /*count=*/1, Pipe::M, Pipe::V)
+                            /*count=*/1, Pipe::M,
+                            hasVectors() ? Pipe::V : Pipe::FIX)
           : places.allocate(Memory::L1, type.getElementType(), bytes,
-                            /*count=*/1, Pipe::MTE3, Pipe::MTE1);
+                            /*count=*/1, hasVectors() ? Pipe::MTE3 : Pipe::FIX,
+                            Pipe::MTE1);
   return success();
 }
 
@@ -386,11 +391,90 @@ Value KernelLowering::getSlot(Operation *position) {
   return code.rem(trip, 2);
 }
 
-/// Copies `matrix`, column group by column group, to groups of `pitch` rows.
-void KernelLowering::copyFromMemory(const Matrix &matrix, CopyKind kind,
-                                    Value to, int64_t pitch) {
+/// Fails if copies cannot encode the rows of `matrix`, in memory.
+LogicalResult KernelLowering::checkCopies(const Matrix &matrix) {
+  constexpr int64_t maxRows = 4095, maxPitch = 65535;
+  if (matrix.maxRows > maxRows)
+    return fail("a tile has more than " + Twine(maxRows) + " rows");
+  if (getStride(matrix.tile, matrix.rowDim) > maxPitch)
+    return fail("the rows of a tensor are more than " + Twine(maxPitch) +
+                " numbers apart");
+  return success();
+}
+
+/// Fails if `matrix`, in memory, cannot be written in whole blocks: there is no
+/// instruction for less.
+LogicalResult KernelLowering::checkStore(MicroKernelOp kernel,
+                                         const Matrix &matrix) {
+  auto isWhole = [](int64_t extent) { return extent % fractal == 0; };
+  if (isWhole(getStride(matrix.tile, matrix.rowDim)) &&
+      llvm::all_of(kernel.getExtentsOf(matrix.columnLoop), isWhole))
+    return checkCopies(matrix);
+  return fail("the rows of a result are no multiple of " + Twine(fractal) +
+              " numbers, and memory is written in whole blocks");
+}
+
+static int64_t getElementBytes(Value pointer) {
+  return cast<PtrType>(pointer.getType())
+             .getElementType()
+             .getIntOrFloatBitWidth() /
+         8;
+}
+
+/// One copy for each column group: the rows start whole blocks apart.
+void KernelLowering::copyGroups(const Matrix &matrix, Value to, Value from,
+                                int64_t pitch) {
+  int64_t bytes = getElementBytes(to);
+  int64_t groupBlocks = fractal * bytes / blockBytes;
+  int64_t rowBlocks =
+      getStride(matrix.tile, matrix.rowDim) * bytes / blockBytes;
+  CopyKind kind = cast<PtrType>(to.getType()).getMemory() == Memory::L1
+                      ? CopyKind::GmToCbuf
+                      : CopyKind::GmToUbuf;
+  Value rows = code.number(matrix.rows()),
+        columns = code.number(matrix.columns());
+  code.loop(code.number(0), columns, fractal, [&](Value column) {
+    Value width = code.part(columns, column, fractal);
+    Value blocks = code.ceilDiv(code.mul(width, bytes), blockBytes);
+    // There may be one row alone, shorter than a group.
+    Value gap = code.max(code.sub(code.number(rowBlocks), blocks), 0);
+    code.copy(kind, code.offset(to, code.mul(column, pitch)),
+              code.offset(from, column), rows, blocks, gap,
+              code.sub(code.number(groupBlocks), blocks));
+  });
+}
+
+/// One copy for each row, of a block to each column group: a row may start
+/// anywhere. The last block takes in what follows the row.
+void KernelLowering::copyRows(const Matrix &matrix, Value to, Value from,
+                              int64_t pitch) {
+  int64_t bytes = getElementBytes(to);
+  int64_t stride = getStride(matrix.tile, matrix.rowDim);
+  bool isL1 = cast<PtrType>(to.getType()).getMemory() == Memory::L1;
+  CopyKind kind = isL1 ? CopyKind::GmToCbuf : CopyKind::GmToUbuf;
+  Value zero = code.number(0), one = code.number(1);
+  Value columns = code.number(matrix.columns());
+  code.loop(zero, code.number(matrix.rows()), 1, [&](Value row) {
+    Value target = code.offset(to, code.mul(row, fractal)),
+          source = code.offset(from, code.mul(row, stride));
+    if (fractal * bytes == blockBytes) {
+      code.copy(kind, target, source, code.fractals(columns), one, zero,
+                code.number(pitch - 1));
+      return;
+    }
+    code.loop(zero, columns, fractal, [&](Value column) {
+      Value width = code.part(columns, column, fractal);
+      code.copy(kind, code.offset(target, code.mul(column, pitch)),
+                code.offset(source, column), one,
+                code.ceilDiv(code.mul(width, bytes), blockBytes), zero, zero);
+    });
+  });
+}
+
+/// Copies `matrix` to column groups of `pitch` rows.
+void KernelLowering::copyFromMemory(const Matrix &matrix, Value to,
+                                    int64_t pitch) {
   auto type = cast<PtrType>(to.getType());
-  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t stride = getStride(matrix.tile, matrix.rowDim);
   Value from = code.offset(
       UnrealizedConversionCastOp::create(
@@ -399,15 +483,15 @@ void KernelLowering::copyFromMemory(const Matrix &matrix, CopyKind kind,
           matrix.tile.root)
           .getResult(0),
       getLinearOffset(code, matrix.tile));
-  Value rows = code.number(matrix.rows()),
-        columns = code.number(matrix.columns());
-  code.loop(code.number(0), columns, fractal, [&](Value column) {
-    Value width = code.part(columns, column, fractal);
-    code.copy(kind, code.offset(to, code.mul(column, pitch)),
-              code.offset(from, column), rows, code.mul(width, elementBytes),
-              code.number(stride * elementBytes),
-              code.number(fractal * elementBytes / blockBytes));
-  });
+  StringRef wholeMatrix = stringifyCopyKind(CopyKind::GmToCbufNd2Nz);
+  if (type.getMemory() == Memory::L1 && has(wholeMatrix, type.getElementType()))
+    code.copy(CopyKind::GmToCbufNd2Nz, to, from, code.number(matrix.rows()),
+              code.number(matrix.columns()), code.number(stride),
+              code.number(pitch));
+  else if (stride * getElementBytes(to) % blockBytes == 0)
+    copyGroups(matrix, to, from, pitch);
+  else
+    copyRows(matrix, to, from, pitch);
 }
 
 //===----------------------------------------------------------------------===//
@@ -438,6 +522,8 @@ KernelLowering::bringFactor(MicroKernelOp kernel, unsigned input,
         code.add(code.mul(column, factor.pitch), code.mul(row, fractal)));
     return factor;
   }
+  if (failed(checkCopies(*matrix)))
+    return failure();
   factor.pitch = matrix->maxRows;
   Type type = matrix->tile.getRootType().getElementType();
   bool isRefilled = position->getParentOp() != tasks || isRepeated;
@@ -448,7 +534,7 @@ KernelLowering::bringFactor(MicroKernelOp kernel, unsigned input,
   Value slot = isRefilled ? getSlot(position) : code.number(0);
   factor.address = getAddress(code, place, slot);
   waitFree(code, place, slot);
-  copyFromMemory(*matrix, CopyKind::GmToCbufPad, factor.address, factor.pitch);
+  copyFromMemory(*matrix, factor.address, factor.pitch);
   setFull(code, place, slot);
   waitFull(code, place, slot);
   builder.setInsertionPointAfter(position);
@@ -607,6 +693,8 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
                                  : factor->matrix.rowLoop == loop &&
                                        factor->matrix.columnLoop == depthLoop);
   };
+  if (!reason.empty())
+    return failure();
   if (!isFactor(left, sums->rowLoop) || !isFactor(right, sums->columnLoop))
     return fail(
         "an operand of a contraction is no matrix with its columns next "
@@ -640,6 +728,10 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
     waitFree(code, block, code.number(0));
   }
   Value m = code.number(sums->rows()), n = code.number(sums->columns());
+  // A product of one row would take the row for plain numbers, not for part of
+  // fractals. What the other rows hold is not used.
+  bool hasSingleRow = llvm::is_contained(kernel.getExtentsOf(sums->rowLoop), 1);
+  Value madRows = hasSingleRow ? code.padded(m) : m;
   Value k = code.number(left->rowsAreDepth ? left->matrix.rows()
                                            : left->matrix.columns());
   code.loop(code.number(0), n, columns, [&](Value column) {
@@ -656,7 +748,7 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
       loadFactor(*right, b, column, width, first, extent, /*isLhs=*/false);
       setFull(code, lhs, slot);
       waitFull(code, lhs, slot);
-      MadOp::create(builder, code.loc, to, a, b, m, extent, width,
+      MadOp::create(builder, code.loc, to, a, b, madRows, extent, width,
                     isFirst(kernel, first));
       setFree(code, lhs, slot);
     });
@@ -676,7 +768,63 @@ LogicalResult KernelLowering::lower(MicroKernelOp kernel) {
     return lowerContraction(kernel);
   if (isFill(kernel))
     return lowerFill(kernel);
+  if (!hasVectors())
+    return lowerDrain(kernel);
   return VectorCode(*this, kernel).emit();
+}
+
+/// Sums on their way out of L0C, narrowed: all that can happen to them where
+/// the vector units are in other cores.
+LogicalResult KernelLowering::lowerDrain(MicroKernelOp kernel) {
+  builder.setInsertionPoint(kernel);
+  Operation *yield = kernel.getBody().front().getTerminator();
+  auto narrow = yield->getOperand(0).getDefiningOp<arith::TruncFOp>();
+  if (kernel->getNumOperands() != 2 || !narrow ||
+      narrow.getIn() != kernel.getBody().getArgument(0) ||
+      !narrow.getType().isF16())
+    return fail("sums can only be narrowed to f16: the vector units that would "
+                "do more are in other cores");
+  SmallVector<AffineMap> maps = kernel.getMaps();
+  FailureOr<Matrix> sums = getMatrix(kernel.getInputs()[0], maps[0], kernel),
+                    result = getMatrix(kernel.getOutputs()[0], maps[1], kernel);
+  if (failed(sums) || failed(result) || sums->rowLoop != result->rowLoop ||
+      sums->columnLoop != result->columnLoop)
+    return fail("sums leave L0C as something else than the same matrix");
+  auto from = buffers.find(sums->tile.root);
+  if (from == buffers.end() || from->second.kind != BufferKind::Sums ||
+      !isConstantIntValue(sums->tile.offsets[sums->rowDim], 0))
+    return fail("what is narrowed are no sums, or some of their rows");
+  Value source = getSums(*sums, code.number(0));
+  Value rows = code.number(sums->rows()),
+        columns = code.number(sums->columns());
+  const TileRef &tile = result->tile;
+  auto buffer = buffers.find(tile.root);
+  if (buffer != buffers.end()) {
+    int64_t pitch = result->pitch();
+    Value start =
+        code.add(code.mul(code.number(tile.offsets[result->columnDim]), pitch),
+                 code.mul(code.number(tile.offsets[result->rowDim]), fractal));
+    code.copy(
+        CopyKind::MatrixCcToCbuf,
+        code.offset(getAddress(code, buffer->second.place, code.number(0)),
+                    start),
+        source, code.padded(rows), code.padded(columns), code.padded(rows),
+        code.number(pitch));
+    return success();
+  }
+  if (failed(checkCopies(*result)))
+    return failure();
+  Type type = tile.getRootType().getElementType();
+  Value base =
+      UnrealizedConversionCastOp::create(
+          builder, code.loc,
+          PtrType::get(builder.getContext(), Memory::GM, type), tile.root)
+          .getResult(0);
+  code.copy(CopyKind::MatrixCcToGm,
+            code.offset(base, getLinearOffset(code, tile)), source, rows,
+            columns, code.padded(rows),
+            code.number(getStride(tile, result->rowDim)));
+  return success();
 }
 
 /// A number everywhere in a tile. Sums in L0C start from zero by themselves.
@@ -744,6 +892,19 @@ void KernelLowering::finish() {
     kernel.erase();
 }
 
+/// Fails if the architecture lacks an instruction that has been emitted.
+LogicalResult KernelLowering::checkInstructions() {
+  std::string missing;
+  tasks->getParentOfType<func::FuncOp>().walk([&](Operation *op) {
+    missing = findMissing(architecture, op);
+    if (missing.empty())
+      return WalkResult::advance();
+    code.loc = op->getLoc();
+    return WalkResult::interrupt();
+  });
+  return missing.empty() ? success() : fail(missing);
+}
+
 LogicalResult KernelLowering::run(Refusal &refusal) {
   auto attempt = [&] {
     if (failed(collect()))
@@ -764,7 +925,7 @@ LogicalResult KernelLowering::run(Refusal &refusal) {
                   Twine(model::vectorGroups));
     if (!places.getFailure().empty())
       return fail(places.getFailure());
-    return success();
+    return checkInstructions();
   };
   if (failed(attempt())) {
     refusal = {code.loc, reason};

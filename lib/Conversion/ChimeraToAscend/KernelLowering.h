@@ -13,7 +13,9 @@
 //   factors of contractions     in L1; a fractal column of it in L0A or L0B
 //   sums of contractions        in L0C
 //   what is done element by
-//   element                     in UB, one column group after the other
+//   element                     in UB, one column group after the other; where
+//                               the vector unit is in another core, on the way
+//                               out of L0C
 //   what several kernels do
 //   element by element          in UB, where sums are moved, or added up, block
 //                               by block
@@ -63,6 +65,7 @@ struct Refusal {
 
 /// What a kernel runs on.
 struct Cores {
+  Architecture architecture = Architecture::Ascend910;
   int64_t count = 1;
   Capacities capacities = {};
   model::MatrixUnit unit;
@@ -75,14 +78,20 @@ public:
   /// `tasks` is the loop over the `numTasks` tasks of a kernel, in steps of
   /// `cores`, the number of those that run it; `machine` has more or fewer.
   KernelLowering(mlir::scf::ForOp tasks, mlir::Value cores, int64_t numTasks,
-                 const Cores &machine)
+                 const Cores &machine, const OfPipes &sharedEvents)
       : builder(tasks), code(builder, tasks.getLoc()), tasks(tasks),
         cores(cores), isRepeated(numTasks > machine.count),
-        places(machine.capacities), unit(machine.unit), cube(machine.cube) {}
+        architecture(machine.architecture),
+        places(machine.capacities, getNumEvents(machine.architecture),
+               sharedEvents),
+        unit(machine.unit), cube(machine.cube) {}
 
   /// Replaces the micro kernels. Fails if some are not covered; the refusal
   /// says which and why, and the body is of no use any more.
   mlir::LogicalResult run(Refusal &refusal);
+
+  /// Events that it lacked; another attempt may share as many.
+  const OfPipes &getLackingEvents() const { return places.getExcess(); }
 
   /// The bytes that the kernel takes of each memory on chip.
   llvm::SmallVector<std::pair<Memory, int64_t>> getRoom() const;
@@ -119,6 +128,13 @@ private:
   mlir::Value getRowNumbers();
   void releaseScratch(unsigned number) { scratch[number].isTaken = false; }
 
+  bool has(llvm::StringRef instruction, mlir::Type type) const {
+    return hasInstruction(architecture, instruction, type);
+  }
+  /// True if the vector unit works on what the matrix unit has computed.
+  bool hasVectors() {
+    return has("copy_matrix_cc_to_ubuf", builder.getF32Type());
+  }
   mlir::LogicalResult fail(const llvm::Twine &text) {
     reason = text.str();
     return mlir::failure();
@@ -128,10 +144,14 @@ private:
   mlir::LogicalResult chooseKind(Buffer &buffer);
   mlir::LogicalResult placeBuffer(mlir::Value root, Buffer &buffer);
   mlir::LogicalResult checkRows(mlir::Value operand);
+  mlir::LogicalResult checkCopies(const Matrix &matrix);
+  mlir::LogicalResult checkStore(MicroKernelOp kernel, const Matrix &matrix);
+  mlir::LogicalResult checkInstructions();
   void separate(const Buffer &buffer);
   mlir::LogicalResult lower(MicroKernelOp kernel);
   mlir::LogicalResult lowerContraction(MicroKernelOp kernel);
   mlir::LogicalResult lowerFill(MicroKernelOp kernel);
+  mlir::LogicalResult lowerDrain(MicroKernelOp kernel);
   void finish();
 
   llvm::FailureOr<Matrix> getMatrix(mlir::Value value, mlir::AffineMap map,
@@ -148,8 +168,11 @@ private:
   };
   llvm::FailureOr<Factor> bringFactor(MicroKernelOp kernel, unsigned input,
                                       unsigned depthLoop);
-  void copyFromMemory(const Matrix &matrix, CopyKind kind, mlir::Value to,
-                      int64_t pitch);
+  void copyFromMemory(const Matrix &matrix, mlir::Value to, int64_t pitch);
+  void copyGroups(const Matrix &matrix, mlir::Value to, mlir::Value from,
+                  int64_t pitch);
+  void copyRows(const Matrix &matrix, mlir::Value to, mlir::Value from,
+                int64_t pitch);
   void loadFactor(const Factor &factor, mlir::Value to, mlir::Value first,
                   mlir::Value extent, mlir::Value firstDepth, mlir::Value depth,
                   bool isLhs);
@@ -164,6 +187,7 @@ private:
   mlir::Value cores;
   /// True if a core has several tasks.
   bool isRepeated;
+  Architecture architecture;
   Places places;
   model::MatrixUnit unit;
   MatrixProgramAttr cube;

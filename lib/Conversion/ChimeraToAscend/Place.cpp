@@ -16,9 +16,6 @@ using namespace mlir;
 using namespace chimera;
 using namespace chimera::ascend;
 
-/// Events between two pipes.
-static constexpr int64_t numEvents = 8;
-
 /// What addresses are multiples of.
 static int64_t getAlignment(Memory memory) {
   switch (memory) {
@@ -30,6 +27,28 @@ static int64_t getAlignment(Memory memory) {
   default:
     return blockBytes;
   }
+}
+
+static int64_t &of(OfPipes &numbers, Pipe first, Pipe second) {
+  auto [lower, upper] =
+      std::minmax(static_cast<unsigned>(first), static_cast<unsigned>(second));
+  return numbers[lower][upper];
+}
+
+/// The first of `count` events that nobody else has between two pipes, in both
+/// directions.
+int64_t Places::takeEvents(Pipe first, Pipe second, int64_t count) {
+  int64_t &next = of(events, first, second);
+  int64_t event = next;
+  next += count;
+  if (next > numEvents) {
+    of(excess, first, second) = next - numEvents;
+    if (failure.empty())
+      failure = ("it needs more than " + Twine(numEvents) + " events between " +
+                 stringifyPipe(first) + " and " + stringifyPipe(second))
+                    .str();
+  }
+  return event;
 }
 
 Place Places::allocate(Memory memory, Type elementType, int64_t bytes,
@@ -49,17 +68,18 @@ Place Places::allocate(Memory memory, Type elementType, int64_t bytes,
                stringifyMemory(memory) + ", there are " +
                Twine(capacities[static_cast<unsigned>(memory)]))
                   .str();
+  place.numEvents = count;
   if (place.needsFlags()) {
+    Pipe partner = place.getPartner();
+    if (int64_t &toShare = of(shared, producer, partner);
+        count > 1 && toShare > 0) {
+      --toShare;
+      place.numEvents = 1;
+    }
     // Both directions are used, one for full and one for free.
-    auto [first, second] = std::minmax(producer, consumer);
-    int64_t &event =
-        events[static_cast<unsigned>(first)][static_cast<unsigned>(second)];
-    place.event = event;
-    event += count;
-    if (event > numEvents && failure.empty())
-      failure = ("it needs more than " + Twine(numEvents) + " events between " +
-                 stringifyPipe(producer) + " and " + stringifyPipe(consumer))
-                    .str();
+    place.event = takeEvents(producer, partner, place.numEvents);
+    if (place.isRelayed())
+      place.relayEvent = takeEvents(partner, consumer, 1);
   }
   all.push_back(place);
   return place;
@@ -72,35 +92,47 @@ Value ascend::getAddress(Code &code, const Place &place, Value slot) {
 }
 
 static Value getEvent(Code &code, const Place &place, Value slot) {
-  return code.add(code.number(place.event), slot);
+  return place.numEvents == place.count
+             ? code.add(code.number(place.event), slot)
+             : code.number(place.event);
 }
 
 void ascend::waitFree(Code &code, const Place &place, Value slot) {
   if (place.needsFlags())
-    code.waitFlag(place.consumer, place.producer, getEvent(code, place, slot));
+    code.waitFlag(place.getPartner(), place.producer,
+                  getEvent(code, place, slot));
 }
 
 void ascend::setFull(Code &code, const Place &place, Value slot) {
   if (place.needsFlags())
-    code.setFlag(place.producer, place.consumer, getEvent(code, place, slot));
+    code.setFlag(place.producer, place.getPartner(),
+                 getEvent(code, place, slot));
 }
 
 void ascend::waitFull(Code &code, const Place &place, Value slot) {
-  if (place.needsFlags())
-    code.waitFlag(place.producer, place.consumer, getEvent(code, place, slot));
+  if (!place.needsFlags())
+    return;
+  code.waitFlag(place.producer, place.getPartner(),
+                getEvent(code, place, slot));
+  if (!place.isRelayed())
+    return;
+  Value event = code.number(place.relayEvent);
+  code.setFlag(place.getPartner(), place.consumer, event);
+  code.waitFlag(place.getPartner(), place.consumer, event);
 }
 
 void ascend::setFree(Code &code, const Place &place, Value slot) {
   if (place.needsFlags())
-    code.setFlag(place.consumer, place.producer, getEvent(code, place, slot));
+    code.setFlag(place.getPartner(), place.producer,
+                 getEvent(code, place, slot));
 }
 
 void ascend::startFree(Code &code, const Place &place) {
-  for (int64_t slot = 0; slot < place.count; ++slot)
+  for (int64_t slot = 0; slot < place.numEvents; ++slot)
     setFree(code, place, code.number(slot));
 }
 
 void ascend::endFree(Code &code, const Place &place) {
-  for (int64_t slot = 0; slot < place.count; ++slot)
+  for (int64_t slot = 0; slot < place.numEvents; ++slot)
     waitFree(code, place, code.number(slot));
 }

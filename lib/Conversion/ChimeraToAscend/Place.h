@@ -26,6 +26,8 @@ namespace chimera::ascend {
 
 /// Bytes of each memory, by number.
 using Capacities = std::array<int64_t, 6>;
+/// A number for each two pipes, the one with the lower number first.
+using OfPipes = std::array<std::array<int64_t, 7>, 7>;
 
 /// A place on chip, once or twice, with the flags between its two pipes.
 struct Place {
@@ -35,21 +37,37 @@ struct Place {
   int64_t address = 0, bytes = 0;
   int64_t count = 1;
   Pipe producer = Pipe::MTE2, consumer = Pipe::MTE1;
-  /// The event of the first.
-  int64_t event = 0;
+  /// The event of the first, and how many there are: one for both of two places
+  /// where events are scarce, so that one is not filled before the other has
+  /// been used.
+  int64_t event = 0, numEvents = 1;
+  /// No flag leads from where the matrix unit's sums leave to where operands
+  /// are loaded. The matrix unit, which waits for both, passes it on, with this
+  /// event.
+  int64_t relayEvent = 0;
 
   /// True if one pipe fills and uses it, which keeps its own order.
   bool needsFlags() const { return producer != consumer; }
+  bool isRelayed() const {
+    return producer == Pipe::FIX && consumer == Pipe::MTE1;
+  }
+  /// The pipe that exchanges flags with the producer.
+  Pipe getPartner() const { return isRelayed() ? Pipe::M : consumer; }
 };
 
 /// Gives out places and events until something is used up.
 class Places {
 public:
-  explicit Places(const Capacities &capacities) : capacities(capacities) {}
+  /// So many of the double places between two pipes as `shared` says make do
+  /// with one event.
+  Places(const Capacities &capacities, int64_t numEvents, const OfPipes &shared)
+      : capacities(capacities), numEvents(numEvents), shared(shared) {}
 
   /// `count` places for `bytes` bytes each.
   Place allocate(Memory memory, mlir::Type elementType, int64_t bytes,
                  int64_t count, Pipe producer, Pipe consumer);
+  /// Events that are lacking.
+  const OfPipes &getExcess() const { return excess; }
   /// What is used up, if anything.
   llvm::StringRef getFailure() const { return failure; }
   llvm::ArrayRef<Place> getAll() const { return all; }
@@ -58,10 +76,14 @@ public:
   }
 
 private:
+  int64_t takeEvents(Pipe first, Pipe second, int64_t count);
+
   Capacities capacities;
   Capacities used = {};
-  /// Events of each pair of pipes that have been given out.
-  std::array<std::array<int64_t, 7>, 7> events = {};
+  int64_t numEvents;
+  OfPipes shared;
+  /// Events that have been given out.
+  OfPipes events = {}, excess = {};
   std::string failure;
   llvm::SmallVector<Place> all;
 };

@@ -42,8 +42,55 @@ void VectorCode::emitUnary(VectorKind kind, Value to, Value from, Shape shape) {
 
 void VectorCode::emitScalar(VectorKind kind, Value to, Value from, Value number,
                             Shape shape) {
-  VectorOp::create(builder, code.loc, kind, to, from, number, repeats(shape),
-                   ArrayRef<int64_t>{1, 1}, ArrayRef<int64_t>{8, 8});
+  if (lowering.has(stringifyVectorKind(kind), builder.getF32Type())) {
+    VectorOp::create(builder, code.loc, kind, to, from, number, repeats(shape),
+                     ArrayRef<int64_t>{1, 1}, ArrayRef<int64_t>{8, 8});
+    return;
+  }
+  // Extrema have no form with a number on every core: there, with one repeat of
+  // it, again and again.
+  Value same = temporary();
+  VectorOp::create(builder, code.loc, VectorKind::Dup, same, ValueRange(),
+                   number, code.number(1), ArrayRef<int64_t>{1},
+                   ArrayRef<int64_t>{8});
+  VectorOp::create(builder, code.loc,
+                   kind == VectorKind::Maxs ? VectorKind::Max : VectorKind::Min,
+                   to, ValueRange{from, same}, Value(), repeats(shape),
+                   ArrayRef<int64_t>{1, 1, 1}, ArrayRef<int64_t>{8, 8, 0});
+  release(same);
+}
+
+/// A bit for each element. Where all repeats of a selection take the same bits,
+/// those of each repeat are a block of their own.
+void VectorCode::compare(CompareKind kind, Value bits, Value a, Value b,
+                         Shape shape) {
+  if (selectsOn(lowering.architecture)) {
+    CompareOp::create(builder, code.loc, kind, bits, a, b, repeats(shape));
+    return;
+  }
+  Value one = code.number(1);
+  code.loop(code.number(0), repeats(shape), 1, [&](Value repeat) {
+    Value first = code.mul(repeat, repeatElements);
+    CompareOp::create(builder, code.loc, kind,
+                      code.offset(bits, code.mul(repeat, blockBytes)),
+                      code.offset(a, first), code.offset(b, first), one);
+  });
+}
+
+void VectorCode::select(Value to, Value a, Value b, Value bits, Shape shape) {
+  if (selectsOn(lowering.architecture)) {
+    SelectOp::create(builder, code.loc, to, a, b, bits, repeats(shape),
+                     /*same=*/false);
+    return;
+  }
+  Value one = code.number(1);
+  code.loop(code.number(0), repeats(shape), 1, [&](Value repeat) {
+    Value first = code.mul(repeat, repeatElements);
+    SelectOp::create(builder, code.loc, code.offset(to, first),
+                     code.offset(a, first), code.offset(b, first),
+                     code.offset(bits, code.mul(repeat, blockBytes)), one,
+                     /*same=*/true);
+  });
 }
 
 /// On two operands of one shape.
@@ -149,8 +196,7 @@ VectorCode::Operand VectorCode::asNumbers(Operand mask) {
   Value ones = temporary(), zeros = temporary();
   dup(ones, 1, mask.shape);
   dup(zeros, 0, mask.shape);
-  SelectOp::create(builder, code.loc, ones, ones, zeros, mask.value,
-                   repeats(mask.shape));
+  select(ones, ones, zeros, mask.value, mask.shape);
   release(zeros);
   return {mask.shape, ones};
 }
@@ -308,8 +354,7 @@ FailureOr<VectorCode::Operand> VectorCode::emitCompare(Operation &op, Operand a,
   Shape shape = isRows ? Shape::Rows : Shape::Group;
   Value bits = temporary(builder.getI8Type());
   Operand left = asShape(a, shape), right = asShape(b, shape);
-  CompareOp::create(builder, code.loc, *kind, bits, left.value, right.value,
-                    repeats(shape));
+  compare(*kind, bits, left.value, right.value, shape);
   drop(left, a);
   drop(right, b);
   return Operand{shape, bits, /*isMask=*/true};
@@ -327,14 +372,12 @@ VectorCode::Operand VectorCode::emitSelect(Operand condition, Operand a,
     dup(zeros, 0, shape);
     bits = temporary(builder.getI8Type());
     Operand numbers = asShape(condition, shape);
-    CompareOp::create(builder, code.loc, CompareKind::Ne, bits, numbers.value,
-                      zeros, repeats(shape));
+    compare(CompareKind::Ne, bits, numbers.value, zeros, shape);
     release(zeros);
     drop(numbers, condition);
   }
   Operand left = asShape(a, shape), right = asShape(b, shape);
-  SelectOp::create(builder, code.loc, to, left.value, right.value, bits,
-                   repeats(shape));
+  select(to, left.value, right.value, bits, shape);
   drop(left, a);
   drop(right, b);
   if (bits != condition.value)
@@ -352,9 +395,8 @@ void VectorCode::emitLogical(bool isAnd, Operand to, Operand a, Operand b) {
     dup(to.value, isAnd ? 1 : 0, to.shape);
     dup(decided, isAnd ? 0 : 1, to.shape);
     for (Operand mask : {a, b})
-      SelectOp::create(builder, code.loc, to.value, isAnd ? to.value : decided,
-                       isAnd ? decided : to.value, mask.value,
-                       repeats(to.shape));
+      select(to.value, isAnd ? to.value : decided, isAnd ? decided : to.value,
+             mask.value, to.shape);
     release(decided);
     return;
   }

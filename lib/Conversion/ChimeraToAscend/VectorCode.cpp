@@ -158,8 +158,9 @@ LogicalResult VectorCode::bringColumns(unsigned number, Access &access) {
           .getResult(0),
       getLinearOffset(code, tile));
   waitFree(code, place, zero);
-  code.copy(CopyKind::GmToUbufPad, to, from, one,
-            code.mul(count, getBytes(type)), zero, zero);
+  code.copy(CopyKind::GmToUbuf, to, from, one,
+            code.ceilDiv(code.mul(count, getBytes(type)), blockBytes), zero,
+            zero);
   setFull(code, place, zero);
   waitFull(code, place, zero);
   Place wide = lowering.places.allocate(
@@ -189,6 +190,12 @@ LogicalResult VectorCode::prepareMoved(unsigned number, Access &access) {
   if (!type.isF16() && !type.isF32())
     return lowering.fail("an elementwise operation reads numbers that are "
                          "neither f16 nor f32");
+  bool isOnChip = access.matrix.tile.isOnChip();
+  if (failed(!isOnChip && isResult
+                 ? lowering.checkStore(kernel, access.matrix)
+                 : success(isOnChip ||
+                           succeeded(lowering.checkCopies(access.matrix)))))
+    return failure();
   access.kind = isResult ? Access::Kind::Result : Access::Kind::Memory;
   access.place = lowering.places.allocate(
       Memory::UB, type, maxRows * fractal * getBytes(type), groupPlaces(),
@@ -332,7 +339,7 @@ VectorCode::Operand VectorCode::readGroup(const Access &access, Value column,
   size = code.part(whole, column, fractal);
   Value from = getAddress(code, *access.place, slot);
   waitFree(code, *access.place, slot);
-  lowering.copyFromMemory(group, CopyKind::GmToUbufPad, from, maxRows);
+  lowering.copyFromMemory(group, from, maxRows);
   setFull(code, *access.place, slot);
   waitFull(code, *access.place, slot);
   Value to = temporary();
@@ -372,11 +379,10 @@ void VectorCode::write(const Access &access, Value column, Value slot) {
             PtrType::get(builder.getContext(), Memory::GM, type), tile.root)
             .getResult(0),
         code.add(getLinearOffset(code, tile), column));
-    Value width = code.part(code.number(output.columns()), column, fractal);
-    code.copy(CopyKind::UbufToGmPad, to, from, code.number(output.rows()),
-              code.mul(width, bytes),
-              code.number(getStride(tile, output.rowDim) * bytes),
-              code.number(fractal * bytes / blockBytes));
+    int64_t blocks = fractal * bytes / blockBytes,
+            rowBlocks = getStride(tile, output.rowDim) * bytes / blockBytes;
+    code.copy(CopyKind::UbufToGm, to, from, code.number(output.rows()),
+              code.number(blocks), zero, code.number(rowBlocks - blocks));
   }
   setFree(code, *access.place, slot);
 }

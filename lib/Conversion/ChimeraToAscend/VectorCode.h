@@ -133,6 +133,10 @@ private:
                   double number, Shape shape = Shape::Group) {
     emitScalar(kind, to, from, asNumber(number), shape);
   }
+  void compare(CompareKind kind, mlir::Value bits, mlir::Value a, mlir::Value b,
+               Shape shape);
+  void select(mlir::Value to, mlir::Value a, mlir::Value b, mlir::Value bits,
+              Shape shape);
   void emitPlain(VectorKind kind, mlir::Value to, mlir::Value a, mlir::Value b,
                  Shape shape = Shape::Group);
   void dup(mlir::Value to, mlir::Value number, Shape shape = Shape::Group);

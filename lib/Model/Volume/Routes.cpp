@@ -53,9 +53,12 @@ private:
   };
   Sides sidesOf(const Access &access, const Sizes &sizes) const;
   int64_t padded(unsigned op, const Access &access, size_t depth) const;
+  int64_t bytesRead(unsigned op, const Access &access, size_t depth) const;
   int64_t pad(Sides sides, LoopId loop, int64_t size) const;
   int64_t room(const Access &access, const Sizes &sizes) const;
 
+  bool hasVectorsAtUnit() const;
+  bool narrowsOnTheWayOut() const;
   void move(StringRef from, StringRef to, int64_t bytes);
   void use(StringRef memory, int64_t bytes, bool isShared = false);
   bool leavesByBlocks(unsigned op) const;
@@ -110,6 +113,22 @@ int64_t RoutePlanner::padded(unsigned op, const Access &access,
   });
 }
 
+/// Bytes of main memory that all tiles of `access` at `depth` together take in:
+/// rows come in whole bursts.
+int64_t RoutePlanner::bytesRead(unsigned op, const Access &access,
+                                size_t depth) const {
+  int64_t elementBytes = problem.tensors[access].elementBytes;
+  int64_t burst =
+      std::max<int64_t>(1, machine.levels.back().burstBytes / elementBytes);
+  LoopId columns = access.indices.back().terms.front().loop;
+  return elementBytes *
+         tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) -> int64_t {
+           if (!access.hasLoop(loop))
+             return 1;
+           return loop == columns ? alignTo(size, burst) : size;
+         });
+}
+
 /// `size` as a side of a tile takes it.
 int64_t RoutePlanner::pad(Sides sides, LoopId loop, int64_t size) const {
   bool isSide = loop == sides.rows || loop == sides.columns;
@@ -162,6 +181,22 @@ const std::string &RoutePlanner::nameOf(Buffer::Role role) const {
   return none;
 }
 
+/// True if the vector unit can work on what the matrix unit has computed. Where
+/// it is in another core, sums only leave.
+bool RoutePlanner::hasVectorsAtUnit() const {
+  return any_of(machine.routes, [&](const Route &route) {
+    return route.source == nameOf(Buffer::Role::Sums) &&
+           route.destination == nameOf(Buffer::Role::Vectors);
+  });
+}
+
+/// True if sums can leave in a narrower type without the vector unit.
+bool RoutePlanner::narrowsOnTheWayOut() const {
+  return !hasVectorsAtUnit() && any_of(machine.routes, [&](const Route &route) {
+    return route.source == nameOf(Buffer::Role::Sums) && route.converts;
+  });
+}
+
 /// `bytes` along the shortest way there is.
 void RoutePlanner::move(StringRef from, StringRef to, int64_t bytes) {
   std::map<std::string, size_t> reachedBy;
@@ -208,8 +243,7 @@ void RoutePlanner::planFactors(unsigned op) {
     bool isRefilled = isRepeated;
     for (size_t index = schedule.numParallel; index < depth; ++index)
       isRefilled |= !runsOnce(path, index);
-    move(Machine::mainMemory, level(),
-         tiles.elementsOf(op, input, depth) * tensor.elementBytes);
+    move(Machine::mainMemory, level(), bytesRead(op, input, depth));
     use(level(), room(input, sizes) * tensor.elementBytes *
                      (isRefilled ? machine.levels.back().buffers : 1));
   }
@@ -321,14 +355,16 @@ void RoutePlanner::planResult(unsigned op) {
   const std::string &vectors = nameOf(Buffer::Role::Vectors);
   if (!isMatrix(output, sizes))
     plan.obstacle = "a tile of a result is more than one matrix";
-  planVectors(op, depth);
+  if (hasVectorsAtUnit())
+    planVectors(op, depth);
   size_t sumDepth = leavesByBlocks(op) ? tiles.pathOf(op).size() : depth;
   Sizes sumSizes = tiles.sizesAfter(op, sumDepth);
   use(sums, room(output, sumSizes) * tensor.heldBytes());
   int64_t elements = padded(op, output, depth);
   std::string from = sums;
-  if (description.hasEpilogue || !description.epilogue.empty() ||
-      leavesByBlocks(op)) {
+  bool isWorkedOn = description.epilogueCost > 0 ||
+                    !description.epilogue.empty() || leavesByBlocks(op);
+  if (isWorkedOn || (description.hasEpilogue && !narrowsOnTheWayOut())) {
     move(sums, vectors, padded(op, output, sumDepth) * tensor.heldBytes());
     from = vectors;
   }
@@ -343,8 +379,7 @@ void RoutePlanner::planResult(unsigned op) {
     if (problem.tensors[operand].role == Role::Intermediate)
       continue;
     move(Machine::mainMemory, vectors,
-         tiles.elementsOf(op, operand, tiles.depthOf(op, operand, depth)) *
-             problem.tensors[operand].elementBytes);
+         bytesRead(op, operand, tiles.depthOf(op, operand, depth)));
   }
 }
 
@@ -359,6 +394,7 @@ RoutePlan RoutePlanner::run() {
     planUnit(op);
     planResult(op);
   }
+  // None of them where no operator has the vector unit at hand.
   use(nameOf(Buffer::Role::Vectors),
       vectorGroups * mostGroupElements * sumBytes);
   if (plan.obstacle.empty() && findSplit(problem, schedule, tiles.getTree()))

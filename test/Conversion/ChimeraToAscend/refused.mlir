@@ -252,3 +252,23 @@ func.func @rounds(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x80
   }
   return
 }
+
+// -----
+
+// A square of one factor is no product of both.
+// CHECK: no kernel for an Ascend core: a contraction does something else than to multiply in f32 and add up
+// LEFT: func.func @squares
+func.func @squares(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x80xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%x, %w : memref<64x48xf16>, memref<48x80xf16>) outs(%y : memref<64x80xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+            affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"] extents [[64], [80], [48]] {
+  ^bb0(%a: f16, %b: f16, %c: f32):
+    %0 = arith.extf %a : f16 to f32
+    %1 = arith.mulf %0, %0 : f32
+    %2 = arith.addf %c, %1 : f32
+    chimera.yield %2 : f32
+  }
+  return
+}

@@ -6,8 +6,8 @@
   predicted, exactly.
 
 usage: check.py --opt=PATH --translate=PATH --runtime=DIR --work=DIR
-                [--compiler=CXX] [--random=N] [--kind=KIND] [--seed=N]
-                [--cases=NAME] [--nest]
+                [--target=NAME] [--compiler=CXX] [--random=N] [--kind=KIND]
+                [--seed=N] [--cases=NAME] [--nest]
 """
 
 import argparse
@@ -49,18 +49,32 @@ def paper_chains() -> list:
 CASES = {
     "small": [
         Chain(1, 64, 48, [Stage(80), Stage(32)]),
-        Chain(1, 77, 33, [Stage(50), Stage(19)]),
-        Chain(2, 70, 40, [Stage(90, transposed=True), Stage(24)]),
+        Chain(1, 77, 33, [Stage(50), Stage(32)]),
+        Chain(2, 70, 40, [Stage(90, transposed=True), Stage(48)]),
         Chain(1, 64, 64, [Stage(64, bias=True, activation="relu"),
                           Stage(64, bias=True, residual=True)]),
         Chain(1, 100, 60, [Stage(130, bias=True, activation="gelu"),
-                           Stage(70)], transposed=True),
-        Chain(1, 33, 20, [Stage(40, activation="tanh"), Stage(30), Stage(50)]),
-        Chain(1, 20, 20, [Stage(20, activation="small_tanh")]),
-        Chain(1, 20, 20, [Stage(20, activation="small_erf")]),
-        Chain(1, 48, 100, [Stage(17, residual=True)]),
+                           Stage(80)], transposed=True),
+        Chain(1, 33, 20, [Stage(40, activation="tanh"), Stage(30), Stage(48)]),
+        Chain(1, 20, 20, [Stage(32, activation="small_tanh")]),
+        Chain(1, 20, 20, [Stage(32, activation="small_erf")]),
+        Chain(1, 48, 100, [Stage(16, residual=True)]),
+        # One row, and a tile of one row at an edge.
+        Chain(3, 1, 40, [Stage(33), Stage(32)]),
+        Chain(1, 17, 40, [Stage(32), Stage(16)]),
         # The reduction goes around the columns: sums are come back to.
         Chain(1, 64, 512, [Stage(2048), Stage(512)]),
+    ],
+    # Without anything element by element; rows of results that end within a
+    # block.
+    "plain": [
+        Chain(1, 64, 48, [Stage(80), Stage(32)]),
+        Chain(1, 77, 33, [Stage(50), Stage(19)]),
+        Chain(2, 70, 40, [Stage(90, transposed=True), Stage(24)]),
+        Chain(1, 33, 20, [Stage(40), Stage(30), Stage(50)]),
+        Chain(1, 48, 100, [Stage(17)], transposed=True),
+        Chain(3, 1, 40, [Stage(33), Stage(17)]),
+        Chain(1, 33, 512, [Stage(2048), Stage(100)]),
     ],
     "paper": paper_chains(),
     # As the paper has them on an NPU.
@@ -80,20 +94,25 @@ CASES = {
         Attention(2, 256, 1024, 64),
         Attention(1, 77, 333, 80),
         Attention(2, 50, 700, 128, scale=False, transposed=True),
-        Attention(4, 40, 100, 24, 40, bias=True, group=2),
+        Attention(4, 40, 100, 24, 48, bias=True, group=2),
         Attention(8, 1, 256, 64, group=4),
         Attention(2, 64, 512, 64, sharpness=300),
         # Tiles that a mask leaves out, and rows without a score in a tile.
         Attention(2, 256, 512, 64, causal=True),
-        Attention(1, 70, 300, 40, causal=True),
-        Attention(2, 300, 300, 40, causal=True, window=37),
+        Attention(1, 70, 300, 40, 48, causal=True),
+        Attention(2, 300, 300, 40, 48, causal=True, window=37),
         Attention(3, 60, 70, 64, bias=True, causal=True, window=20),
-        Attention(4, 100, 77, 40, bias=True, group=2, causal=True),
+        Attention(4, 100, 77, 40, 48, bias=True, group=2, causal=True),
         # One head and one task: the whole function is the kernel.
-        Attention(1, 16, 569, 22, 6, bias=True),
-        Attention(1, 28, 304, 80, 33, causal=True, window=7),
+        Attention(1, 16, 569, 22, 16, bias=True),
+        Attention(1, 28, 304, 80, 32, causal=True, window=7),
     ],
 }
+
+
+def in_blocks(size: int) -> int:
+    """Columns of a result: memory is written in whole blocks."""
+    return -(-size // 16) * 16
 
 
 def make_random(generator: random.Random) -> Chain:
@@ -108,9 +127,18 @@ def make_random(generator: random.Random) -> Chain:
                      generator.choice(["none", "none", "relu", "tanh"]))
 
     count = generator.choice([1, 2, 2, 2, 3])
-    return Chain(generator.choice([1, 1, 2, 3]), max(2, size()),
-                 max(2, size()), [stage() for _ in range(count)],
-                 generator.random() < 0.2)
+    batch, rows, depth = generator.choice([1, 1, 2, 3]), size(), max(2, size())
+    stages = [stage() for _ in range(count)]
+    stages[-1].columns = in_blocks(stages[-1].columns)
+    return Chain(batch, rows, depth, stages, generator.random() < 0.2)
+
+
+def make_plain(generator: random.Random) -> Chain:
+    """Products alone, of any sizes."""
+    chain = make_random(generator)
+    stages = [Stage(max(2, stage.columns - generator.randint(0, 15)),
+                    transposed=stage.transposed) for stage in chain.stages]
+    return dataclasses.replace(chain, stages=stages)
 
 
 def make_random_attention(generator: random.Random) -> Attention:
@@ -121,7 +149,8 @@ def make_random_attention(generator: random.Random) -> Attention:
 
     group = generator.choice([1, 1, 2, 3])
     attention = Attention(group * generator.randint(1, 3),
-                          size(150), size(700), size(128), size(128),
+                          size(150), size(700), size(128),
+                          in_blocks(size(128)),
                           generator.random() < 0.7, generator.random() < 0.3,
                           group, causal=generator.random() < 0.3,
                           transposed=generator.random() < 0.3,
@@ -131,7 +160,8 @@ def make_random_attention(generator: random.Random) -> Attention:
     return attention
 
 
-RANDOM = {"chain": make_random, "attention": make_random_attention}
+RANDOM = {"chain": make_random, "plain": make_plain,
+          "attention": make_random_attention}
 
 
 def judge(chain, kernels: Kernels, seed: int, nest=None) -> str:
@@ -166,7 +196,8 @@ def check(chains: list, arguments, where: str) -> int:
 
     def build(emit: str) -> list:
         return Kernels(text, pathlib.Path(arguments.work) / where / emit, tools,
-                       fuse=arguments.fuse, compiler=arguments.compiler,
+                       target=arguments.target, fuse=arguments.fuse,
+                       compiler=arguments.compiler,
                        flags=["-O2"] if arguments.cases in LARGE else [],
                        emit=emit).split(functions)
 
@@ -191,6 +222,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     for name in ("opt", "translate", "runtime", "work"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--target", default="ascend310p")
     parser.add_argument("--compiler", default="g++")
     parser.add_argument("--fuse", default="always")
     parser.add_argument("--nest", action="store_true",

@@ -193,4 +193,35 @@ TEST(Routes, SaysWhatStandsInTheWay) {
   EXPECT_EQ(bytesOn(plan, "memory", "V"), 512 * (512 + 64) * 4);
 }
 
+// Where sums can be narrowed on their way out, and the vector unit is
+// elsewhere, it neither sees them nor has room for them.
+TEST(Routes, NarrowsOnTheWayOut) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
+  Machine machine = makeMachine();
+  machine.routes[4] = {"C", "L1", 1e9, /*converts=*/true};
+  machine.routes[5] = {"C", "memory", 1e9, /*converts=*/true};
+  RoutePlan plan = planRoutes(problem, machine, makeSchedule({{m, 16}}, 1), 32);
+  EXPECT_EQ(plan.obstacle, "");
+  EXPECT_EQ(bytesOn(plan, "C", "L1"), 512 * 512 * 2);
+  EXPECT_EQ(bytesOn(plan, "C", "memory"), 512 * 64 * 2);
+  for (const MemoryUse &memory : plan.memories)
+    if (memory.name == "V")
+      EXPECT_EQ(memory.bytes, 0);
+}
+
+// Rows that end within a burst take the whole of it.
+TEST(Routes, ReadsWholeBursts) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/64, /*n=*/64, /*k=*/40, /*l=*/64});
+  Machine machine = makeMachine();
+  auto bytesFor = [&](int64_t burst) {
+    machine.levels.back().burstBytes = burst;
+    return bytesOn(planRoutes(problem, machine, makeSchedule({{m, 64}}, 1), 32),
+                   "memory", "L1");
+  };
+  // Of 40 halves in each of 64 rows of the first operand, 48 or 40.
+  EXPECT_EQ(bytesFor(32) - bytesFor(1), 64 * 8 * 2);
+}
+
 } // namespace

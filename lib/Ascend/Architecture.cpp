@@ -1,0 +1,148 @@
+//===- Architecture.cpp - Which core has which instruction ----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Answers come from the table that the functional model has, so that a program
+// that passes here compiles there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Ascend/Ascend.h"
+
+#include "chimera_npu_table.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::ascend;
+
+static chimera_npu::Architecture getRow(Architecture architecture) {
+  switch (architecture) {
+  case Architecture::Ascend910:
+    return chimera_npu::A910;
+  case Architecture::Ascend310P:
+    return chimera_npu::A310P;
+  case Architecture::Ascend910B:
+    return chimera_npu::A910B;
+  }
+  llvm_unreachable("unknown architecture");
+}
+
+std::optional<Architecture> ascend::getArchitecture(StringRef cpu) {
+  if (cpu.starts_with("Ascend310P"))
+    return Architecture::Ascend310P;
+  if (cpu.starts_with("Ascend910B"))
+    return Architecture::Ascend910B;
+  if (cpu == "Ascend910A")
+    return Architecture::Ascend910;
+  return std::nullopt;
+}
+
+int64_t ascend::getNumEvents(Architecture architecture) {
+  return chimera_npu::numEvents(getRow(architecture));
+}
+
+bool ascend::selectsOn(Architecture architecture) {
+  return chimera_npu::selectsOn(getRow(architecture));
+}
+
+bool ascend::hasInstruction(Architecture architecture, StringRef name,
+                            Type type) {
+  const auto *found = llvm::find_if(chimera_npu::kInstructions,
+                                    [&](const chimera_npu::Instruction &entry) {
+                                      return name == entry.name;
+                                    });
+  if (found == std::end(chimera_npu::kInstructions))
+    return false;
+  auto op = static_cast<chimera_npu::Op>(
+      found - std::begin(chimera_npu::kInstructions));
+  return chimera_npu::hasInstruction(getRow(architecture), op, type.isF16());
+}
+
+static Type getElementType(Value pointer) {
+  return cast<PtrType>(pointer.getType()).getElementType();
+}
+
+/// The name of an instruction in C++ and the type of its elements.
+static std::pair<StringRef, Type> getInstruction(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::pair<StringRef, Type>>(op)
+      .Case([](CopyOp copy) {
+        return std::pair(stringifyCopyKind(copy.getKind()),
+                         getElementType(copy.getDestination()));
+      })
+      .Case([](LoadOp load) {
+        auto type = cast<PtrType>(load.getDestination().getType());
+        return std::pair(StringRef(type.getMemory() == Memory::L0A
+                                       ? "load_cbuf_to_ca"
+                                       : "load_cbuf_to_cb"),
+                         type.getElementType());
+      })
+      .Case([](MadOp mad) {
+        return std::pair(StringRef("mad"), getElementType(mad.getA()));
+      })
+      .Case([](VectorOp vector) {
+        return std::pair(stringifyVectorKind(vector.getKind()),
+                         getElementType(vector.getDestination()));
+      })
+      .Case([](ReduceOp reduce) {
+        return std::pair(stringifyReduceKind(reduce.getKind()),
+                         getElementType(reduce.getDestination()));
+      })
+      .Case([](BroadcastOp broadcast) {
+        return std::pair(StringRef("vbrcb"),
+                         getElementType(broadcast.getDestination()));
+      })
+      .Case([](CompareOp compare) {
+        return std::pair(stringifyCompareKind(compare.getKind()),
+                         getElementType(compare.getLhs()));
+      })
+      .Case([](SelectOp select) {
+        return std::pair(StringRef("vsel"),
+                         getElementType(select.getDestination()));
+      })
+      .Default(std::pair(StringRef(), Type()));
+}
+
+/// The event of a flag, if it is known.
+static std::optional<int64_t> getEvent(Operation *op) {
+  Value event;
+  if (auto set = dyn_cast<SetFlagOp>(op))
+    event = set.getEvent();
+  else if (auto wait = dyn_cast<WaitFlagOp>(op))
+    event = wait.getEvent();
+  APInt number;
+  if (!event || !matchPattern(event, m_ConstantInt(&number)))
+    return std::nullopt;
+  return number.getSExtValue();
+}
+
+std::string ascend::findMissing(Architecture architecture, Operation *op) {
+  StringRef arch = stringifyArchitecture(architecture);
+  auto [name, type] = getInstruction(op);
+  if (!name.empty() && !hasInstruction(architecture, name, type))
+    return llvm::formatv("the {0} has no {1} for {2}", arch, name, type);
+  auto select = dyn_cast<SelectOp>(op);
+  if (select && !select.getSame() && !selectsOn(architecture))
+    return llvm::formatv("the {0} selects by the same bits in every repeat",
+                         arch);
+  if (std::optional<int64_t> event = getEvent(op);
+      event && *event >= getNumEvents(architecture))
+    return llvm::formatv("the {0} has {1} events between two pipes, not number "
+                         "{2}",
+                         arch, getNumEvents(architecture), *event);
+  FloatAttr number;
+  auto vector = dyn_cast<VectorOp>(op);
+  if (architecture == Architecture::Ascend910 && vector && vector.getScalar() &&
+      matchPattern(vector.getScalar(), m_Constant(&number)) &&
+      number.getValue().isInfinity())
+    return llvm::formatv("the {0} has no infinities", arch);
+  return "";
+}

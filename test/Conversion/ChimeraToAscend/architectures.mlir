@@ -1,0 +1,59 @@
+// What the pages of an architecture do not have is refused, with the reason.
+//
+// RUN: %python -c "import sys; sys.path.insert(0, '%chimera_src_root/test/Integration/Ascend'); import attention; print(attention.Attention(2, 32, 64, 32).program())" > %t.attention.mlir
+// RUN: not chimera-opt %t.attention.mlir --chimera-ascend-pipeline=target=ascend910 2>&1 | FileCheck %s --check-prefix=SOFTMAX
+// RUN: not chimera-opt %t.attention.mlir --chimera-ascend-pipeline=target=ascend910b 2>&1 | FileCheck %s --check-prefix=SOFTMAX-SPLIT
+// RUN: chimera-opt %t.attention.mlir --chimera-ascend-pipeline=target=ascend310p -o /dev/null
+// RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910 required=false" --remarks-filter=chimera -o /dev/null 2>&1 | FileCheck %s --check-prefix=OLDER
+// RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910b required=false" --remarks-filter=chimera -o %t 2>&1 | FileCheck %s --check-prefix=SPLIT
+// RUN: FileCheck %s --check-prefix=CODE < %t
+
+// SOFTMAX: no kernel for an Ascend core: the ascend910 has no
+// SOFTMAX-SPLIT: the vector units that
+
+// Rows of 20 halves end within a block, which the 910 cannot write; the 910B
+// writes sums as they are.
+// OLDER: no kernel for an Ascend core: the rows of a result are no multiple of 16 numbers, and memory is written in whole blocks
+// SPLIT-NOT: no kernel
+// CODE: #define CHIMERA_NPU_ARCH 9102
+// CODE: copy_gm_to_cbuf_multi_nd2nz_b16
+// CODE: copy_matrix_cc_to_gm
+#id = affine_map<(i, j) -> (i, j)>
+func.func @unaligned(%x: tensor<64x48xf16>, %w: tensor<48x20xf16>) -> tensor<64x20xf16> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = tensor.empty() : tensor<64x20xf32>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<64x20xf32>) -> tensor<64x20xf32>
+  %c = linalg.matmul ins(%x, %w : tensor<64x48xf16>, tensor<48x20xf16>)
+      outs(%c1 : tensor<64x20xf32>) -> tensor<64x20xf32>
+  %r0 = tensor.empty() : tensor<64x20xf16>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%c : tensor<64x20xf32>) outs(%r0 : tensor<64x20xf16>) {
+  ^bb0(%in: f32, %out: f16):
+    %0 = arith.truncf %in : f32 to f16
+    linalg.yield %0 : f16
+  } -> tensor<64x20xf16>
+  return %r : tensor<64x20xf16>
+}
+
+// -----
+
+// What is done element by element, beside narrowing, needs a vector unit.
+// OLDER-NOT: no kernel
+// SPLIT: no kernel for an Ascend core: sums can only be narrowed to f16
+#id = affine_map<(i, j) -> (i, j)>
+func.func @twice(%x: tensor<64x48xf16>, %w: tensor<48x32xf16>) -> tensor<64x32xf16> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = tensor.empty() : tensor<64x32xf32>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %c = linalg.matmul ins(%x, %w : tensor<64x48xf16>, tensor<48x32xf16>)
+      outs(%c1 : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %r0 = tensor.empty() : tensor<64x32xf16>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%c : tensor<64x32xf32>) outs(%r0 : tensor<64x32xf16>) {
+  ^bb0(%in: f32, %out: f16):
+    %0 = arith.addf %in, %in : f32
+    %1 = arith.truncf %0 : f32 to f16
+    linalg.yield %1 : f16
+  } -> tensor<64x32xf16>
+  return %r : tensor<64x32xf16>
+}
