@@ -73,6 +73,16 @@ double CostModel::bandwidth(int64_t tasks, unsigned level) const {
          missShares[level];
 }
 
+int64_t CostModel::countResultBytes() const {
+  if (!hasRoutes(problem, machine))
+    return 0;
+  int64_t bytes = 0;
+  for (const auto &[index, tensor] : enumerate(problem.tensors))
+    if (tensor.role == Role::Output)
+      bytes += problem.sizeOf(index) * tensor.elementBytes;
+  return bytes;
+}
+
 int64_t CostModel::capacityAt(const Schedule &schedule, unsigned level) const {
   // What waves share comes and goes as they do.
   if (servesWaves(machine, level))
@@ -658,7 +668,8 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
     cost.liveBytes = evaluation.liveBytes;
     cost.capacityBytes =
         std::min(level.usableBytes(), capacityAt(schedule, index));
-    double bytes = cost.bytes + softmaxBytes(schedule, index) +
+    double bytes = cost.bytes - leavingBytes(index) +
+                   softmaxBytes(schedule, index) +
                    allocatedBytes(schedule, index, evaluation);
     if (index == innermost)
       bytes += intoInnermost;
@@ -675,7 +686,7 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
   if (hasRoutes(problem, machine))
     for (const RouteTraffic &route :
          planRoutes(problem, machine, schedule, threads).routes)
-      // What comes into the levels has been counted.
+      // What comes into the levels has been counted, and nothing else.
       if (route.source != Machine::mainMemory)
         stages.add(share * route.seconds);
   plan.seconds = stages.with(plan.computeSeconds) + startSeconds(tasks) +

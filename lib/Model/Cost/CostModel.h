@@ -218,6 +218,12 @@ public:
   /// Bytes per second that all busy threads together bring into `level`, where
   /// what is there already counts: no end of them if that is all.
   double bandwidth(int64_t tasks, unsigned level) const;
+  /// Of what crosses the boundary of `level`, the bytes that take another way
+  /// out than the one by which it is filled: results, where programs move them
+  /// along routes of their own.
+  int64_t leavingBytes(unsigned level) const {
+    return level + 1 == machine.levels.size() ? resultBytes : 0;
+  }
 
 private:
   static llvm::SmallVector<RegisterTile, 8> tilesOf(const Machine &machine) {
@@ -367,6 +373,8 @@ private:
   /// The multiply-adds of all operators without taps on padding.
   double leastMultiplyAdds = countLeastMultiplyAdds();
   double leastShareKnown = leastVisitedShare();
+  /// What results take, each once; nothing where they have no route.
+  int64_t resultBytes = countResultBytes();
   /// The share of transfers into each level that is left, since a call finds
   /// there what the call before has left.
   llvm::SmallVector<double, 4> missShares = findMissShares();
@@ -378,6 +386,7 @@ private:
     llvm::SmallVector<int64_t, 32> key;
     decltype(Evaluation::traffic) fromMemory, staged;
   };
+  int64_t countResultBytes() const;
   const OuterTraffic &outerTrafficOf(const Schedule &schedule) const;
   mutable OuterTraffic lastOuterTraffic;
 

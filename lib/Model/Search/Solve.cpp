@@ -340,7 +340,8 @@ double Solver::leastTimeWith(const Schedule &schedule, unsigned level,
   Stages stages;
   stages.add(costModel.leastSeconds(schedule) + leastPacking);
   return stages.with(
-      bytes / costModel.bandwidth(costModel.countTasks(schedule), level));
+      (bytes - costModel.leavingBytes(level)) /
+      costModel.bandwidth(costModel.countTasks(schedule), level));
 }
 
 /// Orders that are followed up at the level inside those of `schedule`.

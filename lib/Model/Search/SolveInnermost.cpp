@@ -344,6 +344,13 @@ bool Solver::isLimitedByInnermost(const Plan &plan) const {
          });
 }
 
+/// The least that comes into the innermost level if `volume` crosses its
+/// boundary.
+double Solver::transferredBytes(int64_t volume) const {
+  return std::max(0.0, costModel.leastShare() * volume -
+                           costModel.leavingBytes(innermost()));
+}
+
 /// Bytes into the innermost level with which no plan is the best, however fast
 /// its blocks are.
 int64_t Solver::mostBytesInto(const Innermost &level) const {
@@ -352,7 +359,8 @@ int64_t Solver::mostBytesInto(const Innermost &level) const {
   // Loops of this level may yet make tasks for all threads.
   double bytes =
       others.room(limit()) *
-      costModel.bandwidth(std::max(level.tasks, threads), innermost());
+          costModel.bandwidth(std::max(level.tasks, threads), innermost()) +
+      costModel.leavingBytes(innermost());
   return std::max<int64_t>(0, std::ceil(bytes));
 }
 
@@ -443,8 +451,8 @@ void Solver::tryOrder(Innermost &level, Candidate candidate) {
       order.capacityBytes)
     return;
   int64_t tasks = level.tasks * level.trips[order.parallel];
-  double transfer = costModel.leastShare() *
-                    order.shape.volumeBytes(level.trips, level.windowValues) /
+  double transfer = transferredBytes(order.shape.volumeBytes(
+                        level.trips, level.windowValues)) /
                     costModel.bandwidth(tasks, innermost());
   candidate.estimate =
       level.others.with(candidate.block->seconds + leastPacking, transfer);
@@ -489,8 +497,8 @@ bool Solver::canWin(Innermost &level, const Candidate &candidate) const {
   };
   double share = costModel.busiestShare(level.tasks);
   double bandwidth = costModel.bandwidth(level.tasks, innermost());
-  double transfer = costModel.leastShare() *
-                    order.shape.volumeBytes(level.trips, level.windowValues) /
+  double transfer = transferredBytes(order.shape.volumeBytes(
+                        level.trips, level.windowValues)) /
                     bandwidth;
   double compute =
       block.seconds + share * costModel.unavoidablePacking(bytesOf);

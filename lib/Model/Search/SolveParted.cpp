@@ -100,7 +100,8 @@ void Solver::searchParted(const Schedule &schedule, unsigned level) {
   Stages others;
   int64_t tasks = costModel.countTasks(schedule);
   others.add(costModel.leastSeconds(schedule) + leastPacking);
-  double room = others.room(limit()) * costModel.bandwidth(tasks, level);
+  double room = others.room(limit()) * costModel.bandwidth(tasks, level) +
+                costModel.leavingBytes(level);
   int64_t bound = room < 1e18 ? static_cast<int64_t>(std::max(0.0, room))
                               : std::numeric_limits<int64_t>::max();
   for (const TileRule &rule : rulesAt(level))

@@ -150,6 +150,7 @@ private:
                           llvm::ArrayRef<Parts> parts) const;
   void searchBlocks(Innermost &level, llvm::ArrayRef<LoopId> loops);
   bool isLimitedByInnermost(const Plan &plan) const;
+  double transferredBytes(int64_t volume) const;
   int64_t mostBytesInto(const Innermost &level) const;
   void searchLeastTraffic(Innermost &level, llvm::ArrayRef<LoopId> loops);
   bool priceChoice(Innermost &level, llvm::ArrayRef<LoopId> loops,
