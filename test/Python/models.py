@@ -163,6 +163,35 @@ def _mixer() -> Any:
     return model, (torch.randn(1, 3, 32, 32),)
 
 
+class _UNet(nn.Module):
+    """Convolutions down and up again, with the way across that U-Nets have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.enter = self._block(3, 8)
+        self.down = self._block(8, 16, stride=2)
+        self.deep = self._block(16, 16)
+        self.up = nn.ConvTranspose2d(16, 8, 2, stride=2)
+        self.wide = self._block(16 + 8, 8)
+        self.leave = nn.Conv2d(8, 2, 1)
+
+    @staticmethod
+    def _block(channels: int, filters: int, stride: int = 1) -> nn.Module:
+        convolution = nn.Conv2d(channels, filters, 3, stride, padding=1, bias=False)
+        return nn.Sequential(convolution, nn.GroupNorm(4, filters), nn.SiLU())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        across = self.enter(x)
+        deep = self.deep(self.down(across))
+        larger = nn.functional.interpolate(deep, scale_factor=2, mode="nearest")
+        y = self.wide(torch.cat([self.up(deep) + across, larger], 1))
+        return self.leave(y)
+
+
+def _unet() -> Any:
+    return _UNet(), (torch.randn(1, 3, 16, 16),)
+
+
 class _Recommender(nn.Module):
     """Embeddings and numbers that interact by dot products, as DLRM has them."""
 
@@ -203,6 +232,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "efficientnet": _efficientnet,
     "convnext": _convnext,
     "mixer": _mixer,
+    "unet": _unet,
     "dlrm": _dlrm,
 }
 

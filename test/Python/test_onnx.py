@@ -117,7 +117,11 @@ def test_what_cannot_be_imported_is_named(tmp_path: Path) -> None:
         import_program(tmp_path / "missing.onnx")
 
 
-@pytest.mark.parametrize("name", ["bert", "llama", "resnet", "vit", "dlrm"])
+EXPORTED = ("bert", "convnext", "dlrm", "gpt2", "llama", "mixer", "mobilenet")
+EXPORTED += ("resnet", "t5", "unet", "vit")
+
+
+@pytest.mark.parametrize("name", EXPORTED)
 def test_files_of_torch_s_exporter_agree(name: str, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
