@@ -76,6 +76,34 @@ static Error addPackedWrapper(llvm::Module &module, StringRef name) {
   return Error::success();
 }
 
+/// Whether more is done with `value` than to make it a part of what nobody
+/// reads.
+static bool isRead(const llvm::Value &value) {
+  return llvm::any_of(value.users(), [](const llvm::User *user) {
+    return !isa<llvm::InsertValueInst>(user) || isRead(*user);
+  });
+}
+
+/// The constants of `function` that its body in `module` reads.
+static SmallVector<unsigned> findConstantsRead(const llvm::Module &module,
+                                               const Function &function) {
+  const llvm::Function *body = module.getFunction(function.name);
+  SmallVector<unsigned> read;
+  unsigned next = 0;
+  for (const auto &[index, type] : llvm::enumerate(function.arguments)) {
+    // A tensor is two pointers, an offset, sizes and strides.
+    unsigned first = next;
+    next += type.isScalar ? 1 : 3 + 2 * type.shape.size();
+    assert(next <= body->arg_size() && "expanded as the type says");
+    if (llvm::is_contained(function.constants, index) &&
+        llvm::any_of(llvm::seq(first, next), [&](unsigned part) {
+          return isRead(*body->getArg(part));
+        }))
+      read.push_back(index);
+  }
+  return read;
+}
+
 /// Leaves the C interface of `name` as the way to call it. The function itself
 /// takes each pointer, size and stride of its tensors as an argument, thousands
 /// for a network with its weights, which nobody passes by hand; and it may have
@@ -95,6 +123,7 @@ static Error addPackedWrappers(llvm::Module &module,
                           llvm::none_of(functions, [&](const Function &known) {
                             return known.name == preparation;
                           });
+    function.constantsRead = findConstantsRead(module, function);
     if (Error error = addPackedWrapper(module, function.name))
       return error;
     hideExpanded(module, function.name);

@@ -37,6 +37,7 @@ static json::Object toJSON(const Function &function) {
                       {"arguments", std::move(arguments)},
                       {"results", std::move(results)},
                       {"constants", json::Array(function.constants)},
+                      {"constants_read", json::Array(function.constantsRead)},
                       {"prepared", function.isPrepared},
                       {"sizes", function.hasSizes}};
 }

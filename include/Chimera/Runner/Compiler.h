@@ -86,6 +86,8 @@ struct Function {
   /// True if `<name>_prepare` is to be called first, with the same arguments;
   /// see `chimera-prepare-constants`.
   bool isPrepared = false;
+  /// Those of `constants` that calls read themselves, once all is prepared.
+  llvm::SmallVector<unsigned> constantsRead;
 };
 
 /// Registers what `compile` needs: Chimera's and upstream's dialects, and the
