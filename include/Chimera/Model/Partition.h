@@ -55,11 +55,16 @@ struct PartitionLimits {
   /// Operators without a dependence between them may be a group if they read a
   /// common tensor of so many bytes.
   int64_t sharedBytes = 4096;
-  /// Ideals that are looked at; beyond, only the cheapest `keptIdeals` of each
-  /// size are.
+  /// Ideals that are looked at; beyond, only `keptIdeals` of each size are:
+  /// those that save most.
   size_t mostIdeals = 200000, keptIdeals = 4096;
-  /// Groups by which an ideal is extended.
+  /// Sets of operators that an ideal is extended by.
   size_t mostExtensions = 4096;
+  /// Operators of all sets that are looked at, and how many more there may be
+  /// for each operator of the graph.
+  size_t mostWork = 8000000, workPerOperator = 1024;
+  /// Operators that are close enough to one to be in a group with it.
+  size_t mostNeighbours = 256;
 };
 
 struct Partition {
@@ -75,7 +80,9 @@ struct Partition {
 };
 
 /// The cheapest partition of `graph` into legal groups whose dependences have
-/// no cycle.
+/// no cycle. Where limits stand in the way, what is found may take longer than
+/// necessary, but never longer than partitionGreedily. The order of the
+/// operators in the program does not matter.
 Partition findPartition(const OperatorGraph &graph, GroupPricer &pricer,
                         const PartitionLimits &limits = {});
 

@@ -113,6 +113,14 @@ std::vector<OperatorId> Groups::sort() const {
   return sorted;
 }
 
+std::vector<unsigned> Groups::numberInOrder() const {
+  std::vector<unsigned> numbers(leader.size());
+  for (auto [number, group] : enumerate(sort()))
+    for (OperatorId op : members[group])
+      numbers[op] = number;
+  return numbers;
+}
+
 Partition Groups::price(GroupPricer &pricer) const {
   Partition partition;
   auto add = [&](GroupMembers group, double seconds) {

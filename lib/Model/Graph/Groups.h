@@ -39,6 +39,8 @@ public:
   void merge(llvm::ArrayRef<OperatorId> ops);
   /// The group of each operator, numbered in the order of first operators.
   std::vector<unsigned> number() const;
+  /// The group of each operator, numbered in an order in which they can run.
+  std::vector<unsigned> numberInOrder() const;
   /// The groups in an order in which they can run, with what they take. Groups
   /// that turn out not to be able to run are taken apart.
   Partition price(GroupPricer &pricer) const;

@@ -16,6 +16,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace llvm;
 using namespace chimera::model;
@@ -32,31 +33,78 @@ Ideal Ideal::extendedBy(ArrayRef<OperatorId> members) const {
   return extended;
 }
 
+std::pair<unsigned, bool> GroupTable::insert(ArrayRef<OperatorId> added) {
+  members.insert(members.end(), added.begin(), added.end());
+  begins.push_back(members.size());
+  auto [found, isNew] = ids.insert(size() - 1);
+  if (!isNew) {
+    begins.pop_back();
+    members.resize(begins.back());
+  }
+  return {*found, isNew};
+}
+
+void GroupTable::clear() {
+  ids.clear();
+  members.clear();
+  begins.resize(1);
+}
+
+//===----------------------------------------------------------------------===//
+// Graph
+//===----------------------------------------------------------------------===//
+
+static void makeUnique(GroupMembers &members) {
+  llvm::sort(members);
+  members.erase(llvm::unique(members), members.end());
+}
+
+SearchGraph::SearchGraph(const OperatorGraph &graph, const GraphUses &uses,
+                         ArrayRef<unsigned> blockOf,
+                         const PartitionLimits &limits) {
+  size_t numBlocks = blockOf.empty() ? 0 : *llvm::max_element(blockOf) + 1;
+  before.resize(numBlocks);
+  after.resize(numBlocks);
+  sharers.resize(numBlocks);
+  for (auto [op, block] : enumerate(blockOf))
+    for (OperatorId producer : uses.before[op])
+      if (blockOf[producer] != block) {
+        before[block].push_back(blockOf[producer]);
+        after[blockOf[producer]].push_back(block);
+      }
+  for (auto [tensor, users] : enumerate(uses.readers)) {
+    if (graph.tensors[tensor].bytes() < limits.sharedBytes)
+      continue;
+    GroupMembers readers;
+    for (OperatorId reader : users)
+      readers.push_back(blockOf[reader]);
+    makeUnique(readers);
+    // Of too many readers, those that are close know each other.
+    isComplete &= readers.size() <= limits.mostNeighbours;
+    for (size_t i = 0; i < readers.size(); ++i)
+      for (size_t j = i + 1;
+           j < std::min(readers.size(), i + limits.mostNeighbours); ++j) {
+        sharers[readers[i]].push_back(readers[j]);
+        sharers[readers[j]].push_back(readers[i]);
+      }
+  }
+  for (std::vector<GroupMembers> *lists : {&before, &after, &sharers})
+    llvm::for_each(*lists, makeUnique);
+}
+
 //===----------------------------------------------------------------------===//
 // Neighbourhood
 //===----------------------------------------------------------------------===//
 
-Neighbourhood::Neighbourhood(const OperatorGraph &graph, GroupPricer &pricer,
+Neighbourhood::Neighbourhood(const SearchGraph &graph, GroupPricer &pricer,
                              const PartitionLimits &limits)
-    : pricer(pricer), uses(graph), sharersOf(graph.operators.size()),
-      ancestors(graph.operators.size()), reached(graph.operators.size()) {
-  for (auto [tensor, readers] : enumerate(uses.readers)) {
-    if (graph.tensors[tensor].bytes() < limits.sharedBytes)
-      continue;
-    for (OperatorId reader : readers)
-      for (OperatorId other : readers)
-        if (other != reader)
-          sharersOf[reader].push_back(other);
-  }
-  for (GroupMembers &sharers : sharersOf) {
-    llvm::sort(sharers);
-    sharers.erase(llvm::unique(sharers), sharers.end());
-  }
-  for (OperatorId op = 0; op < size(); ++op) {
-    ancestors[op].resize(size());
-    for (OperatorId producer : before(op)) {
-      ancestors[op] |= ancestors[producer];
-      ancestors[op].set(producer);
+    : graph(graph), pricer(pricer), limits(limits), descendants(size()),
+      reached(size()) {
+  for (OperatorId op : reverse(seq<OperatorId>(size()))) {
+    descendants[op].resize(size());
+    for (OperatorId reader : after(op)) {
+      descendants[op] |= descendants[reader];
+      descendants[op].set(reader);
     }
   }
 }
@@ -81,25 +129,18 @@ ArrayRef<OperatorId> Neighbourhood::reach(OperatorId op) {
   for (size_t i = 0; i < found.size(); ++i) {
     OperatorId from = found[i];
     for (ArrayRef<OperatorId> next : {before(from), after(from), sharers(from)})
-      for (OperatorId other : next)
+      for (OperatorId other : next) {
+        if (found.size() >= limits.mostNeighbours) {
+          wasCut = true;
+          break;
+        }
         if (seen.insert(other).second && pricer.mayGrow(getHull(op, other)))
           found.push_back(other);
+      }
   }
   llvm::sort(found);
   reached[op] = std::move(found);
   return *reached[op];
-}
-
-bool Neighbourhood::isConnected(ArrayRef<OperatorId> members) const {
-  GroupMembers found{members.front()};
-  for (size_t i = 0; i < found.size(); ++i) {
-    OperatorId from = found[i];
-    for (ArrayRef<OperatorId> next : {before(from), after(from), sharers(from)})
-      for (OperatorId other : next)
-        if (binary_search(members, other) && !is_contained(found, other))
-          found.push_back(other);
-  }
-  return found.size() == members.size();
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,13 +152,18 @@ bool Neighbourhood::isConnected(ArrayRef<OperatorId> members) const {
 void ExtensionFinder::addMissingAncestors(const Ideal &ideal, OperatorId op,
                                           GroupMembers &members) const {
   GroupMembers added{op};
+  auto add = [&](OperatorId missing) {
+    auto *place = llvm::lower_bound(members, missing);
+    if (place != members.end() && *place == missing)
+      return false;
+    members.insert(place, missing);
+    return true;
+  };
+  add(op);
   for (size_t i = 0; i < added.size(); ++i)
     for (OperatorId producer : neighbours.before(added[i]))
-      if (!ideal.contains(producer) && !binary_search(members, producer) &&
-          !is_contained(added, producer))
+      if (!ideal.contains(producer) && add(producer))
         added.push_back(producer);
-  members.append(added);
-  llvm::sort(members);
 }
 
 /// Operators without which a group of the first missing operator might not be
@@ -126,6 +172,8 @@ void ExtensionFinder::addMissingAncestors(const Ideal &ideal, OperatorId op,
 GroupMembers ExtensionFinder::findAwaited(const Ideal &ideal) {
   OperatorId first = ideal.firstMissing;
   GroupMembers awaited;
+  if (ideal.others.size() == neighbours.countIndependent(first))
+    return awaited;
   SmallDenseSet<OperatorId, 32> seenAwaited, seenReached;
   SmallVector<OperatorId> reached{first};
   for (size_t i = 0; i < reached.size(); ++i)
@@ -144,57 +192,93 @@ GroupMembers ExtensionFinder::findAwaited(const Ideal &ideal) {
   return awaited;
 }
 
+/// Looks at a set whose union with the ideal is an ideal.
+void ExtensionFinder::visit(ArrayRef<OperatorId> members,
+                            std::optional<OperatorId> excluded) {
+  bool isExcluded =
+      excluded && any_of(members, [&](OperatorId op) {
+        return op == *excluded || neighbours.precedes(*excluded, op);
+      });
+  if (isExcluded)
+    return;
+  auto [set, isNew] = sets.insert(members);
+  if (!isNew)
+    return;
+  // What cannot grow is legal at most alone.
+  bool mayGrow = pricer.mayGrow(members);
+  if (!mayGrow && members.size() > 1)
+    return;
+  double seconds = pricer.bound(members), savings = -seconds;
+  for (OperatorId op : members)
+    savings += alone[op];
+  if (members.size() == 1 || pricer.isLegal(members))
+    found.push_back({set, seconds});
+  if (mayGrow)
+    open.push({savings, set});
+}
+
+/// Looks at `members` with `op` and what it waits for, as far as the limits
+/// allow.
+void ExtensionFinder::growBy(const Ideal &ideal, OperatorId op,
+                             const GroupMembers &members,
+                             std::optional<OperatorId> excluded) {
+  if (ideal.contains(op) || binary_search(members, op))
+    return;
+  if (work >= mostWork || sets.size() > limits.mostExtensions) {
+    wasCut = true;
+    return;
+  }
+  GroupMembers grown = members;
+  addMissingAncestors(ideal, op, grown);
+  work += grown.size();
+  visit(grown, excluded);
+}
+
 /// Finds the groups that hold `seed` and neither `excluded` nor what depends on
 /// it.
 void ExtensionFinder::grow(const Ideal &ideal, OperatorId seed,
-                           std::optional<OperatorId> excluded,
-                           std::vector<GroupMembers> &found) {
-  auto isExcluded = [&](OperatorId op) {
-    return excluded && (op == *excluded || neighbours.precedes(*excluded, op));
-  };
-  std::vector<GroupMembers> open;
-  auto visit = [&](GroupMembers members) {
-    if (seen.size() > limits.mostExtensions) {
-      wasCut = true;
-      return;
-    }
-    if (any_of(members, isExcluded) || !seen.insert(members).second)
-      return;
-    // What cannot grow is legal at most alone.
-    bool mayGrow = pricer.mayGrow(members);
-    if (members.size() == 1 || (mayGrow && pricer.isLegal(members)))
-      found.push_back(members);
-    if (mayGrow)
-      open.push_back(std::move(members));
-  };
-  visit({seed});
-  // Single operators have been found by the time that a limit is reached.
-  while (!open.empty() && seen.size() <= limits.mostExtensions) {
-    GroupMembers members = std::move(open.back());
-    open.pop_back();
+                           std::optional<OperatorId> excluded) {
+  open = {};
+  visit({seed}, excluded);
+  while (!open.empty()) {
+    GroupMembers members(sets[open.top().set]);
+    open.pop();
     for (OperatorId from : members)
       for (ArrayRef<OperatorId> next :
            {neighbours.after(from), neighbours.sharers(from)})
-        for (OperatorId op : next) {
-          if (ideal.contains(op) || binary_search(members, op))
-            continue;
-          GroupMembers grown = members;
-          addMissingAncestors(ideal, op, grown);
-          visit(std::move(grown));
-        }
+        for (OperatorId op : next)
+          growBy(ideal, op, members, excluded);
+    if (work >= mostWork || sets.size() > limits.mostExtensions) {
+      wasCut |= !open.empty();
+      return;
+    }
   }
 }
 
-std::vector<GroupMembers> ExtensionFinder::find(const Ideal &ideal) {
-  std::vector<GroupMembers> found;
-  seen.clear();
-  grow(ideal, ideal.firstMissing, std::nullopt, found);
+ExtensionFinder::ExtensionFinder(Neighbourhood &neighbours, GroupPricer &pricer,
+                                 const PartitionLimits &limits)
+    : neighbours(neighbours), pricer(pricer), limits(limits) {
+  for (OperatorId op : seq<OperatorId>(neighbours.size()))
+    alone.push_back(pricer.bound(op));
+}
+
+const std::vector<FoundGroup> &ExtensionFinder::find(const Ideal &ideal,
+                                                     size_t mostWork) {
+  this->mostWork = mostWork;
+  work = 0;
+  found.clear();
+  sets.clear();
+  grow(ideal, ideal.firstMissing, std::nullopt);
   for (OperatorId op : findAwaited(ideal)) {
+    if (work >= mostWork) {
+      wasCut = true;
+      break;
+    }
     bool isReady = all_of(neighbours.before(op), [&](OperatorId producer) {
       return ideal.contains(producer);
     });
     if (isReady)
-      grow(ideal, op, ideal.firstMissing, found);
+      grow(ideal, op, ideal.firstMissing);
   }
   return found;
 }

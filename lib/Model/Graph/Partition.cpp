@@ -7,27 +7,40 @@
 //===----------------------------------------------------------------------===//
 //
 // The ideals and what extends them are found once and written down as a graph;
-// the shortest path through it is searched as often as costs become known.
+// the shortest path through it is searched as costs become known.
+//
+// Work is paid from a purse that each operator adds to. Most programs never
+// empty it. Where one does, the purse pays for the ideals that save most and
+// for a few groups of each, until it has recovered; then runs of one-to-one
+// operators are tried as single operators as well.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Graph/CanonicalOrder.h"
+#include "Graph/Groups.h"
 #include "Graph/IdealSearch.h"
+
+#include "Chimera/Model/MappingType.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
 #include <limits>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
 
 using namespace llvm;
 using namespace chimera::model;
 
 GroupPricer::~GroupPricer() = default;
 
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
 namespace {
 
-/// A group that may occur in partitions, with what is known of its price.
-struct PricedGroup {
-  GroupMembers members;
+/// What is known of a group's price.
+struct Price {
   double seconds = 0;
   bool isExact = false;
 };
@@ -38,18 +51,31 @@ struct Extension {
   unsigned target = 0;
 };
 
-/// An ideal, in the order of sizes.
+/// A step, seen from the larger ideal.
+struct Arrival {
+  unsigned source = 0;
+  unsigned group = 0;
+  /// At least, from the empty ideal.
+  double seconds = 0;
+};
+
+/// An ideal.
 struct IdealNode {
   Ideal ideal;
   std::vector<Extension> extensions;
-  /// The cheapest way from the empty ideal.
-  double seconds = std::numeric_limits<double>::infinity();
+  /// The cheapest way from the empty ideal, and its last step.
+  double seconds = infinity;
   unsigned previous = 0, group = 0;
+  /// What its operators take at least one by one.
+  double aloneSeconds = 0;
+
+  /// How much the cheapest way is below that.
+  double savings() const { return aloneSeconds - seconds; }
 };
 
 class PartitionSearch {
 public:
-  PartitionSearch(const OperatorGraph &graph, GroupPricer &pricer,
+  PartitionSearch(const SearchGraph &graph, GroupPricer &pricer,
                   const PartitionLimits &limits)
       : pricer(pricer), limits(limits), neighbours(graph, pricer, limits),
         finder(neighbours, pricer, limits) {}
@@ -58,13 +84,19 @@ public:
 
 private:
   void explore();
-  void exploreIdeal(unsigned node);
-  void dropWorst(std::vector<unsigned> &ofSize);
+  size_t exploreIdeal(unsigned node, size_t mostWork);
+  void sortBySavings(std::vector<unsigned> &ofSize);
   unsigned getNode(const Ideal &ideal);
-  unsigned getGroup(const GroupMembers &members);
-  void searchPath();
-  SmallVector<unsigned> getPath() const;
+  unsigned getGroup(ArrayRef<OperatorId> members, double seconds);
+  void makeExact(unsigned group);
+  bool makePathExact();
   void relax(unsigned node);
+  void searchPath();
+  void searchOnce();
+  void settle(unsigned node, std::vector<Arrival> arrivals);
+  std::vector<double> findRests() const;
+  unsigned lastNode() const { return bySize.back().front(); }
+  SmallVector<unsigned> getPath() const;
 
   GroupPricer &pricer;
   const PartitionLimits &limits;
@@ -74,13 +106,19 @@ private:
   std::unordered_map<Ideal, unsigned, HashIdeal> nodeOf;
   /// Nodes by the size of their ideals.
   std::vector<std::vector<unsigned>> bySize;
-  std::vector<PricedGroup> groups;
-  std::unordered_map<GroupMembers, unsigned, HashMembers> groupOf;
+  GroupTable groups;
+  std::vector<Price> prices;
+  /// What the cheapest path whose groups all have exact costs takes.
+  double leastExact = infinity;
   bool wasCut = false;
   size_t numExtensions = 0, numCosts = 0;
 };
 
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Ideals
+//===----------------------------------------------------------------------===//
 
 unsigned PartitionSearch::getNode(const Ideal &ideal) {
   auto [found, isNew] = nodeOf.try_emplace(ideal, nodes.size());
@@ -91,34 +129,49 @@ unsigned PartitionSearch::getNode(const Ideal &ideal) {
   return found->second;
 }
 
-unsigned PartitionSearch::getGroup(const GroupMembers &members) {
-  auto [found, isNew] = groupOf.try_emplace(members, groups.size());
+unsigned PartitionSearch::getGroup(ArrayRef<OperatorId> members,
+                                   double seconds) {
+  auto [group, isNew] = groups.insert(members);
   if (isNew)
-    groups.push_back({members, pricer.bound(members)});
-  return found->second;
+    prices.push_back({seconds});
+  return group;
 }
 
-void PartitionSearch::exploreIdeal(unsigned node) {
+/// Returns how much work it was, in operators of sets that were looked at. A
+/// step takes about as long as so many.
+size_t PartitionSearch::exploreIdeal(unsigned node, size_t mostWork) {
+  constexpr size_t workPerStep = 32;
   // Nodes move when others are added.
   Ideal ideal = nodes[node].ideal;
+  double aloneSeconds = nodes[node].aloneSeconds;
   std::vector<Extension> extensions;
-  for (const GroupMembers &members : finder.find(ideal))
-    extensions.push_back(
-        {getGroup(members), getNode(ideal.extendedBy(members))});
+  const std::vector<FoundGroup> &allFound = finder.find(ideal, mostWork);
+  size_t work = finder.getWork();
+  for (FoundGroup found : allFound) {
+    ArrayRef<OperatorId> members = finder.membersOf(found);
+    unsigned target = getNode(ideal.extendedBy(members));
+    extensions.push_back({getGroup(members, found.seconds), target});
+    work += workPerStep + nodes[target].ideal.others.size();
+    nodes[target].aloneSeconds = aloneSeconds;
+    for (OperatorId op : members)
+      nodes[target].aloneSeconds += finder.aloneSeconds(op);
+  }
   numExtensions += extensions.size();
   nodes[node].extensions = std::move(extensions);
   relax(node);
+  return work;
 }
 
-/// Keeps the cheapest ideals of one size, by bounds.
-void PartitionSearch::dropWorst(std::vector<unsigned> &ofSize) {
+/// Puts the ideals of one size that save most first, by bounds, and drops those
+/// beyond the limits.
+void PartitionSearch::sortBySavings(std::vector<unsigned> &ofSize) {
+  llvm::sort(ofSize, [&](unsigned left, unsigned right) {
+    return std::make_pair(-nodes[left].savings(), left) <
+           std::make_pair(-nodes[right].savings(), right);
+  });
   if (nodes.size() <= limits.mostIdeals || ofSize.size() <= limits.keptIdeals)
     return;
   wasCut = true;
-  std::nth_element(ofSize.begin(), ofSize.begin() + limits.keptIdeals,
-                   ofSize.end(), [&](unsigned left, unsigned right) {
-                     return nodes[left].seconds < nodes[right].seconds;
-                   });
   ofSize.resize(limits.keptIdeals);
 }
 
@@ -127,18 +180,34 @@ void PartitionSearch::explore() {
   size_t numOperators = neighbours.size();
   bySize.resize(numOperators + 1);
   nodes[getNode(Ideal())].seconds = 0;
+  size_t purse = limits.mostWork;
   for (size_t size = 0; size < numOperators; ++size) {
-    dropWorst(bySize[size]);
-    for (unsigned node : std::vector<unsigned>(bySize[size]))
-      exploreIdeal(node);
+    purse += limits.workPerOperator;
+    sortBySavings(bySize[size]);
+    size_t numExplored = 0;
+    for (unsigned node : std::vector<unsigned>(bySize[size])) {
+      // The first ideal leads on whatever is left.
+      if (purse == 0 && numExplored > 0)
+        break;
+      size_t work =
+          exploreIdeal(node, std::max(purse, limits.workPerOperator) / 4);
+      purse -= std::min(purse, work);
+      ++numExplored;
+    }
+    wasCut |= numExplored < bySize[size].size();
+    bySize[size].resize(numExplored);
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Paths
+//===----------------------------------------------------------------------===//
 
 /// Offers the way through `node` to the ideals that extend it.
 void PartitionSearch::relax(unsigned node) {
   for (const Extension &extension : nodes[node].extensions) {
     IdealNode &target = nodes[extension.target];
-    double seconds = nodes[node].seconds + groups[extension.group].seconds;
+    double seconds = nodes[node].seconds + prices[extension.group].seconds;
     if (seconds >= target.seconds)
       continue;
     target.seconds = seconds;
@@ -150,7 +219,7 @@ void PartitionSearch::relax(unsigned node) {
 /// Finds the cheapest way to each ideal again.
 void PartitionSearch::searchPath() {
   for (IdealNode &node : nodes)
-    node.seconds = std::numeric_limits<double>::infinity();
+    node.seconds = infinity;
   nodes[0].seconds = 0;
   for (const std::vector<unsigned> &ofSize : bySize)
     for (unsigned node : ofSize)
@@ -160,52 +229,231 @@ void PartitionSearch::searchPath() {
 /// The groups on the way to the whole graph, first to last.
 SmallVector<unsigned> PartitionSearch::getPath() const {
   SmallVector<unsigned> path;
-  for (unsigned node = bySize.back().front(); node != 0;
-       node = nodes[node].previous)
+  for (unsigned node = lastNode(); node != 0; node = nodes[node].previous)
     path.push_back(nodes[node].group);
   std::reverse(path.begin(), path.end());
   return path;
 }
 
-Partition PartitionSearch::run() {
-  Partition partition;
-  if (neighbours.size() == 0) {
-    partition.isProved = true;
-    return partition;
+void PartitionSearch::makeExact(unsigned group) {
+  if (prices[group].isExact)
+    return;
+  prices[group] = {pricer.cost(groups[group]), true};
+  ++numCosts;
+}
+
+/// Asks for the costs on the cheapest path. True if they all were known.
+bool PartitionSearch::makePathExact() {
+  size_t numKnown = numCosts;
+  double seconds = 0;
+  for (unsigned group : getPath()) {
+    makeExact(group);
+    seconds += prices[group].seconds;
   }
-  explore();
-  while (true) {
-    bool isExact = true;
-    for (unsigned group : getPath()) {
-      if (groups[group].isExact)
-        continue;
-      isExact = false;
-      groups[group].seconds = pricer.cost(groups[group].members);
-      groups[group].isExact = true;
-      ++numCosts;
-    }
-    if (isExact)
+  leastExact = std::min(leastExact, seconds);
+  return numCosts == numKnown;
+}
+
+/// What it takes at least from each ideal to the whole graph.
+std::vector<double> PartitionSearch::findRests() const {
+  std::vector<double> rests(nodes.size(), infinity);
+  rests[lastNode()] = 0;
+  for (const std::vector<unsigned> &ofSize : reverse(bySize))
+    for (unsigned node : ofSize)
+      for (const Extension &extension : nodes[node].extensions)
+        rests[node] = std::min(rests[node], prices[extension.group].seconds +
+                                                rests[extension.target]);
+  return rests;
+}
+
+/// Finds the cheapest way to `node` of those that `arrivals` end, asking for no
+/// more costs than that takes.
+void PartitionSearch::settle(unsigned node, std::vector<Arrival> arrivals) {
+  llvm::sort(arrivals, [](const Arrival &left, const Arrival &right) {
+    return std::tie(left.seconds, left.source, left.group) <
+           std::tie(right.seconds, right.source, right.group);
+  });
+  for (const Arrival &arrival : arrivals) {
+    if (arrival.seconds >= nodes[node].seconds)
       break;
-    searchPath();
+    makeExact(arrival.group);
+    double seconds =
+        nodes[arrival.source].seconds + prices[arrival.group].seconds;
+    if (seconds >= nodes[node].seconds)
+      continue;
+    nodes[node].seconds = seconds;
+    nodes[node].previous = arrival.source;
+    nodes[node].group = arrival.group;
   }
-  partition.seconds = nodes[bySize.back().front()].seconds;
+}
+
+/// Finds the cheapest path with exact costs in one go, smaller ideals first,
+/// leaving out what leads to no path as cheap as the best that is known.
+void PartitionSearch::searchOnce() {
+  std::vector<double> rests = findRests();
+  std::vector<std::vector<Arrival>> arrivals(nodes.size());
+  for (IdealNode &node : nodes)
+    node.seconds = infinity;
+  nodes[0].seconds = 0;
+  // Sums in another order may differ in the last digits.
+  double most = leastExact * (1 + 1e-9);
+  for (const std::vector<unsigned> &ofSize : bySize)
+    for (unsigned node : ofSize) {
+      settle(node, std::exchange(arrivals[node], {}));
+      for (const Extension &extension : nodes[node].extensions) {
+        double seconds = nodes[node].seconds + prices[extension.group].seconds;
+        if (seconds + rests[extension.target] <= most)
+          arrivals[extension.target].push_back(
+              {node, extension.group, seconds});
+      }
+    }
+}
+
+Partition PartitionSearch::run() {
+  // So many times is the path searched anew; it asks for fewer costs.
+  constexpr int mostPaths = 32;
+  explore();
+  bool isExact = makePathExact();
+  for (int i = 0; i < mostPaths && !isExact; ++i) {
+    searchPath();
+    isExact = makePathExact();
+  }
+  if (!isExact)
+    searchOnce();
+  Partition partition;
+  partition.seconds = nodes[lastNode()].seconds;
   for (unsigned group : getPath())
-    partition.groups.push_back(groups[group].members);
-  partition.isProved = !wasCut && finder.isComplete();
-  GroupMembers all;
-  llvm::append_range(all, seq<OperatorId>(neighbours.size()));
-  partition.leastSeconds =
-      partition.isProved ? partition.seconds : pricer.bound(all);
+    partition.groups.push_back(GroupMembers(groups[group]));
+  partition.isProved =
+      !wasCut && finder.isComplete() && neighbours.isComplete();
   partition.numIdeals = nodes.size();
   partition.numExtensions = numExtensions;
   partition.numCosts = numCosts;
   return partition;
 }
 
+//===----------------------------------------------------------------------===//
+// Whole programs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A program in canonical order. Prices are asked for in the program's own.
+class OrderedProgram {
+public:
+  OrderedProgram(const OperatorGraph &program, GroupPricer &pricer,
+                 const PartitionLimits &limits)
+      : order(orderCanonically(program)), graph(reorder(program, order)),
+        uses(graph), programPricer(pricer), limits(limits) {}
+
+  Partition findCheapest();
+
+private:
+  std::vector<unsigned> separate() const;
+  std::vector<unsigned> contractRuns(GroupPricer &pricer) const;
+  std::vector<GroupMembers> listBlocks(ArrayRef<unsigned> blockOf) const;
+  Partition search(ArrayRef<unsigned> blockOf);
+
+  std::vector<OperatorId> order;
+  OperatorGraph graph;
+  GraphUses uses;
+  GroupPricer &programPricer;
+  const PartitionLimits &limits;
+};
+
+} // namespace
+
+std::vector<unsigned> OrderedProgram::separate() const {
+  std::vector<unsigned> blockOf(order.size());
+  std::iota(blockOf.begin(), blockOf.end(), 0);
+  return blockOf;
+}
+
+/// The block of each operator if one-to-one operators are one with those that
+/// alone read them, as long as that is legal. Blocks are small, so that groups
+/// of some of them have about any size.
+std::vector<unsigned> OrderedProgram::contractRuns(GroupPricer &pricer) const {
+  constexpr size_t mostMembers = 16;
+  auto isOneToOne = [&](OperatorId op) {
+    return classify(graph.operators[op]).mapping == MappingClass::OneToOne;
+  };
+  Groups groups(uses);
+  for (OperatorId op : seq<OperatorId>(order.size())) {
+    bool isResult = any_of(graph.operators[op].outputs, [&](TensorId output) {
+      return graph.tensors[output].isResult;
+    });
+    if (uses.after[op].size() != 1 || isResult || !isOneToOne(op) ||
+        !isOneToOne(uses.after[op].front()))
+      continue;
+    GroupMembers pair{op, uses.after[op].front()};
+    GroupMembers run = groups.unite(pair);
+    if (run.size() <= mostMembers && pricer.isLegal(run))
+      groups.merge(pair);
+  }
+  return groups.numberInOrder();
+}
+
+/// The operators of the program in each block.
+std::vector<GroupMembers>
+OrderedProgram::listBlocks(ArrayRef<unsigned> blockOf) const {
+  std::vector<GroupMembers> blocks(*llvm::max_element(blockOf) + 1);
+  for (auto [op, block] : enumerate(blockOf))
+    blocks[block].push_back(order[op]);
+  return blocks;
+}
+
+/// The cheapest partition that leaves blocks whole, in terms of the program.
+/// Blocks are numbered in an order in which they can run.
+Partition OrderedProgram::search(ArrayRef<unsigned> blockOf) {
+  std::vector<GroupMembers> blocks = listBlocks(blockOf);
+  // Work is counted in blocks.
+  PartitionLimits blockLimits = limits;
+  blockLimits.mostWork = limits.mostWork * blocks.size() / order.size();
+  SearchGraph blockGraph(graph, uses, blockOf, limits);
+  BlockPricer pricer(programPricer, std::move(blocks));
+  Partition partition = PartitionSearch(blockGraph, pricer, blockLimits).run();
+  for (GroupMembers &group : partition.groups)
+    group = pricer.expand(group);
+  return partition;
+}
+
+/// If the program is too much for the search, the best of several.
+Partition OrderedProgram::findCheapest() {
+  Partition best = search(separate());
+  best.leastSeconds = best.seconds;
+  if (best.isProved)
+    return best;
+  BlockPricer pricer(programPricer, listBlocks(separate()));
+  auto offer = [&](Partition other) {
+    best.numIdeals += other.numIdeals;
+    best.numExtensions += other.numExtensions;
+    best.numCosts += other.numCosts;
+    if (other.seconds >= best.seconds)
+      return;
+    best.seconds = other.seconds;
+    best.groups = std::move(other.groups);
+  };
+  std::vector<unsigned> blockOf = contractRuns(pricer);
+  if (*llvm::max_element(blockOf) + 1 < order.size())
+    offer(search(blockOf));
+  Partition greedy = partitionGreedily(graph, pricer);
+  for (GroupMembers &group : greedy.groups)
+    group = pricer.expand(group);
+  offer(std::move(greedy));
+  GroupMembers all;
+  llvm::append_range(all, seq<OperatorId>(order.size()));
+  best.leastSeconds = programPricer.bound(all);
+  return best;
+}
+
 Partition chimera::model::findPartition(const OperatorGraph &graph,
                                         GroupPricer &pricer,
                                         const PartitionLimits &limits) {
-  return PartitionSearch(graph, pricer, limits).run();
+  if (!graph.operators.empty())
+    return OrderedProgram(graph, pricer, limits).findCheapest();
+  Partition partition;
+  partition.isProved = true;
+  return partition;
 }
 
 Partition chimera::model::separateOperators(const OperatorGraph &graph,

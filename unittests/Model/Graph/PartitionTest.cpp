@@ -100,6 +100,29 @@ TEST(PartitionTest, DoesNotDependOnProgramOrder) {
   }
 }
 
+/// Where the limits decide, the order still does not.
+TEST(PartitionTest, DoesNotDependOnProgramOrderBeyondTheLimits) {
+  std::mt19937 random(6);
+  PartitionLimits limits;
+  limits.mostWork = 2000;
+  limits.workPerOperator = 64;
+  unsigned numUnproved = 0;
+  for (unsigned i = 0; i < 10; ++i) {
+    OperatorGraph graph = makeRandomGraph(random, 40);
+    SimplePricer pricer(graph);
+    Partition first = findPartition(graph, pricer, limits);
+    numUnproved += !first.isProved;
+    for (unsigned j = 0; j < 5; ++j) {
+      OperatorGraph other = shuffle(graph, random);
+      SimplePricer otherPricer(other);
+      Partition found = findPartition(other, otherPricer, limits);
+      EXPECT_EQ(found.isProved, first.isProved);
+      EXPECT_NEAR(found.seconds, first.seconds, 1e-12 * first.seconds);
+    }
+  }
+  EXPECT_GT(numUnproved, 5u);
+}
+
 /// A stage: two products with something between, a norm, a residual.
 TensorId addLayer(GraphBuilder &builder, TensorId x) {
   TensorId hidden = builder.add({x}, 1 << 18, BodyKind::Product);
@@ -147,6 +170,62 @@ TEST(PartitionTest, SaysWhenNothingIsProved) {
   expectRuns(graph, found);
   EXPECT_LE(found.leastSeconds, found.seconds);
   EXPECT_GT(found.leastSeconds, 0);
+}
+
+/// Expects a partition that runs and is no worse than those of the baselines.
+Partition expectSound(const OperatorGraph &graph, size_t mostMembers = 64) {
+  SimplePricer pricer(graph);
+  pricer.mostMembers = mostMembers;
+  Partition found = findPartition(graph, pricer);
+  expectRuns(graph, found);
+  double seconds = 0;
+  for (const GroupMembers &group : found.groups)
+    seconds += pricer.cost(group);
+  EXPECT_NEAR(found.seconds, seconds, 1e-9 * seconds);
+  EXPECT_LE(found.leastSeconds, found.seconds);
+  EXPECT_LE(found.seconds, partitionGreedily(graph, pricer).seconds);
+  EXPECT_LE(found.seconds, separateOperators(graph, pricer).seconds);
+  return found;
+}
+
+TEST(PartitionTest, ProvesIndependentOperators) {
+  GraphBuilder builder;
+  for (int i = 0; i < 4000; ++i)
+    builder.add({builder.input(1 << 12)}, 1 << 12);
+  EXPECT_TRUE(expectSound(builder.take()).isProved);
+}
+
+/// Every subset of the readers of one tensor is a group.
+TEST(PartitionTest, EndsWithManyReaders) {
+  GraphBuilder builder;
+  TensorId x = builder.input(1 << 16);
+  for (unsigned i = 0, count = countGraphs(400); i < count; ++i)
+    builder.add({x}, 1 << 16);
+  EXPECT_FALSE(expectSound(builder.take()).isProved);
+}
+
+TEST(PartitionTest, EndsWithManyBranches) {
+  GraphBuilder builder;
+  TensorId x = builder.add({builder.input(1 << 16)}, 1 << 16);
+  SmallVector<TensorId> ends;
+  for (int i = 0; i < 64; ++i) {
+    TensorId y = builder.add({x}, 1 << 16);
+    y = builder.add({y}, 1 << 16, BodyKind::Product);
+    ends.push_back(builder.add({y}, 1 << 16));
+  }
+  builder.add(ends, 1 << 16);
+  EXPECT_FALSE(expectSound(builder.take()).isProved);
+}
+
+/// With groups of any size, each of the n * n / 2 runs is one.
+TEST(PartitionTest, EndsWithLongChains) {
+  GraphBuilder builder;
+  TensorId x = builder.input(1 << 16);
+  for (unsigned i = 0, count = countGraphs(500); i < count; ++i)
+    x = builder.add({x}, 1 << 16);
+  OperatorGraph graph = builder.take();
+  expectSound(graph);
+  EXPECT_FALSE(expectSound(graph, graph.operators.size()).isProved);
 }
 
 TEST(PartitionTest, TakesNothing) {

@@ -8,6 +8,7 @@
 
 #include "RandomGraphs.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -96,25 +97,22 @@ bool SimplePricer::isLegal(ArrayRef<OperatorId> members) {
 
 double SimplePricer::bytesOf(ArrayRef<OperatorId> members) const {
   double bytes = 0;
-  SmallVector<TensorId> read;
+  // Members are in ascending order.
+  auto isInside = [&](OperatorId op) {
+    return llvm::binary_search(members, op);
+  };
+  SmallDenseSet<TensorId, 16> read;
   for (OperatorId op : members) {
     for (const GraphAccess &input : graph.operators[op].inputs) {
       OperatorId producer = uses.producer[input.tensor];
-      bool isInside =
-          producer != GraphUses::none && is_contained(members, producer);
-      if (!isInside && !is_contained(read, input.tensor)) {
-        read.push_back(input.tensor);
+      if ((producer == GraphUses::none || !isInside(producer)) &&
+          read.insert(input.tensor).second)
         bytes += graph.tensors[input.tensor].bytes();
-      }
     }
-    for (const GraphAccess &output : graph.operators[op].outputs) {
-      bool isRead = graph.tensors[output.tensor].isResult ||
-                    any_of(uses.readers[output.tensor], [&](OperatorId reader) {
-                      return !is_contained(members, reader);
-                    });
-      if (isRead)
+    for (const GraphAccess &output : graph.operators[op].outputs)
+      if (graph.tensors[output.tensor].isResult ||
+          !all_of(uses.readers[output.tensor], isInside))
         bytes += graph.tensors[output.tensor].bytes();
-    }
   }
   return bytes;
 }
