@@ -22,7 +22,7 @@ class Ready:
     """A program with its arguments bound."""
     call: Callable[[], object]
     # What the last call computed.
-    result: Callable[[], np.ndarray]
+    results: Callable[[], list[np.ndarray]]
     # What calls point to without saying so to Python.
     keep: object = None
 
@@ -82,20 +82,20 @@ class Chimera(Adapter):
                   f"--threads={self.setting.threads}", *options, "-o", library])
         loaded = ctypes.CDLL(str(library))
         arrays = data.make(case)
-        output = data.align(np.zeros(case.result_shape(), dtype=np.float32))
-        result = lambda: output
+        outputs = make_outputs(case)
+        results = lambda: outputs
         if case.element == "bf16":
             arrays = [data.align(data.to_bf16(array)) for array in arrays]
-            output = data.align(data.to_bf16(output))
-            result = lambda: data.from_bf16(output)
-        descriptors = [memref(array) for array in (*arrays, output)]
+            outputs = [data.align(data.to_bf16(output)) for output in outputs]
+            results = lambda: [data.from_bf16(output) for output in outputs]
+        descriptors = [memref(array) for array in (*arrays, *outputs)]
         entry = loaded._mlir_ciface_main
         entry.restype = None
         pointers = [ctypes.c_void_p(ctypes.addressof(d)) for d in descriptors]
         # There only if there is something to prepare.
         if hasattr(loaded, "_mlir_ciface_main_prepare"):
-            loaded._mlir_ciface_main_prepare(*pointers[:-1])
-        return Ready(lambda: entry(*pointers), result, keep=(arrays, descriptors))
+            loaded._mlir_ciface_main_prepare(*pointers[:len(arrays)])
+        return Ready(lambda: entry(*pointers), results, keep=(arrays, descriptors))
 
 
 class ChimeraPacking(Chimera):
@@ -106,6 +106,36 @@ class ChimeraPacking(Chimera):
         if any(argument.constant for argument in case.arguments):
             return super().variants(case)
         return {}
+
+
+class Limit(Adapter):
+    about = ("functions of limits.c by a person, -O3 -march=native -ffast-math, with "
+             "and without stores past the caches: what memory allows, and no peer")
+
+    def variants(self, case):
+        labels = {"stored": 0, "streamed": 1} if case.limit else {}
+        return {label: lambda stream=stream: self.prepare(case, stream)
+                for label, stream in labels.items()}
+
+    def prepare(self, case: Case, stream: int) -> Ready:
+        library = self.setting.scratch / f"limits.{stream}.so"
+        if not library.exists():
+            run_tool(["clang-22", "-O3", "-march=native", "-ffast-math", "-fopenmp",
+                      f"-DSTREAM={stream}", "-shared", "-fPIC",
+                      pathlib.Path(__file__).parent / "limits.c", "-o", library])
+        entry = getattr(ctypes.CDLL(str(library)), case.limit)
+        entry.restype = None
+        arrays, outputs = data.make(case), make_outputs(case)
+        pointers = [(ctypes.c_void_p * len(group))(*(a.ctypes.data for a in group))
+                    for group in (arrays, outputs)]
+        sizes = (ctypes.c_int64 * len(case.sizes))(*case.sizes)
+        return Ready(lambda: entry(*pointers, sizes), lambda: outputs,
+                     keep=(arrays, outputs))
+
+
+def make_outputs(case: Case) -> list[np.ndarray]:
+    return [data.align(np.zeros(shape, dtype=np.float32))
+            for shape in case.result_shapes()]
 
 
 def memref(array: np.ndarray):
@@ -140,11 +170,12 @@ class OnnxRuntime(Adapter):
         for slot, array in zip(session.get_inputs(), inputs):
             value = onnxruntime.OrtValue.ortvalue_from_numpy(array)
             binding.bind_ortvalue_input(slot.name, value)
-        output = onnxruntime.OrtValue.ortvalue_from_numpy(
-            np.zeros(case.result_shape(), dtype=np.float32))
-        binding.bind_ortvalue_output(session.get_outputs()[0].name, output)
-        return Ready(lambda: session.run_with_iobinding(binding), output.numpy,
-                     keep=inputs)
+        outputs = make_outputs(case)
+        for slot, output in zip(session.get_outputs(), outputs):
+            binding.bind_output(slot.name, "cpu", 0, np.float32, output.shape,
+                                output.ctypes.data)
+        return Ready(lambda: session.run_with_iobinding(binding), lambda: outputs,
+                     keep=(inputs, outputs))
 
 
 class OpenVino(Adapter):
@@ -172,7 +203,8 @@ class OpenVino(Adapter):
         for i, array in enumerate(inputs):
             request.set_input_tensor(i, openvino.Tensor(array, shared_memory=True))
         return Ready(lambda: request.infer(share_outputs=True),
-                     lambda: request.get_output_tensor(0).data, keep=inputs)
+                     lambda: [request.get_output_tensor(i).data
+                              for i in range(len(compiled.outputs))], keep=inputs)
 
 
 class Jax(Adapter):
@@ -190,9 +222,9 @@ class Jax(Adapter):
         last = []
 
         def call():
-            last[:] = [compiled(*arguments).block_until_ready()]
+            last[:] = jax.block_until_ready(data.as_list(compiled(*arguments)))
 
-        return Ready(call, lambda: np.asarray(last[0]))
+        return Ready(call, lambda: [np.asarray(x) for x in last])
 
 
 class Iree(Adapter):
@@ -249,15 +281,17 @@ class Iree(Adapter):
         last = []
 
         def call():
-            results = runtime.VmVariantList(1)
+            results = runtime.VmVariantList(len(case.result_shapes()))
             context.vm_context.invoke(function, arguments, results)
             last[:] = [results]
 
-        def result():
-            view = last[0].get_as_object(0, runtime.HalBufferView)
-            return runtime.DeviceArray(config.device, view).to_host()
+        def results():
+            views = [last[0].get_as_object(i, runtime.HalBufferView)
+                     for i in range(len(last[0]))]
+            return [runtime.DeviceArray(config.device, view).to_host()
+                    for view in views]
 
-        return Ready(call, result)
+        return Ready(call, results)
 
 
 def find(name: str) -> type[Adapter]:
@@ -265,6 +299,7 @@ def find(name: str) -> type[Adapter]:
     return {
         "chimera": Chimera,
         "chimera packing": ChimeraPacking,
+        "limit": Limit,
         "torch eager": torch_peers.Eager,
         "torch sdpa": torch_peers.Sdpa,
         "torch compile": torch_peers.Compiled,

@@ -12,13 +12,14 @@ import pathlib
 import re
 from collections.abc import Callable
 
-from . import models, networks
+from . import memory, models, networks
 from .program import Program, Value, affine_map
 
 SHAPES = pathlib.Path(__file__).parent.parent / "shapes"
 TYPES = ("f32", "bf16")
 NARROW_TOLERANCE = 2e-2
-GROUPS = ("chain", "softmax", "attention", "mlp", "convolution", "models", "network")
+GROUPS = ("chain", "softmax", "attention", "mlp", "convolution", "memory", "models",
+          "network")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Case:
     group: str
     name: str
     arguments: list[Argument]
-    # (ops, *arguments) -> result; see ops.py. None if it is a network.
+    # (ops, *arguments) -> result, or several; see ops.py. None if it is a network.
     compute: Callable | None
     # The same as MLIR, and as other text that IREE may be faster with.
     program: str
@@ -50,6 +51,9 @@ class Case:
     tolerance: float = 1e-4
     # The type of arguments and results.
     element: str = "f32"
+    # The function of limits.c that computes it too, and the sizes it is given.
+    limit: str = ""
+    sizes: tuple[int, ...] = ()
 
     @property
     def is_network(self) -> bool:
@@ -65,9 +69,10 @@ class Case:
         """A name for files."""
         return re.sub(r"[^\w]+", "-", self.key)
 
-    def result_shape(self) -> tuple[int, ...]:
-        extents = re.search(r"\) -> tensor<((?:\d+x)*)\w+> {", self.program).group(1)
-        return tuple(int(x) for x in extents.split("x")[:-1])
+    def result_shapes(self) -> list[tuple[int, ...]]:
+        results = re.search(r"\) -> (.*) {\n", self.program).group(1)
+        return [tuple(int(x) for x in extents.split("x")[:-1])
+                for extents in re.findall(r"tensor<((?:\d+x)*)\w+>", results)]
 
 
 def load(models_folder: pathlib.Path | None, element="f32") -> list[Case]:
@@ -78,6 +83,7 @@ def load(models_folder: pathlib.Path | None, element="f32") -> list[Case]:
     if element != "f32":
         return [dataclasses.replace(case, element=element, tolerance=NARROW_TOLERANCE)
                 for case in cases]
+    cases += memory_cases()
     if models_folder:
         cases += model_cases(models_folder) + network_cases(models_folder)
     return cases
@@ -246,6 +252,18 @@ def convolutions(row: dict, element="f32") -> Case:
 
     return Case("convolution", row["name"], arguments, compute,
                 program.finish(result), convolves=True)
+
+
+# ---- operations that wait for memory
+
+def memory_cases() -> list[Case]:
+    cases = []
+    for name, (make, sizes) in memory.CASES.items():
+        program, results, compute = make(*sizes)
+        arguments = [Argument(value.shape) for value in program.arguments]
+        cases.append(Case("memory", name, arguments, compute, program.finish(*results),
+                          limit=make.__name__, sizes=sizes))
+    return cases
 
 
 # ---- whole programs

@@ -102,9 +102,14 @@ def make_inputs(case: Case) -> list[np.ndarray]:
             if not argument.constant]
 
 
-def make_reference(case: Case, ops) -> np.ndarray:
+def as_list(results) -> list:
+    """One result or several."""
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def make_reference(case: Case, ops) -> list[np.ndarray]:
     if case.is_network:
-        return networks.reference(case.name)
+        return [networks.reference(case.name)]
     wide = [x.astype(np.float64) if x.dtype == np.float32 else x
             for x in make(case)]
-    return case.compute(ops, *wide)
+    return as_list(case.compute(ops, *wide))

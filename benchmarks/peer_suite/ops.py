@@ -25,6 +25,10 @@ class NumpyOps:
     def concat(self, parts, axis):
         return self.np.concatenate(parts, axis)
 
+    def stored(self, x):
+        """`x` in memory of its own, which moves would otherwise not make."""
+        return self.np.ascontiguousarray(x)
+
     def relu(self, x):
         return self.np.maximum(x, 0)
 
@@ -37,9 +41,9 @@ class NumpyOps:
             return 0.5 * x * (1 + self.np.tanh(inner))
         return 0.5 * x * (1 + self.special.erf(x / math.sqrt(2)))
 
-    def softmax(self, x):
-        e = self.np.exp(x - x.max(-1, keepdims=True))
-        return e / e.sum(-1, keepdims=True)
+    def softmax(self, x, axis=-1):
+        e = self.np.exp(x - x.max(axis, keepdims=True))
+        return e / e.sum(axis, keepdims=True)
 
     def layer_norm(self, x, weight, bias, eps):
         mean = x.mean(-1, keepdims=True)
@@ -95,6 +99,9 @@ class JaxOps:
     def concat(self, parts, axis):
         return self.jnp.concatenate(parts, axis)
 
+    def stored(self, x):
+        return x
+
     def relu(self, x):
         return self.jax.nn.relu(x)
 
@@ -104,8 +111,8 @@ class JaxOps:
     def gelu(self, x, tanh=False):
         return self.jax.nn.gelu(x, approximate=tanh)
 
-    def softmax(self, x):
-        return self.jax.nn.softmax(x, axis=-1)
+    def softmax(self, x, axis=-1):
+        return self.jax.nn.softmax(x, axis=axis)
 
     def layer_norm(self, x, weight, bias, eps):
         mean = x.mean(-1, keepdims=True)
@@ -160,6 +167,9 @@ class TorchOps:
     def concat(self, parts, axis):
         return self.torch.cat(parts, axis)
 
+    def stored(self, x):
+        return x.contiguous()
+
     def relu(self, x):
         return self.nn.relu(x)
 
@@ -169,8 +179,8 @@ class TorchOps:
     def gelu(self, x, tanh=False):
         return self.nn.gelu(x, approximate="tanh" if tanh else "none")
 
-    def softmax(self, x):
-        return self.torch.softmax(x, -1)
+    def softmax(self, x, axis=-1):
+        return self.torch.softmax(x, axis)
 
     def layer_norm(self, x, weight, bias, eps):
         return self.nn.layer_norm(x, weight.shape, weight, bias, eps)

@@ -257,10 +257,12 @@ class Program:
                         f"[[0, 1], [2], [3]] : {wide.type} "
                         f"into {tensor_type(shape, x.element)}", x.element)
 
-    def finish(self, result: Value) -> str:
+    def finish(self, *results: Value) -> str:
         arguments = ", ".join(
             f"{a.name}: {a.type}" + " {chimera.constant}" * (a in self.constants)
             for a in self.arguments)
+        names = ", ".join(result.name for result in results)
+        types = ", ".join(result.type for result in results)
         return "\n".join([
-            "module {", f"  func.func @main({arguments}) -> {result.type} {{",
-            *self.lines, f"    return {result.name} : {result.type}", "  }", "}", ""])
+            "module {", f"  func.func @main({arguments}) -> ({types}) {{",
+            *self.lines, f"    return {names} : {types}", "  }", "}", ""])

@@ -12,6 +12,8 @@ from .tables import cpu_name, geometric_mean, milliseconds, shorten, title
 from .turns import Outcome
 
 PACKAGES = ("torch", "onnxruntime", "openvino", "jax", "iree-base-compiler", "numpy")
+# What is shown beside peers.
+NO_PEERS = ("chimera packing", "limit")
 PREFACE = """\
 Milliseconds of one call from Python, {element}, caches warm: the median, in brackets
 the quartiles. `ratio` is the best peer's time over Chimera's; a ratio below 1, in
@@ -20,7 +22,7 @@ is a process of its own on the same cores; one runs at a time while the others a
 stopped, in turns of {turn:.0f} ms{urgent}. Of several ways to run a case a peer's
 fastest is shown. † takes weights as constants and may rearrange them before it is
 timed; for the others they are arguments, as they are for `chimera packing`, which
-is no peer and never the best one.
+is no peer and never the best one, as `limit` is not.
 """
 
 
@@ -76,7 +78,7 @@ class Table:
 
     def best(self, case: str) -> str | None:
         measured = [peer for peer in self.peers
-                    if peer != "chimera packing" and self.usable(case, peer)]
+                    if peer not in NO_PEERS and self.usable(case, peer)]
         return min(measured, key=lambda peer: self.rows[case][peer].median,
                    default=None)
 

@@ -10,6 +10,7 @@ TITLES = {
     "attention": "Attention: heads x positions x d",
     "mlp": "Linear, GELU, linear: M x K x H x N",
     "convolution": "Two convolutions with ReLU (Table V of the paper), channels first",
+    "memory": "Operations that wait for memory",
     "models": "Exported programs",
     "network": "Networks of torchvision, one image",
 }

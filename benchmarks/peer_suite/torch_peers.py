@@ -57,9 +57,9 @@ class Torch(Adapter):
         last = []
 
         def call():
-            last[:] = [module(*inputs)]
+            last[:] = data.as_list(module(*inputs))
 
-        return Ready(call, lambda: last[0].float().numpy())
+        return Ready(call, lambda: [x.float().numpy() for x in last])
 
 
 def with_channels_last(module, inputs):

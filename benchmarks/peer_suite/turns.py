@@ -86,6 +86,10 @@ class Peer:
         count = str(settings.threads)
         environment = os.environ | {
             "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count,
+            # Peers that allocate results in every call keep their pages, and get
+            # large ones, as those that are given the results have.
+            "MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**40),
+            "THP_MEM_ALLOC_ENABLE": "1",
             "PYTHONPATH": str(pathlib.Path(__file__).parent.parent)}
         command = [sys.executable, "-m", "peer_suite.worker", self.name, count,
                    str(settings.scratch), str(settings.tools),
@@ -135,9 +139,9 @@ class Peer:
 
 def run_case(case: Case, peers: list[Peer], settings: Settings) -> dict[str, Outcome]:
     """Outcomes of the peers that have a way to run the case."""
-    reference = settings.scratch / f"{case.slug}.npy"
+    reference = settings.scratch / f"{case.slug}.npz"
     if not reference.exists():
-        np.save(reference, data.make_reference(case, NumpyOps()))
+        np.savez(reference, *data.make_reference(case, NumpyOps()))
     outcomes, active = {}, []
     for peer in peers:
         outcome = Outcome()
