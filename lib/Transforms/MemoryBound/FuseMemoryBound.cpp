@@ -17,6 +17,7 @@
 
 #include "Form/DecomposeSoftmax.h"
 #include "MemoryBound/ExposeWindows.h"
+#include "MemoryBound/FoldMoves.h"
 #include "MemoryBound/MemoryBoundOps.h"
 #include "MemoryBound/PlaceParts.h"
 
@@ -138,6 +139,7 @@ private:
   SmallVector<OpTy> collect();
   void apply(RewritePatternSet patterns);
   LogicalResult generalize();
+  void foldMoves();
   void dropUnitDims();
   void fuse();
   void separateTransposes(linalg::GenericOp op);
@@ -258,6 +260,12 @@ static bool isStatic(tensor::ConcatOp concat) {
          llvm::all_of(concat->getOperandTypes(), hasStaticShape);
 }
 
+void FuseMemoryBoundPass::foldMoves() {
+  RewritePatternSet patterns(&getContext());
+  populateFoldMovesPatterns(patterns);
+  apply(std::move(patterns));
+}
+
 void FuseMemoryBoundPass::dropUnitDims() {
   for (auto concat : collect<tensor::ConcatOp>())
     if (isStatic(concat))
@@ -273,6 +281,7 @@ void FuseMemoryBoundPass::dropUnitDims() {
 
 void FuseMemoryBoundPass::fuse() {
   RewritePatternSet patterns(&getContext());
+  populateForwardCopiesPatterns(patterns);
   linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   apply(std::move(patterns));
@@ -400,6 +409,7 @@ static void separateStarts(DestinationStyleOpInterface start) {
 void FuseMemoryBoundPass::runOnOperation() {
   if (failed(generalize()))
     return signalPassFailure();
+  foldMoves();
   dropUnitDims();
   fuse();
   for (auto op : collect<linalg::GenericOp>()) {

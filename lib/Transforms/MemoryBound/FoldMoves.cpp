@@ -1,0 +1,322 @@
+//===- FoldMoves.cpp - Moves that become parts of others ------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A concatenation makes a tensor that only exists to be taken apart again. What
+// follows it, element by element or in another order, is done to its parts
+// instead, and what is sliced from its result is sliced from them. Where the
+// parts end up is decided later: each is computed in its place.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryBound/FoldMoves.h"
+
+#include "MemoryBound/MemoryBoundOps.h"
+
+#include "Chimera/Chain/OpKinds.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace chimera;
+
+//===----------------------------------------------------------------------===//
+// Slices and concatenations
+//===----------------------------------------------------------------------===//
+
+static bool isStatic(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.hasStaticShape() && !type.getEncoding() &&
+         type.getNumElements() > 0;
+}
+
+static bool isStatic(tensor::ConcatOp concat) {
+  return isStatic(concat.getResult()) &&
+         llvm::all_of(concat.getInputs(),
+                      [](Value part) { return isStatic(part); });
+}
+
+/// True if `slice` has known bounds, no steps, and drops no dimension.
+static bool isPlain(tensor::ExtractSliceOp slice) {
+  return isStatic(slice.getSource()) && isStatic(slice.getResult()) &&
+         slice.getSourceType().getRank() == slice.getType().getRank() &&
+         !ShapedType::isDynamicShape(slice.getStaticOffsets()) &&
+         slice.hasUnitStride();
+}
+
+static Value createSlice(OpBuilder &builder, Location loc, Value source,
+                         ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes) {
+  auto type = cast<RankedTensorType>(source.getType());
+  if (type.getShape() == sizes)
+    return source;
+  MLIRContext *context = builder.getContext();
+  return tensor::ExtractSliceOp::create(
+      builder, loc, source, getAsIndexOpFoldResult(context, offsets),
+      getAsIndexOpFoldResult(context, sizes),
+      SmallVector<OpFoldResult>(sizes.size(), builder.getIndexAttr(1)));
+}
+
+static Value createConcat(OpBuilder &builder, Location loc, int64_t dim,
+                          ArrayRef<Value> parts) {
+  if (parts.size() == 1)
+    return parts.front();
+  return tensor::ConcatOp::create(builder, loc, dim, parts);
+}
+
+namespace {
+
+/// A slice of a concatenation is one of slices of its parts.
+struct SliceParts : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp slice,
+                                PatternRewriter &rewriter) const override {
+    auto concat = slice.getSource().getDefiningOp<tensor::ConcatOp>();
+    if (!concat || !isPlain(slice) || !isStatic(concat))
+      return failure();
+    int64_t dim = concat.getDim(), end = 0;
+    SmallVector<Value> parts;
+    for (Value part : concat.getInputs()) {
+      int64_t begin = end;
+      end += cast<RankedTensorType>(part.getType()).getDimSize(dim);
+      SmallVector<int64_t> offsets(slice.getStaticOffsets()),
+          sizes(slice.getStaticSizes());
+      int64_t first = std::max(begin, offsets[dim]);
+      int64_t last = std::min(end, offsets[dim] + sizes[dim]);
+      if (first >= last)
+        continue;
+      offsets[dim] = first - begin;
+      sizes[dim] = last - first;
+      parts.push_back(
+          createSlice(rewriter, slice.getLoc(), part, offsets, sizes));
+    }
+    rewriter.replaceOp(slice,
+                       createConcat(rewriter, slice.getLoc(), dim, parts));
+    return success();
+  }
+};
+
+/// A slice of dimensions that were joined is cut before they are, if it takes
+/// whole steps of the outermost of them.
+struct SliceBeforeJoining : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp slice,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = slice.getSource().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || !isPlain(slice) || !isStatic(collapse.getSrc()))
+      return failure();
+    ArrayRef<int64_t> shape = collapse.getSrcType().getShape();
+    SmallVector<int64_t> offsets(shape.size(), 0), sizes(shape);
+    for (auto [dim, group] :
+         llvm::enumerate(collapse.getReassociationIndices())) {
+      int64_t step = 1;
+      for (int64_t inner : ArrayRef(group).drop_front())
+        step *= shape[inner];
+      int64_t offset = slice.getStaticOffset(dim),
+              size = slice.getStaticSize(dim);
+      if (offset % step != 0 || size % step != 0)
+        return failure();
+      offsets[group.front()] = offset / step;
+      sizes[group.front()] = size / step;
+    }
+    Value part = createSlice(rewriter, slice.getLoc(), collapse.getSrc(),
+                             offsets, sizes);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        slice, slice.getType(), part, collapse.getReassociationIndices());
+    return success();
+  }
+};
+
+/// Dimensions of a concatenation are split in its parts, if these are whole
+/// steps of the outermost of what the concatenated one becomes.
+struct SplitParts : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp expand,
+                                PatternRewriter &rewriter) const override {
+    auto concat = expand.getSrc().getDefiningOp<tensor::ConcatOp>();
+    if (!concat || !isStatic(concat) || !isStatic(expand.getResult()))
+      return failure();
+    ArrayRef<int64_t> shape = expand.getResultType().getShape();
+    SmallVector<ReassociationIndices> groups = expand.getReassociationIndices();
+    const ReassociationIndices &group = groups[concat.getDim()];
+    int64_t step = 1;
+    for (int64_t inner : ArrayRef(group).drop_front())
+      step *= shape[inner];
+    SmallVector<int64_t> extents;
+    for (Value part : concat.getInputs())
+      extents.push_back(
+          cast<RankedTensorType>(part.getType()).getDimSize(concat.getDim()));
+    if (llvm::any_of(extents, [&](int64_t extent) { return extent % step; }))
+      return failure();
+    SmallVector<Value> parts;
+    for (auto [part, extent] : llvm::zip_equal(concat.getInputs(), extents)) {
+      SmallVector<int64_t> target(shape);
+      target[group.front()] = extent / step;
+      parts.push_back(tensor::ExpandShapeOp::create(
+          rewriter, expand.getLoc(), expand.getResultType().clone(target), part,
+          groups));
+    }
+    rewriter.replaceOp(
+        expand, createConcat(rewriter, expand.getLoc(), group.front(), parts));
+    return success();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Operations on parts
+//===----------------------------------------------------------------------===//
+
+/// True if each element of the only result of `op` is computed by itself, of
+/// operands that loops index directly, wherever it is.
+static bool isElementwise(linalg::GenericOp op) {
+  return !findObstacle(op) && isParallel(op) && op->getNumResults() == 1 &&
+         !op.hasIndexSemantics() && isStatic(op.getResult(0)) &&
+         op.getIndexingMapsArray().back().isPermutation() &&
+         !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)) &&
+         llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+           return map.isProjectedPermutation();
+         });
+}
+
+/// `op` for `size` iterations of `loop` from `offset` on.
+static Value createPart(OpBuilder &builder, linalg::GenericOp op, unsigned loop,
+                        int64_t offset, int64_t size) {
+  auto cut = [&](OpOperand &operand) -> Value {
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    std::optional<unsigned> dim =
+        op.getMatchingIndexingMap(&operand).getResultPosition(
+            builder.getAffineDimExpr(loop));
+    if (!type || !dim)
+      return operand.get();
+    SmallVector<int64_t> offsets(type.getRank(), 0), sizes(type.getShape());
+    offsets[*dim] = offset;
+    sizes[*dim] = size;
+    return createSlice(builder, op.getLoc(), operand.get(), offsets, sizes);
+  };
+  SmallVector<Value> inputs;
+  for (OpOperand *input : op.getDpsInputOperands())
+    inputs.push_back(cut(*input));
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  SmallVector<int64_t> shape(type.getShape());
+  AffineMap output = op.getIndexingMapsArray().back();
+  shape[*output.getResultPosition(builder.getAffineDimExpr(loop))] = size;
+  Value empty = tensor::EmptyOp::create(builder, op.getLoc(), shape,
+                                        type.getElementType());
+  auto part = linalg::GenericOp::create(
+      builder, op.getLoc(), empty.getType(), inputs, empty,
+      op.getIndexingMapsArray(), op.getIteratorTypesArray());
+  IRMapping mapping;
+  op.getRegion().cloneInto(&part.getRegion(), mapping);
+  return part.getResult(0);
+}
+
+/// The loop of `op` along which `operand`, of which nothing else is made, was
+/// concatenated.
+static std::optional<unsigned> findPartLoop(linalg::GenericOp op,
+                                            OpOperand *operand) {
+  auto concat = operand->get().getDefiningOp<tensor::ConcatOp>();
+  if (!concat || !isStatic(concat) || concat->getBlock() != op->getBlock())
+    return std::nullopt;
+  if (!isMovement(op) && !concat->hasOneUse())
+    return std::nullopt;
+  return op.getMatchingIndexingMap(operand).getDimPosition(concat.getDim());
+}
+
+namespace {
+
+/// What is done to each element of a concatenation is done to its parts.
+struct ComputeParts : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isElementwise(op))
+      return failure();
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (std::optional<unsigned> loop = findPartLoop(op, input)) {
+        replace(op, input, *loop, rewriter);
+        return success();
+      }
+    return failure();
+  }
+
+  void replace(linalg::GenericOp op, OpOperand *input, unsigned loop,
+               PatternRewriter &rewriter) const {
+    auto concat = input->get().getDefiningOp<tensor::ConcatOp>();
+    SmallVector<Value> parts;
+    int64_t offset = 0;
+    for (Value part : concat.getInputs()) {
+      int64_t size =
+          cast<RankedTensorType>(part.getType()).getDimSize(concat.getDim());
+      parts.push_back(createPart(rewriter, op, loop, offset, size));
+      offset += size;
+    }
+    AffineMap output = op.getIndexingMapsArray().back();
+    unsigned dim = *output.getResultPosition(rewriter.getAffineDimExpr(loop));
+    rewriter.replaceOp(op, createConcat(rewriter, op.getLoc(), dim, parts));
+  }
+};
+
+/// A slice of a copy in another order is a copy of a slice.
+struct SliceBeforeMoving : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp slice,
+                                PatternRewriter &rewriter) const override {
+    auto op = slice.getSource().getDefiningOp<linalg::GenericOp>();
+    if (!op || !isPlain(slice) || !isElementwise(op) || !isMovement(op))
+      return failure();
+    for (auto [dim, extent] :
+         llvm::enumerate(slice.getSourceType().getShape())) {
+      int64_t size = slice.getStaticSize(dim);
+      if (size == extent)
+        continue;
+      AffineMap output = op.getIndexingMapsArray().back();
+      Value part = createPart(rewriter, op, output.getDimPosition(dim),
+                              slice.getStaticOffset(dim), size);
+      SmallVector<int64_t> offsets(slice.getStaticOffsets());
+      offsets[dim] = 0;
+      rewriter.replaceOp(slice, createSlice(rewriter, slice.getLoc(), part,
+                                            offsets, slice.getStaticSizes()));
+      return success();
+    }
+    return failure();
+  }
+};
+
+} // namespace
+
+namespace {
+/// A copy in the same order is what it copies.
+struct ForwardCopy : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isElementwise(op) || !isMovement(op) ||
+        op.getIndexingMapsArray().front() != op.getIndexingMapsArray().back())
+      return failure();
+    rewriter.replaceOp(op, op.getInputs()[0]);
+    return success();
+  }
+};
+} // namespace
+
+void chimera::populateForwardCopiesPatterns(RewritePatternSet &patterns) {
+  patterns.add<ForwardCopy>(patterns.getContext());
+}
+
+void chimera::populateFoldMovesPatterns(RewritePatternSet &patterns) {
+  patterns.add<SliceParts, SliceBeforeJoining, SplitParts, ComputeParts,
+               SliceBeforeMoving>(patterns.getContext());
+}

@@ -1,0 +1,28 @@
+//===- FoldMoves.h - Moves that become parts of others ----------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_FOLDMOVES_H
+#define CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_FOLDMOVES_H
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace chimera {
+
+/// Patterns that bring concatenations behind what follows them, and slices in
+/// front of what they cut: a channel shuffle, which concatenates, transposes
+/// and splits, becomes a copy of each part to where it belongs. No pattern
+/// makes more bytes move.
+void populateFoldMovesPatterns(mlir::RewritePatternSet &patterns);
+
+/// A pattern that drops copies that change nothing, as those of unit dimensions
+/// are once these are gone.
+void populateForwardCopiesPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_FOLDMOVES_H
