@@ -362,6 +362,47 @@ static void printNumberList(AsmPrinter &printer, ArrayRef<int64_t> list) {
   printer << "]";
 }
 
+/// `, dims = [1], parallel = true`: what is left out is empty or false.
+static ParseResult parseRowOptions(AsmParser &parser,
+                                   SmallVector<int64_t> &dims, bool &parallel,
+                                   bool &streamed) {
+  auto parseBool = [&](bool &value) -> ParseResult {
+    StringRef word;
+    SMLoc at = parser.getCurrentLocation();
+    if (parser.parseKeyword(&word))
+      return failure();
+    value = word == "true";
+    if (!value && word != "false")
+      return parser.emitError(at, "expected 'true' or 'false'");
+    return success();
+  };
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef name;
+    SMLoc at = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    ParseResult value = name == "dims"       ? parseNumberList(parser, dims)
+                        : name == "parallel" ? parseBool(parallel)
+                        : name == "streamed" ? parseBool(streamed)
+                                             : failure();
+    if (failed(value))
+      return parser.emitError(at, "expected 'dims', 'parallel' or 'streamed'");
+  }
+  return success();
+}
+
+static void printRowOptions(AsmPrinter &printer, ArrayRef<int64_t> dims,
+                            bool parallel, bool streamed) {
+  if (!dims.empty()) {
+    printer << ", dims = ";
+    printNumberList(printer, dims);
+  }
+  if (parallel)
+    printer << ", parallel = true";
+  if (streamed)
+    printer << ", streamed = true";
+}
+
 #include "Chimera/IR/ChimeraEnums.cpp.inc"
 
 // GCC 12 takes the default of an optional parameter for a value that was never

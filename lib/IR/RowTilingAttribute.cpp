@@ -21,13 +21,29 @@ using namespace chimera;
 
 LogicalResult
 RowTilingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                      ArrayRef<int64_t> tiles, bool parallel) {
+                      ArrayRef<int64_t> tiles, ArrayRef<int64_t> dims,
+                      bool parallel, bool streamed) {
   for (auto [row, tile] : llvm::enumerate(tiles))
     if (tile < 1)
       return emitError() << "tile " << row << " must be positive, got " << tile;
   if (parallel && tiles.empty())
     return emitError() << "without tiles there is nothing to run in parallel";
+  if (!dims.empty() && dims.size() != tiles.size())
+    return emitError() << "there are " << dims.size() << " dims, but "
+                       << tiles.size() << " tiles";
+  if (!dims.empty() && dims.front() < 0)
+    return emitError() << "dims must not be negative, got " << dims.front();
+  for (size_t i = 1; i < dims.size(); ++i)
+    if (dims[i] <= dims[i - 1])
+      return emitError() << "dims must ascend, but " << dims[i] << " follows "
+                         << dims[i - 1];
   return success();
+}
+
+SmallVector<unsigned> RowTilingAttr::getLoopDims() const {
+  if (!getDims().empty())
+    return llvm::to_vector_of<unsigned>(getDims());
+  return llvm::to_vector(llvm::seq<unsigned>(0, getTiles().size()));
 }
 
 LogicalResult RowTilingAttr::verifyOn(Operation *op) const {
@@ -45,15 +61,22 @@ LogicalResult RowTilingAttr::verifyOn(Operation *op) const {
     return op->emitError("'") << name << "' has " << tiles.size()
                               << " tiles, but the last result has only " << rank
                               << " dimension(s)";
-  ArrayRef<int64_t> extents = type.getShape().take_front(tiles.size());
+  SmallVector<int64_t> extents;
+  SmallVector<unsigned> dims = getLoopDims();
+  for (unsigned dim : dims) {
+    if (dim >= rank)
+      return op->emitError("'") << name << "' lists dimension " << dim
+                                << ", but the last result has only " << rank;
+    extents.push_back(type.getDimSize(dim));
+  }
   // Dynamic shapes get no loops at all.
   if (ShapedType::isDynamicShape(extents))
     return success();
   for (auto [row, tile] : llvm::enumerate(tiles))
     if (tile > extents[row])
       return op->emitError("'")
-             << name << "' has a tile of " << tile << " for dimension " << row
-             << ", which has " << extents[row] << " element(s)";
+             << name << "' has a tile of " << tile << " for dimension "
+             << dims[row] << ", which has " << extents[row] << " element(s)";
   if (getParallel() && model::countTasks(extents, tiles) == 1)
     return op->emitError("'")
            << name << "' is parallel, but its tiles make one task; make them "

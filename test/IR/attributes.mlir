@@ -70,9 +70,11 @@ func.func private @schedule_with_blocks() attributes {
 }
 
 // CHECK: @row_tiling
-// CHECK-SAME: [#chimera.row_tiling<tiles = [16, 64], parallel = true>, #chimera.row_tiling<tiles = [16]>, #chimera.row_tiling<tiles = []>]
+// CHECK-SAME: [#chimera.row_tiling<tiles = [16, 64], parallel = true>, #chimera.row_tiling<tiles = [16]>, #chimera.row_tiling<tiles = []>,
+// CHECK-SAME: #chimera.row_tiling<tiles = [64], dims = [1], parallel = true, streamed = true>]
 func.func private @row_tiling() attributes {
-  chimera.test = [#chimera.row_tiling<tiles = [16, 64], parallel = true>, #chimera.row_tiling<tiles = [16], parallel = false>, #chimera.row_tiling<tiles = []>]
+  chimera.test = [#chimera.row_tiling<tiles = [16, 64], parallel = true>, #chimera.row_tiling<tiles = [16], parallel = false>, #chimera.row_tiling<tiles = []>,
+                  #chimera.row_tiling<tiles = [64], streamed = true, dims = [1], parallel = true>]
 }
 
 // CHECK: @schedule

@@ -178,6 +178,34 @@
 
 // -----
 
+// expected-error @below {{there are 2 dims, but 1 tiles}}
+#attr = #chimera.row_tiling<tiles = [4], dims = [0, 1]>
+
+// -----
+
+// expected-error @below {{dims must ascend, but 1 follows 1}}
+#attr = #chimera.row_tiling<tiles = [4, 4], dims = [1, 1]>
+
+// -----
+
+// expected-error @below {{dims must not be negative, got -1}}
+#attr = #chimera.row_tiling<tiles = [4], dims = [-1]>
+
+// -----
+
+// expected-error @below {{expected 'dims', 'parallel' or 'streamed'}}
+#attr = #chimera.row_tiling<tiles = [4], rows = 1>
+
+// -----
+
+func.func @no_dimension(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @below {{'chimera.row_tiling' lists dimension 2, but the last result has only 2}}
+  %0 = linalg.exp {chimera.row_tiling = #chimera.row_tiling<tiles = [4], dims = [2]>} ins(%x : tensor<4x8xf32>) outs(%x : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
 func.func @no_tiling(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @below {{'chimera.row_tiling' must be a #chimera.row_tiling<...>, got 8 : i64}}
   %0 = linalg.exp {chimera.row_tiling = 8} ins(%x : tensor<8xf32>) outs(%x : tensor<8xf32>) -> tensor<8xf32>

@@ -260,12 +260,15 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
   let summary = "How operations outside chains run: loops over rows, and tasks";
   let description = [{
     On an operation of linalg, as the attribute `chimera.row_tiling`: it runs, as
-    the root of a group, in loops over the first dimensions of its last result.
-    There are as many loops as `tiles`, and each tile is the number of iterations
-    that a task takes. What is left inside is a row. The operations that make the
+    the root of a group, in loops over dimensions of its last result: the first
+    ones, or those that `dims` lists in ascending order, as the columns of what is
+    reduced along its first dimension. There are as many loops as `tiles`, and each
+    tile is the number of iterations that a task takes. What is left inside is a row. The operations that make the
     rows that it reads share the loops, if these cut all that they produce; one
     that has the attribute itself runs by itself. Without tiles there are no
     loops, and the operation is alone. With `parallel`, tasks run in parallel.
+    With `streamed`, results that no other member reads are stored past the caches,
+    where whole lines of them are written.
 
     A tile is at least 1 and at most the extent of its dimension. Parallel tasks
     are at least two.
@@ -275,18 +278,23 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
     before both and replaces operations with all attributes, so tilings are
     written by hand after it.
 
-    Example: `#chimera.row_tiling<tiles = [16], parallel = true>`, `#chimera.row_tiling<tiles = []>`
+    Example: `#chimera.row_tiling<tiles = [16], parallel = true>`,
+    `#chimera.row_tiling<tiles = [64], dims = [1], streamed = true>`, `#chimera.row_tiling<tiles = []>`
   }];
   let parameters = (ins OptionalArrayRefParameter<"int64_t">:$tiles,
-                        DefaultValuedParameter<"bool", "false">:$parallel);
+                        OptionalArrayRefParameter<"int64_t">:$dims,
+                        DefaultValuedParameter<"bool", "false">:$parallel,
+                        DefaultValuedParameter<"bool", "false">:$streamed);
   let assemblyFormat = [{
-    `<` `tiles` `=` custom<NumberList>($tiles)
-        (`,` `parallel` `=` $parallel^)? `>`
+    `<` `tiles` `=` custom<NumberList>($tiles) ``
+        custom<RowOptions>($dims, $parallel, $streamed) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Fails with an error on `op` if that cannot have this attribute.
     ::llvm::LogicalResult verifyOn(::mlir::Operation *op) const;
+    /// The dimensions that the loops go over.
+    ::llvm::SmallVector<unsigned> getLoopDims() const;
   }];
 }
 

@@ -86,7 +86,8 @@ def Chimera_BlockOp : Chimera_Op<"block", [
     left of it at an edge; 0 stands for any that is smaller. `registers` is the schedule's register tile, `packed`
     the positions of the inputs to be copied into contiguous memory, `prefetch`
     what kernels ask for ahead of time; without it, nothing. `taps` says which
-    taps of a convolution lie on padding. Introduced by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
+    taps of a convolution lie on padding; with `streamed`, results go past the
+    caches as those of a `chimera.micro_kernel` do. Introduced by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
 
     Example:
 
@@ -107,7 +108,8 @@ def Chimera_BlockOp : Chimera_Op<"block", [
                        OptionalAttr<Chimera_RegisterTileAttr>:$registers,
                        OptionalAttr<DenseI64ArrayAttr>:$packed,
                        OptionalAttr<Chimera_PrefetchAttr>:$prefetch,
-                       OptionalAttr<Chimera_TapsAttr>:$taps);
+                       OptionalAttr<Chimera_TapsAttr>:$taps,
+                       UnitAttr:$streamed);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -115,7 +117,7 @@ def Chimera_BlockOp : Chimera_Op<"block", [
     `outs` `(` $outputs `:` type($outputs) `)`
     (`extents` $extents^)? (`registers` $registers^)? (`packed` $packed^)?
     (`prefetch` $prefetch^)? (`taps` $taps^)?
-    attr-dict-with-keyword $body `->` type($results)
+    (`streamed` $streamed^)? attr-dict-with-keyword $body `->` type($results)
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
@@ -156,6 +158,10 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     among them says that the dimension is open: others occur often, up to the
     largest that is listed.
 
+    With `streamed`, whole vectors of what is written element by element may be
+    stored past the caches, since nobody reads them before they would have left
+    these. Implementations do so where the place in memory allows.
+
     Introduced by `chimera-map-micro-kernels`; works on tensors and on memrefs;
     none remains after the conversion of a back end.
 
@@ -183,7 +189,8 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
                        OptionalAttr<Chimera_MicroKernelAttrInterface>:$implementation,
                        OptionalAttr<Chimera_MicroKernelAttrInterface>:$otherwise,
                        UnitAttr:$overwrite,
-                       OptionalAttr<Chimera_TapsAttr>:$taps);
+                       OptionalAttr<Chimera_TapsAttr>:$taps,
+                       UnitAttr:$streamed);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -191,7 +198,8 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     `outs` `(` $outputs `:` type($outputs) `)`
     `maps` $indexing_maps `iterators` $iterator_types
     (`extents` $extents^)? (`implementation` $implementation^)?
-    (`otherwise` $otherwise^)? (`taps` $taps^)? attr-dict-with-keyword $body (`->` type($results)^)?
+    (`otherwise` $otherwise^)? (`taps` $taps^)?
+    (`streamed` $streamed^)? attr-dict-with-keyword $body (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {

@@ -21,6 +21,8 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <optional>
+
 namespace chimera::model {
 
 /// Operations that can share loops over rows, in figures.
@@ -39,6 +41,12 @@ struct RowGroup {
   bool cutsRows = false;
   /// True if vectors run along the innermost loop over rows.
   bool hasVectorsAlongRows = false;
+  /// Of copies that turn columns into rows: the loop, not the last one, along
+  /// which their input is contiguous, as the result is along the last.
+  std::optional<size_t> turned;
+  /// Bytes of an element of the result, and of the largest of the results that
+  /// none of the operations reads again.
+  double elementBytes = 4, resultBytes = 0;
 };
 
 /// The tasks of a group.
@@ -46,6 +54,16 @@ struct RowTiling {
   /// Iterations of a task, for each of the loops over rows.
   llvm::SmallVector<int64_t, 4> tiles;
   bool isParallel = false;
+  /// True if results are to be stored past the caches.
+  bool isStreamed = false;
+};
+
+/// Reductions that read the same tensor once.
+struct ReductionFigures {
+  /// Iterations of the parallel loops, and of the outermost reduced one.
+  int64_t steps = 1, extent = 1;
+  /// Elements that all loops go over.
+  double elements = 0;
 };
 
 /// A group and its tasks.
@@ -59,10 +77,17 @@ struct RowPlan {
 int64_t countTasks(llvm::ArrayRef<int64_t> extents,
                    llvm::ArrayRef<int64_t> tiles);
 
-/// The best of `groups`, one or more for different depths, on `threads` threads
+/// How many parts `reduction` is cut into along the outermost reduced loop,
+/// each a task of its own: 1 if it has tasks for all cores of `machine`, or is
+/// done before they start. Depends on nothing else, so that results do not
+/// either.
+int64_t countParts(const ReductionFigures &reduction, const Machine &machine);
+
+/// The best of `groups`, one or more for different loops, on `threads` threads
 /// of `machine`, and its tasks. In this order it counts whether there are tasks
 /// for all threads (or too little work for more than one), how many operations
-/// share the loops, whether the least task fits the level outside the
+/// share the loops, whether loops go along both directions of a copy that turns
+/// columns into rows, whether the least task fits the level outside the
 /// innermost, whether rows stay whole, and how deep the loops are.
 RowPlan planRows(llvm::ArrayRef<RowGroup> groups, const Machine &machine,
                  int64_t threads);

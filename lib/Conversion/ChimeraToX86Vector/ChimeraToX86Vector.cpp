@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MicroKernelEmitter.h"
+#include "X86Intrinsics.h"
 
 #include "Chimera/Conversion/Passes.h"
 #include "Chimera/IR/MicroKernels.h"
@@ -39,31 +40,53 @@ using namespace chimera;
 // The kernels
 //===----------------------------------------------------------------------===//
 
+/// Emits `op`, which is no contraction, for known extents.
+static LogicalResult emitSimple(OpBuilder &builder, MicroKernelOp op,
+                                const VectorFigures &figures,
+                                ArrayRef<int64_t> extents) {
+  if (op.getKind() == MicroKernelKind::Reduction)
+    return emitReduction(builder, op, figures, extents);
+  if (succeeded(emitElementwise(builder, op, figures, extents)))
+    return success();
+  return success(op.getKind() == MicroKernelKind::Pack &&
+                 succeeded(emitTransposedCopy(builder, op, figures, extents)));
+}
+
+/// The same past the caches where that is wanted and possible. What was stored
+/// so is seen by other threads before anything that comes later is.
+static LogicalResult emitStreamed(OpBuilder &builder, MicroKernelOp op,
+                                  const VectorFigures &figures,
+                                  ArrayRef<int64_t> extents) {
+  Value mayStream = emitMayStream(builder, op, figures);
+  if (!mayStream)
+    return emitSimple(builder, op, figures, extents);
+  auto choice = scf::IfOp::create(builder, op.getLoc(), mayStream,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  VectorFigures streaming = figures;
+  streaming.streams = true;
+  if (failed(emitSimple(builder, op, streaming, extents)))
+    return failure();
+  fenceStores(builder, op.getLoc());
+  builder.setInsertionPointToStart(choice.elseBlock());
+  return emitSimple(builder, op, figures, extents);
+}
+
 /// Emits `op` for known extents.
 static LogicalResult emitFor(OpBuilder &builder, MicroKernelOp op,
                              const VectorFigures &figures,
                              const model::RegisterTile &tile,
                              ArrayRef<int64_t> extents,
                              const KernelContext &context) {
-  switch (op.getKind()) {
-  case MicroKernelKind::Contraction:
-    if (isInnerProduct(op))
-      return emitInnerProduct(builder, op, figures, extents);
-    if (succeeded(
-            emitOuterProduct(builder, op, figures, tile, extents, context)))
-      return success();
-    return success(mayBeInnerProduct(op) &&
-                   succeeded(emitInnerProduct(builder, op, figures, extents)));
-  case MicroKernelKind::Reduction:
-    return emitReduction(builder, op, figures, extents);
-  case MicroKernelKind::Elementwise:
-    return emitElementwise(builder, op, figures, extents);
-  case MicroKernelKind::Pack:
-    if (succeeded(emitElementwise(builder, op, figures, extents)))
-      return success();
-    return emitTransposedCopy(builder, op, figures, extents);
-  }
-  llvm_unreachable("all kinds are handled");
+  if (op.getKind() != MicroKernelKind::Contraction)
+    return emitStreamed(builder, op, figures, extents);
+  if (isInnerProduct(op))
+    return emitInnerProduct(builder, op, figures, extents);
+  if (succeeded(emitOuterProduct(builder, op, figures, tile, extents, context)))
+    return success();
+  return success(mayBeInnerProduct(op) &&
+                 succeeded(emitInnerProduct(builder, op, figures, extents)));
 }
 
 /// The dimension along which pairs of elements of `operand`, which no vectors

@@ -231,7 +231,12 @@ void MicroKernelEmitter::storeVector(unsigned operand, Value vector,
   if (elementType != getElementTypeOrSelf(vector))
     vector =
         arith::ExtUIOp::create(builder, loc(), vectorType(elementType), vector);
-  if (count.covers(lanes))
+  if (count.covers(lanes) && figures.streams &&
+      maps[operand].getNumResults() == op.getNumDims())
+    vector::StoreOp::create(
+        builder, loc(), vector, memref, position, /*nontemporal=*/true,
+        llvm::MaybeAlign(lanes * elementType.getIntOrFloatBitWidth() / 8));
+  else if (count.covers(lanes))
     vector::StoreOp::create(builder, loc(), vector, memref, position);
   else
     vector::MaskedStoreOp::create(builder, loc(), memref, position,

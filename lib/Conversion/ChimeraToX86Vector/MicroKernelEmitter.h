@@ -36,6 +36,9 @@ struct VectorFigures {
   VectorTuning tuning;
   /// What dot products multiply.
   llvm::SmallVector<mlir::Type, 2> dots;
+  /// True if whole vectors are to be stored past the caches: their places in
+  /// memory are known to allow it.
+  bool streams = false;
 };
 
 /// How many lanes of a vector count. It may be known only when the code runs,
@@ -218,6 +221,12 @@ bool isInnerProduct(MicroKernelOp op);
 llvm::LogicalResult emitInnerProduct(mlir::OpBuilder &builder, MicroKernelOp op,
                                      const VectorFigures &figures,
                                      llvm::ArrayRef<int64_t> extents);
+
+/// A condition that says when the code runs whether vectors of what `op` writes
+/// element by element start at whole lines. Null if they are known not to, or
+/// if `op` does not want them past the caches.
+mlir::Value emitMayStream(mlir::OpBuilder &builder, MicroKernelOp op,
+                          const VectorFigures &figures);
 
 /// Emits `op`, an elementwise operation or a copy, one vector at a time. Fails,
 /// having emitted nothing, if the body has an operation without vector form or

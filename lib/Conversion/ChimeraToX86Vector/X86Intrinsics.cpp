@@ -78,6 +78,11 @@ Value chimera::createBf16(OpBuilder &builder, Location loc, Value value) {
       .getResult(0);
 }
 
+void chimera::fenceStores(OpBuilder &builder, Location loc) {
+  LLVM::CallIntrinsicOp::create(
+      builder, loc, builder.getStringAttr("llvm.x86.sse.sfence"), ValueRange());
+}
+
 void chimera::keepOrderOfReads(OpBuilder &builder, Location loc) {
   LLVM::FenceOp::create(builder, loc, LLVM::AtomicOrdering::seq_cst,
                         "singlethread");

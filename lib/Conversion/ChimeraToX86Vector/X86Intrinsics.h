@@ -56,6 +56,10 @@ mlir::Value createDotProducts(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createBf16(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value value);
 
+/// What was stored past the caches before is seen by others before what is
+/// stored after.
+void fenceStores(mlir::OpBuilder &builder, mlir::Location loc);
+
 /// What is read before stays before what is read after, which the compiler
 /// would mix for the sake of latencies. No instruction.
 void keepOrderOfReads(mlir::OpBuilder &builder, mlir::Location loc);

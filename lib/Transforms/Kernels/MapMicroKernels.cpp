@@ -200,7 +200,7 @@ MicroKernelOp BlockMapper::createKernel() {
       builder.getStrArrayAttr(iterators), block.getExtentsAttr(),
       /*implementation=*/MicroKernelAttrInterface(),
       /*otherwise=*/MicroKernelAttrInterface(), startsFromZero(structured),
-      block.getTapsAttr());
+      block.getTapsAttr(), block.getStreamed());
 }
 
 /// Gives `kernel` the implementation that the schedule has chosen, or the first
@@ -313,7 +313,8 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
       buffer, builder.getAffineMapArrayAttr(maps),
       builder.getStrArrayAttr(SmallVector<StringRef>(order.size(), "parallel")),
       builder.getArrayAttr(extents), MicroKernelAttrInterface(),
-      MicroKernelAttrInterface(), /*overwrite=*/false, /*taps=*/TapsAttr());
+      MicroKernelAttrInterface(), /*overwrite=*/false, /*taps=*/TapsAttr(),
+      /*streamed=*/false);
   Block &body = copy.getBody().emplaceBlock();
   body.addArguments({elementType, elementType}, {loc, loc});
   builder.setInsertionPointToStart(&body);

@@ -95,6 +95,18 @@ LogicalResult RowPlanner::plan(linalg::LinalgOp op) {
   return canBeMember(op) && isRoot(op) ? choose(op) : success();
 }
 
+/// What loops can go over of `rank` dimensions: neighbours, the first ones
+/// first, since these are what comes next to each other in memory.
+static SmallVector<SmallVector<unsigned>> listLoops(unsigned rank) {
+  SmallVector<SmallVector<unsigned>> loops;
+  for (unsigned first = 0; first < rank; ++first)
+    for (unsigned end = first + 1; end <= rank; ++end)
+      loops.push_back(llvm::to_vector(llvm::seq(first, end)));
+  if (rank == 0)
+    loops.emplace_back();
+  return loops;
+}
+
 /// Has the model choose a group for `root`, and says so there.
 LogicalResult RowPlanner::choose(linalg::LinalgOp root) {
   FailureOr<TargetAttrInterface> found = resolveTarget(root, target);
@@ -103,9 +115,12 @@ LogicalResult RowPlanner::choose(linalg::LinalgOp root) {
   model::Machine machine = found->getCommonFigures();
   unsigned rank = root.getIndexingMapsArray().back().getNumResults();
   SmallVector<RowFusionGroup> groups;
-  for (unsigned depth = rank > 0 ? 1 : 0; depth <= rank; ++depth)
-    if (auto group = findRowGroup(root, depth, taken))
+  SmallVector<SmallVector<unsigned>> loops;
+  for (ArrayRef<unsigned> dims : listLoops(rank))
+    if (auto group = findRowGroup(root, dims, taken)) {
       groups.push_back(std::move(*group));
+      loops.emplace_back(dims);
+    }
   if (groups.empty())
     return success();
   // A number has no rows, and nothing is open.
@@ -113,9 +128,14 @@ LogicalResult RowPlanner::choose(linalg::LinalgOp root) {
   if (rank > 0)
     plan = model::planRows(llvm::map_to_vector(groups, getFigures), machine,
                            threads == 0 ? machine.cores : threads);
+  // The first dimensions need no list.
+  SmallVector<int64_t> dims = llvm::to_vector_of<int64_t>(loops[plan.group]);
+  if (dims.empty() || dims.front() == 0)
+    dims.clear();
   root->setAttr(ChimeraDialect::getRowTilingAttrName(),
-                RowTilingAttr::get(root.getContext(), plan.tiling.tiles,
-                                   plan.tiling.isParallel));
+                RowTilingAttr::get(root.getContext(), plan.tiling.tiles, dims,
+                                   plan.tiling.isParallel,
+                                   plan.tiling.isStreamed));
   take(groups[plan.group]);
   return success();
 }

@@ -16,6 +16,7 @@
 
 #include "MemoryBound/MemoryBoundOps.h"
 
+#include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/ElementBytes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -77,9 +78,9 @@ namespace {
 
 class GroupFinder {
 public:
-  GroupFinder(linalg::LinalgOp root, unsigned depth,
+  GroupFinder(linalg::LinalgOp root, ArrayRef<unsigned> dims,
               const TakenOperations &taken)
-      : root(root), depth(depth), taken(taken) {}
+      : root(root), dims(dims), taken(taken) {}
 
   std::optional<RowFusionGroup> find();
 
@@ -95,7 +96,8 @@ private:
   void sortMembers();
 
   linalg::LinalgOp root;
-  unsigned depth;
+  /// Of the root's last result, those that loops go over.
+  ArrayRef<unsigned> dims;
   const TakenOperations &taken;
   llvm::DenseSet<Operation *> excluded;
   RowFusionGroup group;
@@ -115,8 +117,8 @@ static bool cutsAllResults(linalg::LinalgOp op, ArrayRef<unsigned> rows) {
 GroupFinder::Rows GroupFinder::getRootRows() {
   AffineMap output = root.getIndexingMapsArray().back();
   SmallVector<unsigned> rows;
-  for (unsigned i = 0; i < depth; ++i)
-    rows.push_back(output.getDimPosition(i));
+  for (unsigned dim : dims)
+    rows.push_back(output.getDimPosition(dim));
   bool areParallel = llvm::all_of(rows, [&](unsigned loop) {
     return root.getIteratorTypesArray()[loop] == utils::IteratorType::parallel;
   });
@@ -268,13 +270,26 @@ std::optional<RowFusionGroup> GroupFinder::find() {
 }
 
 std::optional<RowFusionGroup>
-chimera::findRowGroup(linalg::LinalgOp root, unsigned depth,
+chimera::findRowGroup(linalg::LinalgOp root, ArrayRef<unsigned> dims,
                       const TakenOperations &taken) {
-  if (depth > 0)
-    return GroupFinder(root, depth, taken).find();
+  if (!dims.empty())
+    return GroupFinder(root, dims, taken).find();
   RowFusionGroup alone;
   alone.members.insert({root, {}});
   return alone;
+}
+
+/// The dimensions that the loops of `tiling` go over, in words.
+static std::string nameLoops(RowTilingAttr tiling) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (tiling.getDims().empty()) {
+    stream << "the first " << tiling.getTiles().size() << " dimension(s)";
+  } else {
+    stream << "dimension(s) ";
+    llvm::interleaveComma(tiling.getDims(), stream);
+  }
+  return text;
 }
 
 FailureOr<RowFusionGroup>
@@ -291,13 +306,12 @@ chimera::findTiledGroup(linalg::LinalgOp root, const TakenOperations &taken) {
     return fail("nothing reads what the operation makes, but as the start of "
                 "sums; drop the attribute, or put it on an operation whose "
                 "result is read");
-  size_t depth = getRowTiling(root).getTiles().size();
-  std::optional<RowFusionGroup> group = findRowGroup(root, depth, taken);
+  SmallVector<unsigned> dims = getRowTiling(root).getLoopDims();
+  std::optional<RowFusionGroup> group = findRowGroup(root, dims, taken);
   if (!group)
-    return fail("not all results are cut by loops over the first " +
-                std::to_string(depth) +
-                " dimension(s) of the last one; list "
-                "other tiles, or none for no loops");
+    return fail("not all results are cut by loops over " +
+                nameLoops(getRowTiling(root)) +
+                " of the last one; list other tiles, or none for no loops");
   return std::move(*group);
 }
 
@@ -332,6 +346,53 @@ static bool isAlongRows(const RowFusionGroup &group, OpOperand &operand) {
              group.members.find(op)->second.back();
 }
 
+/// The loop over rows along which the input of a copy is contiguous, if that is
+/// another than the last one, which its result is contiguous along.
+static std::optional<size_t> findTurned(const RowFusionGroup &group) {
+  linalg::LinalgOp root = group.getRoot();
+  if (group.members.size() > 1 || !isMovement(root))
+    return std::nullopt;
+  AffineMap input = root.getIndexingMapsArray().front();
+  if (input.getNumResults() == 0)
+    return std::nullopt;
+  std::optional<unsigned> row =
+      group.getRow(root, input.getDimPosition(input.getNumResults() - 1));
+  if (!row || *row + 1 == group.extents.size())
+    return std::nullopt;
+  return *row;
+}
+
+bool chimera::isReadInGroup(const RowFusionGroup &group, OpResult result) {
+  return llvm::any_of(result.getUsers(),
+                      [&](Operation *user) { return group.has(user); });
+}
+
+/// Bytes of the largest result that no member reads.
+static double getResultBytes(const RowFusionGroup &group) {
+  double most = 0;
+  for (const auto &[op, rows] : group.members)
+    for (OpResult result : op->getResults()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      if (isReadInGroup(group, result))
+        continue;
+      double bytes = bytesOf(type.getElementType());
+      for (int64_t extent : type.getShape())
+        bytes *= extent;
+      most = std::max(most, bytes);
+    }
+  return most;
+}
+
+/// True if no member has its vectors along another loop than the innermost one
+/// over rows, as a sum of each row has.
+static bool areVectorsAlongRows(const RowFusionGroup &group) {
+  return llvm::all_of(group.members, [](const auto &member) {
+    auto op = cast<linalg::LinalgOp>(member.first);
+    std::optional<unsigned> dim = findVectorDim(op.getIndexingMapsArray());
+    return !dim || *dim == member.second.back();
+  });
+}
+
 model::RowGroup chimera::getFigures(const RowFusionGroup &group) {
   model::RowGroup figures;
   figures.extents.assign(group.extents.begin(), group.extents.end());
@@ -339,7 +400,12 @@ model::RowGroup chimera::getFigures(const RowFusionGroup &group) {
   figures.cutsRows =
       group.extents.size() ==
       group.getRoot().getIndexingMapsArray().back().getNumResults();
-  figures.hasVectorsAlongRows = figures.cutsRows;
+  figures.hasVectorsAlongRows = figures.cutsRows && areVectorsAlongRows(group);
+  if (figures.cutsRows)
+    figures.turned = findTurned(group);
+  figures.elementBytes =
+      bytesOf(getElementTypeOrSelf(group.getRoot()->getResults().back()));
+  figures.resultBytes = getResultBytes(group);
   llvm::DenseSet<Value> seen;
   for (const auto &[op, rows] : group.members) {
     auto linalgOp = cast<linalg::LinalgOp>(op);

@@ -56,12 +56,12 @@ bool canBeMember(mlir::linalg::LinalgOp op);
 /// are.
 bool isRoot(mlir::linalg::LinalgOp op);
 
-/// The group with root `root` whose loops go over the first `depth` dimensions
-/// of its last result; without loops it is the root alone. None if there is no
+/// The group with root `root` whose loops go over dimensions `dims` of its last
+/// result; without loops it is the root alone. None if there is no
 /// such group. What is `taken` stays out, and so does what has a tiling of its
 /// own.
 std::optional<RowFusionGroup> findRowGroup(mlir::linalg::LinalgOp root,
-                                           unsigned depth,
+                                           llvm::ArrayRef<unsigned> dims,
                                            const TakenOperations &taken);
 
 /// The group that the tiling of `root` is for. Fails with an error if it cannot
@@ -69,6 +69,9 @@ std::optional<RowFusionGroup> findRowGroup(mlir::linalg::LinalgOp root,
 llvm::FailureOr<RowFusionGroup>
 findTiledGroup(mlir::linalg::LinalgOp root,
                const TakenOperations &taken = TakenOperations());
+
+/// True if a member of `group` reads `result`, which another one makes.
+bool isReadInGroup(const RowFusionGroup &group, mlir::OpResult result);
 
 /// The figures of `group`, which has loops, for the model.
 model::RowGroup getFigures(const RowFusionGroup &group);

@@ -45,7 +45,7 @@ public:
   GroupBuilder(const RowFusionGroup &group, RowTilingAttr tiling)
       : builder(group.getRoot().getContext()), group(group),
         tiles(tiling.getTiles()), isParallel(tiling.getParallel()),
-        loc(group.getRoot().getLoc()) {}
+        isStreamed(tiling.getStreamed()), loc(group.getRoot().getLoc()) {}
 
   /// Replaces the members.
   void build();
@@ -76,6 +76,7 @@ private:
   Value getOutput(linalg::LinalgOp op, OpOperand &init);
   Value buildBuffer(linalg::LinalgOp op, OpOperand &init);
   ArrayAttr getExtents(linalg::LinalgOp op);
+  bool passesCaches(linalg::LinalgOp op);
   BlockOp buildBlock(linalg::LinalgOp op, ValueRange inputs, ValueRange outputs,
                      ArrayAttr extents);
   Value buildFill(linalg::FillOp fill, Value output, ArrayAttr extents);
@@ -88,7 +89,7 @@ private:
   const RowFusionGroup &group;
   /// Rows of a task, per loop of the group.
   ArrayRef<int64_t> tiles;
-  bool isParallel;
+  bool isParallel, isStreamed;
   Location loc;
   SmallVector<Range> ranges;
   /// What is read outside the group.
@@ -334,6 +335,13 @@ ArrayAttr GroupBuilder::getExtents(linalg::LinalgOp op) {
   return builder.getArrayAttr(extents);
 }
 
+/// True if nobody reads what `op` writes while it is close to the core.
+bool GroupBuilder::passesCaches(linalg::LinalgOp op) {
+  return llvm::all_of(op->getResults(), [&](OpResult result) {
+    return places.contains(result) && !isReadInGroup(group, result);
+  });
+}
+
 /// A block without a body yet, named after what it does.
 BlockOp GroupBuilder::buildBlock(linalg::LinalgOp op, ValueRange inputs,
                                  ValueRange outputs, ArrayAttr extents) {
@@ -342,7 +350,8 @@ BlockOp GroupBuilder::buildBlock(linalg::LinalgOp op, ValueRange inputs,
                                                  : "elementwise";
   auto block = BlockOp::create(builder, op.getLoc(), outputs.getTypes(), name,
                                inputs, outputs, extents, RegisterTileAttr(),
-                               DenseI64ArrayAttr(), PrefetchAttr(), TapsAttr());
+                               DenseI64ArrayAttr(), PrefetchAttr(), TapsAttr(),
+                               isStreamed && passesCaches(op));
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())
     entry.addArgument(operand.getType(), op.getLoc());

@@ -210,7 +210,8 @@ BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
   }
   auto block = BlockOp::create(builder, loc(), destinations.getTypes(),
                                problem.operators[op].name, inputs, destinations,
-                               extents, registers, packed, prefetch, taps);
+                               extents, registers, packed, prefetch, taps,
+                               /*streamed=*/false);
   OpBuilder::InsertionGuard guard(builder);
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())

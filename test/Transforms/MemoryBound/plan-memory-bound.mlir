@@ -113,3 +113,43 @@ func.func @order(%x: tensor<256x256xf32>, %i: index) -> (tensor<256x256xf32>, f3
   } -> tensor<256x256xf32>
   return %c, %e : tensor<256x256xf32>, f32
 }
+
+// -----
+
+// What columns share are loops over the second dimension; what no cache keeps
+// goes past them.
+
+// CHECK-LABEL: func @columns(
+// CHECK-NOT:     row_tiling
+// CHECK:         math.exp
+// CHECK-NOT:     row_tiling
+// CHECK:         chimera.row_tiling = #chimera.row_tiling<tiles = [128], dims = [1], parallel = true, streamed = true>}
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      arith.divf
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func @columns(%x: tensor<2048x8192xf32>) -> tensor<2048x8192xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<2048x8192xf32>
+  %1 = tensor.empty() : tensor<8192xf32>
+  %e = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<2048x8192xf32>) outs(%0 : tensor<2048x8192xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %r = math.exp %in : f32
+    linalg.yield %r : f32
+  } -> tensor<2048x8192xf32>
+  %acc = linalg.fill ins(%zero : f32) outs(%1 : tensor<8192xf32>) -> tensor<8192xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%e : tensor<2048x8192xf32>) outs(%acc : tensor<8192xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %out, %in : f32
+    linalg.yield %a : f32
+  } -> tensor<8192xf32>
+  %shares = linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%e, %sum : tensor<2048x8192xf32>, tensor<8192xf32>) outs(%0 : tensor<2048x8192xf32>) {
+  ^bb0(%in: f32, %s: f32, %out: f32):
+    %r = arith.divf %in, %s : f32
+    linalg.yield %r : f32
+  } -> tensor<2048x8192xf32>
+  return %shares : tensor<2048x8192xf32>
+}

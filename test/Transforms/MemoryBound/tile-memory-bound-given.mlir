@@ -95,3 +95,48 @@ func.func @alone(%x: tensor<256x96xf32>) -> tensor<256x96xf32> {
   } -> tensor<256x96xf32>
   return %1 : tensor<256x96xf32>
 }
+
+// -----
+
+// Loops over the second dimension alone; the sum of each column is no result of
+// these loops, and the quotients are streamed, the exponentials not.
+
+// PLAN-LABEL:  func @panel(
+// CHECK-LABEL: func @panel(
+// CHECK:         scf.for %[[J:.*]] = %c0 to %c96 step %c32
+// CHECK:           tensor.extract_slice %{{.*}}[0, %[[J]]] [256, 32] [1, 1]
+// CHECK:           chimera.block "elementwise"
+// CHECK-NOT:       streamed
+// CHECK:           chimera.block "reduction"
+// CHECK-NOT:       streamed
+// CHECK:           chimera.block "elementwise" {{.*}} streamed
+// CHECK:             arith.divf
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func @panel(%x: tensor<256x96xf32>) -> tensor<256x96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<256x96xf32>
+  %1 = tensor.empty() : tensor<96xf32>
+  %e = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<256x96xf32>) outs(%0 : tensor<256x96xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %r = math.exp %in : f32
+    linalg.yield %r : f32
+  } -> tensor<256x96xf32>
+  %acc = linalg.fill ins(%zero : f32) outs(%1 : tensor<96xf32>) -> tensor<96xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%e : tensor<256x96xf32>) outs(%acc : tensor<96xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %out, %in : f32
+    linalg.yield %a : f32
+  } -> tensor<96xf32>
+  // expected-remark @below {{3 operation(s) as 3 sequential task(s)}}
+  %shares = linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%e, %sum : tensor<256x96xf32>, tensor<96xf32>) outs(%0 : tensor<256x96xf32>)
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [32], dims = [1], streamed = true>} {
+  ^bb0(%in: f32, %s: f32, %out: f32):
+    %r = arith.divf %in, %s : f32
+    linalg.yield %r : f32
+  } -> tensor<256x96xf32>
+  return %shares : tensor<256x96xf32>
+}

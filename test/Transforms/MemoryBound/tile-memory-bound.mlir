@@ -98,12 +98,12 @@ func.func @edge(%x: tensor<197x768xf32>) -> tensor<197x768xf32> {
 
 // -----
 
-// A transpose is cut into strips of its source, a reduction of columns into
-// strips of its result, both multiples of a vector wide.
+// A transpose is cut into squares that the innermost level holds twice, a
+// reduction of columns into strips of its result, multiples of a vector wide.
 
 // CHECK-LABEL: func @columns(
-// CHECK:         scf.forall (%[[I:.*]]) = (0) to (512) step (64)
-// CHECK:           chimera.block "elementwise" ins(%{{.*}} : tensor<512x64xf32>) outs(%{{.*}} : tensor<64x512xf32>) extents {{\[\[}}64], [512]]
+// CHECK:         scf.forall (%[[I:.*]], %[[K:.*]]) = (0, 0) to (512, 512) step (64, 64)
+// CHECK:           chimera.block "elementwise" ins(%{{.*}} : tensor<64x64xf32>) outs(%{{.*}} : tensor<64x64xf32>) extents {{\[\[}}64], [64]]
 // CHECK:         scf.forall (%[[J:.*]]) = (0) to (512) step (128)
 // CHECK:           chimera.block "fill" outs(%{{.*}} : tensor<128xf32>)
 // CHECK:           chimera.block "reduction" ins(%{{.*}} : tensor<512x128xf32>) outs(%{{.*}} : tensor<128xf32>) extents {{\[\[}}512], [128]]
@@ -113,7 +113,7 @@ func.func @edge(%x: tensor<197x768xf32>) -> tensor<197x768xf32> {
 func.func @columns(%x: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512xf32>) {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<512x512xf32>
-  // expected-remark @below {{1 operation(s) as 8 parallel task(s)}}
+  // expected-remark @below {{1 operation(s) as 64 parallel task(s)}}
   %1 = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<512x512xf32>) outs(%0 : tensor<512x512xf32>) {
   ^bb0(%in: f32, %out: f32):

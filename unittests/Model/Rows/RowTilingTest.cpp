@@ -123,6 +123,66 @@ TEST(PlanRows, CutsVectorsIntoWholeRegisters) {
   expectPlan(vector, 16, 0, {20000}, true);
 }
 
+/// A copy that turns the columns of a matrix into rows.
+std::vector<RowGroup> makeTranspose(int64_t rows, int64_t columns,
+                                    double bytes) {
+  std::vector<RowGroup> groups = {
+      makeGroup({rows}, columns, 1, 0, 2 * bytes * columns),
+      makeGroup({rows, columns}, 1, 1, 0, 2 * bytes)};
+  groups[0].hasVectorsAlongRows = true;
+  groups[1].turned = 0;
+  groups[1].elementBytes = bytes;
+  groups[1].resultBytes = bytes * rows * columns;
+  return groups;
+}
+
+TEST(PlanRows, CutsTransposesIntoSquaresOfWholeLines) {
+  // Two squares have room in L1, of one to four bytes an element.
+  expectPlan(makeTranspose(2048, 8192, 4), 1, 1, {64, 64}, false);
+  expectPlan(makeTranspose(2048, 8192, 2), 4, 1, {96, 96}, true);
+  expectPlan(makeTranspose(2048, 8192, 1), 4, 1, {128, 128}, true);
+  expectPlan(makeTranspose(3, 8192, 4), 4, 1, {3, 64}, true);
+}
+
+TEST(PlanRows, TakesRunsOfColumnsThatMemoryHandsOutFast) {
+  // What follows each other in columns, as a softmax of them.
+  RowGroup columns = makeGroup({8192}, 2048, 2, 2, 12.0 * 2048 + 8);
+  columns.hasVectorsAlongRows = true;
+  expectPlan(columns, 1, 0, {128}, false);
+  expectPlan(columns, 4, 0, {128}, true);
+}
+
+TEST(PlanRows, StreamsWhatLeavesTheCachesAnyway) {
+  auto isStreamed = [](double resultBytes) {
+    RowGroup group = makeBias(512, 768).front();
+    group.resultBytes = resultBytes;
+    return planRows(group, makeZen5(), 4).tiling.isStreamed;
+  };
+  double half = makeZen5().levels.front().capacityBytes / 2;
+  EXPECT_FALSE(isStreamed(half));
+  EXPECT_TRUE(isStreamed(half + 1));
+}
+
+TEST(CountParts, GivesEachCoreAFewOfWhatHasFewResults) {
+  Machine machine = makeZen5();
+  ReductionFigures sum;
+  sum.extent = 1 << 24;
+  sum.elements = 1 << 24;
+  EXPECT_EQ(countParts(sum, machine), 4 * machine.cores);
+  // Not more than there are, and than are worth a thread each.
+  sum.extent = 3;
+  EXPECT_EQ(countParts(sum, machine), 3);
+  sum.extent = sum.elements = 40000;
+  EXPECT_EQ(countParts(sum, machine), 2);
+  sum.extent = sum.elements = 1000;
+  EXPECT_EQ(countParts(sum, machine), 1);
+  // Rows are tasks already.
+  sum.steps = machine.cores;
+  sum.extent = 1 << 20;
+  sum.elements = sum.steps * (1 << 20);
+  EXPECT_EQ(countParts(sum, machine), 1);
+}
+
 TEST(PlanRows, LeavesLittleWorkToOneThread) {
   expectPlan(makeGroup({1000}, 1, 0, 1, 8), 16, 0, {1000}, false);
   // Functions count eight times.
