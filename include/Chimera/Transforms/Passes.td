@@ -410,7 +410,8 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
     there is only one, or if computing it again is cheaper than to store it, until
     64 operations are together, beside which another pass over memory costs next
     to nothing. What is to be read along another dimension than the rest is
-    transposed by an operation of its own. Parts of a `tensor.concat` or of a
+    transposed by an operation of its own. What follows a concatenation,
+    arithmetic, other orders and slices, works on its parts. Parts of a `tensor.concat` or of a
     `tensor.pad` are computed where they belong, where an operation or a loop
     makes them, and copied otherwise. Pooling reads through `chimera.windows`.
     Contractions, convolutions and dynamic shapes are left alone.
@@ -431,17 +432,44 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SplitReductionsPass : Pass<"chimera-split-reductions"> {
+  let summary = "Read once what is reduced several times, in parts";
+  let description = [{
+    Reductions outside chains that go over the same loops and read the same tensor
+    become one operation with several results. One whose results are too few to be
+    tasks is cut along its outermost reduced dimension into parts, which are
+    combined in order by a second operation. The model says into how many, from
+    the sizes and the target alone: what is computed does not depend on the number
+    of threads, and each part keeps the order that it had.
+
+    Only what is combined by an operation whose order does not matter is cut: sums
+    and products of floats, for which every kernel of the library takes them in an
+    order of its own, integers, minima and maxima.
+
+    Example: `chimera-opt --chimera-fuse-memory-bound --chimera-split-reductions=target=zen5`,
+    see `test/Transforms/MemoryBound/split-reductions.mlir`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine to plan for: a name, host, dlti, or a file (machine.mlir)">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def PlanMemoryBoundPass : Pass<"chimera-plan-memory-bound"> {
   let summary = "Choose loops for what lies outside chains";
   let description = [{
     Finds elementwise operations, reductions, transposes and fills on static
     tensors that can share loops over rows, since they read each other's rows, as
     the sums and the scaling of a norm do. The last operation of each such group,
-    its root, gets an attribute `chimera.row_tiling`, which says how deep the
-    loops are, how many rows a task takes, and whether tasks run in parallel (see
-    `#chimera.row_tiling`). The model decides it from figures of the target: rows
-    of a task stay in the innermost memory level, and all threads have tasks if
-    there is enough work. Changes nothing else.
+    its root, gets an attribute `chimera.row_tiling`, which says which loops there
+    are, how many rows a task takes, whether tasks run in parallel, and whether
+    results go past the caches (see `#chimera.row_tiling`). The model decides it
+    from figures of the target: rows of a task stay in the innermost memory level,
+    and all threads have tasks if there is enough work. Changes nothing else.
 
     An operation that has the attribute keeps it, and becomes no member of
     another group.
