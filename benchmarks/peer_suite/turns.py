@@ -90,7 +90,9 @@ class Peer:
             # large ones, as those that are given the results have.
             "MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**40),
             "THP_MEM_ALLOC_ENABLE": "1",
-            "PYTHONPATH": str(pathlib.Path(__file__).parent.parent)}
+            "PYTHONPATH": os.pathsep.join(
+                [str(pathlib.Path(__file__).parent.parent)]
+                + os.environ.get("PYTHONPATH", "").split(os.pathsep))}
         command = [sys.executable, "-m", "peer_suite.worker", self.name, count,
                    str(settings.scratch), str(settings.tools),
                    str(settings.models or ""), "urgent" if settings.urgent else "",
