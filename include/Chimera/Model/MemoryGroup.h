@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Operators that wait for memory run as one group if they can share loops over
-// rows: the outermost dimensions of what the last one makes. Each makes, in one
+// rows: neighbouring dimensions of what the last one makes. Each makes, in one
 // iteration, what the next needs in the same, so that what lies between stays
 // close to the core. What a group costs depends on its members alone: tensors
 // that outgrow a level come from outside of it, whoever touched them before.
@@ -33,6 +33,8 @@ enum class GroupRefusal {
   View,
   /// More than one of them makes nothing for the others.
   SeveralEnds,
+  /// One turns columns into rows, which takes square tiles of its own.
+  Turned,
   /// One makes something of which the rows are no rows of the end.
   NoCommonRows,
 };
@@ -44,9 +46,9 @@ llvm::StringRef describe(GroupRefusal refusal);
 struct MemoryGroup {
   /// The last operator.
   OperatorId end = 0;
-  /// Dimensions of the end's last output, from the outermost on, that are loops
-  /// over rows.
-  unsigned depth = 0;
+  /// The dimensions of the end's last output that are loops over rows: the
+  /// first one and their number, which is 0 of an operator that runs whole.
+  unsigned firstDim = 0, numDims = 0;
   double seconds = 0;
   /// Bytes between memory and the outermost level: with each tensor read or
   /// written once, and in this group.
@@ -77,13 +79,16 @@ private:
   struct Traffic;
 
   Traffic getTraffic(llvm::ArrayRef<OperatorId> members) const;
+  GroupRefusal findRefusal(llvm::ArrayRef<OperatorId> members) const;
   std::optional<OperatorId> findEnd(llvm::ArrayRef<OperatorId> members) const;
-  bool cutsRows(llvm::ArrayRef<OperatorId> members, OperatorId end,
-                unsigned depth) const;
-  double getSliceBytes(llvm::ArrayRef<OperatorId> members, OperatorId end,
-                       unsigned depth) const;
-  double getSeconds(llvm::ArrayRef<OperatorId> members, OperatorId end,
-                    unsigned depth, int64_t workers) const;
+  bool cutsRows(llvm::ArrayRef<OperatorId> members,
+                const MemoryGroup &group) const;
+  double countSteps(const MemoryGroup &group) const;
+  double getSliceBytes(llvm::ArrayRef<OperatorId> members, double steps) const;
+  double getSeconds(llvm::ArrayRef<OperatorId> members, double steps,
+                    int64_t workers) const;
+  void takeIfFaster(llvm::ArrayRef<OperatorId> members, MemoryGroup group,
+                    MemoryGroup &best) const;
   double getCycles(llvm::ArrayRef<OperatorId> members, bool isBound) const;
 
   const OperatorGraph &graph;

@@ -37,7 +37,8 @@ def PartitionPass : Pass<"chimera-partition", "::mlir::func::FuncOp"> {
     `boundary` for each tensor that is stored between two groups, with the reason
     and the rule of Table 1 (Gao et al.) for the types of both operators. With
     `print-graph` the graph is printed, with the type of each operator and the
-    bytes of each tensor.
+    bytes of each tensor; with `print-gir`, each group that waits for memory as the
+    cheapest graph of moves between memories (docs/gir.md).
 
     Example: see `test/Transforms/Graph/partition.mlir`. In
 
@@ -65,7 +66,9 @@ def PartitionPass : Pass<"chimera-partition", "::mlir::func::FuncOp"> {
                clEnumValN(::chimera::PartitionSearchKind::Separate, "separate",
                           "Each operator by itself"))}]>,
     Option<"printGraph", "print-graph", "bool", "false",
-           "Print the graph of operators to standard error">
+           "Print the graph of operators to standard error">,
+    Option<"printGir", "print-gir", "bool", "false",
+           "Print each memory group as a graph of moves to standard error">
   ];
   let dependentDialects = ["::chimera::ChimeraDialect"];
 }

@@ -23,6 +23,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace llvm;
@@ -31,6 +32,9 @@ using namespace chimera::model;
 /// A tensor that takes no more than this share of a level is still there from
 /// one group to the next. It depends on the tensor alone, so that costs add up.
 static constexpr double residentShare = 0.5;
+/// A result that takes more than this share of the outermost level is stored
+/// past the caches, which need not read it first (see RowTiling.h).
+static constexpr double streamedShare = 0.5;
 
 StringRef chimera::model::describe(GroupRefusal refusal) {
   switch (refusal) {
@@ -44,6 +48,9 @@ StringRef chimera::model::describe(GroupRefusal refusal) {
     return "one of them only renames indices, and runs no code";
   case GroupRefusal::SeveralEnds:
     return "more than one of them makes nothing for the others";
+  case GroupRefusal::Turned:
+    return "one of them turns columns into rows, which takes square tiles of "
+           "its own";
   case GroupRefusal::NoCommonRows:
     return "there are no rows that all of them can make one after the other";
   }
@@ -75,17 +82,19 @@ MemoryGroupPlanner::findEnd(ArrayRef<OperatorId> members) const {
   return end;
 }
 
-/// The loops of `op` that index the first `depth` dimensions of `output`, if
-/// each is the loop itself and indexes all outputs of `op`.
-static std::optional<SmallVector<LoopId, 4>>
-getRows(const GraphOperator &op, const GraphAccess &output, unsigned depth) {
+/// The loops of `op` that index `numDims` dimensions of `output` from
+/// `firstDim` on, if each is the loop itself and indexes all outputs of `op`.
+static std::optional<SmallVector<LoopId, 4>> getRows(const GraphOperator &op,
+                                                     const GraphAccess &output,
+                                                     unsigned firstDim,
+                                                     unsigned numDims) {
   SmallVector<LoopId, 4> rows;
-  if (output.isReshaped || output.indices.size() < depth)
+  if (output.isReshaped || output.indices.size() < firstDim + numDims)
     return std::nullopt;
-  for (unsigned dim = 0; dim < depth; ++dim) {
-    if (!output.indices[dim].isLoop())
+  for (const Index &index : ArrayRef(output.indices).slice(firstDim, numDims)) {
+    if (!index.isLoop())
       return std::nullopt;
-    rows.push_back(output.indices[dim].terms[0].loop);
+    rows.push_back(index.terms[0].loop);
   }
   bool cutsAll = all_of(op.outputs, [&](const GraphAccess &other) {
     return all_of(rows, [&](LoopId loop) { return other.hasLoop(loop); });
@@ -119,16 +128,16 @@ getProducerRows(const GraphOperator &producer, const GraphAccess &written,
   return cutsAll ? std::optional(producerRows) : std::nullopt;
 }
 
-/// True if loops over the first `depth` dimensions of what `end` makes cut what
-/// each member makes into what the others need in one iteration.
-bool MemoryGroupPlanner::cutsRows(ArrayRef<OperatorId> members, OperatorId end,
-                                  unsigned depth) const {
-  const GraphOperator &last = graph.operators[end];
+/// True if the loops of `group` cut what each member makes into what the others
+/// need in one iteration.
+bool MemoryGroupPlanner::cutsRows(ArrayRef<OperatorId> members,
+                                  const MemoryGroup &group) const {
+  const GraphOperator &last = graph.operators[group.end];
   SmallDenseMap<OperatorId, SmallVector<LoopId, 4>> rowsOf;
-  auto rows = getRows(last, last.outputs.back(), depth);
+  auto rows = getRows(last, last.outputs.back(), group.firstDim, group.numDims);
   if (!rows)
     return false;
-  rowsOf[end] = *rows;
+  rowsOf[group.end] = *rows;
   // Readers come behind what they read.
   for (OperatorId reader : reverse(members)) {
     auto known = rowsOf.find(reader);
@@ -167,6 +176,8 @@ struct MemoryGroupPlanner::Traffic {
   /// The reads and writes of what stays inside, and the second and further
   /// reads of what comes from outside.
   SmallVector<double> inside;
+  /// What is written and takes more goes past the caches.
+  double streamedBytes = 0;
 
   /// Bytes that pass into a level, or through it.
   double into(const MemoryLevel &level, bool fits) const {
@@ -177,8 +188,12 @@ struct MemoryGroupPlanner::Traffic {
           bytes += factor * tensor;
     };
     add(read, 1);
+    add(written, 1);
     // A cache reads what is written for the first time.
-    add(written, level.ways > 0 ? 2 : 1);
+    if (level.ways > 0)
+      for (double tensor : written)
+        if (tensor > least && tensor <= streamedBytes)
+          bytes += tensor;
     if (!fits)
       add(inside, 1);
     return bytes;
@@ -188,6 +203,7 @@ struct MemoryGroupPlanner::Traffic {
 MemoryGroupPlanner::Traffic
 MemoryGroupPlanner::getTraffic(ArrayRef<OperatorId> members) const {
   Traffic traffic;
+  traffic.streamedBytes = machine.levels.front().capacityBytes * streamedShare;
   SmallDenseMap<TensorId, unsigned> reads;
   auto isFree = [&](OperatorId op) {
     return isView(graph.operators[op]) || graph.operators[op].plannedSeconds ||
@@ -263,24 +279,31 @@ double MemoryGroupPlanner::bound(ArrayRef<OperatorId> members) const {
   return std::max(moved, computed);
 }
 
-/// Bytes of what one iteration of the loops over rows touches of all tensors
-/// that depend on them.
-double MemoryGroupPlanner::getSliceBytes(ArrayRef<OperatorId> members,
-                                         OperatorId end, unsigned depth) const {
-  const GraphOperator &last = graph.operators[end];
+/// Iterations of the loops over rows.
+double MemoryGroupPlanner::countSteps(const MemoryGroup &group) const {
+  const GraphOperator &last = graph.operators[group.end];
   double steps = 1;
-  for (unsigned dim = 0; dim < depth; ++dim)
-    steps *= last.extents[last.outputs.back().indices[dim].terms[0].loop];
+  for (unsigned dim = 0; dim < group.numDims; ++dim) {
+    const Index &index = last.outputs.back().indices[group.firstDim + dim];
+    steps *= static_cast<double>(last.extents[index.terms[0].loop]);
+  }
+  return steps;
+}
+
+/// Bytes of what one of `steps` iterations touches of all tensors that depend
+/// on the loops over rows.
+double MemoryGroupPlanner::getSliceBytes(ArrayRef<OperatorId> members,
+                                         double steps) const {
   double bytes = 0;
   SmallVector<TensorId> seen;
   auto add = [&](const GraphAccess &access) {
+    const GraphTensor &tensor = graph.tensors[access.tensor];
     if (is_contained(seen, access.tensor))
       return;
     seen.push_back(access.tensor);
-    double whole = graph.tensors[access.tensor].bytes();
     // What is smaller than the number of iterations does not depend on them.
-    if (graph.tensors[access.tensor].elements() >= steps)
-      bytes += whole / steps;
+    if (static_cast<double>(tensor.elements()) >= steps)
+      bytes += static_cast<double>(tensor.bytes()) / steps;
   };
   for (OperatorId op : members) {
     for (const GraphAccess &input : graph.operators[op].inputs)
@@ -292,10 +315,9 @@ double MemoryGroupPlanner::getSliceBytes(ArrayRef<OperatorId> members,
 }
 
 double MemoryGroupPlanner::getSeconds(ArrayRef<OperatorId> members,
-                                      OperatorId end, unsigned depth,
-                                      int64_t workers) const {
+                                      double steps, int64_t workers) const {
   Traffic traffic = getTraffic(members);
-  double slice = getSliceBytes(members, end, depth);
+  double slice = getSliceBytes(members, steps);
   Stages stages;
   stages.add(getCycles(members, /*isBound=*/false) / workers /
              machine.unit.cyclesPerSecond);
@@ -312,60 +334,91 @@ double MemoryGroupPlanner::getSeconds(ArrayRef<OperatorId> members,
   return workers > 1 ? seconds + overheads.regionSeconds : seconds;
 }
 
+/// True if `op` reads something along another dimension than it writes, so that
+/// vectors have to be turned.
+static bool turnsColumns(const GraphOperator &op) {
+  auto getContiguous = [&](const GraphAccess &access) -> std::optional<LoopId> {
+    if (access.isReshaped || access.indices.empty() ||
+        !access.indices.back().isLoop())
+      return std::nullopt;
+    return access.indices.back().terms[0].loop;
+  };
+  std::optional<LoopId> written = getContiguous(op.outputs.back());
+  return op.body == BodyKind::Move && written &&
+         any_of(op.inputs, [&](const GraphAccess &input) {
+           std::optional<LoopId> read = getContiguous(input);
+           return read && read != written && input.hasLoop(*written);
+         });
+}
+
+/// Why `members`, which are several, are not one group, whatever their loops.
+GroupRefusal
+MemoryGroupPlanner::findRefusal(ArrayRef<OperatorId> members) const {
+  for (OperatorId op : members) {
+    if (graph.operators[op].body == BodyKind::Opaque)
+      return GroupRefusal::Opaque;
+    if (graph.operators[op].body == BodyKind::Product)
+      return GroupRefusal::Product;
+    if (isView(graph.operators[op]))
+      return GroupRefusal::View;
+    if (turnsColumns(graph.operators[op]))
+      return GroupRefusal::Turned;
+  }
+  return findEnd(members) ? GroupRefusal::None : GroupRefusal::SeveralEnds;
+}
+
+/// Takes `group` if it is faster than `best`, on one thread or on as many as
+/// there are iterations for.
+void MemoryGroupPlanner::takeIfFaster(ArrayRef<OperatorId> members,
+                                      MemoryGroup group,
+                                      MemoryGroup &best) const {
+  double steps = countSteps(group);
+  auto most = static_cast<int64_t>(
+      std::min<double>(steps, std::max<int64_t>(1, threads)));
+  for (int64_t workers : {int64_t(1), most}) {
+    group.seconds = getSeconds(members, steps, workers);
+    if (group.seconds < best.seconds)
+      best = group;
+  }
+}
+
 std::optional<MemoryGroup>
 MemoryGroupPlanner::plan(ArrayRef<OperatorId> members,
                          GroupRefusal *refusal) const {
-  auto refuse = [&](GroupRefusal why) {
-    if (refusal)
-      *refusal = why;
-    return std::nullopt;
-  };
-  if (members.size() > 1)
-    for (OperatorId op : members) {
-      if (graph.operators[op].body == BodyKind::Opaque)
-        return refuse(GroupRefusal::Opaque);
-      if (graph.operators[op].body == BodyKind::Product)
-        return refuse(GroupRefusal::Product);
-      if (isView(graph.operators[op]))
-        return refuse(GroupRefusal::View);
-    }
-  std::optional<OperatorId> end = findEnd(members);
-  if (!end)
-    return refuse(GroupRefusal::SeveralEnds);
+  GroupRefusal found = GroupRefusal::None;
   MemoryGroup best;
-  best.end = *end;
   best.seconds = std::numeric_limits<double>::infinity();
-  const GraphAccess &output = graph.operators[*end].outputs.back();
-  double steps = 1;
   bool isAlone = members.size() == 1;
-  for (unsigned depth = isAlone ? 0 : 1; depth <= output.indices.size();
-       ++depth) {
-    if (depth > 0) {
-      if (!cutsRows(members, *end, depth))
-        break;
-      LoopId row = output.indices[depth - 1].terms[0].loop;
-      steps *= graph.operators[*end].extents[row];
-    }
-    auto most = static_cast<int64_t>(
-        std::min<double>(steps, std::max<int64_t>(1, threads)));
-    for (int64_t workers : {int64_t(1), most}) {
-      double seconds = getSeconds(members, *end, depth, workers);
-      if (seconds >= best.seconds)
-        continue;
-      best.seconds = seconds;
-      best.depth = depth;
-    }
+  if (!isAlone)
+    found = findRefusal(members);
+  if (found == GroupRefusal::None) {
+    MemoryGroup group;
+    group.end = *findEnd(members);
+    size_t rank = graph.operators[group.end].outputs.back().indices.size();
+    if (isAlone)
+      takeIfFaster(members, group, best);
+    for (group.firstDim = 0; group.firstDim < rank; ++group.firstDim)
+      for (group.numDims = 1; group.firstDim + group.numDims <= rank;
+           ++group.numDims) {
+        if (!cutsRows(members, group))
+          break;
+        takeIfFaster(members, group, best);
+      }
+    if (!std::isfinite(best.seconds))
+      found = GroupRefusal::NoCommonRows;
   }
-  if (best.seconds == std::numeric_limits<double>::infinity())
-    return refuse(GroupRefusal::NoCommonRows);
+  if (refusal)
+    *refusal = found;
+  if (found != GroupRefusal::None)
+    return std::nullopt;
   Traffic traffic = getTraffic(members);
-  const MemoryLevel &outermost = machine.levels.front();
   for (double bytes : traffic.read)
     best.compulsoryBytes += bytes;
   for (double bytes : traffic.written)
     best.compulsoryBytes += bytes;
   best.bytes = best.compulsoryBytes;
-  if (getSliceBytes(members, *end, best.depth) > outermost.usableBytes())
+  if (getSliceBytes(members, countSteps(best)) >
+      machine.levels.front().usableBytes())
     for (double bytes : traffic.inside)
       best.bytes += bytes;
   return best;

@@ -13,6 +13,7 @@
 
 #include "Graph/BlockGraph.h"
 
+#include "Chimera/Model/GirTemplates.h"
 #include "Chimera/Model/MappingType.h"
 #include "Chimera/Model/MemoryGroup.h"
 #include "Chimera/Target/Target.h"
@@ -105,6 +106,9 @@ public:
         pricer(this->block, memory) {}
 
   LogicalResult run(PartitionSearchKind search);
+  /// Writes each group that waits for memory as a graph of moves.
+  void printMoves(llvm::raw_ostream &os, const model::Machine &machine,
+                  int64_t threads) const;
   const BlockGraph &getBlock() const { return block; }
 
 private:
@@ -353,6 +357,28 @@ LogicalResult BlockPartitioner::run(PartitionSearchKind search) {
   return success();
 }
 
+void BlockPartitioner::printMoves(llvm::raw_ostream &os,
+                                  const model::Machine &machine,
+                                  int64_t threads) const {
+  for (const model::GroupMembers &members : partition.groups) {
+    if (getKind(members) != GroupKind::Memory)
+      continue;
+    os << "group " << getGroup(block.operations[members.front()]).getId();
+    model::GirRefusal refusal;
+    std::optional<model::GirChoice> choice =
+        chooseGir(block.graph, members, machine, threads, &refusal);
+    if (!choice) {
+      os << ": " << describe(refusal) << "\n";
+      continue;
+    }
+    os << llvm::formatv(": {0} bytes move, {1} at least, {2:F1} us\n",
+                        static_cast<int64_t>(choice->bytesIntoOutermost),
+                        static_cast<int64_t>(choice->compulsoryBytes),
+                        choice->seconds * 1e6)
+       << printGir(choice->graph);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -385,6 +411,9 @@ struct PartitionPass : chimera::impl::PartitionPassBase<PartitionPass> {
         print(llvm::errs(), partitioner.getBlock().graph);
       if (failed(partitioner.run(search)))
         return signalPassFailure();
+      if (printGir)
+        partitioner.printMoves(llvm::errs(), machine,
+                               threads == 0 ? machine.cores : threads);
     }
   }
 };

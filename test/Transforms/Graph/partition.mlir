@@ -1,6 +1,7 @@
 // RUN: chimera-opt %s --chimera-partition="target=zen5 threads=1 print-graph" 2>%t.graph | FileCheck %s
 // RUN: FileCheck %s --check-prefix=GRAPH < %t.graph
 // RUN: chimera-opt %s --chimera-partition="target=zen5 threads=1 search=separate" | FileCheck %s --check-prefix=APART
+// RUN: chimera-opt %s --chimera-partition="target=zen5 threads=1 print-gir" -o /dev/null 2>&1 | FileCheck %s --check-prefix=GIR
 
 #map = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -28,6 +29,7 @@
 // GRAPH-NEXT:  t3: 8192 bytes
 // GRAPH-NEXT:  t4: 8192 bytes
 // GRAPH-NEXT:  t5: 6291456 bytes, result
+// GIR:         group 0: 25165824 bytes move, 25165824 at least
 func.func @norm(%x: tensor<2048x768xf32>, %r: tensor<2048x768xf32>)
     -> (tensor<2048x768xf32>, tensor<2048x768xf32>) {
   %zero = arith.constant 0.0 : f32
