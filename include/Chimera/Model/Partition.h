@@ -63,6 +63,9 @@ struct PartitionLimits {
   /// Operators of all sets that are looked at, and how many more there may be
   /// for each operator of the graph.
   size_t mostWork = 8000000, workPerOperator = 1024;
+  /// Steps that are looked at again as costs become known; beyond, they are
+  /// looked at once more, and more costs are asked for.
+  size_t mostSteps = 20000000;
   /// Operators that are close enough to one to be in a group with it.
   size_t mostNeighbours = 256;
 };

@@ -310,11 +310,12 @@ void PartitionSearch::searchOnce() {
 }
 
 Partition PartitionSearch::run() {
-  // So many times is the path searched anew; it asks for fewer costs.
-  constexpr int mostPaths = 32;
+  // To search the path anew asks for the fewest costs, but looks at each step
+  // every time.
   explore();
   bool isExact = makePathExact();
-  for (int i = 0; i < mostPaths && !isExact; ++i) {
+  for (size_t steps = 0; steps < limits.mostSteps && !isExact;
+       steps += numExtensions) {
     searchPath();
     isExact = makePathExact();
   }

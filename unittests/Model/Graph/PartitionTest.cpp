@@ -54,7 +54,11 @@ TEST(PartitionTest, EqualsBruteForce) {
     SimplePricer pricer(graph);
     pricer.launchSeconds = i % 2 ? 1.5e-6 : 20e-6;
     pricer.mostProducts = 1 + random() % 2;
-    Partition found = findPartition(graph, pricer);
+    // Both ways to search paths.
+    PartitionLimits limits;
+    if (i % 3 == 0)
+      limits.mostSteps = 0;
+    Partition found = findPartition(graph, pricer, limits);
     Partition best = bruteForcePartition(graph, pricer);
     EXPECT_TRUE(found.isProved);
     EXPECT_NEAR(found.seconds, best.seconds, 1e-12 * best.seconds)
