@@ -66,7 +66,7 @@ enum class FusionRules {
 /// `mostPaths` of them. Their prefixes are the candidates of `start`.
 std::vector<GroupMembers> listLongestPaths(const OperatorGraph &graph,
                                            OperatorId start, FusionRules rules,
-                                           size_t mostPaths = 64);
+                                           size_t mostPaths = 16);
 
 //===----------------------------------------------------------------------===//
 // Equations 6 to 8
@@ -93,7 +93,7 @@ struct PaperOptions {
   unsigned seed = 1;
   /// Paths from an operator, and partitions that are tried: one for each
   /// operator that can be fused, and no more than this.
-  size_t mostPaths = 64, mostTries = 512;
+  size_t mostPaths = 16, mostTries = 128;
 };
 
 struct PaperPartition {
