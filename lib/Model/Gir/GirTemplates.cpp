@@ -222,8 +222,9 @@ void Planner::addSizes(const GirPlan &plan) {
     if (!axis)
       return SmallVector<int64_t, 8>{0};
     if (plan.parted == axis) {
-      for (int64_t parts = std::max<int64_t>(2, threads); parts <= 64 * threads;
-           parts *= 4)
+      // The same parts for any number of threads, and so the same results.
+      int64_t cores = std::max<int64_t>(2, machine.cores);
+      for (int64_t parts = cores; parts <= 64 * cores; parts *= 4)
         if (int64_t tile =
                 alignTo(divideCeil(set.extents[*axis], parts), least);
             tile < set.extents[*axis] && !is_contained(sizes, tile))

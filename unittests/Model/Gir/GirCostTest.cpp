@@ -107,7 +107,7 @@ TEST(GirCost, ClosedFormsAreWhatAWalkCounts) {
   EXPECT_GT(cut, graphs / 10);
   EXPECT_GT(shared, graphs / 10);
   EXPECT_GT(turned, graphs / 10);
-  EXPECT_GT(stored, graphs / 50);
+  EXPECT_GT(stored, graphs / 100);
 }
 
 } // namespace

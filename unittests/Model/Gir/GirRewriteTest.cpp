@@ -394,6 +394,17 @@ TEST(GirRewrite, SiluReadsAndWritesOnce) {
 // Mutations
 //===----------------------------------------------------------------------===//
 
+/// The scope in which the sync at hand passes something on.
+GirScope neededScope(const Gir &gir, unsigned stage, const GirNode &sync) {
+  if (!gir.isBoundary(sync))
+    return sync.scope;
+  for (unsigned later = stage + 1; later < gir.stages.size(); ++later)
+    for (const GirNode &node : gir.stages[later].nodes)
+      if (gir.isLoad(node) && node.inputs[0] == sync.output)
+        return findScope(gir, {stage, sync.inputs[0]}, {later, sync.output});
+  return GirScope::Lane;
+}
+
 /// Breaks something, if there is something to break.
 bool mutate(Gir &gir, std::mt19937 &random) {
   SmallVector<std::pair<size_t, size_t>> nodes;
@@ -405,7 +416,8 @@ bool mutate(Gir &gir, std::mt19937 &random) {
   GirSlice &slice = gir.slices[random() % 2 ? node.output : node.inputs[0]];
   switch (random() % 5) {
   case 0: // A sync less.
-    if (node.kind != GirKind::Sync)
+    if (node.kind != GirKind::Sync ||
+        neededScope(gir, stage, node) == GirScope::Lane)
       return false;
     gir.stages[stage].nodes.erase(gir.stages[stage].nodes.begin() + id);
     return true;
@@ -413,7 +425,8 @@ bool mutate(Gir &gir, std::mt19937 &random) {
     ++slice.width.size;
     return true;
   case 2: // A narrower scope.
-    if (node.kind != GirKind::Sync || node.scope == GirScope::Lane)
+    if (node.kind != GirKind::Sync || node.scope == GirScope::Lane ||
+        neededScope(gir, stage, node) < node.scope)
       return false;
     node.scope = static_cast<GirScope>(static_cast<int>(node.scope) - 1);
     return true;
@@ -448,7 +461,7 @@ TEST(GirRewrite, CheckOrWalkNoticeWhatIsBroken) {
     auto expected = interpret(graph, makeInputs(graph, random));
     noticed += !isRight(gir, machine, graph, expected, why);
   }
-  EXPECT_GE(noticed, 0.95 * broken);
+  EXPECT_EQ(noticed, broken);
 }
 
 } // namespace

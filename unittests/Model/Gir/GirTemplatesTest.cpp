@@ -16,6 +16,7 @@
 #include "Gir/TestGraphs.h"
 #include "TestProblems.h"
 
+#include "Chimera/Model/GirRewrite.h"
 #include "Chimera/Model/MemoryPass.h"
 
 #include "gtest/gtest.h"
@@ -82,6 +83,39 @@ TEST(GirTemplates, MovesMoveNothingTwice) {
   GirChoice shuffle = chooseFor(makeShuffle(58, 784));
   EXPECT_EQ(shuffle.bytesIntoOutermost, 2 * 2 * 58 * 784 * 4);
   EXPECT_EQ(shuffle.graph.stages.size(), 1u);
+}
+
+/// Small groups: the choice is the best of all combinations, and hardly ever do
+/// the rules make a faster one of operators one by one.
+TEST(GirTemplates, ChoosesTheFastestOfAll) {
+  std::mt19937 random(6);
+  int groups = 0, slower = 0;
+  while (groups < 100) {
+    OperatorGraph graph = makeRandomGraph(random);
+    Machine machine = makeRandomMachine(random);
+    int64_t units = 1 + random() % 4;
+    std::optional<GirChoice> choice =
+        chooseGir(graph, allOf(graph), machine, units);
+    if (!choice || graph.operators.size() > 4)
+      continue;
+    ++groups;
+    double best = choice->seconds * 2;
+    for (auto &[decision, gir] : expandGir(graph, allOf(graph), machine, units))
+      if (placeValues(gir, machine))
+        best = std::min(best, costOf(gir, machine).seconds);
+    EXPECT_EQ(choice->seconds, best);
+    EXPECT_EQ(choice->seconds, costOf(choice->graph, machine).seconds);
+    double rewritten = best * 2;
+    for (auto &[decision, gir] :
+         expandGir(graph, allOf(graph), machine, units, nullptr, false))
+      if (placeValues(gir, machine))
+        rewritten = std::min(
+            rewritten,
+            costOf(rewriteGir(std::move(gir), machine), machine).seconds);
+    slower += rewritten < best * 0.999;
+  }
+  // Where operators have tasks of their own, two stages may beat one.
+  EXPECT_LE(slower, 5);
 }
 
 TEST(GirTemplates, SaysWhyThereIsNoGraph) {

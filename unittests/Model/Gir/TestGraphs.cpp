@@ -150,12 +150,46 @@ static int64_t pick(std::mt19937 &random, int64_t least, int64_t most) {
   return std::uniform_int_distribution<int64_t>(least, most)(random);
 }
 
+/// Goes over the elements of a tensor in one row, twice: once to move and once
+/// to compute.
+static void addReshape(GraphBuilder &b, TensorId from) {
+  GraphTensor shape = b.graph.tensors[from];
+  int64_t elements = shape.elements();
+  TensorId flat = b.tensor("flat", {elements}, false, shape.elementBytes);
+  TensorId last = b.tensor("last", {elements}, true, shape.elementBytes);
+  GraphOperator &op = b.add("reshape", {elements}, {{from, {}}}, {flat, {0}});
+  op.body = BodyKind::Move;
+  op.inputs[0].isReshaped = true;
+  b.add("after", {elements}, {{flat, {0}}}, {last, {0}});
+}
+
+/// Makes inputs that one operator reads parts of larger tensors.
+static void readParts(OperatorGraph &graph, std::mt19937 &random) {
+  SmallVector<int, 16> uses(graph.tensors.size(), 0);
+  for (const GraphOperator &op : graph.operators)
+    for (const GraphAccess &input : op.inputs)
+      ++uses[input.tensor];
+  for (GraphOperator &op : graph.operators)
+    for (GraphAccess &input : op.inputs) {
+      if (uses[input.tensor] != 1 || graph.producerOf(input.tensor) ||
+          input.isReshaped || pick(random, 0, 2))
+        continue;
+      for (auto [index, extent] :
+           zip(input.indices, graph.tensors[input.tensor].shape)) {
+        index.offset = pick(random, 0, 3);
+        if (!index.terms.empty())
+          index.terms[0].factor = pick(random, 1, 2);
+        extent = extent * 2 + index.offset + pick(random, 0, 2);
+      }
+    }
+}
+
 OperatorGraph makeRandomGraph(std::mt19937 &random) {
   GraphBuilder b;
   SmallVector<int64_t, 3> extents;
   auto rank = pick(random, 1, 3);
   for (int64_t dim = 0; dim < rank; ++dim)
-    extents.push_back(pick(random, 2, dim + 1 == rank ? 40 : 9));
+    extents.push_back(pick(random, 1, dim + 1 == rank ? 40 : 9));
   SmallVector<int64_t, 3> bytes = {1, 2, 4, 8};
   int64_t elementBytes = bytes[pick(random, 0, 3)];
   // Tensors by the loops that index them.
@@ -222,6 +256,9 @@ OperatorGraph makeRandomGraph(std::mt19937 &random) {
       b.graph.tensors[output.tensor].isResult = true;
     known.push_back(output);
   }
+  if (pick(random, 0, 4) == 0)
+    addReshape(b, known.back().tensor);
+  readParts(b.graph, random);
   return b.graph;
 }
 
