@@ -431,6 +431,7 @@ struct ConvertChimeraToNVVMPass
     if (failed(readTarget(limits, chip)) || failed(findPrograms(programs)) ||
         (required && failed(checkNoContractionIsLeft(getOperation()))))
       return signalPassFailure();
+    getOperation()->walk(loseUnitsBeforePadding);
     SymbolTable symbols(getOperation());
     for (scf::ForallOp forall : programs) {
       Refusal refusal;

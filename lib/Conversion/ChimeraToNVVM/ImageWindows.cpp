@@ -8,8 +8,6 @@
 
 #include "ImageWindows.h"
 
-#include "Chimera/IR/Chimera.h"
-
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -21,6 +19,44 @@ static bool padsWithZeros(tensor::PadOp pad) {
   Value padding = pad.getConstantPaddingValue();
   return padding && pad.getLow().empty() && pad.getHigh().empty() &&
          matchPattern(padding, m_AnyZeroFloat());
+}
+
+void chimera::loseUnitsBeforePadding(WindowsOp windows) {
+  auto collapse = windows.getSource().getDefiningOp<tensor::CollapseShapeOp>();
+  auto pad = collapse ? collapse.getSrc().getDefiningOp<tensor::PadOp>()
+                      : tensor::PadOp();
+  if (!pad || !padsWithZeros(pad))
+    return;
+  auto source = cast<RankedTensorType>(pad.getSource().getType());
+  SmallVector<OpFoldResult> low, high;
+  SmallVector<int64_t> shape;
+  Builder attributes(windows);
+  for (const ReassociationIndices &group : collapse.getReassociationIndices()) {
+    int64_t before = 0, behind = 0, extent = 1, others = 0;
+    for (int64_t dim : group) {
+      int64_t ownLow = pad.getStaticLow()[dim],
+              ownHigh = pad.getStaticHigh()[dim];
+      if (source.getDimSize(dim) == 1 && ownLow == 0 && ownHigh == 0)
+        continue;
+      before = ownLow;
+      behind = ownHigh;
+      extent = source.getDimSize(dim);
+      ++others;
+    }
+    if (others > 1 || ShapedType::isDynamic(extent))
+      return;
+    low.push_back(attributes.getIndexAttr(before));
+    high.push_back(attributes.getIndexAttr(behind));
+    shape.push_back(extent);
+  }
+  OpBuilder builder(collapse);
+  Location loc = windows.getLoc();
+  Value image = tensor::CollapseShapeOp::create(
+      builder, loc, RankedTensorType::get(shape, source.getElementType()),
+      pad.getSource(), collapse.getReassociationIndices());
+  windows.getSourceMutable().assign(
+      tensor::PadOp::create(builder, loc, collapse.getResultType(), image, low,
+                            high, pad.getConstantPaddingValue()));
 }
 
 bool ImageWindows::hasPlainRows() const {

@@ -16,7 +16,8 @@
 #ifndef CHIMERA_LIB_CONVERSION_IMAGEWINDOWS_H
 #define CHIMERA_LIB_CONVERSION_IMAGEWINDOWS_H
 
-#include "mlir/IR/Value.h"
+#include "Chimera/IR/Chimera.h"
+
 #include "llvm/ADT/SmallVector.h"
 
 namespace chimera {
@@ -43,6 +44,11 @@ struct ImageWindows {
   /// along, and by how many elements.
   llvm::SmallVector<std::pair<unsigned, int64_t>> steps;
 };
+
+/// Where the image under `windows` is padded and loses dimensions of one
+/// element afterwards, lets it lose them before: `ImageWindows` sees the
+/// padding then. So comes what more than a convolution reads.
+void loseUnitsBeforePadding(WindowsOp windows);
 
 } // namespace chimera
 
