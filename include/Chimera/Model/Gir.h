@@ -22,6 +22,7 @@
 #include "Chimera/Model/Machine.h"
 #include "Chimera/Model/Problem.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace chimera::model {

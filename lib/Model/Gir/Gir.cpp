@@ -17,6 +17,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
+#include <limits>
+
 using namespace llvm;
 using namespace chimera::model;
 

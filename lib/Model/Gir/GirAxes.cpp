@@ -6,6 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// Moves come first: an access behind a move becomes one before it, digit by
+// digit of the positions that the move goes through.
+//
 // Where two operators go over a tensor that one of them makes, the loops that
 // step alike are united. If they step through it in another grouping, they are
 // split first, at all steps that either has.
@@ -16,6 +19,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+
+#include <tuple>
 
 using namespace llvm;
 using namespace chimera::model;
@@ -45,17 +50,21 @@ struct OwnAccess {
 };
 
 struct OwnOperator {
+  OperatorId id = 0;
+  bool isMove = false;
+  /// A move that nobody waits for any more.
+  bool isGone = false;
   SmallVector<unsigned, 4> loops;
   SmallVector<OwnAccess, 3> inputs, outputs;
 };
 
 class AxisFinder {
 public:
-  AxisFinder(const OperatorGraph &graph, ArrayRef<OperatorId> members,
-             GirRefusal &why)
-      : graph(graph), members(members), why(why),
-        producer(graph.tensors.size(), nullptr) {}
+  AxisFinder(const OperatorGraph &graph, GirRefusal &why)
+      : graph(graph), why(why), producer(graph.tensors.size(), nullptr) {}
 
+  bool addOperator(OperatorId id);
+  void composeMoves(ArrayRef<bool> isResult);
   std::optional<AxisSet> find();
 
 private:
@@ -63,7 +72,6 @@ private:
     why = reason;
     return false;
   }
-  bool addOperator(const GraphOperator &op);
   bool addAccess(const GraphOperator &op, const GraphAccess &access,
                  ArrayRef<unsigned> loops,
                  SmallVectorImpl<OwnAccess> &accesses);
@@ -71,6 +79,7 @@ private:
   bool split(unsigned loop, int64_t inner);
   bool splitAt(const OwnAccess &access, int64_t step);
   bool isDense(const OwnAccess &access) const;
+  bool compose(OwnAccess &input, const OwnOperator &move);
   bool uniteMade();
   void uniteShared();
   unsigned leaderOf(unsigned loop) const {
@@ -84,7 +93,6 @@ private:
   static void join(AxisSet &set, unsigned outer, unsigned inner);
 
   const OperatorGraph &graph;
-  ArrayRef<OperatorId> members;
   GirRefusal &why;
   std::vector<OwnLoop> loops;
   std::vector<OwnOperator> operators;
@@ -135,19 +143,23 @@ bool AxisFinder::addAccess(const GraphOperator &op, const GraphAccess &access,
   return true;
 }
 
-bool AxisFinder::addOperator(const GraphOperator &op) {
+bool AxisFinder::addOperator(OperatorId id) {
+  const GraphOperator &op = graph.operators[id];
   if (op.body != BodyKind::Arithmetic && op.body != BodyKind::Move)
     return refuse(GirRefusal::NotMemoryIntensive);
   if (op.body == BodyKind::Move && (op.inputs.size() != 1 || op.hasReduction()))
     return refuse(GirRefusal::NoPattern);
   OwnOperator &added = operators.emplace_back();
+  added.id = id;
+  added.isMove = op.body == BodyKind::Move;
   SmallVector<unsigned, 4> own;
   for (int64_t extent : op.extents) {
-    auto id = static_cast<unsigned>(loops.size());
-    loops.push_back({static_cast<unsigned>(operators.size() - 1), extent, id});
-    own.push_back(id);
+    auto loop = static_cast<unsigned>(loops.size());
+    loops.push_back(
+        {static_cast<unsigned>(operators.size() - 1), extent, loop});
+    own.push_back(loop);
     if (extent > 1)
-      added.loops.push_back(id);
+      added.loops.push_back(loop);
   }
   for (const GraphAccess &input : op.inputs)
     if (!addAccess(op, input, own, added.inputs))
@@ -206,6 +218,68 @@ bool AxisFinder::splitAt(const OwnAccess &access, int64_t step) {
     }
   return true;
 }
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+/// Makes an access to what `move` writes one to what it reads, if each loop of
+/// the reader steps along one loop of the move and never carries over.
+bool AxisFinder::compose(OwnAccess &input, const OwnOperator &move) {
+  const OwnAccess &output = move.outputs[0], &source = move.inputs[0];
+  if (move.outputs.size() != 1 || !isDense(output) ||
+      graph.tensors[output.tensor].elementBytes !=
+          graph.tensors[source.tensor].elementBytes)
+    return false;
+  for (const Term &digit : output.steps)
+    if (!splitAt(input, digit.factor))
+      return false;
+  OwnAccess composed;
+  composed.tensor = source.tensor;
+  composed.offset = source.offset;
+  for (const Term &digit : output.steps) {
+    int64_t extent = loops[digit.loop].extent;
+    int64_t step = source.stepOf(digit.loop);
+    int64_t first = input.offset / digit.factor % extent, last = first;
+    for (const Term &own : input.steps) {
+      if (own.factor < digit.factor || own.factor >= digit.factor * extent)
+        continue;
+      if (own.factor % digit.factor != 0)
+        return false;
+      int64_t along = own.factor / digit.factor;
+      last += along * (loops[own.loop].extent - 1);
+      if (step)
+        composed.steps.push_back({own.loop, along * step});
+    }
+    if (last >= extent)
+      return false;
+    composed.offset += first * step;
+  }
+  input = std::move(composed);
+  return true;
+}
+
+void AxisFinder::composeMoves(ArrayRef<bool> isResult) {
+  SmallVector<OwnOperator *, 0> madeBy(graph.tensors.size(), nullptr);
+  SmallVector<bool, 0> isRead(graph.tensors.size(), false);
+  for (OwnOperator &op : operators) {
+    for (OwnAccess &input : op.inputs) {
+      OwnOperator *move = madeBy[input.tensor];
+      if (!move || !compose(input, *move))
+        isRead[input.tensor] = true;
+    }
+    if (op.isMove)
+      madeBy[op.outputs[0].tensor] = &op;
+  }
+  for (OwnOperator &op : operators)
+    op.isGone = op.isMove && none_of(op.outputs, [&](const OwnAccess &output) {
+                  return isRead[output.tensor] || isResult[output.tensor];
+                });
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting alike
+//===----------------------------------------------------------------------===//
 
 /// Splits loops until writers and readers step through what the set makes
 /// alike.
@@ -271,7 +345,7 @@ void AxisFinder::uniteShared() {
   SmallVector<const OwnAccess *, 16> seen;
   for (const OwnOperator &op : operators)
     for (const OwnAccess &input : op.inputs) {
-      if (producer[input.tensor])
+      if (op.isGone || producer[input.tensor])
         continue;
       for (const OwnAccess *other : seen)
         if (other->tensor == input.tensor)
@@ -295,7 +369,9 @@ AxisSet AxisFinder::makeAxes() const {
     size_t ofA = operators[a].loops.size(), ofB = operators[b].loops.size();
     return std::tuple(ofB, a) < std::tuple(ofA, b);
   });
-  for (size_t op : byLoops)
+  for (size_t op : byLoops) {
+    if (operators[op].isGone)
+      continue;
     for (unsigned loop : operators[op].loops) {
       unsigned leader = leaderOf(loop);
       if (axisOf[leader] == ~0u) {
@@ -304,9 +380,12 @@ AxisSet AxisFinder::makeAxes() const {
       }
       axisOf[loop] = axisOf[leader];
     }
-  for (auto [member, op] : zip(members, operators)) {
+  }
+  for (const OwnOperator &op : operators) {
+    if (op.isGone)
+      continue;
     AxisOperator &added = set.operators.emplace_back();
-    added.id = member;
+    added.id = op.id;
     added.has.assign(set.size(), false);
     for (unsigned loop : op.loops)
       added.has[axisOf[loop]] = true;
@@ -353,12 +432,9 @@ void AxisFinder::join(AxisSet &set, unsigned outer, unsigned inner) {
 }
 
 std::optional<AxisSet> AxisFinder::find() {
-  for (OperatorId member : members)
-    if (!addOperator(graph.operators[member]))
-      return std::nullopt;
   for (const OwnOperator &op : operators)
     for (const OwnAccess &output : op.outputs)
-      producer[output.tensor] = &output;
+      producer[output.tensor] = op.isGone ? nullptr : &output;
   if (!splitAlike() || !uniteMade())
     return std::nullopt;
   uniteShared();
@@ -382,6 +458,14 @@ std::optional<AxisSet> AxisFinder::find() {
 
 std::optional<AxisSet> chimera::model::findAxes(const OperatorGraph &graph,
                                                 ArrayRef<OperatorId> members,
+                                                ArrayRef<bool> isResult,
+                                                bool composesMoves,
                                                 GirRefusal &why) {
-  return AxisFinder(graph, members, why).find();
+  AxisFinder finder(graph, why);
+  for (OperatorId member : members)
+    if (!finder.addOperator(member))
+      return std::nullopt;
+  if (composesMoves)
+    finder.composeMoves(isResult);
+  return finder.find();
 }

@@ -50,10 +50,13 @@ struct AxisSet {
   unsigned size() const { return extents.size(); }
 };
 
-/// Finds the axes of `members`, or why there are none.
+/// Finds the axes of `members`, or why there are none. With `composesMoves`,
+/// who reads what a move has made reads what the move has read, so that moves
+/// that nobody else waits for (`isResult`, by tensor) vanish.
 std::optional<AxisSet> findAxes(const OperatorGraph &graph,
                                 llvm::ArrayRef<OperatorId> members,
-                                GirRefusal &why);
+                                llvm::ArrayRef<bool> isResult,
+                                bool composesMoves, GirRefusal &why);
 
 } // namespace chimera::model
 

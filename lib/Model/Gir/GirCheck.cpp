@@ -19,6 +19,8 @@
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/Twine.h"
 
+#include <tuple>
+
 using namespace llvm;
 using namespace chimera::model;
 

@@ -16,6 +16,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
+#include <tuple>
+
 using namespace llvm;
 using namespace chimera::model;
 

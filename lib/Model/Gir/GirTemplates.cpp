@@ -19,6 +19,8 @@
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <tuple>
+
 using namespace llvm;
 using namespace chimera::model;
 
@@ -272,7 +274,8 @@ void Planner::planAlong(std::optional<unsigned> num,
 }
 
 std::vector<std::pair<GirTemplate, Gir>> Planner::plan(GirRefusal &why) {
-  std::optional<AxisSet> found = findAxes(graph, members, why);
+  std::optional<AxisSet> found =
+      findAxes(graph, members, isResult, isMerged, why);
   if (!found)
     return {};
   set = std::move(*found);

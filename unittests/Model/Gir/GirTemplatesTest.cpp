@@ -19,6 +19,8 @@
 #include "Chimera/Model/GirRewrite.h"
 #include "Chimera/Model/MemoryPass.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include "gtest/gtest.h"
 
 using namespace chimera::model;
@@ -83,6 +85,61 @@ TEST(GirTemplates, MovesMoveNothingTwice) {
   GirChoice shuffle = chooseFor(makeShuffle(58, 784));
   EXPECT_EQ(shuffle.bytesIntoOutermost, 2 * 2 * 58 * 784 * 4);
   EXPECT_EQ(shuffle.graph.stages.size(), 1u);
+}
+
+/// Figure 3, from the merged tensor on: [2, c, hw] is dealt out in turn, seen
+/// as [2 c, hw], and parted in two. Nothing is left but loads and stores.
+TEST(GirTemplates, ShufflesAndSplitsInOneMove) {
+  GraphBuilder b;
+  int64_t c = 6, hw = 35;
+  TensorId x = b.tensor("x", {2, c, hw}), s = b.tensor("s", {c, 2, hw});
+  TensorId r = b.tensor("r", {2 * c, hw});
+  b.add("shuffle", {c, 2, hw}, {{x, {1, 0, 2}}}, {s, {0, 1, 2}}).body =
+      BodyKind::Move;
+  GraphOperator &reshape =
+      b.add("reshape", {2 * c, hw}, {{s, {}}}, {r, {0, 1}});
+  reshape.body = BodyKind::Move;
+  reshape.inputs[0].isReshaped = true;
+  for (int64_t half : {0, 1}) {
+    TensorId y = b.tensor("y" + std::to_string(half), {c, hw}, true);
+    GraphOperator &part = b.add("split", {c, hw}, {{r, {0, 1}}}, {y, {0, 1}});
+    part.body = BodyKind::Move;
+    part.inputs[0].indices[0].offset = half * c;
+  }
+  GirChoice choice = chooseFor(b.graph);
+  ASSERT_EQ(choice.graph.stages.size(), 1u);
+  EXPECT_EQ(choice.graph.stages[0].nodes.size(), 4u);
+  std::mt19937 random(7);
+  auto expected = interpret(b.graph, makeInputs(b.graph, random));
+  auto walk = simulateGir(choice.graph, makeZen5(),
+                          inputsOf(choice.graph, b.graph, expected));
+  ASSERT_TRUE(bool(walk)) << toString(walk.takeError());
+  for (auto [id, tensor] : enumerate(choice.graph.tensors))
+    for (auto [from, named] : enumerate(b.graph.tensors))
+      if (tensor.isResult && named.name == tensor.name)
+        EXPECT_EQ(walk->tensors[id], expected[from]);
+}
+
+/// Rotary embedding: the halves of a row are turned by the same angles.
+TEST(GirTemplates, RotatesInOnePass) {
+  GraphBuilder b;
+  int64_t heads = 32, rows = 512, half = 64;
+  TensorId x = b.tensor("x", {heads, rows, 2 * half});
+  TensorId sine = b.tensor("sin", {rows, half});
+  TensorId cosine = b.tensor("cos", {rows, half});
+  for (int64_t part : {0, 1}) {
+    TensorId y =
+        b.tensor("y" + std::to_string(part), {heads, rows, half}, true);
+    GraphOperator &op = b.add(
+        "rotate", {heads, rows, half},
+        {{x, {0, 1, 2}}, {x, {0, 1, 2}}, {sine, {1, 2}}, {cosine, {1, 2}}},
+        {y, {0, 1, 2}}, 2);
+    op.inputs[1 - part].indices[2].offset = half;
+  }
+  GirChoice choice = chooseFor(b.graph);
+  EXPECT_EQ(choice.graph.stages.size(), 1u);
+  EXPECT_EQ(choice.compulsoryBytes, (2 * heads + 1) * rows * 2 * half * 4);
+  EXPECT_LT(choice.bytesIntoOutermost, 1.05 * choice.compulsoryBytes);
 }
 
 /// Small groups: the choice is the best of all combinations, and hardly ever do
