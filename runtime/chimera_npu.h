@@ -30,6 +30,11 @@
 #ifndef CHIMERA_NPU_H
 #define CHIMERA_NPU_H
 
+#ifdef CHIMERA_NPU_ASCENDC
+// The same calls for the vendor's compiler.
+#include "chimera_npu_ascendc.h"
+#else
+
 #include "chimera_npu_copy.h"
 #include "chimera_npu_layouts.h"
 #include "chimera_npu_machine.h"
@@ -176,5 +181,7 @@ struct Entry {
     return chimera_npu::detail::Entry<__VA_ARGS__>::run(                       \
         KERNEL, arrays, elements, cores, json, jsonCapacity);                  \
   }
+
+#endif // CHIMERA_NPU_ASCENDC
 
 #endif // CHIMERA_NPU_H

@@ -84,6 +84,10 @@ inline constexpr Architecture kArchitecture = A910B;
 enum class Mem : uint8_t { GM, L1, L0A, L0B, L0C, UB };
 inline constexpr int kNumMems = 6;
 
+#ifdef CHIMERA_NPU_ASCENDC
+// Ascend C names the pipes.
+using Pipe = pipe_t;
+#else
 enum Pipe : uint8_t {
   PIPE_S,
   PIPE_V,
@@ -94,8 +98,6 @@ enum Pipe : uint8_t {
   PIPE_FIX,
   PIPE_ALL
 };
-inline constexpr int kNumPipes = PIPE_ALL;
-
 enum Event : uint8_t {
   EVENT_ID0,
   EVENT_ID1,
@@ -106,6 +108,8 @@ enum Event : uint8_t {
   EVENT_ID6,
   EVENT_ID7
 };
+#endif
+inline constexpr int kNumPipes = PIPE_ALL;
 inline constexpr int kNumEvents = numEvents(kArchitecture);
 
 constexpr int index(Mem mem) { return static_cast<int>(mem); }
