@@ -1,0 +1,186 @@
+//===- KernelCopies.cpp - To and from main memory -------------------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tiles come from main memory by the instructions that a core has for it: whole
+// matrices, or blocks of column groups or of rows. Sums leave where no vector
+// unit has to see them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::ascend;
+
+//===----------------------------------------------------------------------===//
+// From memory
+//===----------------------------------------------------------------------===//
+
+/// Fails if copies cannot encode the rows of `matrix`, in memory.
+LogicalResult KernelLowering::checkCopies(const Matrix &matrix) {
+  constexpr int64_t maxRows = 4095, maxPitch = 65535;
+  if (matrix.maxRows > maxRows)
+    return fail("a tile has more than " + Twine(maxRows) + " rows");
+  if (getStride(matrix.tile, matrix.rowDim) > maxPitch)
+    return fail("the rows of a tensor are more than " + Twine(maxPitch) +
+                " numbers apart");
+  return success();
+}
+
+/// Fails if `matrix`, in memory, cannot be written in whole blocks: there is no
+/// instruction for less.
+LogicalResult KernelLowering::checkStore(MicroKernelOp kernel,
+                                         const Matrix &matrix) {
+  auto isWhole = [](int64_t extent) { return extent % fractal == 0; };
+  if (isWhole(getStride(matrix.tile, matrix.rowDim)) &&
+      llvm::all_of(kernel.getExtentsOf(matrix.columnLoop), isWhole))
+    return checkCopies(matrix);
+  return fail("the rows of a result are no multiple of " + Twine(fractal) +
+              " numbers, and memory is written in whole blocks");
+}
+
+static int64_t getElementBytes(Value pointer) {
+  return cast<PtrType>(pointer.getType())
+             .getElementType()
+             .getIntOrFloatBitWidth() /
+         8;
+}
+
+/// One copy for each column group: the rows start whole blocks apart.
+void KernelLowering::copyGroups(const Matrix &matrix, Value to, Value from,
+                                int64_t pitch) {
+  int64_t bytes = getElementBytes(to);
+  int64_t groupBlocks = fractal * bytes / blockBytes;
+  int64_t rowBlocks =
+      getStride(matrix.tile, matrix.rowDim) * bytes / blockBytes;
+  CopyKind kind = cast<PtrType>(to.getType()).getMemory() == Memory::L1
+                      ? CopyKind::GmToCbuf
+                      : CopyKind::GmToUbuf;
+  Value rows = code.number(matrix.rows()),
+        columns = code.number(matrix.columns());
+  code.loop(code.number(0), columns, fractal, [&](Value column) {
+    Value width = code.part(columns, column, fractal);
+    Value blocks = code.ceilDiv(code.mul(width, bytes), blockBytes);
+    // There may be one row alone, shorter than a group.
+    Value gap = code.max(code.sub(code.number(rowBlocks), blocks), 0);
+    code.copy(kind, code.offset(to, code.mul(column, pitch)),
+              code.offset(from, column), rows, blocks, gap,
+              code.sub(code.number(groupBlocks), blocks));
+  });
+}
+
+/// One copy for each row, of a block to each column group: a row may start
+/// anywhere. The last block takes in what follows the row.
+void KernelLowering::copyRows(const Matrix &matrix, Value to, Value from,
+                              int64_t pitch) {
+  int64_t bytes = getElementBytes(to);
+  int64_t stride = getStride(matrix.tile, matrix.rowDim);
+  bool isL1 = cast<PtrType>(to.getType()).getMemory() == Memory::L1;
+  CopyKind kind = isL1 ? CopyKind::GmToCbuf : CopyKind::GmToUbuf;
+  Value zero = code.number(0), one = code.number(1);
+  Value columns = code.number(matrix.columns());
+  code.loop(zero, code.number(matrix.rows()), 1, [&](Value row) {
+    Value target = code.offset(to, code.mul(row, fractal)),
+          source = code.offset(from, code.mul(row, stride));
+    if (fractal * bytes == blockBytes) {
+      code.copy(kind, target, source, code.fractals(columns), one, zero,
+                code.number(pitch - 1));
+      return;
+    }
+    code.loop(zero, columns, fractal, [&](Value column) {
+      Value width = code.part(columns, column, fractal);
+      code.copy(kind, code.offset(target, code.mul(column, pitch)),
+                code.offset(source, column), one,
+                code.ceilDiv(code.mul(width, bytes), blockBytes), zero, zero);
+    });
+  });
+}
+
+/// Copies `matrix` to column groups of `pitch` rows.
+void KernelLowering::copyFromMemory(const Matrix &matrix, Value to,
+                                    int64_t pitch) {
+  auto type = cast<PtrType>(to.getType());
+  int64_t stride = getStride(matrix.tile, matrix.rowDim);
+  Value from = code.offset(
+      UnrealizedConversionCastOp::create(
+          builder, code.loc,
+          PtrType::get(builder.getContext(), Memory::GM, type.getElementType()),
+          matrix.tile.root)
+          .getResult(0),
+      getLinearOffset(code, matrix.tile));
+  StringRef wholeMatrix = stringifyCopyKind(CopyKind::GmToCbufNd2Nz);
+  if (type.getMemory() == Memory::L1 && has(wholeMatrix, type.getElementType()))
+    code.copy(CopyKind::GmToCbufNd2Nz, to, from, code.number(matrix.rows()),
+              code.number(matrix.columns()), code.number(stride),
+              code.number(pitch));
+  else if (stride * getElementBytes(to) % blockBytes == 0)
+    copyGroups(matrix, to, from, pitch);
+  else
+    copyRows(matrix, to, from, pitch);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums that leave
+//===----------------------------------------------------------------------===//
+
+/// Sums on their way out of L0C, narrowed: all that can happen to them where
+/// the vector units are in other cores.
+LogicalResult KernelLowering::lowerDrain(MicroKernelOp kernel) {
+  builder.setInsertionPoint(kernel);
+  Operation *yield = kernel.getBody().front().getTerminator();
+  auto narrow = yield->getOperand(0).getDefiningOp<arith::TruncFOp>();
+  if (kernel->getNumOperands() != 2 || !narrow ||
+      narrow.getIn() != kernel.getBody().getArgument(0) ||
+      !narrow.getType().isF16())
+    return fail("sums can only be narrowed to f16: the vector units that would "
+                "do more are in other cores");
+  SmallVector<AffineMap> maps = kernel.getMaps();
+  FailureOr<Matrix> sums = getMatrix(kernel.getInputs()[0], maps[0], kernel),
+                    result = getMatrix(kernel.getOutputs()[0], maps[1], kernel);
+  if (failed(sums) || failed(result) || sums->rowLoop != result->rowLoop ||
+      sums->columnLoop != result->columnLoop)
+    return fail("sums leave L0C as something else than the same matrix");
+  auto from = buffers.find(sums->tile.root);
+  if (from == buffers.end() || from->second.kind != BufferKind::Sums ||
+      !isConstantIntValue(sums->tile.offsets[sums->rowDim], 0))
+    return fail("what is narrowed are no sums, or some of their rows");
+  Value source = getSums(*sums, code.number(0));
+  Value rows = code.number(sums->rows()),
+        columns = code.number(sums->columns());
+  const TileRef &tile = result->tile;
+  auto buffer = buffers.find(tile.root);
+  if (buffer != buffers.end()) {
+    int64_t pitch = result->pitch();
+    Value start =
+        code.add(code.mul(code.number(tile.offsets[result->columnDim]), pitch),
+                 code.mul(code.number(tile.offsets[result->rowDim]), fractal));
+    code.copy(
+        CopyKind::MatrixCcToCbuf,
+        code.offset(getAddress(code, buffer->second.place, code.number(0)),
+                    start),
+        source, code.padded(rows), code.padded(columns), code.padded(rows),
+        code.number(pitch));
+    return success();
+  }
+  if (failed(checkCopies(*result)))
+    return failure();
+  Type type = tile.getRootType().getElementType();
+  Value base =
+      UnrealizedConversionCastOp::create(
+          builder, code.loc,
+          PtrType::get(builder.getContext(), Memory::GM, type), tile.root)
+          .getResult(0);
+  code.copy(CopyKind::MatrixCcToGm,
+            code.offset(base, getLinearOffset(code, tile)), source, rows,
+            columns, code.padded(rows),
+            code.number(getStride(tile, result->rowDim)));
+  return success();
+}
