@@ -84,9 +84,9 @@ ChimeraDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() == getGroupAttrName()) {
     if (auto group = dyn_cast<GroupAttr>(attribute.getValue()))
       return group.verifyOn(op);
-    return op->emitError("'") << getGroupAttrName()
-                              << "' must be a #chimera.group<...>, got "
-                              << attribute.getValue();
+    return op->emitError("'")
+           << getGroupAttrName() << "' must be a #chimera.group<...>, got "
+           << attribute.getValue();
   }
   if (attribute.getName() == getLayoutAttrName()) {
     auto layout = dyn_cast<StringAttr>(attribute.getValue());
