@@ -94,7 +94,8 @@ struct OperatorSupport {
 /// are of the types that kernels take, and of that of sums, in which every
 /// target computes without a kernel, too. Devices that run kernels alone refuse
 /// the latter where they have none, when it is clear what may be rounded.
-/// Windows overlap, so they need an innermost level that is a cache.
+/// Windows overlap, so they need an innermost level that is a cache, or
+/// programs that copy what lies under each tap.
 OperatorSupport getOperatorSupport(mlir::Operation *op,
                                    TargetAttrInterface target);
 
