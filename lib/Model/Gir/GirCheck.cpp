@@ -137,6 +137,7 @@ Error Checker::checkSlice(unsigned stage, const GirNode &node,
       return fail("loop '" + gir.loops[*extent.loop].name + "' cuts " +
                   nameOf(slice) + " of a node that it is not around");
   int64_t first = of.offset, last = of.offset;
+  const GirExtent extents[] = {of.num, of.width};
   std::optional<LoopId> cuts[] = {of.num.loop, of.width.loop};
   int64_t steps[] = {of.stride, 1};
   for (const Term &term : of.terms) {
@@ -146,8 +147,7 @@ Error Checker::checkSlice(unsigned stage, const GirNode &node,
     if (!is_contained(cuts, term.loop))
       last += term.factor * (gir.loops[term.loop].count() - 1);
   }
-  for (auto [extent, loop, step] :
-       zip(ArrayRef<GirExtent>({of.num, of.width}), cuts, steps)) {
+  for (auto [extent, loop, step] : zip(extents, cuts, steps)) {
     int64_t most = step * (extent.size - 1);
     if (loop) {
       const GirLoop &cut = gir.loops[*loop];

@@ -118,7 +118,7 @@ TEST(GirRewrite, EveryStepInEveryOrderKeepsTheValues) {
   std::mt19937 random(2);
   int equalEnds = 0, ends = 0;
   std::array<int, 12> taken = {};
-  for (int cases = countCases(300); ends < cases;) {
+  for (int cases = countCases(150); ends < cases;) {
     OperatorGraph graph = makeRandomGraph(random);
     Machine machine = makeRandomMachine(random);
     auto expanded = expandGir(graph, allOf(graph), machine, 1 + random() % 4,
