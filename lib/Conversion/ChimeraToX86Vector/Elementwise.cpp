@@ -163,14 +163,25 @@ LogicalResult TransposedCopyEmitter::emit() {
     buildNest(outer, point, [&] { emitOpen(line); });
     return success();
   }
+  auto emitLines = [&](Value row, int64_t numRows, Value column,
+                       int64_t numColumns) {
+    for (int64_t first = 0; first < numRows; first += lanes)
+      emitSquare(add(row, first), std::min(lanes, numRows - first), column,
+                 numColumns);
+  };
+  // A cache that lines are written through wants few rows of the output at a
+  // time; past the caches only the order of reads counts.
   buildNest(outer, point, [&] {
-    forEachPart(rows, line, [&](Value row, int64_t numRows) {
-      forEachPart(
-          columns, getPerVector(), [&](Value column, int64_t numColumns) {
-            for (int64_t first = 0; first < numRows; first += lanes)
-              emitSquare(add(row, first), std::min(lanes, numRows - first),
-                         column, numColumns);
-          });
+    if (figures.streams)
+      return forEachPart(rows, line, [&](Value row, int64_t numRows) {
+        forEachPart(columns, getPerVector(), [&](Value column, int64_t count) {
+          emitLines(row, numRows, column, count);
+        });
+      });
+    forEachPart(columns, getPerVector(), [&](Value column, int64_t count) {
+      forEachPart(rows, line, [&](Value row, int64_t numRows) {
+        emitLines(row, numRows, column, count);
+      });
     });
   });
   return success();
