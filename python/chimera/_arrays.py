@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
 import numpy
@@ -35,6 +35,22 @@ def view(array: Any) -> Any:
     if isinstance(array, numpy.ndarray) and array.dtype.name == "bfloat16":
         return array.view(numpy.uint16)
     return array
+
+
+def export(array: Any) -> Any:
+    """`array`, which `view` or `prepare` returned, for one call of the runtime.
+
+    PyTorch is asked in C for what its arrays say of themselves in Python, which takes
+    as long as a small kernel.
+    """
+    return _torch_capsule()(array) if _is_torch(array) else array
+
+
+@functools.cache
+def _torch_capsule() -> Callable[[Any], Any]:
+    from torch.utils.dlpack import to_dlpack
+
+    return to_dlpack
 
 
 def prepare(value: Any, type_: dict[str, Any]) -> Any:
@@ -95,9 +111,15 @@ def _make_numpy(shape: Sequence[int], element: str) -> numpy.ndarray:
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def allocator(arguments: Sequence[Any]) -> Callable[[Sequence[int], str], Any]:
-    """What makes results for a call with these arguments, by shape and element."""
-    return _make_torch if any(map(_is_torch, arguments)) else _make_numpy
+Allocator = Callable[[Sequence[int], str], Any]
+"""What makes results, by shape and element."""
+
+
+def allocator(
+    arguments: Iterable[Any], otherwise: Allocator = _make_numpy
+) -> Allocator:
+    """What makes results for a call with these arguments."""
+    return _make_torch if any(map(_is_torch, arguments)) else otherwise
 
 
 def to_numpy(value: Any) -> numpy.ndarray:

@@ -152,6 +152,7 @@ class Part:
     def __init__(self, graph: torch.fx.Graph, constant: set[int]) -> None:
         graph = copy_graph(graph)
         names = [node.name for node in graph.nodes if node.op == "placeholder"]
+        self.arity = len(names)
         self.nodes = [n.name for n in graph.nodes if n.op == "call_function"]
         self._held = _lift_attributes(graph)
         self._rebuild = _take_results(graph, names)

@@ -15,7 +15,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chimera._parts import Options, fallbacks, note_fallback, refresh
+from chimera._parts import Options, Part, fallbacks, note_fallback, refresh
 from chimera._split import compile_graph
 from chimera.errors import ChimeraError, MissingPackageError
 from chimera.importers import require
@@ -60,7 +60,8 @@ def chimera(
         eager: Callable[..., Any] = module.forward
         return eager
     _replace_attention(module)
-    compile_part = functools.partial(_compile, options=chosen)
+    whole: list[Part] = []
+    compile_part = functools.partial(_compile, options=chosen, whole=whole)
     autograd = require("torch._dynamo.backends.common").aot_autograd(
         fw_compiler=functools.partial(_compile_forward, options=chosen),
         bw_compiler=_refuse_backward,
@@ -69,7 +70,9 @@ def chimera(
         keep_inference_input_mutations=True,
     )
     promised = _promised_strides(module)
-    return _keep_promises(autograd(module, example_inputs), promised)
+    compiled = autograd(module, example_inputs)
+    takes_all = whole and whole[0].arity == len(example_inputs)
+    return _keep_promises(whole[0] if takes_all else compiled, promised)
 
 
 def _promised_strides(module: torch.fx.GraphModule) -> list[tuple[int, ...] | None]:
@@ -92,12 +95,13 @@ def _keep_promises(
     compiled: Callable[..., Any], promised: Sequence[tuple[int, ...] | None]
 ) -> Callable[..., Any]:
     torch = require("torch")
+    fixed = [(i, strides) for i, strides in enumerate(promised) if strides is not None]
 
     def run(*args: Any) -> Any:
         results = compiled(*args)
-        for number, strides in enumerate(promised):
+        for number, strides in fixed:
             result = results[number]
-            if strides is None or result.stride() == strides:
+            if result.stride() == strides:
                 continue
             wide = [axis for axis, size in enumerate(result.shape) if size > 1]
             if any(result.stride(axis) != strides[axis] for axis in wide):
@@ -124,15 +128,48 @@ def _replace_attention(module: torch.fx.GraphModule) -> None:
 
 
 def _compile(
-    module: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options
+    module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    whole: list[Part] | None = None,
 ) -> Callable[..., Any]:
-    """Compile a graph of ATen operators, as AOT autograd asks for it."""
+    """Compile a graph of ATen operators, as AOT autograd asks for it.
+
+    Where the graph becomes one part, and AOT autograd has nothing to do at a call,
+    the part is added to `whole`.
+    """
     torch = require("torch")
     context = torch._guards.TracingContext.try_get()
     metadata = context.fw_metadata if context else None
     static = set(metadata.static_input_indices or ()) if metadata else set()
     call = compile_graph(module, static, options)
+    if whole is not None and isinstance(call, Part) and _is_plain(metadata):
+        whole.append(call)
     return _boxed(call)
+
+
+def _is_plain(metadata: Any) -> bool:
+    """Whether a graph's arguments and results are those of the user's function.
+
+    Then what AOT autograd wraps around a call would cost time only.
+    """
+    if metadata is None:
+        return False
+    aot = require("torch._functorch._aot_autograd.schemas")
+    return not (
+        metadata.tokens
+        or metadata.is_rng_op_functionalized
+        or metadata.num_intermediate_bases
+        or metadata.num_outputs_aliased
+        or any(i.mutates_data or i.mutates_metadata for i in metadata.input_info)
+        or any(
+            o.output_type is not aot.OutputType.non_alias for o in metadata.output_info
+        )
+        or any(
+            not isinstance(m, (int, aot.PlainTensorMeta))
+            for m in metadata.subclass_inp_meta
+        )
+    )
 
 
 def _compile_forward(
