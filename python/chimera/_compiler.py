@@ -127,13 +127,19 @@ class Instance:
             raise TypeError(f"constant arguments without a value: {sorted(missing)}")
         self.library = library
         self.constants = dict(constants)
+        self.fixed = frozenset(constants)
+        declared = function["constants"]
+        read = function.get("constants_read", declared)
+        self._packed_only = set(declared) - set(read)
+        self._is_discarded = False
         self._arguments = function["arguments"]
         self._results = function["results"]
         self._free = [
             type_
             for index, type_ in enumerate(self._arguments)
-            if index not in self.constants
+            if index not in self.fixed
         ]
+        self._allocator = _arrays.allocator(constants.values())
         self._has_static_results = all(
             None not in result["shape"] for result in self._results
         )
@@ -151,10 +157,31 @@ class Instance:
         """Computes again what depends on the constants alone.
 
         To be called after they changed in place, while no call runs.
+
+        Raises ChimeraError if they were discarded.
         """
+        self.check_kept()
         for index, value in self.constants.items():
             self._function.bind(index, _arrays.prepare(value, self._arguments[index]))
         self._function.prepare()
+        # Where a constant was not contiguous this is the end of a copy of it.
+        for index in self._packed_only:
+            self._function.release(index)
+
+    def discard(self, kept: Iterable[int] = ()) -> None:
+        """Lets go of the constants that are packed, but for those in `kept`."""
+        gone = self._packed_only - set(kept)
+        self._is_discarded = bool(gone)
+        for index in gone:
+            del self.constants[index]
+
+    def check_kept(self) -> None:
+        """Raises ChimeraError if constants were discarded."""
+        if self._is_discarded:
+            raise ChimeraError(
+                "the program's weights were discarded once they were packed: "
+                "compile it without discard_weights"
+            )
 
     def __call__(self, *arguments: Any, out: Sequence[Any] | None = None) -> list[Any]:
         """Runs the program.
@@ -179,11 +206,12 @@ class Instance:
             for argument, type_ in zip(arguments, self._free)
         ]
         results = self._allocate(given) if out is None else list(out)
-        self._function.run(given, [_arrays.view(array) for array in results])
+        views = [_arrays.export(_arrays.view(array)) for array in results]
+        self._function.run([*map(_arrays.export, given)], views)
         return results
 
     def _allocate(self, arguments: Sequence[Any]) -> list[Any]:
-        make = _arrays.allocator((*arguments, *self.constants.values()))
+        make = _arrays.allocator(arguments, otherwise=self._allocator)
         if self._has_static_results:
             return [make(type_["shape"], type_["element"]) for type_ in self._results]
         sizes = self._function.sizes(arguments)

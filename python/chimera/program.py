@@ -70,7 +70,8 @@ class Program:
     def _copy_back(self, arguments: Sequence[Any], results: Sequence[Any]) -> None:
         """Writes results that are new values of arguments into these."""
         constants = self._instance.constants
-        free = [i for i in range(len(self._names)) if i not in constants]
+        fixed = self._instance.fixed
+        free = [i for i in range(len(self._names)) if i not in fixed]
         for result, argument in self._ties.items():
             if argument in constants:
                 target = constants[argument]
@@ -79,7 +80,10 @@ class Program:
             target[...] = results[result]
 
     def refresh(self) -> None:
-        """Packs the weights again, after they were changed in place."""
+        """Packs the weights again, after they were changed in place.
+
+        Raises ChimeraError if they were discarded.
+        """
         self._instance.pack()
 
     @property
@@ -121,8 +125,9 @@ class Program:
         """Writes the program with its weights to one file, for `chimera.load`.
 
         The file runs on machines with the instructions of the program's target.
-        Raises OSError.
+        Raises OSError, or ChimeraError if weights were discarded.
         """
+        self._instance.check_kept()
         library = self._instance.library
         package = _package.Package(
             library.package.library,
@@ -140,7 +145,7 @@ class Program:
         names = ", ".join(
             name
             for index, name in enumerate(self._names)
-            if index not in self._instance.constants
+            if index not in self._instance.fixed
         )
         return f"<chimera.Program {function['name']}({names})>"
 
@@ -157,6 +162,7 @@ def compile(
     dynamic_shapes: Any = None,
     fuse: str = "auto",
     cache: bool = True,
+    discard_weights: bool = False,
 ) -> Program:
     """Compiles a model.
 
@@ -176,6 +182,9 @@ def compile(
             torch.export takes it.
         fuse: "auto", where it is predicted to gain; "never"; "always".
         cache: whether to look for the program in the user's cache, and keep it.
+        discard_weights: whether to let go of weights once they are packed. Their
+            memory is free when nobody else has them (`del module`), and the program
+            can neither be saved nor refreshed.
 
     Raises:
         CompileError: the compiler refused the program, with the place.
@@ -196,13 +205,10 @@ def compile(
     flatten = imported.flatten
     if constants:
         flatten = _take_by_name(imported.names, weights)
-    return Program(
-        library.instantiate(weights),
-        imported.names,
-        flatten,
-        imported.unflatten,
-        imported.ties,
-    )
+    instance = library.instantiate(weights)
+    if discard_weights:
+        instance.discard(kept=imported.ties.values())
+    return Program(instance, imported.names, flatten, imported.unflatten, imported.ties)
 
 
 def _take_by_name(

@@ -296,6 +296,14 @@ public:
     arrays[index] = std::move(array);
   }
 
+  /// Lets go of the constant `index`, which calls do not read.
+  void release(size_t index) {
+    if (index >= argumentTypes.size() || !constants[index])
+      throw nb::index_error("there is no such constant");
+    constants[index] = makeEmpty(argumentTypes[index]);
+    arrays[index].reset();
+  }
+
   /// Computes what calls need of the constants.
   void prepare() {
     if (!preparation)
@@ -436,6 +444,7 @@ NB_MODULE(_runtime, module) {
            "library"_a, "name"_a, "arguments"_a, "results"_a, "threads"_a,
            nb::keep_alive<1, 2>())
       .def("bind", &Function::bind, "index"_a, "array"_a)
+      .def("release", &Function::release, "index"_a)
       .def("prepare", &Function::prepare)
       .def("sizes", &Function::getSizes, "arguments"_a)
       .def("run", &Function::run, "arguments"_a, "results"_a);

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +15,12 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_mlir")
 
 from torch import nn  # noqa: E402
+from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 
+import chimera  # noqa: E402
 import models  # noqa: E402
 from chimera._compiler import compile_text  # noqa: E402
-from chimera.errors import UnsupportedError  # noqa: E402
+from chimera.errors import ChimeraError, UnsupportedError  # noqa: E402
 from chimera.importers import ImportedProgram, import_program  # noqa: E402
 
 
@@ -210,3 +214,23 @@ def test_linalg_text_passes_through() -> None:
     assert program.flatten((1, 2), {}) == [1, 2]
     with pytest.raises(TypeError, match="takes 2 arguments"):
         program.flatten((1,), {})
+
+
+def test_discarded_weights_are_held_by_nobody(tmp_path: Path) -> None:
+    model, inputs = models.make("bert")
+    layer = model.encoder.layer[0]
+    packed = StorageWeakRef(layer.output.dense.weight.untyped_storage())
+    with torch.no_grad():
+        expected = model(*inputs)
+        program = chimera.compile(model, inputs, discard_weights=True)
+    held = [value.data_ptr() for value in program._instance.constants.values()]
+    assert layer.output.dense.weight.data_ptr() not in held
+    assert model.embeddings.word_embeddings.weight.data_ptr() in held
+    assert not packed.expired()
+    del model, layer
+    gc.collect()
+    assert packed.expired()
+    models.assert_equal(expected, program(*inputs))
+    for use in (program.refresh, lambda: program.save(tmp_path / "bert.chimera")):
+        with pytest.raises(ChimeraError, match="without discard_weights"):
+            use()

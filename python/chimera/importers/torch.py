@@ -108,11 +108,12 @@ def import_exported(program: torch.export.ExportedProgram) -> ImportedProgram:
         reason = deny_reason(node)
         if reason:
             raise LoweringError(reason, [node.name], _place(node))
-    signature = _Signature(program)
+    constants: dict[int, Any] = {}
+    signature = _Signature(program, constants)
     text = lower_graph(graph)
     return ImportedProgram(
         text=text,
-        constants=signature.constants,
+        constants=constants,
         names=signature.names,
         flatten=signature.flatten,
         unflatten=signature.unflatten,
@@ -124,20 +125,25 @@ class _Signature:
     """What torch.export says of the arguments and results of a program.
 
     Placeholders and outputs that are no values (None, numbers) leave the graph.
+    Weights are put into `constants` and are not kept here: who has them may let
+    go of them.
     """
 
-    def __init__(self, program: torch.export.ExportedProgram) -> None:
+    def __init__(
+        self, program: torch.export.ExportedProgram, constants: dict[int, Any]
+    ) -> None:
         self._in_spec = program.call_spec.in_spec
         self._out_spec = program.call_spec.out_spec
-        self.constants: dict[int, Any] = {}
         self.names: list[str] = []
         self.ties: dict[int, int] = {}
         self._sources: list[tuple[str, Any]] = []
         self._outputs: list[tuple[str, Any]] = []
-        numbers = self._read_inputs(program)
+        numbers = self._read_inputs(program, constants)
         self._read_outputs(program, numbers)
 
-    def _read_inputs(self, program: torch.export.ExportedProgram) -> dict[str, int]:
+    def _read_inputs(
+        self, program: torch.export.ExportedProgram, constants: dict[int, Any]
+    ) -> dict[str, int]:
         """Fill in the arguments; return their numbers by what they hold."""
         signature = program.graph_signature
         placeholders = [n for n in program.graph.nodes if n.op == "placeholder"]
@@ -164,7 +170,7 @@ class _Signature:
             if spec.target in changed:
                 self._sources.append(("buffer", value))
             else:
-                self.constants[number] = value.detach()
+                constants[number] = value.detach()
         return numbers
 
     def _read_outputs(
