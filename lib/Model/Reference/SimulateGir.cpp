@@ -368,7 +368,7 @@ Simulator::run(const std::vector<std::vector<int64_t>> &inputs) {
   }
   for (stage = 0; stage < gir.stages.size(); ++stage)
     if (Error error = runStage())
-      return std::move(error);
+      return error;
   for (auto [id, tensor] : enumerate(gir.tensors))
     if (tensor.isResult &&
         any_of(origins[id], [](Origin origin) { return origin.unit < 0; }))

@@ -63,8 +63,9 @@ void expectAgreement(const Gir &gir, const Machine &machine,
     EXPECT_LE(walked, most);
   for (auto [id, tensor] : enumerate(gir.tensors))
     for (auto [from, named] : enumerate(graph.tensors))
-      if (tensor.isResult && named.name == tensor.name)
+      if (tensor.isResult && named.name == tensor.name) {
         EXPECT_EQ(simulation->tensors[id], expected[from]) << tensor.name;
+      }
 }
 
 TEST(GirCost, ClosedFormsAreWhatAWalkCounts) {

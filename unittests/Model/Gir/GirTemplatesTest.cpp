@@ -116,8 +116,9 @@ TEST(GirTemplates, ShufflesAndSplitsInOneMove) {
   ASSERT_TRUE(bool(walk)) << toString(walk.takeError());
   for (auto [id, tensor] : enumerate(choice.graph.tensors))
     for (auto [from, named] : enumerate(b.graph.tensors))
-      if (tensor.isResult && named.name == tensor.name)
+      if (tensor.isResult && named.name == tensor.name) {
         EXPECT_EQ(walk->tensors[id], expected[from]);
+      }
 }
 
 /// Rotary embedding: the halves of a row are turned by the same angles.
