@@ -139,7 +139,8 @@ public:
   Planner(const OperatorGraph &graph, ArrayRef<OperatorId> members,
           const Machine &machine, int64_t threads, bool isMerged)
       : graph(graph), members(members), machine(machine), threads(threads),
-        isMerged(isMerged), isResult(findResults(graph, members)) {}
+        isMerged(isMerged), isResult(findResults(graph, members)),
+        mayBypass(storesBeyondCaches()) {}
 
   std::vector<std::pair<GirTemplate, Gir>> plan(GirRefusal &why);
 
@@ -162,6 +163,7 @@ private:
   int64_t threads;
   bool isMerged;
   SmallVector<bool, 0> isResult;
+  bool mayBypass;
   AxisSet set;
   GirRefusal refusal = GirRefusal::NoTasks;
   std::vector<std::pair<GirTemplate, Gir>> graphs;
@@ -189,7 +191,7 @@ bool Planner::storesBeyondCaches() const {
 void Planner::add(GirPlan plan) {
   plan.isMerged = isMerged;
   for (bool bypasses : {false, true}) {
-    if ((bypasses && !storesBeyondCaches()) || graphs.size() >= mostGraphs)
+    if ((bypasses && !mayBypass) || graphs.size() >= mostGraphs)
       return;
     plan.bypasses = bypasses;
     GirRefusal why = refusal;

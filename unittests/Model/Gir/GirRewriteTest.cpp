@@ -145,6 +145,7 @@ TEST(GirRewrite, EveryStepInEveryOrderKeepsTheValues) {
     ++ends;
     equalEnds += outermostBytes(one, machine) == outermostBytes(other, machine);
   }
+  RecordProperty("equal ends", equalEnds);
   EXPECT_GE(equalEnds, 0.99 * ends);
   // Broadcasts and maxima have a test of their own.
   for (auto [rule, count] : enumerate(taken))
