@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 
 typedef float Vector __attribute__((vector_size(64), aligned(4)));
 typedef float Aligned __attribute__((vector_size(64)));
@@ -117,7 +116,8 @@ void row_softmax(const float *const *in, float *const *out, const int64_t *n) {
       for (int64_t i = 0; i < n[1]; i += 4 * LANES)
         for (int j = 0; j < 4; ++j)
           m[j] = larger(m[j], load(x + i + j * LANES));
-      Vector most = every(largest(larger(larger(m[0], m[1]), larger(m[2], m[3]))));
+      Vector most =
+          every(largest(larger(larger(m[0], m[1]), larger(m[2], m[3]))));
       Vector s[4] = {};
       for (int64_t i = 0; i < n[1]; i += 4 * LANES)
         for (int j = 0; j < 4; ++j) {
@@ -336,17 +336,6 @@ void norm_residual_relu(const float *const *in, float *const *out,
         store(out[0] + at, larger(y, every(0)));
       }
     }
-    fence();
-  }
-}
-
-/// What a copy of the first argument takes.
-void copy(const float *const *in, float *const *out, const int64_t *n) {
-#pragma omp parallel
-  {
-#pragma omp for
-    for (int64_t i = 0; i < n[0]; i += LANES)
-      store(out[0] + i, load(in[0] + i));
     fence();
   }
 }

@@ -13,99 +13,144 @@ EPSILON = 1e-5
 class MemoryProgram(Program):
     """What these operations take beside what chains do."""
 
-    def reduced(self, x: Value, body: list[str], dims=(), start=0.0, inputs=()) -> Value:
+    def reduced(
+        self, x: Value, body: list[str], dims=(), start=0.0, inputs=()
+    ) -> Value:
         """Combines all dimensions of `x` but `dims`; `inputs` are other values with
         the dimensions they index."""
         loops = [f"d{i}" for i in range(len(x.shape))]
         which = [(x, range(len(loops))), *inputs]
         maps = [affine_map(loops, [loops[i] for i in index]) for _, index in which]
         maps.append(affine_map(loops, [loops[i] for i in dims]))
-        kinds = ", ".join('"parallel"' if i in dims else '"reduction"'
-                          for i in range(len(loops)))
+        kinds = ", ".join(
+            '"parallel"' if i in dims else '"reduction"' for i in range(len(loops))
+        )
         shape = tuple(x.shape[i] for i in dims)
         number, empty = self.constant(start), self.empty(shape)
-        filled = self.add(shape, f"linalg.fill ins({number} : f32) "
-                          f"outs({empty.name} : {empty.type}) -> {empty.type}")
+        filled = self.add(
+            shape,
+            f"linalg.fill ins({number} : f32) "
+            f"outs({empty.name} : {empty.type}) -> {empty.type}",
+        )
         names = ", ".join(value.name for value, _ in which)
         types = ", ".join(value.type for value, _ in which)
         block = ", ".join(f"%i{i}: f32" for i in range(len(which)))
         lines = "".join(f"      {line}\n" for line in body)
         return self.add(
-            shape, f"linalg.generic {{indexing_maps = [{', '.join(maps)}], "
+            shape,
+            f"linalg.generic {{indexing_maps = [{', '.join(maps)}], "
             f"iterator_types = [{kinds}]}} ins({names} : {types}) "
             f"outs({filled.name} : {filled.type}) {{\n"
             f"    ^bb0({block}, %out: f32):\n{lines}"
-            f"      linalg.yield %r : f32\n    }} -> {filled.type}")
+            f"      linalg.yield %r : f32\n    }} -> {filled.type}",
+        )
 
     def layer_norm(self, x: Value, weight: Value, bias: Value) -> Value:
         share = self.constant(1 / x.shape[1])
         least = self.constant(EPSILON)
         total = self.reduced(x, ["%r = arith.addf %out, %i0 : f32"], [0])
-        mean = self.elementwise([(total, [0])], total.shape,
-                                [f"%r = arith.mulf %i0, {share} : f32"])
-        squares = self.reduced(x, ["%d = arith.subf %i0, %i1 : f32",
-                                   "%q = arith.mulf %d, %d : f32",
-                                   "%r = arith.addf %out, %q : f32"], [0],
-                               inputs=[(mean, [0])])
+        mean = self.elementwise(
+            [(total, [0])], total.shape, [f"%r = arith.mulf %i0, {share} : f32"]
+        )
+        squares = self.reduced(
+            x,
+            [
+                "%d = arith.subf %i0, %i1 : f32",
+                "%q = arith.mulf %d, %d : f32",
+                "%r = arith.addf %out, %q : f32",
+            ],
+            [0],
+            inputs=[(mean, [0])],
+        )
         return self.elementwise(
             [(x, [0, 1]), (mean, [0]), (squares, [0]), (weight, [1]), (bias, [1])],
-            x.shape, ["%d = arith.subf %i0, %i1 : f32",
-                      f"%v = arith.mulf %i2, {share} : f32",
-                      f"%s = arith.addf %v, {least} : f32",
-                      "%f = math.rsqrt %s : f32", "%n = arith.mulf %d, %f : f32",
-                      "%w = arith.mulf %n, %i3 : f32",
-                      "%r = arith.addf %w, %i4 : f32"])
+            x.shape,
+            [
+                "%d = arith.subf %i0, %i1 : f32",
+                f"%v = arith.mulf %i2, {share} : f32",
+                f"%s = arith.addf %v, {least} : f32",
+                "%f = math.rsqrt %s : f32",
+                "%n = arith.mulf %d, %f : f32",
+                "%w = arith.mulf %n, %i3 : f32",
+                "%r = arith.addf %w, %i4 : f32",
+            ],
+        )
 
     def softmax_along(self, x: Value, dim: int) -> Value:
-        return self.result_of(f"linalg.softmax dimension({dim})", [x],
-                              self.empty(x.shape))
+        return self.result_of(
+            f"linalg.softmax dimension({dim})", [x], self.empty(x.shape)
+        )
 
     def gelu_erf(self, x: Value) -> Value:
         root, one, half = (self.constant(c) for c in (1 / math.sqrt(2), 1.0, 0.5))
-        return self.elementwise([(x, range(len(x.shape)))], x.shape, [
-            f"%s = arith.mulf %i0, {root} : f32", "%e = math.erf %s : f32",
-            f"%o = arith.addf %e, {one} : f32", f"%h = arith.mulf %o, {half} : f32",
-            "%r = arith.mulf %i0, %h : f32"])
+        return self.elementwise(
+            [(x, range(len(x.shape)))],
+            x.shape,
+            [
+                f"%s = arith.mulf %i0, {root} : f32",
+                "%e = math.erf %s : f32",
+                f"%o = arith.addf %e, {one} : f32",
+                f"%h = arith.mulf %o, {half} : f32",
+                "%r = arith.mulf %i0, %h : f32",
+            ],
+        )
 
     def transposed(self, x: Value, order) -> Value:
         output = self.empty([x.shape[i] for i in order])
-        return self.add(output.shape, f"linalg.transpose ins({x.name} : {x.type}) "
-                        f"outs({output.name} : {output.type}) "
-                        f"permutation = {list(order)}")
+        return self.add(
+            output.shape,
+            f"linalg.transpose ins({x.name} : {x.type}) "
+            f"outs({output.name} : {output.type}) "
+            f"permutation = {list(order)}",
+        )
 
     def concat(self, parts, dim: int) -> Value:
         shape = list(parts[0].shape)
         shape[dim] = sum(part.shape[dim] for part in parts)
         names = ", ".join(part.name for part in parts)
         types = ", ".join(part.type for part in parts)
-        return self.add(shape, f"tensor.concat dim({dim}) {names} : ({types}) -> "
-                        + tensor_type(shape))
+        return self.add(
+            shape,
+            f"tensor.concat dim({dim}) {names} : ({types}) -> " + tensor_type(shape),
+        )
 
     def part(self, x: Value, dim: int, offset: int, size: int) -> Value:
         shape = list(x.shape)
         shape[dim] = size
         offsets = [0] * len(shape)
         offsets[dim] = offset
-        return self.add(shape, f"tensor.extract_slice {x.name}{offsets} {shape} "
-                        f"{[1] * len(shape)} : {x.type} to {tensor_type(shape)}")
+        return self.add(
+            shape,
+            f"tensor.extract_slice {x.name}{offsets} {shape} "
+            f"{[1] * len(shape)} : {x.type} to {tensor_type(shape)}",
+        )
 
     def reshaped(self, x: Value, groups, shape) -> Value:
         """Splits or joins dimensions; `groups` are those of the longer shape."""
         target = Value("", tuple(shape))
         text = str([list(group) for group in groups])
         if len(shape) > len(x.shape):
-            return self.add(shape, f"tensor.expand_shape {x.name} {text} "
-                            f"output_shape {list(shape)} : {x.type} into {target.type}")
-        return self.add(shape, f"tensor.collapse_shape {x.name} {text} : {x.type} "
-                        f"into {target.type}")
+            return self.add(
+                shape,
+                f"tensor.expand_shape {x.name} {text} "
+                f"output_shape {list(shape)} : {x.type} into {target.type}",
+            )
+        return self.add(
+            shape,
+            f"tensor.collapse_shape {x.name} {text} : {x.type} " f"into {target.type}",
+        )
 
 
 def layer_norm(rows: int, columns: int):
     program = MemoryProgram()
-    x, weight, bias = (program.argument(*shape)
-                       for shape in ((rows, columns), (columns,), (columns,)))
-    return program, [program.layer_norm(x, weight, bias)], (
-        lambda ops, x, w, b: ops.layer_norm(x, w, b, EPSILON))
+    x, weight, bias = (
+        program.argument(*shape) for shape in ((rows, columns), (columns,), (columns,))
+    )
+    return (
+        program,
+        [program.layer_norm(x, weight, bias)],
+        (lambda ops, x, w, b: ops.layer_norm(x, w, b, EPSILON)),
+    )
 
 
 def softmax(rows: int, columns: int, dim: int):
@@ -161,14 +206,16 @@ def channel_shuffle(images: int, channels: int, height: int, width: int):
     both = program.concat([program.argument(*shape) for _ in range(2)], 1)
     split = ([0], [1, 2], [3], [4])
     pairs = program.reshaped(both, split, (images, 2, channels, height, width))
-    turns = program.reshaped(program.transposed(pairs, (0, 2, 1, 3, 4)), split,
-                             both.shape)
+    turns = program.reshaped(
+        program.transposed(pairs, (0, 2, 1, 3, 4)), split, both.shape
+    )
     results = [program.part(turns, 1, offset, channels) for offset in (0, channels)]
 
     def compute(ops, x, y):
         both = ops.concat([x, y], 1).reshape(images, 2, channels, height, width)
         turns = ops.permute(both, (0, 2, 1, 3, 4)).reshape(
-            images, 2 * channels, height, width)
+            images, 2 * channels, height, width
+        )
         return ops.stored(turns[:, :channels]), ops.stored(turns[:, channels:])
 
     return program, results, compute
@@ -180,13 +227,19 @@ def rotary(batch: int, heads: int, rows: int, depth: int):
     cosine, sine = (program.argument(rows, depth) for _ in range(2))
     half = depth // 2
     first, second = (program.part(x, 3, offset, half) for offset in (0, half))
-    negative = program.elementwise([(second, range(4))], second.shape,
-                                   ["%r = arith.negf %i0 : f32"])
+    negative = program.elementwise(
+        [(second, range(4))], second.shape, ["%r = arith.negf %i0 : f32"]
+    )
     turned = program.concat([negative, first], 3)
     result = program.elementwise(
-        [(x, range(4)), (cosine, [2, 3]), (turned, range(4)), (sine, [2, 3])], x.shape,
-        ["%c = arith.mulf %i0, %i1 : f32", "%s = arith.mulf %i2, %i3 : f32",
-         "%r = arith.addf %c, %s : f32"])
+        [(x, range(4)), (cosine, [2, 3]), (turned, range(4)), (sine, [2, 3])],
+        x.shape,
+        [
+            "%c = arith.mulf %i0, %i1 : f32",
+            "%s = arith.mulf %i2, %i3 : f32",
+            "%r = arith.addf %c, %s : f32",
+        ],
+    )
 
     def compute(ops, x, cosine, sine):
         turned = ops.concat([-x[..., half:], x[..., :half]], -1)
@@ -198,12 +251,13 @@ def rotary(batch: int, heads: int, rows: int, depth: int):
 def two_reductions(count: int):
     program = MemoryProgram()
     x = program.argument(count)
-    largest = program.reduced(x, ["%a = math.absf %i0 : f32",
-                                  "%r = arith.maximumf %out, %a : f32"])
-    squares = program.reduced(x, ["%q = arith.mulf %i0, %i0 : f32",
-                                  "%r = arith.addf %out, %q : f32"])
-    return program, [largest, squares], (
-        lambda ops, x: (abs(x).max(), (x * x).sum()))
+    largest = program.reduced(
+        x, ["%a = math.absf %i0 : f32", "%r = arith.maximumf %out, %a : f32"]
+    )
+    squares = program.reduced(
+        x, ["%q = arith.mulf %i0, %i0 : f32", "%r = arith.addf %out, %q : f32"]
+    )
+    return program, [largest, squares], (lambda ops, x: (abs(x).max(), (x * x).sum()))
 
 
 def norm_residual_relu(channels: int, pixels: int):
@@ -213,9 +267,15 @@ def norm_residual_relu(channels: int, pixels: int):
     scale, shift = (program.argument(channels) for _ in range(2))
     zero = program.constant(0)
     result = program.elementwise(
-        [(x, [0, 1]), (y, [0, 1]), (scale, [0]), (shift, [0])], x.shape,
-        ["%s = arith.mulf %i0, %i2 : f32", "%n = arith.addf %s, %i3 : f32",
-         "%t = arith.addf %n, %i1 : f32", f"%r = arith.maximumf %t, {zero} : f32"])
+        [(x, [0, 1]), (y, [0, 1]), (scale, [0]), (shift, [0])],
+        x.shape,
+        [
+            "%s = arith.mulf %i0, %i2 : f32",
+            "%n = arith.addf %s, %i3 : f32",
+            "%t = arith.addf %n, %i1 : f32",
+            f"%r = arith.maximumf %t, {zero} : f32",
+        ],
+    )
 
     def compute(ops, x, y, scale, shift):
         return ops.relu(x * scale[:, None] + shift[:, None] + y)

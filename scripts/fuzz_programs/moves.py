@@ -1,10 +1,10 @@
-#===- moves.py - Random moves and reductions -------------------------------===#
+# ===- moves.py - Random moves and reductions -------------------------------===#
 #
 # Part of the Chimera project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===------------------------------------------------------------------------===#
+# ===------------------------------------------------------------------------===#
 """What waits for memory: transposes, concatenations, slices and other shapes,
 arithmetic between them, sums and maxima over any dimensions, softmax over any
 one. Of one to five dimensions, of f32 and narrower types."""
@@ -33,8 +33,15 @@ class Moves(Program):
         self.results += [v for v in kept if v not in self.results]
 
     def steps(self):
-        steps = [self.turn, self.turn, self.join, self.cut, self.expand,
-                 self.collapse, self.compute]
+        steps = [
+            self.turn,
+            self.turn,
+            self.join,
+            self.cut,
+            self.expand,
+            self.collapse,
+            self.compute,
+        ]
         return steps + [self.softmax] * (self.element == "f32")
 
     def dims(self, shape):
@@ -52,9 +59,12 @@ class Moves(Program):
         order = self.shuffle(range(len(x.dims)))
         dims = [x.dims[i] for i in order]
         empty = self.empty(dims, x.element)
-        return self.emit(f"linalg.transpose ins{self.operands([x])} "
-                         f"outs{self.operands([empty])} permutation = {order}",
-                         dims, x.element)
+        return self.emit(
+            f"linalg.transpose ins{self.operands([x])} "
+            f"outs{self.operands([empty])} permutation = {order}",
+            dims,
+            x.element,
+        )
 
     def join(self, x):
         along = self.rng.randrange(len(x.dims))
@@ -72,8 +82,12 @@ class Moves(Program):
         dims = self.dims(shape)
         names = ", ".join(part.name for part in parts)
         types = ", ".join(self.type_of(part) for part in parts)
-        return self.emit(f"tensor.concat dim({along}) {names} : ({types}) -> "
-                         f"{self.type(dims, x.element)}", dims, x.element)
+        return self.emit(
+            f"tensor.concat dim({along}) {names} : ({types}) -> "
+            f"{self.type(dims, x.element)}",
+            dims,
+            x.element,
+        )
 
     def cut(self, x):
         shape = self.shape(x)
@@ -87,19 +101,24 @@ class Moves(Program):
             offsets[along] = self.rng.randrange(shape[along])
             sizes[along] = self.rng.randint(1, shape[along] - offsets[along])
         dims = self.dims(sizes)
-        return self.emit(f"tensor.extract_slice {x.name}{offsets} {sizes} "
-                         f"{[1] * len(shape)} : {self.type_of(x)} to "
-                         f"{self.type(dims, x.element)}", dims, x.element)
+        return self.emit(
+            f"tensor.extract_slice {x.name}{offsets} {sizes} "
+            f"{[1] * len(shape)} : {self.type_of(x)} to "
+            f"{self.type(dims, x.element)}",
+            dims,
+            x.element,
+        )
 
     def expand(self, x):
         shape = self.shape(x)
         if len(shape) > 4:
             return x
         along = self.rng.randrange(len(shape))
-        factors = [f for f in range(1, min(shape[along], 64) + 1)
-                   if shape[along] % f == 0]
+        factors = [
+            f for f in range(1, min(shape[along], 64) + 1) if shape[along] % f == 0
+        ]
         outer = self.rng.choice(factors)
-        target = shape[:along] + [outer, shape[along] // outer] + shape[along + 1:]
+        target = shape[:along] + [outer, shape[along] // outer] + shape[along + 1 :]
         return self.reshape("expand_shape", x, target, along)
 
     def collapse(self, x):
@@ -108,8 +127,9 @@ class Moves(Program):
             return x
         along = self.rng.randrange(len(shape) - 1)
         joined = shape[along] * shape[along + 1]
-        return self.reshape("collapse_shape", x,
-                            shape[:along] + [joined] + shape[along + 2:], along)
+        return self.reshape(
+            "collapse_shape", x, shape[:along] + [joined] + shape[along + 2 :], along
+        )
 
     def reshape(self, name, x, target, along):
         """`along` is the pair of dimensions that are one in the shorter shape."""
@@ -118,9 +138,12 @@ class Moves(Program):
         groups[along].append(along + 1)
         shape = f"output_shape {target} " * (name == "expand_shape")
         dims = self.dims(target)
-        return self.emit(f"tensor.{name} {x.name} {groups} {shape}: "
-                         f"{self.type_of(x)} into {self.type(dims, x.element)}",
-                         dims, x.element)
+        return self.emit(
+            f"tensor.{name} {x.name} {groups} {shape}: "
+            f"{self.type_of(x)} into {self.type(dims, x.element)}",
+            dims,
+            x.element,
+        )
 
     # Arithmetic.
 
@@ -133,15 +156,24 @@ class Moves(Program):
         other = self.argument(some or x.dims[-1:], x.element)
         name = "addi" if self.is_integer(x) else self.rng.choice(["addf", "mulf"])
         body = [f"%r = arith.{name} %a, %b : {x.element}"]
-        return self.generic(x.dims, [x, other], x.dims, ["parallel"] * len(x.dims),
-                            body, self.empty(x.dims, x.element))
+        return self.generic(
+            x.dims,
+            [x, other],
+            x.dims,
+            ["parallel"] * len(x.dims),
+            body,
+            self.empty(x.dims, x.element),
+        )
 
     def softmax(self, x):
         empty = self.empty(x.dims)
         along = self.rng.randrange(len(x.dims))
-        return self.emit(f"linalg.softmax dimension({along}) "
-                         f"ins{self.operands([x])} outs{self.operands([empty])} -> "
-                         f"{self.type_of(x)}", x.dims)
+        return self.emit(
+            f"linalg.softmax dimension({along}) "
+            f"ins{self.operands([x])} outs{self.operands([empty])} -> "
+            f"{self.type_of(x)}",
+            x.dims,
+        )
 
     def reduce(self, x):
         """Over some dimensions or all. Narrow floats are added up in f32."""
@@ -159,12 +191,18 @@ class Moves(Program):
             widen = f"%w = arith.extf %a : {x.element} to f32"
             body = [widen] * (x.element != "f32")
             wide = "%w" if body else "%a"
-            body.append("%r = arith.maximumf %b, " + f"{wide} : f32" if largest
-                        else f"%r = arith.addf %b, {wide} : f32")
+            body.append(
+                "%r = arith.maximumf %b, " + f"{wide} : f32"
+                if largest
+                else f"%r = arith.addf %b, {wide} : f32"
+            )
         empty = self.empty(self.shuffle(kept), element)
-        filled = self.emit(f"linalg.fill ins({start} : {element}) "
-                           f"outs{self.operands([empty])} -> {self.type_of(empty)}",
-                           empty.dims, element)
+        filled = self.emit(
+            f"linalg.fill ins({start} : {element}) "
+            f"outs{self.operands([empty])} -> {self.type_of(empty)}",
+            empty.dims,
+            element,
+        )
         return self.generic(x.dims, [x], empty.dims, kinds, body, filled)
 
     def generic(self, loops, inputs, dims, kinds, body, output):
@@ -180,4 +218,7 @@ class Moves(Program):
             f"linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
             f"ins{self.operands(inputs)} outs{self.operands([output])} {{\n"
             f"    ^bb0({block}):\n    {lines}    linalg.yield %r : {output.element}\n"
-            f"    }} -> {self.type_of(output)}", dims, output.element)
+            f"    }} -> {self.type_of(output)}",
+            dims,
+            output.element,
+        )
