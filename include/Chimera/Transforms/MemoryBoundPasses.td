@@ -50,20 +50,16 @@ def SplitReductionsPass : Pass<"chimera-split-reductions"> {
     become one operation with several results. One whose results are too few to be
     tasks is cut along its outermost reduced dimension into parts, which are
     combined in order by a second operation. The model says into how many, from
-    the sizes and the target alone: what is computed does not depend on the number
+    the sizes alone: what is computed does not depend on the machine or the number
     of threads, and each part keeps the order that it had.
 
     Only what is combined by an operation whose order does not matter is cut: sums
     and products of floats, for which every kernel of the library takes them in an
     order of its own, integers, minima and maxima.
 
-    Example: `chimera-opt --chimera-fuse-memory-bound --chimera-split-reductions=target=zen5`,
+    Example: `chimera-opt --chimera-fuse-memory-bound --chimera-split-reductions`,
     see `test/Transforms/MemoryBound/split-reductions.mlir`.
   }];
-  let options = [
-    Option<"target", "target", "std::string", "\"host\"",
-           "Machine to plan for: a name, host, dlti, or a file (machine.mlir)">
-  ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

@@ -41,9 +41,7 @@ using namespace chimera;
 static void tileOthers(OpPassManager &pm, const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createFuseMemoryBoundPass());
   pm.addPass(createCSEPass());
-  SplitReductionsPassOptions split;
-  split.target = options.target;
-  pm.addNestedPass<func::FuncOp>(createSplitReductionsPass(split));
+  pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
   pm.addPass(createCSEPass());
   PartitionPassOptions partition;
   partition.target = options.target;

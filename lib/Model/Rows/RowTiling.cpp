@@ -49,9 +49,9 @@ static constexpr double busyShare = 0.8;
 /// which saves reading each line before it is written. What stays takes 1.8
 /// times as long that way (Zen 4).
 static constexpr double keptShare = 0.5;
-/// Tasks for each core that a reduction is cut into, so that one that starts
-/// late does not hold up the others.
-static constexpr int64_t partsPerCore = 4;
+/// Parts of a reduction to fewer than `leastRows` results: a few for each core
+/// of most machines. Not a figure of one, so that sums are the same on all.
+static constexpr double mostParts = 64;
 
 //===----------------------------------------------------------------------===//
 // Figures of a group
@@ -210,14 +210,13 @@ static RowTiling chooseTiling(const RowGroup &group, const Machine &machine,
 // Parts of reductions
 //===----------------------------------------------------------------------===//
 
-int64_t chimera::model::countParts(const ReductionFigures &reduction,
-                                   const Machine &machine) {
-  double wanted = std::ceil(static_cast<double>(partsPerCore * machine.cores) /
-                            static_cast<double>(reduction.steps));
+int64_t chimera::model::countParts(const ReductionFigures &reduction) {
+  if (reduction.steps >= leastRows)
+    return 1;
+  double wanted = std::ceil(mostParts / reduction.steps);
   double most = std::min<double>(reduction.extent,
                                  reduction.elements / leastParallelWork);
-  bool isBusy = reduction.steps >= machine.cores;
-  return isBusy ? 1 : std::max<int64_t>(1, std::min(wanted, most));
+  return std::max<int64_t>(1, std::min(wanted, most));
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,7 +18,6 @@
 #include "MemoryBound/MemoryBoundOps.h"
 
 #include "Chimera/Model/RowTiling.h"
-#include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -80,7 +79,7 @@ static std::optional<unsigned> findCutLoop(linalg::GenericOp op) {
   return std::nullopt;
 }
 
-static model::ReductionFigures getFigures(linalg::GenericOp op, unsigned loop) {
+static int64_t countParts(linalg::GenericOp op, unsigned loop) {
   model::ReductionFigures figures;
   figures.elements = 1;
   for (auto [index, extent] : llvm::enumerate(op.getStaticLoopRanges())) {
@@ -89,7 +88,7 @@ static model::ReductionFigures getFigures(linalg::GenericOp op, unsigned loop) {
       figures.steps *= extent;
   }
   figures.extent = op.getStaticLoopRanges()[loop];
-  return figures;
+  return model::countParts(figures);
 }
 
 //===----------------------------------------------------------------------===//
@@ -379,29 +378,18 @@ struct SplitReductionsPass
         loop = findCutLoop(generic);
       if (!loop)
         continue;
-      FailureOr<int64_t> parts = countParts(generic, *loop);
-      if (failed(parts))
-        return signalPassFailure();
-      if (*parts > 1)
+      if (countParts(generic, *loop) > 1)
         add(generic, found);
     }
     for (linalg::GenericOp op : found) {
       unsigned loop = *findCutLoop(op);
-      int64_t parts = *countParts(op, loop);
+      int64_t parts = countParts(op, loop);
       remark::passed(op.getLoc(),
                      remark::RemarkOpts::name("parts").category("chimera"))
           << std::to_string(op->getNumResults()) + " reduction(s) in " +
                  std::to_string(parts) + " parts";
       Splitter(op, loop, parts).split();
     }
-  }
-
-  FailureOr<int64_t> countParts(linalg::GenericOp op, unsigned loop) {
-    FailureOr<TargetAttrInterface> described = resolveTarget(op, target);
-    if (failed(described))
-      return failure();
-    return model::countParts(getFigures(op, loop),
-                             described->getCommonFigures());
   }
 
   /// Puts `op` together with one before it, or at the end of `found`.
