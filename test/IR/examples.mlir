@@ -47,6 +47,10 @@
 
 // -----
 
+#attr = #chimera.group<id = 3, kind = memory, mapping = shuffle>
+
+// -----
+
 #attr = #chimera.row_tiling<tiles = [16], parallel = true>
 #none = #chimera.row_tiling<tiles = []>
 

@@ -63,6 +63,17 @@ static bool isNothing(Operation &op) {
   return op.hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op);
 }
 
+/// True if `op` only starts accumulators, with a constant: what adds up does
+/// that itself.
+static bool onlyStarts(Operation &op) {
+  auto fill = dyn_cast<linalg::FillOp>(op);
+  return fill && matchPattern(fill.getInputs()[0], m_Constant()) &&
+         llvm::all_of(op.getUses(), [](OpOperand &use) {
+           auto user = dyn_cast<linalg::LinalgOp>(use.getOwner());
+           return user && user.isDpsInit(&use);
+         });
+}
+
 /// The id of `value`. Sizes that are not known count as one.
 model::TensorId BlockReader::getTensor(Value value) {
   auto [known, isNew] = tensors.try_emplace(value, result.values.size());
@@ -160,8 +171,8 @@ BlockReader::readLinalg(linalg::LinalgOp op) {
   };
   for (OpOperand &operand : op->getOpOperands()) {
     Operation *definition = operand.get().getDefiningOp();
-    bool isStart =
-        definition && isNothing(*definition) && op.isDpsInit(&operand);
+    bool isStart = definition && op.isDpsInit(&operand) &&
+                   (isNothing(*definition) || onlyStarts(*definition));
     bool isRead = op.isDpsInput(&operand) ||
                   (op.payloadUsesValueFromOperand(&operand) && !isStart);
     if (isRead && isTensor(operand.get()))
@@ -249,7 +260,8 @@ model::GraphOperator BlockReader::readOpaque(Operation &op) {
 }
 
 void BlockReader::readOperation(Operation &op) {
-  if (isNothing(op) || !llvm::any_of(op.getResults(), isTensor))
+  if (isNothing(op) || onlyStarts(op) ||
+      !llvm::any_of(op.getResults(), isTensor))
     return;
   std::optional<model::GraphOperator> made;
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))

@@ -21,10 +21,12 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -277,7 +279,11 @@ void BlockPartitioner::reportBoundaries() {
     if (writer == model::GraphUses::none)
       continue;
     for (model::OperatorId reader : readers) {
-      if (groupOf[writer] == groupOf[reader])
+      bool isOpaque =
+          llvm::any_of(std::array{writer, reader}, [&](model::OperatorId op) {
+            return block.graph.operators[op].body == model::BodyKind::Opaque;
+          });
+      if (groupOf[writer] == groupOf[reader] || isOpaque)
         continue;
       model::MappingType first = classify(block.graph.operators[writer]);
       model::MappingType second = classify(block.graph.operators[reader]);
@@ -296,8 +302,11 @@ void BlockPartitioner::reportBoundaries() {
 }
 
 void BlockPartitioner::report(PartitionSearchKind search) {
-  if (block.operations.empty() ||
-      !block.operations.front()->getContext()->getRemarkEngine())
+  // Where nothing is known of anything, there is nothing to say.
+  bool isKnown = llvm::any_of(block.graph.operators, [](const auto &op) {
+    return op.body != model::BodyKind::Opaque;
+  });
+  if (!isKnown || !block.operations.front()->getContext()->getRemarkEngine())
     return;
   double apart = separateOperators(block.graph, memory).seconds;
   std::string proof = "chosen by rules";
@@ -393,7 +402,8 @@ struct PartitionPass : chimera::impl::PartitionPassBase<PartitionPass> {
       return signalPassFailure();
     SmallVector<Block *> blocks;
     function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<ChainOp, BlockOp, MicroKernelOp, linalg::LinalgOp>(op))
+      if (isa<ChainOp, BlockOp, MicroKernelOp, linalg::LinalgOp, scf::ForallOp,
+              scf::ParallelOp>(op))
         return WalkResult::skip();
       for (Region &region : op->getRegions())
         for (Block &block : region)
@@ -407,13 +417,17 @@ struct PartitionPass : chimera::impl::PartitionPassBase<PartitionPass> {
     for (Block *block : blocks) {
       BlockPartitioner partitioner(*block, machine,
                                    threads == 0 ? machine.cores : threads);
+      // Other functions print at the same time.
+      std::string text;
+      llvm::raw_string_ostream stream(text);
       if (printGraph)
-        print(llvm::errs(), partitioner.getBlock().graph);
+        print(stream, partitioner.getBlock().graph);
       if (failed(partitioner.run(search)))
         return signalPassFailure();
       if (printGir)
-        partitioner.printMoves(llvm::errs(), machine,
+        partitioner.printMoves(stream, machine,
                                threads == 0 ? machine.cores : threads);
+      llvm::errs() << text;
     }
   }
 };

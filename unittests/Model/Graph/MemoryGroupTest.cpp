@@ -77,6 +77,7 @@ OperatorGraph makeNorm(int64_t rows, int64_t columns) {
   addOperator({at(2, {0, 1})}, at(3, {0}));
   addOperator({at(2, {0, 1}), at(3, {0})}, at(4, {0, 1}));
   addOperator({at(4, {0, 1})}, at(5, {1, 0}));
+  graph.operators.back().body = BodyKind::Move;
   return graph;
 }
 
