@@ -19,16 +19,18 @@
 //  - [CANN]: the platform configurations that come with CANN, as open source
 //    projects quote them. Rates between buffers are known for the 310, the 310P
 //    and the 910B; those of the 310 are taken for the 910's;
-//  - [msKPP]: the tables of MindStudio msKPP (Mulan PSL v2), measured on a 910B1,
+//  - [msKPP]: the tables of MindStudio msKPP (Mulan PSL v2), measured on a
+//  910B1,
 //    and its rates between buffers;
-//  - [HW]: Ascend C guide, hardware constraints of the 910B: main memory moves in
+//  - [HW]: Ascend C guide, hardware constraints of the 910B: main memory moves
+//  in
 //    pieces of 128 bytes or more, so that a burst of 32 bytes takes as long as
 //    one of 128. Nothing is published for the others, which are taken to do the
 //    same.
 //
-// Operands of a 910 and a 310P come into L1 in bursts of 32 bytes, 16 columns of
-// a row: their L1 fills at a quarter of the rate that longer bursts have. A 910B
-// has an instruction for whole matrices.
+// Operands of a 910 and a 310P come into L1 in bursts of 32 bytes, 16 columns
+// of a row: their L1 fills at a quarter of the rate that longer bursts have. A
+// 910B has an instruction for whole matrices.
 //
 // The unified buffer (UB) lies beside the L1 and not between it and the cube:
 // all vector operations work on it, and on the 910 an intermediate goes through
@@ -36,10 +38,10 @@
 // own, so that sums go from L0C to L1, or to memory and from there to a UB.
 //
 // The vector unit has no registers: those below stand for a quarter of the UB,
-// 256 vectors of 256 bytes. Ascend C reserves 8 KiB of the UB of a 910 and a 310P.
-// The associativity of the L2 and the latency of its
-// units are not published; nothing depends on the first, and the second is left
-// at one. Nor is the cost of starting a kernel: none is charged.
+// 256 vectors of 256 bytes. Ascend C reserves 8 KiB of the UB of a 910 and a
+// 310P. The associativity of the L2 and the latency of its units are not
+// published; nothing depends on the first, and the second is left at one. Nor
+// is the cost of starting a kernel: none is charged.
 //
 //===----------------------------------------------------------------------===//
 

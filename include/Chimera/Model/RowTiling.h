@@ -77,9 +77,9 @@ struct RowPlan {
 int64_t countTasks(llvm::ArrayRef<int64_t> extents,
                    llvm::ArrayRef<int64_t> tiles);
 
-/// How many parts `reduction` is cut into along the outermost reduced loop, each
-/// a task of its own: 1 if it has rows to share, or is done before other threads
-/// start. Depends on no machine, so that results do not either.
+/// How many parts `reduction` is cut into along the outermost reduced loop,
+/// each a task of its own: 1 if it has rows to share, or is done before other
+/// threads start. Depends on no machine, so that results do not either.
 int64_t countParts(const ReductionFigures &reduction);
 
 /// The best of `groups`, one or more for different loops, on `threads` threads

@@ -10,7 +10,7 @@
 // there are no rows that threads could share, and the tensor is read twice.
 // Here the two become one operation, and that is cut into parts with results of
 // their own, which are rows like any others. Where the parts end depends on the
-// sizes and the target, so that a sum has the same bits on any number of
+// sizes alone, so that a sum has the same bits on any machine and number of
 // threads.
 //
 //===----------------------------------------------------------------------===//

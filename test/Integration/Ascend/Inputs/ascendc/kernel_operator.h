@@ -160,7 +160,8 @@ struct BrcbRepeatParams {
             const LocalTensor<T> &src1, uint64_t mask, uint8_t repeatTime,     \
             const BinaryRepeatParams &params);
 BINARY(Add)
-BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Max) BINARY(Min)
+BINARY(Sub)
+BINARY(Mul) BINARY(Div) BINARY(Max) BINARY(Min)
 #define UNARY(NAME)                                                            \
   template <class T, bool isSetMask = true>                                    \
   void NAME(const LocalTensor<T> &dst, const LocalTensor<T> &src,              \
