@@ -371,8 +371,13 @@ __aicore__ inline void vsel(UB<T> d, UB<T> s0, UB<T> s1, UB<uint8_t> mask,
 #define CHIMERA_NPU_PAIRS(X)                                                   \
   X(MTE1, MTE2)                                                                \
   X(MTE2, MTE1)                                                                \
-  X(MTE1, M) X(M, MTE1) X(M, V) X(V, M) X(MTE2, V) X(V, MTE2) X(V, MTE3)       \
-      X(MTE3, V) X(MTE3, MTE1) X(MTE1, MTE3) X(M, FIX) X(FIX, M)
+  X(MTE1, M)                                                                   \
+  X(M, MTE1)                                                                   \
+  X(M, V)                                                                      \
+  X(V, M)                                                                      \
+  X(MTE2, V)                                                                   \
+  X(V, MTE2)                                                                   \
+  X(V, MTE3) X(MTE3, V) X(MTE3, MTE1) X(MTE1, MTE3) X(M, FIX) X(FIX, M)
 
 #define CHIMERA_NPU_FLAG(SOURCE, TARGET)                                       \
   if (source == PIPE_##SOURCE && target == PIPE_##TARGET)                      \

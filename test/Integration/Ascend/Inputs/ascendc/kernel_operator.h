@@ -161,30 +161,39 @@ struct BrcbRepeatParams {
             const BinaryRepeatParams &params);
 BINARY(Add)
 BINARY(Sub)
-BINARY(Mul) BINARY(Div) BINARY(Max) BINARY(Min)
+BINARY(Mul)
+BINARY(Div)
+BINARY(Max)
+BINARY(Min)
 #define UNARY(NAME)                                                            \
   template <class T, bool isSetMask = true>                                    \
   void NAME(const LocalTensor<T> &dst, const LocalTensor<T> &src,              \
             uint64_t mask, uint8_t repeatTime,                                 \
             const UnaryRepeatParams &params);
-    UNARY(Exp) UNARY(Ln) UNARY(Reciprocal) UNARY(Sqrt) UNARY(Abs)
+UNARY(Exp)
+UNARY(Ln)
+UNARY(Reciprocal)
+UNARY(Sqrt)
+UNARY(Abs)
 #define SCALAR(NAME)                                                           \
   template <class T, bool isSetMask = true>                                    \
   void NAME(const LocalTensor<T> &dst, const LocalTensor<T> &src,              \
             const T &scalar, uint64_t mask, uint8_t repeatTime,                \
             const UnaryRepeatParams &params);
-        SCALAR(Adds) SCALAR(Muls) SCALAR(Maxs) SCALAR(Mins)
+SCALAR(Adds)
+SCALAR(Muls)
+SCALAR(Maxs)
+SCALAR(Mins)
 #define REDUCE(NAME)                                                           \
   template <class T, bool isSetMask = true>                                    \
   void NAME(const LocalTensor<T> &dst, const LocalTensor<T> &src,              \
             int32_t repeatTime, int32_t mask, int32_t dstRepStride,            \
             int32_t srcBlkStride, int32_t srcRepStride);
-            REDUCE(BlockReduceMax)
-                REDUCE(BlockReduceSum) template <class T, class U,
-                                                 bool isSetMask = true>
-                void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src,
-                          RoundMode mode, uint64_t mask, uint8_t repeatTime,
-                          const UnaryRepeatParams &params);
+REDUCE(BlockReduceMax)
+REDUCE(BlockReduceSum)
+template <class T, class U, bool isSetMask = true>
+void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src, RoundMode mode,
+          uint64_t mask, uint8_t repeatTime, const UnaryRepeatParams &params);
 template <class T, bool isSetMask = true>
 void Duplicate(const LocalTensor<T> &dst, const T &scalar, uint64_t mask,
                uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride);
