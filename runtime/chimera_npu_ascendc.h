@@ -368,28 +368,22 @@ __aicore__ inline void vsel(UB<T> d, UB<T> s0, UB<T> s1, UB<uint8_t> mask,
 //===----------------------------------------------------------------------===//
 
 // Events are template arguments there: one call for each pair that kernels use.
-#define CHIMERA_NPU_PAIRS(X)                                                   \
-  X(MTE1, MTE2)                                                                \
-  X(MTE2, MTE1)                                                                \
-  X(MTE1, M)                                                                   \
-  X(M, MTE1)                                                                   \
-  X(M, V)                                                                      \
-  X(V, M)                                                                      \
-  X(MTE2, V)                                                                   \
-  X(V, MTE2)                                                                   \
-  X(V, MTE3) X(MTE3, V) X(MTE3, MTE1) X(MTE1, MTE3) X(M, FIX) X(FIX, M)
-
-#define CHIMERA_NPU_FLAG(SOURCE, TARGET)                                       \
+// clang-format off
+#define CHIMERA_NPU_PAIRS(X, CALL) \
+  X(MTE1, MTE2, CALL) X(MTE2, MTE1, CALL) X(MTE1, M, CALL) X(M, MTE1, CALL) \
+  X(M, V, CALL) X(V, M, CALL) X(MTE2, V, CALL) X(V, MTE2, CALL) \
+  X(V, MTE3, CALL) X(MTE3, V, CALL) X(MTE3, MTE1, CALL) X(MTE1, MTE3, CALL) \
+  X(M, FIX, CALL) X(FIX, M, CALL)
+// clang-format on
+#define CHIMERA_NPU_FLAG(SOURCE, TARGET, CALL)                                 \
   if (source == PIPE_##SOURCE && target == PIPE_##TARGET)                      \
-    CHIMERA_NPU_DO<AscendC::HardEvent::SOURCE##_##TARGET>(event);
-__aicore__ inline void set_flag(Pipe source, Pipe target, int32_t event){
-#define CHIMERA_NPU_DO AscendC::SetFlag
-    CHIMERA_NPU_PAIRS(CHIMERA_NPU_FLAG)
-#undef CHIMERA_NPU_DO
-} __aicore__ inline void wait_flag(Pipe source, Pipe target, int32_t event){
-#define CHIMERA_NPU_DO AscendC::WaitFlag
-    CHIMERA_NPU_PAIRS(CHIMERA_NPU_FLAG)
-#undef CHIMERA_NPU_DO
+    AscendC::CALL<AscendC::HardEvent::SOURCE##_##TARGET>(event);
+
+__aicore__ inline void set_flag(Pipe source, Pipe target, int32_t event) {
+  CHIMERA_NPU_PAIRS(CHIMERA_NPU_FLAG, SetFlag);
+}
+__aicore__ inline void wait_flag(Pipe source, Pipe target, int32_t event) {
+  CHIMERA_NPU_PAIRS(CHIMERA_NPU_FLAG, WaitFlag);
 }
 #undef CHIMERA_NPU_FLAG
 #undef CHIMERA_NPU_PAIRS
