@@ -13,14 +13,14 @@
 
 #include "Graph/BlockGraph.h"
 
+#include "MemoryBound/MemoryBoundOps.h"
+
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/ElementBytes.h"
 #include "Chimera/Model/MappingType.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -134,14 +134,6 @@ model::GraphAccess BlockReader::getWhole(Value tensor) {
 //===----------------------------------------------------------------------===//
 // Operators
 //===----------------------------------------------------------------------===//
-
-static bool isFunction(Operation &op) {
-  if (isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(op))
-    return false;
-  return isa<math::MathDialect>(op.getDialect()) ||
-         isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
-             arith::RemSIOp, arith::RemUIOp>(op);
-}
 
 /// Counts what `body` computes for one element.
 static void countWork(Block &body, model::GraphOperator &op) {

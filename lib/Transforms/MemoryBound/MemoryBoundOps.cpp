@@ -73,12 +73,14 @@ std::optional<unsigned> chimera::findVectorDim(ArrayRef<AffineMap> maps) {
   return found;
 }
 
+bool chimera::isFunction(Operation &op) {
+  if (isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(op))
+    return false;
+  return isa<math::MathDialect>(op.getDialect()) ||
+         isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
+             arith::RemSIOp, arith::RemUIOp>(op);
+}
+
 bool chimera::isExpensive(Block &body) {
-  return llvm::any_of(body, [](Operation &op) {
-    if (isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(op))
-      return false;
-    return isa<math::MathDialect>(op.getDialect()) ||
-           isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
-               arith::RemSIOp, arith::RemUIOp>(op);
-  });
+  return llvm::any_of(body, isFunction);
 }

@@ -33,6 +33,9 @@ llvm::SmallVector<mlir::Operation *> collectOutside(mlir::Operation *root);
 /// has it last. If there are several, the one that `maps.back()` has last.
 std::optional<unsigned> findVectorDim(llvm::ArrayRef<mlir::AffineMap> maps);
 
+/// True if `op` on scalars takes many instructions: a function, a division.
+bool isFunction(mlir::Operation &op);
+
 /// True if the body takes so much more time than arithmetic does that nobody
 /// wants it computed twice.
 bool isExpensive(mlir::Block &body);
