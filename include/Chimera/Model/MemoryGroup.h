@@ -110,6 +110,8 @@ public:
   double bound(llvm::ArrayRef<OperatorId> members) override;
   double cost(llvm::ArrayRef<OperatorId> members) override;
 
+  const MemoryGroupPlanner &getPlanner() const { return planner; }
+
   /// Operators of one group, beside which a launch and another pass over memory
   /// cost next to nothing. It keeps the search linear in long programs.
   static constexpr size_t mostMembers = 64;

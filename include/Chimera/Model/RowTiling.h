@@ -73,6 +73,10 @@ struct RowPlan {
   RowTiling tiling;
 };
 
+/// Results that take more bytes than this are stored past the caches of
+/// `machine`, which would not keep them; infinite if it has no caches.
+double streamedBytes(const Machine &machine);
+
 /// Tasks that `tiles` cut loops of `extents` into.
 int64_t countTasks(llvm::ArrayRef<int64_t> extents,
                    llvm::ArrayRef<int64_t> tiles);

@@ -17,6 +17,7 @@
 #include "Cost/CostModel.h"
 
 #include "Chimera/Model/Report.h"
+#include "Chimera/Model/RowTiling.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -32,9 +33,6 @@ using namespace chimera::model;
 /// A tensor that takes no more than this share of a level is still there from
 /// one group to the next. It depends on the tensor alone, so that costs add up.
 static constexpr double residentShare = 0.5;
-/// A result that takes more than this share of the outermost level is stored
-/// past the caches, which need not read it first (see RowTiling.h).
-static constexpr double streamedShare = 0.5;
 
 StringRef chimera::model::describe(GroupRefusal refusal) {
   switch (refusal) {
@@ -59,6 +57,12 @@ StringRef chimera::model::describe(GroupRefusal refusal) {
 
 bool chimera::model::isView(const GraphOperator &op) {
   return op.body == BodyKind::Move && op.instructions == 0;
+}
+
+/// True if what `op` takes does not depend on its group: it runs no code, or by
+/// itself.
+static bool isFree(const GraphOperator &op) {
+  return isView(op) || op.plannedSeconds || op.body == BodyKind::Opaque;
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,14 +207,10 @@ struct MemoryGroupPlanner::Traffic {
 MemoryGroupPlanner::Traffic
 MemoryGroupPlanner::getTraffic(ArrayRef<OperatorId> members) const {
   Traffic traffic;
-  traffic.streamedBytes = machine.levels.front().capacityBytes * streamedShare;
+  traffic.streamedBytes = streamedBytes(machine);
   SmallDenseMap<TensorId, unsigned> reads;
-  auto isFree = [&](OperatorId op) {
-    return isView(graph.operators[op]) || graph.operators[op].plannedSeconds ||
-           graph.operators[op].body == BodyKind::Opaque;
-  };
   for (OperatorId op : members) {
-    if (isFree(op))
+    if (isFree(graph.operators[op]))
       continue;
     for (const GraphAccess &input : graph.operators[op].inputs) {
       // Of a tensor of which a part is read, that part.
@@ -220,7 +220,8 @@ MemoryGroupPlanner::getTraffic(ArrayRef<OperatorId> members) const {
       double bytes = std::min(whole, part);
       OperatorId producer = uses.producer[input.tensor];
       bool isInside = producer != GraphUses::none &&
-                      binary_search(members, producer) && !isFree(producer);
+                      binary_search(members, producer) &&
+                      !isFree(graph.operators[producer]);
       if (!isInside && reads[input.tensor]++ == 0)
         traffic.read.push_back(bytes);
       else
@@ -229,7 +230,8 @@ MemoryGroupPlanner::getTraffic(ArrayRef<OperatorId> members) const {
     for (const GraphAccess &output : graph.operators[op].outputs) {
       bool isRead = graph.tensors[output.tensor].isResult ||
                     any_of(uses.readers[output.tensor], [&](OperatorId reader) {
-                      return !binary_search(members, reader) || isFree(reader);
+                      return !binary_search(members, reader) ||
+                             isFree(graph.operators[reader]);
                     });
       double bytes = graph.tensors[output.tensor].bytes();
       (isRead ? traffic.written : traffic.inside).push_back(bytes);
@@ -247,8 +249,7 @@ double MemoryGroupPlanner::getCycles(ArrayRef<OperatorId> members,
   double cycles = 0;
   for (OperatorId op : members) {
     const GraphOperator &graphOp = graph.operators[op];
-    if (isView(graphOp) || graphOp.plannedSeconds ||
-        graphOp.body == BodyKind::Opaque)
+    if (isFree(graphOp))
       continue;
     double vectors = graphOp.iterations() /
                      static_cast<double>(std::max<int64_t>(1, unit.lanes));

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 using namespace llvm;
@@ -158,10 +159,10 @@ static int64_t balance(int64_t tile, int64_t extent, int64_t others,
   return std::min(tile, extent);
 }
 
-static bool isStreamed(const RowGroup &group, const Machine &machine) {
+double chimera::model::streamedBytes(const Machine &machine) {
   const MemoryLevel &outermost = machine.levels.front();
-  return outermost.ways > 0 &&
-         group.resultBytes > outermost.capacityBytes * keptShare;
+  return outermost.ways > 0 ? outermost.capacityBytes * keptShare
+                            : std::numeric_limits<double>::infinity();
 }
 
 /// Square tiles along the two loops of a copy that turns columns into rows.
@@ -177,7 +178,7 @@ static void tileTurned(const RowGroup &group, const Machine &machine,
 static RowTiling chooseTiling(const RowGroup &group, const Machine &machine,
                               int64_t threads) {
   RowTiling tiling;
-  tiling.isStreamed = isStreamed(group, machine);
+  tiling.isStreamed = group.resultBytes > streamedBytes(machine);
   tiling.isParallel = threads > 1 && workOf(group) >= leastParallelWork;
   int64_t wanted = tiling.isParallel ? threads : 1;
   int64_t groupUnit = unitOf(group, machine), others = countSteps(group);

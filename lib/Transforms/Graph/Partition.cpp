@@ -103,9 +103,8 @@ private:
 class BlockPartitioner {
 public:
   BlockPartitioner(Block &block, const model::Machine &machine, int64_t threads)
-      : block(readBlock(block)), planner(this->block.graph, machine, threads),
-        memory(this->block.graph, machine, threads),
-        pricer(this->block, memory) {}
+      : block(readBlock(block)), memory(this->block.graph, machine, threads),
+        planner(memory.getPlanner()), pricer(this->block, memory) {}
 
   LogicalResult run(PartitionSearchKind search);
   /// Writes each group that waits for memory as a graph of moves.
@@ -124,8 +123,8 @@ private:
   bool passesAnother(unsigned writer, unsigned reader) const;
 
   BlockGraph block;
-  model::MemoryGroupPlanner planner;
   model::MemoryGroupPricer memory;
+  const model::MemoryGroupPlanner &planner;
   GivenGroups pricer;
   model::Partition partition;
   /// The index of each operator's group in the partition.
@@ -162,7 +161,7 @@ LogicalResult BlockPartitioner::verifyChosen() {
     return success();
   for (const model::GroupMembers &members : partition.groups) {
     Operation *op = block.operations[members.front()];
-    if (std::isfinite(pricer.cost(members)))
+    if (!getGroup(op) || std::isfinite(pricer.cost(members)))
       continue;
     return op->emitError() << "group " << getGroup(op).getId() << " of '"
                            << ChimeraDialect::getGroupAttrName()
@@ -171,7 +170,8 @@ LogicalResult BlockPartitioner::verifyChosen() {
                               "another group; give them other ids, or drop "
                               "the attribute";
   }
-  return failure();
+  return block.operations.front()->emitError(
+      "no partition takes a finite time; check the figures of the target");
 }
 
 //===----------------------------------------------------------------------===//
