@@ -84,6 +84,18 @@ if ptxas:
     config.environment["PATH"] += os.pathsep + os.path.dirname(ptxas)
 else:
     lit_config.note("ptxas is not installed: assembly of kernels skipped")
+# Programs of several processes: the same object with two libraries of MPI.
+if all(
+    shutil.which(f"{tool}.{library}")
+    for tool in ("mpicc", "mpirun")
+    for library in ("openmpi", "mpich")
+) and not sanitized:
+    config.available_features.add("mpi")
+    # Containers have no other user.
+    config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
+    config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+else:
+    lit_config.note("MPI is not installed (scripts/setup --mpi): processes skipped")
 if config.link_dylib.upper() in on:
     config.available_features.add("mlir-dylib")
 
