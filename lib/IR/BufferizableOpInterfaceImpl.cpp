@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/Collectives.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -224,6 +225,7 @@ private:
 
 void chimera::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
+  registerCollectivesBufferization(registry);
   registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
     MicroKernelOp::attachInterface<MicroKernelOpInterface>(*context);
     PrefetchOp::attachInterface<PrefetchOpInterface>(*context);

@@ -267,7 +267,8 @@ parseTargetDetails(AsmParser &parser, SmallVector<DotProductAttr> &dots,
                    SmallVector<BufferAttr> &buffers,
                    SmallVector<RouteAttr> &routes, ThreadGroupsAttr &groups,
                    OverheadsAttr &overheads, int64_t &launch, int64_t &stack,
-                   StringAttr &triple, StringAttr &cpu, StringAttr &features) {
+                   NetworkAttr &network, StringAttr &triple, StringAttr &cpu,
+                   StringAttr &features) {
   stack = defaultStack;
   llvm::StringSet<> seen;
   while (succeeded(parser.parseOptionalComma())) {
@@ -282,11 +283,12 @@ parseTargetDetails(AsmParser &parser, SmallVector<DotProductAttr> &dots,
                            .Default(nullptr);
     bool isKnown = text || key == "dots" || key == "matrix" ||
                    key == "buffers" || key == "routes" || key == "groups" ||
-                   key == "overheads" || key == "launch" || key == "stack";
+                   key == "overheads" || key == "network" || key == "launch" ||
+                   key == "stack";
     if (!isKnown || !seen.insert(key).second)
       return parser.emitError(
           loc, "expected 'dots', 'matrix', 'buffers', 'routes', 'groups', "
-               "'overheads', 'launch', 'stack', 'triple', 'cpu' or "
+               "'overheads', 'network', 'launch', 'stack', 'triple', 'cpu' or "
                "'features', each once");
     if (parser.parseEqual())
       return failure();
@@ -299,6 +301,8 @@ parseTargetDetails(AsmParser &parser, SmallVector<DotProductAttr> &dots,
         : key == "groups"  ? parser.parseCustomAttributeWithFallback(groups)
         : key == "overheads"
             ? parser.parseCustomAttributeWithFallback(overheads)
+        : key == "network"
+            ? parser.parseCustomAttributeWithFallback(network)
             : parser.parseInteger(key == "launch" ? launch : stack);
     if (result)
       return failure();
@@ -306,14 +310,13 @@ parseTargetDetails(AsmParser &parser, SmallVector<DotProductAttr> &dots,
   return success();
 }
 
-static void printTargetDetails(AsmPrinter &printer,
-                               ArrayRef<DotProductAttr> dots,
-                               ArrayRef<MatrixUnitAttr> matrix,
-                               ArrayRef<BufferAttr> buffers,
-                               ArrayRef<RouteAttr> routes,
-                               ThreadGroupsAttr groups, OverheadsAttr overheads,
-                               int64_t launch, int64_t stack, StringAttr triple,
-                               StringAttr cpu, StringAttr features) {
+static void
+printTargetDetails(AsmPrinter &printer, ArrayRef<DotProductAttr> dots,
+                   ArrayRef<MatrixUnitAttr> matrix,
+                   ArrayRef<BufferAttr> buffers, ArrayRef<RouteAttr> routes,
+                   ThreadGroupsAttr groups, OverheadsAttr overheads,
+                   int64_t launch, int64_t stack, NetworkAttr network,
+                   StringAttr triple, StringAttr cpu, StringAttr features) {
   printList(printer, "dots", dots);
   printList(printer, "matrix", matrix);
   printList(printer, "buffers", buffers);
@@ -325,6 +328,10 @@ static void printTargetDetails(AsmPrinter &printer,
   if (overheads) {
     printer << ", overheads = ";
     printer.printStrippedAttrOrType(overheads);
+  }
+  if (network) {
+    printer << ", network = ";
+    printer.printStrippedAttrOrType(network);
   }
   if (launch != 0)
     printer << ", launch = " << launch;
@@ -592,6 +599,61 @@ LogicalResult OverheadsAttr::verify(EmitError emitError, int64_t block,
   return success();
 }
 
+LogicalResult TransferAttr::verify(EmitError emitError, int64_t bytes,
+                                   int64_t time) {
+  if (bytes < 0 || time < 1)
+    return emitError() << "bytes must not be negative and take time, got "
+                       << bytes << " in " << time << " ns";
+  return success();
+}
+
+LogicalResult NetworkAttr::verify(EmitError emitError, StringRef /*source*/,
+                                  ArrayRef<TransferAttr> transfers) {
+  if (transfers.empty())
+    return emitError() << "a network needs at least one transfer";
+  for (auto [before, after] : llvm::zip(transfers, transfers.drop_front()))
+    if (before.getBytes() >= after.getBytes() ||
+        before.getTime() > after.getTime())
+      return emitError() << "transfers go from small to large, and larger ones "
+                            "take no less time; "
+                         << after.getBytes() << " bytes come after "
+                         << before.getBytes();
+  return success();
+}
+
+LogicalResult PartAttr::verify(EmitError emitError, ArrayRef<int64_t> shape,
+                               ArrayRef<DenseI64ArrayAttr> axes,
+                               ArrayRef<int64_t> grid) {
+  if (axes.size() != shape.size())
+    return emitError() << "a tensor of " << shape.size()
+                       << " dimensions needs as many lists of axes, got "
+                       << axes.size();
+  if (llvm::any_of(grid, [](int64_t size) { return size < 1; }))
+    return emitError() << "the axes of a grid have at least one process each";
+  llvm::SmallDenseSet<int64_t> seen;
+  for (auto [size, split] : llvm::zip_equal(shape, axes)) {
+    int64_t count = 1;
+    for (int64_t axis : split.asArrayRef()) {
+      if (axis < 0 || axis >= static_cast<int64_t>(grid.size()) ||
+          !seen.insert(axis).second)
+        return emitError() << "axis " << axis
+                           << " is not one of the grid, or cuts twice";
+      count *= grid[axis];
+    }
+    if (size < 0 || size % count != 0)
+      return emitError() << "a dimension of " << size << " has no " << count
+                         << " equal parts";
+  }
+  return success();
+}
+
+int64_t PartAttr::getCount(unsigned dim) const {
+  int64_t count = 1;
+  for (int64_t axis : getAxes()[dim].asArrayRef())
+    count *= getGrid()[axis];
+  return count;
+}
+
 /// Fails if two of the units are for the same element type.
 template <typename AttrT>
 static LogicalResult verifyOnePerType(EmitError emitError, StringRef kind,
@@ -609,7 +671,7 @@ LogicalResult TargetAttr::verify(
     ArrayRef<MemoryLevelAttr> levels, ArrayRef<DotProductAttr> dots,
     ArrayRef<MatrixUnitAttr> matrix, ArrayRef<BufferAttr> buffers,
     ArrayRef<RouteAttr> routes, ThreadGroupsAttr, OverheadsAttr, int64_t launch,
-    int64_t stack, StringAttr, StringAttr, StringAttr) {
+    int64_t stack, NetworkAttr, StringAttr, StringAttr, StringAttr) {
   if (name.empty())
     return emitError() << "a target needs a name";
   if (cores < 1)

@@ -30,7 +30,9 @@ void ChimeraDialect::initialize() {
 #include "Chimera/IR/ChimeraOps.cpp.inc"
       >();
   declarePromisedInterfaces<bufferization::BufferizableOpInterface,
-                            MicroKernelOp, PrefetchOp, ShiftOp, WindowsOp>();
+                            MicroKernelOp, PrefetchOp, ShiftOp, WindowsOp,
+                            AllReduceOp, ProcessBroadcastOp, AllGatherOp,
+                            ReduceScatterOp, AllToAllOp>();
   declarePromisedInterfaces<MicroKernelAttrInterface, FunctionKernelAttr,
                             OuterProductAttr>();
   addInterface<MicroKernelRegistry>();
@@ -117,10 +119,18 @@ ChimeraDialect::verifyOperationAttribute(Operation *op,
 LogicalResult ChimeraDialect::verifyRegionArgAttribute(
     Operation *op, unsigned /*regionIndex*/, unsigned argIndex,
     NamedAttribute attribute) {
+  if (attribute.getName() == getPartAttrName()) {
+    if (isa<PartAttr>(attribute.getValue()))
+      return success();
+    return op->emitError("'")
+           << getPartAttrName() << "' on argument " << argIndex
+           << " must be a #chimera.part<...>, got " << attribute.getValue();
+  }
   if (attribute.getName() != getConstantAttrName())
-    return op->emitError("'") << attribute.getName().getValue()
-                              << "' is no attribute of arguments; known is '"
-                              << getConstantAttrName() << "'";
+    return op->emitError("'")
+           << attribute.getName().getValue()
+           << "' is no attribute of arguments; known are '"
+           << getConstantAttrName() << "' and '" << getPartAttrName() << "'";
   if (!isa<UnitAttr>(attribute.getValue()))
     return op->emitError("'") << getConstantAttrName() << "' on argument "
                               << argIndex << " takes no value";

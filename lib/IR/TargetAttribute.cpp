@@ -127,6 +127,14 @@ static model::Overheads getFigures(const OverheadFigures &overheads) {
   return figures;
 }
 
+static model::Network getFigures(NetworkAttr network) {
+  model::Network figures;
+  for (TransferAttr transfer : network.getTransfers())
+    figures.transfers.push_back(
+        {transfer.getBytes(), transfer.getTime() * 1e-9});
+  return figures;
+}
+
 model::Machine TargetAttr::getCommonFigures() const {
   model::Machine machine;
   machine.name = getName().str();
@@ -136,6 +144,8 @@ model::Machine TargetAttr::getCommonFigures() const {
   machine.stackBytes = getStack();
   machine.overheads = getFigures(getOverheads() ? getOverheads().getFigures()
                                                 : OverheadFigures());
+  if (getNetwork())
+    machine.network = getFigures(getNetwork());
   if (getGroups())
     machine.groups = getFigures(getGroups());
   for (MemoryLevelAttr level : getLevels())

@@ -32,6 +32,7 @@ void chimera::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
   registry.insert<ChimeraDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
+  registerShardingInterfaceExternalModels(registry);
   registerFunctionMicroKernels(registry);
   registerAllBackEnds();
   for (const BackEnd *backEnd : getBackEnds())

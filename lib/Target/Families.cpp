@@ -24,8 +24,9 @@ TargetFigures::TargetFigures(TargetAttr target)
       matrix(target.getMatrix()), buffers(target.getBuffers()),
       routes(target.getRoutes()), groups(target.getGroups()),
       overheads(target.getOverheads()), launch(target.getLaunch()),
-      stack(target.getStack()), triple(target.getTripleName()),
-      cpu(target.getCpuName()), features(target.getFeatureString()) {
+      stack(target.getStack()), network(target.getNetwork()),
+      triple(target.getTripleName()), cpu(target.getCpuName()),
+      features(target.getFeatureString()) {
   for (MemoryLevelAttr level : target.getLevels())
     levels.push_back({level.getName().str(), level.getCapacity(),
                       level.getUsable(), level.getCoreBandwidth(),
@@ -50,7 +51,7 @@ TargetAttr TargetFigures::assemble(
   return TargetAttr::getChecked(
       emitError, context, StringRef(name), cores, unit, ArrayRef(attributes),
       ArrayRef(dots), ArrayRef(matrix), ArrayRef(buffers), ArrayRef(routes),
-      groups, overheads, launch, stack, triple, cpu, features);
+      groups, overheads, launch, stack, network, triple, cpu, features);
 }
 
 void TargetFigures::setCores(int64_t count) {

@@ -1,7 +1,7 @@
 // The examples in the descriptions of the attributes and operations, as they
 // stand there.
 //
-// RUN: %python %S/examples.py %s %chimera_src_root/include/Chimera/IR/ChimeraAttributes.td %chimera_src_root/include/Chimera/IR/ChimeraOps.td
+// RUN: %python %S/examples.py %s %chimera_src_root/include/Chimera/IR/ChimeraAttributes.td %chimera_src_root/include/Chimera/IR/ChimeraOps.td %chimera_src_root/include/Chimera/IR/CollectiveOps.td
 // RUN: chimera-opt %s --split-input-file
 
 #attr = #chimera.loop<m = 64>
@@ -250,3 +250,63 @@ func.func @prepare(%panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
 // -----
 
 #attr = #chimera.thread_groups<threads = 32, most = 16, units = 4, registers = 255, file = 65536, reserved = 64>
+
+// -----
+
+#attr = #chimera.transfer<bytes = 65536, time = 16000>
+
+// -----
+
+#attr = #chimera.network<"a description, not a measurement", transfers = [<bytes = 1024, time = 400>, <bytes = 1048576, time = 104000>]>
+
+// -----
+
+#attr = #chimera.part<shape = [512, 2048], axes = [[], [0]], grid = [2]>
+
+// -----
+
+func.func @all_reduce(%part: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %sum = chimera.all_reduce sum outs(%part : tensor<4x8xf32>)
+      along [0] of 2 -> tensor<4x8xf32>
+  return %sum : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @broadcast(%mine: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %all = chimera.broadcast from 0 outs(%mine : tensor<4x8xf32>)
+      along [0] of 2 -> tensor<4x8xf32>
+  return %all : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @all_gather(%part: tensor<2x8xf32>, %room: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %whole = chimera.all_gather ins(%part : tensor<2x8xf32>)
+      outs(%room : tensor<4x8xf32>) along [0] of 2 -> tensor<4x8xf32>
+  return %whole : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @reduce_scatter(%part: tensor<4x8xf32>, %room: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %rows = chimera.reduce_scatter sum ins(%part : tensor<4x8xf32>)
+      outs(%room : tensor<2x8xf32>) along [0] of 2 -> tensor<2x8xf32>
+  return %rows : tensor<2x8xf32>
+}
+
+// -----
+
+func.func @all_to_all(%mine: tensor<2x8xf32>, %room: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %turned = chimera.all_to_all ins(%mine : tensor<2x8xf32>)
+      outs(%room : tensor<2x8xf32>) along [0] of 2 -> tensor<2x8xf32>
+  return %turned : tensor<2x8xf32>
+}
+
+// -----
+
+func.func @grid() -> index {
+  chimera.check_grid [2, 4]
+  %row = chimera.process_index along 0
+  return %row : index
+}

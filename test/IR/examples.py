@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-DEFINITION = re.compile(r"^def (\w+) : (?:Chimera|Ascend)_(?:Op|Attr)<.*?^}", re.M | re.S)
+DEFINITION = re.compile(r"^def (\w+) : (?:Chimera|Ascend)_(?:Op|Attr|CollectiveOp)<.*?^}", re.M | re.S)
 EXAMPLE = re.compile(r"Example:\s*(?:```mlir\n(.*?)```|`([^`]*)`)", re.S)
 
 

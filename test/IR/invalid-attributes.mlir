@@ -413,7 +413,7 @@ func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
     levels = [
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
-    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'overheads', 'launch', 'stack', 'triple', 'cpu' or 'features', each once}}
+    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'overheads', 'network', 'launch', 'stack', 'triple', 'cpu' or 'features', each once}}
     vendor = "x">
 
 // -----
@@ -424,7 +424,7 @@ func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
     levels = [
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
-    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'overheads', 'launch', 'stack', 'triple', 'cpu' or 'features', each once}}
+    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'overheads', 'network', 'launch', 'stack', 'triple', 'cpu' or 'features', each once}}
     cpu = "x", cpu = "y">
 
 // -----

@@ -197,7 +197,7 @@
       <"L1", capacity = 64, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8>],
     launch = 1,
-    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'overheads', 'launch', 'stack', 'triple', 'cpu' or 'features', each once}}
+    // expected-error @below {{expected 'dots', 'matrix', 'buffers', 'routes', 'groups', 'overheads', 'network', 'launch', 'stack', 'triple', 'cpu' or 'features', each once}}
     launch = 2>
 
 // -----

@@ -636,7 +636,7 @@ func.func @valued(%a: tensor<4xf32>, %b: tensor<4xf32> {chimera.constant = 1}) {
 
 // -----
 
-// expected-error @below {{'chimera.fixed' is no attribute of arguments; known is 'chimera.constant'}}
+// expected-error @below {{'chimera.fixed' is no attribute of arguments; known are 'chimera.constant' and 'chimera.part'}}
 func.func @unknown(%a: tensor<4xf32> {chimera.fixed}) {
   return
 }

@@ -35,6 +35,8 @@ public:
   virtual bool takes(const llvm::Triple &triple) const = 0;
   /// True if it lowers kernels one by one, so that a program may bring its own.
   virtual bool takesMicroKernels() const { return false; }
+  /// True if its programs can run as several processes that exchange data.
+  virtual bool exchangesData() const { return false; }
 
   /// Adds all passes, from linalg on tensors on. `options` are written as on
   /// the command line of its pipeline. Fails, with a message, if they are not

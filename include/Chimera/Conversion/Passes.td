@@ -284,4 +284,20 @@ def ConvertAscendToEmitCPass
   let dependentDialects = ["::mlir::emitc::EmitCDialect"];
 }
 
+def ConvertCollectivesToCallsPass
+    : Pass<"convert-chimera-collectives-to-calls", "::mlir::ModuleOp"> {
+  let summary = "Let a library exchange data between processes";
+  let description = [{
+    Collectives on memrefs, `chimera.process_index` and `chimera.check_grid` become
+    calls of the functions that `runtime/chimera_collectives.h` declares, with
+    pointers to the first element, numbers of elements, and codes for types and
+    reductions. Who links the program chooses how the library moves data.
+
+    Example: see `test/Conversion/CollectivesToCalls/calls.mlir`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 #endif // CHIMERA_CONVERSION_PASSES

@@ -79,9 +79,27 @@ struct LoweringOptions : mlir::PassPipelineOptions<LoweringOptions> {
       llvm::cl::init(false)};
 };
 
+/// What option `split` can be.
+inline llvm::cl::ValuesClass getSplitModes() {
+  return llvm::cl::values(
+      clEnumValN(SplitMode::Auto, "auto", "where the model predicts a gain"),
+      clEnumValN(SplitMode::Always, "always",
+                 "the best cut there is, even if it takes longer"));
+}
+
 /// What planning depends on is common to all targets; the rest the target's
 /// back end is told.
 struct TargetPipelineOptions : PlanningOptions {
+  Option<int64_t> processes{
+      *this, "processes",
+      llvm::cl::desc("Processes that run the program together, see "
+                     "chimera-shard; 0: as many as its grid has, or one"),
+      llvm::cl::init(0)};
+  Option<SplitMode> split{
+      *this, "split",
+      llvm::cl::desc("Whether processes share the work of programs that do not "
+                     "say so"),
+      llvm::cl::init(SplitMode::Auto), getSplitModes()};
   Option<std::string> backEnd{
       *this, "back-end",
       llvm::cl::desc("Options of the target's back end in braces, as its own "

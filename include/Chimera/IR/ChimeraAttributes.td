@@ -605,6 +605,61 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_TransferAttr : Chimera_Attr<"Transfer", "transfer"> {
+  let summary = "What it takes to exchange so many bytes";
+  let description = [{
+    `bytes` that each of two processes sends to the other and receives from it
+    take `time` nanoseconds.
+
+    Example: `#chimera.transfer<bytes = 65536, time = 16000>`
+  }];
+  let parameters = (ins "int64_t":$bytes, "int64_t":$time);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Chimera_NetworkAttr : Chimera_Attr<"Network", "network"> {
+  let summary = "The level of memory that other processes are";
+  let description = [{
+    `transfers` is a table of an all-reduce between two processes, with rising
+    bytes; between its entries time is a straight line, as it is beyond the last
+    two. `source` says where the figures come from. How more processes and other
+    collectives are priced by it is in docs/several-machines.md.
+
+    Example: `#chimera.network<"a description, not a measurement", transfers = [<bytes = 1024, time = 400>, <bytes = 1048576, time = 104000>]>`
+  }];
+  let parameters = (ins StringRefParameter<"source">:$source,
+                        ArrayRefParameter<"::chimera::TransferAttr">:$transfers);
+  let assemblyFormat = [{
+    `<` $source `,` `transfers` `=` `[` $transfers `]` `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Chimera_PartAttr : Chimera_Attr<"Part", "part"> {
+  let summary = "Which part of a tensor a process has";
+  let description = [{
+    On an argument or a result of a function that runs as several processes, as
+    the attribute `chimera.part`: the whole tensor has `shape`; dimension d is cut
+    into equal parts along the axes `axes[d]` of the `grid` of processes, the
+    first of them outermost.
+
+    Example: `#chimera.part<shape = [512, 2048], axes = [[], [0]], grid = [2]>`
+  }];
+  let parameters = (ins OptionalArrayRefParameter<"int64_t">:$shape,
+                        OptionalArrayRefParameter<"::mlir::DenseI64ArrayAttr">:$axes,
+                        ArrayRefParameter<"int64_t">:$grid);
+  let assemblyFormat = [{
+    `<` `shape` `=` `[` (`]`) : ($shape^ `]`)? `,`
+        `axes` `=` `[` (`]`) : ($axes^ `]`)? `,` `grid` `=` `[` $grid `]` `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Into how many parts dimension `dim` is cut.
+    int64_t getCount(unsigned dim) const;
+  }];
+}
+
 def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
     DeclareAttrInterfaceMethods<Chimera_TargetAttrInterface>,
     DeclareAttrInterfaceMethods<DLTIQueryInterface>]> {
@@ -620,6 +675,7 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
     - `groups`, the threads of machines whose matrix units work on registers;
     - `launch`, nanoseconds that it costs to start a kernel (0);
     - `overheads`, what else takes time;
+    - `network`, what exchanges with other processes take, where there are any;
     - `stack`, bytes of a thread's stack that buffers may take (524288: an eighth
       of the 4 MiB that libomp gives its threads on 64-bit machines, see
       KMP_STACKSIZE; libgomp takes the limit of the process, usually 8 MiB);
@@ -658,6 +714,7 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
                         OptionalParameter<"::chimera::OverheadsAttr">:$overheads,
                         DefaultValuedParameter<"int64_t", "0">:$launch,
                         DefaultValuedParameter<"int64_t", "524288">:$stack,
+                        OptionalParameter<"::chimera::NetworkAttr">:$network,
                         OptionalParameter<"::mlir::StringAttr">:$tripleName,
                         OptionalParameter<"::mlir::StringAttr">:$cpuName,
                         OptionalParameter<"::mlir::StringAttr">:$featureString);
@@ -665,8 +722,8 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
     `<` $name `,` `cores` `=` $cores `,` `unit` `=` $unit `,`
         `levels` `=` `[` $levels `]`
         `` custom<TargetDetails>($dots, $matrix, $buffers, $routes, $groups,
-                                 $overheads, $launch, $stack, $tripleName,
-                                 $cpuName, $featureString) `>`
+                                 $overheads, $launch, $stack, $network,
+                                 $tripleName, $cpuName, $featureString) `>`
   }];
   let genVerifyDecl = 1;
 }
@@ -812,5 +869,8 @@ def Chimera_MatrixProgramAttr
 
 def Chimera_MicroKernelKindAttr
     : EnumAttr<Chimera_Dialect, Chimera_MicroKernelKind, "kind">;
+
+def Chimera_ReductionKindAttr
+    : EnumAttr<Chimera_Dialect, Chimera_ReductionKind, "reduction">;
 
 #endif // CHIMERA_IR_CHIMERAATTRIBUTES

@@ -46,6 +46,10 @@ def Chimera_Dialect : Dialect {
     alone and worth it is then computed once, by a function beside the first: see
     `chimera-prepare-constants`.
 
+    Of a program that runs as several processes, arguments and results of
+    functions say in `chimera.part` which part of the whole tensor each process
+    has. See `chimera-shard`.
+
     Functions with arguments of dynamic sizes are planned for those that their
     attribute `chimera.sizes` lists, case by case: `[array<i64: 1, 128>, array<i64:
     1, 512>]` are two cases of a function with two sizes that are not known. See
@@ -72,6 +76,10 @@ def Chimera_Dialect : Dialect {
     /// Marks arguments of functions that are the same in every call.
     static constexpr ::llvm::StringLiteral getConstantAttrName() {
       return ::llvm::StringLiteral("chimera.constant");
+    }
+    /// Says which part of an argument or a result a process has.
+    static constexpr ::llvm::StringLiteral getPartAttrName() {
+      return ::llvm::StringLiteral("chimera.part");
     }
     /// The micro kernels that a program brings, as an attribute of its module.
     static constexpr ::llvm::StringLiteral getMicroKernelsAttrName() {

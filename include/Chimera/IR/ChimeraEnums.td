@@ -104,4 +104,16 @@ def Chimera_BufferRole : I32EnumAttr<"BufferRole",
   let genSpecializedAttr = 0;
 }
 
+def Chimera_ReductionSum : I32EnumAttrCase<"Sum", 0, "sum">;
+def Chimera_ReductionProduct : I32EnumAttrCase<"Product", 1, "product">;
+def Chimera_ReductionMinimum : I32EnumAttrCase<"Minimum", 2, "minimum">;
+def Chimera_ReductionMaximum : I32EnumAttrCase<"Maximum", 3, "maximum">;
+def Chimera_ReductionKind : I32EnumAttr<"ReductionKind",
+    "How processes combine their tensors",
+    [Chimera_ReductionSum, Chimera_ReductionProduct, Chimera_ReductionMinimum,
+     Chimera_ReductionMaximum]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
 #endif // CHIMERA_IR_CHIMERAENUMS

@@ -436,4 +436,6 @@ def Chimera_YieldOp : Chimera_Op<"yield", [
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
 }
 
+include "Chimera/IR/CollectiveOps.td"
+
 #endif // CHIMERA_IR_CHIMERAOPS

@@ -18,6 +18,8 @@
 #ifndef CHIMERA_MODEL_MACHINE_H
 #define CHIMERA_MODEL_MACHINE_H
 
+#include "Chimera/Model/Network.h"
+
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
@@ -222,6 +224,8 @@ struct Machine {
   std::optional<ThreadGroups> groups;
   int64_t cores = 1;
   Overheads overheads;
+  /// To other processes.
+  Network network;
   /// Seconds it costs to start one kernel, whatever it does.
   double launchSeconds = 0;
   /// Bytes of a thread's stack that buffers may take.

@@ -47,6 +47,7 @@ struct TargetFigures {
   ThreadGroupsAttr groups;
   OverheadsAttr overheads;
   int64_t launch, stack;
+  NetworkAttr network;
   mlir::StringAttr triple, cpu, features;
 };
 

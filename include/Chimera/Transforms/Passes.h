@@ -25,9 +25,16 @@ enum class TileMode { Exact, ClosedForm };
 /// How chimera-partition chooses groups.
 enum class PartitionSearchKind { Exact, Greedy, Separate };
 
+/// Who decides whether several processes share the work of a program.
+enum class SplitMode { Auto, Always };
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Chimera/Transforms/Passes.h.inc"
+
+/// Lets upstream's partitioning take operations that exported programs have and
+/// that it does not know.
+void registerShardingInterfaceExternalModels(mlir::DialectRegistry &registry);
 
 } // namespace chimera
 

@@ -11,6 +11,7 @@
 
 include "Chimera/Transforms/GraphPasses.td"
 include "Chimera/Transforms/MemoryBoundPasses.td"
+include "Chimera/Transforms/ShardPasses.td"
 include "Chimera/Transforms/SizePasses.td"
 include "mlir/Pass/PassBase.td"
 

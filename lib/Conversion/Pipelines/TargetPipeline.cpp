@@ -16,6 +16,7 @@
 #include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/Target/Target.h"
 
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -82,6 +83,29 @@ static LogicalResult addPasses(OpPassManager &pm, ModuleOp module,
          << "-pipeline";
 }
 
+/// Cuts the program for several processes, if it runs as that.
+static LogicalResult addSharding(OpPassManager &pm, ModuleOp module,
+                                 const BackEnd &backEnd,
+                                 const TargetPipelineOptions &options) {
+  if (options.processes < 0)
+    return module.emitError("'processes' must not be negative, got ")
+           << options.processes;
+  if (options.processes < 2 && module.getOps<shard::GridOp>().empty())
+    return success();
+  if (!backEnd.exchangesData())
+    return module.emitError("the back end ")
+           << backEnd.getName()
+           << " compiles for one process alone; leave out 'processes'";
+  buildFrontEndPipeline(pm);
+  ShardPassOptions own;
+  own.processes = options.processes;
+  own.split = options.split;
+  own.target = options.target;
+  own.threads = options.threads;
+  pm.addPass(createShardPass(own));
+  return success();
+}
+
 namespace {
 struct CompilePass : PassWrapper<CompilePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CompilePass)
@@ -99,6 +123,7 @@ struct CompilePass : PassWrapper<CompilePass, OperationPass<ModuleOp>> {
       if (succeeded(backEnd->addPasses(pm, "", llvm::nulls())))
         pm.getDependentDialects(registry);
     }
+    createShardPass()->getDependentDialects(registry);
   }
 
   void runOnOperation() override {
@@ -116,7 +141,8 @@ private:
     if (!backEnd)
       return failure();
     OpPassManager pm(ModuleOp::getOperationName());
-    if (failed(addPasses(pm, module, *backEnd, *options)))
+    if (failed(addSharding(pm, module, *backEnd, *options)) ||
+        failed(addPasses(pm, module, *backEnd, *options)))
       return failure();
     if (module->hasAttr(ChimeraDialect::getMicroKernelsAttrName()) &&
         !backEnd->takesMicroKernels())

@@ -195,6 +195,7 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   placeBuffers(pm, options.target);
   freeBuffers(pm, options.target);
   pm.addPass(createLowerMicroKernelsPass());
+  pm.addPass(createConvertCollectivesToCallsPass());
   addLLVMLowering(pm);
 }
 
@@ -227,6 +228,7 @@ public:
     return triple.str().empty() || triple.isX86();
   }
   bool takesMicroKernels() const override { return true; }
+  bool exchangesData() const override { return true; }
   void addPasses(OpPassManager &pm, const X86Options &options) const override;
   void registerDialects(DialectRegistry &registry) const override {
     registerX86VectorMicroKernels(registry);

@@ -1,0 +1,80 @@
+//===- ShardPasses.td - Programs for several processes -----*- tablegen -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_TRANSFORMS_SHARDPASSES
+#define CHIMERA_TRANSFORMS_SHARDPASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ShardPass : Pass<"chimera-shard", "::mlir::ModuleOp"> {
+  let summary = "Make the program that each of several processes runs";
+  let description = [{
+    A function with annotations of the dialect `shard` is cut as they say: the
+    upstream passes `sharding-propagation` and `shard-partition` do that, after a
+    check that refuses what they would crash on or get wrong, with an error on
+    the operation. Collectives of `shard` become those of Chimera, along the first
+    dimension, with transpositions around them where they are along another one.
+    A sum of which each process needs but a part is a `chimera.reduce_scatter`.
+
+    With `processes`, a function without annotations is cut into as many parts.
+    For each operation, one of its loops is cut, or none; of all combinations the
+    one is taken that takes the least time by the model, with what moves between
+    the processes priced by the network of the target. If one process alone takes
+    no longer, every process computes everything, unless `split` is `always`.
+
+    Arguments and results say which part of the whole they are
+    (`chimera.part`), and the function begins with a `chimera.check_grid`.
+
+    Remarks (category `chimera-shard`): `split` with the time of the program, why
+    it was cut so and what comes next; `collective` for each of them, with its
+    bytes and its time.
+
+    Example: see `test/Transforms/Shard/mlp.mlir`. Of
+
+    ```mlir
+    shard.grid @grid(shape = 2)
+    func.func @f(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>, %e: tensor<8x4xf32>) -> tensor<8x4xf32> {
+      %s = shard.sharding @grid split_axes = [[0]] : !shard.sharding
+      %w0 = shard.shard %w to %s : tensor<16x4xf32>
+      %0 = linalg.matmul ins(%x, %w0 : tensor<8x16xf32>, tensor<16x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+      ...
+    ```
+
+    each process has 8 rows of `%w` and 8 columns of `%x`, and a
+    `chimera.all_reduce` adds up the products.
+  }];
+  let options = [
+    Option<"processes", "processes", "int64_t", "0",
+           "How many processes run the program; 0: as many as its grid has">,
+    Option<"split", "split", "::chimera::SplitMode",
+           "::chimera::SplitMode::Auto",
+           "Whether to cut programs without annotations",
+           [{::llvm::cl::values(
+               clEnumValN(::chimera::SplitMode::Auto, "auto",
+                          "where the model predicts a gain"),
+               clEnumValN(::chimera::SplitMode::Always, "always",
+                          "the best cut there is, even if it takes longer"))}]>,
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine to plan for: a name, host, dlti, or a file (machine.mlir)">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Threads of each process; 0 means one per core of the target">
+  ];
+  let statistics = [
+    Statistic<"numFunctions", "functions", "Functions that were cut">,
+    Statistic<"numCollectives", "collectives", "Collectives in them">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::shard::ShardDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // CHIMERA_TRANSFORMS_SHARDPASSES

@@ -1,0 +1,93 @@
+// RUN: chimera-opt %s --split-input-file --verify-diagnostics
+
+func.func @axis(%a: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{must run along different axes from 0 to 31, got 0}}
+  %0 = chimera.all_reduce sum outs(%a : tensor<8xf32>) along [0, 0] of 2 -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @no_axis(%a: memref<8xf32>) {
+  // expected-error @below {{must run along an axis of the grid}}
+  chimera.all_reduce sum outs(%a : memref<8xf32>) along [] of 2
+  return
+}
+
+// -----
+
+func.func @type(%a: memref<8xi1>) {
+  // expected-error @below {{exchanges f64, f32, f16, bf16, i64, i32 and i8, not 'i1'}}
+  chimera.all_reduce sum outs(%a : memref<8xi1>) along [0] of 2
+  return
+}
+
+// -----
+
+func.func @result(%a: memref<8xf32>, %b: tensor<8xf32>) {
+  // expected-error @below {{has one result on tensors and none on memrefs}}
+  chimera.all_reduce sum outs(%b : tensor<8xf32>) along [0] of 2
+  return
+}
+
+// -----
+
+func.func @kinds(%a: memref<2x8xf32>, %b: memref<4x8xf64>) {
+  // expected-error @below {{must have operands of one kind and element type}}
+  chimera.all_gather ins(%a : memref<2x8xf32>) outs(%b : memref<4x8xf64>) along [0] of 2
+  return
+}
+
+// -----
+
+func.func @parts(%a: memref<2x8xf32>, %b: memref<4x9xf32>) {
+  // expected-error @below {{has 2 parts of type 'memref<2x8xf32>', which do not make up 'memref<4x9xf32>'}}
+  chimera.all_gather ins(%a : memref<2x8xf32>) outs(%b : memref<4x9xf32>) along [0] of 2
+  return
+}
+
+// -----
+
+func.func @deal(%a: memref<3x8xf32>, %b: memref<3x8xf32>) {
+  // expected-error @below {{cannot cut 'memref<3x8xf32>' into 2 parts}}
+  chimera.all_to_all ins(%a : memref<3x8xf32>) outs(%b : memref<3x8xf32>) along [0] of 2
+  return
+}
+
+// -----
+
+func.func @root(%a: memref<3x8xf32>) {
+  // expected-error @below {{has process 2 as its root in a group of 2}}
+  chimera.broadcast from 2 outs(%a : memref<3x8xf32>) along [0] of 2
+  return
+}
+
+// -----
+
+func.func @grid() {
+  // expected-error @below {{needs a grid of at least one axis}}
+  chimera.check_grid []
+  return
+}
+
+// -----
+
+// expected-error @below {{'chimera.part' on argument 0 must be a #chimera.part<...>}}
+func.func @part(%a: tensor<8xf32> {chimera.part = 1}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{a dimension of 9 has no 2 equal parts}}
+#part = #chimera.part<shape = [9], axes = [[0]], grid = [2]>
+
+// -----
+
+// expected-error @below {{axis 1 is not one of the grid, or cuts twice}}
+#part = #chimera.part<shape = [8], axes = [[1]], grid = [2]>
+
+// -----
+
+// expected-error @below {{larger ones take no less time}}
+#network = #chimera.network<"none", transfers = [<bytes = 8, time = 9>, <bytes = 16, time = 8>]>
