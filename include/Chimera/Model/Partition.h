@@ -28,6 +28,8 @@
 
 #include "Chimera/Model/OperatorGraph.h"
 
+#include <vector>
+
 namespace chimera::model {
 
 /// Operators of a group, in ascending order.
@@ -89,9 +91,19 @@ struct Partition {
 Partition findPartition(const OperatorGraph &graph, GroupPricer &pricer,
                         const PartitionLimits &limits = {});
 
-/// The same by trying all partitions; for up to a dozen operators.
+/// The `count` cheapest partitions, or all there are, cheapest first. The first
+/// is that of findPartition; what the others take is to be compared with times.
+/// The search has counted, and proved, for all of them together. Where limits
+/// stand in the way, some that are as cheap may be passed over.
+std::vector<Partition> findPartitions(const OperatorGraph &graph,
+                                      GroupPricer &pricer, size_t count,
+                                      const PartitionLimits &limits = {});
+
+/// The cheapest partition by trying all; for up to a dozen operators. If `all`
+/// is there, it gets the seconds of each partition whose groups can run.
 Partition bruteForcePartition(const OperatorGraph &graph, GroupPricer &pricer,
-                              const PartitionLimits &limits = {});
+                              const PartitionLimits &limits = {},
+                              std::vector<double> *all = nullptr);
 
 /// Each operator by itself.
 Partition separateOperators(const OperatorGraph &graph, GroupPricer &pricer);

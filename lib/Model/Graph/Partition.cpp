@@ -25,6 +25,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
+#include <cassert>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -59,6 +61,16 @@ struct Arrival {
   double seconds = 0;
 };
 
+/// One of the cheapest ways from the empty ideal to another.
+struct Way {
+  double seconds = 0;
+  /// Equal for ways through the same groups, whatever their order.
+  uint64_t groups = 0;
+  /// The ideal before the last step, which of its ways leads there, and the
+  /// last step's group.
+  unsigned source = 0, rank = 0, group = 0;
+};
+
 /// An ideal.
 struct IdealNode {
   Ideal ideal;
@@ -80,9 +92,11 @@ public:
       : pricer(pricer), limits(limits), neighbours(graph, pricer, limits),
         finder(neighbours, pricer, limits) {}
 
-  Partition run();
+  /// The cheapest partitions, `count` at most.
+  std::vector<Partition> run(size_t count);
 
 private:
+  void findCheapest();
   void explore();
   size_t exploreIdeal(unsigned node, size_t mostWork);
   void sortBySavings(std::vector<unsigned> &ofSize);
@@ -97,6 +111,11 @@ private:
   std::vector<double> findRests() const;
   unsigned lastNode() const { return bySize.back().front(); }
   SmallVector<unsigned> getPath() const;
+  using WaysOfNodes = std::vector<std::vector<Way>>;
+  WaysOfNodes findWays(size_t count) const;
+  SmallVector<unsigned> getPath(const WaysOfNodes &ways, size_t rank) const;
+  std::vector<SmallVector<unsigned>> findNextPaths(size_t count);
+  Partition makePartition(ArrayRef<unsigned> path) const;
 
   GroupPricer &pricer;
   const PartitionLimits &limits;
@@ -309,7 +328,8 @@ void PartitionSearch::searchOnce() {
     }
 }
 
-Partition PartitionSearch::run() {
+/// Finds the cheapest path.
+void PartitionSearch::findCheapest() {
   // To search the path anew asks for the fewest costs, but looks at each step
   // every time.
   explore();
@@ -321,16 +341,111 @@ Partition PartitionSearch::run() {
   }
   if (!isExact)
     searchOnce();
+}
+
+//===----------------------------------------------------------------------===//
+// The next best paths
+//===----------------------------------------------------------------------===//
+
+/// A number for a group, such that sums of them stand for sets of groups.
+static uint64_t mix(uint64_t group) {
+  group += 0x9e3779b97f4a7c15;
+  group = (group ^ (group >> 30)) * 0xbf58476d1ce4e5b9;
+  group = (group ^ (group >> 27)) * 0x94d049bb133111eb;
+  return group ^ (group >> 31);
+}
+
+/// Adds `way` to `ways`, which are sorted and `count` at most, if it is one of
+/// the cheapest and goes through other groups than they do.
+static void offer(std::vector<Way> &ways, const Way &way, size_t count) {
+  if (!std::isfinite(way.seconds) || any_of(ways, [&](const Way &known) {
+        return known.groups == way.groups;
+      }))
+    return;
+  auto place = llvm::upper_bound(ways, way, [](const Way &one, const Way &two) {
+    return one.seconds < two.seconds;
+  });
+  ways.insert(place, way);
+  if (ways.size() > count)
+    ways.pop_back();
+}
+
+/// The `count` cheapest ways to each ideal, by what is known of costs.
+PartitionSearch::WaysOfNodes PartitionSearch::findWays(size_t count) const {
+  WaysOfNodes ways(nodes.size());
+  ways.front().emplace_back();
+  for (const std::vector<unsigned> &ofSize : bySize)
+    for (unsigned node : ofSize)
+      for (const Extension &extension : nodes[node].extensions)
+        for (auto [rank, way] : enumerate(ways[node])) {
+          unsigned group = extension.group;
+          offer(ways[extension.target],
+                {way.seconds + prices[group].seconds, way.groups + mix(group),
+                 node, static_cast<unsigned>(rank), group},
+                count);
+        }
+  return ways;
+}
+
+SmallVector<unsigned> PartitionSearch::getPath(const WaysOfNodes &ways,
+                                               size_t rank) const {
+  SmallVector<unsigned> path;
+  for (unsigned node = lastNode(); node != 0;) {
+    const Way &way = ways[node][rank];
+    path.push_back(way.group);
+    node = way.source;
+    rank = way.rank;
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+/// The `count` cheapest paths, by exact costs unless that takes too many steps.
+std::vector<SmallVector<unsigned>>
+PartitionSearch::findNextPaths(size_t count) {
+  std::vector<SmallVector<unsigned>> paths;
+  bool isExact = false;
+  for (size_t steps = 0; !isExact; steps += numExtensions * count) {
+    WaysOfNodes ways = findWays(count);
+    paths.clear();
+    for (size_t rank : seq(ways[lastNode()].size()))
+      paths.push_back(getPath(ways, rank));
+    size_t numKnown = numCosts;
+    for (ArrayRef<unsigned> path : paths)
+      llvm::for_each(path, [&](unsigned group) { makeExact(group); });
+    isExact = numCosts == numKnown || steps > limits.mostSteps;
+  }
+  return paths;
+}
+
+Partition PartitionSearch::makePartition(ArrayRef<unsigned> path) const {
   Partition partition;
-  partition.seconds = nodes[lastNode()].seconds;
-  for (unsigned group : getPath())
+  for (unsigned group : path) {
     partition.groups.push_back(GroupMembers(groups[group]));
+    partition.seconds += prices[group].seconds;
+  }
   partition.isProved =
       !wasCut && finder.isComplete() && neighbours.isComplete();
   partition.numIdeals = nodes.size();
   partition.numExtensions = numExtensions;
   partition.numCosts = numCosts;
   return partition;
+}
+
+std::vector<Partition> PartitionSearch::run(size_t count) {
+  findCheapest();
+  SmallVector<unsigned> cheapest = getPath();
+  std::vector<Partition> partitions{makePartition(cheapest)};
+  if (count == 1)
+    return partitions;
+  llvm::sort(cheapest);
+  for (SmallVector<unsigned> &path : findNextPaths(count)) {
+    Partition partition = makePartition(path);
+    llvm::sort(path);
+    if (path != cheapest && partitions.size() < count)
+      partitions.push_back(std::move(partition));
+  }
+  return partitions;
 }
 
 //===----------------------------------------------------------------------===//
@@ -347,13 +462,13 @@ public:
       : order(orderCanonically(program)), graph(reorder(program, order)),
         uses(graph), programPricer(pricer), limits(limits) {}
 
-  Partition findCheapest();
+  std::vector<Partition> findCheapest(size_t count);
 
 private:
   std::vector<unsigned> separate() const;
   std::vector<unsigned> contractRuns(GroupPricer &pricer) const;
   std::vector<GroupMembers> listBlocks(ArrayRef<unsigned> blockOf) const;
-  Partition search(ArrayRef<unsigned> blockOf);
+  std::vector<Partition> search(ArrayRef<unsigned> blockOf, size_t count);
 
   std::vector<OperatorId> order;
   OperatorGraph graph;
@@ -403,58 +518,90 @@ OrderedProgram::listBlocks(ArrayRef<unsigned> blockOf) const {
   return blocks;
 }
 
-/// The cheapest partition that leaves blocks whole, in terms of the program.
+/// The cheapest partitions that leave blocks whole, in terms of the program.
 /// Blocks are numbered in an order in which they can run.
-Partition OrderedProgram::search(ArrayRef<unsigned> blockOf) {
+std::vector<Partition> OrderedProgram::search(ArrayRef<unsigned> blockOf,
+                                              size_t count) {
   std::vector<GroupMembers> blocks = listBlocks(blockOf);
   // Work is counted in blocks.
   PartitionLimits blockLimits = limits;
   blockLimits.mostWork = limits.mostWork * blocks.size() / order.size();
   SearchGraph blockGraph(graph, uses, blockOf, limits);
   BlockPricer pricer(programPricer, std::move(blocks));
-  Partition partition = PartitionSearch(blockGraph, pricer, blockLimits).run();
-  for (GroupMembers &group : partition.groups)
-    group = pricer.expand(group);
-  return partition;
+  std::vector<Partition> partitions =
+      PartitionSearch(blockGraph, pricer, blockLimits).run(count);
+  for (Partition &partition : partitions)
+    for (GroupMembers &group : partition.groups)
+      group = pricer.expand(group);
+  return partitions;
+}
+
+/// True if both have the same groups, in whatever order.
+static bool areAlike(const Partition &left, const Partition &right) {
+  SmallVector<GroupMembers, 0> ofLeft = left.groups, ofRight = right.groups;
+  llvm::sort(ofLeft);
+  llvm::sort(ofRight);
+  return ofLeft == ofRight;
 }
 
 /// If the program is too much for the search, the best of several.
-Partition OrderedProgram::findCheapest() {
-  Partition best = search(separate());
-  best.leastSeconds = best.seconds;
-  if (best.isProved)
+std::vector<Partition> OrderedProgram::findCheapest(size_t count) {
+  std::vector<Partition> best = search(separate(), count);
+  Partition &first = best.front();
+  first.leastSeconds = first.seconds;
+  if (first.isProved)
     return best;
   BlockPricer pricer(programPricer, listBlocks(separate()));
+  Partition looked = first;
   auto offer = [&](Partition other) {
-    best.numIdeals += other.numIdeals;
-    best.numExtensions += other.numExtensions;
-    best.numCosts += other.numCosts;
-    if (other.seconds >= best.seconds)
+    looked.numIdeals += other.numIdeals;
+    looked.numExtensions += other.numExtensions;
+    looked.numCosts += other.numCosts;
+    bool isKnown = any_of(
+        best, [&](const Partition &known) { return areAlike(known, other); });
+    if (isKnown)
       return;
-    best.seconds = other.seconds;
-    best.groups = std::move(other.groups);
+    auto place = llvm::upper_bound(
+        best, other, [](const Partition &one, const Partition &two) {
+          return one.seconds < two.seconds;
+        });
+    best.insert(place, std::move(other));
   };
   std::vector<unsigned> blockOf = contractRuns(pricer);
   if (*llvm::max_element(blockOf) + 1 < order.size())
-    offer(search(blockOf));
+    llvm::for_each(search(blockOf, count), offer);
   Partition greedy = partitionGreedily(graph, pricer);
   for (GroupMembers &group : greedy.groups)
     group = pricer.expand(group);
   offer(std::move(greedy));
+  best.resize(std::min(best.size(), count));
   GroupMembers all;
   llvm::append_range(all, seq<OperatorId>(order.size()));
-  best.leastSeconds = programPricer.bound(all);
+  for (Partition &partition : best) {
+    partition.isProved = false;
+    partition.leastSeconds = programPricer.bound(all);
+    partition.numIdeals = looked.numIdeals;
+    partition.numExtensions = looked.numExtensions;
+    partition.numCosts = looked.numCosts;
+  }
   return best;
+}
+
+std::vector<Partition>
+chimera::model::findPartitions(const OperatorGraph &graph, GroupPricer &pricer,
+                               size_t count, const PartitionLimits &limits) {
+  assert(count > 0 && "no partition is asked for");
+  if (!graph.operators.empty())
+    return OrderedProgram(graph, pricer, limits).findCheapest(count);
+  Partition nothing;
+  nothing.isProved = true;
+  return {nothing};
 }
 
 Partition chimera::model::findPartition(const OperatorGraph &graph,
                                         GroupPricer &pricer,
                                         const PartitionLimits &limits) {
-  if (!graph.operators.empty())
-    return OrderedProgram(graph, pricer, limits).findCheapest();
-  Partition partition;
-  partition.isProved = true;
-  return partition;
+  return findPartitions(graph, pricer, /*count=*/1, limits).front();
 }
 
 Partition chimera::model::separateOperators(const OperatorGraph &graph,

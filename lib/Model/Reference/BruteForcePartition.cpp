@@ -15,6 +15,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -26,8 +27,8 @@ namespace {
 class BruteForce {
 public:
   BruteForce(const OperatorGraph &graph, GroupPricer &pricer,
-             const PartitionLimits &limits)
-      : graph(graph), pricer(pricer), limits(limits), uses(graph) {
+             const PartitionLimits &limits, std::vector<double> *all)
+      : graph(graph), pricer(pricer), limits(limits), all(all), uses(graph) {
     best.seconds = std::numeric_limits<double>::infinity();
   }
 
@@ -49,6 +50,7 @@ private:
   const OperatorGraph &graph;
   GroupPricer &pricer;
   const PartitionLimits &limits;
+  std::vector<double> *all;
   GraphUses uses;
   SmallVector<GroupMembers, 0> groups;
   std::map<std::vector<OperatorId>, double> prices;
@@ -117,7 +119,12 @@ void BruteForce::evaluate() {
   for (const GroupMembers &group : groups)
     seconds += price(group);
   SmallVector<GroupMembers, 0> sorted;
-  if (seconds >= best.seconds || !sortGroups(sorted))
+  bool isWanted = all ? std::isfinite(seconds) : seconds < best.seconds;
+  if (!isWanted || !sortGroups(sorted))
+    return;
+  if (all)
+    all->push_back(seconds);
+  if (seconds >= best.seconds)
     return;
   best.seconds = seconds;
   best.groups = std::move(sorted);
@@ -139,6 +146,7 @@ void BruteForce::assign(OperatorId op) {
 
 Partition chimera::model::bruteForcePartition(const OperatorGraph &graph,
                                               GroupPricer &pricer,
-                                              const PartitionLimits &limits) {
-  return BruteForce(graph, pricer, limits).run();
+                                              const PartitionLimits &limits,
+                                              std::vector<double> *all) {
+  return BruteForce(graph, pricer, limits, all).run();
 }

@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 
 #include <cstdlib>
+#include <set>
 
 using namespace llvm;
 using namespace chimera::model;
@@ -65,6 +66,35 @@ TEST(PartitionTest, EqualsBruteForce) {
         << "graph " << i;
     expectRuns(graph, found);
     expectRuns(graph, best);
+  }
+}
+
+TEST(PartitionTest, FindsTheNextBest) {
+  std::mt19937 random(3);
+  constexpr size_t count = 5;
+  for (unsigned i = 0, graphs = countGraphs(100); i < graphs; ++i) {
+    OperatorGraph graph = makeRandomGraph(random, 2 + random() % 6);
+    SimplePricer pricer(graph);
+    PartitionLimits limits;
+    if (i % 3 == 0)
+      limits.mostSteps = 0;
+    std::vector<Partition> found = findPartitions(graph, pricer, count, limits);
+    std::vector<double> all;
+    bruteForcePartition(graph, pricer, limits, &all);
+    llvm::sort(all);
+    ASSERT_EQ(found.size(), std::min(count, all.size())) << "graph " << i;
+    std::set<std::set<std::vector<OperatorId>>> seen;
+    for (auto [partition, seconds] : llvm::zip(found, all)) {
+      // Where costs were not all asked for, some may be passed over.
+      if (limits.mostSteps > 0 || &partition == &found.front())
+        EXPECT_NEAR(partition.seconds, seconds, 1e-12 * seconds)
+            << "graph " << i;
+      expectRuns(graph, partition);
+      std::set<std::vector<OperatorId>> groups;
+      for (const GroupMembers &group : partition.groups)
+        groups.emplace(group.begin(), group.end());
+      EXPECT_TRUE(seen.insert(groups).second) << "graph " << i;
+    }
   }
 }
 
