@@ -90,6 +90,13 @@ ChimeraDialect::verifyOperationAttribute(Operation *op,
            << getGroupAttrName() << "' must be a #chimera.group<...>, got "
            << attribute.getValue();
   }
+  if (attribute.getName() == getPlanAttrName()) {
+    if (isa<PlanAttr>(attribute.getValue()))
+      return success();
+    return op->emitError("'")
+           << getPlanAttrName() << "' must be a #chimera.plan<...>, got "
+           << attribute.getValue();
+  }
   if (attribute.getName() == getLayoutAttrName()) {
     auto layout = dyn_cast<StringAttr>(attribute.getValue());
     if (layout && (layout.getValue() == getAsGivenName() ||

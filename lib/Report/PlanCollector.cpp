@@ -27,14 +27,26 @@ private:
   PlanCollector &collector;
 };
 
+class PartitionListener : public GraphListener {
+public:
+  PartitionListener(Dialect *dialect, PlanCollector &collector)
+      : GraphListener(dialect), collector(collector) {}
+
+  void partitioned(GraphPlan plan) override { collector.add(std::move(plan)); }
+
+private:
+  PlanCollector &collector;
+};
+
 /// Attaches a listener to the dialect in every context.
+template <typename ListenerT>
 class ListenerExtension
-    : public DialectExtension<ListenerExtension, ChimeraDialect> {
+    : public DialectExtension<ListenerExtension<ListenerT>, ChimeraDialect> {
 public:
   explicit ListenerExtension(PlanCollector &collector) : collector(collector) {}
 
   void apply(MLIRContext *, ChimeraDialect *dialect) const override {
-    dialect->addInterface<Listener>(collector);
+    dialect->addInterface<ListenerT>(collector);
   }
 
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ListenerExtension)
@@ -45,14 +57,36 @@ private:
 
 } // namespace
 
+template <typename ListenerT>
+static void addListener(DialectRegistry &registry, PlanCollector &collector) {
+  using Extension = ListenerExtension<ListenerT>;
+  registry.addExtension(TypeID::get<Extension>(),
+                        std::make_unique<Extension>(collector));
+}
+
 void PlanCollector::listen(DialectRegistry &registry) {
-  registry.addExtension(TypeID::get<ListenerExtension>(),
-                        std::make_unique<ListenerExtension>(*this));
+  addListener<Listener>(registry, *this);
+  listenToPartitions(registry);
+}
+
+void PlanCollector::listenToPartitions(DialectRegistry &registry) {
+  addListener<PartitionListener>(registry, *this);
 }
 
 void PlanCollector::add(ChainPlan plan) {
   std::lock_guard<std::mutex> lock(mutex);
   plans.push_back(std::move(plan));
+}
+
+void PlanCollector::add(GraphPlan plan) {
+  std::lock_guard<std::mutex> lock(mutex);
+  partitions.push_back(std::move(plan));
+}
+
+std::vector<GraphPlan> PlanCollector::getPartitions(size_t first) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return {partitions.begin() + std::min(first, partitions.size()),
+          partitions.end()};
 }
 
 llvm::Error PlanCollector::write(StringRef path) {

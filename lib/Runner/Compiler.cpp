@@ -364,6 +364,8 @@ static Error lowerToLLVMDialect(ModuleOp module,
   lowering.target = options.target;
   lowering.threads = options.threads;
   lowering.outParams = true;
+  lowering.groups = options.groups;
+  lowering.groupRank = options.groupRank;
   Stage stage(options.listener, "lower");
   return runPasses(module, "lowering", [&](OpPassManager &pm) {
     buildLoweringPipeline(pm, lowering);

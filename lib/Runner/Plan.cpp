@@ -209,6 +209,13 @@ double chimera::runner::getPredictedSeconds(const PlanReport &plan) {
   return seconds;
 }
 
+double chimera::runner::getPredictedSeconds(ArrayRef<GraphPlan> partitions) {
+  double seconds = 0;
+  for (const GraphPlan &partition : partitions)
+    seconds += partition.seconds;
+  return seconds;
+}
+
 PlanReport chimera::runner::describePlan(func::FuncOp function) {
   PlanReport report;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {

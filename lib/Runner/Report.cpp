@@ -109,6 +109,26 @@ static json::Object toJSON(const OtherPlan &plan) {
       {"median_ms", toJSONNumber(1e3 * plan.time.median)}};
 }
 
+static json::Object toJSON(const OtherGroups &other) {
+  return json::Object{
+      {"groups", other.name},
+      {"kernels", other.kernels},
+      {"predicted_ms", toJSONNumber(1e3 * other.predictedSeconds)},
+      {"median_ms", toJSONNumber(1e3 * other.time.median)}};
+}
+
+static json::Object toJSON(const GraphPlan &partition) {
+  return json::Object{
+      {"operators", static_cast<int64_t>(partition.graph.operators.size())},
+      {"groups", static_cast<int64_t>(partition.groups.size())},
+      {"kernels", partition.countKernels()},
+      {"bytes", static_cast<int64_t>(partition.bytes())},
+      {"least_bytes", static_cast<int64_t>(partition.compulsoryBytes())},
+      {"predicted_ms", toJSONNumber(1e3 * partition.seconds)},
+      {"predicted_separate_ms", toJSONNumber(1e3 * partition.separateSeconds)},
+      {"proof", partition.proof}};
+}
+
 static json::Object toJSON(const CaseReport &result) {
   json::Object object{{"sizes", result.sizes}, {"passed", result.passed}};
   if (result.deviation)
@@ -139,7 +159,11 @@ json::Object Report::toJSON() const {
     return toJSONNumber(deviation ? std::optional<double>((*deviation).*field)
                                   : std::nullopt);
   };
-  json::Array chains, notes, others, sizeCases;
+  json::Array chains, notes, others, blocks, groups, sizeCases;
+  for (const GraphPlan &partition : partitions)
+    blocks.push_back(::toJSON(partition));
+  for (const OtherGroups &other : otherGroups)
+    groups.push_back(::toJSON(other));
   for (const CaseReport &result : cases)
     sizeCases.push_back(::toJSON(result));
   for (const ChainReport &chain : plan.chains)
@@ -167,6 +191,8 @@ json::Object Report::toJSON() const {
       {"unfused_best_ms", milliseconds(unfusedTime, &Samples::best)},
       {"unfused_median_ms", milliseconds(unfusedTime, &Samples::median)},
       {"other_plans", std::move(others)},
+      {"partitions", std::move(blocks)},
+      {"other_groups", std::move(groups)},
       {"reference_ms", toJSONNumber(scale(referenceSeconds, 1e3))},
       {"gflops", toJSONNumber(scale(getFlops(), 1e-9))},
       {"peak_gflops", toJSONNumber(scale(peakFlops, 1e-9))},
@@ -284,6 +310,13 @@ static void printTimes(const Report &report, llvm::raw_ostream &os) {
        << formatTime(other.time.median) << ", predicted "
        << formatTime(other.predictedSeconds)
        << format(" for the chains, %.2f of the time\n",
+                 other.predictedSeconds / other.time.median);
+  for (const OtherGroups &other : report.otherGroups)
+    os << llvm::left_justify(other.name, 12) << "median "
+       << formatTime(other.time.median) << ", predicted "
+       << formatTime(other.predictedSeconds)
+       << format(" in %lld kernels, %.2f of the time\n",
+                 static_cast<long long>(other.kernels),
                  other.predictedSeconds / other.time.median);
   if (report.time && report.unfusedTime)
     os << format("speed-up   %.2f over unfused code\n",

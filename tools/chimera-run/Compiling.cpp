@@ -28,6 +28,7 @@ CompileOptions chimera::run::getCompileOptions(const Options &options) {
   result.threads = options.threads;
   result.fuse = options.fuse;
   result.tiles = options.tiles;
+  result.groups = options.groups;
   result.microKernels = options.microKernels;
   result.jobs = options.jobs
                     ? options.jobs

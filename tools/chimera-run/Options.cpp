@@ -58,6 +58,11 @@ installed (CHIMERA_PYTHON, else python3).
                     what is predicted for each: separate operators, all chains
                     as one kernel each, and the N next best plans of these; of
                     --at, with programs for these sizes alone
+  --groups=MODE     how operators outside chains become groups: exact, the
+                    cheapest partition (default); greedy, by rules; separate
+  --compare-groups=N time the program in turns with other groups, and show what
+                    is predicted for each: by rules, separate operators, and
+                    the N next best partitions
   --chimera-micro-kernels=KERNELS.mlir
                     micro kernels to use besides Chimera's own where they are
                     predicted to be faster (docs/micro-kernels.md)
@@ -111,6 +116,20 @@ static Error parseFuse(StringRef value, FuseMode &fuse) {
     return createStringError("--fuse takes auto, never or always, got '" +
                              value + "'");
   fuse = *mode;
+  return Error::success();
+}
+
+static Error parseGroups(StringRef value, PartitionSearchKind &groups) {
+  std::optional<PartitionSearchKind> mode =
+      llvm::StringSwitch<std::optional<PartitionSearchKind>>(value)
+          .Case("exact", PartitionSearchKind::Exact)
+          .Case("greedy", PartitionSearchKind::Greedy)
+          .Case("separate", PartitionSearchKind::Separate)
+          .Default(std::nullopt);
+  if (!mode)
+    return createStringError("--groups takes exact, greedy or separate, got '" +
+                             value + "'");
+  groups = *mode;
   return Error::success();
 }
 
@@ -210,6 +229,11 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
   if (name == "--compare-plans")
     return parseNumber<unsigned>(name, value, 0, maxPlans,
                                  options.comparedPlans.emplace());
+  if (name == "--groups")
+    return parseGroups(value, options.groups);
+  if (name == "--compare-groups")
+    return parseNumber<unsigned>(name, value, 0, maxPlans,
+                                 options.comparedGroups.emplace());
   if (name == "--emit")
     return parseEmit(value, options.emit);
   if (name == "--constant")
@@ -270,6 +294,13 @@ static Error checkCombination(const Options &options) {
       (!options.time || options.entry == "*" || options.emit != Emit::Nothing))
     return createStringError("--compare-plans times programs; it does not go "
                              "with --no-time, --emit or --entry=*");
+  if (options.comparedGroups &&
+      (!options.time || options.entry == "*" || options.emit != Emit::Nothing))
+    return createStringError("--compare-groups times programs; it does not go "
+                             "with --no-time, --emit or --entry=*");
+  if (options.comparedGroups && options.comparedPlans)
+    return createStringError("--compare-groups and --compare-plans compare "
+                             "with different things; give one of them");
   if (options.entry == "*" &&
       !(options.inputs.empty() && options.outputs.empty() &&
         options.constants.empty() && options.sizes.empty()))

@@ -45,6 +45,10 @@ struct Options {
   /// Time chains as one kernel beside the plan that is chosen, and so many
   /// runners-up; nothing if absent.
   std::optional<unsigned> comparedPlans;
+  /// How operators outside chains become groups. Time other groups beside, and
+  /// so many of the next best; nothing if absent.
+  PartitionSearchKind groups = PartitionSearchKind::Exact;
+  std::optional<unsigned> comparedGroups;
   /// A file with micro kernels of the user's; empty for none.
   std::string microKernels;
   /// Check these instead of running a program.

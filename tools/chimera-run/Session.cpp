@@ -110,9 +110,11 @@ Error Session::compileEntry() {
     report.versions = describeVersions(planned, report.entry);
     report.plan.seconds = seconds;
   };
+  size_t numKnown = plans.getPartitions().size();
   Expected<Compiled> compiled = compileTimed(module, compileOptions);
   if (!compiled)
     return compiled.takeError();
+  report.partitions = plans.getPartitions(numKnown);
   report.compileSeconds += compiled->seconds;
   report.objectSeconds = compiled->objectSeconds;
   report.remarks = selectRemarks(std::move(compiled->remarks), options);
@@ -200,26 +202,69 @@ Expected<PlannedProgram> Session::compilePlan(StringRef name, FuseMode fuse,
   return planned;
 }
 
-/// Separate operators, unless these are what was asked for, and what else it is
-/// to be compared with.
-Expected<std::vector<PlannedProgram>> Session::compileOthers() {
-  std::vector<PlannedProgram> others;
+/// True if the blocks of both programs have the same groups.
+static bool haveSameGroups(ArrayRef<GraphPlan> left,
+                           ArrayRef<GraphPlan> right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const GraphPlan &one, const GraphPlan &other) {
+                      return chimera::arePartitionedAlike(one, other);
+                    });
+}
+
+/// The program with other groups than those that are chosen.
+Expected<PlannedProgram> Session::compileGroups(StringRef name,
+                                                PartitionSearchKind groups,
+                                                unsigned rank) {
+  PlannedProgram planned;
+  planned.name = name.str();
+  CompileOptions compileOptions = getCompileOptions(options);
+  compileOptions.groups = groups;
+  compileOptions.groupRank = rank;
+  size_t numKnown = plans.getPartitions().size();
+  if (Error error = compile(module, compileOptions).moveInto(planned.program))
+    return error;
+  planned.partitions = plans.getPartitions(numKnown);
+  planned.isChosen = haveSameGroups(report.partitions, planned.partitions);
+  return planned;
+}
+
+/// Groups by rules, separate operators, and the next best partitions, as far as
+/// they differ.
+Error Session::compileOtherGroups(std::vector<PlannedProgram> &others) {
+  auto add = [&](StringRef name, PartitionSearchKind groups,
+                 unsigned rank) -> Error {
+    Expected<PlannedProgram> planned = compileGroups(name, groups, rank);
+    if (!planned)
+      return planned.takeError();
+    bool isKnown =
+        planned->isChosen ||
+        llvm::any_of(others, [&](const PlannedProgram &other) {
+          return haveSameGroups(other.partitions, planned->partitions);
+        });
+    if (!isKnown)
+      others.push_back(std::move(*planned));
+    return Error::success();
+  };
+  if (Error error = add("greedy", PartitionSearchKind::Greedy, 0))
+    return error;
+  if (Error error = add("separate", PartitionSearchKind::Separate, 0))
+    return error;
+  for (unsigned rank = 1; rank <= *options.comparedGroups; ++rank)
+    if (Error error = add("next " + std::to_string(rank),
+                          PartitionSearchKind::Exact, rank))
+      return error;
+  return Error::success();
+}
+
+/// All chains as one kernel each, and the next best plans of these, as far as
+/// they differ.
+Error Session::compileOtherPlans(std::vector<PlannedProgram> &others) {
   auto isKnown = [&](const PlannedProgram &planned) {
     return planned.isChosen ||
            llvm::any_of(others, [&](const PlannedProgram &other) {
              return arePlannedAlike(other.plan, planned.plan);
            });
   };
-  // They are timed whether or not they are what was chosen.
-  if (options.fuse != FuseMode::Never) {
-    Expected<PlannedProgram> separate =
-        compilePlan("separate", FuseMode::Never, /*rank=*/0);
-    if (!separate)
-      return separate.takeError();
-    others.push_back(std::move(*separate));
-  }
-  if (!options.comparedPlans)
-    return others;
   for (unsigned rank = 0; rank <= *options.comparedPlans; ++rank) {
     std::string name =
         rank == 0 ? "whole" : "runner-up " + std::to_string(rank);
@@ -232,6 +277,29 @@ Expected<std::vector<PlannedProgram>> Session::compileOthers() {
     else if (rank > 0)
       break; // No chain has so many runners-up.
   }
+  return Error::success();
+}
+
+/// Separate operators, unless these are what was asked for, and what else it is
+/// to be compared with.
+Expected<std::vector<PlannedProgram>> Session::compileOthers() {
+  std::vector<PlannedProgram> others;
+  if (options.comparedGroups) {
+    if (Error error = compileOtherGroups(others))
+      return error;
+    return others;
+  }
+  // They are timed whether or not they are what was chosen.
+  if (options.fuse != FuseMode::Never) {
+    Expected<PlannedProgram> separate =
+        compilePlan("separate", FuseMode::Never, /*rank=*/0);
+    if (!separate)
+      return separate.takeError();
+    others.push_back(std::move(*separate));
+  }
+  if (options.comparedPlans)
+    if (Error error = compileOtherPlans(others))
+      return error;
   return others;
 }
 
@@ -244,6 +312,29 @@ Error Session::measure() {
     return error;
   report.multiplyAdds = countWork(entry).multiplyAdds;
   return measurePlainRead();
+}
+
+/// Notes what `others` took.
+void Session::reportOthers(ArrayRef<PlannedProgram> others,
+                           ArrayRef<Samples> times) {
+  if (options.comparedGroups) {
+    for (auto [other, time] : llvm::zip_equal(others, times)) {
+      int64_t kernels = 0;
+      for (const GraphPlan &partition : other.partitions)
+        kernels += partition.countKernels();
+      report.otherGroups.push_back(
+          {other.name, kernels, getPredictedSeconds(other.partitions), time});
+    }
+    return;
+  }
+  // Separate operators come first, unless they were asked for.
+  report.unfusedTime =
+      options.fuse == FuseMode::Never ? *report.time : times.front();
+  if (options.comparedPlans)
+    for (auto [other, time] : llvm::zip_equal(others, times))
+      if (!other.isChosen)
+        report.otherPlans.push_back(
+            {other.name, getPredictedSeconds(other.plan), time});
 }
 
 /// Times the program and `others` beside it.
@@ -264,17 +355,11 @@ Error Session::measurePrograms(llvm::ArrayRef<PlannedProgram> others) {
   llvm::append_range(runs, calls);
   PeakMeter meter(report.threads, report.peakKind);
   // Many plans are timed to be compared, which short times do.
+  bool isCompared = options.comparedPlans || options.comparedGroups;
   SmallVector<Samples> samples =
-      timeInTurns(runs, meter, options.comparedPlans ? 0.2 : 0.5);
+      timeInTurns(runs, meter, isCompared ? 0.2 : 0.5);
   report.time = samples.front();
-  // Of the others, separate operators come first, unless they were asked for.
-  report.unfusedTime = samples[options.fuse == FuseMode::Never ? 0 : 1];
-  if (options.comparedPlans)
-    for (auto [other, time] :
-         llvm::zip_equal(others, llvm::drop_begin(samples)))
-      if (!other.isChosen)
-        report.otherPlans.push_back(
-            {other.name, getPredictedSeconds(other.plan), time});
+  reportOthers(others, ArrayRef(samples).drop_front());
   Peak peak = meter.getPeak();
   report.peakFlops = peak.best;
   report.medianPeakFlops = peak.median;

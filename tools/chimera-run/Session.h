@@ -12,6 +12,7 @@
 #include "Check.h"
 #include "Options.h"
 
+#include "Chimera/Report/PlanCollector.h"
 #include "Chimera/Runner/Report.h"
 #include "Chimera/Runner/Sizes.h"
 
@@ -21,6 +22,7 @@ namespace chimera::run {
 struct PlannedProgram {
   std::string name;
   runner::PlanReport plan;
+  std::vector<GraphPlan> partitions;
   /// True if this is what was chosen.
   bool isChosen = false;
   std::unique_ptr<runner::Program> program;
@@ -31,8 +33,9 @@ class Session {
 public:
   Session(const Options &options, mlir::ModuleOp module, llvm::StringRef entry,
           TargetAttrInterface target, double parseSeconds,
-          runner::CompileListener &listener)
-      : options(options), module(module), target(target), listener(listener) {
+          runner::CompileListener &listener, PlanCollector &plans)
+      : options(options), module(module), target(target), listener(listener),
+        plans(plans) {
     report.file = options.file;
     report.entry = entry.str();
     report.target = options.target;
@@ -61,7 +64,14 @@ private:
   llvm::Error measure();
   llvm::Expected<PlannedProgram> compilePlan(llvm::StringRef name,
                                              FuseMode fuse, unsigned rank);
+  llvm::Expected<PlannedProgram> compileGroups(llvm::StringRef name,
+                                               PartitionSearchKind groups,
+                                               unsigned rank);
+  llvm::Error compileOtherGroups(std::vector<PlannedProgram> &others);
+  llvm::Error compileOtherPlans(std::vector<PlannedProgram> &others);
   llvm::Expected<std::vector<PlannedProgram>> compileOthers();
+  void reportOthers(llvm::ArrayRef<PlannedProgram> others,
+                    llvm::ArrayRef<runner::Samples> times);
   llvm::Error measurePrograms(llvm::ArrayRef<PlannedProgram> others);
   llvm::Error measurePlainRead();
   llvm::Error measureReference();
@@ -74,6 +84,8 @@ private:
   mlir::func::FuncOp entry;
   TargetAttrInterface target;
   runner::CompileListener &listener;
+  /// Hears how blocks are partitioned.
+  PlanCollector &plans;
   std::unique_ptr<runner::Program> program;
   TensorList arguments, results;
 };

@@ -112,7 +112,7 @@ static Error makeCheckError(StringRef function, const Deviation &deviation,
 
 static Error runEntry(const Options &options, ModuleOp module,
                       TargetAttrInterface target, double parseSeconds,
-                      CompileListener &listener) {
+                      CompileListener &listener, PlanCollector &plans) {
   Expected<func::FuncOp> entry = findEntry(module, options.entry);
   if (!entry)
     return entry.takeError();
@@ -122,7 +122,7 @@ static Error runEntry(const Options &options, ModuleOp module,
   if (!cases)
     return cases.takeError();
   Session session(options, module, entry->getName(), target, parseSeconds,
-                  listener);
+                  listener, plans);
   if (Error error = session.run(*cases))
     return error;
   if (options.json != "-")
@@ -339,7 +339,8 @@ static Error addWeights(Options &options) {
   return Error::success();
 }
 
-static Error runTool(Options &options, MLIRContext &context) {
+static Error runTool(Options &options, MLIRContext &context,
+                     PlanCollector &plans) {
   if (options.help)
     return writeText("-", kUsage);
   ForeignModel foreign;
@@ -382,7 +383,7 @@ static Error runTool(Options &options, MLIRContext &context) {
   }
   if (options.entry == "*")
     return checkAll(options, ***module, *target, parseSeconds, progress);
-  return runEntry(options, ***module, *target, parseSeconds, progress);
+  return runEntry(options, ***module, *target, parseSeconds, progress, plans);
 }
 
 /// Nothing can be allocated any more: whichever thread finds out says so.
@@ -424,11 +425,13 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerDialects(registry);
   PlanCollector plans;
-  if (!options->report.empty())
+  if (options->report.empty())
+    plans.listenToPartitions(registry);
+  else
     plans.listen(registry);
   // Threads of the compiler would only be in the way of those that are timed.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  Error error = runTool(*options, context);
+  Error error = runTool(*options, context, plans);
   if (!error && !options->report.empty())
     error = plans.write(options->report);
   if (!error)

@@ -41,6 +41,16 @@ inline llvm::cl::ValuesClass getTileModes() {
                  "formulas, in microseconds; the search where there are none"));
 }
 
+/// What the option `groups` can be.
+inline llvm::cl::ValuesClass getGroupModes() {
+  return llvm::cl::values(
+      clEnumValN(PartitionSearchKind::Exact, "exact", "the cheapest partition"),
+      clEnumValN(PartitionSearchKind::Greedy, "greedy",
+                 "by rules, without a look at costs"),
+      clEnumValN(PartitionSearchKind::Separate, "separate",
+                 "each operator by itself"));
+}
+
 /// What planning depends on.
 struct PlanningOptions : mlir::PassPipelineOptions<PlanningOptions> {
   Option<std::string> target{
@@ -77,6 +87,14 @@ struct LoweringOptions : mlir::PassPipelineOptions<LoweringOptions> {
       *this, "out-params",
       llvm::cl::desc("Turn results into arguments that the caller allocates"),
       llvm::cl::init(false)};
+  Option<PartitionSearchKind> groups{
+      *this, "groups",
+      llvm::cl::desc("How operators outside chains become groups"),
+      llvm::cl::init(PartitionSearchKind::Exact), getGroupModes()};
+  Option<unsigned> groupRank{
+      *this, "group-rank",
+      llvm::cl::desc("Partition to take instead of the cheapest, by its rank"),
+      llvm::cl::init(0)};
 };
 
 /// What option `split` can be.

@@ -93,6 +93,10 @@ def Chimera_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getGroupAttrName() {
       return ::llvm::StringLiteral("chimera.group");
     }
+    /// On the loops of a chain, what the chain was planned to take.
+    static constexpr ::llvm::StringLiteral getPlanAttrName() {
+      return ::llvm::StringLiteral("chimera.plan");
+    }
     /// Says in which order an operation on images has their dimensions.
     static constexpr ::llvm::StringLiteral getLayoutAttrName() {
       return ::llvm::StringLiteral("chimera.layout");

@@ -78,8 +78,10 @@ struct GraphOperator {
   /// Vector instructions that an iteration takes beside loads and stores, per
   /// vector, and exponentials (or divisions, roots and the like) among them.
   double instructions = 1, exponentials = 0;
-  /// Seconds that it takes by itself, if it has been planned already.
+  /// Seconds that it takes by itself, if it has been planned already, and the
+  /// bytes that it moves between memory and the outermost level.
   std::optional<double> plannedSeconds;
+  double plannedBytes = 0;
 
   double iterations() const;
   bool isReduction(LoopId loop) const;

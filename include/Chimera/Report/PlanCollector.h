@@ -9,6 +9,7 @@
 #ifndef CHIMERA_REPORT_PLANCOLLECTOR_H
 #define CHIMERA_REPORT_PLANCOLLECTOR_H
 
+#include "Chimera/Report/GraphReport.h"
 #include "Chimera/Report/PlanReport.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -23,10 +24,17 @@ namespace chimera {
 /// long as they do.
 class PlanCollector {
 public:
-  /// Hears of every chain that is planned in contexts with `registry`.
+  /// Hears of every chain that is planned, and every block that is partitioned,
+  /// in contexts with `registry`.
   void listen(mlir::DialectRegistry &registry);
+  /// Hears of partitions alone, which take no time to describe.
+  void listenToPartitions(mlir::DialectRegistry &registry);
 
   void add(ChainPlan plan);
+  void add(GraphPlan plan);
+
+  /// The partitions there are from number `first` on.
+  std::vector<GraphPlan> getPartitions(size_t first = 0);
 
   /// Writes a report of the plans so far to the file `path`, whole or not at
   /// all, in the format that goes with its name; "-" is standard output.
@@ -35,6 +43,7 @@ public:
 private:
   std::mutex mutex;
   std::vector<ChainPlan> plans;
+  std::vector<GraphPlan> partitions;
 };
 
 } // namespace chimera

@@ -58,6 +58,10 @@ struct CompileOptions {
   TileMode tiles = TileMode::Exact;
   /// Runner-up to take instead of the best plan of each chain; 0 is the best.
   unsigned rank = 0;
+  /// How operators outside chains become groups, and the partition to take
+  /// instead of the cheapest; 0 is the cheapest.
+  PartitionSearchKind groups = PartitionSearchKind::Exact;
+  unsigned groupRank = 0;
   /// A file with micro kernels of the user's; empty for none.
   std::string microKernels;
   /// LLVM's optimisation level, 0 to 3; others are an error.

@@ -15,6 +15,7 @@
 #define CHIMERA_RUNNER_REPORT_H
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/Report/GraphReport.h"
 #include "Chimera/Runner/Remarks.h"
 #include "Chimera/Runner/Tensor.h"
 #include "Chimera/Runner/Timing.h"
@@ -63,10 +64,23 @@ struct PlanReport {
 /// What the model predicts for all chains of `plan` together.
 double getPredictedSeconds(const PlanReport &plan);
 
+/// What the model predicts for all of `partitions` together: chains, and what
+/// lies outside them.
+double getPredictedSeconds(llvm::ArrayRef<GraphPlan> partitions);
+
 /// Another plan of the same program, timed beside the one that was chosen.
 struct OtherPlan {
   /// "separate", "whole" or "runner-up N".
   std::string name;
+  double predictedSeconds = 0;
+  Samples time;
+};
+
+/// The program with other groups, timed beside those that were chosen.
+struct OtherGroups {
+  /// "greedy", "separate" or "next N".
+  std::string name;
+  int64_t kernels = 0;
   double predictedSeconds = 0;
   Samples time;
 };
@@ -107,6 +121,10 @@ struct Report {
   /// If they were asked for: those that differ from what was chosen and from
   /// each other.
   std::vector<OtherPlan> otherPlans;
+  /// How the function's blocks were partitioned, and other groups if they were
+  /// asked for, as far as they differ.
+  std::vector<GraphPlan> partitions;
+  std::vector<OtherGroups> otherGroups;
   std::optional<double> referenceSeconds;
   std::optional<double> multiplyAdds;
   /// The element type of the peak.

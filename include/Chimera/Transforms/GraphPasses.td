@@ -30,7 +30,14 @@ def PartitionPass : Pass<"chimera-partition", "::mlir::func::FuncOp"> {
     Operators that have the attribute keep it: those with one id are one group,
     and no others join them. If they cannot be one, that is an error that names
     the operator. `search` selects a baseline instead: `greedy` joins operators by
-    the rules of TVM, `separate` none.
+    the rules of TVM, `separate` none. With `rank=N` the exact search takes the
+    Nth-best partition after the cheapest, to compare predictions with times
+    (`chimera-run --compare-groups`). Where there are fewer, the cheapest is kept,
+    with a missed remark `rank`.
+
+    A chain, or the loops that `chimera-tile` made of it (their attribute
+    `chimera.plan` says so), is a group by itself and takes what it was planned to
+    take.
 
     Remarks (category `chimera-graph`): `partition` with the time of the function,
     the number of groups and what the search looked at; `group` for each group;
@@ -65,6 +72,8 @@ def PartitionPass : Pass<"chimera-partition", "::mlir::func::FuncOp"> {
                           "By rules, as TVM does"),
                clEnumValN(::chimera::PartitionSearchKind::Separate, "separate",
                           "Each operator by itself"))}]>,
+    Option<"rank", "rank", "unsigned", "0",
+           "Take this one of the next best partitions instead of the cheapest">,
     Option<"printGraph", "print-graph", "bool", "false",
            "Print the graph of operators to standard error">,
     Option<"printGir", "print-gir", "bool", "false",

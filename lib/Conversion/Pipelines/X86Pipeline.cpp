@@ -46,6 +46,8 @@ static void tileOthers(OpPassManager &pm, const LoweringOptions &options) {
   PartitionPassOptions partition;
   partition.target = options.target;
   partition.threads = options.threads;
+  partition.search = options.groups;
+  partition.rank = options.groupRank;
   pm.addNestedPass<func::FuncOp>(createPartitionPass(partition));
   PlanMemoryBoundPassOptions plan;
   plan.target = options.target;
@@ -215,6 +217,14 @@ struct X86Options : PlanningOptions {
       llvm::cl::desc("File with micro kernels, see "
                      "chimera-load-micro-kernels"),
       llvm::cl::init("")};
+  Option<PartitionSearchKind> groups{
+      *this, "groups",
+      llvm::cl::desc("How operators outside chains become groups"),
+      llvm::cl::init(PartitionSearchKind::Exact), getGroupModes()};
+  Option<unsigned> groupRank{
+      *this, "group-rank",
+      llvm::cl::desc("Partition to take instead of the cheapest, by its rank"),
+      llvm::cl::init(0)};
 };
 
 class X86BackEnd : public BackEndWithOptions<X86Options> {
@@ -249,6 +259,8 @@ void X86BackEnd::addPasses(OpPassManager &pm, const X86Options &options) const {
   lowering.target = options.target;
   lowering.threads = options.threads;
   lowering.outParams = options.outParams;
+  lowering.groups = options.groups;
+  lowering.groupRank = options.groupRank;
   buildLoweringPipeline(pm, lowering);
 }
 

@@ -80,6 +80,9 @@ static MappingClass classify(const GraphOperator &op, const GraphAccess &input,
 }
 
 MappingType chimera::model::classify(const GraphOperator &op) {
+  // What products in a chain read is not spelled out.
+  if (op.plannedSeconds)
+    return {MappingClass::ManyToMany};
   if (op.body == BodyKind::Opaque)
     return {MappingClass::NotFuse};
   if (op.hasReduction()) {

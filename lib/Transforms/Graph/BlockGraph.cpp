@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An operator whose shapes or accesses the model cannot express is opaque. A
-// chain is an operator of which only the time is known, if it has a plan.
+// chain, or the loops that have been made of it, is an operator of which what
+// was planned is known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -228,14 +229,33 @@ model::GraphOperator BlockReader::readElementwise(Operation &op) {
   return made;
 }
 
+/// What a chain, or the loops made of it, were planned to take; null for others
+/// and without a plan.
+static PlanAttr getPlan(Operation &op) {
+  if (auto chain = dyn_cast<ChainOp>(op))
+    return chain.getPlanAttr();
+  return op.getAttrOfType<PlanAttr>(ChimeraDialect::getPlanAttrName());
+}
+
+/// Notes what has been planned already.
+static void readPlan(PlanAttr plan, model::GraphOperator &op) {
+  op.plannedSeconds = 1e-9 * static_cast<double>(plan.getNanoseconds());
+  if (!plan.getLevels().empty())
+    op.plannedBytes =
+        static_cast<double>(plan.getLevels().front().getPredicted());
+}
+
 model::GraphOperator BlockReader::readOpaque(Operation &op) {
   model::GraphOperator made;
-  made.body =
-      isa<ChainOp>(op) ? model::BodyKind::Product : model::BodyKind::Opaque;
+  PlanAttr plan = getPlan(op);
+  made.body = plan || isa<ChainOp>(op) ? model::BodyKind::Product
+                                       : model::BodyKind::Opaque;
+  if (plan)
+    readPlan(plan, made);
   llvm::SetVector<Value> read(op.operand_begin(), op.operand_end());
   getUsedValuesDefinedAbove(op.getRegions(), read);
   for (Value value : read)
-    if (isTensor(value)) {
+    if (isTensor(value) && !value.getDefiningOp<tensor::EmptyOp>()) {
       model::GraphAccess access;
       access.tensor = getTensor(value);
       access.isReshaped = true;
@@ -266,7 +286,7 @@ void BlockReader::readOperation(Operation &op) {
     made = readMove(op);
   if (!made)
     made = readOpaque(op);
-  made->name = op.getName().stripDialect().str();
+  made->name = getPlan(op) ? "chain" : op.getName().stripDialect().str();
   result.graph.operators.push_back(std::move(*made));
   result.operations.push_back(&op);
 }

@@ -16,6 +16,7 @@
 #include "Chimera/Model/GirTemplates.h"
 #include "Chimera/Model/MappingType.h"
 #include "Chimera/Model/MemoryGroup.h"
+#include "Chimera/Report/GraphReport.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 
@@ -103,30 +104,40 @@ private:
 class BlockPartitioner {
 public:
   BlockPartitioner(Block &block, const model::Machine &machine, int64_t threads)
-      : block(readBlock(block)), memory(this->block.graph, machine, threads),
+      : block(readBlock(block)), machine(machine), threads(threads),
+        memory(this->block.graph, machine, threads),
         planner(memory.getPlanner()), pricer(this->block, memory) {}
 
-  LogicalResult run(PartitionSearchKind search);
+  /// Takes the cheapest partition, one of the next best (`rank`), or one by
+  /// rules.
+  LogicalResult run(PartitionSearchKind search, unsigned rank);
   /// Writes each group that waits for memory as a graph of moves.
-  void printMoves(llvm::raw_ostream &os, const model::Machine &machine,
-                  int64_t threads) const;
+  void printMoves(llvm::raw_ostream &os) const;
   const BlockGraph &getBlock() const { return block; }
 
 private:
   LogicalResult verifyGiven(PartitionSearchKind search);
   LogicalResult verifyChosen();
+  void search(unsigned rank);
   void attach();
   void report(PartitionSearchKind search);
-  void reportBoundaries();
+  GraphPlan describePartition(PartitionSearchKind search);
+  GroupPlan describeGroup(ArrayRef<model::OperatorId> members);
+  std::vector<StoredTensor> describeBoundaries();
+  void noteRemarks(const GraphPlan &plan);
   std::string explain(unsigned writer, unsigned reader);
   GroupKind getKind(ArrayRef<model::OperatorId> members) const;
   bool passesAnother(unsigned writer, unsigned reader) const;
 
   BlockGraph block;
+  const model::Machine &machine;
+  int64_t threads;
   model::MemoryGroupPricer memory;
   const model::MemoryGroupPlanner &planner;
   GivenGroups pricer;
   model::Partition partition;
+  /// It is one of the next best, as was asked for.
+  bool isRunnerUp = false;
   /// The index of each operator's group in the partition.
   SmallVector<unsigned> groupOf;
 };
@@ -271,86 +282,210 @@ static StringRef getWord(model::FusionRule::Verdict verdict) {
   llvm_unreachable("unknown verdict");
 }
 
-/// Says for each tensor between two groups why they are two.
-void BlockPartitioner::reportBoundaries() {
+/// The tensors between two groups, and why these are two.
+std::vector<StoredTensor> BlockPartitioner::describeBoundaries() {
+  std::vector<StoredTensor> stored;
   const model::GraphUses &uses = planner.getUses();
   for (auto [tensor, readers] : llvm::enumerate(uses.readers)) {
     model::OperatorId writer = uses.producer[tensor];
     if (writer == model::GraphUses::none)
       continue;
     for (model::OperatorId reader : readers) {
-      bool isOpaque =
-          llvm::any_of(std::array{writer, reader}, [&](model::OperatorId op) {
-            return block.graph.operators[op].body == model::BodyKind::Opaque;
-          });
-      if (groupOf[writer] == groupOf[reader] || isOpaque)
+      if (groupOf[writer] == groupOf[reader])
         continue;
       model::MappingType first = classify(block.graph.operators[writer]);
       model::MappingType second = classify(block.graph.operators[reader]);
-      std::string text = llvm::formatv(
-          "{0} bytes are stored between groups {1} and {2}: {3} (rules for "
-          "{4} before {5}: {6})",
-          block.graph.tensors[tensor].bytes(),
-          getGroup(block.operations[writer]).getId(),
-          getGroup(block.operations[reader]).getId(),
-          explain(groupOf[writer], groupOf[reader]), describe(first.mapping),
-          describe(second.mapping), getWord(combine(first, second).verdict));
-      remark::missed(block.operations[reader]->getLoc(), named("boundary"))
-          << text;
+      StoredTensor between;
+      between.tensor = tensor;
+      between.readingOperator = reader;
+      between.writer = groupOf[writer];
+      between.reader = groupOf[reader];
+      between.reason = explain(groupOf[writer], groupOf[reader]);
+      between.rule =
+          llvm::formatv("{0} before {1}: {2}", describe(first.mapping),
+                        describe(second.mapping),
+                        getWord(combine(first, second).verdict))
+              .str();
+      stored.push_back(std::move(between));
     }
   }
+  return stored;
 }
 
-void BlockPartitioner::report(PartitionSearchKind search) {
-  // Where nothing is known of anything, there is nothing to say.
-  bool isKnown = llvm::any_of(block.graph.operators, [](const auto &op) {
-    return op.body != model::BodyKind::Opaque;
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+/// Bytes of what `members` read from outside and write for outside.
+static double countOuterBytes(const model::OperatorGraph &graph,
+                              const model::GraphUses &uses,
+                              ArrayRef<model::OperatorId> members) {
+  llvm::SmallDenseSet<model::TensorId> outer;
+  for (model::OperatorId op : members) {
+    for (const model::GraphAccess &input : graph.operators[op].inputs)
+      if (!llvm::is_contained(members, uses.producer[input.tensor]))
+        outer.insert(input.tensor);
+    for (const model::GraphAccess &output : graph.operators[op].outputs)
+      if (graph.tensors[output.tensor].isResult ||
+          !llvm::all_of(uses.readers[output.tensor], [&](auto reader) {
+            return llvm::is_contained(members, reader);
+          }))
+        outer.insert(output.tensor);
+  }
+  double bytes = 0;
+  for (model::TensorId tensor : outer)
+    bytes += graph.tensors[tensor].bytes();
+  return bytes;
+}
+
+GroupPlan BlockPartitioner::describeGroup(ArrayRef<model::OperatorId> members) {
+  GroupPlan plan;
+  const model::GraphOperator &first = block.graph.operators[members.front()];
+  plan.id = getGroup(block.operations[members.front()]).getId();
+  plan.kind = stringifyGroupKind(getKind(members)).str();
+  plan.operators.assign(members.begin(), members.end());
+  plan.seconds = memory.cost(members);
+  for (model::OperatorId op : members)
+    plan.aloneSeconds += memory.cost(op);
+  if (isView(first) || first.body == model::BodyKind::Opaque)
+    return plan;
+  plan.compulsoryBytes = plan.bytes =
+      countOuterBytes(block.graph, planner.getUses(), members);
+  if (first.plannedSeconds)
+    plan.bytes = first.plannedBytes;
+  else if (std::optional<model::MemoryGroup> group = planner.plan(members)) {
+    plan.bytes = group->bytes;
+    plan.compulsoryBytes = group->compulsoryBytes;
+  }
+  return plan;
+}
+
+GraphPlan BlockPartitioner::describePartition(PartitionSearchKind search) {
+  GraphPlan plan;
+  Operation *first = block.operations.front();
+  first->getLoc()->walk([&](Location part) {
+    auto file = dyn_cast<FileLineColLoc>(part);
+    if (!file)
+      return WalkResult::advance();
+    plan.file = file.getFilename().str();
+    plan.line = file.getLine();
+    plan.column = file.getColumn();
+    return WalkResult::interrupt();
   });
-  if (!isKnown || !block.operations.front()->getContext()->getRemarkEngine())
-    return;
-  double apart = separateOperators(block.graph, memory).seconds;
-  std::string proof = "chosen by rules";
+  plan.function = first->getParentOfType<func::FuncOp>().getName().str();
+  plan.target = machine.name;
+  plan.threads = threads;
+  plan.graph = block.graph;
+  for (const model::GroupMembers &members : partition.groups)
+    plan.groups.push_back(describeGroup(members));
+  plan.stored = describeBoundaries();
+  plan.seconds = partition.seconds;
+  plan.separateSeconds = separateOperators(block.graph, memory).seconds;
+  plan.proof = "chosen by rules";
   if (search == PartitionSearchKind::Exact)
-    proof = partition.isProved
-                ? "optimal"
-                : llvm::formatv("not proved optimal: no partition takes less "
-                                "than {0:F1} us",
-                                partition.leastSeconds * 1e6)
-                      .str();
+    plan.proof = isRunnerUp ? "not the cheapest, as asked for"
+                 : partition.isProved
+                     ? "optimal"
+                     : llvm::formatv("not proved optimal: no partition takes "
+                                     "less than {0:F1} us",
+                                     partition.leastSeconds * 1e6)
+                           .str();
+  return plan;
+}
+
+/// Says what was decided: of the block, of each group of several operators, and
+/// of each tensor between two groups of which something is known.
+void BlockPartitioner::noteRemarks(const GraphPlan &plan) {
   remark::passed(block.operations.front()->getLoc(), named("partition"))
       << llvm::formatv("{0} operators in {1} groups: {2:F1} us, by themselves "
                        "{3:F1} us ({4}; {5} ideals, {6} extensions, {7} costs)",
-                       block.operations.size(), partition.groups.size(),
-                       partition.seconds * 1e6, apart * 1e6, proof,
-                       partition.numIdeals, partition.numExtensions,
+                       block.operations.size(), plan.groups.size(),
+                       plan.seconds * 1e6, plan.separateSeconds * 1e6,
+                       plan.proof, partition.numIdeals, partition.numExtensions,
                        partition.numCosts)
              .str();
-  for (const model::GroupMembers &members : partition.groups) {
-    std::optional<model::MemoryGroup> group = planner.plan(members);
-    if (members.size() < 2 || !group)
-      continue;
-    double alone = 0;
-    for (model::OperatorId op : members)
-      alone += memory.cost(op);
-    Operation *last = block.operations[members.back()];
-    remark::passed(last->getLoc(), named("group"))
-        << llvm::formatv("group {0} of {1} operators: {2:F1} us, by themselves "
-                         "{3:F1} us; moves {4} bytes, {5} at least",
-                         getGroup(last).getId(), members.size(),
-                         group->seconds * 1e6, alone * 1e6,
-                         static_cast<int64_t>(group->bytes),
-                         static_cast<int64_t>(group->compulsoryBytes))
-               .str();
-  }
-  reportBoundaries();
+  for (const GroupPlan &group : plan.groups)
+    if (group.operators.size() > 1)
+      remark::passed(block.operations[group.operators.back()]->getLoc(),
+                     named("group"))
+          << llvm::formatv("group {0} of {1} operators: {2:F1} us, by "
+                           "themselves {3:F1} us; moves {4} bytes, {5} at "
+                           "least",
+                           group.id, group.operators.size(),
+                           group.seconds * 1e6, group.aloneSeconds * 1e6,
+                           static_cast<int64_t>(group.bytes),
+                           static_cast<int64_t>(group.compulsoryBytes))
+                 .str();
+  auto isOpaque = [&](unsigned group) {
+    return plan.groups[group].kind == stringifyGroupKind(GroupKind::Opaque);
+  };
+  for (const StoredTensor &between : plan.stored)
+    if (!isOpaque(between.writer) && !isOpaque(between.reader))
+      remark::missed(block.operations[between.readingOperator]->getLoc(),
+                     named("boundary"))
+          << llvm::formatv("{0} bytes are stored between groups {1} and {2}: "
+                           "{3} (rules for {4})",
+                           block.graph.tensors[between.tensor].bytes(),
+                           plan.groups[between.writer].id,
+                           plan.groups[between.reader].id, between.reason,
+                           between.rule)
+                 .str();
 }
 
-LogicalResult BlockPartitioner::run(PartitionSearchKind search) {
-  if (failed(verifyGiven(search)))
+/// True if `op` is part of the loops of a chain, or of a chain.
+static bool isInChain(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp())
+    if (isa<ChainOp>(parent) ||
+        parent->hasAttr(ChimeraDialect::getPlanAttrName()))
+      return true;
+  return false;
+}
+
+void BlockPartitioner::report(PartitionSearchKind search) {
+  // Where nothing is known of anything, there is nothing to say. What a chain
+  // does inside its loops, others say.
+  bool isKnown = llvm::any_of(block.graph.operators, [](const auto &op) {
+    return op.body != model::BodyKind::Opaque;
+  });
+  if (!isKnown || isInChain(block.operations.front()))
+    return;
+  MLIRContext *context = block.operations.front()->getContext();
+  auto *listener = context->getLoadedDialect<ChimeraDialect>()
+                       ->getRegisteredInterface<GraphListener>();
+  if (!listener && !context->getRemarkEngine())
+    return;
+  GraphPlan plan = describePartition(search);
+  if (context->getRemarkEngine())
+    noteRemarks(plan);
+  if (listener)
+    listener->partitioned(std::move(plan));
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+/// Finds the cheapest partition, or the next best that is asked for.
+void BlockPartitioner::search(unsigned rank) {
+  std::vector<model::Partition> found =
+      findPartitions(block.graph, pricer, size_t(rank) + 1);
+  isRunnerUp = rank > 0 && rank < found.size();
+  partition = std::move(found[isRunnerUp ? rank : 0]);
+  if (rank > 0 && !isRunnerUp && !block.operations.empty())
+    remark::missed(block.operations.front()->getLoc(), named("rank"))
+        << llvm::formatv("there are {0} partitions besides the cheapest, which "
+                         "is kept",
+                         found.size() - 1)
+               .str();
+}
+
+LogicalResult BlockPartitioner::run(PartitionSearchKind kind, unsigned rank) {
+  if (failed(verifyGiven(kind)))
     return failure();
-  switch (search) {
+  switch (kind) {
   case PartitionSearchKind::Exact:
-    partition = findPartition(block.graph, pricer);
+    search(rank);
     break;
   case PartitionSearchKind::Greedy:
     partition = partitionGreedily(block.graph, pricer);
@@ -362,13 +497,11 @@ LogicalResult BlockPartitioner::run(PartitionSearchKind search) {
   if (failed(verifyChosen()))
     return failure();
   attach();
-  report(search);
+  report(kind);
   return success();
 }
 
-void BlockPartitioner::printMoves(llvm::raw_ostream &os,
-                                  const model::Machine &machine,
-                                  int64_t threads) const {
+void BlockPartitioner::printMoves(llvm::raw_ostream &os) const {
   for (const model::GroupMembers &members : partition.groups) {
     if (getKind(members) != GroupKind::Memory)
       continue;
@@ -422,11 +555,10 @@ struct PartitionPass : chimera::impl::PartitionPassBase<PartitionPass> {
       llvm::raw_string_ostream stream(text);
       if (printGraph)
         print(stream, partitioner.getBlock().graph);
-      if (failed(partitioner.run(search)))
+      if (failed(partitioner.run(search, rank)))
         return signalPassFailure();
       if (printGir)
-        partitioner.printMoves(stream, machine,
-                               threads == 0 ? machine.cores : threads);
+        partitioner.printMoves(stream);
       llvm::errs() << text;
     }
   }

@@ -825,6 +825,10 @@ struct TilePass : chimera::impl::TilePassBase<TilePass> {
         return signalPassFailure();
       }
       Value result = TreeBuilder(chain, *analysis, *schedule).build();
+      // Whoever looks at the whole program sees loops from here on.
+      if (PlanAttr plan = chain.getPlanAttr())
+        result.getDefiningOp()->setAttr(ChimeraDialect::getPlanAttrName(),
+                                        plan);
       chain.getResult(0).replaceAllUsesWith(result);
       chain.erase();
     }
