@@ -8,6 +8,7 @@ import random
 
 from .cases import Case, attention
 from .program import Program, Value
+from .random_graphs import random_graph
 
 
 def between(rng: random.Random, least: int, most: int) -> int:
@@ -102,8 +103,14 @@ def inverted_residual(rng: random.Random) -> Case:
     return make("residual", name, program, y)
 
 
+def graph(rng: random.Random) -> Case:
+    """Of operators that wait for memory."""
+    name, program, results = random_graph(rng)
+    return Case("graph", name, [], None, program.finish(*results))
+
+
 MAKERS = {"chain": chain, "attention": random_attention, "mlp": perceptron,
-          "convolutions": two_convolutions, "residual": inverted_residual}
+          "convolutions": two_convolutions, "residual": inverted_residual, "graph": graph}
 
 
 def random_cases(count: int, seed: int, kinds: list[str]) -> list[Case]:
