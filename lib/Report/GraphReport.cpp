@@ -12,17 +12,14 @@
 
 #include "Chimera/Report/GraphReport.h"
 
-#include "Chimera/Model/MemoryGroup.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 using namespace chimera;
 
 unsigned GraphPlan::countKernels() const {
-  return count_if(groups, [&](const GroupPlan &group) {
-    return !isView(graph.operators[group.operators.front()]);
-  });
+  return count_if(groups,
+                  [](const GroupPlan &group) { return group.isKernel; });
 }
 
 double GraphPlan::bytes() const {

@@ -30,6 +30,8 @@ struct GroupPlan {
   /// `chain`, `memory`, `single` or `opaque`.
   std::string kind;
   model::GroupMembers operators;
+  /// Code runs for it: it does not only look at what is there.
+  bool isKernel = false;
   /// What the group takes, and its operators one by one.
   double seconds = 0, aloneSeconds = 0;
   /// Bytes between memory and the outermost level; and what the group reads and

@@ -233,7 +233,11 @@ MemoryGroupPlanner::getTraffic(ArrayRef<OperatorId> members) const {
                       return !binary_search(members, reader) ||
                              isFree(graph.operators[reader]);
                     });
-      double bytes = graph.tensors[output.tensor].bytes();
+      // Of a tensor of which a part is replaced, that part.
+      double whole = graph.tensors[output.tensor].bytes();
+      double part = graph.operators[op].iterations() *
+                    graph.tensors[output.tensor].elementBytes;
+      double bytes = std::min(whole, part);
       (isRead ? traffic.written : traffic.inside).push_back(bytes);
       if (isRead && !graph.tensors[output.tensor].isResult)
         traffic.buffers.push_back(bytes);

@@ -211,6 +211,13 @@ std::optional<model::GraphOperator> BlockReader::readMove(Operation &op) {
       made.inputs.push_back(std::move(access));
     }
   made.outputs.push_back(getWhole(op.getResult(0)));
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+    // The rest of the tensor stays where it is.
+    made.extents.assign(insert.getSourceType().getShape().begin(),
+                        insert.getSourceType().getShape().end());
+    made.outputs.back().isReshaped = true;
+    made.outputs.back().indices.clear();
+  }
   return made;
 }
 

@@ -347,6 +347,11 @@ GroupPlan BlockPartitioner::describeGroup(ArrayRef<model::OperatorId> members) {
   plan.seconds = memory.cost(members);
   for (model::OperatorId op : members)
     plan.aloneSeconds += memory.cost(op);
+  // Of what nothing is known, loops and operations on whole tensors take time.
+  Operation *op = block.operations[members.front()];
+  plan.isKernel = first.body == model::BodyKind::Opaque
+                      ? op->getNumRegions() > 0
+                      : !isView(first);
   if (isView(first) || first.body == model::BodyKind::Opaque)
     return plan;
   plan.compulsoryBytes = plan.bytes =
