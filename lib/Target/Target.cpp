@@ -131,6 +131,17 @@ FailureOr<TargetAttrInterface> chimera::resolveTarget(Operation *op,
   return diagnostic;
 }
 
+model::Network chimera::getSharedMemoryNetwork() {
+  // Open MPI 4.1.4 between two cores of an EPYC 9004: all-reduces of f32 in
+  // place, the best of many.
+  return {{{1024, 0.4e-6},
+           {16384, 7.6e-6},
+           {65536, 16e-6},
+           {262144, 51e-6},
+           {1048576, 104e-6},
+           {4194304, 375e-6}}};
+}
+
 LogicalResult chimera::verifyPlanningOptions(Operation *op, StringRef name,
                                              int64_t threads) {
   if (failed(resolveTarget(op, name)))

@@ -17,6 +17,7 @@
 #define CHIMERA_TARGET_TARGET_H
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/Model/Network.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -79,6 +80,9 @@ deriveTarget(mlir::TargetDeviceSpecInterface device, TargetAttr base,
 /// is what carries it.
 llvm::FailureOr<TargetAttrInterface> resolveTarget(mlir::Operation *op,
                                                    llvm::StringRef name);
+
+/// Processes of one machine, for targets that do not describe a network.
+model::Network getSharedMemoryNetwork();
 
 /// Emits an error on `op` and fails if nothing can be planned with these
 /// options of a pass, whether there is anything to plan or not: there is no

@@ -159,6 +159,13 @@ static bool isSkipped(Operation &op) {
 static LogicalResult verifyOperation(Operation &op) {
   if (failed(verifyShapes(&op)))
     return failure();
+  bool isNumber = llvm::any_of(op.getResultTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == 0;
+  });
+  if (isNumber && op.hasTrait<OpTrait::ConstantLike>())
+    return op.emitError("a constant without dimensions is cut only where a "
+                        "linalg.generic reads it");
   if (isa<shard::ShardDialect>(op.getDialect()) && !isSkipped(op))
     return op.emitError("of 'shard', only annotations are taken: shard.grid, "
                         "shard.sharding and shard.shard");
@@ -379,6 +386,31 @@ static FailureOr<Axes> getLoopAxes(shard::ShardingInterface op) {
   return loops;
 }
 
+/// True if the parts of a reduction can be combined as processes do.
+static bool canCombine(linalg::LinalgOp op) {
+  SmallVector<Operation *> combiners;
+  return op.getNumDpsInits() == 1 &&
+         matchReduction(op.getRegionOutputArgs(), 0, combiners) &&
+         combiners.size() == 1 &&
+         isa<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::AddIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp>(
+             combiners.front()) &&
+         arith::getNeutralElement(combiners.front());
+}
+
+bool chimera::canCutLoop(shard::ShardingInterface op, unsigned loop) {
+  auto structured = dyn_cast<linalg::LinalgOp>(op.getOperation());
+  if (!structured)
+    return true;
+  bool counts = op->walk([&](linalg::IndexOp index) {
+                    return index.getDim() == loop ? WalkResult::interrupt()
+                                                  : WalkResult::advance();
+                  }).wasInterrupted();
+  bool isReduced = structured.getIteratorTypesArray()[loop] ==
+                   utils::IteratorType::reduction;
+  return !counts && (!isReduced || canCombine(structured));
+}
+
 /// Fails if cutting the reductions of `op` would not be made good by combining
 /// the parts.
 static LogicalResult verifyReduction(linalg::LinalgOp op) {
@@ -386,13 +418,7 @@ static LogicalResult verifyReduction(linalg::LinalgOp op) {
     return op.emitError("a reduction with ")
            << op.getNumDpsInits()
            << " results cannot be cut along the reduction";
-  SmallVector<Operation *> combiners;
-  if (!matchReduction(op.getRegionOutputArgs(), 0, combiners) ||
-      combiners.size() != 1 ||
-      !isa<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp,
-           arith::AddIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp>(
-          combiners.front()) ||
-      !arith::getNeutralElement(combiners.front()))
+  if (!canCombine(op))
     return op.emitError(
         "processes combine parts by sums, products, largest and "
         "smallest numbers; this reduction is none of them, so "

@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Shard/IR/ShardOps.h"
+#include "mlir/Dialect/Shard/Interfaces/ShardingInterface.h"
 
 namespace chimera {
 
@@ -31,6 +32,10 @@ mlir::shard::GridOp findGrid(mlir::func::FuncOp function);
 /// Fails, with an error, if `sharding-propagation` cannot take `function`.
 mlir::LogicalResult verifyBeforePropagation(mlir::func::FuncOp function,
                                             mlir::shard::GridOp grid);
+
+/// True if processes can share the iterations of `loop`: they do not count
+/// them, and where it is a reduction, their parts can be combined.
+bool canCutLoop(mlir::shard::ShardingInterface op, unsigned loop);
 
 /// Annotates what propagation left without: it is whole on all processes.
 void completeAnnotations(mlir::func::FuncOp function, mlir::shard::GridOp grid);

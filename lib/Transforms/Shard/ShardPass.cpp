@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Annotations.h"
+#include "ChooseSplit.h"
 #include "LowerShard.h"
 
 #include "Chimera/IR/Collectives.h"
@@ -139,11 +140,17 @@ struct ShardPass : chimera::impl::ShardPassBase<ShardPass> {
   void runOnOperation() override;
 
 private:
-  LogicalResult cut(func::FuncOp function);
+  LogicalResult partition(func::FuncOp function, shard::GridOp grid,
+                          ArrayRef<arith::ConstantOp> constants);
+  LogicalResult cutAsAnnotated(func::FuncOp function);
+  func::FuncOp cutAsChosen(func::FuncOp function, shard::GridOp grid,
+                           const model::Machine &machine, std::string &text);
+  void share(func::FuncOp function, shard::GridOp grid,
+             const model::Machine &machine);
   LogicalResult run(func::FuncOp function,
                     llvm::function_ref<void(OpPassManager &)> add);
   LogicalResult verifyProcesses(shard::GridOp grid);
-  void report(func::FuncOp function);
+  void report(func::FuncOp function, const model::Machine &machine);
 };
 } // namespace
 
@@ -164,50 +171,125 @@ LogicalResult ShardPass::verifyProcesses(shard::GridOp grid) {
                                 << processes << "; change one of them";
 }
 
-/// Cuts a function that is annotated.
-LogicalResult ShardPass::cut(func::FuncOp function) {
-  shard::GridOp grid = findGrid(function);
-  if (!grid || failed(verifyProcesses(grid)))
-    return failure();
-  auto clean = [](OpPassManager &passes) {
-    passes.addPass(createCanonicalizerPass());
-    passes.addPass(createCSEPass());
-  };
-  if (failed(run(function, clean)))
-    return failure();
-  unsigned numArguments = function.getNumArguments();
-  SmallVector<arith::ConstantOp> constants = takeConstants(function);
-  if (failed(verifyBeforePropagation(function, grid)) ||
-      failed(run(function, [](OpPassManager &passes) {
-        passes.addPass(shard::createShardingPropagation());
-      })))
-    return failure();
+static void addCleaning(OpPassManager &passes) {
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+/// Cuts a function that is annotated in full, whose last arguments are
+/// `constants`.
+LogicalResult ShardPass::partition(func::FuncOp function, shard::GridOp grid,
+                                   ArrayRef<arith::ConstantOp> constants) {
   completeAnnotations(function, grid);
   if (failed(verifyBeforePartition(function, grid)))
     return failure();
-  Parts parts = readParts(function, numArguments, grid);
+  Parts parts =
+      readParts(function, function.getNumArguments() - constants.size(), grid);
   if (failed(run(function, [](OpPassManager &passes) {
         passes.addPass(shard::createPartition());
       })))
     return failure();
   putBackConstants(function, constants);
-  if (failed(run(function, clean)) || failed(lowerShard(function, grid)))
+  if (failed(run(function, addCleaning)) || failed(lowerShard(function, grid)))
     return failure();
   // The start of a sum is zero on all processes, once both branches are.
   if (failed(run(function, [&](OpPassManager &passes) {
-        clean(passes);
+        addCleaning(passes);
         passes.addPass(createCanonicalizerPass());
       })))
     return failure();
   attachParts(function, parts);
   OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
   CheckGridOp::create(builder, function.getLoc(), grid.getShape());
-  ++numFunctions;
   return success();
 }
 
+/// Cuts a function that somebody has annotated.
+LogicalResult ShardPass::cutAsAnnotated(func::FuncOp function) {
+  shard::GridOp grid = findGrid(function);
+  if (!grid || failed(verifyProcesses(grid)) ||
+      failed(run(function, addCleaning)))
+    return failure();
+  inlineNumbers(function);
+  SmallVector<arith::ConstantOp> constants = takeConstants(function);
+  if (failed(verifyBeforePropagation(function, grid)) ||
+      failed(run(function, [](OpPassManager &passes) {
+        passes.addPass(shard::createShardingPropagation());
+      })))
+    return failure();
+  return partition(function, grid, constants);
+}
+
+/// Cuts a copy of `function` as the model chooses. None if there is something
+/// in it that cannot be cut, which `text` then says.
+func::FuncOp ShardPass::cutAsChosen(func::FuncOp function, shard::GridOp grid,
+                                    const model::Machine &machine,
+                                    std::string &text) {
+  OpBuilder builder(function);
+  auto copy = cast<func::FuncOp>(builder.clone(*function));
+  copy.setSymName((function.getName() + "_part").str());
+  std::string obstacle;
+  ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &diagnostic) {
+    bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
+    if (isError && obstacle.empty())
+      obstacle = diagnostic.str();
+    return success(isError);
+  });
+  SplitSetting setting{grid, processes, machine,
+                       threads == 0 ? machine.cores : threads};
+  bool isCut = succeeded(run(copy, addCleaning));
+  SmallVector<arith::ConstantOp> constants;
+  if (isCut) {
+    constants = takeConstants(copy);
+    prepareForSplit(copy);
+    isCut = succeeded(verifyBeforePropagation(copy, grid));
+  }
+  if (isCut) {
+    std::optional<std::string> chosen = annotateBestSplit(copy, setting);
+    text = chosen.value_or("");
+    isCut = chosen && succeeded(partition(copy, grid, constants));
+  }
+  if (isCut)
+    return copy;
+  text = obstacle.empty() ? "there is nothing to cut" : obstacle;
+  copy.erase();
+  return {};
+}
+
+/// Lets processes share `function` if that takes less time.
+void ShardPass::share(func::FuncOp function, shard::GridOp grid,
+                      const model::Machine &machine) {
+  std::string text;
+  func::FuncOp part = cutAsChosen(function, grid, machine, text);
+  if (!part) {
+    remark::missed(function.getLoc(), named("split"))
+        << llvm::formatv("every process computes all of '{0}': {1}",
+                         function.getName(), text)
+               .str();
+    return;
+  }
+  int64_t count = threads == 0 ? machine.cores : threads;
+  double whole = priceFunction(function, machine, count),
+         shared = priceFunction(part, machine, count);
+  std::string figures = llvm::formatv(
+      "'{0}' takes {1:F1} us on {2} processes and {3:F1} us on one; {4}",
+      function.getName(), shared * 1e6, int64_t(processes), whole * 1e6, text);
+  if (shared >= whole && split == SplitMode::Auto) {
+    remark::missed(function.getLoc(), named("split"))
+        << ("every process computes all: " + figures);
+    part.erase();
+    return;
+  }
+  remark::passed(function.getLoc(), named("split")) << figures;
+  StringAttr name = function.getSymNameAttr();
+  function.erase();
+  part.setSymNameAttr(name);
+  report(part, machine);
+  ++numFunctions;
+}
+
 /// Says what each collective moves and takes.
-void ShardPass::report(func::FuncOp function) {
+void ShardPass::report(func::FuncOp function, const model::Machine &machine) {
   function.walk([&](Operation *op) {
     std::optional<model::Collective> collective = getCollective(op);
     if (!collective)
@@ -215,10 +297,11 @@ void ShardPass::report(func::FuncOp function) {
     ++numCollectives;
     remark::analysis(op->getLoc(), named("collective"))
         << llvm::formatv(
-               "{0} of {1} processes: {2} bytes from each, {3} on the "
-               "wire",
+               "{0} of {1} processes: {2} bytes from each, {3} on the wire, "
+               "{4:F1} us",
                model::getName(collective->kind), collective->processes,
-               collective->payloadBytes, getWireBytes(*collective))
+               collective->payloadBytes, getWireBytes(*collective),
+               machine.network.getSeconds(*collective) * 1e6)
                .str();
   });
 }
@@ -229,14 +312,32 @@ void ShardPass::runOnOperation() {
     module.emitError("'processes' must not be negative, got ") << processes;
     return signalPassFailure();
   }
-  if (failed(verifyPlanningOptions(module, target, threads)))
+  FailureOr<TargetAttrInterface> found = resolveTarget(module, target);
+  if (failed(found) || failed(verifyPlanningOptions(module, target, threads)))
     return signalPassFailure();
+  model::Machine machine = found->getCommonFigures();
+  if (!machine.network.exists())
+    machine.network = getSharedMemoryNetwork();
+  SmallVector<func::FuncOp> open;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isExternal() || !isAnnotated(function))
+    if (function.isExternal())
       continue;
-    if (failed(cut(function)))
+    if (!isAnnotated(function)) {
+      open.push_back(function);
+      continue;
+    }
+    if (failed(cutAsAnnotated(function)))
       return signalPassFailure();
-    report(function);
+    ++numFunctions;
+    report(function, machine);
+  }
+  if (processes > 1 && !open.empty()) {
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    auto grid =
+        shard::GridOp::create(builder, module.getLoc(), "chimera_processes",
+                              ArrayRef<int64_t>{processes});
+    for (func::FuncOp function : open)
+      share(function, grid, machine);
   }
   for (auto grid : llvm::make_early_inc_range(module.getOps<shard::GridOp>()))
     grid.erase();

@@ -1,0 +1,50 @@
+// Without annotations the model chooses. Constant weights are cut wherever they
+// can be: columns, then rows. What is too small for an exchange stays whole.
+//
+// RUN: chimera-opt %s --chimera-shard='target=zen5 threads=1 processes=2' --remarks-filter=chimera-shard --remark-policy=all -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: chimera-opt %s --chimera-shard='target=zen5 threads=1 processes=2' | FileCheck %s
+// RUN: chimera-opt %s --chimera-shard='target=zen5 threads=1 processes=2 split=always' | FileCheck %s --check-prefix=ALWAYS
+// RUN: chimera-opt %s --chimera-shard='target=zen5 threads=1 processes=64' --chimera-planning-pipeline=target=zen5 | FileCheck %s --check-prefix=MANY
+
+// REMARK: [Passed] split {{.*}}'mlp' takes {{[0-9.]+}} us on 2 processes and {{[0-9.]+}} us on one; {{.*}} us for exchanges, with matmul cut along loop {{[12]}}; {{.*}} they would take
+// REMARK: all-reduce of 2 processes: 524288 bytes from each, 524288 on the wire, 68.7 us
+// REMARK: [Missed] split {{.*}}every process computes all: 'small' takes
+
+// CHECK-LABEL: func @mlp(
+// CHECK-SAME: tensor<256x512xf32>
+// CHECK-SAME: tensor<512x1024xf32> {chimera.constant, chimera.part = #chimera.part<shape = [512, 2048], axes = {{\[\[\], \[0\]\]}}, grid = [2]>}
+// CHECK-SAME: tensor<1024x512xf32> {chimera.constant, chimera.part
+// CHECK: chimera.check_grid [2]
+// CHECK: %[[PART:.*]] = linalg.matmul {{.*}} -> tensor<256x512xf32>
+// CHECK: chimera.all_reduce sum outs(%[[PART]]
+// CHECK-LABEL: func @small(
+// CHECK-NOT: chimera.
+// CHECK: return
+// ALWAYS-LABEL: func @small(
+// ALWAYS: chimera.check_grid [2]
+
+// A program for many processes is planned like any other.
+// MANY-LABEL: func @mlp(
+// MANY-SAME: tensor<512x32xf32>
+// MANY: chimera.chain
+// MANY: of 64
+
+func.func @mlp(%x: tensor<256x512xf32>, %v: tensor<512x2048xf32> {chimera.constant},
+               %w: tensor<2048x512xf32> {chimera.constant}) -> tensor<256x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<256x2048xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x2048xf32>) -> tensor<256x2048xf32>
+  %h = linalg.matmul ins(%x, %v : tensor<256x512xf32>, tensor<512x2048xf32>) outs(%f : tensor<256x2048xf32>) -> tensor<256x2048xf32>
+  %e1 = tensor.empty() : tensor<256x512xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<256x512xf32>) -> tensor<256x512xf32>
+  %y = linalg.matmul ins(%h, %w : tensor<256x2048xf32>, tensor<2048x512xf32>) outs(%f1 : tensor<256x512xf32>) -> tensor<256x512xf32>
+  return %y : tensor<256x512xf32>
+}
+
+func.func @small(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
+}

@@ -1,0 +1,73 @@
+// Moves and the softmax between products are cut along the dimensions that need
+// nothing from other processes. Heads stay apart through reshapes and slices.
+//
+// RUN: chimera-opt %s --chimera-shard=target=zen5 --split-input-file | FileCheck %s
+
+shard.grid @grid(shape = 2)
+// CHECK-LABEL: func @heads(
+// CHECK-SAME: %[[X:[^ ]*]]: tensor<16x32xf32>
+// CHECK: tensor.expand_shape %[[X]] {{\[\[}}0], [1, 2]] output_shape [16, 4, 8] : tensor<16x32xf32> into tensor<16x4x8xf32>
+// CHECK: tensor.extract_slice {{.*}}[0, 0, 4] [16, 4, 4] [1, 1, 1] : tensor<16x4x8xf32> to tensor<16x4x4xf32>
+// CHECK: tensor.concat dim(2) {{.*}} -> tensor<16x4x8xf32>
+// CHECK: linalg.softmax dimension(2) ins({{.*}} : tensor<16x4x8xf32>)
+// CHECK: tensor.collapse_shape {{.*}} {{\[\[}}0], [1, 2]] : tensor<16x4x8xf32> into tensor<16x32xf32>
+// CHECK-NOT: chimera.all
+// CHECK: return
+func.func @heads(%x: tensor<16x64xf32>) -> tensor<16x64xf32> {
+  %s = shard.sharding @grid split_axes = [[], [0]] : !shard.sharding
+  %x0 = shard.shard %x to %s : tensor<16x64xf32>
+  %h = tensor.expand_shape %x0 [[0], [1, 2]] output_shape [16, 8, 8] : tensor<16x64xf32> into tensor<16x8x8xf32>
+  %low = tensor.extract_slice %h[0, 0, 0] [16, 8, 4] [1, 1, 1] : tensor<16x8x8xf32> to tensor<16x8x4xf32>
+  %high = tensor.extract_slice %h[0, 0, 4] [16, 8, 4] [1, 1, 1] : tensor<16x8x8xf32> to tensor<16x8x4xf32>
+  %turned = tensor.concat dim(2) %high, %low : (tensor<16x8x4xf32>, tensor<16x8x4xf32>) -> tensor<16x8x8xf32>
+  %e = tensor.empty() : tensor<16x8x8xf32>
+  %p = linalg.softmax dimension(2) ins(%turned : tensor<16x8x8xf32>) outs(%e : tensor<16x8x8xf32>) -> tensor<16x8x8xf32>
+  %y = tensor.collapse_shape %p [[0], [1, 2]] : tensor<16x8x8xf32> into tensor<16x64xf32>
+  %y0 = shard.shard %y to %s : tensor<16x64xf32>
+  return %y0 : tensor<16x64xf32>
+}
+
+// -----
+
+// Along the softmax, everything is gathered before, and the part of this process
+// taken after.
+
+shard.grid @grid(shape = 2)
+// CHECK-LABEL: func @along(
+// CHECK-SAME: %[[X:[^ ]*]]: tensor<4x8xf32>
+// CHECK: %[[PARTS:.*]] = chimera.all_gather ins(%[[X]] : tensor<4x8xf32>) outs({{.*}} : tensor<8x8xf32>) along [0] of 2
+// CHECK: %[[APART:.*]] = tensor.expand_shape %[[PARTS]] {{.*}} into tensor<2x4x8xf32>
+// CHECK: %[[TURNED:.*]] = linalg.transpose ins(%[[APART]] : tensor<2x4x8xf32>) outs({{.*}} : tensor<4x2x8xf32>) permutation = [1, 0, 2]
+// CHECK: %[[WHOLE:.*]] = tensor.collapse_shape %[[TURNED]] {{.*}} into tensor<4x16xf32>
+// CHECK: linalg.softmax dimension(1) ins(%[[WHOLE]] : tensor<4x16xf32>)
+// CHECK: %[[MINE:.*]] = chimera.process_index along 0
+// CHECK: %[[FIRST:.*]] = arith.muli %[[MINE]], %c8
+// CHECK: tensor.extract_slice %{{.*}}[0, %[[FIRST]]] [4, 8] [1, 1] : tensor<4x16xf32> to tensor<4x8xf32>
+func.func @along(%x: tensor<4x16xf32>, %e: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %s = shard.sharding @grid split_axes = [[], [0]] : !shard.sharding
+  %x0 = shard.shard %x to %s : tensor<4x16xf32>
+  %p = linalg.softmax dimension(1) ins(%x0 : tensor<4x16xf32>) outs(%e : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %1 = shard.shard %p to %s : tensor<4x16xf32>
+  return %1 : tensor<4x16xf32>
+}
+
+// -----
+
+// Rows to columns, and an argument that nobody reads.
+
+shard.grid @grid(shape = 2)
+// CHECK-LABEL: func @turn(
+// CHECK-SAME: %[[X:[^ ]*]]: tensor<4x8xf32>
+// CHECK-SAME: tensor<3xf32>
+// CHECK: chimera.all_to_all ins(%{{.*}} : tensor<2x4x4xf32>) outs(%{{.*}} : tensor<2x4x4xf32>) along [0] of 2
+// CHECK: tensor<8x4xf32>
+func.func @turn(%x: tensor<8x8xf32>, %unused: tensor<3xf32>) -> tensor<8x8xf32> {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %rows = shard.sharding @grid split_axes = [[0]] : !shard.sharding
+  %columns = shard.sharding @grid split_axes = [[], [0]] : !shard.sharding
+  %x0 = shard.shard %x to %rows : tensor<8x8xf32>
+  %x1 = shard.shard %x0 to %columns annotate_for_users : tensor<8x8xf32>
+  %0 = linalg.exp ins(%x1 : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = shard.shard %0 to %columns : tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
