@@ -93,6 +93,6 @@ llvm::Error PlanCollector::write(StringRef path) {
   std::lock_guard<std::mutex> lock(mutex);
   sortPlans(plans);
   return writeFile(path, [&](llvm::raw_ostream &os) {
-    writeReport(os, plans, getReportFormat(path));
+    writeReport(os, plans, getReportFormat(path), partitions);
   });
 }

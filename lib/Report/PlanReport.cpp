@@ -62,14 +62,14 @@ ReportFormat chimera::getReportFormat(StringRef fileName) {
 }
 
 void chimera::writeReport(raw_ostream &os, ArrayRef<ChainPlan> plans,
-                          ReportFormat format) {
+                          ReportFormat format, ArrayRef<GraphPlan> partitions) {
   switch (format) {
   case ReportFormat::Markdown:
-    return writeMarkdown(os, plans);
+    return writeMarkdown(os, plans, partitions);
   case ReportFormat::Json:
-    return writeJson(os, plans);
+    return writeJson(os, plans, partitions);
   case ReportFormat::Html:
-    return writeHtml(os, plans);
+    return writeHtml(os, plans, partitions);
   }
 }
 
@@ -202,11 +202,29 @@ std::string report::describeReason(const ChainPlan &plan) {
   return verdict.level.empty() ? text : text + " into " + verdict.level;
 }
 
-std::string report::describePlace(const ChainPlan &plan) {
+template <typename PlanT>
+static std::string describePlaceOf(const PlanT &plan) {
   std::string place = plan.file.empty() ? "an unknown place" : plan.file;
   if (plan.line)
     place += formatv(":{0}:{1}", plan.line, plan.column);
   return plan.function.empty() ? place : place + " in @" + plan.function;
+}
+
+std::string report::describePlace(const ChainPlan &plan) {
+  return describePlaceOf(plan);
+}
+
+std::string report::describePlace(const GraphPlan &plan) {
+  return describePlaceOf(plan);
+}
+
+std::string report::listOperators(const GraphPlan &plan,
+                                  const GroupPlan &group) {
+  return join(map_range(group.operators,
+                        [&](model::OperatorId op) {
+                          return plan.graph.operators[op].name;
+                        }),
+              ", ");
 }
 
 std::string report::describeMachine(const ChainPlan &plan) {

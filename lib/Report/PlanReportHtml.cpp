@@ -81,6 +81,10 @@ svg .limit { stroke: var(--limit); stroke-dasharray: 5 4; stroke-width: 1.5; }
 svg .plan { fill: var(--plan); } svg .other { fill: var(--other); }
 svg .bound { fill: var(--bound); } svg .line { fill: none; stroke-width: 2; }
 svg .dot.line { fill: var(--ground); }
+svg .group { fill: var(--card); stroke: var(--rule); stroke-width: 1; }
+svg .group.chain { stroke: var(--plan); stroke-width: 2; }
+svg .group.memory { stroke: var(--good); stroke-width: 2; }
+svg .stored { fill: none; stroke: var(--bound); stroke-width: 1.2; }
 )css";
 
 namespace {
@@ -89,12 +93,13 @@ class HtmlWriter {
 public:
   explicit HtmlWriter(raw_ostream &os) : os(os) {}
 
-  void write(ArrayRef<ChainPlan> plans);
+  void write(ArrayRef<ChainPlan> plans, ArrayRef<GraphPlan> partitions);
 
 private:
   void writeColours();
   void writeSummary(ArrayRef<ChainPlan> plans);
   void writeChain(const ChainPlan &plan, size_t number);
+  void writePartition(const GraphPlan &plan, size_t number);
   void writeFigures(const ChainPlan &plan);
   void writeProblem(const model::ChainProblem &problem);
   void writeBytes(const ChainPlan &plan);
@@ -381,7 +386,46 @@ void HtmlWriter::writeSummary(ArrayRef<ChainPlan> plans) {
   os << "</table></div>\n";
 }
 
-void HtmlWriter::write(ArrayRef<ChainPlan> plans) {
+void HtmlWriter::writePartition(const GraphPlan &plan, size_t number) {
+  os << formatv("<section id=\"partition{0}\">\n<h2>Partition {0}</h2>\n",
+                number)
+     << "<p class=\"soft\">" << escape(describePlace(plan)) << "<br>"
+     << escape(plan.target) << ", " << plan.threads
+     << (plan.threads == 1 ? " thread" : " threads") << "</p>\n<p>"
+     << plan.graph.operators.size() << " operators in " << plan.groups.size()
+     << " groups: " << escape(plan.proof) << ".</p>\n<div class=\"figures\">\n";
+  figure("predicted", formatSeconds(plan.seconds));
+  figure("by themselves", formatSeconds(plan.separateSeconds));
+  figure("kernels", std::to_string(plan.countKernels()));
+  figure("moved", formatBytes(static_cast<int64_t>(plan.bytes())));
+  os << "</div>\n";
+  if (plan.groups.size() <= kMostDrawnGroups)
+    drawGroups(os, plan);
+  os << "<details><summary>Groups</summary>\n";
+  startTable({"group", "kind", "operators", "predicted", "by themselves",
+              "moves", "at least"});
+  for (const GroupPlan &group : plan.groups)
+    addRow({std::to_string(group.id), group.kind, listOperators(plan, group),
+            formatSeconds(group.seconds), formatSeconds(group.aloneSeconds),
+            formatBytes(static_cast<int64_t>(group.bytes)),
+            formatBytes(static_cast<int64_t>(group.compulsoryBytes))});
+  endTable();
+  os << "</details>\n<details><summary>What is stored between groups, and why"
+        "</summary>\n";
+  startTable({"tensor", "size", "from", "to", "why", "rules"});
+  for (const StoredTensor &between : plan.stored) {
+    const model::GraphTensor &tensor = plan.graph.tensors[between.tensor];
+    addRow({tensor.name, formatBytes(tensor.bytes()),
+            std::to_string(plan.groups[between.writer].id),
+            std::to_string(plan.groups[between.reader].id), between.reason,
+            between.rule});
+  }
+  endTable();
+  os << "</details>\n</section>\n";
+}
+
+void HtmlWriter::write(ArrayRef<ChainPlan> plans,
+                       ArrayRef<GraphPlan> partitions) {
   os << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta "
         "charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, "
@@ -392,9 +436,12 @@ void HtmlWriter::write(ArrayRef<ChainPlan> plans) {
   writeSummary(plans);
   for (auto [number, plan] : enumerate(plans))
     writeChain(plan, number);
+  for (auto [number, plan] : enumerate(partitions))
+    writePartition(plan, number);
   os << "</body>\n</html>\n";
 }
 
-void report::writeHtml(raw_ostream &os, ArrayRef<ChainPlan> plans) {
-  HtmlWriter(os).write(plans);
+void report::writeHtml(raw_ostream &os, ArrayRef<ChainPlan> plans,
+                       ArrayRef<GraphPlan> partitions) {
+  HtmlWriter(os).write(plans, partitions);
 }

@@ -14,6 +14,7 @@
 #include "Chimera/Report/PlanReportText.h"
 
 #include "Chimera/Model/Fragments.h"
+#include "Chimera/Model/MappingType.h"
 #include "Chimera/Model/Routes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,7 +32,7 @@ class JsonWriter {
 public:
   explicit JsonWriter(raw_ostream &os) : json(os, /*IndentSize=*/2) {}
 
-  void write(ArrayRef<ChainPlan> plans);
+  void write(ArrayRef<ChainPlan> plans, ArrayRef<GraphPlan> partitions);
 
 private:
   void text(StringRef key, StringRef value) {
@@ -50,6 +51,9 @@ private:
   }
 
   void writeChain(const ChainPlan &plan);
+  template <typename PlanT>
+  void writeLocation(const PlanT &plan);
+  void writePartition(const GraphPlan &plan);
   void writeTarget(const ChainPlan &plan);
   void writeProblem(const model::ChainProblem &problem);
   void writeVerdict(const model::Verdict &verdict);
@@ -329,13 +333,18 @@ void JsonWriter::writeKernel(const ChainPlan &plan,
     writeFragments(plan, kernel);
 }
 
-void JsonWriter::writeChain(const ChainPlan &plan) {
+template <typename PlanT>
+void JsonWriter::writeLocation(const PlanT &plan) {
   json.attributeObject("location", [&] {
     text("file", plan.file);
     json.attribute("line", plan.line);
     json.attribute("column", plan.column);
     text("function", plan.function);
   });
+}
+
+void JsonWriter::writeChain(const ChainPlan &plan) {
+  writeLocation(plan);
   text("verdict", getText(plan.outcome));
   text("explanation", plan.explanation);
   writeVerdict(plan.verdict);
@@ -366,15 +375,54 @@ void JsonWriter::writeChain(const ChainPlan &plan) {
   });
 }
 
-void JsonWriter::write(ArrayRef<ChainPlan> plans) {
+void JsonWriter::writePartition(const GraphPlan &plan) {
+  writeLocation(plan);
+  text("target", plan.target);
+  json.attribute("threads", plan.threads);
+  number("seconds", plan.seconds);
+  number("separate_seconds", plan.separateSeconds);
+  text("proof", plan.proof);
+  list("operators", plan.graph.operators, [&](const model::GraphOperator &op) {
+    text("name", op.name);
+    text("mapping", model::describe(model::classify(op).mapping));
+  });
+  list("groups", plan.groups, [&](const GroupPlan &group) {
+    json.attribute("id", group.id);
+    text("kind", group.kind);
+    json.attributeArray("operators", [&] {
+      for (model::OperatorId op : group.operators)
+        json.value(op);
+    });
+    json.attribute("is_kernel", group.isKernel);
+    number("seconds", group.seconds);
+    number("separate_seconds", group.aloneSeconds);
+    number("bytes", group.bytes);
+    number("least_bytes", group.compulsoryBytes);
+  });
+  list("stored", plan.stored, [&](const StoredTensor &between) {
+    const model::GraphTensor &tensor = plan.graph.tensors[between.tensor];
+    text("tensor", tensor.name);
+    json.attribute("bytes", tensor.bytes());
+    json.attribute("from", plan.groups[between.writer].id);
+    json.attribute("to", plan.groups[between.reader].id);
+    text("reason", between.reason);
+    text("rules", between.rule);
+  });
+}
+
+void JsonWriter::write(ArrayRef<ChainPlan> plans,
+                       ArrayRef<GraphPlan> partitions) {
   json.object([&] {
     json.attribute("schema", "chimera-plans");
     json.attribute("version", 1);
     list("chains", plans, [&](const ChainPlan &plan) { writeChain(plan); });
+    list("partitions", partitions,
+         [&](const GraphPlan &plan) { writePartition(plan); });
   });
 }
 
-void report::writeJson(raw_ostream &os, ArrayRef<ChainPlan> plans) {
-  JsonWriter(os).write(plans);
+void report::writeJson(raw_ostream &os, ArrayRef<ChainPlan> plans,
+                       ArrayRef<GraphPlan> partitions) {
+  JsonWriter(os).write(plans, partitions);
   os << '\n';
 }

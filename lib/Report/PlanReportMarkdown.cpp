@@ -52,11 +52,12 @@ class MarkdownWriter {
 public:
   explicit MarkdownWriter(raw_ostream &os) : os(os) {}
 
-  void write(ArrayRef<ChainPlan> plans);
+  void write(ArrayRef<ChainPlan> plans, ArrayRef<GraphPlan> partitions);
 
 private:
   void writeSummary(ArrayRef<ChainPlan> plans);
   void writeChain(const ChainPlan &plan, size_t number);
+  void writePartition(const GraphPlan &plan, size_t number);
   void writeProblem(const model::ChainProblem &problem);
   void writeLevels(const ChainPlan &plan);
   void writeRooflines(const ChainPlan &plan);
@@ -321,13 +322,49 @@ void MarkdownWriter::writeSummary(ArrayRef<ChainPlan> plans) {
   table.write(os);
 }
 
-void MarkdownWriter::write(ArrayRef<ChainPlan> plans) {
+void MarkdownWriter::writePartition(const GraphPlan &plan, size_t number) {
+  os << "## Partition " << number << "\n\n"
+     << plan.graph.operators.size() << " operators in " << plan.groups.size()
+     << " groups: " << formatSeconds(plan.seconds) << ", by themselves "
+     << formatSeconds(plan.separateSeconds) << " (" << plan.proof
+     << ").\n\n- at " << describePlace(plan) << "\n- for " << plan.target
+     << ", " << plan.threads << (plan.threads == 1 ? " thread" : " threads")
+     << "\n- " << plan.countKernels() << " kernels move "
+     << formatBytes(static_cast<int64_t>(plan.bytes())) << "\n\n";
+  Table groups({"group", "kind", "operators", "predicted", "by themselves",
+                "moves", "at least"});
+  for (const GroupPlan &group : plan.groups)
+    groups.add({std::to_string(group.id), group.kind,
+                listOperators(plan, group), formatSeconds(group.seconds),
+                formatSeconds(group.aloneSeconds),
+                formatBytes(static_cast<int64_t>(group.bytes)),
+                formatBytes(static_cast<int64_t>(group.compulsoryBytes))});
+  groups.write(os);
+  if (plan.stored.empty())
+    return;
+  os << "What is stored between groups:\n\n";
+  Table stored({"tensor", "size", "from", "to", "why", "rules"});
+  for (const StoredTensor &between : plan.stored) {
+    const model::GraphTensor &tensor = plan.graph.tensors[between.tensor];
+    stored.add({tensor.name, formatBytes(tensor.bytes()),
+                std::to_string(plan.groups[between.writer].id),
+                std::to_string(plan.groups[between.reader].id), between.reason,
+                between.rule});
+  }
+  stored.write(os);
+}
+
+void MarkdownWriter::write(ArrayRef<ChainPlan> plans,
+                           ArrayRef<GraphPlan> partitions) {
   os << "# Plans\n\n";
   writeSummary(plans);
   for (auto [number, plan] : enumerate(plans))
     writeChain(plan, number);
+  for (auto [number, plan] : enumerate(partitions))
+    writePartition(plan, number);
 }
 
-void report::writeMarkdown(raw_ostream &os, ArrayRef<ChainPlan> plans) {
-  MarkdownWriter(os).write(plans);
+void report::writeMarkdown(raw_ostream &os, ArrayRef<ChainPlan> plans,
+                           ArrayRef<GraphPlan> partitions) {
+  MarkdownWriter(os).write(plans, partitions);
 }

@@ -78,6 +78,14 @@ public:
         "<title>{6}</title></path>\n",
         style, tip.x, tip.y, size, 2 * size, -2 * size, escape(title));
   }
+  /// A bow between two points on a vertical line, `reach` to the right.
+  void bow(Point from, Point to, double reach, StringRef style,
+           StringRef title) {
+    os << formatv("<path class=\"{0}\" d=\"M{1:F1} {2:F1}C{3:F1} {2:F1} "
+                  "{3:F1} {5:F1} {4:F1} {5:F1}\"><title>{6}</title></path>\n",
+                  style, from.x, from.y, from.x + reach, to.x, to.y,
+                  escape(title));
+  }
   /// `anchor` is start, middle or end.
   void text(Point at, StringRef words, StringRef anchor = "start",
             StringRef style = "label") {
@@ -176,6 +184,52 @@ void report::drawLive(raw_ostream &os, const model::KernelReport &kernel,
   if (showsCapacity) {
     double y = base - tall * cost.capacityBytes / most;
     canvas.line({0, y}, {width, y}, "limit");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// Text that is too long for `most` characters ends in dots.
+static std::string shorten(std::string text, size_t most) {
+  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
+
+void report::drawGroups(raw_ostream &os, const GraphPlan &plan) {
+  constexpr double width = 400, tall = 24, gap = 14, most = 260;
+  constexpr size_t mostLetters = 58;
+  size_t number = plan.groups.size();
+  Canvas canvas(os, width + most + 90, number * (tall + gap),
+                "Groups and what is stored between them");
+  auto topOf = [&](unsigned group) { return group * (tall + gap); };
+  for (const StoredTensor &between : plan.stored) {
+    // What goes far swings wide.
+    double distance = between.reader - between.writer;
+    double reach = most * std::min(1.0, std::sqrt(distance / number));
+    double from = topOf(between.writer) + 0.75 * tall;
+    double to = topOf(between.reader) + 0.25 * tall;
+    std::string size = formatBytes(plan.graph.tensors[between.tensor].bytes());
+    canvas.bow({width, from}, {width, to}, reach, "stored",
+               size + ": " + between.reason + " (rules for " + between.rule +
+                   ")");
+    canvas.text({width + 0.75 * reach + 4, (from + to) / 2 + 4}, size);
+  }
+  for (auto [index, group] : enumerate(plan.groups)) {
+    std::string operators = listOperators(plan, group);
+    canvas.box({1, topOf(index)}, width - 1, tall, "group " + group.kind,
+               formatv("group {0}, {1}: {2}; moves {3}, {4} at least", group.id,
+                       group.kind, operators,
+                       formatBytes(static_cast<int64_t>(group.bytes)),
+                       formatBytes(static_cast<int64_t>(group.compulsoryBytes)))
+                   .str());
+    canvas.text(
+        {8, topOf(index) + 16},
+        shorten(formatv("{0}: {1}", group.id, operators).str(), mostLetters),
+        "start", "label strong");
+    if (group.seconds > 0)
+      canvas.text({width - 6, topOf(index) + 16}, formatSeconds(group.seconds),
+                  "end");
   }
 }
 

@@ -34,6 +34,14 @@ void drawBytes(llvm::raw_ostream &os, const ChainPlan &plan);
 void drawLive(llvm::raw_ostream &os, const model::KernelReport &kernel,
               unsigned level);
 
+/// Programs of more groups are not drawn: nobody could follow the lines.
+inline constexpr unsigned kMostDrawnGroups = 150;
+
+/// The groups of a partition in the order in which they run, with their
+/// operators, and what is stored between them, with bytes; the reasons are
+/// titles.
+void drawGroups(llvm::raw_ostream &os, const GraphPlan &plan);
+
 /// Arithmetic rate over intensity, both logarithmic, with a roof per level.
 void drawRoofline(llvm::raw_ostream &os, const ChainPlan &plan);
 

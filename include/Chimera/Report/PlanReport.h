@@ -23,6 +23,7 @@
 #define CHIMERA_REPORT_PLANREPORT_H
 
 #include "Chimera/Model/Report.h"
+#include "Chimera/Report/GraphReport.h"
 
 #include "mlir/IR/DialectInterface.h"
 #include "llvm/Support/raw_ostream.h"
@@ -97,9 +98,11 @@ enum class ReportFormat { Markdown, Json, Html };
 /// everything else, Markdown.
 ReportFormat getReportFormat(llvm::StringRef fileName);
 
-/// Writes a report. The pages it makes are complete: they load nothing.
+/// Writes a report of chains, and of what blocks were partitioned into. The
+/// pages it makes are complete: they load nothing.
 void writeReport(llvm::raw_ostream &os, llvm::ArrayRef<ChainPlan> plans,
-                 ReportFormat format);
+                 ReportFormat format,
+                 llvm::ArrayRef<GraphPlan> partitions = {});
 
 } // namespace chimera
 

@@ -29,6 +29,11 @@ std::string formatLoss(double seconds, double best);
 
 llvm::StringRef getText(ChainOutcome outcome);
 
+/// `chain`, or the kind of operation, of each member in order: `add, mul`.
+std::string listOperators(const GraphPlan &plan, const GroupPlan &group);
+/// `file:line:column`, or what is known of it.
+std::string describePlace(const GraphPlan &plan);
+
 /// The reason for a decision, its figures with units that suit them.
 std::string describeReason(const ChainPlan &plan);
 /// `file:line:column`, or what is known of it.
@@ -94,9 +99,12 @@ struct UnfusedFigures {
 };
 UnfusedFigures getUnfused(const ChainPlan &plan);
 
-void writeMarkdown(llvm::raw_ostream &os, llvm::ArrayRef<ChainPlan> plans);
-void writeJson(llvm::raw_ostream &os, llvm::ArrayRef<ChainPlan> plans);
-void writeHtml(llvm::raw_ostream &os, llvm::ArrayRef<ChainPlan> plans);
+void writeMarkdown(llvm::raw_ostream &os, llvm::ArrayRef<ChainPlan> plans,
+                   llvm::ArrayRef<GraphPlan> partitions);
+void writeJson(llvm::raw_ostream &os, llvm::ArrayRef<ChainPlan> plans,
+               llvm::ArrayRef<GraphPlan> partitions);
+void writeHtml(llvm::raw_ostream &os, llvm::ArrayRef<ChainPlan> plans,
+               llvm::ArrayRef<GraphPlan> partitions);
 
 } // namespace chimera::report
 

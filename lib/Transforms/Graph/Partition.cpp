@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -282,7 +283,8 @@ static StringRef getWord(model::FusionRule::Verdict verdict) {
   llvm_unreachable("unknown verdict");
 }
 
-/// The tensors between two groups, and why these are two.
+/// The tensors between two groups, and why these are two. Of several readers in
+/// one group, the first stands for all.
 std::vector<StoredTensor> BlockPartitioner::describeBoundaries() {
   std::vector<StoredTensor> stored;
   const model::GraphUses &uses = planner.getUses();
@@ -291,7 +293,10 @@ std::vector<StoredTensor> BlockPartitioner::describeBoundaries() {
     if (writer == model::GraphUses::none)
       continue;
     for (model::OperatorId reader : readers) {
-      if (groupOf[writer] == groupOf[reader])
+      bool isKnown = groupOf[writer] == groupOf[reader] ||
+                     (!stored.empty() && stored.back().tensor == tensor &&
+                      stored.back().reader == groupOf[reader]);
+      if (isKnown)
         continue;
       model::MappingType first = classify(block.graph.operators[writer]);
       model::MappingType second = classify(block.graph.operators[reader]);
@@ -437,23 +442,18 @@ void BlockPartitioner::noteRemarks(const GraphPlan &plan) {
                  .str();
 }
 
-/// True if `op` is part of the loops of a chain, or of a chain.
-static bool isInChain(Operation *op) {
-  for (Operation *parent = op->getParentOp(); parent;
-       parent = parent->getParentOp())
-    if (isa<ChainOp>(parent) ||
-        parent->hasAttr(ChimeraDialect::getPlanAttrName()))
-      return true;
-  return false;
+/// True if `op` is part of a loop.
+static bool isInLoop(Operation *op) {
+  return op->getParentOfType<LoopLikeOpInterface>() != nullptr;
 }
 
 void BlockPartitioner::report(PartitionSearchKind search) {
-  // Where nothing is known of anything, there is nothing to say. What a chain
-  // does inside its loops, others say.
+  // Where nothing is known of anything, there is nothing to say. Loops are
+  // mostly those of chains, of which others say what they do.
   bool isKnown = llvm::any_of(block.graph.operators, [](const auto &op) {
     return op.body != model::BodyKind::Opaque;
   });
-  if (!isKnown || isInChain(block.operations.front()))
+  if (!isKnown || isInLoop(block.operations.front()))
     return;
   MLIRContext *context = block.operations.front()->getContext();
   auto *listener = context->getLoadedDialect<ChimeraDialect>()
