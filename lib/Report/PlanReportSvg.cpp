@@ -198,7 +198,7 @@ static std::string shorten(std::string text, size_t most) {
 
 void report::drawGroups(raw_ostream &os, const GraphPlan &plan) {
   constexpr double width = 400, tall = 24, gap = 14, most = 260;
-  constexpr size_t mostLetters = 58;
+  constexpr size_t mostLetters = 44;
   size_t number = plan.groups.size();
   Canvas canvas(os, width + most + 90, number * (tall + gap),
                 "Groups and what is stored between them");
