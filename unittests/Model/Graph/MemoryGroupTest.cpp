@@ -105,6 +105,32 @@ TEST(MemoryGroupTest, ReadsAndWritesEachTensorOnce) {
   EXPECT_LE(planner.bound({0, 1, 2}), group->seconds);
 }
 
+/// A slice that is put into a tensor moves no more than itself.
+TEST(MemoryGroupTest, PutsSlicesIntoTensors) {
+  constexpr int64_t columns = 1 << 20, slices = 64;
+  OperatorGraph graph;
+  GraphTensor tensor;
+  tensor.shape = {columns};
+  graph.tensors.push_back(tensor);
+  tensor.shape = {slices, columns};
+  graph.tensors.append({tensor, tensor});
+  GraphOperator insert;
+  insert.body = BodyKind::Move;
+  insert.extents = {columns};
+  for (TensorId input : {0, 1})
+    insert.inputs.push_back(at(input, {}));
+  insert.outputs.push_back(at(2, {}));
+  for (GraphAccess *access :
+       {&insert.inputs[0], &insert.inputs[1], &insert.outputs[0]})
+    access->isReshaped = true;
+  graph.operators.push_back(insert);
+  Machine machine = makeMachine();
+  auto group = MemoryGroupPlanner(graph, machine, 1).plan(OperatorId(0));
+  ASSERT_TRUE(group);
+  EXPECT_LE(group->bytes, 3 * 4 * columns);
+  EXPECT_GE(group->bytes, 2 * 4 * columns);
+}
+
 TEST(MemoryGroupTest, LongRowsAreBroughtInAgain) {
   // A row of 1 MiB fits no level beside another one.
   OperatorGraph graph = makeNorm(16, 1 << 18);
