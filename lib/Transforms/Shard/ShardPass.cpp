@@ -225,9 +225,8 @@ LogicalResult ShardPass::cutAsAnnotated(func::FuncOp function) {
 func::FuncOp ShardPass::cutAsChosen(func::FuncOp function, shard::GridOp grid,
                                     const model::Machine &machine,
                                     std::string &text) {
-  OpBuilder builder(function);
-  auto copy = cast<func::FuncOp>(builder.clone(*function));
-  copy.setSymName((function.getName() + "_part").str());
+  func::FuncOp copy = function.clone();
+  SymbolTable(getOperation()).insert(copy, Block::iterator(function));
   std::string obstacle;
   ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &diagnostic) {
     bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
@@ -332,10 +331,11 @@ void ShardPass::runOnOperation() {
     report(function, machine);
   }
   if (processes > 1 && !open.empty()) {
-    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    OpBuilder builder(module.getContext());
     auto grid =
         shard::GridOp::create(builder, module.getLoc(), "chimera_processes",
                               ArrayRef<int64_t>{processes});
+    SymbolTable(module).insert(grid);
     for (func::FuncOp function : open)
       share(function, grid, machine);
   }

@@ -4,6 +4,11 @@
 //
 // RUN: chimera-opt %s --chimera-shard=target=zen5 --remarks-filter=chimera-shard --remark-policy=all 2>&1 | FileCheck %s
 // RUN: chimera-opt %s --chimera-pipeline='target=zen5 threads=1' | FileCheck %s --check-prefix=CODE
+// RUN: not chimera-opt %s --chimera-shard='target=zen5 processes=4' 2>&1 | FileCheck %s --check-prefix=COUNT
+// RUN: not chimera-opt %s --chimera-pipeline='target=a100' 2>&1 | FileCheck %s --check-prefix=GPU
+
+// COUNT: error: has 2 processes, but 'processes' is
+// GPU: error: the back end nvidia compiles for one process alone
 
 #rows = affine_map<(d0, d1) -> (d0, d1)>
 #bias = affine_map<(d0, d1) -> (d1)>

@@ -71,3 +71,52 @@ func.func @turn(%x: tensor<8x8xf32>, %unused: tensor<3xf32>) -> tensor<8x8xf32> 
   %1 = shard.shard %0 to %columns : tensor<8x8xf32>
   return %1 : tensor<8x8xf32>
 }
+
+// -----
+
+// Two axes: rows along one, the reduction along the other. What the sum starts
+// from counts once.
+
+shard.grid @grid(shape = 2x2)
+// CHECK-LABEL: func @two_axes(
+// CHECK-SAME: tensor<4x8xf32>
+// CHECK: chimera.check_grid [2, 2]
+// CHECK: %[[INDEX:.*]] = chimera.process_index along 1
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[INDEX]], %c0
+// CHECK: %[[START:.*]] = scf.if %[[FIRST]] -> (tensor<4x4xf32>)
+// CHECK: %[[PART:.*]] = linalg.matmul {{.*}} outs(%[[START]] : tensor<4x4xf32>)
+// CHECK: chimera.all_reduce sum outs(%[[PART]] : tensor<4x4xf32>) along [1] of 2
+func.func @two_axes(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>, %c: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %both = shard.sharding @grid split_axes = [[0], [1]] : !shard.sharding
+  %k = shard.sharding @grid split_axes = [[1]] : !shard.sharding
+  %rows = shard.sharding @grid split_axes = [[0]] : !shard.sharding
+  %x0 = shard.shard %x to %both : tensor<8x16xf32>
+  %w0 = shard.shard %w to %k : tensor<16x4xf32>
+  %y = linalg.matmul ins(%x0, %w0 : tensor<8x16xf32>, tensor<16x4xf32>) outs(%c : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %y0 = shard.shard %y to %rows : tensor<8x4xf32>
+  return %y0 : tensor<8x4xf32>
+}
+
+// -----
+
+// A sum of which each process wants its rows: half the bytes.
+
+shard.grid @grid(shape = 2)
+// CHECK-LABEL: func @rows_of_a_sum(
+// CHECK: %[[PART:.*]] = linalg.matmul
+// CHECK: %[[ROWS:.*]] = chimera.reduce_scatter sum ins(%[[PART]] : tensor<8x4xf32>) outs({{.*}} : tensor<4x4xf32>) along [0] of 2
+// CHECK: linalg.exp ins(%[[ROWS]] : tensor<4x4xf32>)
+func.func @rows_of_a_sum(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>) -> tensor<8x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %whole = shard.sharding @grid split_axes = [[]] : !shard.sharding
+  %rows = shard.sharding @grid split_axes = [[0]] : !shard.sharding
+  %w0 = shard.shard %w to %rows : tensor<16x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %y = linalg.matmul ins(%x, %w0 : tensor<8x16xf32>, tensor<16x4xf32>) outs(%f : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %y0 = shard.shard %y to %whole : tensor<8x4xf32>
+  %y1 = shard.shard %y0 to %rows annotate_for_users : tensor<8x4xf32>
+  %z = linalg.exp ins(%y1 : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %z0 = shard.shard %z to %rows : tensor<8x4xf32>
+  return %z0 : tensor<8x4xf32>
+}
