@@ -168,7 +168,7 @@ LogicalResult ShardPass::verifyProcesses(shard::GridOp grid) {
   if (processes == 0 || processes == count)
     return success();
   return grid.emitError("has ") << count << " processes, but 'processes' is "
-                                << processes << "; change one of them";
+                                << int64_t(processes) << "; change one of them";
 }
 
 static void addCleaning(OpPassManager &passes) {
@@ -308,7 +308,8 @@ void ShardPass::report(func::FuncOp function, const model::Machine &machine) {
 void ShardPass::runOnOperation() {
   ModuleOp module = getOperation();
   if (processes < 0) {
-    module.emitError("'processes' must not be negative, got ") << processes;
+    module.emitError("'processes' must not be negative, got ")
+        << int64_t(processes);
     return signalPassFailure();
   }
   FailureOr<TargetAttrInterface> found = resolveTarget(module, target);

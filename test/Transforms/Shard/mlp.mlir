@@ -7,7 +7,7 @@
 // RUN: not chimera-opt %s --chimera-shard='target=zen5 processes=4' 2>&1 | FileCheck %s --check-prefix=COUNT
 // RUN: not chimera-opt %s --chimera-pipeline='target=a100' 2>&1 | FileCheck %s --check-prefix=GPU
 
-// COUNT: error: has 2 processes, but 'processes' is
+// COUNT: error: has 2 processes, but 'processes' is 4
 // GPU: error: the back end nvidia compiles for one process alone
 
 #rows = affine_map<(d0, d1) -> (d0, d1)>
