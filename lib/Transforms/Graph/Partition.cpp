@@ -228,7 +228,8 @@ void BlockPartitioner::attach() {
 // Reasons
 //===----------------------------------------------------------------------===//
 
-/// True if what `reader` needs of `writer` goes through a third group as well.
+/// True if what `reader` needs of `writer` goes through a third group as well,
+/// which then runs between both.
 bool BlockPartitioner::passesAnother(unsigned writer, unsigned reader) const {
   SmallVector<unsigned> open;
   llvm::DenseSet<unsigned> seen;
@@ -236,7 +237,7 @@ bool BlockPartitioner::passesAnother(unsigned writer, unsigned reader) const {
     for (model::OperatorId op : partition.groups[group])
       for (model::OperatorId next : planner.getUses().after[op]) {
         unsigned other = groupOf[next];
-        if (other == group || (isFirst && other == reader))
+        if (other == group || other > reader || (isFirst && other == reader))
           continue;
         if (seen.insert(other).second)
           open.push_back(other);
