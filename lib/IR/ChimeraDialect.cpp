@@ -83,6 +83,13 @@ ChimeraDialect::verifyOperationAttribute(Operation *op,
                               << "' must be a #chimera.row_tiling<...>, got "
                               << attribute.getValue();
   }
+  if (attribute.getName() == getThreadTilingAttrName()) {
+    if (auto tiling = dyn_cast<ThreadTilingAttr>(attribute.getValue()))
+      return tiling.verifyOn(op);
+    return op->emitError("'") << getThreadTilingAttrName()
+                              << "' must be a #chimera.thread_tiling<...>, got "
+                              << attribute.getValue();
+  }
   if (attribute.getName() == getGroupAttrName()) {
     if (auto group = dyn_cast<GroupAttr>(attribute.getValue()))
       return group.verifyOn(op);

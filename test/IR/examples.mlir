@@ -47,6 +47,10 @@
 
 // -----
 
+#attr = #chimera.thread_tiling<vector = 4, team = 256, rows = 1, steps = 2, home = registers>
+
+// -----
+
 #attr = #chimera.group<id = 3, kind = memory, mapping = shuffle>
 
 // -----

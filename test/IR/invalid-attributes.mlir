@@ -543,3 +543,23 @@ func.func @layout(%a: tensor<1x2x3xf32>) -> tensor<1x2x3xf32> {
   %0 = linalg.exp {chimera.layout = "channels_first"} ins(%a : tensor<1x2x3xf32>) outs(%a : tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
   return %0 : tensor<1x2x3xf32>
 }
+
+// -----
+
+// expected-error @below {{'vector' must be a power of two, got 3}}
+#attr = #chimera.thread_tiling<vector = 3, team = 32, rows = 1, steps = 1, home = registers>
+
+// -----
+
+// expected-error @below {{'steps' must be positive, got 0}}
+#attr = #chimera.thread_tiling<vector = 4, team = 32, rows = 1, steps = 0, home = shared>
+
+// -----
+
+// expected-error @below {{a block has 32 to 1024 threads, but 'team' is 1024 and 'rows' 2}}
+#attr = #chimera.thread_tiling<vector = 4, team = 1024, rows = 2, steps = 1, home = memory>
+
+// -----
+
+// expected-error @below {{'chimera.thread_tiling' belongs on an operation of linalg on tensors}}
+func.func private @threads() attributes {chimera.thread_tiling = #chimera.thread_tiling<vector = 1, team = 32, rows = 1, steps = 1, home = registers>}

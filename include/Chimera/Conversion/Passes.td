@@ -142,6 +142,65 @@ def FindAssemblerPass : Pass<"chimera-find-assembler", "::mlir::ModuleOp"> {
   }];
 }
 
+def PlanThreadsPass : Pass<"chimera-plan-threads", "::mlir::ModuleOp"> {
+  let summary = "Choose threads for what lies outside chains";
+  let description = [{
+    Each group that `chimera-partition` made of operations that wait for memory
+    gets an attribute `chimera.thread_tiling` on its last operation: how many
+    threads share a row, how many rows a block has, how many elements a thread
+    loads at once, and where a row stays between passes over it. The model decides
+    it from figures of the target (`Chimera/Model/ThreadTiling.h`): as many bytes
+    are on their way as the memory takes to be busy, as few as possible are read
+    twice. A group whose members no row unites is taken apart, with a missed
+    remark. Changes nothing else; what has the attribute keeps it.
+
+    Example: see `test/Conversion/ChimeraToNVVM/plan-threads.mlir`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"h200\"",
+           "Machine to plan for, see chimera-attach-target">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect"];
+}
+
+def ConvertMemoryGroupsToNVVMPass
+    : Pass<"convert-memory-groups-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "Make kernels of a GPU from groups that wait for memory";
+  let description = [{
+    Every group that has a `chimera.thread_tiling` becomes one `gpu.launch_func`,
+    of a kernel in a `gpu.module` of its own. Threads hold neighbouring elements of
+    a row, all operations of the group at the same places; what a row is reduced to
+    goes through shuffles of the warp, and through shared memory where several
+    warps share a row. Operations element by element are computed where they are
+    needed, reductions in as many passes over the row as depend on each other.
+    What is contiguous along another dimension than the result, a transpose, goes
+    through tiles in shared memory.
+
+    Arithmetic on f16 and bf16 is done, and kept inside the group, in f32; where
+    the program converts a number to a narrow type it is rounded. Functions are
+    those of `convert-chimera-to-nvvm`, and square roots.
+
+    A remark says of each kernel what it loads of each argument and stores, and
+    what it is predicted to take. What has no kernel stays, with a missed remark.
+
+    Tensors have to start at multiples of 16 bytes.
+
+    Example: see `test/Conversion/ChimeraToNVVM/memory-groups.mlir`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"h200\"",
+           "Machine to compile for, see chimera-attach-target">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def WriteManifestPass
     : Pass<"chimera-write-manifest", "::mlir::ModuleOp"> {
   let summary = "Say in JSON how kernels are launched";

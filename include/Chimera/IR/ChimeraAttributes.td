@@ -299,6 +299,40 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Threads of a GPU
+//===----------------------------------------------------------------------===//
+
+def Chimera_ThreadTilingAttr : Chimera_Attr<"ThreadTiling", "thread_tiling"> {
+  let summary = "How the threads of a GPU share a group that waits for memory";
+  let description = [{
+    On the last operation of a group, as the attribute `chimera.thread_tiling`:
+    the group is one launch. A thread loads and stores `vector` neighbouring
+    elements at once. A `team` of threads shares a row, which is what the group
+    reduces, or part of a group that reduces nothing; a block has `rows` teams, and
+    each thread takes `steps` vectors of a row. `home` is where what several passes
+    over a row read stays in between: in `registers`, in `shared` memory, or
+    nowhere, so that it is read from `memory` again.
+
+    All numbers are positive; `vector`, `team` and `rows` are powers of two, and
+    `team` times `rows` is a multiple of 32, a warp, and at most 1024, a block.
+
+    `chimera-plan-threads` chooses it for groups that have none;
+    `convert-memory-groups-to-nvvm` applies it.
+
+    Example: `#chimera.thread_tiling<vector = 4, team = 256, rows = 1, steps = 2, home = registers>`
+  }];
+  let parameters = (ins "int64_t":$vector, "int64_t":$team, "int64_t":$rows,
+                        "int64_t":$steps,
+                        EnumParameter<Chimera_RowHome>:$home);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Fails with an error on `op` if that cannot have this attribute.
+    ::llvm::LogicalResult verifyOn(::mlir::Operation *op) const;
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Groups of a whole program
 //===----------------------------------------------------------------------===//
 

@@ -89,6 +89,10 @@ def Chimera_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getRowTilingAttrName() {
       return ::llvm::StringLiteral("chimera.row_tiling");
     }
+    /// Says how threads of a GPU share the group whose last operation has it.
+    static constexpr ::llvm::StringLiteral getThreadTilingAttrName() {
+      return ::llvm::StringLiteral("chimera.thread_tiling");
+    }
     /// Says which group an operator runs in.
     static constexpr ::llvm::StringLiteral getGroupAttrName() {
       return ::llvm::StringLiteral("chimera.group");

@@ -31,6 +31,16 @@ def Chimera_GroupKind : I32EnumAttr<"GroupKind", "What a group of operators is",
   let genSpecializedAttr = 0;
 }
 
+def Chimera_RowHomeRegisters : I32EnumAttrCase<"Registers", 0, "registers">;
+def Chimera_RowHomeShared : I32EnumAttrCase<"Shared", 1, "shared">;
+def Chimera_RowHomeMemory : I32EnumAttrCase<"Memory", 2, "memory">;
+def Chimera_RowHome : I32EnumAttr<"RowHome",
+    "Where what several passes over a row read stays between them",
+    [Chimera_RowHomeRegisters, Chimera_RowHomeShared, Chimera_RowHomeMemory]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
 def Chimera_MappingOneToOne : I32EnumAttrCase<"OneToOne", 0, "one_to_one">;
 def Chimera_MappingReorganize : I32EnumAttrCase<"Reorganize", 1, "reorganize">;
 def Chimera_MappingShuffle : I32EnumAttrCase<"Shuffle", 2, "shuffle">;

@@ -8,8 +8,6 @@
 
 #include "Elementwise.h"
 
-#include "../Support/OddRational.h"
-
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -222,66 +220,6 @@ Value ElementwiseBuilder::makeNumber(double number) {
       kernel.builder, kernel.loc, kernel.builder.getF32FloatAttr(number)));
 }
 
-/// An intrinsic of numbers, for each element of vectors.
-Value ElementwiseBuilder::mapElements(StringRef intrinsic, ValueRange vectors) {
-  OpBuilder &builder = kernel.builder;
-  auto type = cast<VectorType>(vectors.front().getType());
-  SmallVector<Value> elements;
-  for (int64_t element = 0; element < type.getNumElements(); ++element) {
-    SmallVector<int64_t, 2> place = {element};
-    if (type.getRank() == 2)
-      place = {element / 2, element % 2};
-    SmallVector<Value> own;
-    for (Value vector : vectors)
-      own.push_back(
-          vector::ExtractOp::create(builder, kernel.loc, vector, place));
-    elements.push_back(LLVM::CallIntrinsicOp::create(
-                           builder, kernel.loc, own.front().getType(),
-                           builder.getStringAttr(intrinsic), own)
-                           .getResult(0));
-  }
-  return vector::FromElementsOp::create(builder, kernel.loc, type, elements);
-}
-
-/// Two to the power of each element; what is too small for a normal number
-/// becomes zero.
-Value ElementwiseBuilder::createExp2(Value exponent) {
-  return mapElements("llvm.nvvm.ex2.approx.ftz.f32", exponent);
-}
-
-/// Off by two units in the last place, instead of a subroutine. With `afn` it
-/// may be a product with the reciprocal, which is zero for the largest numbers.
-Value ElementwiseBuilder::divide(Value left, Value right,
-                                 arith::FastMathFlags flags) {
-  if (bitEnumContainsAny(flags, arith::FastMathFlags::afn))
-    return arith::DivFOp::create(kernel.builder, kernel.loc, left, right,
-                                 flags);
-  return mapElements("llvm.nvvm.div.full", {left, right});
-}
-
-Value ElementwiseBuilder::createOddRational(Value value,
-                                            const OddRational &function) {
-  OpBuilder &builder = kernel.builder;
-  Location loc = kernel.loc;
-  value = arith::MaximumFOp::create(builder, loc, value,
-                                    makeNumber(-function.limit));
-  value = arith::MinimumFOp::create(builder, loc, value,
-                                    makeNumber(function.limit));
-  Value square = arith::MulFOp::create(builder, loc, value, value);
-  auto evaluate = [&](ArrayRef<double> coefficients) {
-    Value sum = makeNumber(coefficients.back());
-    for (double coefficient : llvm::reverse(coefficients.drop_back()))
-      sum = vector::FMAOp::create(builder, loc, sum, square,
-                                  makeNumber(coefficient));
-    return sum;
-  };
-  Value numerator =
-      arith::MulFOp::create(builder, loc, value, evaluate(function.numerator));
-  // The denominator is between one and a few hundred.
-  return divide(numerator, evaluate(function.denominator),
-                arith::FastMathFlags::afn);
-}
-
 /// True if `value` is computed from numbers of the row in registers, which are
 /// reduced from its columns, and constants.
 bool ElementwiseBuilder::isOfRow(Value value) {
@@ -326,33 +264,19 @@ Value ElementwiseBuilder::createShiftedExp(math::ExpOp exponential,
   Location loc = kernel.loc;
   Value shift = arith::MulFOp::create(
       builder, loc, mapping.lookup(difference.getRhs()), makeNumber(-log2OfE));
-  return createExp2(vector::FMAOp::create(builder, loc, mapping.lookup(element),
-                                          makeNumber(factor), shift));
-}
-
-Value ElementwiseBuilder::createExp(Value value) {
-  return createExp2(arith::MulFOp::create(kernel.builder, kernel.loc, value,
-                                          makeNumber(log2OfE)));
+  return functions.exp2(vector::FMAOp::create(
+      builder, loc, mapping.lookup(element), makeNumber(factor), shift));
 }
 
 /// What has no instruction of its own, of those with some; null otherwise.
 Value ElementwiseBuilder::mapFunction(Operation &nested, IRMapping &mapping) {
-  auto operand = [&](unsigned index) {
-    return mapping.lookup(nested.getOperand(index));
-  };
-  if (auto exponential = dyn_cast<math::ExpOp>(nested)) {
-    Value shifted = createShiftedExp(exponential, mapping);
-    return shifted ? shifted : createExp(operand(0));
-  }
-  if (isa<math::Exp2Op>(nested))
-    return createExp2(operand(0));
-  if (isa<math::ErfOp>(nested))
-    return createOddRational(operand(0), getErf());
-  if (isa<math::TanhOp>(nested))
-    return createOddRational(operand(0), getTanh());
-  if (auto division = dyn_cast<arith::DivFOp>(nested))
-    return divide(operand(0), operand(1), division.getFastmath());
-  return {};
+  if (auto exponential = dyn_cast<math::ExpOp>(nested))
+    if (Value shifted = createShiftedExp(exponential, mapping))
+      return shifted;
+  SmallVector<Value> operands;
+  for (Value operand : nested.getOperands())
+    operands.push_back(mapping.lookup(operand));
+  return functions.map(nested, operands);
 }
 
 LogicalResult ElementwiseBuilder::mapOperation(Operation &nested,

@@ -16,6 +16,7 @@
 #ifndef CHIMERA_LIB_CONVERSION_ELEMENTWISE_H
 #define CHIMERA_LIB_CONVERSION_ELEMENTWISE_H
 
+#include "FloatFunctions.h"
 #include "Fragments.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -24,8 +25,6 @@
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace chimera {
-
-struct OddRational;
 
 /// An operand: in registers, in global memory, or one number for all elements.
 struct ElementwiseOperand {
@@ -50,7 +49,7 @@ public:
                      llvm::MutableArrayRef<ElementwiseOperand> operands,
                      bool isRows, const ColumnRange &columns)
       : kernel(kernel), op(op), operands(operands), isRows(isRows),
-        columns(columns) {}
+        columns(columns), functions(kernel.builder, kernel.loc) {}
 
   /// The results, in order. Fails, with a reason, on operations without a
   /// vector form.
@@ -85,15 +84,9 @@ private:
   mlir::Value mapFunction(mlir::Operation &nested, mlir::IRMapping &mapping);
   mlir::Value makeNumber(double number);
   mlir::Value makeWord(int64_t value);
-  mlir::Value mapElements(llvm::StringRef intrinsic, mlir::ValueRange vectors);
-  mlir::Value divide(mlir::Value left, mlir::Value right,
-                     mlir::arith::FastMathFlags flags);
-  mlir::Value createExp2(mlir::Value exponent);
   bool isOfRow(mlir::Value value);
   mlir::Value createShiftedExp(mlir::math::ExpOp exponential,
                                mlir::IRMapping &mapping);
-  mlir::Value createExp(mlir::Value value);
-  mlir::Value createOddRational(mlir::Value value, const OddRational &function);
   llvm::FailureOr<Parts> mapPart(int64_t row, int64_t column);
   bool keepsTilesApart();
   llvm::LogicalResult mapRowTile(int64_t row,
@@ -120,6 +113,7 @@ private:
   llvm::MutableArrayRef<ElementwiseOperand> operands;
   bool isRows;
   ColumnRange columns;
+  FloatFunctions functions;
   llvm::SmallVector<Output, 2> outputs;
   /// Selections that take the first in the tile that code is made for.
   llvm::SmallPtrSet<mlir::Operation *, 2> assumed;

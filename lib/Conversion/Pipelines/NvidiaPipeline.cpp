@@ -81,6 +81,28 @@ public:
 
 } // namespace
 
+/// Kernels for what lies outside chains, in groups that the model chooses.
+static void addMemoryGroups(OpPassManager &pm, const std::string &target) {
+  pm.addPass(createDecomposeSoftmaxPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createFuseMemoryBoundPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
+  pm.addPass(createCSEPass());
+  PartitionPassOptions partition;
+  partition.target = target;
+  pm.addNestedPass<func::FuncOp>(createPartitionPass(partition));
+  PlanThreadsPassOptions plan;
+  plan.target = target;
+  pm.addPass(createPlanThreadsPass(plan));
+  ConvertMemoryGroupsToNVVMPassOptions convert;
+  convert.target = target;
+  pm.addPass(createConvertMemoryGroupsToNVVMPass(convert));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
 /// What is left of the functions: launches, on memrefs.
 static void addHost(OpPassManager &pm) {
   addBufferizationPasses(pm, /*outParams=*/true);
@@ -130,6 +152,7 @@ void NvidiaBackEnd::addPasses(OpPassManager &pm,
   // There is nothing else that could run on the GPU.
   convert.required = true;
   pm.addPass(createConvertChimeraToNVVMPass(convert));
+  addMemoryGroups(pm, options.target);
   addHost(pm);
   WriteManifestPassOptions manifest;
   manifest.file = options.manifest;

@@ -390,6 +390,7 @@ class Warp:
         targets = operands[0] if isinstance(operands[0], list) else [operands[0]]
         memory = self.launch.shared if parts[1] == "shared" else self.launch.memory
         addresses = self.address(operands[1])
+        self.expect_aligned(addresses[mask], size * len(targets))
         if parts[1] == "shared":
             self.count_conflicts(addresses, size * len(targets), mask)
         for index, target in enumerate(targets):
@@ -402,6 +403,11 @@ class Warp:
                 else:
                     value[lane] = memory.load(address, size)
             self.set(target, value, mask)
+
+    @staticmethod
+    def expect_aligned(addresses, size):
+        if (addresses % size).any():
+            raise ValueError(f"a vector of {size} bytes is not aligned")
 
     def count_conflicts(self, addresses, size, mask):
         """As many lanes at a time as make a row of all banks; those of a bank
@@ -419,6 +425,7 @@ class Warp:
         sources = operands[1] if isinstance(operands[1], list) else [operands[1]]
         memory = self.launch.shared if parts[1] == "shared" else self.launch.memory
         addresses = self.address(operands[0])
+        self.expect_aligned(addresses[mask], size * len(sources))
         if parts[1] == "global":
             together = range(size * len(sources))
             for sector in {(int(address) + byte) // 32 for address in addresses[mask]
@@ -666,5 +673,7 @@ FLOAT = {
     "min": lambda parts, a, b: (np.minimum if "NaN" in parts else np.fmin)(a, b),
     "ex2": lambda parts, a: np.exp2(a),
     "rcp": lambda parts, a: np.float32(1) / a,
+    "rsqrt": lambda parts, a: np.float32(1) / np.sqrt(a),
+    "sqrt": lambda parts, a: np.sqrt(a),
     "div": divide,
 }
