@@ -54,17 +54,36 @@ bool ascend::selectsOn(Architecture architecture) {
   return chimera_npu::selectsOn(getRow(architecture));
 }
 
-bool ascend::hasInstruction(Architecture architecture, StringRef name,
-                            Type type) {
+/// The instruction with that name, if there is one.
+static std::optional<chimera_npu::Op> findInstruction(StringRef name) {
   const auto *found = llvm::find_if(chimera_npu::kInstructions,
                                     [&](const chimera_npu::Instruction &entry) {
                                       return name == entry.name;
                                     });
   if (found == std::end(chimera_npu::kInstructions))
-    return false;
-  auto op = static_cast<chimera_npu::Op>(
-      found - std::begin(chimera_npu::kInstructions));
-  return chimera_npu::hasInstruction(getRow(architecture), op, type.isF16());
+    return std::nullopt;
+  return static_cast<chimera_npu::Op>(found -
+                                      std::begin(chimera_npu::kInstructions));
+}
+
+bool ascend::hasInstruction(Architecture architecture, StringRef name,
+                            Type type) {
+  std::optional<chimera_npu::Op> op = findInstruction(name);
+  return op &&
+         chimera_npu::hasInstruction(getRow(architecture), *op, type.isF16());
+}
+
+int64_t ascend::getPieceBytes(Architecture) {
+  // The functional model charges it for all cores: see chimera_npu_arch.h.
+  return 128;
+}
+
+int64_t ascend::getRepeatCycles(StringRef name, Type type) {
+  std::optional<chimera_npu::Op> op = findInstruction(name);
+  if (!op)
+    return 1;
+  const chimera_npu::Instruction &entry = chimera_npu::describe(*op);
+  return type.isF16() ? entry.halfCycles : entry.singleCycles;
 }
 
 static Type getElementType(Value pointer) {

@@ -64,8 +64,10 @@ static std::pair<Memory, Memory> getEnds(CopyKind kind) {
   case CopyKind::GmToCbufNd2Nz:
     return {Memory::GM, Memory::L1};
   case CopyKind::GmToUbuf:
+  case CopyKind::GmToUbufPad:
     return {Memory::GM, Memory::UB};
   case CopyKind::UbufToGm:
+  case CopyKind::UbufToGmPad:
     return {Memory::UB, Memory::GM};
   case CopyKind::UbufToCbuf:
     return {Memory::UB, Memory::L1};
@@ -161,9 +163,27 @@ LogicalResult SelectOp::verify() {
                        {getLhs(), getRhs(), getMask()});
 }
 
+LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t rows, int64_t columns) {
+  if (rows < 1 || columns < 1)
+    return emitError() << "a tile has at least one row and one column, got "
+                       << rows << " and " << columns;
+  return success();
+}
+
 LogicalResult
 AscendDialect::verifyOperationAttribute(Operation *op,
                                         NamedAttribute attribute) {
+  if (attribute.getName() == kGroupAttrName &&
+      !isa<IntegerAttr>(attribute.getValue()))
+    return op->emitOpError()
+           << "'" << kGroupAttrName << "' must be a number, got "
+           << attribute.getValue();
+  if (attribute.getName() == kTilingAttrName &&
+      !isa<TilingAttr>(attribute.getValue()))
+    return op->emitOpError()
+           << "'" << kTilingAttrName << "' must be '#ascend.tiling', got "
+           << attribute.getValue();
   if (attribute.getName() != kArchAttrName)
     return success();
   auto name = dyn_cast<StringAttr>(attribute.getValue());

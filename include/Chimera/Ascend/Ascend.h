@@ -44,6 +44,11 @@ std::optional<Architecture> getArchitecture(llvm::StringRef cpu);
 int64_t getNumEvents(Architecture architecture);
 /// True if each repeat of a selection can take bits of its own.
 bool selectsOn(Architecture architecture);
+/// Bytes of main memory that move together: a shorter burst takes as long.
+int64_t getPieceBytes(Architecture architecture);
+/// Cycles that the vector unit takes for a repeat of the instruction, named as
+/// in C++, on elements of `type`.
+int64_t getRepeatCycles(llvm::StringRef name, mlir::Type type);
 /// True if there is an instruction, named as in C++, for elements of `type`.
 bool hasInstruction(Architecture architecture, llvm::StringRef name,
                     mlir::Type type);
@@ -55,6 +60,10 @@ inline constexpr llvm::StringLiteral kArchAttrName = "ascend.arch";
 /// Marks functions that are kernels: what their arguments are, as `arg0 :
 /// 64x32xf16`, for those who launch them.
 inline constexpr llvm::StringLiteral kKernelAttrName = "ascend.kernel";
+/// The number of the group that an operation belongs to.
+inline constexpr llvm::StringLiteral kGroupAttrName = "ascend.group";
+/// How a group of operations runs: a TilingAttr on its last one.
+inline constexpr llvm::StringLiteral kTilingAttrName = "ascend.tiling";
 /// The bytes that a kernel takes of each memory of a core.
 inline constexpr llvm::StringLiteral kRoomAttrName = "ascend.room";
 

@@ -83,4 +83,29 @@ def Ascend_PtrType : TypeDef<Ascend_Dialect, "Ptr"> {
   let assemblyFormat = "`<` $memory `,` $elementType `>`";
 }
 
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+def Ascend_TilingAttr : AttrDef<Ascend_Dialect, "Tiling"> {
+  let mnemonic = "tiling";
+  let summary = "How a group that waits for memory runs on vector units";
+  let description = [{
+    On the last operation of a group, as the attribute `ascend.tiling`: what one
+    task, or one step of a task along loops that are reduced, holds in UB, `rows`
+    of `columns` elements of every tensor. Columns are the last loop of the
+    group's largest tensor, rows the one before; loops that every tensor has in
+    the same order count as one. Both are at least 1 and at most what the group
+    has.
+
+    `plan-ascend-groups` chooses it for groups that have none;
+    `convert-chimera-to-ascend` applies it.
+
+    Example: `#ascend.tiling<rows = 8, columns = 768>`
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // CHIMERA_ASCEND_ASCENDDIALECT

@@ -69,7 +69,9 @@ def Ascend_CopyKind : Ascend_Enum<"CopyKind", "An instruction that copies", [
   I32EnumAttrCase<"MatrixCcToUbuf", 4, "copy_matrix_cc_to_ubuf">,
   I32EnumAttrCase<"GmToCbufNd2Nz", 5, "copy_gm_to_cbuf_multi_nd2nz_b16">,
   I32EnumAttrCase<"MatrixCcToCbuf", 6, "copy_matrix_cc_to_cbuf">,
-  I32EnumAttrCase<"MatrixCcToGm", 7, "copy_matrix_cc_to_gm">]>;
+  I32EnumAttrCase<"MatrixCcToGm", 7, "copy_matrix_cc_to_gm">,
+  I32EnumAttrCase<"GmToUbufPad", 8, "copy_gm_to_ubuf_pad">,
+  I32EnumAttrCase<"UbufToGmPad", 9, "copy_ubuf_to_gm_pad">]>;
 def Ascend_CopyKindAttr : Ascend_EnumAttr<Ascend_CopyKind, "copy">;
 
 def Ascend_CopyOp : Ascend_Op<"copy"> {
@@ -79,6 +81,10 @@ def Ascend_CopyOp : Ascend_Op<"copy"> {
     the end of one burst to the start of the next, of the source and then of the
     destination, in blocks; for `copy_matrix_cc_to_ubuf` all of that is in
     fractals of 16 x 16 sums, which are narrowed if the destination is.
+
+    `copy_gm_to_ubuf_pad` and `copy_ubuf_to_gm_pad` take `length` and distances in
+    main memory in bytes; in UB each burst starts with a block, and distances are
+    in blocks. The first distance is that in main memory.
 
     The others move matrices, `bursts` rows of `length` columns.
     `copy_gm_to_cbuf_multi_nd2nz_b16` takes rows that start as many elements
@@ -181,25 +187,31 @@ def Ascend_VectorOp : Ascend_Op<"vector", [AttrSizedOperandSegments]> {
 }
 
 def Ascend_ReduceKind : Ascend_Enum<"ReduceKind",
-    "An instruction that reduces blocks", [
-  I32EnumAttrCase<"Max", 0, "vcgmax">, I32EnumAttrCase<"Add", 1, "vcgadd">]>;
+    "An instruction that reduces blocks or repeats", [
+  I32EnumAttrCase<"Max", 0, "vcgmax">, I32EnumAttrCase<"Add", 1, "vcgadd">,
+  I32EnumAttrCase<"AddAll", 2, "vcadd">]>;
 def Ascend_ReduceKindAttr : Ascend_EnumAttr<Ascend_ReduceKind, "reduce_kind">;
 
 def Ascend_ReduceOp : Ascend_Op<"reduce"> {
-  let summary = "each block of 32 bytes to one element";
+  let summary = "each block of 32 bytes, or each repeat, to one element";
   let description = [{
     `repeat` times eight blocks, `blocks` blocks apart, to eight elements one
-    after the other; repeats are `repeats` blocks apart, their results follow
-    each other.
+    after the other, or with `vcadd` to one; repeats are `repeats` blocks apart.
+    What `results` says, or else one, is the distance of their results: in
+    results of a repeat, which are eight elements or, of `vcadd`, one.
+
+    Elements that the vector mask leaves out take no part: with one that does,
+    `vcadd` moves it to any place.
 
     Example: `ascend.reduce vcgmax %d, %s repeat %count blocks 1 repeats 8 : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>`
   }];
   let arguments = (ins Ascend_ReduceKindAttr:$kind, Ascend_PtrType:$destination,
                        Ascend_PtrType:$source, Index:$repeat, I64Attr:$blocks,
-                       I64Attr:$repeats);
+                       I64Attr:$repeats, OptionalAttr<I64Attr>:$distance);
   let assemblyFormat = [{
     $kind $destination `,` $source `repeat` $repeat `blocks` $blocks
-    `repeats` $repeats attr-dict `:` type($destination) `,` type($source)
+    `repeats` $repeats (`results` $distance^)? attr-dict
+    `:` type($destination) `,` type($source)
   }];
   let hasVerifier = 1;
 }

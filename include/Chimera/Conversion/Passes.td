@@ -269,6 +269,42 @@ def FoldOffsetsPass : Pass<"chimera-fold-offsets"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def GatherAscendGroupsPass
+    : Pass<"gather-ascend-groups", "::mlir::func::FuncOp"> {
+  let summary = "Put the operations of each group next to each other";
+  let description = [{
+    Operations of linalg on tensors that have the same `chimera.group` come to
+    stand behind each other, and what depends on them behind all of them. Each
+    gets a copy of its own of what it starts from, so that no memory is shared.
+    The number of the group stays, as `ascend.group`.
+
+    Example: see `test/Conversion/ChimeraToAscend/groups.mlir`.
+  }];
+  let dependentDialects = ["::chimera::ascend::AscendDialect"];
+}
+
+def PlanAscendGroupsPass
+    : Pass<"plan-ascend-groups", "::mlir::func::FuncOp"> {
+  let summary = "Choose tiles for what runs on the vector unit";
+  let description = [{
+    Operations of linalg on memory that have the same `ascend.group` and stand
+    next to each other are to be one kernel of the vector unit. The last one gets
+    an `ascend.tiling`: of all tiles of rows and columns that fit into UB, those
+    with which copies and arithmetic, side by side, take the fewest cycles. A
+    remark says what they move and take. A group that cannot be one kernel gets a
+    tiling for each operation that can. Tilings that are there stay.
+
+    Example: see `test/Conversion/ChimeraToAscend/groups.mlir`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"ascend910\"",
+           "Machine to plan for, as for chimera-schedule">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Cores that run the kernels; 0 means all">
+  ];
+  let dependentDialects = ["::chimera::ascend::AscendDialect"];
+}
+
 def ConvertChimeraToAscendPass
     : Pass<"convert-chimera-to-ascend", "::mlir::ModuleOp"> {
   let summary = "Make kernels for Ascend cores of parallel loops";
@@ -281,6 +317,11 @@ def ConvertChimeraToAscendPass
     element in UB, one column group at a time, and go on into L1 or to memory.
     Every tile has a place of its own, two if it is filled again while it is in
     use, and flags keep apart the pipes that fill and use it.
+
+    Operations of linalg up to one with an `ascend.tiling` become a kernel, too,
+    of the vector unit alone. It brings tiles of the tensors into UB, a row behind
+    the other, computes what the operations say on the whole tile, and hands the
+    results on, while the next tile is brought.
 
     A function of which something is not covered stays as it is, with a missed
     remark that says what: operands and results are f16, sums f32. With `required`

@@ -67,6 +67,8 @@ static StringRef getWord(CopyKind kind) {
   case CopyKind::UbufToCbuf:
   case CopyKind::MatrixCcToUbuf:
   case CopyKind::GmToCbufNd2Nz:
+  case CopyKind::GmToUbufPad:
+  case CopyKind::UbufToGmPad:
     return "dma_copy";
   case CopyKind::MatrixCcToCbuf:
   case CopyKind::MatrixCcToGm:
@@ -270,7 +272,7 @@ void Pattern<VectorOp>::convert(VectorOp op, Adaptor adaptor,
 template <>
 void Pattern<ReduceOp>::convert(ReduceOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const {
-  constexpr int64_t resultDistance = 1;
+  auto resultDistance = static_cast<int64_t>(op.getDistance().value_or(1));
   Call(rewriter, op.getLoc())
       .with(adaptor.getOperands())
       .withLiterals({resultDistance, static_cast<int64_t>(op.getBlocks()),

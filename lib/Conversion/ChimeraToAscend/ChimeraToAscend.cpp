@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GroupKernel.h"
 #include "KernelLowering.h"
 
 #include "../Support/RequiredKernels.h"
@@ -55,6 +56,13 @@ private:
                                      Refusal &refusal);
   FailureOr<func::FuncOp> makeKernel(scf::ForallOp forall, StringRef name,
                                      OfPipes &sharedEvents, Refusal &refusal);
+  FailureOr<func::FuncOp> makeGroupKernel(scf::ForallOp forall, StringRef name,
+                                          OfPipes &sharedEvents,
+                                          Refusal &refusal);
+  func::FuncOp createKernel(Location loc, StringRef name,
+                            ArrayRef<Value> memory);
+  void finishKernel(func::FuncOp kernel,
+                    ArrayRef<std::pair<Memory, int64_t>> room);
   std::string describe(Value value);
   std::string getFreeName(std::string name);
 
@@ -113,6 +121,44 @@ static void wrapSerialParts(func::FuncOp function) {
               .wasInterrupted();
         }))
       wrapInLoop(part);
+}
+
+/// True if `forall` is a group of the vector unit, whose only iteration is the
+/// group itself.
+static bool isGroup(scf::ForallOp forall) {
+  return !forall.getBody()->getOps<linalg::LinalgOp>().empty();
+}
+
+/// Groups of the vector unit become parallel loops of one iteration, with the
+/// memory that nobody else sees.
+static void wrapGroups(func::FuncOp function) {
+  Block &body = function.getBody().front();
+  for (ArrayRef<linalg::LinalgOp> group : findGroups(body)) {
+    OpBuilder builder(function.getContext());
+    builder.setInsertionPointAfter(group.back());
+    OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+    auto forall = scf::ForallOp::create(
+        builder, group.back()->getLoc(), ArrayRef(zero), ArrayRef(one),
+        ArrayRef(one), ValueRange(), /*mapping=*/std::nullopt);
+    llvm::SetVector<Operation *> inside;
+    for (linalg::LinalgOp op : group)
+      for (Value operand : op->getOperands())
+        if (isa<MemRefType>(operand.getType()) && isInside(group, operand))
+          for (Operation *memory = operand.getDefiningOp(); memory;
+               memory = memory->getNumOperands() == 0
+                            ? nullptr
+                            : memory->getOperand(0).getDefiningOp())
+            inside.insert(memory);
+    SmallVector<Operation *> memory(inside.begin(), inside.end());
+    llvm::sort(memory, [](Operation *left, Operation *right) {
+      return left->isBeforeInBlock(right);
+    });
+    Operation *end = forall.getBody()->getTerminator();
+    for (Operation *op : memory)
+      op->moveBefore(end);
+    for (linalg::LinalgOp op : group)
+      op->moveBefore(end);
+  }
 }
 
 /// Parts of memory that are the same for all tasks are taken inside.
@@ -260,10 +306,14 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
                                                      StringRef name,
                                                      Refusal &refusal) {
   OfPipes sharedEvents = {};
-  FailureOr<func::FuncOp> kernel =
-      makeKernel(forall, name, sharedEvents, refusal);
+  auto make = [&]() {
+    return isGroup(forall)
+               ? makeGroupKernel(forall, name, sharedEvents, refusal)
+               : makeKernel(forall, name, sharedEvents, refusal);
+  };
+  FailureOr<func::FuncOp> kernel = make();
   if (failed(kernel) && sharedEvents != OfPipes())
-    kernel = makeKernel(forall, name, sharedEvents, refusal);
+    kernel = make();
   return kernel;
 }
 
@@ -286,16 +336,8 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
     return failure();
   }
   Location loc = forall.getLoc();
-  builder.setInsertionPoint(function);
-  auto kernel = func::FuncOp::create(
-      builder, loc, name,
-      builder.getFunctionType(
-          llvm::to_vector(ValueRange(memory.getArrayRef()).getTypes()), {}));
-  SmallVector<Attribute> descriptions;
-  for (Value value : memory)
-    descriptions.push_back(builder.getStringAttr(describe(value)));
-  kernel->setAttr(kKernelAttrName, builder.getArrayAttr(descriptions));
-  Block *entry = kernel.addEntryBlock();
+  func::FuncOp kernel = createKernel(loc, name, memory.getArrayRef());
+  Block *entry = &kernel.getBody().front();
   builder.setInsertionPointToStart(entry);
   IRMapping mapping;
   mapping.map(memory.getArrayRef(), entry->getArguments());
@@ -330,15 +372,95 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
     kernel.erase();
     return failure();
   }
+  finishKernel(kernel, lowering.getRoom());
+  return kernel;
+}
+
+/// A function for a kernel that takes `memory`.
+func::FuncOp FunctionSplitter::createKernel(Location loc, StringRef name,
+                                            ArrayRef<Value> memory) {
+  builder.setInsertionPoint(function);
+  auto kernel = func::FuncOp::create(
+      builder, loc, name,
+      builder.getFunctionType(llvm::to_vector(ValueRange(memory).getTypes()),
+                              {}));
+  SmallVector<Attribute> descriptions;
+  for (Value value : memory)
+    descriptions.push_back(builder.getStringAttr(describe(value)));
+  kernel->setAttr(kKernelAttrName, builder.getArrayAttr(descriptions));
+  kernel.addEntryBlock();
+  return kernel;
+}
+
+void FunctionSplitter::finishKernel(func::FuncOp kernel,
+                                    ArrayRef<std::pair<Memory, int64_t>> used) {
   kernel->setAttr(kArchAttrName, builder.getStringAttr(stringifyArchitecture(
                                      machine.architecture)));
   SmallVector<NamedAttribute> room;
-  for (auto [memory, bytes] : lowering.getRoom())
+  for (auto [memory, bytes] : used)
     room.push_back(builder.getNamedAttr(stringifyMemory(memory),
                                         builder.getI64IntegerAttr(bytes)));
   kernel->setAttr(kRoomAttrName, builder.getDictionaryAttr(room));
   removeDead(kernel);
   convertArguments(kernel);
+}
+
+/// The kernel of a group, which has a tiling.
+FailureOr<func::FuncOp> FunctionSplitter::makeGroupKernel(scf::ForallOp forall,
+                                                          StringRef name,
+                                                          OfPipes &sharedEvents,
+                                                          Refusal &refusal) {
+  llvm::SetVector<Value> memory, constants;
+  refusal = {forall.getLoc(), "an operand of a group is no memory"};
+  if (failed(getMemory(forall, memory, constants)))
+    return failure();
+  func::FuncOp kernel =
+      createKernel(forall.getLoc(), name, memory.getArrayRef());
+  Block *entry = &kernel.getBody().front();
+  builder.setInsertionPointToStart(entry);
+  IRMapping mapping;
+  mapping.map(memory.getArrayRef(), entry->getArguments());
+  for (Value constant : constants)
+    builder.clone(*constant.getDefiningOp(), mapping);
+  for (Operation &op : forall.getBody()->without_terminator())
+    builder.clone(op, mapping);
+  SmallVector<linalg::LinalgOp> ops(entry->getOps<linalg::LinalgOp>());
+  auto refuse = [&](const Twine &why) {
+    if (!why.isTriviallyEmpty())
+      refusal = {forall.getLoc(), why.str()};
+    kernel.erase();
+    return failure();
+  };
+  FailureOr<GroupProgram> group = readGroup(ops, machine.architecture, refusal);
+  if (failed(group))
+    return refuse("");
+  auto tiling = ops.back()->getAttrOfType<TilingAttr>(kTilingAttrName);
+  if (!tiling)
+    return refuse("a group of the vector unit has no tiling that fits");
+  model::VectorTiling tile{tiling.getRows(), tiling.getColumns()};
+  if (tile.rows > group->model.rows() || tile.columns > group->model.columns())
+    return refuse("'" + Twine(kTilingAttrName) +
+                  "' has more rows or columns "
+                  "than the group, which has " +
+                  Twine(group->model.rows()) + " and " +
+                  Twine(group->model.columns()));
+  model::VectorPlan plan =
+      planVectorProgram(group->model, tile, machine.vector);
+  if (!plan.refusal.empty())
+    return refuse(plan.refusal);
+  Places places(machine.capacities, getNumEvents(machine.architecture),
+                sharedEvents);
+  GroupKernel(builder, forall.getLoc(), *group, tile, machine.vector,
+              plan.schedule, places, machine.architecture)
+      .emit();
+  func::ReturnOp::create(builder, forall.getLoc());
+  if (!places.getFailure().empty()) {
+    sharedEvents = places.getExcess();
+    return refuse(places.getFailure());
+  }
+  for (linalg::LinalgOp op : ops)
+    op->erase();
+  finishKernel(kernel, {{Memory::UB, places.getUsed(Memory::UB)}});
   return kernel;
 }
 
@@ -524,7 +646,9 @@ struct ConvertChimeraToAscendPass
       return refuseTarget(mismatch + "; an " +
                           stringifyArchitecture(*architecture) +
                           " is what its cpu says");
-    return getCores(*machine, cubes[0], *architecture);
+    Cores cores = getCores(*machine, cubes[0], *architecture);
+    cores.vector = getVectorCore(*machine, *architecture, &getContext());
+    return cores;
   }
 
   /// Replaces `function` by kernels. Fails, with a reason, if that is not
@@ -543,6 +667,7 @@ struct ConvertChimeraToAscendPass
     // On a copy, so that a function that stays is what it was.
     auto copy = cast<func::FuncOp>(OpBuilder(function).clone(*function));
     if (copy.getBody().hasOneBlock()) {
+      wrapGroups(copy);
       wrapSerialParts(copy);
       sinkSubviews(copy);
     }
@@ -572,8 +697,11 @@ struct ConvertChimeraToAscendPass
       return signalPassFailure();
     SmallVector<func::FuncOp> functions;
     getOperation()->walk([&](func::FuncOp function) {
-      WalkResult found =
-          function.walk([](MicroKernelOp) { return WalkResult::interrupt(); });
+      WalkResult found = function.walk([](Operation *op) {
+        return isa<MicroKernelOp>(op) || op->hasAttr(kTilingAttrName)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      });
       if (found.wasInterrupted())
         functions.push_back(function);
     });

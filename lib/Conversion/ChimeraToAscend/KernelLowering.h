@@ -34,6 +34,7 @@
 
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/Model/Machine.h"
+#include "Chimera/Model/VectorProgram.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -71,6 +72,8 @@ struct Cores {
   model::MatrixUnit unit;
   /// The instruction of the unit.
   MatrixProgramAttr cube;
+  /// The vector unit and its buffer.
+  model::VectorCore vector;
 };
 
 class KernelLowering {

@@ -12,12 +12,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "VectorCode.h"
+#include "VectorKinds.h"
 
 #include "../Support/OddRational.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
 #include <limits>
@@ -138,13 +138,6 @@ Value VectorCode::asScalar(Value value) {
                                  integer);
 }
 
-static VectorKind withScalar(VectorKind kind) {
-  return kind == VectorKind::Add   ? VectorKind::Adds
-         : kind == VectorKind::Mul ? VectorKind::Muls
-         : kind == VectorKind::Max ? VectorKind::Maxs
-                                   : VectorKind::Mins;
-}
-
 /// At least one operand is a group, or all are rows and numbers.
 void VectorCode::emitBinary(VectorKind kind, Value to, Operand a, Operand b) {
   bool commutes = kind != VectorKind::Sub && kind != VectorKind::Div;
@@ -247,28 +240,6 @@ void VectorCode::emitOddRational(Value to, Operand x,
 // Operations
 //===----------------------------------------------------------------------===//
 
-static std::optional<VectorKind> getBinaryKind(Operation &op) {
-  return llvm::TypeSwitch<Operation *, std::optional<VectorKind>>(&op)
-      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return VectorKind::Add; })
-      .Case<arith::SubFOp, arith::SubIOp>([](auto) { return VectorKind::Sub; })
-      .Case<arith::MulFOp>([](auto) { return VectorKind::Mul; })
-      .Case<arith::DivFOp>([](auto) { return VectorKind::Div; })
-      .Case<arith::MaximumFOp, arith::MaxNumFOp>(
-          [](auto) { return VectorKind::Max; })
-      .Case<arith::MinimumFOp, arith::MinNumFOp>(
-          [](auto) { return VectorKind::Min; })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-static std::optional<VectorKind> getUnaryKind(Operation &op) {
-  return llvm::TypeSwitch<Operation *, std::optional<VectorKind>>(&op)
-      .Case<math::ExpOp>([](auto) { return VectorKind::Exp; })
-      .Case<math::LogOp>([](auto) { return VectorKind::Ln; })
-      .Case<math::SqrtOp>([](auto) { return VectorKind::Sqrt; })
-      .Case<math::AbsFOp>([](auto) { return VectorKind::Abs; })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
 static bool isNegativeInfinity(Value value) {
   std::optional<double> number = getNumber(value);
   return number && std::isinf(*number) && *number < 0;
@@ -301,45 +272,6 @@ VectorCode::Operand VectorCode::getOperand(Value value) {
   auto found = operands.find(value);
   return found == operands.end() ? Operand{Shape::Number, value}
                                  : found->second;
-}
-
-/// How elements are compared; nothing where what is no number matters.
-static std::optional<CompareKind> getCompareKind(Operation &op) {
-  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-    switch (compare.getPredicate()) {
-    case arith::CmpIPredicate::eq:
-      return CompareKind::Eq;
-    case arith::CmpIPredicate::ne:
-      return CompareKind::Ne;
-    case arith::CmpIPredicate::slt:
-      return CompareKind::Lt;
-    case arith::CmpIPredicate::sle:
-      return CompareKind::Le;
-    case arith::CmpIPredicate::sgt:
-      return CompareKind::Gt;
-    case arith::CmpIPredicate::sge:
-      return CompareKind::Ge;
-    default:
-      // Numbers here have signs.
-      return std::nullopt;
-    }
-  }
-  switch (cast<arith::CmpFOp>(op).getPredicate()) {
-  case arith::CmpFPredicate::OEQ:
-    return CompareKind::Eq;
-  case arith::CmpFPredicate::UNE:
-    return CompareKind::Ne;
-  case arith::CmpFPredicate::OLT:
-    return CompareKind::Lt;
-  case arith::CmpFPredicate::OLE:
-    return CompareKind::Le;
-  case arith::CmpFPredicate::OGT:
-    return CompareKind::Gt;
-  case arith::CmpFPredicate::OGE:
-    return CompareKind::Ge;
-  default:
-    return std::nullopt;
-  }
 }
 
 FailureOr<VectorCode::Operand> VectorCode::emitCompare(Operation &op, Operand a,

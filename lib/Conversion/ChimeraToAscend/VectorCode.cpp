@@ -462,7 +462,7 @@ void VectorCode::finish(const Reduction &reduction) {
   ReduceOp::create(builder, code.loc,
                    reduction.isMaximum ? ReduceKind::Max : ReduceKind::Add,
                    number, block, repeats(Shape::Rows), /*blocks=*/1,
-                   /*repeats=*/8);
+                   /*repeats=*/8, /*distance=*/IntegerAttr());
   BroadcastOp::create(builder, code.loc, block, number, repeats(Shape::Rows));
   emitPlain(kind, reduction.state, reduction.state, block, Shape::Rows);
   release(block);

@@ -73,10 +73,17 @@ void AscendBackEnd::addPasses(OpPassManager &pm,
   schedule.fuse = options.fuse;
   schedule.tiles = options.tiles;
   addTilingPasses(pm, schedule);
+  pm.addNestedPass<func::FuncOp>(createFuseMemoryBoundPass());
+  pm.addPass(createCSEPass());
+  PartitionPassOptions partition;
+  partition.target = options.target;
+  partition.threads = options.threads;
+  pm.addNestedPass<func::FuncOp>(createPartitionPass(partition));
   MapMicroKernelsPassOptions map;
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));
   pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createGatherAscendGroupsPass());
   addBufferizationPasses(pm, /*outParams=*/true);
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -85,6 +92,10 @@ void AscendBackEnd::addPasses(OpPassManager &pm,
   pm.addPass(createLowerAffinePass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createCSEPass());
+  PlanAscendGroupsPassOptions groups;
+  groups.target = options.target;
+  groups.threads = options.threads;
+  pm.addNestedPass<func::FuncOp>(createPlanAscendGroupsPass(groups));
   ConvertChimeraToAscendPassOptions convert;
   convert.target = options.target;
   convert.required = options.required;

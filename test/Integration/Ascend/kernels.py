@@ -100,9 +100,13 @@ class Kernels:
 
     def run(self, values: list, cores: int) -> tuple:
         """The result for `values`, and a report for each kernel."""
+        results, reports = self.run_all(values, cores)
+        return results[0], reports
+
+    def run_all(self, values: list, cores: int) -> tuple:
+        """All results for `values`, and a report for each kernel."""
         memory = {f"arg{i}": np.ascontiguousarray(value)
                   for i, value in enumerate(values)}
-        result = f"arg{len(values)}"
         reports = []
         for name, arguments in self.kernels:
             arrays, sizes = [], []
@@ -120,7 +124,10 @@ class Kernels:
             if status:
                 raise Failure(f"{name}: {told['error']}: {told['message']}")
             reports.append(told)
-        return memory[result], reports
+        results = [memory[f"arg{number}"]
+                   for number in range(len(values), len(values) + len(memory))
+                   if f"arg{number}" in memory]
+        return results, reports
 
     def compare(self, reports: list) -> list:
         """What was counted and differs from what was predicted."""
