@@ -61,6 +61,8 @@ if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
     config.available_features.add("avx512")
 if "avx512_bf16" in flags and "avx512" in config.available_features:
     config.available_features.add("avx512bf16")
+if "avx512_vnni" in flags and "avx512" in config.available_features:
+    config.available_features.add("avx512vnni")
 if sanitized:
     config.available_features.add("sanitizers")
 # Name spaces in which a test may mount what it likes.

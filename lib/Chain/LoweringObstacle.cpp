@@ -49,7 +49,7 @@ StringRef chimera::getText(LoweringObstacle obstacle) {
     return "a contraction does not start from a zero fill";
   case LoweringObstacle::Epilogue:
     return "what follows a contraction is not one elementwise operation on its "
-           "result that makes floats";
+           "result that makes floats, i8 or i32";
   case LoweringObstacle::Rows:
     return "rows are reduced otherwise than by a softmax that one contraction "
            "reads";
@@ -423,8 +423,11 @@ LoweringObstacle chimera::getObstacle(const ChainAnalysis &analysis,
         return splitsIntermediates(analysis.problem, op);
       }))
     return LoweringObstacle::Movement;
+  Type sum = getNumberTypes(analysis.operators.front()).sum;
   bool areFactors = llvm::all_of(analysis.operators, [&](ChainOperator op) {
-    return support.computes(*op.contraction.getBlock());
+    // Buffers of sums are used again, and softmaxes are of floats.
+    return support.computes(*op.contraction.getBlock()) &&
+           getNumberTypes(op).sum == sum && !(sum.isInteger() && op.maximum);
   });
   bool areTensors = llvm::all_of(analysis.tensors, [&](Value tensor) {
     Type type = getElementTypeOrSelf(tensor);

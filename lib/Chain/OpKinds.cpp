@@ -326,6 +326,8 @@ static bool hasFactorsAndSums(linalg::LinalgOp op) {
       }))
     return false;
   std::optional<ProductBody> product = matchProductBody(*op.getBlock());
+  if (product && product->isInteger())
+    return true;
   if (!product || !canBeFactor(product->factor.getType()))
     return false;
   Type other = product->code.getType();

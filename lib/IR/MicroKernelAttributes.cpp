@@ -22,15 +22,16 @@ LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
                                        ArrayAttr dots) {
   if (lanes < 1)
     return emitError() << "'lanes' must be positive, got " << lanes;
-  // vdpbf16ps on registers of 512 bits.
+  // vdpbf16ps and vpdpbusd on registers of 512 bits.
   if (dots && lanes != 16)
     return emitError() << "dot products are for vectors of 16 lanes, got "
                        << lanes;
   for (Attribute dot : dots ? dots.getValue() : ArrayRef<Attribute>()) {
     auto type = dyn_cast<TypeAttr>(dot);
-    if (!type || !type.getValue().isBF16())
-      return emitError() << "there are dot products of bf16 alone, not of "
-                         << dot;
+    if (!type ||
+        !(type.getValue().isBF16() || type.getValue().isSignlessInteger(8)))
+      return emitError()
+             << "there are dot products of bf16 and i8 alone, not of " << dot;
   }
   return success();
 }

@@ -81,6 +81,9 @@ bool OperatorSupport::computes(Block &body) const {
   std::optional<ProductBody> product = matchProductBody(body);
   if (!product)
     return false;
+  if (product->isInteger())
+    return multipliesIntegers &&
+           !(product->isFactorUnsigned && product->isCodeUnsigned);
   if (!product->isQuantized())
     return multiplies(body.getArgument(0).getType(),
                       body.getArgument(1).getType());
@@ -107,6 +110,12 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
     return kernel.supports(MicroKernelKind::Contraction,
                            {wide, IntegerType::get(op->getContext(), 8), wide});
   });
+  Type byte = IntegerType::get(op->getContext(), 8);
+  support.multipliesIntegers =
+      llvm::any_of(getContractionKernels(op, target, byte),
+                   [](MicroKernelAttrInterface kernel) {
+                     return kernel.getGranularity() == KernelGranularity::Block;
+                   });
   model::Machine common = target.getCommonFigures();
   bool hasCache = common.levels.back().ways > 0;
   support.hasWindows = hasCache || common.groups;

@@ -38,7 +38,14 @@ bool chimera::canBeCode(Type type) {
 
 bool chimera::canBeSum(Type type) { return isa<Float32Type>(type); }
 
-bool chimera::canBeResult(Type type) { return canBeFactor(type); }
+bool chimera::canBeResult(Type type) {
+  return canBeFactor(type) || type.isSignlessInteger(8) ||
+         type.isSignlessInteger(32);
+}
+
+bool chimera::canBeIntegerFactor(Type type) {
+  return type.isSignlessInteger(8);
+}
 
 bool chimera::isNarrowFloat(Type type) {
   return isa<FloatType>(type) &&
@@ -66,8 +73,12 @@ double chimera::roundTo(Type type, double number) {
 
 Value chimera::createNumber(OpBuilder &builder, Location loc, Type type,
                             double number) {
-  return arith::ConstantOp::create(builder, loc,
-                                   builder.getFloatAttr(type, number));
+  TypedAttr value;
+  if (type.isInteger())
+    value = builder.getIntegerAttr(type, static_cast<int64_t>(number));
+  else
+    value = builder.getFloatAttr(type, number);
+  return arith::ConstantOp::create(builder, loc, value);
 }
 
 Value chimera::createSum(OpBuilder &builder, Location loc, Value lhs,
@@ -109,7 +120,7 @@ Value chimera::createRounded(OpBuilder &builder, Location loc, Type type,
 //===----------------------------------------------------------------------===//
 
 bool chimera::isZero(Value value) {
-  return matchPattern(value, m_PosZeroFloat());
+  return matchPattern(value, m_PosZeroFloat()) || matchPattern(value, m_Zero());
 }
 
 template <typename OpTy>

@@ -20,7 +20,11 @@
 using namespace mlir;
 using namespace chimera;
 
-bool ProductBody::isQuantized() const { return code.getType().isInteger(); }
+bool ProductBody::isInteger() const { return factor.getType().isInteger(); }
+
+bool ProductBody::isQuantized() const {
+  return code.getType().isInteger() && !isInteger();
+}
 
 /// The operation that makes a number of an integer, if one makes `value`.
 static Operation *getDecoding(Value value) {
@@ -128,10 +132,61 @@ static BlockArgument getFloat(Value value, Block &body) {
   return isFloat ? argument : BlockArgument();
 }
 
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+/// The operation that extends an argument of `body` to `value`, if one does.
+static Operation *getExtension(Value value, Block &body) {
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_present<arith::ExtSIOp, arith::ExtUIOp>(op))
+    return nullptr;
+  auto argument = dyn_cast<BlockArgument>(op->getOperand(0));
+  return argument && argument.getOwner() == &body ? op : nullptr;
+}
+
+/// `body` if it multiplies two integers and adds the product in the type of
+/// their sums.
+static std::optional<ProductBody> matchIntegers(Block &body) {
+  BlockArgument accumulator = body.getArguments().back();
+  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddIOp>();
+  if (!sum || body.getNumArguments() != 3 ||
+      (sum.getLhs() != accumulator && sum.getRhs() != accumulator))
+    return std::nullopt;
+  Value added = sum.getLhs() == accumulator ? sum.getRhs() : sum.getLhs();
+  auto product = added.getDefiningOp<arith::MulIOp>();
+  if (!product)
+    return std::nullopt;
+  Operation *first = getExtension(product.getLhs(), body),
+            *second = getExtension(product.getRhs(), body);
+  if (!first || !second || first->getOperand(0) == second->getOperand(0))
+    return std::nullopt;
+  ProductBody matched;
+  for (Operation *extension : {first, second}) {
+    auto argument = cast<BlockArgument>(extension->getOperand(0));
+    if (argument == accumulator || !canBeIntegerFactor(argument.getType()) ||
+        added.getType() != getSumType(argument.getType()))
+      return std::nullopt;
+    bool isFirst = argument.getArgNumber() == 0;
+    (isFirst ? matched.factor : matched.code) = argument;
+    (isFirst ? matched.isFactorUnsigned : matched.isCodeUnsigned) =
+        isa<arith::ExtUIOp>(extension);
+    if (!isFirst)
+      matched.number = extension->getResult(0);
+  }
+  return matched;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
 std::optional<ProductBody> chimera::matchProductBody(Block &body) {
   if (body.getNumArguments() < 3 || !body.mightHaveTerminator() ||
       body.getTerminator()->getNumOperands() != 1)
     return std::nullopt;
+  if (auto integers = matchIntegers(body))
+    return integers;
   BlockArgument accumulator = body.getArguments().back();
   auto sum = matchSum(body.getTerminator()->getOperand(0));
   if (!sum || (sum->first != accumulator && sum->second != accumulator))

@@ -142,8 +142,10 @@ static constexpr Processor kProcessors[] = {
      chip_bandwidth = 157400000000, sharers = 1, line = 64, ways = 8>,
     <"L1", capacity = 32768, usable = 80, core_bandwidth = 115000000000,
      chip_bandwidth = 230000000000, sharers = 1, line = 64, ways = 8>],
-  // vdpbf16ps starts as often as an FMA (57647); latency as measured on Zen 5.
-  dots = [<type = bf16, depth = 2, fma = 1, latency = 6>],
+  // vdpbf16ps and vpdpbusd start as often as an FMA (57647); latencies as
+  // measured on Zen 5.
+  dots = [<type = bf16, depth = 2, fma = 1, latency = 6>,
+          <type = i8, depth = 4, fma = 1, latency = 4>],
   overheads = <region = 435, fresh = 2300000000>,
   cpu = "znver4">)"},
 
@@ -165,7 +167,9 @@ static constexpr Processor kProcessors[] = {
     <"L1", capacity = 49152, usable = 80, core_bandwidth = 257000000000,
      chip_bandwidth = 508000000000, sharers = 1, line = 64, ways = 12>],
   // Measured: 542 to 574 GFLOP/s per core, twice what f32 reaches; 6 cycles.
-  dots = [<type = bf16, depth = 2, fma = 2, latency = 6>],
+  // vpdpbusd starts as often as an FMA (58455).
+  dots = [<type = bf16, depth = 2, fma = 2, latency = 6>,
+          <type = i8, depth = 4, fma = 2, latency = 4>],
   overheads = <region = 370, fresh = 3100000000>,
   cpu = "znver5">)"},
 
@@ -293,6 +297,11 @@ static StringRef getTileFeature(Type type) {
   return type.isF16() ? "amx-fp16" : "amx-int8";
 }
 
+/// The feature without which there are no dot products of `type`.
+static StringRef getDotFeature(Type type) {
+  return type.isBF16() ? "avx512bf16" : "avx512vnni";
+}
+
 /// How many of the features of `cpu`, as LLVM knows them, a machine has, and
 /// how many of them it lacks.
 static std::pair<int, int> compareFeatures(StringRef cpu,
@@ -349,8 +358,9 @@ TargetAttr chimera::detectX86Host(MLIRContext *context) {
   host.name = "host";
   refine(host, getHostTopology());
   // A virtual machine may hide what the processor has.
-  if (!features.lookup("avx512bf16"))
-    host.dots.clear();
+  llvm::erase_if(host.dots, [&](DotProductAttr dot) {
+    return !features.lookup(getDotFeature(dot.getType()));
+  });
   llvm::erase_if(host.matrix, [&](MatrixUnitAttr unit) {
     return !features.lookup(getTileFeature(unit.getType()));
   });

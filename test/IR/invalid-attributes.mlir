@@ -450,7 +450,7 @@ func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// expected-error @below {{there are dot products of bf16 alone, not of f16}}
+// expected-error @below {{there are dot products of bf16 and i8 alone, not of f16}}
 #attr = #chimera.outer_product<lanes = 16,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, dots = [bf16, f16]>
 

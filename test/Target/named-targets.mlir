@@ -49,7 +49,7 @@
 // ZEN4-SAME: levels = [<"L3", capacity = 33554432, usable = 80, core_bandwidth = 24600000000, chip_bandwidth = 32900000000, sharers = 2, line = 64, ways = 16>,
 // ZEN4-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 78700000000, chip_bandwidth = 157400000000, sharers = 1, line = 64, ways = 8>,
 // ZEN4-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 115000000000, chip_bandwidth = 230000000000, sharers = 1, line = 64, ways = 8>],
-// ZEN4-SAME: dots = [<type = bf16, depth = 2, fma = 1, latency = 6>],
+// ZEN4-SAME: dots = [<type = bf16, depth = 2, fma = 1, latency = 6>, <type = i8, depth = 4, fma = 1, latency = 4>],
 // ZEN4-SAME: overheads = <region = 435, fresh = 2300000000>,
 // ZEN4-SAME: cpu = "znver4">}
 
@@ -58,7 +58,7 @@
 // ZEN5-SAME: levels = [<"L3", capacity = 33554432, usable = 80, core_bandwidth = 50000000000, chip_bandwidth = 90000000000, sharers = 2, line = 64, ways = 16>,
 // ZEN5-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 60000000000, chip_bandwidth = 120000000000, sharers = 1, line = 64, ways = 16>,
 // ZEN5-SAME: <"L1", capacity = 49152, usable = 80, core_bandwidth = 257000000000, chip_bandwidth = 508000000000, sharers = 1, line = 64, ways = 12>],
-// ZEN5-SAME: dots = [<type = bf16, depth = 2, fma = 2, latency = 6>],
+// ZEN5-SAME: dots = [<type = bf16, depth = 2, fma = 2, latency = 6>, <type = i8, depth = 4, fma = 2, latency = 4>],
 // ZEN5-SAME: overheads = <region = 370, fresh = 3100000000>, cpu = "znver5">}
 
 // SAPPHIRE-RAPIDS:      chimera.target = #chimera.target<"sapphire-rapids", cores = 48,

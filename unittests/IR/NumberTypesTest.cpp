@@ -44,7 +44,8 @@ TEST_F(NumberTypesTest, Kinds) {
   for (Type type : {f16, bf16, f32, f64, tf32, i8, i32}) {
     bool isFactor = type == f16 || type == bf16 || type == f32;
     EXPECT_EQ(canBeFactor(type), isFactor);
-    EXPECT_EQ(canBeResult(type), isFactor);
+    EXPECT_EQ(canBeResult(type), isFactor || type == i8 || type == i32);
+    EXPECT_EQ(canBeIntegerFactor(type), type == i8);
     EXPECT_EQ(canBeSum(type), type == f32);
     EXPECT_EQ(isNarrowFloat(type), type == f16 || type == bf16 || type == tf32);
   }

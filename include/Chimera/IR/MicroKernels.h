@@ -78,6 +78,8 @@ struct OperatorSupport {
   bool mixesFactors = false;
   /// True if one factor may be quantized.
   bool decodes = false;
+  /// True if both may be integers of which one has a sign.
+  bool multipliesIntegers = false;
   /// True if they may read operands through windows, as convolutions do.
   bool hasWindows = false;
   /// Elements of the vectors that sums lie in, where kernels multiply them by

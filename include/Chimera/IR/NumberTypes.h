@@ -38,6 +38,9 @@ llvm::SmallVector<mlir::Type> getFactorTypes(mlir::MLIRContext *context);
 bool canBeFactor(mlir::Type type);
 /// True for what numbers of a quantized factor are stored in.
 bool canBeCode(mlir::Type type);
+/// True for integers whose products are added up as integers.
+bool canBeIntegerFactor(mlir::Type type);
+/// True for sums of floats.
 bool canBeSum(mlir::Type type);
 /// True for what sums can be converted to once they are finished.
 bool canBeResult(mlir::Type type);

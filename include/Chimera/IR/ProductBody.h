@@ -41,6 +41,11 @@ struct ProductBody {
   /// on.
   mlir::Value zero, scale;
 
+  /// How integers that are multiplied with each other are extended.
+  bool isFactorUnsigned = false, isCodeUnsigned = false;
+
+  /// True if integers are multiplied and added up as such.
+  bool isInteger() const;
   /// True if `code` is one.
   bool isQuantized() const;
 };

@@ -89,10 +89,10 @@ static LogicalResult emitFor(OpBuilder &builder, MicroKernelOp op,
                  succeeded(emitInnerProduct(builder, op, figures, extents)));
 }
 
-/// The dimension along which pairs of elements of `operand`, which no vectors
-/// run along, have to be copied side by side: the only one that is summed up.
-/// Windows would be copied several times, and few columns are multiplied sooner
-/// in f32.
+/// The dimension along which elements of `operand`, which no vectors run along,
+/// have to be copied side by side to be multiplied at once: the only one that
+/// is summed up. Windows would be copied several times, and few columns of
+/// floats are multiplied sooner in f32.
 static std::optional<unsigned> findCopiedPairs(MicroKernelOp op,
                                                unsigned operand,
                                                unsigned vectorDim,
@@ -100,8 +100,9 @@ static std::optional<unsigned> findCopiedPairs(MicroKernelOp op,
   if (!mayBeDotProduct(op, figures))
     return std::nullopt;
   SmallVector<int64_t> columns = op.getExtentsOf(vectorDim);
-  if (columns.empty() ||
-      *llvm::max_element(columns) < model::leastColumnsOfPairs(figures.lanes))
+  if (!isIntegerProduct(op) &&
+      (columns.empty() ||
+       *llvm::max_element(columns) < model::leastColumnsOfPairs(figures.lanes)))
     return std::nullopt;
   AffineMap map = op.getMaps()[operand];
   std::optional<unsigned> along;
@@ -119,7 +120,14 @@ namespace {
 struct OuterProductModel
     : MicroKernelAttrInterface::ExternalModel<OuterProductModel,
                                               OuterProductAttr> {
-  bool supports(Attribute, MicroKernelKind kind, ArrayRef<Type> types) const {
+  bool supports(Attribute attribute, MicroKernelKind kind,
+                ArrayRef<Type> types) const {
+    // Integers are added up by dot products alone.
+    if (kind == MicroKernelKind::Contraction && types.size() == 3 &&
+        llvm::all_of(types.drop_back(), canBeIntegerFactor))
+      return types[0] == types[1] && types[2] == getSumType(types[0]) &&
+             llvm::is_contained(cast<OuterProductAttr>(attribute).getDotTypes(),
+                                types[0]);
     auto isRead = [](Type type) {
       return canBeFactor(type) || canBeCode(type);
     };
@@ -233,8 +241,10 @@ static ArrayAttr getDots(TargetAttr target) {
   SmallVector<Attribute> types;
   for (DotProductAttr dot :
        target ? target.getDots() : ArrayRef<DotProductAttr>())
-    if (dot.getType().isBF16() && dot.getDepth() == 2 &&
-        hasFeatures(target, {"avx512bf16"}))
+    if ((dot.getType().isBF16() && dot.getDepth() == 2 &&
+         hasFeatures(target, {"avx512bf16"})) ||
+        (dot.getType().isInteger(8) && dot.getDepth() == 4 &&
+         hasFeatures(target, {"avx512vnni"})))
       types.push_back(TypeAttr::get(dot.getType()));
   return types.empty() ? ArrayAttr()
                        : ArrayAttr::get(target.getContext(), types);

@@ -1,4 +1,4 @@
-//===- DotProduct.cpp - Outer products of pairs of narrow numbers ---------===//
+//===- DotProduct.cpp - Outer products of neighbouring narrow numbers -----===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,22 +6,32 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A dot product adds the products of two neighbours along the reduction to each
-// sum (vdpbf16ps). Single elements are loaded in pairs, as they lie in memory.
-// Vectors have neighbours along the columns side by side; those of two steps
-// are mixed in registers, which takes one instruction for a vector of sums:
+// A dot product adds the products of neighbours along the reduction to each
+// sum: of two bf16 (vdpbf16ps), or of four bytes (vpdpbusd). Single elements
+// are loaded together, as they lie in memory. Vectors have neighbours along the
+// columns side by side; those of two or four steps are mixed in registers,
+// which takes an instruction or two for a vector of sums:
 //
 //   step k      a0 a1 a2 a3 a4 a5 a6 a7 ...      vpunpcklwd: a0 b0 a1 b1 ...
 //   step k + 1  b0 b1 b2 b3 b4 b5 b6 b7 ...      vpunpckhwd: a4 b4 a5 b5 ...
 //
-// The sums of two vectors exchange lanes by that, four at a time, until the
-// reduction is at its end. Memory keeps one order for all kernels, and vectors
-// need not be packed.
+// The sums of two or four vectors exchange lanes by that, four at a time, until
+// the reduction is at its end. Memory keeps one order for all kernels, and
+// vectors need not be packed.
+//
+// Of the bytes that are multiplied one has a sign and the other has none. If
+// both have one, 128 is added to single elements, which makes them positive,
+// and 128 times the sum of the column is subtracted. Rows that share a panel
+// share these sums; where there are few rows, or taps that some of them leave
+// out, each step subtracts what it adds too much. Sums wrap around, so they are
+// right whatever is in between.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OuterProduct.h"
 #include "X86Intrinsics.h"
+
+#include "Chimera/IR/ProductBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -31,10 +41,10 @@
 using namespace mlir;
 using namespace chimera;
 
-/// The lanes of 128 bits of f32, within which numbers are mixed.
+/// The lanes of 128 bits of sums, within which numbers are mixed.
 static constexpr int64_t kLanesOfPart = 4;
 
-/// Dot products need a factor of single elements that lie in pairs.
+/// Dot products need a factor of single elements that lie side by side.
 void OuterProductEmitter::chooseDots() {
   if (!mayBeDotProduct(op, figures))
     return;
@@ -46,143 +56,292 @@ void OuterProductEmitter::chooseDots() {
     if (isContiguous(factors[0], dim) && indexes(factors[1], dim)) {
       llvm::erase(reductionDims, dim);
       reductionDims.push_back(dim);
-      stepSize = 2;
+      stepSize = isIntegerProduct(op) ? 4 : 2;
       return;
     }
 }
 
-/// The element at `here` and the next along the reduction, or zero if there is
-/// none, in every lane.
-Value OuterProductEmitter::loadPair(unsigned operand, ArrayRef<Value> here,
-                                    bool isWhole) {
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// The element at `here` and those after it along the reduction, of `steps`
+/// steps, in every lane. Missing ones are zeros.
+Value OuterProductEmitter::loadElements(unsigned operand, ArrayRef<Value> here,
+                                        int64_t steps) {
   Type element = getElementTypeOrSelf(op->getOperand(operand));
   Type word = builder.getI32Type();
-  Value bits;
-  if (isWhole) {
-    Value pair = loadVector(operand, here, 2, 2);
+  int64_t bits = element.getIntOrFloatBitWidth();
+  Value together;
+  if (steps == stepSize) {
+    Value loaded = loadVector(operand, here, stepSize, stepSize);
     Value words = vector::BitCastOp::create(builder, loc(),
-                                            VectorType::get({1}, word), pair);
-    bits =
+                                            VectorType::get({1}, word), loaded);
+    together =
         vector::ExtractOp::create(builder, loc(), words, ArrayRef<int64_t>{0});
-  } else {
-    Value half = arith::BitcastOp::create(builder, loc(), builder.getI16Type(),
-                                          loadScalar(operand, here));
-    bits = arith::ExtUIOp::create(builder, loc(), word, half);
   }
-  return vector::BitCastOp::create(
-      builder, loc(), VectorType::get({2 * lanes}, element), broadcast(bits));
+  SmallVector<Value> next(here);
+  for (int64_t step = 0; steps < stepSize && step < steps; ++step) {
+    next[reductionDims.back()] = add(here[reductionDims.back()], step);
+    Value part =
+        arith::BitcastOp::create(builder, loc(), builder.getIntegerType(bits),
+                                 loadScalar(operand, next));
+    part = arith::ExtUIOp::create(builder, loc(), word, part);
+    if (step > 0)
+      part = arith::ShLIOp::create(
+          builder, loc(), part,
+          arith::ConstantIntOp::create(builder, loc(), word, step * bits));
+    together =
+        together ? arith::OrIOp::create(builder, loc(), together, part) : part;
+  }
+  Value all = vector::BitCastOp::create(
+      builder, loc(), VectorType::get({stepSize * lanes}, element),
+      broadcast(together));
+  if (!isShifted())
+    return all;
+  Value shift = arith::ConstantOp::create(
+      builder, loc(),
+      DenseElementsAttr::get(cast<VectorType>(all.getType()), APInt(8, 128)));
+  return arith::XOrIOp::create(builder, loc(), all, shift);
 }
 
-/// Of the vectors at `here` and at the next step, which is left out unless it
-/// `isWhole`, the elements of `vectors` vectors of sums, pair by pair. Of two
-/// vectors lanes are exchanged.
-std::pair<Value, Value>
-OuterProductEmitter::loadPairs(unsigned operand, ArrayRef<Value> here,
-                               int64_t vectors, LaneCount count, bool isWhole) {
-  int64_t width = vectors * lanes;
-  SmallVector<Value> after(here);
-  unsigned along = reductionDims.back();
-  after[along] = add(here[along], 1);
-  auto load = [&](ArrayRef<Value> at) -> Value {
-    Value loaded = loadVector(operand, at, count, width);
-    return arith::BitcastOp::create(
-        builder, loc(), VectorType::get({width}, builder.getI16Type()), loaded);
-  };
-  Value first = load(here);
-  Value second = isWhole ? load(after) : zero(first.getType());
-  auto mix = [&](bool isUpper) -> Value {
-    int64_t part = vectors == 1 ? width : 2 * kLanesOfPart;
-    int64_t used = vectors == 1 ? width : kLanesOfPart;
+/// Of `first` and `second`, element by element in turn, what the lower or upper
+/// halves of their 128 bits become.
+Value OuterProductEmitter::unpack(Value first, Value second, bool isUpper) {
+  auto type = cast<VectorType>(first.getType());
+  int64_t width = type.getNumElements(),
+          part = 128 / type.getElementTypeBitWidth();
+  SmallVector<int64_t> order;
+  for (int64_t begin = isUpper ? part / 2 : 0; begin < width; begin += part)
+    for (int64_t i = begin; i < begin + part / 2; ++i)
+      order.append({i, width + i});
+  return vector::ShuffleOp::create(builder, loc(), first, second, order);
+}
+
+/// `vectors` as one.
+Value OuterProductEmitter::concatenate(ArrayRef<Value> vectors) {
+  if (vectors.size() == 1)
+    return vectors.front();
+  size_t half = vectors.size() / 2;
+  Value first = concatenate(vectors.take_front(half)),
+        second = concatenate(vectors.drop_front(half));
+  int64_t width = cast<VectorType>(first.getType()).getNumElements();
+  return vector::ShuffleOp::create(builder, loc(), first, second,
+                                   llvm::to_vector(llvm::seq(2 * width)));
+}
+
+/// The vectors of as many steps as are multiplied at once, `rows`, as
+/// `vectors` vectors of factors. Of more than one vector lanes are exchanged.
+SmallVector<Value> OuterProductEmitter::mix(ArrayRef<Value> rows,
+                                            int64_t vectors) {
+  auto type = cast<VectorType>(rows.front().getType());
+  if (rows.size() == 2 && vectors == 1) {
     SmallVector<int64_t> order;
-    for (int64_t begin = isUpper ? used : 0; begin < width; begin += part)
-      for (int64_t i = begin; i < begin + used; ++i)
-        order.append({i, width + i});
-    Value mixed =
-        vector::ShuffleOp::create(builder, loc(), first, second, order);
-    Type element = getElementTypeOrSelf(op->getOperand(operand));
-    return arith::BitcastOp::create(
-        builder, loc(), VectorType::get({2 * lanes}, element), mixed);
-  };
-  return {mix(false), vectors == 1 ? Value() : mix(true)};
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      order.append({i, type.getNumElements() + i});
+    return {vector::ShuffleOp::create(builder, loc(), rows[0], rows[1], order)};
+  }
+  if (rows.size() == 2)
+    return {unpack(rows[0], rows[1], /*isUpper=*/false),
+            unpack(rows[0], rows[1], /*isUpper=*/true)};
+  auto pairs = VectorType::get(
+      {type.getNumElements() / 2},
+      builder.getIntegerType(2 * type.getElementTypeBitWidth()));
+  SmallVector<Value> parts;
+  for (bool isUpper : {false, true}) {
+    auto pair = [&](size_t row) -> Value {
+      Value unpacked = unpack(rows[row], rows[row + 1], isUpper);
+      return vector::BitCastOp::create(builder, loc(), pairs, unpacked);
+    };
+    Value first = pair(0), second = pair(2);
+    parts.append({unpack(first, second, /*isUpper=*/false),
+                  unpack(first, second, /*isUpper=*/true)});
+  }
+  SmallVector<Value> mixed;
+  size_t together = parts.size() / vectors;
+  for (size_t part = 0; part < parts.size(); part += together)
+    mixed.push_back(concatenate(ArrayRef(parts).slice(part, together)));
+  return mixed;
 }
 
-/// Sums of rows of `vectors` vectors, two of which exchange the lanes that
-/// loadPairs exchanges, or have them exchanged back.
+/// Of the vectors at `here` and at the next steps, of which there are `steps`,
+/// the elements of `vectors` vectors of sums, mixed.
+SmallVector<Value> OuterProductEmitter::loadMixed(unsigned operand,
+                                                  ArrayRef<Value> here,
+                                                  int64_t vectors,
+                                                  LaneCount count,
+                                                  int64_t steps) {
+  Type element = getElementTypeOrSelf(op->getOperand(operand));
+  auto type =
+      VectorType::get({vectors * lanes},
+                      builder.getIntegerType(element.getIntOrFloatBitWidth()));
+  SmallVector<Value> rows, next(here);
+  for (int64_t step = 0; step < stepSize; ++step) {
+    next[reductionDims.back()] = add(here[reductionDims.back()], step);
+    rows.push_back(step < steps
+                       ? Value(arith::BitcastOp::create(
+                             builder, loc(), type,
+                             loadVector(operand, next, count, vectors * lanes)))
+                       : zero(type));
+  }
+  SmallVector<Value> mixed = mix(rows, vectors);
+  for (Value &value : mixed)
+    value = vector::BitCastOp::create(
+        builder, loc(), VectorType::get({stepSize * lanes}, element), value);
+  return mixed;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Sums of rows of `vectors` vectors, which exchange the lanes that loadMixed
+/// exchanges, or have them exchanged back.
 SmallVector<Value> OuterProductEmitter::exchangeLanes(ArrayRef<Value> sums,
                                                       int64_t vectors,
                                                       bool isBack) {
-  // Parts of both vectors, in the order in which the first and the second
-  // vector have them.
-  int64_t parts = lanes / kLanesOfPart;
-  SmallVector<int64_t> order;
-  for (int64_t turn = 0; turn < 2; ++turn)
-    for (int64_t part = 0; part < parts; ++part)
-      order.push_back(isBack ? part % 2 * parts + (turn * parts + part) / 2
-                             : 2 * part + turn);
-  auto take = [&](Value first, Value second, int64_t turn) -> Value {
-    SmallVector<int64_t> elements;
-    for (int64_t part : ArrayRef(order).slice(turn * parts, parts))
-      for (int64_t lane = 0; lane < kLanesOfPart; ++lane)
-        elements.push_back(part * kLanesOfPart + lane);
-    return vector::ShuffleOp::create(builder, loc(), first, second, elements);
-  };
+  int64_t inVector = lanes / kLanesOfPart;
   SmallVector<Value> exchanged(sums);
+  auto exchange = [&](size_t first, int64_t count) {
+    ArrayRef<Value> old = sums.slice(first, count);
+    // The parts of 128 bits that each vector that is loaded has.
+    int64_t parts = count * inVector / stepSize;
+    Value lower = concatenate(old.take_front(count / 2)),
+          upper = concatenate(old.drop_front(count / 2));
+    for (int64_t vector = 0; vector < count; ++vector) {
+      SmallVector<int64_t> elements;
+      for (int64_t part : llvm::seq(vector * inVector, (vector + 1) * inVector))
+        for (int64_t lane = 0; lane < kLanesOfPart; ++lane) {
+          int64_t from = isBack ? part % stepSize * parts + part / stepSize
+                                : part % parts * stepSize + part / parts;
+          elements.push_back(from * kLanesOfPart + lane);
+        }
+      exchanged[first + vector] =
+          vector::ShuffleOp::create(builder, loc(), lower, upper, elements);
+    }
+  };
   for (size_t row = 0; row < sums.size(); row += vectors)
-    for (int64_t j = 0; j + 1 < vectors; j += 2)
-      for (int64_t turn = 0; turn < 2; ++turn)
-        exchanged[row + j + turn] =
-            take(sums[row + j], sums[row + j + 1], turn);
+    for (int64_t j = 0, count; j < vectors; j += count) {
+      count = countMixed(j, vectors);
+      if (count > 1)
+        exchange(row + j, count);
+    }
   return exchanged;
 }
 
-/// Adds the products of `steps` steps from `first` on, pair by pair; of an odd
-/// number the last is alone.
+bool OuterProductEmitter::isUnsigned(unsigned operand) {
+  ProductBody product = *matchProductBody(op.getBody().front());
+  return operand == product.factor.getArgNumber() ? product.isFactorUnsigned
+                                                  : product.isCodeUnsigned;
+}
+
+/// `sums` with the products of `single` and `vector`.
+Value OuterProductEmitter::emitDot(Value sums, Value single, Value vector) {
+  if (!isIntegerProduct(op))
+    return createDotProducts(builder, loc(), sums, single, vector);
+  if (isUnsigned(factors[1]))
+    std::swap(single, vector);
+  return createByteDots(builder, loc(), sums, single, vector);
+}
+
+/// True if what shifted elements add to sums is found once for all rows of a
+/// panel.
+bool OuterProductEmitter::sharesShifts() {
+  return isShifted() && rowDim && !padded && !haveVectorsInRows() &&
+         (isOpen(*rowDim) || rowsInAll() > tileRows);
+}
+
+/// Finds what shifted elements add to the sums of the panel at `column`.
+void OuterProductEmitter::addUpColumns(Value column, int64_t vectors,
+                                       LaneCount columns) {
+  shifts.clear();
+  if (!sharesShifts())
+    return;
+  point[vectorDim] = column;
+  point[*rowDim] = constant(0);
+  VectorType type = vectorType(getElementTypeOrSelf(op.getOutput()));
+  addsUpColumns = true;
+  shifts = emitParts(SmallVector<Value>(vectors, zero(type)), /*rows=*/1,
+                     vectors, columns);
+  addsUpColumns = false;
+}
+
+/// Takes what shifted elements are going to add to rows of `vectors` vectors
+/// off `sums`, if it is known.
+void OuterProductEmitter::subtractShifts(MutableArrayRef<Value> sums,
+                                         int64_t vectors) {
+  if (shifts.empty())
+    return;
+  for (auto [index, sum] : llvm::enumerate(sums))
+    sum = arith::SubIOp::create(builder, loc(), sum, shifts[index % vectors]);
+}
+
+/// Adds the products of `steps` steps from `first` on, as many at once as a dot
+/// product adds up.
 SmallVector<Value> OuterProductEmitter::emitDots(Value first, int64_t steps,
                                                  SmallVector<Value> carried,
                                                  int64_t rows, int64_t vectors,
                                                  LaneCount columns) {
   unsigned dim = reductionDims.back();
-  for (int64_t step = 0; step < steps; step += 2) {
-    int64_t turn = step / 2;
-    point[dim] = add(first, turn % parts * distance + turn / parts * 2);
-    bool isWhole = step + 1 < steps;
+  Type element = getElementTypeOrSelf(op->getOperand(factors[0]));
+  Value shift;
+  if (isShifted())
+    shift = arith::ConstantOp::create(
+        builder, loc(),
+        DenseElementsAttr::get(VectorType::get({stepSize * lanes}, element),
+                               APInt(8, 128)));
+  for (int64_t step = 0; step < steps; step += stepSize) {
+    int64_t turn = step / stepSize;
+    point[dim] = add(first, turn % parts * distance + turn / parts * stepSize);
+    int64_t atOnce = std::min(stepSize, steps - step);
 
     // Single elements may differ from row to row, vectors too.
     auto rowOf = [&](unsigned operand, int64_t i) {
       return rowDim && indexes(operand, *rowDim) ? i : 0;
     };
     llvm::DenseMap<int64_t, Value> elements;
-    llvm::DenseMap<std::pair<int64_t, int64_t>, Value> pairs;
+    llvm::DenseMap<std::pair<int64_t, int64_t>, Value> mixed, tooMuch;
     auto loadElement = [&](int64_t i) {
-      Value &element = elements[rowOf(factors[0], i)];
-      if (!element)
-        element = loadPair(factors[0], pointOf(i, 0), isWhole);
-      return element;
+      Value &loaded = elements[rowOf(factors[0], i)];
+      if (!loaded)
+        loaded = addsUpColumns
+                     ? shift
+                     : loadElements(factors[0], pointOf(i, 0), atOnce);
+      return loaded;
     };
     auto loadColumns = [&](int64_t i, int64_t j) {
       int64_t row = rowOf(factors[1], i);
-      if (Value known = pairs.lookup({row, j}))
+      if (Value known = mixed.lookup({row, j}))
         return known;
-      int64_t together = j + 1 < vectors ? 2 : 1;
       SmallVector<Value> here = pointOf(i, j);
-      auto [lower, upper] =
-          loadPairs(factors[1], here, together, lanesOf(j, columns), isWhole);
-      pairs[{row, j}] = lower;
-      pairs[{row, j + 1}] = upper;
-      // A vector of factors is as long as two of sums.
-      int64_t ofStep = llvm::divideCeil(vectors, 2);
-      fetchAhead(factors[1], here, ofStep);
-      if (isWhole) {
-        here[dim] = add(here[dim], 1);
-        fetchAhead(factors[1], here, ofStep);
+      SmallVector<Value> loaded =
+          loadMixed(factors[1], here, countMixed(j, vectors),
+                    lanesOf(j, columns), atOnce);
+      for (auto [index, value] : llvm::enumerate(loaded))
+        mixed[{row, j + index}] = value;
+      // A vector of factors is as long as several of sums.
+      int64_t ofStep = llvm::divideCeil(vectors, stepSize);
+      for (int64_t ahead = 0; ahead < atOnce; ++ahead) {
+        SmallVector<Value> next(here);
+        next[dim] = add(here[dim], ahead);
+        fetchAhead(factors[1], next, ofStep);
       }
-      return lower;
+      return loaded.front();
+    };
+    // What the shift adds to the sums of a row is taken off at once.
+    auto takeOff = [&](Value sum, int64_t i, int64_t j, Value vector) -> Value {
+      Value &added = tooMuch[{rowOf(factors[1], i), j}];
+      if (!added)
+        added = emitDot(zero(sum.getType()), shift, vector);
+      return arith::SubIOp::create(builder, loc(), sum, added);
     };
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < vectors; ++j) {
         Value rhs = loadColumns(i, j), lhs = loadElement(i);
         Value &accumulator = carried[i * vectors + j];
-        accumulator = createDotProducts(builder, loc(), accumulator, lhs, rhs);
+        accumulator = emitDot(accumulator, lhs, rhs);
+        if (shift && !addsUpColumns && shifts.empty())
+          accumulator = takeOff(accumulator, i, j, rhs);
       }
   }
   return carried;

@@ -8,6 +8,8 @@
 
 #include "FinishEmitter.h"
 
+#include "Chimera/IR/NumberTypes.h"
+
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -25,7 +27,7 @@ FinishEmitter::FinishEmitter(OpBuilder &builder, MicroKernelOp finish,
 bool FinishEmitter::isCovered() {
   // Functions take the registers that the sums are in.
   if (!BodyEmitter::isCovered() || isLong() ||
-      !isa<FloatType>(getElementTypeOrSelf(op.getOutput())) ||
+      !canBeResult(getElementTypeOrSelf(op.getOutput())) ||
       maps[sums.getArgNumber()] != maps.back())
     return false;
   return llvm::all_of(llvm::seq<unsigned>(maps.size()), [&](unsigned operand) {

@@ -30,17 +30,27 @@ VectorFigures::VectorFigures(OuterProductAttr implementation)
 
 bool chimera::mayBeDotProduct(MicroKernelOp op, const VectorFigures &figures) {
   Block &body = op.getBody().front();
-  if (!isCoveredProduct(op) || !multipliesAndAdds(body))
+  if (!isCoveredProduct(op) ||
+      !(multipliesAndAdds(body) || isIntegerProduct(op)))
     return false;
   Type type = body.getArgument(0).getType();
   return body.getArgument(1).getType() == type &&
          llvm::is_contained(figures.dots, type);
 }
 
+bool chimera::isIntegerProduct(MicroKernelOp op) {
+  if (op.getKind() != MicroKernelKind::Contraction)
+    return false;
+  std::optional<ProductBody> product = matchProductBody(op.getBody().front());
+  return product && product->isInteger();
+}
+
 bool chimera::isCoveredProduct(MicroKernelOp op) {
   if (op.getKind() != MicroKernelKind::Contraction)
     return false;
   std::optional<ProductBody> product = matchProductBody(op.getBody().front());
+  if (product && product->isInteger())
+    return !(product->isFactorUnsigned && product->isCodeUnsigned);
   if (!product || !canBeFactor(product->factor.getType()) ||
       !canBeSum(op.getBody().getArguments().back().getType()))
     return false;

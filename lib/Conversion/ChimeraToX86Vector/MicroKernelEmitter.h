@@ -184,9 +184,12 @@ private:
   mlir::Value getMemory(unsigned operand);
 };
 
-/// True if `op` multiplies and adds up in f32. Factors may be narrower, and one
-/// of them quantized; they are widened when they are loaded, since the vectors
-/// of an FMA have one type.
+/// True if `op` multiplies integers and adds them up as such.
+bool isIntegerProduct(MicroKernelOp op);
+
+/// True if `op` multiplies and adds up in f32, or integers of which one has a
+/// sign. Factors of f32 may be narrower, and one of them quantized; they are
+/// widened when they are loaded, since the vectors of an FMA have one type.
 bool isCoveredProduct(MicroKernelOp op);
 
 /// True if `op` multiplies numbers of which there are dot products.

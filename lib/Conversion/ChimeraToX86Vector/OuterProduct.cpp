@@ -47,6 +47,7 @@ bool chimera::isFinishedByOuterProduct(MicroKernelOp op, MicroKernelOp finish,
       FactorDecoder(builder, op, figures, /*extents=*/{}).hasSharedParts())
     return false;
   return isCoveredProduct(op) && !isInnerProduct(op) &&
+         (!isIntegerProduct(op) || mayBeDotProduct(op, figures)) &&
          FinishEmitter(builder, finish, op, figures).isCovered();
 }
 
@@ -137,7 +138,7 @@ LogicalResult OuterProductEmitter::emit() {
     if (indexes(operand, vectorDim) && !isContiguous(operand))
       return failure();
   chooseDims();
-  if (!mayDecode())
+  if (!mayDecode() || (isIntegerProduct(op) && stepSize == 1))
     return failure();
   // Windows are cut where their extents are known.
   bool hasWindows = rowDim && haveVectorsInRows();
@@ -300,6 +301,7 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
               : loadVector(outputIndex(), pointOf(i, j), lanesOf(j, columns)));
   if (stepSize > 1 && !op.getOverwrite())
     accumulators = exchangeLanes(accumulators, vectors, /*isBack=*/false);
+  subtractShifts(accumulators, vectors);
   accumulators = emitSums(accumulators, rows, vectors, columns);
   if (stepSize > 1)
     accumulators = exchangeLanes(accumulators, vectors, /*isBack=*/true);
@@ -457,7 +459,8 @@ OuterProductEmitter::emitOpenInnermost(SmallVector<Value> carried, int64_t rows,
 /// that are `step` apart.
 void OuterProductEmitter::fetchShare(Value first, int64_t step,
                                      int64_t iterations) {
-  if (prefetches.empty() || llvm::any_of(extents, ShapedType::isDynamic))
+  if (prefetches.empty() || addsUpColumns ||
+      llvm::any_of(extents, ShapedType::isDynamic))
     return;
   auto divide = [&](Value value, int64_t divisor) -> Value {
     return arith::DivUIOp::create(builder, loc(), value, constant(divisor));

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What emits an outer product: OuterProduct.cpp says how, QuantizedProduct.cpp
-// what differs where a factor is decoded, and DotProduct.cpp where two steps of
-// the reduction are multiplied at once.
+// what differs where a factor is decoded, and DotProduct.cpp where several
+// steps of the reduction are multiplied at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,8 @@
 #include "FinishEmitter.h"
 
 #include "Chimera/Model/Algorithms.h"
+
+#include "llvm/ADT/bit.h"
 
 #include <array>
 
@@ -89,13 +91,33 @@ private:
            !decodesInPlace();
   }
   void chooseDots();
-  mlir::Value loadPair(unsigned operand, llvm::ArrayRef<mlir::Value> here,
-                       bool isWhole);
-  std::pair<mlir::Value, mlir::Value>
-  loadPairs(unsigned operand, llvm::ArrayRef<mlir::Value> here, int64_t vectors,
-            LaneCount count, bool isWhole);
+  /// How many of the vectors of sums from `first` on, of `vectors`, exchange
+  /// lanes.
+  int64_t countMixed(int64_t first, int64_t vectors) const {
+    return llvm::bit_floor<uint64_t>(std::min(stepSize, vectors - first));
+  }
+  mlir::Value loadElements(unsigned operand, llvm::ArrayRef<mlir::Value> here,
+                           int64_t steps);
+  mlir::Value unpack(mlir::Value first, mlir::Value second, bool isUpper);
+  llvm::SmallVector<mlir::Value> mix(llvm::ArrayRef<mlir::Value> rows,
+                                     int64_t vectors);
+  llvm::SmallVector<mlir::Value> loadMixed(unsigned operand,
+                                           llvm::ArrayRef<mlir::Value> here,
+                                           int64_t vectors, LaneCount count,
+                                           int64_t steps);
   llvm::SmallVector<mlir::Value> exchangeLanes(llvm::ArrayRef<mlir::Value> sums,
                                                int64_t vectors, bool isBack);
+  mlir::Value concatenate(llvm::ArrayRef<mlir::Value> vectors);
+  mlir::Value emitDot(mlir::Value sums, mlir::Value single, mlir::Value vector);
+  bool isUnsigned(unsigned operand);
+  /// True if single elements get a sign that their products must not have.
+  bool isShifted() {
+    return isIntegerProduct(op) && !isUnsigned(factors[0]) &&
+           !isUnsigned(factors[1]);
+  }
+  bool sharesShifts();
+  void addUpColumns(mlir::Value column, int64_t vectors, LaneCount columns);
+  void subtractShifts(llvm::MutableArrayRef<mlir::Value> sums, int64_t vectors);
   llvm::SmallVector<mlir::Value>
   emitDots(mlir::Value first, int64_t steps,
            llvm::SmallVector<mlir::Value> carried, int64_t rows,
@@ -175,10 +197,15 @@ private:
   Panels panels;
   /// The operands that are multiplied.
   std::array<unsigned, 2> factors = {0, 1};
-  /// Steps of the innermost reduction that are multiplied at once: two if that
-  /// is done by dot products. Then the first factor is the one of single
-  /// elements.
+  /// Steps of the innermost reduction that are multiplied at once: more than
+  /// one if that is done by dot products. Then the first factor is the one of
+  /// single elements.
   int64_t stepSize = 1;
+  /// What shifted elements add to each vector of sums of a panel, if that is
+  /// known before its rows are multiplied.
+  llvm::SmallVector<mlir::Value> shifts;
+  /// True while `shifts` are added up.
+  bool addsUpColumns = false;
   /// Rows of a tile of this kernel.
   int64_t tileRows;
   /// The most vectors of a panel.

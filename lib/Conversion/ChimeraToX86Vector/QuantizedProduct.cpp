@@ -66,8 +66,10 @@ bool OuterProductEmitter::decodesPanels() const {
 
 void OuterProductEmitter::emitRows(Value column, int64_t vectors,
                                    LaneCount columns) {
-  if (!decodesPanels())
+  if (!decodesPanels()) {
+    addUpColumns(column, vectors, columns);
     return emitRowsOf(column, vectors, columns);
+  }
   point[vectorDim] = column;
   SmallVector<unsigned> inner = reductionDims;
   SmallVector<unsigned> all = groupDims;

@@ -69,6 +69,15 @@ Value chimera::createDotProducts(OpBuilder &builder, Location loc, Value sums,
       .getResult(0);
 }
 
+Value chimera::createByteDots(OpBuilder &builder, Location loc, Value sums,
+                              Value positive, Value other) {
+  return LLVM::CallIntrinsicOp::create(
+             builder, loc, sums.getType(),
+             builder.getStringAttr("llvm.x86.avx512.vpdpbusd.512"),
+             ValueRange{sums, positive, other})
+      .getResult(0);
+}
+
 Value chimera::createBf16(OpBuilder &builder, Location loc, Value value) {
   auto type = cast<VectorType>(value.getType());
   return LLVM::CallIntrinsicOp::create(

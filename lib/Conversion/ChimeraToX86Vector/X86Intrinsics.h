@@ -51,6 +51,13 @@ mlir::Value createDotProducts(mlir::OpBuilder &builder, mlir::Location loc,
                               mlir::Value sums, mlir::Value lhs,
                               mlir::Value rhs);
 
+/// `sums`, 16 of i32, each with the products of four neighbours of `positive`,
+/// 64 bytes without a sign, and `other`, 64 with a sign, added to it. What does
+/// not fit wraps around.
+mlir::Value createByteDots(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value sums, mlir::Value positive,
+                           mlir::Value other);
+
 /// `value`, 16 of f32, in bf16. What is too small for a normal number becomes
 /// zero.
 mlir::Value createBf16(mlir::OpBuilder &builder, mlir::Location loc,

@@ -14,9 +14,9 @@
 // CHECK:         %[[ODD:.*]] = vector.load %[[B]][%c1, %c0] : memref<7x36xbf16>, vector<32xbf16>
 // CHECK:         %[[ODDBITS:.*]] = arith.bitcast %[[ODD]]
 // CHECK:         %[[LOWBITS:.*]] = vector.shuffle %[[EVENBITS]], %[[ODDBITS]] [0, 32, 1, 33, 2, 34, 3, 35, 8, 40, 9, 41, 10, 42, 11, 43, 16, 48, 17, 49, 18, 50, 19, 51, 24, 56, 25, 57, 26, 58, 27, 59]
-// CHECK:         %[[LOW:.*]] = arith.bitcast %[[LOWBITS]] : vector<32xi16> to vector<32xbf16>
 // CHECK:         %[[HIGHBITS:.*]] = vector.shuffle %[[EVENBITS]], %[[ODDBITS]] [4, 36, 5, 37, 6, 38, 7, 39, 12,
-// CHECK:         %[[HIGH:.*]] = arith.bitcast %[[HIGHBITS]]
+// CHECK:         %[[LOW:.*]] = vector.bitcast %[[LOWBITS]] : vector<32xi16> to vector<32xbf16>
+// CHECK:         %[[HIGH:.*]] = vector.bitcast %[[HIGHBITS]]
 // CHECK:         %[[PAIR:.*]] = vector.load %[[A]][%c0, %c0] : memref<2x7xbf16>, vector<2xbf16>
 // CHECK:         %[[WORD:.*]] = vector.bitcast %[[PAIR]] : vector<2xbf16> to vector<1xi32>
 // CHECK:         %[[BOTH:.*]] = vector.broadcast %{{.*}} : i32 to vector<16xi32>
