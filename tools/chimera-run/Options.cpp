@@ -38,6 +38,10 @@ installed (CHIMERA_PYTHON, else python3).
                     optimised and without timing
   --target=NAME     machine to compile for (default: host)
   --threads=N       threads to run on (default: the target's cores)
+  --processes=P     run as P processes by MPI (docs/several-machines.md); starts
+                    mpirun, unless it is started by it
+  --split=MODE      of programs without annotations: auto, what the model says
+                    (default), or always, the best cut even if it is slower
   --input=X.npy     an argument; repeat in order; the rest is random
   --output=Y.npy    write a result, unless the check fails; repeat in order
   --constant=I,J    arguments, counted from 0, that are the same in every call
@@ -146,6 +150,14 @@ static Error parseTiles(StringRef value, TileMode &tiles) {
   return Error::success();
 }
 
+static Error parseSplit(StringRef value, SplitMode &split) {
+  if (value != "auto" && value != "always")
+    return createStringError("--split takes auto or always, got '" + value +
+                             "'");
+  split = value == "auto" ? SplitMode::Auto : SplitMode::Always;
+  return Error::success();
+}
+
 static Error parseConstants(StringRef value, std::vector<unsigned> &constants) {
   llvm::SmallVector<StringRef> items;
   value.split(items, ',');
@@ -215,6 +227,12 @@ static bool parseFlag(StringRef name, Options &options) {
 static Error parseValue(StringRef name, StringRef value, Options &options) {
   constexpr unsigned maxThreads = 1024;
   constexpr unsigned maxPlans = 100;
+  constexpr int64_t maxProcesses = 65536;
+  if (name == "--processes")
+    return parseNumber<int64_t>(name, value, 1, maxProcesses,
+                                options.processes);
+  if (name == "--split")
+    return parseSplit(value, options.split);
   if (name == "--threads")
     return parseNumber<int64_t>(name, value, 1, maxThreads, options.threads);
   if (name == "--jobs")
@@ -275,6 +293,13 @@ static Error checkCombination(const Options &options) {
   if (options.checkMicroKernels && options.microKernels.empty())
     return createStringError(
         "--check-micro-kernels needs --chimera-micro-kernels=FILE");
+  if (options.processes > 1 &&
+      (options.entry == "*" || options.emit != Emit::Nothing ||
+       options.comparedPlans || !options.sizes.empty() || !options.at.empty() ||
+       options.checkMicroKernels || options.file == "-"))
+    return createStringError("--processes runs one function of a file; it does "
+                             "not go with --entry=*, --emit, --compare-plans, "
+                             "--check-micro-kernels, --sizes and --at");
   if (options.checkMicroKernels && !options.file.empty())
     return createStringError("--check-micro-kernels runs no program, but '" +
                              options.file + "' is given");

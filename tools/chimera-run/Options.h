@@ -40,6 +40,9 @@ struct Options {
   /// list of numbers for each case.
   std::vector<std::vector<int64_t>> sizes, at;
   uint64_t seed = 0;
+  /// Processes that run the program together.
+  int64_t processes = 1;
+  SplitMode split = SplitMode::Auto;
   FuseMode fuse = FuseMode::Auto;
   TileMode tiles = TileMode::Exact;
   /// Time chains as one kernel beside the plan that is chosen, and so many

@@ -69,9 +69,9 @@ readWeights(const runner::Function &function, StringRef path,
   return found;
 }
 
-/// Reads the weights and inputs that are given and makes up the others.
-static Expected<TensorList> makeArguments(const runner::Function &function,
-                                          const Options &options) {
+Expected<TensorList>
+chimera::run::makeArguments(const runner::Function &function,
+                            const Options &options) {
   if (options.outputs.size() > function.results.size())
     return createStringError("'%s' has %zu results, but %zu outputs are asked "
                              "for",

@@ -17,7 +17,10 @@
 #include "Compiling.h"
 #include "EmitFile.h"
 #include "ForeignModel.h"
+#include "Launch.h"
 #include "Options.h"
+#include "Options.h"
+#include "ProcessSession.h"
 #include "ProgressLine.h"
 #include "Session.h"
 
@@ -339,8 +342,8 @@ static Error addWeights(Options &options) {
   return Error::success();
 }
 
-static Error runTool(Options &options, MLIRContext &context,
-                     PlanCollector &plans) {
+static Error runTool(Options &options, llvm::ArrayRef<const char *> arguments,
+                     MLIRContext &context, PlanCollector &plans) {
   if (options.help)
     return writeText("-", kUsage);
   ForeignModel foreign;
@@ -380,6 +383,19 @@ static Error runTool(Options &options, MLIRContext &context,
         return error;
     }
     return emitFile(options, getCompileOptions(options), ***module, progress);
+  }
+  if (options.processes > 1) {
+    Expected<func::FuncOp> entry = findEntry(***module, options.entry);
+    if (!entry)
+      return entry.takeError();
+    if (hasDynamicSizes(*entry))
+      return createStringError("several processes take static sizes, and '" +
+                               entry->getName() + "' has " +
+                               describeDynamicSizes(*entry));
+    if (!isStartedByMPI())
+      return startProcesses(options.processes,
+                            getThreadsOfProcess(options, *target), arguments);
+    return runAsProcess(options, ***module, entry->getName(), *target);
   }
   if (options.entry == "*")
     return checkAll(options, ***module, *target, parseSeconds, progress);
@@ -431,11 +447,15 @@ int main(int argc, char **argv) {
     plans.listen(registry);
   // Threads of the compiler would only be in the way of those that are timed.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  Error error = runTool(*options, context, plans);
+  Error error = runTool(*options, llvm::ArrayRef<const char *>(argv, argc),
+                        context, plans);
   if (!error && !options->report.empty())
     error = plans.write(options->report);
   if (!error)
     return 0;
+  // What one process finds, others may find too; the first to speak ends them.
+  if (isStartedByMPI() && getStartedNumber() > 0)
+    sleep(1);
   printErrors(std::move(error));
   return 1;
 }

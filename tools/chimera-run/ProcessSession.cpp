@@ -1,0 +1,492 @@
+//===- ProcessSession.cpp - One function run by processes -----------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProcessSession.h"
+
+#include "Check.h"
+#include "Compiling.h"
+#include "Launch.h"
+#include "Parts.h"
+#include "RunningProgram.h"
+#include "Session.h"
+
+#include "chimera_collectives.h"
+
+#include "Chimera/IR/Collectives.h"
+#include "Chimera/Runner/Timing.h"
+#include "Chimera/Support/OutputFile.h"
+
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+
+using namespace mlir;
+using namespace chimera;
+using namespace chimera::run;
+using namespace chimera::runner;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+using llvm::format;
+
+namespace {
+/// Calls and bytes of one kind of collective in one call of the program.
+struct Moved {
+  int64_t calls = 0, bytes = 0;
+  bool operator!=(const Moved &other) const {
+    return calls != other.calls || bytes != other.bytes;
+  }
+};
+
+constexpr size_t kNumKinds = CHIMERA_BROADCAST + 1;
+using MovedByKind = std::array<Moved, kNumKinds>;
+
+/// One process's view of the run.
+class ProcessSession {
+public:
+  ProcessSession(const Options &options, ModuleOp module, StringRef entry,
+                 TargetAttrInterface target)
+      : options(options), module(module), entry(entry), target(target) {}
+
+  Error run();
+
+private:
+  Error cut();
+  Error makeTensors();
+  Error compileOwn();
+  Error runAndCount();
+  Error gatherResults();
+  Error gatherResult(unsigned index);
+  Error check();
+  Error time();
+  Expected<Samples> timeTogether(llvm::function_ref<void()> run);
+  Error timeAlone();
+  void print(llvm::raw_ostream &os) const;
+  llvm::json::Object toJSON() const;
+
+  const Options &options;
+  ModuleOp module;
+  std::string entry;
+  TargetAttrInterface target;
+  int64_t process = 0, processes = 1, threads = 1;
+  /// The program that was not cut, and the one of each process.
+  OwningOpRef<ModuleOp> whole, own;
+  func::FuncOp function;
+  std::unique_ptr<Program> program;
+  TensorList wholeArguments, wholeResults, arguments, results;
+  std::vector<Remark> remarks;
+  MovedByKind predicted, counted;
+  std::optional<CheckResult> verdict;
+  std::string reference, hash;
+  std::optional<Samples> samples, alone;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// All processes together
+//===----------------------------------------------------------------------===//
+
+/// Collectives of ours are among all processes, in a line.
+static void enterLine() {
+  int64_t line[] = {chimera_num_processes()};
+  chimera_check_grid(1, line);
+}
+
+static void meet() {
+  int32_t none = 0;
+  enterLine();
+  chimera_all_reduce(&none, &none, 1, CHIMERA_I32, CHIMERA_SUM, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+/// Takes the annotations of several processes out of `module`.
+static void removeAnnotations(ModuleOp module) {
+  SmallVector<Operation *> removed;
+  module.walk([&](Operation *op) {
+    if (auto shard = dyn_cast<shard::ShardOp>(op))
+      shard.getResult().replaceAllUsesWith(shard.getSrc());
+    if (isa<shard::ShardOp, shard::ShardingOp, shard::GridOp>(op))
+      removed.push_back(op);
+  });
+  for (Operation *op : llvm::reverse(removed))
+    op->erase();
+}
+
+static Error runShardPass(ModuleOp module, const Options &options,
+                          int64_t threads) {
+  ShardPassOptions own;
+  own.processes = options.processes;
+  own.split = options.split;
+  own.target = options.target;
+  own.threads = threads;
+  std::string said;
+  ScopedDiagnosticHandler handler(
+      module.getContext(), [&](Diagnostic &diagnostic) {
+        if (said.empty() &&
+            diagnostic.getSeverity() == DiagnosticSeverity::Error)
+          said = diagnostic.str();
+        return success();
+      });
+  PassManager pm(module.getContext());
+  pm.addPass(createShardPass(own));
+  if (succeeded(pm.run(module)))
+    return Error::success();
+  return createStringError(said.empty() ? "the program cannot be cut" : said);
+}
+
+Error ProcessSession::cut() {
+  whole = module.clone();
+  if (Error error = runFrontEnd(*whole))
+    return error;
+  own = whole->clone();
+  removeAnnotations(*whole);
+  RemarkCollector collector(module.getContext());
+  if (Error error = runShardPass(*own, options, threads))
+    return error;
+  remarks = selectRemarks(collector.take(), options);
+  function = own->lookupSymbol<func::FuncOp>(entry);
+  return Error::success();
+}
+
+Error ProcessSession::compileOwn() {
+  CompileOptions compileOptions = getCompileOptions(options);
+  compileOptions.threads = threads;
+  compileOptions.onPlanned = [&](ModuleOp planned, double) {
+    planned.walk([&](Operation *op) {
+      if (std::optional<model::Collective> collective = getCollective(op)) {
+        Moved &moved = predicted[static_cast<size_t>(collective->kind)];
+        ++moved.calls;
+        moved.bytes += collective->payloadBytes;
+      }
+    });
+  };
+  Expected<Compiled> compiled = compileTimed(*own, compileOptions);
+  if (!compiled)
+    return compiled.takeError();
+  llvm::append_range(remarks,
+                     selectRemarks(std::move(compiled->remarks), options));
+  program = std::move(compiled->program);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+static PartAttr getArgumentPart(func::FuncOp function, unsigned index) {
+  return function.getArgAttrOfType<PartAttr>(index,
+                                             ChimeraDialect::getPartAttrName());
+}
+
+static PartAttr getResultPart(func::FuncOp function, unsigned index) {
+  return function.getResultAttrOfType<PartAttr>(
+      index, ChimeraDialect::getPartAttrName());
+}
+
+Error ProcessSession::makeTensors() {
+  Expected<runner::Function> all =
+      getSignature(whole->lookupSymbol<func::FuncOp>(entry));
+  if (!all)
+    return all.takeError();
+  Expected<runner::Function> mine = getSignature(function);
+  if (!mine)
+    return mine.takeError();
+  if (Error error = makeArguments(*all, options).moveInto(wholeArguments))
+    return error;
+  if (Error error = TensorList::allocate(all->results).moveInto(wholeResults))
+    return error;
+  if (Error error = TensorList::allocate(mine->arguments).moveInto(arguments))
+    return error;
+  if (Error error = TensorList::allocate(mine->results).moveInto(results))
+    return error;
+  for (auto [index, tensor] : llvm::enumerate(arguments.tensors)) {
+    const Tensor &from = wholeArguments.tensors[index];
+    PartAttr part = getArgumentPart(function, index);
+    SmallVector<int64_t> start(from.getType().shape.size());
+    takePart(from, part ? getPartOffsets(part, process) : start, tensor);
+  }
+  return Error::success();
+}
+
+/// Puts what all processes have of a result together.
+Error ProcessSession::gatherResult(unsigned index) {
+  const Tensor &mine = results.tensors[index];
+  const ValueType &type = mine.getType();
+  int64_t bytes = type.getBytes();
+  std::vector<char> all(bytes * processes);
+  chimera_all_gather(mine.data(), all.data(), bytes, CHIMERA_I8, 1);
+  PartAttr part = getResultPart(function, index);
+  std::map<std::vector<int64_t>, int64_t> owners;
+  for (int64_t other = 0; other < processes; ++other) {
+    SmallVector<int64_t> offsets(type.shape.size());
+    if (part)
+      offsets = getPartOffsets(part, other);
+    const char *data = all.data() + other * bytes;
+    auto [owner, isFirst] = owners.try_emplace(
+        std::vector<int64_t>(offsets.begin(), offsets.end()), other);
+    if (isFirst)
+      putPart(data, type.shape, offsets, wholeResults.tensors[index]);
+    else if (std::memcmp(all.data() + owner->second * bytes, data, bytes) != 0)
+      return createStringError("processes %lld and %lld have different bits in "
+                               "the same part of result %u",
+                               (long long)owner->second, (long long)other,
+                               index);
+  }
+  return Error::success();
+}
+
+Error ProcessSession::gatherResults() {
+  enterLine();
+  for (unsigned index = 0; index < results.tensors.size(); ++index)
+    if (Error error = gatherResult(index))
+      return error;
+  hash = wholeResults.getHash();
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+static MovedByKind getAllCounted() {
+  MovedByKind moved;
+  for (auto [kind, one] : llvm::enumerate(moved))
+    std::tie(one.calls, one.bytes) = getCounted(kind);
+  return moved;
+}
+
+Error ProcessSession::runAndCount() {
+  // The first call may meet the grid for the first time.
+  MovedByKind before = getAllCounted();
+  if (Error error =
+          runOnce(*program, entry, arguments, results, "running the program"))
+    return error;
+  counted = getAllCounted();
+  for (auto [kind, moved] : llvm::enumerate(counted)) {
+    moved.calls -= before[kind].calls;
+    moved.bytes -= before[kind].bytes;
+    if (moved != predicted[kind])
+      return createStringError(
+          "process %lld moved %lld bytes in %lld calls of %s, predicted are "
+          "%lld in %lld",
+          (long long)process, (long long)moved.bytes, (long long)moved.calls,
+          model::getName(static_cast<model::CollectiveKind>(kind)).data(),
+          (long long)predicted[kind].bytes, (long long)predicted[kind].calls);
+  }
+  return Error::success();
+}
+
+Error ProcessSession::check() {
+  Expected<Reference> plain =
+      Reference::create(*whole, /*optimizationLevel=*/3);
+  if (!plain)
+    return plain.takeError();
+  reference = plain->description;
+  return plain->check(entry, wholeArguments, wholeResults).moveInto(verdict);
+}
+
+static Samples summarize(std::vector<double> times) {
+  llvm::sort(times);
+  size_t count = times.size();
+  return {times.front(), times[count / 2],
+          times[count * 3 / 4] - times[count / 4], static_cast<int64_t>(count)};
+}
+
+/// Repeats what takes `seconds` for about half a second.
+static int64_t getRepetitions(double seconds) {
+  return std::clamp<int64_t>(static_cast<int64_t>(0.5 / seconds), 5, 500);
+}
+
+/// A call takes as long as the slowest process needs after all have met.
+Expected<Samples> ProcessSession::timeTogether(llvm::function_ref<void()> run) {
+  meet();
+  int64_t repetitions = getRepetitions(timeOnce(run));
+  enterLine();
+  chimera_broadcast(&repetitions, 1, CHIMERA_I64, /*root=*/0, 1);
+  std::vector<double> times(repetitions);
+  for (double &time : times) {
+    meet();
+    time = timeOnce(run);
+  }
+  enterLine();
+  chimera_all_reduce(times.data(), times.data(), repetitions, CHIMERA_F64,
+                     CHIMERA_MAXIMUM, 1);
+  return summarize(std::move(times));
+}
+
+/// The program that was not cut, on the first process, with as many threads;
+/// the others wait.
+Error ProcessSession::timeAlone() {
+  if (process == 0) {
+    CompileOptions compileOptions = getCompileOptions(options);
+    compileOptions.threads = threads;
+    Expected<std::unique_ptr<Program>> one = compile(*whole, compileOptions);
+    if (!one)
+      return one.takeError();
+    Expected<Call> call = (*one)->bind(entry, wholeArguments.getPointers(),
+                                       wholeResults.getPointers());
+    if (!call)
+      return call.takeError();
+    (*call)();
+    std::vector<double> times(getRepetitions(timeOnce(*call)));
+    for (double &time : times)
+      time = timeOnce(*call);
+    alone = summarize(std::move(times));
+  }
+  meet();
+  return Error::success();
+}
+
+Error ProcessSession::time() {
+  RunningProgram running("timing");
+  Expected<Call> call =
+      program->bind(entry, arguments.getPointers(), results.getPointers());
+  if (!call)
+    return call.takeError();
+  if (Error error = timeTogether(*call).moveInto(samples))
+    return error;
+  return timeAlone();
+}
+
+//===----------------------------------------------------------------------===//
+// What came of it
+//===----------------------------------------------------------------------===//
+
+static void printTime(StringRef label, const Samples &samples,
+                      llvm::raw_ostream &os) {
+  os << llvm::left_justify(label, 11)
+     << format("best %.1f us, median %.1f us, spread %.1f us (%lld samples)\n",
+               1e6 * samples.best, 1e6 * samples.median, 1e6 * samples.spread,
+               (long long)samples.count);
+}
+
+void ProcessSession::print(llvm::raw_ostream &os) const {
+  os << "machine    " << describeMachine(target, threads) << '\n'
+     << "program    " << options.file << ", @" << entry << ", target "
+     << options.target << ", seed " << options.seed << ", " << processes
+     << " processes\n";
+  if (!remarks.empty())
+    printRemarks(remarks, os);
+  for (auto [kind, moved] : llvm::enumerate(predicted))
+    if (moved.calls > 0)
+      os << "moved      " << moved.calls << " x "
+         << model::getName(static_cast<model::CollectiveKind>(kind)) << ": "
+         << moved.bytes << " bytes predicted from each process, "
+         << counted[kind].bytes << " counted\n";
+  if (samples)
+    printTime("time", *samples, os);
+  if (alone) {
+    printTime("alone", *alone, os);
+    os << format("speed-up   %.2f over one process\n",
+                 alone->best / samples->best);
+  }
+  if (verdict)
+    os << format("error      max abs %.2e, max rel %.2e",
+                 verdict->deviation.maxAbs, verdict->deviation.maxRel)
+       << " against " << reference
+       << format("; allowed are %.1e\n", verdict->allowed);
+}
+
+static llvm::json::Value toJSON(const std::optional<Samples> &samples) {
+  if (!samples)
+    return nullptr;
+  return llvm::json::Object{{"best", samples->best},
+                            {"median", samples->median},
+                            {"spread", samples->spread},
+                            {"samples", samples->count}};
+}
+
+llvm::json::Object ProcessSession::toJSON() const {
+  llvm::json::Array collectives;
+  for (auto [kind, moved] : llvm::enumerate(predicted))
+    if (moved.calls > 0)
+      collectives.push_back(llvm::json::Object{
+          {"name", model::getName(static_cast<model::CollectiveKind>(kind))},
+          {"calls", moved.calls},
+          {"predicted_bytes", moved.bytes},
+          {"counted_bytes", counted[kind].bytes}});
+  std::optional<double> error;
+  if (verdict)
+    error = verdict->deviation.maxRel;
+  return llvm::json::Object{{"entry", entry},
+                            {"processes", processes},
+                            {"threads", threads},
+                            {"collectives", std::move(collectives)},
+                            {"seconds", ::toJSON(samples)},
+                            {"seconds_alone", ::toJSON(alone)},
+                            {"max_rel_error", toJSONNumber(error)},
+                            {"result_hash", hash}};
+}
+
+Error ProcessSession::run() {
+  if (Error error = loadTransport())
+    return error;
+  process = chimera_process();
+  processes = chimera_num_processes();
+  if (processes != options.processes)
+    return createStringError("MPI has started %lld processes, and "
+                             "--processes=%lld",
+                             (long long)processes,
+                             (long long)options.processes);
+  threads = getThreadsOfProcess(options, target);
+  if (Error error = cut())
+    return error;
+  if (Error error = makeTensors())
+    return error;
+  if (Error error = compileOwn())
+    return error;
+  if (Error error = runAndCount())
+    return error;
+  if (Error error = gatherResults())
+    return error;
+  if (options.check && process == 0)
+    if (Error error = check())
+      return error;
+  if (verdict && !verdict->passed())
+    return createStringError("'%s' differs from the reference: max_rel_error "
+                             "%.2e, allowed are %.1e",
+                             entry.c_str(), verdict->deviation.maxRel,
+                             verdict->allowed);
+  if (process == 0)
+    for (auto [path, tensor] : llvm::zip(options.outputs, wholeResults.tensors))
+      if (Error error = writeNpy(path, tensor))
+        return error;
+  if (options.time)
+    if (Error error = time())
+      return error;
+  if (process > 0)
+    return Error::success();
+  if (options.json != "-")
+    print(llvm::outs());
+  if (options.json.empty())
+    return Error::success();
+  return writeFile(options.json, [&](llvm::raw_ostream &os) {
+    os << llvm::formatv("{0:2}", llvm::json::Value(toJSON())) << '\n';
+  });
+}
+
+int64_t chimera::run::getThreadsOfProcess(const Options &options,
+                                          TargetAttrInterface target) {
+  if (options.threads > 0)
+    return options.threads;
+  return std::max<int64_t>(1, resolveThreads(target, 0) / options.processes);
+}
+
+Error chimera::run::runAsProcess(const Options &options, ModuleOp module,
+                                 StringRef entry, TargetAttrInterface target) {
+  return ProcessSession(options, module, entry, target).run();
+}
