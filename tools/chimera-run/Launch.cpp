@@ -101,7 +101,9 @@ Error chimera::run::startProcesses(int64_t processes, int64_t threads,
   std::string said;
   if (runQuietly({*mpirun, "--version"}, said) != 0)
     return createStringError(*mpirun + " --version failed");
-  bool isOpenMPI = StringRef(said).contains("Open MPI");
+  bool isOpenMPI = StringRef(said).contains_insensitive("open-mpi") ||
+                   StringRef(said).contains("Open MPI") ||
+                   StringRef(said).contains("OpenRTE");
   int64_t cores = llvm::hardware_concurrency().compute_thread_count();
   bool fits = processes * threads <= cores;
   SmallVector<std::string> command = {*mpirun, "-n", std::to_string(processes)};
