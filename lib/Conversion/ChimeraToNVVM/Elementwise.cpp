@@ -85,6 +85,8 @@ Value ElementwiseBuilder::combine(const Output &output, Value left,
                                   Value right) {
   IRMapping mapping;
   Operation *combiner = output.combiner;
+  if (Value value = functions.map(*combiner, {left, right}))
+    return value;
   mapping.map(combiner->getOperand(0), left);
   mapping.map(combiner->getOperand(1), right);
   Operation *copy = kernel.builder.clone(*combiner, mapping);

@@ -97,6 +97,11 @@ Value FloatFunctions::map(Operation &op, ValueRange operands) {
     return mapElements("llvm.nvvm.sqrt.rn.f", operands[0]);
   if (isa<math::AbsFOp>(op))
     return mapElements("llvm.fabs.f32", operands[0]);
+  // Upstream would call functions of a library.
+  if (isa<arith::MaxNumFOp>(op))
+    return mapElements("llvm.maxnum.f32", operands);
+  if (isa<arith::MinNumFOp>(op))
+    return mapElements("llvm.minnum.f32", operands);
   if (auto division = dyn_cast<arith::DivFOp>(op))
     return divide(operands[0], operands[1], division.getFastmath());
   return {};

@@ -514,6 +514,9 @@ Value MemoryEmitter::getNeutral(const Accumulator &accumulator, int64_t width) {
 }
 
 Value MemoryEmitter::combine(Operation *combiner, Value left, Value right) {
+  if (getElementTypeOrSelf(left).isF32())
+    if (Value value = functions.map(*combiner, {left, right}))
+      return value;
   IRMapping mapping;
   mapping.map(combiner->getOperand(0), left);
   mapping.map(combiner->getOperand(1), right);
