@@ -52,6 +52,10 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   ascend.copy copy_matrix_cc_to_cbuf %tile, %c bursts %rows of %length every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<l0c, f32>
   // CPP: copy_matrix_cc_to_gm({{.*}}, CRMODE_F32toF16_NONE)
   ascend.copy copy_matrix_cc_to_gm %from, %c bursts %rows of %length every %pitch, %block : !ascend.ptr<gm, f16>, !ascend.ptr<l0c, f32>
+  // CPP: copy_gm_to_ubuf_pad(
+  ascend.copy copy_gm_to_ubuf_pad %u, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<ub, f16>, !ascend.ptr<gm, f16>
+  // CPP: copy_ubuf_to_gm_pad([[FROM]],
+  ascend.copy copy_ubuf_to_gm_pad %from, %u bursts %rows of %bytes every %pitch, %block : !ascend.ptr<gm, f16>, !ascend.ptr<ub, f16>
   // CPP: load_cbuf_to_ca({{.*}}, false)
   ascend.load %a, %tile start %first repeat %count stride %step : !ascend.ptr<l0a, f16>, !ascend.ptr<l1, f16>
   // CPP: load_cbuf_to_cb({{.*}}, true)
@@ -65,6 +69,8 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   // CPP: #pragma emit_insn vector_reduce_max
   // CPP-NEXT: vcgmax({{.*}}, 1, 1, 8)
   ascend.reduce vcgmax %d, %s repeat %count blocks 1 repeats 8 : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  // CPP: vcadd({{.*}}, 4, 1, 8)
+  ascend.reduce vcadd %d, %s repeat %count blocks 1 repeats 8 results 4 : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
   // CPP: #pragma emit_insn vector_broadcast
   // CPP-NEXT: vbrcb(
   ascend.broadcast %d, %s repeat %count : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>

@@ -136,3 +136,19 @@ func.func @f(%a: !ascend.ptr<l1, f16>, %b: !ascend.ptr<ub, f16>, %n: index) attr
 func.func @f() attributes {ascend.arch = "ascend950"} {
   return
 }
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{a tile has at least one row and one column, got 0 and 64}}
+  %0 = arith.constant {ascend.tiling = #ascend.tiling<rows = 0, columns = 64>} 0 : index
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{'arith.constant' op 'ascend.tiling' must be '#ascend.tiling', got 8}}
+  %0 = arith.constant {ascend.tiling = 8 : i64} 0 : index
+  return
+}

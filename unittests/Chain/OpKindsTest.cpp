@@ -118,7 +118,8 @@ TEST_F(OpKindsTest, Products) {
   EXPECT_EQ(getKinds("%o = linalg.matmul {here} "
                      "ins(%i, %j : tensor<4x8xi8>, tensor<8x6xi8>) "
                      "outs(%k : tensor<4x6xi32>) -> tensor<4x6xi32>"),
-            (Kinds{"compute-intensive", "multiplies", "contraction-like"}));
+            (Kinds{"compute-intensive", "multiplies", "contraction-like",
+                   "contraction"}));
   EXPECT_EQ(getKinds("%o = linalg.conv_2d_nhwc_hwcf {here} "
                      "ins(%image, %filter : tensor<1x9x9x2xf32>, "
                      "tensor<3x3x2x5xf32>) outs(%maps : tensor<1x7x7x5xf32>) "
@@ -140,7 +141,7 @@ TEST_F(OpKindsTest, Products) {
             (Kinds{"multiplies", "pointwise", "contraction-like"}));
 }
 
-TEST_F(OpKindsTest, ElementsOfFloats) {
+TEST_F(OpKindsTest, Elements) {
   EXPECT_EQ(
       getKinds(elementwise("%a tensor<4x8xf32>", "#id", "%a tensor<4x8xf32>",
                            "%y = math.exp %x : f32")),
@@ -154,7 +155,7 @@ TEST_F(OpKindsTest, ElementsOfFloats) {
   EXPECT_EQ(
       getKinds(elementwise("%i tensor<4x8xi8>", "#id", "%i tensor<4x8xi8>",
                            "%y = arith.addi %x, %x : i8")),
-      (Kinds{"pointwise", "parallel"}));
+      (Kinds{"pointwise", "parallel", "elementwise"}));
   EXPECT_EQ(
       getKinds(elementwise("%i tensor<4x8xi8>", "#id", "%a tensor<4x8xf32>",
                            "%y = arith.sitofp %x : i8 to f32")),

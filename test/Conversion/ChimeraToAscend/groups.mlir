@@ -1,4 +1,5 @@
-// A group on memory gets tiles, and becomes a kernel of the vector unit.
+// A group on memory gets tiles, unless it has some, and becomes a kernel of the
+// vector unit.
 //
 // RUN: chimera-opt %s --plan-ascend-groups=target=ascend310p | FileCheck %s
 // RUN: chimera-opt %s --plan-ascend-groups=target=ascend310p --convert-chimera-to-ascend=target=ascend310p | FileCheck %s --check-prefix=KERNEL
@@ -13,6 +14,20 @@ func.func @scale(%x: memref<64x128xf32>, %y: memref<64x128xf32>) {
   %two = arith.constant 2.0 : f32
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
       ins(%x : memref<64x128xf32>) outs(%y : memref<64x128xf32>) attrs = {ascend.group = 0 : i64} {
+  ^bb0(%a: f32, %old: f32):
+    %b = arith.mulf %a, %two : f32
+    linalg.yield %b : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @given(
+// CHECK: ascend.tiling = #ascend.tiling<rows = 8, columns = 64>
+func.func @given(%x: memref<64x128xf32>, %y: memref<64x128xf32>) {
+  %two = arith.constant 2.0 : f32
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64x128xf32>) outs(%y : memref<64x128xf32>)
+      attrs = {ascend.group = 0 : i64, ascend.tiling = #ascend.tiling<rows = 8, columns = 64>} {
   ^bb0(%a: f32, %old: f32):
     %b = arith.mulf %a, %two : f32
     linalg.yield %b : f32
