@@ -19,7 +19,6 @@
 #include "ForeignModel.h"
 #include "Launch.h"
 #include "Options.h"
-#include "Options.h"
 #include "ProcessSession.h"
 #include "ProgressLine.h"
 #include "Session.h"
