@@ -278,7 +278,7 @@ def GatherAscendGroupsPass
     gets a copy of its own of what it starts from, so that no memory is shared.
     The number of the group stays, as `ascend.group`.
 
-    Example: see `test/Conversion/ChimeraToAscend/groups.mlir`.
+    Example: see `test/Conversion/ChimeraToAscend/gather-groups.mlir`.
   }];
   let dependentDialects = ["::chimera::ascend::AscendDialect"];
 }

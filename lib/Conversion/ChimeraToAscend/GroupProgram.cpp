@@ -432,91 +432,22 @@ FailureOr<VectorValueId> GroupReader::readOperand(unsigned number,
   return found->second.value;
 }
 
-/// Cycles of instructions for `op`, and the places they need.
-static std::optional<model::VectorValue> getCosts(Operation &op, bool hasNumber,
-                                                  Architecture architecture) {
-  model::VectorValue costs;
-  costs.kind = Kind::Compute;
-  Type f32 = Float32Type::get(op.getContext());
-  auto cycles = [&](VectorKind kind) {
-    return getRepeatCycles(stringifyVectorKind(kind), f32);
-  };
-  // Extrema have no form with a number on every core.
-  bool hasExtrema = hasInstruction(architecture, "vmaxs", f32);
-  if (std::optional<VectorKind> kind = getBinaryKind(op)) {
-    bool isExtremum = kind == VectorKind::Max || kind == VectorKind::Min;
-    costs.cycles = hasNumber ? 1 : cycles(*kind);
-    if (hasNumber && kind == VectorKind::Sub)
-      costs.cycles = 2 * cycles(VectorKind::Adds);
-    bool needsBlock =
-        hasNumber && (kind == VectorKind::Div || (isExtremum && !hasExtrema));
-    if (needsBlock) {
-      costs.numbers = 1;
-      costs.cycles = cycles(*kind);
-    }
-    return costs;
-  }
-  if (std::optional<VectorKind> kind = getUnaryKind(op)) {
-    costs.cycles = cycles(*kind);
-    return costs;
-  }
-  if (isa<arith::NegFOp>(op)) {
-    costs.cycles = cycles(VectorKind::Muls);
-    return costs;
-  }
-  if (isa<math::RsqrtOp>(op)) {
-    costs.cycles = cycles(VectorKind::Sqrt) + cycles(VectorKind::Div);
-    costs.numbers = 1;
-    return costs;
-  }
-  if (isa<math::Exp2Op>(op)) {
-    costs.cycles = cycles(VectorKind::Muls) + cycles(VectorKind::Exp);
-    return costs;
-  }
-  if (isa<math::TanhOp, math::ErfOp>(op)) {
-    constexpr int64_t terms = 9;
-    costs.cycles =
-        terms * (cycles(VectorKind::Adds) + cycles(VectorKind::Mul)) +
-        cycles(VectorKind::Mul) + cycles(VectorKind::Div);
-    costs.temporaries = 2;
-    costs.numbers = hasExtrema ? 0 : 1;
-    return costs;
-  }
-  if (isa<arith::CmpFOp>(op) && getCompareKind(op)) {
-    costs.cycles = 2 * cycles(VectorKind::Adds) + 2;
-    costs.temporaries = 2;
-    return costs;
-  }
-  if (isa<arith::SelectOp>(op)) {
-    costs.cycles = 2 * cycles(VectorKind::Adds) + 2;
-    costs.temporaries = 2;
-    return costs;
-  }
-  return std::nullopt;
-}
-
-/// Numbers alone are computed here.
+/// What `op` computes of numbers alone.
 static std::optional<double> fold(Operation &op, ArrayRef<double> numbers) {
-  if (std::optional<VectorKind> kind = getBinaryKind(op)) {
-    double a = numbers[0], b = numbers[1];
-    switch (*kind) {
-    case VectorKind::Add:
-      return float(a) + float(b);
-    case VectorKind::Sub:
-      return float(a) - float(b);
-    case VectorKind::Mul:
-      return float(a) * float(b);
-    case VectorKind::Div:
-      return float(a) / float(b);
-    case VectorKind::Max:
-      return std::max(a, b);
-    case VectorKind::Min:
-      return std::min(a, b);
-    default:
+  SmallVector<Attribute> operands;
+  for (auto [operand, number] : llvm::zip_equal(op.getOperands(), numbers)) {
+    if (!isa<FloatType>(operand.getType()))
       return std::nullopt;
-    }
+    operands.push_back(FloatAttr::get(operand.getType(), number));
   }
-  return std::nullopt;
+  SmallVector<OpFoldResult> results;
+  if (failed(op.fold(operands, results)) || results.size() != 1)
+    return std::nullopt;
+  auto folded =
+      dyn_cast_or_null<FloatAttr>(dyn_cast<Attribute>(results.front()));
+  if (!folded)
+    return std::nullopt;
+  return folded.getValueAsDouble();
 }
 
 /// Rounds what somebody reads again; stores round by themselves.

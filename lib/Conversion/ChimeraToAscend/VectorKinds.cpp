@@ -82,3 +82,65 @@ std::optional<CompareKind> ascend::getCompareKind(Operation &op) {
     return std::nullopt;
   }
 }
+
+std::optional<model::VectorValue>
+ascend::getCosts(Operation &op, bool hasNumber, Architecture architecture) {
+  model::VectorValue costs;
+  costs.kind = model::VectorValue::Kind::Compute;
+  Type f32 = Float32Type::get(op.getContext());
+  auto cycles = [&](VectorKind kind) {
+    return getRepeatCycles(stringifyVectorKind(kind), f32);
+  };
+  // Extrema have no form with a number on every core.
+  bool hasExtrema = hasInstruction(architecture, "vmaxs", f32);
+  if (std::optional<VectorKind> kind = getBinaryKind(op)) {
+    bool isExtremum = kind == VectorKind::Max || kind == VectorKind::Min;
+    costs.cycles = hasNumber ? 1 : cycles(*kind);
+    if (hasNumber && kind == VectorKind::Sub)
+      costs.cycles = 2 * cycles(VectorKind::Adds);
+    bool needsBlock =
+        hasNumber && (kind == VectorKind::Div || (isExtremum && !hasExtrema));
+    if (needsBlock) {
+      costs.numbers = 1;
+      costs.cycles = cycles(*kind);
+    }
+    return costs;
+  }
+  if (std::optional<VectorKind> kind = getUnaryKind(op)) {
+    costs.cycles = cycles(*kind);
+    return costs;
+  }
+  if (isa<arith::NegFOp>(op)) {
+    costs.cycles = cycles(VectorKind::Muls);
+    return costs;
+  }
+  if (isa<math::RsqrtOp>(op)) {
+    costs.cycles = cycles(VectorKind::Sqrt) + cycles(VectorKind::Div);
+    costs.numbers = 1;
+    return costs;
+  }
+  if (isa<math::Exp2Op>(op)) {
+    costs.cycles = cycles(VectorKind::Muls) + cycles(VectorKind::Exp);
+    return costs;
+  }
+  if (isa<math::TanhOp, math::ErfOp>(op)) {
+    constexpr int64_t terms = 9;
+    costs.cycles =
+        terms * (cycles(VectorKind::Adds) + cycles(VectorKind::Mul)) +
+        cycles(VectorKind::Mul) + cycles(VectorKind::Div);
+    costs.temporaries = 2;
+    costs.numbers = hasExtrema ? 0 : 1;
+    return costs;
+  }
+  if (isa<arith::CmpFOp>(op) && getCompareKind(op)) {
+    costs.cycles = 2 * cycles(VectorKind::Adds) + 2;
+    costs.temporaries = 2;
+    return costs;
+  }
+  if (isa<arith::SelectOp>(op)) {
+    costs.cycles = 2 * cycles(VectorKind::Adds) + 2;
+    costs.temporaries = 2;
+    return costs;
+  }
+  return std::nullopt;
+}

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The instruction of the vector unit that an operation on scalars is.
+// The instruction of the vector unit that an operation on scalars is, and what
+// it costs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #define CHIMERA_LIB_CONVERSION_CHIMERATOASCEND_VECTORKINDS_H
 
 #include "Chimera/Ascend/Ascend.h"
+#include "Chimera/Model/VectorProgram.h"
 
 namespace chimera::ascend {
 
@@ -23,6 +25,11 @@ std::optional<VectorKind> getUnaryKind(mlir::Operation &op);
 std::optional<CompareKind> getCompareKind(mlir::Operation &op);
 /// The instruction that takes a number for the second operand.
 VectorKind withScalar(VectorKind kind);
+/// Cycles of the instructions for `op`, one of whose operands is a number if
+/// `hasNumber`, and the places in UB that they need; nothing if there is no
+/// code.
+std::optional<model::VectorValue> getCosts(mlir::Operation &op, bool hasNumber,
+                                           Architecture architecture);
 
 } // namespace chimera::ascend
 

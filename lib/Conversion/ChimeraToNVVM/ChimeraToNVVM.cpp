@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JoinLoops.h"
+#include "KernelFunction.h"
 #include "ProgramEmitter.h"
 
 #include "../Support/RequiredKernels.h"
@@ -77,7 +78,6 @@ private:
   Value createCounters(SymbolTable &symbols, StringRef kernel);
   void launch(const Program &program, gpu::GPUFuncOp kernel,
               SymbolTable &symbols);
-  static MemRefType getBufferType(Value tensor);
   MemRefType getCounterType() {
     return MemRefType::get(combination.numTiles, builder.getI32Type());
   }
@@ -98,11 +98,6 @@ private:
 };
 
 } // namespace
-
-MemRefType ProgramConverter::getBufferType(Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  return MemRefType::get(type.getShape(), type.getElementType());
-}
 
 LogicalResult ProgramConverter::findCombination(Refusal &refusal) {
   FailureOr<Combination> found = Combination::find(forall);
@@ -171,24 +166,11 @@ gpu::GPUFuncOp ProgramConverter::createKernel(const Program &program) {
   }
   for (Value output : last.getOutputs())
     types.push_back(getBufferType(output));
-  std::string name = "kernel";
-  if (auto function = forall->getParentOfType<FunctionOpInterface>())
-    name = function.getName().str();
-  OpBuilder atTop(builder.getContext());
-  auto module = gpu::GPUModuleOp::create(atTop, loc, name + "_kernels",
-                                         ArrayRef<Attribute>(chip));
-  OpBuilder inside = OpBuilder::atBlockBegin(module.getBody());
-  auto kernel = gpu::GPUFuncOp::create(inside, loc, name,
-                                       inside.getFunctionType(types, {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                  builder.getUnitAttr());
-  kernel.setKnownBlockSizeAttr(inside.getDenseI32ArrayAttr(
-      {static_cast<int32_t>(program.getLayout().threads()), 1, 1}));
+  gpu::GPUFuncOp kernel = chimera::createKernel(
+      forall, types, chip, program.getLayout().threads(), numBlocks);
   // Rather one block on an SM than spilled registers.
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                  inside.getI32IntegerAttr(1));
-  kernel.setKnownGridSizeAttr(
-      inside.getDenseI32ArrayAttr({static_cast<int32_t>(numBlocks), 1, 1}));
+                  builder.getI32IntegerAttr(1));
   return kernel;
 }
 

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelFunction.h"
 #include "MemoryEmitter.h"
 #include "MemoryGroups.h"
 
@@ -136,32 +137,13 @@ LogicalResult GroupConverter::readCaptures(Refusal &refusal) {
   return success();
 }
 
-static MemRefType getBufferType(Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  return MemRefType::get(type.getShape(), type.getElementType());
-}
-
 gpu::GPUFuncOp GroupConverter::createKernel() {
   SmallVector<Type> types;
   for (Value value : arguments)
     types.push_back(isa<TensorType>(value.getType()) ? getBufferType(value)
                                                      : value.getType());
-  std::string name = "kernel";
-  if (auto function = program.getRoot()->getParentOfType<FunctionOpInterface>())
-    name = function.getName().str();
-  OpBuilder atTop(builder.getContext());
-  auto module = gpu::GPUModuleOp::create(atTop, loc, name + "_kernels",
-                                         ArrayRef<Attribute>(chip));
-  OpBuilder inside = OpBuilder::atBlockBegin(module.getBody());
-  auto kernel = gpu::GPUFuncOp::create(inside, loc, name,
-                                       inside.getFunctionType(types, {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                  builder.getUnitAttr());
-  kernel.setKnownBlockSizeAttr(inside.getDenseI32ArrayAttr(
-      {static_cast<int32_t>(tiling.threads()), 1, 1}));
-  kernel.setKnownGridSizeAttr(inside.getDenseI32ArrayAttr(
-      {static_cast<int32_t>(countBlocks(program.getFigures(), tiling)), 1, 1}));
-  return kernel;
+  return chimera::createKernel(program.getRoot(), types, chip, tiling.threads(),
+                               countBlocks(program.getFigures(), tiling));
 }
 
 LogicalResult GroupConverter::emitKernel(gpu::GPUFuncOp kernel,

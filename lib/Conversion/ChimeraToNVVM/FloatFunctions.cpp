@@ -15,8 +15,6 @@
 using namespace mlir;
 using namespace chimera;
 
-static constexpr double log2OfE = 1.4426950408889634;
-
 Value FloatFunctions::number(double value, Type vector) {
   Value scalar =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));

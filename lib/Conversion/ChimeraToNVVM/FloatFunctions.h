@@ -21,6 +21,8 @@
 
 namespace chimera {
 
+inline constexpr double log2OfE = 1.4426950408889634;
+
 /// Functions of f32, in vectors of up to two dimensions.
 class FloatFunctions {
 public:
