@@ -37,9 +37,7 @@ static constexpr double memoryLatency = 800e-9;
 /// Seconds of a step of a pass, of each of its elements, and of a warp to
 /// begin, to combine and to end; and the part of a block's time that nothing
 /// hides. With the exponent of `join` they are fitted to 610 tilings of
-/// LayerNorm, RMSNorm and row sums on an H200: the tilings that they choose
-/// take 1.01 times as long as the fastest in the geometric mean, 1.05 times at
-/// most.
+/// LayerNorm, RMSNorm and row sums on an H200 (benchmarks/nvidia/tilings).
 static constexpr double stepSeconds = 67e-9, elementSeconds = 1e-9,
                         warpSeconds = 10e-9, exposedBlock = 0.45;
 /// Registers of a thread beside the numbers it holds: indices, addresses,

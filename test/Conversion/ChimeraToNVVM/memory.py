@@ -22,9 +22,10 @@ from memory_programs import CASES
 TOLERANCE = {"f32": 2e-6, "f16": 1e-3, "bf16": 8e-3}
 
 
-def make(program, target):
+def make(program, target, refuses=False):
     """PTX by module, the manifest's kernels and, of each, the bytes of its arguments
-    that are to be loaded and stored, and the seconds that it is to take."""
+    that are to be loaded and stored, and the seconds that it is to take. Nothing is
+    made if work is left to the host, which is an error unless `refuses`."""
     with tempfile.TemporaryDirectory() as folder:
         manifest = Path(folder, "manifest.json")
         result = kernels.run(
@@ -32,6 +33,8 @@ def make(program, target):
              f" manifest={manifest}", "--remarks-filter=chimera",
              "--remark-policy=all"], program)
         written = json.loads(manifest.read_text())
+    if refuses and (written["host"] or not written["kernels"]):
+        return None
     if written["host"]:
         sys.exit(f"work is left to the host: {written['host']}")
     predicted = []
