@@ -41,6 +41,11 @@ constexpr bool selectsOn(Architecture architecture) {
   return architecture != A910;
 }
 
+/// True if the vector unit computes with infinities; the 910 saturates.
+constexpr bool hasInfinities(Architecture architecture) {
+  return architecture != A910;
+}
+
 // For each instruction: the architectures that have it for halves and for
 // floats (for what moves bytes: for any type), the cycles of a repeat of 256
 // bytes of each, and the page. The cycles are those that MindStudio msKPP's

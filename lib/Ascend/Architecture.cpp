@@ -50,6 +50,10 @@ int64_t ascend::getNumEvents(Architecture architecture) {
   return chimera_npu::numEvents(getRow(architecture));
 }
 
+bool ascend::hasInfinities(Architecture architecture) {
+  return chimera_npu::hasInfinities(getRow(architecture));
+}
+
 bool ascend::selectsOn(Architecture architecture) {
   return chimera_npu::selectsOn(getRow(architecture));
 }
@@ -159,7 +163,7 @@ std::string ascend::findMissing(Architecture architecture, Operation *op) {
                          arch, getNumEvents(architecture), *event);
   FloatAttr number;
   auto vector = dyn_cast<VectorOp>(op);
-  if (architecture == Architecture::Ascend910 && vector && vector.getScalar() &&
+  if (!hasInfinities(architecture) && vector && vector.getScalar() &&
       matchPattern(vector.getScalar(), m_Constant(&number)) &&
       number.getValue().isInfinity())
     return llvm::formatv("the {0} has no infinities", arch);

@@ -42,6 +42,8 @@ namespace chimera::ascend {
 std::optional<Architecture> getArchitecture(llvm::StringRef cpu);
 /// Events between two pipes that a program may use.
 int64_t getNumEvents(Architecture architecture);
+/// True if the vector unit computes with infinities; if not, it saturates.
+bool hasInfinities(Architecture architecture);
 /// True if each repeat of a selection can take bits of its own.
 bool selectsOn(Architecture architecture);
 /// Bytes of main memory that move together: a shorter burst takes as long.

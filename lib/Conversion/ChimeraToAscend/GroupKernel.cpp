@@ -120,7 +120,7 @@ void GroupKernel::emit() {
     startFree(code, place);
   Value core = BlockIdxOp::create(builder, code.loc, builder.getIndexType());
   Value cores = BlockNumOp::create(builder, code.loc, builder.getIndexType());
-  emitConstants(core, cores);
+  emitConstants(core);
   Value tasks = code.number(schedule.tasks);
   auto loop = scf::ForOp::create(builder, code.loc, core, tasks, cores);
   {
@@ -140,7 +140,7 @@ void GroupKernel::emit() {
 }
 
 /// What stays the same for all tasks of a core, if it has any.
-void GroupKernel::emitConstants(Value firstTask, Value) {
+void GroupKernel::emitConstants(Value firstTask) {
   if (!constantStage)
     return;
   Value tasks = code.number(schedule.tasks), zero = code.number(0);
@@ -196,8 +196,10 @@ void GroupKernel::emitPass(const model::VectorPass &pass, Value slot) {
       startReduction(step);
   emitPieces(pass);
   for (const VectorStep &step : pass.body)
-    if (program.values[step.value].kind == Kind::Reduce)
+    if (program.values[step.value].kind == Kind::Reduce) {
       finishReduction(step);
+      store(step, slot);
+    }
   emitSteps(pass.finish, slot, /*isLoop=*/false);
 }
 

@@ -62,7 +62,7 @@ private:
 
   // GroupKernel.cpp: tasks, passes, copies.
   void allocate();
-  void emitConstants(mlir::Value task, mlir::Value cores);
+  void emitConstants(mlir::Value firstTask);
   void emitTask(mlir::Value task, mlir::Value cores);
   void emitPass(const model::VectorPass &pass, mlir::Value slot);
   void emitPieces(const model::VectorPass &pass);

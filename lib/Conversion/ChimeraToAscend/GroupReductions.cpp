@@ -38,9 +38,9 @@ double GroupKernel::identityOf(VectorKind kind) const {
     return 0;
   if (kind == VectorKind::Mul)
     return 1;
-  double most = architecture == Architecture::Ascend910
-                    ? std::numeric_limits<float>::max()
-                    : std::numeric_limits<double>::infinity();
+  double most = hasInfinities(architecture)
+                    ? std::numeric_limits<double>::infinity()
+                    : std::numeric_limits<float>::max();
   return kind == VectorKind::Max ? -most : most;
 }
 

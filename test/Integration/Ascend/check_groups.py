@@ -54,6 +54,13 @@ CASES = {
         Group("layernorm", 2, 30000),
         Group("softmax_rows", 40000, 24, "f16"),
     ],
+    # What is reduced takes several steps of a task, and is a result.
+    "pieces": [
+        Group("sum_columns", 283, 36, "f16"),
+        Group("sum_outer", 40, 176, "f16", batch=16),
+        Group("layernorm", 16, 224, batch=16),
+        Group("softmax_rows", 40000, 24, "f16"),
+    ],
 }
 KINDS = ["layernorm", "rmsnorm", "softmax", "softmax_rows", "gelu", "gelu_tanh",
          "rotary", "sum_rows", "sum_columns", "sum_outer", "sum_all", "max_rows",
