@@ -597,7 +597,8 @@ void MemoryProgram::joinAxes() {
              return isOne(store.access);
            });
   };
-  for (unsigned outer = extents.size() - 1; outer-- > 0;) {
+  for (unsigned inner = extents.size(); inner-- > 1;) {
+    unsigned outer = inner - 1;
     if (!canJoin(outer))
       continue;
     extents[outer + 1] *= extents[outer];

@@ -65,18 +65,27 @@ int64_t chimera::model::countSteps(const ThreadGroup &group,
   return divideCeil(group.columns, tiling.team * vector);
 }
 
+/// Threads that ask for what belongs to a row: those of its team that have a
+/// part. Without reductions there is one row, and each of its vectors asks, as
+/// does each element behind the last whole one.
+static int64_t countAsking(const ThreadGroup &group,
+                           const ThreadTiling &tiling) {
+  if (!group.reduces)
+    return group.columns / tiling.vector + group.columns % tiling.vector;
+  int64_t vector = group.isAcrossRows ? 1 : tiling.vector;
+  return std::min<int64_t>(tiling.team, divideCeil(group.columns, vector));
+}
+
 double chimera::model::countBytes(const ThreadAccess &access,
                                   const ThreadGroup &group,
                                   const ThreadTiling &tiling) {
   double shared = access.isAlongVector ? 1 : tiling.vector;
   double count = static_cast<double>(group.rows) / shared;
-  // What belongs to a row every thread of the team asks for.
   if (access.isOfColumns)
     count *= static_cast<double>(group.columns);
-  else if (group.isAcrossRows)
-    count *= static_cast<double>(tiling.team);
   else
-    count *= static_cast<double>(tiling.team) * shared;
+    count *= static_cast<double>(countAsking(group, tiling)) *
+             (group.isAcrossRows ? 1 : shared);
   bool isAgain = tiling.home == RowHome::Memory && access.isOfColumns;
   return count * access.elementBytes * (isAgain ? access.passes : 1);
 }

@@ -252,4 +252,6 @@ CASES = {
     "column sums 45 x 36": reduce_sum("f16", (45, 36), (1,)),
     "channel sums 3 x 5 x 14": reduce_sum("f32", (3, 5, 14), (1,)),
     "sum 3000": reduce_sum("f32", (3000,), ()),
+    "sum 300": reduce_sum("f16", (300,), ()),
+    "softmax 1 x 536": softmax("bf16", (1, 536), 1),
 }

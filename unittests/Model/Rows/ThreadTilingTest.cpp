@@ -40,10 +40,22 @@ TEST(ThreadTiling, CountsWhatThreadsAskFor) {
   EXPECT_EQ(countBytes(group.loads[0], group, tiling), 6 * 40 * 4);
   tiling.home = RowHome::Memory;
   EXPECT_EQ(countBytes(group.loads[0], group, tiling), 3 * 6 * 40 * 4);
-  // A number for a row is loaded by each thread of its team.
-  EXPECT_EQ(countBytes({2, false, false, 1}, group, tiling), 6 * 16 * 2);
+  // A number for a row is loaded by each thread that has a part of it: ten of
+  // the sixteen of a team.
+  EXPECT_EQ(countBytes({2, false, false, 1}, group, tiling), 6 * 10 * 2);
   // Elements of a vector share what does not differ along it.
   EXPECT_EQ(countBytes({2, true, false, 1}, group, tiling), 6 * 40 / 4 * 2);
+}
+
+TEST(ThreadTiling, EachVectorAsksForWhatBelongsToAllElements) {
+  ThreadGroup group;
+  group.columns = 31;
+  group.mostVector = 4;
+  ThreadTiling tiling;
+  tiling.vector = 4;
+  tiling.team = 64;
+  // Seven whole vectors, and three elements one by one.
+  EXPECT_EQ(countBytes({4, false, false, 1}, group, tiling), 10 * 4);
 }
 
 TEST(ThreadTiling, SharedMemoryIsForTeamsOfSeveralWarps) {
