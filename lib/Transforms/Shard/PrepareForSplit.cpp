@@ -43,6 +43,22 @@ static SmallVector<ReassociationIndices> groupDims(AffineMap map) {
   return groups;
 }
 
+/// True if some index is zero, and that of dimensions of size one alone.
+static bool hasUnitIndices(linalg::GenericOp op) {
+  bool hasZeros = false;
+  for (OpOperand &operand : op->getOpOperands())
+    for (auto [expr, size] :
+         llvm::zip(op.getMatchingIndexingMap(&operand).getResults(),
+                   op.getShape(&operand))) {
+      if (!isZero(expr))
+        continue;
+      if (size != 1)
+        return false;
+      hasZeros = true;
+    }
+  return hasZeros;
+}
+
 namespace {
 /// Takes dimensions of size one away where a map says that their index is zero.
 struct DropZeroIndices : OpRewritePattern<linalg::GenericOp> {
@@ -51,10 +67,7 @@ struct DropZeroIndices : OpRewritePattern<linalg::GenericOp> {
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-    bool hasZeros = llvm::any_of(maps, [](AffineMap map) {
-      return llvm::any_of(map.getResults(), isZero);
-    });
-    if (!hasZeros || !op.hasPureTensorSemantics() ||
+    if (!hasUnitIndices(op) || !op.hasPureTensorSemantics() ||
         !llvm::all_of(op->getOperandTypes(), [](Type type) {
           auto shaped = dyn_cast<RankedTensorType>(type);
           return !shaped || shaped.hasStaticShape();

@@ -48,3 +48,20 @@ func.func @small(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %y = linalg.matmul ins(%x, %w : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %y : tensor<8x8xf32>
 }
+
+// The first row for all rows: an index that is zero, of a dimension that is no
+// unit.
+// ALWAYS-LABEL: func @first_row(
+// ALWAYS-NOT: tensor.collapse_shape
+// ALWAYS: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x4xf32>, tensor<64x4xf32>)
+func.func @first_row(%x: tensor<8x4xf32>, %y: tensor<64x4xf32>) -> tensor<64x4xf32> {
+  %e = tensor.empty() : tensor<64x4xf32>
+  %0 = linalg.generic {
+      indexing_maps = [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x, %y : tensor<8x4xf32>, tensor<64x4xf32>) outs(%e : tensor<64x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<64x4xf32>
+  return %0 : tensor<64x4xf32>
+}
