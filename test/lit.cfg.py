@@ -105,10 +105,12 @@ if config.link_dylib.upper() in on:
 if config.package_python and not sanitized:
     config.available_features.add("package")
     config.environment["PYTHONPATH"] = os.path.join(config.chimera_obj_root, "python")
-    for module in ("torch_mlir", "onnxscript", "jax"):
+    for module in ("torch", "torch_mlir", "onnxscript", "jax"):
         found = f"import importlib.util as u; exit(u.find_spec('{module}') is None)"
         if subprocess.run([config.package_python, "-c", found]).returncode == 0:
             config.available_features.add(module)
+    if "torch" not in config.available_features:
+        lit_config.note("torch is not installed: what it exchanges is skipped")
 else:
     lit_config.note("the Python package is not built (scripts/setup --python): skipped")
 

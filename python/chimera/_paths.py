@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import shutil
 from pathlib import Path
 
@@ -24,3 +26,10 @@ def compiler() -> str:
 def runtime_library() -> str:
     """The library that compiled programs are linked against."""
     return str(_PACKAGE / "lib" / "libchimera_runtime.so")
+
+
+@functools.cache
+def load_collectives() -> ctypes.CDLL:
+    """The library that programs of several processes call, open for all programs."""
+    path = str(_PACKAGE / "lib" / "libchimera_collectives.so")
+    return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
