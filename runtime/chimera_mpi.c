@@ -13,8 +13,8 @@ interface,
 |*   mpicc main.c program.o chimera_mpi.c -lchimera_collectives
 |*
 |* Compiled programs call nothing of MPI's and are the same for all.
-|* If the host has not called MPI_Init, it is called with the first collective,
-|* and MPI_Finalize when the process exits.
+|* If the host has not called MPI_Init, it is called with the first collective.
+|* When the process exits, MPI_Finalize is called if the host has not.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -29,6 +29,7 @@ interface,
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* MPI counts elements by int. */
 #ifndef CHIMERA_MPI_LARGEST_COUNT
@@ -197,7 +198,75 @@ static void stop(void *context) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* A process that has failed ends the others; they would wait for it. */
+/* How many collectives this process has begun, where others can read it: all
+   processes run the same ones. */
+static int64_t *begun;
+static MPI_Win window;
+
+/* Among processes that are about to leave. */
+static MPI_Comm leaving;
+
+static int begin(char *message, size_t size) {
+  ++*begun;
+  TRY(MPI_Win_sync(window));
+  return 0;
+}
+
+static int read_begun(int process, int64_t *count, char *message, size_t size) {
+  TRY(MPI_Get(count, 1, MPI_INT64_T, process, 0, 1, MPI_INT64_T, window));
+  TRY(MPI_Win_flush(process, window));
+  return 0;
+}
+
+/* Returns when all processes are about to leave; fails if one of them has begun
+   a collective that this one will never take part in. Looks at one process at a
+   time: reading may take until that process calls MPI. */
+static int wait_for_others(char *message, size_t size) {
+  enum { nanoseconds_between = 10000000 };
+  int self, processes, are_all_here = 0;
+  int64_t others = 0;
+  MPI_Request request;
+  TRY(MPI_Comm_rank(leaving, &self));
+  TRY(MPI_Comm_size(leaving, &processes));
+  TRY(MPI_Ibarrier(leaving, &request));
+  for (int process = self;;) {
+    TRY(MPI_Test(&request, &are_all_here, MPI_STATUS_IGNORE));
+    if (are_all_here)
+      return 0;
+    nanosleep(&(struct timespec){.tv_nsec = nanoseconds_between}, NULL);
+    process = (process + 1) % processes;
+    if (read_begun(process, &others, message, size))
+      return 1;
+    if (others > *begun) {
+      snprintf(message, size,
+               "process %d of %d has left, and process %d waits for it", self,
+               processes, process);
+      return 1;
+    }
+  }
+}
+
+static int leave(char *message, size_t size) {
+  if (wait_for_others(message, size))
+    return 1;
+  TRY(MPI_Win_unlock_all(window));
+  TRY(MPI_Win_free(&window));
+  TRY(MPI_Comm_free(&leaving));
+  return 0;
+}
+
+/* Called first thing by MPI_Finalize, whoever calls that. */
+static int leave_at_finalize(MPI_Comm communicator, int key, void *value,
+                             void *state) {
+  (void)communicator, (void)key, (void)value, (void)state;
+  char message[MPI_MAX_ERROR_STRING + 64] = "";
+  if (leave(message, sizeof message))
+    chimera_end_processes(message);
+  return MPI_SUCCESS;
+}
+
+/* At the end of the process. One that has failed ends the others; they would
+   wait for it. */
 static void finish(int status, void *unused) {
   (void)unused;
   int is_finalized = 0;
@@ -215,6 +284,24 @@ static void finish_well(void) { finish(0, NULL); }
 #define on_exit(function, argument) atexit(finish_well)
 #endif
 
+/* Makes what leaving takes. */
+static int prepare_leaving(char *message, size_t size) {
+  int key;
+  TRY(MPI_Comm_dup(world, &leaving));
+  TRY(MPI_Win_allocate(sizeof *begun, sizeof *begun, MPI_INFO_NULL, world,
+                       &begun, &window));
+  TRY(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
+  *begun = 0;
+  TRY(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
+  TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave_at_finalize, &key,
+                             NULL));
+  TRY(MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL));
+  TRY(MPI_Comm_free_keyval(&key));
+  /* Nobody reads what is not set yet. */
+  TRY(MPI_Barrier(world));
+  return 0;
+}
+
 static int join(void *context, int64_t *process, int64_t *processes,
                 char *message, size_t size) {
   (void)context;
@@ -225,17 +312,16 @@ static int join(void *context, int64_t *process, int64_t *processes,
     return 1;
   }
   MPI_Initialized(&is_initialized);
-  if (!is_initialized) {
+  if (!is_initialized)
     TRY(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level));
-    on_exit(finish, NULL);
-  }
+  on_exit(finish, NULL);
   TRY(MPI_Comm_dup(MPI_COMM_WORLD, &world));
   TRY(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN));
   TRY(MPI_Comm_rank(world, &rank));
   TRY(MPI_Comm_size(world, &count));
   *process = rank;
   *processes = count;
-  return 0;
+  return prepare_leaving(message, size);
 }
 
 /* The communicator of a group, made when the group is first used. */
@@ -363,7 +449,8 @@ static int run(void *context, const chimera_collective *what, char *message,
   (void)context;
   MPI_Comm communicator;
   MPI_Op operation;
-  if (get_communicator(what->group, &communicator, message, size))
+  if (begin(message, size) ||
+      get_communicator(what->group, &communicator, message, size))
     return 1;
   if (what->kind != CHIMERA_ALL_REDUCE && what->kind != CHIMERA_REDUCE_SCATTER)
     return move(what, communicator, message, size);
@@ -385,7 +472,8 @@ static int start(void *context, const chimera_collective *what, void **request,
   (void)context;
   MPI_Comm communicator;
   MPI_Op operation;
-  if (get_communicator(what->group, &communicator, message, size) ||
+  if (begin(message, size) ||
+      get_communicator(what->group, &communicator, message, size) ||
       get_operation(what->type, what->operation, &operation, message, size))
     return 1;
   int64_t pieces = (what->count + largest_count - 1) / largest_count;

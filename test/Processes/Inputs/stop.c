@@ -13,6 +13,8 @@ static void stop(const char *how) {
     raise(SIGKILL);
   else if (strcmp(how, "failed") == 0)
     exit(1);
+  else if (strcmp(how, "left") == 0)
+    exit(0);
   else if (strcmp(how, "type") == 0)
     chimera_all_reduce(&x, &x, 1, 99, CHIMERA_SUM, 1);
   else
