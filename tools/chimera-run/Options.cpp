@@ -87,6 +87,9 @@ installed (CHIMERA_PYTHON, else python3).
                     terminal, a line shows how far a long one is anyway
   --no-check        do not compare with plain loops in higher precision
   --no-time         do not measure times
+  --alone           time the program by itself, not in turns with separate
+                    operators, whose weights would take the room of its own in
+                    the caches
   --emit=KIND       do not run; write mlir (as planned), llvm, asm, obj or so
   --header=PATH     with --emit=obj or so: write declarations for C there
   -o PATH           where to (default: standard output for text, else FILE's
@@ -211,6 +214,8 @@ static bool parseFlag(StringRef name, Options &options) {
     options.check = false;
   else if (name == "--no-time")
     options.time = false;
+  else if (name == "--alone")
+    options.alone = true;
   else if (name == "--remarks")
     options.remarks = true;
   else if (name == "--verbose")
@@ -326,6 +331,9 @@ static Error checkCombination(const Options &options) {
   if (options.comparedGroups && options.comparedPlans)
     return createStringError("--compare-groups and --compare-plans compare "
                              "with different things; give one of them");
+  if (options.alone && (options.comparedGroups || options.comparedPlans))
+    return createStringError("--alone times one program; it does not go with "
+                             "--compare-groups and --compare-plans");
   if (options.entry == "*" &&
       !(options.inputs.empty() && options.outputs.empty() &&
         options.constants.empty() && options.sizes.empty()))

@@ -68,6 +68,8 @@ struct Options {
   bool verbose = false;
   bool check = true;
   bool time = true;
+  /// Time nothing else in turns with the program.
+  bool alone = false;
   Emit emit = Emit::Nothing;
   /// Where `emit` writes; empty for its default.
   std::string outputFile;

@@ -284,6 +284,8 @@ Error Session::compileOtherPlans(std::vector<PlannedProgram> &others) {
 /// to be compared with.
 Expected<std::vector<PlannedProgram>> Session::compileOthers() {
   std::vector<PlannedProgram> others;
+  if (options.alone)
+    return others;
   if (options.comparedGroups) {
     if (Error error = compileOtherGroups(others))
       return error;
@@ -328,8 +330,10 @@ void Session::reportOthers(ArrayRef<PlannedProgram> others,
     return;
   }
   // Separate operators come first, unless they were asked for.
-  report.unfusedTime =
-      options.fuse == FuseMode::Never ? *report.time : times.front();
+  if (options.fuse == FuseMode::Never)
+    report.unfusedTime = report.time;
+  else if (!times.empty())
+    report.unfusedTime = times.front();
   if (options.comparedPlans)
     for (auto [other, time] : llvm::zip_equal(others, times))
       if (!other.isChosen)

@@ -9,6 +9,8 @@
 // RUN: FileCheck %s --check-prefix=PLANSJSON --input-file=%t.plans.json
 // RUN: chimera-run %s --threads=1 --no-check --fuse=never --compare-plans=0 --json=- \
 // RUN:   | FileCheck %s --check-prefix=WHOLE
+// RUN: chimera-run %s --threads=1 --no-check --alone --json=- \
+// RUN:   | FileCheck %s --check-prefix=ALONE
 // RUN: chimera-run %s --entry=twice --no-check | FileCheck %s --check-prefix=READ
 
 // CHECK: machine {{.*}}, 1 thread, L1
@@ -27,6 +29,9 @@
 // CHECK: rate {{.*}} GFLOP/s, {{.*}} % of the {{.*}} GFLOP/s measured in this run
 // CHECK-NEXT: moved 32.0 KiB of arguments and results, {{[0-9.]+}} GB/s{{$}}
 // CHECK: error max abs {{.*}}, max rel {{.*}}e-0{{[6-9]}} against plain loops in f64
+
+// ALONE: "median_ms": {{[0-9.]+}},
+// ALONE: "unfused_best_ms": null,
 
 // PLANS: predicted {{.*}} for the chains
 // PLANS-DAG: runner-up 1 median {{.*}}, predicted {{.*}} for the chains, {{.*}} of the time
