@@ -102,8 +102,7 @@ private:
 class MemoryGroupPricer : public GroupPricer {
 public:
   MemoryGroupPricer(const OperatorGraph &graph, const Machine &machine,
-                    int64_t threads)
-      : graph(graph), planner(graph, machine, threads) {}
+                    int64_t threads);
 
   bool mayGrow(llvm::ArrayRef<OperatorId> members) override;
   bool isLegal(llvm::ArrayRef<OperatorId> members) override;
@@ -119,6 +118,8 @@ public:
 private:
   const OperatorGraph &graph;
   MemoryGroupPlanner planner;
+  /// By operator: no group of several holds it.
+  llvm::SmallVector<bool, 0> alone;
 };
 
 /// True if `op` only looks at a tensor under other indices: nothing moves.

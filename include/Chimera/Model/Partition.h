@@ -15,11 +15,12 @@
 // are long and narrow. (Gao et al. call their search a dynamic program too; it
 // is one of random restarts: see PaperPartition.h.)
 //
-// Three things keep it fast, none of which loses the optimum. An ideal is only
+// Four things keep it fast, none of which loses the optimum. An ideal is only
 // extended by groups with its first missing operator, or by those that this
 // operator's group might have to wait for: any order of groups can be sorted
-// so. Costs are bounds until the best path needs them. And a set that cannot
-// grow into a group is not looked at.
+// so. What can be in no group of several runs as soon as it can. Costs are
+// bounds until the best path needs them. And a set that cannot grow into a
+// group is not looked at.
 //
 //===----------------------------------------------------------------------===//
 

@@ -168,7 +168,8 @@ std::vector<uint64_t> Looks::get() const {
 //===----------------------------------------------------------------------===//
 
 std::vector<OperatorId>
-chimera::model::orderCanonically(const OperatorGraph &graph) {
+chimera::model::orderCanonically(const OperatorGraph &graph,
+                                 function_ref<bool(OperatorId)> runsAlone) {
   GraphUses uses(graph);
   size_t size = graph.operators.size();
   std::vector<uint64_t> looks = Looks(graph, uses).get();
@@ -178,28 +179,37 @@ chimera::model::orderCanonically(const OperatorGraph &graph) {
     for (OperatorId reader : uses.after[op])
       height[op] = std::max(height[op], height[reader] + 1);
 
-  // The operator whose last producer has just run is next; of several, that
-  // which is nearest to an end. What waits for nobody runs when nothing else
-  // can, and what has most behind it first.
-  using Priority = std::tuple<int64_t, int64_t, uint64_t, int64_t>;
+  // What runs alone comes first. Else the operator whose last producer has just
+  // run is next; of several, that which is nearest to an end. What waits for
+  // nobody runs when nothing else can, and what has most behind it first; so
+  // does what waits only for what runs alone.
+  using Priority = std::tuple<bool, int64_t, int64_t, uint64_t, int64_t>;
   std::priority_queue<Priority> ready;
   std::vector<size_t> numAwaited(size);
-  auto push = [&](OperatorId op, int64_t time) {
+  std::vector<int64_t> times(size, -1);
+  auto push = [&](OperatorId op) {
+    int64_t time = -1;
+    for (OperatorId producer : uses.before[op])
+      time = std::max(time, times[producer]);
+    times[op] = time;
     int64_t urgency = time < 0 ? height[op] : -height[op];
-    ready.push({time, urgency, looks[op], -static_cast<int64_t>(op)});
+    ready.push(
+        {runsAlone(op), time, urgency, looks[op], -static_cast<int64_t>(op)});
   };
   for (OperatorId op : seq<OperatorId>(size)) {
     numAwaited[op] = uses.before[op].size();
     if (numAwaited[op] == 0)
-      push(op, -1);
+      push(op);
   }
   std::vector<OperatorId> order;
   while (!ready.empty()) {
-    auto op = static_cast<OperatorId>(-std::get<3>(ready.top()));
+    auto op = static_cast<OperatorId>(-std::get<4>(ready.top()));
     ready.pop();
+    if (!runsAlone(op))
+      times[op] = order.size();
     for (OperatorId reader : uses.after[op])
       if (--numAwaited[reader] == 0)
-        push(reader, order.size());
+        push(reader);
     order.push_back(op);
   }
   return order;

@@ -8,8 +8,8 @@
 //
 // Programs that differ in the order of operators alone get one order, so that
 // what is found does not depend on theirs. It also keeps ideals narrow: a
-// branch is followed to its end before another begins, and what nobody waits
-// for comes at once.
+// branch is followed to its end before another begins, and what runs alone
+// comes at once, so that no branch stops halfway to wait for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +18,17 @@
 
 #include "Chimera/Model/Partition.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <vector>
 
 namespace chimera::model {
 
-/// The operators of `graph`, each behind those that it reads from.
-std::vector<OperatorId> orderCanonically(const OperatorGraph &graph);
+/// The operators of `graph`, each behind those that it reads from. What
+/// `runsAlone`, in a group of its own, comes as soon as it can.
+std::vector<OperatorId>
+orderCanonically(const OperatorGraph &graph,
+                 llvm::function_ref<bool(OperatorId)> runsAlone);
 
 /// The graph with its operators in another order.
 OperatorGraph reorder(const OperatorGraph &graph,

@@ -99,14 +99,52 @@ SearchGraph::SearchGraph(const OperatorGraph &graph, const GraphUses &uses,
 Neighbourhood::Neighbourhood(const SearchGraph &graph, GroupPricer &pricer,
                              const PartitionLimits &limits)
     : graph(graph), pricer(pricer), limits(limits), descendants(size()),
-      reached(size()) {
+      alone(size()), reached(size()) {
   for (OperatorId op : reverse(seq<OperatorId>(size()))) {
     descendants[op].resize(size());
     for (OperatorId reader : after(op)) {
       descendants[op] |= descendants[reader];
       descendants[op].set(reader);
     }
+    alone[op] = !pricer.mayGrow(op);
   }
+}
+
+/// Adds those of `candidates`, and of their readers, that run alone and wait
+/// for nothing outside the ideal.
+void Neighbourhood::addReadyAlone(Step &step, GroupMembers candidates) const {
+  while (!candidates.empty()) {
+    OperatorId op = candidates.pop_back_val();
+    bool isReady = runsAlone(op) && !step.ideal.contains(op) &&
+                   all_of(before(op), [&](OperatorId producer) {
+                     return step.ideal.contains(producer);
+                   });
+    if (!isReady)
+      continue;
+    step.ideal = step.ideal.extendedBy(op);
+    step.alone.push_back(op);
+    candidates.append(after(op).begin(), after(op).end());
+  }
+}
+
+Step Neighbourhood::start() const {
+  GroupMembers sources;
+  for (OperatorId op : reverse(seq<OperatorId>(size())))
+    if (before(op).empty())
+      sources.push_back(op);
+  Step step;
+  addReadyAlone(step, std::move(sources));
+  return step;
+}
+
+Step Neighbourhood::extend(const Ideal &ideal,
+                           ArrayRef<OperatorId> members) const {
+  GroupMembers readers;
+  for (OperatorId op : reverse(members))
+    readers.append(after(op).begin(), after(op).end());
+  Step step{ideal.extendedBy(members), {}};
+  addReadyAlone(step, std::move(readers));
+  return step;
 }
 
 /// Both operators and all on paths between them.

@@ -103,6 +103,13 @@ struct SearchGraph {
   bool isComplete = true;
 };
 
+/// An ideal, and the operators that it has more than another because they run
+/// alone, in an order in which they can run.
+struct Step {
+  Ideal ideal;
+  GroupMembers alone;
+};
+
 /// Dependences of a graph, and who may be in a group with whom.
 class Neighbourhood {
 public:
@@ -123,6 +130,14 @@ public:
   bool precedes(OperatorId first, OperatorId second) const {
     return descendants[first].test(second);
   }
+  /// True if no group of several holds `op`.
+  bool runsAlone(OperatorId op) const { return alone.test(op); }
+  /// The operators that run alone and wait for nothing else.
+  Step start() const;
+  /// `ideal` with `members`, and then with all that runs alone and waits for
+  /// nothing more. To run it at once loses nothing: any order of groups stays
+  /// one if what is ready moves forward.
+  Step extend(const Ideal &ideal, llvm::ArrayRef<OperatorId> members) const;
   /// The number of operators behind `op` that do not depend on it.
   size_t countIndependent(OperatorId op) const {
     return size() - 1 - op - descendants[op].count();
@@ -135,11 +150,13 @@ public:
 
 private:
   GroupMembers getHull(OperatorId first, OperatorId second) const;
+  void addReadyAlone(Step &step, GroupMembers candidates) const;
 
   const SearchGraph &graph;
   GroupPricer &pricer;
   const PartitionLimits &limits;
   std::vector<llvm::BitVector> descendants;
+  llvm::BitVector alone;
   std::vector<std::optional<GroupMembers>> reached;
   bool wasCut = false;
 };

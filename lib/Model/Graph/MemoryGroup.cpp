@@ -433,12 +433,26 @@ MemoryGroupPlanner::plan(ArrayRef<OperatorId> members,
 // Prices
 //===----------------------------------------------------------------------===//
 
+/// True if no group of several holds `op`, whatever the others are.
+static bool runsAlone(const GraphOperator &op) {
+  // Of what is written in another order no loop makes a row.
+  auto isReordered = [](const GraphAccess &output) {
+    return output.isReshaped;
+  };
+  return op.body == BodyKind::Opaque || op.body == BodyKind::Product ||
+         isView(op) || any_of(op.outputs, isReordered) || turnsColumns(op);
+}
+
+MemoryGroupPricer::MemoryGroupPricer(const OperatorGraph &graph,
+                                     const Machine &machine, int64_t threads)
+    : graph(graph), planner(graph, machine, threads) {
+  for (const GraphOperator &op : graph.operators)
+    alone.push_back(runsAlone(op));
+}
+
 bool MemoryGroupPricer::mayGrow(ArrayRef<OperatorId> members) {
-  return members.size() <= mostMembers && all_of(members, [&](OperatorId op) {
-           const GraphOperator &graphOp = graph.operators[op];
-           return graphOp.body != BodyKind::Opaque &&
-                  graphOp.body != BodyKind::Product && !isView(graphOp);
-         });
+  return members.size() <= mostMembers &&
+         none_of(members, [&](OperatorId op) { return alone[op]; });
 }
 
 bool MemoryGroupPricer::isLegal(ArrayRef<OperatorId> members) {

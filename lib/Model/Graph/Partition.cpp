@@ -115,7 +115,7 @@ private:
   WaysOfNodes findWays(size_t count) const;
   SmallVector<unsigned> getPath(const WaysOfNodes &ways, size_t rank) const;
   std::vector<SmallVector<unsigned>> findNextPaths(size_t count);
-  Partition makePartition(ArrayRef<unsigned> path) const;
+  Partition makePartition(ArrayRef<unsigned> path);
 
   GroupPricer &pricer;
   const PartitionLimits &limits;
@@ -168,7 +168,7 @@ size_t PartitionSearch::exploreIdeal(unsigned node, size_t mostWork) {
   size_t work = finder.getWork();
   for (FoundGroup found : allFound) {
     ArrayRef<OperatorId> members = finder.membersOf(found);
-    unsigned target = getNode(ideal.extendedBy(members));
+    unsigned target = getNode(neighbours.extend(ideal, members).ideal);
     extensions.push_back({getGroup(members, found.seconds), target});
     work += workPerStep + nodes[target].ideal.others.size();
     nodes[target].aloneSeconds = aloneSeconds;
@@ -198,7 +198,7 @@ void PartitionSearch::sortBySavings(std::vector<unsigned> &ofSize) {
 void PartitionSearch::explore() {
   size_t numOperators = neighbours.size();
   bySize.resize(numOperators + 1);
-  nodes[getNode(Ideal())].seconds = 0;
+  nodes[getNode(neighbours.start().ideal)].seconds = 0;
   size_t purse = limits.mostWork;
   for (size_t size = 0; size < numOperators; ++size) {
     purse += limits.workPerOperator;
@@ -418,11 +418,24 @@ PartitionSearch::findNextPaths(size_t count) {
   return paths;
 }
 
-Partition PartitionSearch::makePartition(ArrayRef<unsigned> path) const {
+/// The groups of `path`, and between them what runs alone.
+Partition PartitionSearch::makePartition(ArrayRef<unsigned> path) {
   Partition partition;
-  for (unsigned group : path) {
+  auto add = [&](unsigned group) {
+    makeExact(group);
     partition.groups.push_back(GroupMembers(groups[group]));
     partition.seconds += prices[group].seconds;
+  };
+  Step step = neighbours.start();
+  auto addAlone = [&] {
+    for (OperatorId op : step.alone)
+      add(getGroup(op, finder.aloneSeconds(op)));
+  };
+  addAlone();
+  for (unsigned group : path) {
+    add(group);
+    step = neighbours.extend(step.ideal, groups[group]);
+    addAlone();
   }
   partition.isProved =
       !wasCut && finder.isComplete() && neighbours.isComplete();
@@ -459,8 +472,10 @@ class OrderedProgram {
 public:
   OrderedProgram(const OperatorGraph &program, GroupPricer &pricer,
                  const PartitionLimits &limits)
-      : order(orderCanonically(program)), graph(reorder(program, order)),
-        uses(graph), programPricer(pricer), limits(limits) {}
+      : order(orderCanonically(
+            program, [&](OperatorId op) { return !pricer.mayGrow(op); })),
+        graph(reorder(program, order)), uses(graph), programPricer(pricer),
+        limits(limits) {}
 
   std::vector<Partition> findCheapest(size_t count);
 

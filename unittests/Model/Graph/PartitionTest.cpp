@@ -54,7 +54,7 @@ TEST(PartitionTest, EqualsBruteForce) {
     ASSERT_EQ(toString(graph.check()), "");
     SimplePricer pricer(graph);
     pricer.launchSeconds = i % 2 ? 1.5e-6 : 20e-6;
-    pricer.mostProducts = 1 + random() % 2;
+    pricer.mostProducts = random() % 3;
     // Both ways to search paths.
     PartitionLimits limits;
     if (i % 3 == 0)
@@ -75,6 +75,7 @@ TEST(PartitionTest, FindsTheNextBest) {
   for (unsigned i = 0, graphs = countGraphs(100); i < graphs; ++i) {
     OperatorGraph graph = makeRandomGraph(random, 2 + random() % 6);
     SimplePricer pricer(graph);
+    pricer.mostProducts = random() % 3;
     PartitionLimits limits;
     if (i % 3 == 0)
       limits.mostSteps = 0;
@@ -185,6 +186,28 @@ TEST(PartitionTest, GrowsLinearlyWithLayers) {
     ideals[i] = found.numIdeals;
   }
   EXPECT_LT(ideals[1], 2.1 * ideals[0]);
+}
+
+/// Branches that wait for products halfway: one is followed to its end before
+/// the next, as products that run alone are there already.
+TEST(PartitionTest, DoesNotStopForWhatRunsAlone) {
+  constexpr unsigned numBranches = 60;
+  GraphBuilder builder;
+  for (unsigned i = 0; i < numBranches; ++i) {
+    TensorId x = builder.add({builder.input(1 << 16)}, 1 << 16);
+    TensorId y = builder.add({x}, 1 << 16);
+    TensorId weights =
+        builder.add({builder.input(1 << 16)}, 1 << 16, BodyKind::Product);
+    builder.add({y, weights}, 1 << 16);
+  }
+  OperatorGraph graph = builder.take();
+  SimplePricer pricer(graph);
+  pricer.mostProducts = 0;
+  Partition found = findPartition(graph, pricer);
+  EXPECT_TRUE(found.isProved);
+  EXPECT_LE(found.numIdeals, 1 + 3 * numBranches);
+  EXPECT_EQ(found.groups.size(), 2 * numBranches);
+  expectRuns(graph, found);
 }
 
 /// Independent operators that read one tensor: every subset is a group.
