@@ -104,6 +104,9 @@ LogicalResult Preparer::createPreparation() {
   Block *body = preparation.addEntryBlock();
   mapping.map(function.getArguments(), body->getArguments());
   auto builder = OpBuilder::atBlockEnd(body);
+  // The preparation may take this process's part of something, and runs first.
+  for (CheckGridOp check : function.getOps<CheckGridOp>())
+    builder.clone(*check);
   func::ReturnOp::create(builder, function.getLoc());
   return success();
 }

@@ -25,6 +25,24 @@ func.func @f(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> tensor<
 
 // -----
 
+// A preparation that takes this process's part knows the grid too: it runs first.
+
+// CHECK-LABEL: func @part_prepare(
+// CHECK: chimera.check_grid [2]
+// CHECK: chimera.process_index along 0
+func.func @part(%x: tensor<8xf32>, %w: tensor<16xf32> {chimera.constant}) -> tensor<8xf32> {
+  chimera.check_grid [2]
+  %c8 = arith.constant 8 : index
+  %own = chimera.process_index along 0
+  %first = arith.muli %own, %c8 : index
+  %part = tensor.extract_slice %w[%first] [8] [1] : tensor<16xf32> to tensor<8xf32>
+  %once = chimera.prepare %part : tensor<8xf32>
+  %y = arith.mulf %x, %once : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
 // What depends on another argument stays, and so does what changes nothing.
 
 // CHECK-LABEL: func @stays

@@ -65,3 +65,24 @@ func.func @first_row(%x: tensor<8x4xf32>, %y: tensor<64x4xf32>) -> tensor<64x4xf
   } -> tensor<64x4xf32>
   return %0 : tensor<64x4xf32>
 }
+
+// Weights as exporters write them: a process has those rows of them that become
+// its columns.
+// CHECK-LABEL: func @transposed(
+// CHECK-SAME: tensor<1024x512xf32> {chimera.constant, chimera.part = #chimera.part<shape = [2048, 512], axes = {{\[\[0\], \[\]\]}}, grid = [2]>}
+// CHECK-SAME: tensor<512x1024xf32> {chimera.constant, chimera.part = #chimera.part<shape = [512, 2048], axes = {{\[\[\], \[0\]\]}}, grid = [2]>}
+func.func @transposed(%x: tensor<256x512xf32>, %v: tensor<2048x512xf32> {chimera.constant},
+                      %w: tensor<512x2048xf32> {chimera.constant}) -> tensor<256x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<256x2048xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x2048xf32>) -> tensor<256x2048xf32>
+  %ev = tensor.empty() : tensor<512x2048xf32>
+  %tv = linalg.transpose ins(%v : tensor<2048x512xf32>) outs(%ev : tensor<512x2048xf32>) permutation = [1, 0]
+  %h = linalg.matmul ins(%x, %tv : tensor<256x512xf32>, tensor<512x2048xf32>) outs(%f : tensor<256x2048xf32>) -> tensor<256x2048xf32>
+  %ew = tensor.empty() : tensor<2048x512xf32>
+  %tw = linalg.transpose ins(%w : tensor<512x2048xf32>) outs(%ew : tensor<2048x512xf32>) permutation = [1, 0]
+  %e1 = tensor.empty() : tensor<256x512xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<256x512xf32>) -> tensor<256x512xf32>
+  %y = linalg.matmul ins(%h, %tw : tensor<256x2048xf32>, tensor<2048x512xf32>) outs(%f1 : tensor<256x512xf32>) -> tensor<256x512xf32>
+  return %y : tensor<256x512xf32>
+}
