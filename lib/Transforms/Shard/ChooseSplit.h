@@ -34,6 +34,10 @@ struct SplitSetting {
 /// bodies of what reads them.
 void inlineNumbers(mlir::func::FuncOp function);
 
+/// Gives each reader of what is made of nothing its own, cut as it likes.
+/// Otherwise what has no contents would be exchanged.
+void copyGenerators(mlir::func::FuncOp function);
+
 /// Rewrites what upstream cannot cut in a form that it can: operands with
 /// indices that are always zero, and what is made of nothing for several
 /// readers.

@@ -137,8 +137,7 @@ static Value copyGenerator(OpBuilder &builder, Operation *generator) {
   return builder.clone(*generator, copies)->getResult(0);
 }
 
-/// Gives each reader its own.
-static void copyGenerators(func::FuncOp function) {
+void chimera::copyGenerators(func::FuncOp function) {
   SmallVector<Operation *> originals, readers;
   for (Operation &op : function.getBody().front())
     (isGenerator(&op) ? originals : readers).push_back(&op);

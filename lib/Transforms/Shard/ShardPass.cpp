@@ -212,6 +212,7 @@ LogicalResult ShardPass::cutAsAnnotated(func::FuncOp function) {
     return failure();
   inlineNumbers(function);
   SmallVector<arith::ConstantOp> constants = takeConstants(function);
+  copyGenerators(function);
   if (failed(verifyBeforePropagation(function, grid)) ||
       failed(run(function, [](OpPassManager &passes) {
         passes.addPass(shard::createShardingPropagation());

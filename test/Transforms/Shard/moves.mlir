@@ -120,3 +120,26 @@ func.func @rows_of_a_sum(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>) -> tensor<8
   %z0 = shard.shard %z to %rows : tensor<8x4xf32>
   return %z0 : tensor<8x4xf32>
 }
+
+// -----
+
+// What has no contents is no reason to exchange anything: each reader has its own.
+
+shard.grid @grid(shape = 2)
+// CHECK-LABEL: func @room_for_two(
+// CHECK-NOT: chimera.all
+// CHECK: %[[E:.*]] = linalg.exp {{.*}} -> tensor<4x8xf32>
+// CHECK-NOT: chimera.all
+// CHECK: chimera.all_gather ins(%[[E]] : tensor<4x8xf32>)
+// CHECK-NOT: chimera.all
+// CHECK: linalg.softmax dimension(1) {{.*}} -> tensor<4x16xf32>
+// CHECK-NOT: chimera.all
+// CHECK: return
+func.func @room_for_two(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %columns = shard.sharding @grid split_axes = [[], [0]] : !shard.sharding
+  %x0 = shard.shard %x to %columns : tensor<4x16xf32>
+  %room = tensor.empty() : tensor<4x16xf32>
+  %e = linalg.exp ins(%x0 : tensor<4x16xf32>) outs(%room : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %y = linalg.softmax dimension(1) ins(%e : tensor<4x16xf32>) outs(%room : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
