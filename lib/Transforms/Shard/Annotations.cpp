@@ -227,6 +227,7 @@ public:
   void complete(Value value);
 
 private:
+  shard::ShardOp takeAnnotation(Value value);
   shard::ShardOp annotate(Value value, Value sharding, bool forUsers);
   Value makeWhole(Location loc);
 
@@ -247,14 +248,40 @@ shard::ShardOp Completer::annotate(Value value, Value sharding, bool forUsers) {
                                 sharding, forUsers);
 }
 
+/// The first annotation of how `value` is made, right behind it; further ones
+/// are of readers. None if there is none.
+shard::ShardOp Completer::takeAnnotation(Value value) {
+  shard::ShardOp first;
+  SmallVector<shard::ShardOp> others;
+  for (Operation *user : value.getUsers()) {
+    auto annotation = dyn_cast<shard::ShardOp>(user);
+    if (!annotation || annotation.getAnnotateForUsers())
+      continue;
+    if (first && first->isBeforeInBlock(annotation)) {
+      others.push_back(annotation);
+      continue;
+    }
+    if (first)
+      others.push_back(first);
+    first = annotation;
+  }
+  if (!first)
+    return {};
+  for (shard::ShardOp other : others)
+    other.setAnnotateForUsers(true);
+  builder.setInsertionPointAfterValue(value);
+  Value sharding = shard::ShardingOp::create(
+      builder, value.getLoc(), shard::Sharding(first.getSharding()));
+  shard::ShardOp own = annotate(value, sharding, /*forUsers=*/false);
+  first.replaceAllUsesWith(own.getResult());
+  first.erase();
+  return own;
+}
+
 /// Gives `value` one annotation of its own, the only one that reads it, and
 /// each of its readers one more behind that.
 void Completer::complete(Value value) {
-  shard::ShardOp own;
-  for (Operation *user : value.getUsers())
-    if (auto annotation = dyn_cast<shard::ShardOp>(user))
-      if (!annotation.getAnnotateForUsers())
-        own = annotation;
+  shard::ShardOp own = takeAnnotation(value);
   if (!own) {
     builder.setInsertionPointAfterValue(value);
     // Annotations for users alone: the value is made as they want it if they

@@ -143,3 +143,21 @@ func.func @room_for_two(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
   %y = linalg.softmax dimension(1) ins(%e : tensor<4x16xf32>) outs(%room : tensor<4x16xf32>) -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
 }
+
+// -----
+
+// Propagation says again how something is made, before what the program says. All
+// that reads it comes after the first that is kept.
+
+shard.grid @grid(shape = 2)
+// CHECK-LABEL: func @said_twice(
+// CHECK: %[[E:.*]] = linalg.exp {{.*}} -> tensor<2x8xf32>
+// CHECK: return %[[E]], %[[E]]
+func.func @said_twice(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %rows = shard.sharding @grid split_axes = [[0]] : !shard.sharding
+  %x0 = shard.shard %x to %rows : tensor<4x8xf32>
+  %room = tensor.empty() : tensor<4x8xf32>
+  %e = linalg.exp ins(%x0 : tensor<4x8xf32>) outs(%room : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %e0 = shard.shard %e to %rows : tensor<4x8xf32>
+  return %e0, %e : tensor<4x8xf32>, tensor<4x8xf32>
+}
