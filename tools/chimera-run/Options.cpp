@@ -299,12 +299,15 @@ static Error checkCombination(const Options &options) {
     return createStringError(
         "--check-micro-kernels needs --chimera-micro-kernels=FILE");
   if (options.processes > 1 &&
-      (options.entry == "*" || options.emit != Emit::Nothing ||
-       options.comparedPlans || !options.sizes.empty() || !options.at.empty() ||
+      (options.emit != Emit::Nothing || options.comparedPlans ||
+       !options.sizes.empty() || !options.at.empty() ||
        options.checkMicroKernels || options.file == "-"))
-    return createStringError("--processes runs one function of a file; it does "
-                             "not go with --entry=*, --emit, --compare-plans, "
+    return createStringError("--processes runs functions of a file; it does "
+                             "not go with --emit, --compare-plans, "
                              "--check-micro-kernels, --sizes and --at");
+  if (options.processes > 1 && options.entry == "*" && !options.json.empty())
+    return createStringError("--processes writes a report of one function; "
+                             "--json does not go with --entry=*");
   if (options.checkMicroKernels && !options.file.empty())
     return createStringError("--check-micro-kernels runs no program, but '" +
                              options.file + "' is given");

@@ -433,8 +433,6 @@ llvm::json::Object ProcessSession::toJSON() const {
 }
 
 Error ProcessSession::run() {
-  if (Error error = loadTransport())
-    return error;
   process = chimera_process();
   processes = chimera_num_processes();
   if (processes != options.processes)
@@ -486,7 +484,29 @@ int64_t chimera::run::getThreadsOfProcess(const Options &options,
   return std::max<int64_t>(1, resolveThreads(target, 0) / options.processes);
 }
 
+/// `module` without the other functions among `entries`.
+static OwningOpRef<ModuleOp>
+cloneOnly(func::FuncOp entry, ArrayRef<func::FuncOp> entries, ModuleOp module) {
+  OwningOpRef<ModuleOp> own = module.clone();
+  for (func::FuncOp other : entries)
+    if (other != entry)
+      own->lookupSymbol(other.getName())->erase();
+  return own;
+}
+
 Error chimera::run::runAsProcess(const Options &options, ModuleOp module,
-                                 StringRef entry, TargetAttrInterface target) {
-  return ProcessSession(options, module, entry, target).run();
+                                 ArrayRef<func::FuncOp> entries,
+                                 TargetAttrInterface target) {
+  if (Error error = loadTransport())
+    return error;
+  for (func::FuncOp entry : entries) {
+    OwningOpRef<ModuleOp> own = cloneOnly(entry, entries, module);
+    Error error = ProcessSession(options, *own, entry.getName(), target).run();
+    if (error && entries.size() == 1)
+      return error;
+    if (error)
+      return createStringError("@" + entry.getName() + ": " +
+                               llvm::toString(std::move(error)));
+  }
+  return Error::success();
 }

@@ -20,7 +20,7 @@
 
 #include "Chimera/Target/Target.h"
 
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace chimera::run {
 
@@ -29,9 +29,11 @@ namespace chimera::run {
 int64_t getThreadsOfProcess(const Options &options, TargetAttrInterface target);
 
 /// Compiles `module` for this process, one of `options.processes` that MPI has
-/// started, runs its function `entry`, checks and times it.
+/// started, runs its functions `entries` one after the other, checks and times
+/// them.
 llvm::Error runAsProcess(const Options &options, mlir::ModuleOp module,
-                         llvm::StringRef entry, TargetAttrInterface target);
+                         llvm::ArrayRef<mlir::func::FuncOp> entries,
+                         TargetAttrInterface target);
 
 } // namespace chimera::run
 

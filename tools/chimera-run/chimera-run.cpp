@@ -341,6 +341,29 @@ static Error addWeights(Options &options) {
   return Error::success();
 }
 
+/// The functions that several processes run: one, or every public one.
+static Expected<SmallVector<func::FuncOp>> findSharedEntries(ModuleOp module,
+                                                             StringRef name) {
+  SmallVector<func::FuncOp> entries;
+  if (name != "*") {
+    Expected<func::FuncOp> entry = findEntry(module, name);
+    if (!entry)
+      return entry.takeError();
+    entries.push_back(*entry);
+  } else {
+    llvm::copy_if(module.getOps<func::FuncOp>(), std::back_inserter(entries),
+                  [](func::FuncOp function) { return function.isPublic(); });
+  }
+  if (entries.empty())
+    return createStringError("the file has no public function");
+  for (func::FuncOp entry : entries)
+    if (hasDynamicSizes(entry))
+      return createStringError("several processes take static sizes, and '" +
+                               entry.getName() + "' has " +
+                               describeDynamicSizes(entry));
+  return entries;
+}
+
 static Error runTool(Options &options, llvm::ArrayRef<const char *> arguments,
                      MLIRContext &context, PlanCollector &plans) {
   if (options.help)
@@ -384,17 +407,14 @@ static Error runTool(Options &options, llvm::ArrayRef<const char *> arguments,
     return emitFile(options, getCompileOptions(options), ***module, progress);
   }
   if (options.processes > 1) {
-    Expected<func::FuncOp> entry = findEntry(***module, options.entry);
-    if (!entry)
-      return entry.takeError();
-    if (hasDynamicSizes(*entry))
-      return createStringError("several processes take static sizes, and '" +
-                               entry->getName() + "' has " +
-                               describeDynamicSizes(*entry));
+    Expected<SmallVector<func::FuncOp>> entries =
+        findSharedEntries(***module, options.entry);
+    if (!entries)
+      return entries.takeError();
     if (!isStartedByMPI())
       return startProcesses(options.processes,
                             getThreadsOfProcess(options, *target), arguments);
-    return runAsProcess(options, ***module, entry->getName(), *target);
+    return runAsProcess(options, ***module, *entries, *target);
   }
   if (options.entry == "*")
     return checkAll(options, ***module, *target, parseSeconds, progress);
