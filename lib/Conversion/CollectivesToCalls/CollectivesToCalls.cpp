@@ -19,6 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace chimera {
@@ -256,7 +257,16 @@ struct ConvertCollectivesToCallsPass
                                                    : WalkResult::advance();
     });
     if (result.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    // The caller of the program asks for its part before; LLVM knows nothing of
+    // it.
+    StringRef name = ChimeraDialect::getPartAttrName();
+    module.walk([&](FunctionOpInterface function) {
+      for (unsigned index = 0; index < function.getNumArguments(); ++index)
+        function.removeArgAttr(index, name);
+      for (unsigned index = 0; index < function.getNumResults(); ++index)
+        function.removeResultAttr(index, StringAttr::get(&getContext(), name));
+    });
   }
 };
 } // namespace
