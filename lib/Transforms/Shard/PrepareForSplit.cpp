@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -164,6 +165,7 @@ void chimera::prepareForSplit(func::FuncOp function) {
   RewritePatternSet patterns(function.getContext());
   patterns.add<DropZeroIndices>(function.getContext());
   tensor::EmptyOp::getCanonicalizationPatterns(patterns, function.getContext());
+  tensor::populateFoldTensorEmptyPatterns(patterns);
   linalg::FillOp::getCanonicalizationPatterns(patterns, function.getContext());
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
                                                        function.getContext());

@@ -86,3 +86,23 @@ func.func @transposed(%x: tensor<256x512xf32>, %v: tensor<2048x512xf32> {chimera
   %y = linalg.matmul ins(%h, %tw : tensor<256x2048xf32>, tensor<2048x512xf32>) outs(%f1 : tensor<256x512xf32>) -> tensor<256x512xf32>
   return %y : tensor<256x512xf32>
 }
+
+// What a sum starts from is made by each process, in whatever shape it was written.
+// ALWAYS-LABEL: func @kept_dim(
+// ALWAYS-NOT: tensor.extract_slice
+// ALWAYS: %[[ZERO:.*]] = linalg.fill {{.*}} -> tensor<2048xf32>
+// ALWAYS: linalg.generic {{.*}} outs(%[[ZERO]] : tensor<2048xf32>)
+func.func @kept_dim(%x: tensor<4096x512xf32>) -> tensor<4096xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096x1xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4096x1xf32>) -> tensor<4096x1xf32>
+  %c = tensor.collapse_shape %f [[0, 1]] : tensor<4096x1xf32> into tensor<4096xf32>
+  %s = linalg.generic {
+      indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4096x512xf32>) outs(%c : tensor<4096xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4096xf32>
+  return %s : tensor<4096xf32>
+}
