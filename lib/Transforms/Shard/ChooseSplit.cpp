@@ -12,6 +12,7 @@
 #include "Annotations.h"
 #include "Generators.h"
 
+#include "Chimera/Chain/SameInEveryCall.h"
 #include "Chimera/IR/Collectives.h"
 #include "Chimera/Model/MemoryGroup.h"
 #include "Chimera/Model/SplitSearch.h"
@@ -42,9 +43,12 @@ double chimera::priceFunction(func::FuncOp function,
   for (Operation &op : function.getBody().front())
     if (std::optional<model::Collective> collective = getCollective(&op))
       network += machine.network.getSeconds(*collective);
-  // A collective is priced by the network alone.
+  // A collective is priced by the network alone; what is the same in every call
+  // is computed once.
   for (auto [id, op] : llvm::enumerate(block.operations))
-    if (getCollective(op))
+    if (getCollective(op) ||
+        (op->getNumResults() == 1 &&
+         succeeded(findConstantComputation(op->getResult(0)))))
       block.graph.operators[id].plannedSeconds = 0;
   model::MemoryGroupPricer pricer(block.graph, machine, threads);
   return findPartition(block.graph, pricer).seconds + network;
