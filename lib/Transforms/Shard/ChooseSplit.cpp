@@ -122,6 +122,7 @@ public:
 
   void build();
   bool comesFromConstants(Value value);
+  bool isProduct(Operation *op) const { return prices.isProduct(op); }
 
   model::SplitProblem problem;
   SmallVector<Operation *> operations;
@@ -457,13 +458,77 @@ void Annotator::annotate(const ProblemBuilder &problem,
 // The choice
 //===----------------------------------------------------------------------===//
 
+/// True if dimension `dim` of `value` counts groups of columns that a reshape
+/// has made of a row, as attention makes its heads.
+static bool isOfGroups(Value value, unsigned dim) {
+  while (auto transpose = value.getDefiningOp<linalg::TransposeOp>()) {
+    dim = transpose.getPermutation()[dim];
+    value = transpose.getInput();
+  }
+  auto expand = value.getDefiningOp<tensor::ExpandShapeOp>();
+  if (!expand)
+    return false;
+  ArrayRef<int64_t> sizes = expand.getResultType().getShape();
+  for (const ReassociationIndices &group : expand.getReassociationIndices())
+    if (llvm::is_contained(group, dim))
+      return llvm::any_of(group, [&](int64_t inner) {
+        return inner > static_cast<int64_t>(dim) && sizes[inner] > 1;
+      });
+  return false;
+}
+
+/// What a loop of the product `op` is called.
+static StringRef nameProductLoop(linalg::LinalgOp op, unsigned loop) {
+  FailureOr<linalg::ContractionDimensions> dims =
+      linalg::inferContractionDims(op);
+  if (failed(dims))
+    return "";
+  if (llvm::is_contained(dims->k, loop))
+    return "the reduction";
+  if (llvm::is_contained(dims->m, loop))
+    return "rows";
+  if (llvm::is_contained(dims->n, loop))
+    return "columns";
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    std::optional<unsigned> dim =
+        map.getResultPosition(getAffineDimExpr(loop, op.getContext()));
+    if (dim && isOfGroups(operand->get(), *dim))
+      return "heads";
+  }
+  return "the batch";
+}
+
+/// A loop of `op` as users know it: by what it is to a product, or the
+/// dimension that it indexes.
+static std::string nameLoop(Operation *op, unsigned loop, bool isProduct) {
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
+    StringRef name = isProduct ? nameProductLoop(structured, loop) : "";
+    if (!name.empty())
+      return name.str();
+    if (structured.getIteratorTypesArray()[loop] ==
+        utils::IteratorType::reduction)
+      return "the reduction";
+  }
+  SmallVector<AffineMap> maps =
+      cast<shard::ShardingInterface>(op).getIndexingMaps();
+  AffineExpr expr = getAffineDimExpr(loop, op->getContext());
+  if (auto dim = maps.back().getResultPosition(expr))
+    return llvm::formatv("dimension {0} of its result", *dim);
+  if (auto dim = maps.front().getResultPosition(expr))
+    return llvm::formatv("dimension {0} of what it reads", *dim);
+  return llvm::formatv("loop {0}", loop);
+}
+
 static std::string describe(const ProblemBuilder &problem, unsigned op,
                             unsigned choice) {
   int loop = problem.problem.operators[op].choices[choice].loop;
-  StringRef name = problem.operations[op]->getName().stripDialect();
+  Operation *operation = problem.operations[op];
+  StringRef name = operation->getName().stripDialect();
   if (loop < 0)
     return llvm::formatv("{0} whole on all processes", name);
-  return llvm::formatv("{0} cut along loop {1}", name, loop);
+  return llvm::formatv("{0} cut along {1}", name,
+                       nameLoop(operation, loop, problem.isProduct(operation)));
 }
 
 std::optional<std::string>
