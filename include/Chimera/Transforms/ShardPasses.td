@@ -28,7 +28,10 @@ def ShardPass : Pass<"chimera-shard", "::mlir::ModuleOp"> {
     no longer, every process computes everything, unless `split` is `always`.
 
     Arguments and results say which part of the whole they are
-    (`chimera.part`), and the function begins with a `chimera.check_grid`.
+    (`chimera.part`), and the function begins with a `chimera.check_grid`. Constants
+    are cut like arguments that are the same in every call: with `process`, into
+    the part of this process; else each process takes a slice where it stands, of
+    a constant that all of them have.
 
     Remarks (category `chimera-shard`): `split` with the time of the program, why
     it was cut so and what comes next; `collective` for each of them, with its
@@ -51,6 +54,9 @@ def ShardPass : Pass<"chimera-shard", "::mlir::ModuleOp"> {
   let options = [
     Option<"processes", "processes", "int64_t", "0",
            "How many processes run the program; 0: as many as its grid has">,
+    Option<"process", "process", "int64_t", "-1",
+           "The one, counted from 0, that the program is for: its constants are "
+           "its parts; -1: any, which take their parts of the whole">,
     Option<"split", "split", "::chimera::SplitMode",
            "::chimera::SplitMode::Auto",
            "Whether to cut programs without annotations",

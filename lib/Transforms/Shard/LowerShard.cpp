@@ -46,9 +46,8 @@ static int64_t countProcesses(ArrayRef<int64_t> axes, shard::GridOp grid) {
   return count;
 }
 
-/// The index of this process among those along `axes`, the first outermost.
-static Value makeIndex(OpBuilder &builder, Location loc, ArrayRef<int64_t> axes,
-                       shard::GridOp grid) {
+Value chimera::makeProcessIndex(OpBuilder &builder, Location loc,
+                                ArrayRef<int64_t> axes, shard::GridOp grid) {
   Value index;
   for (int64_t axis : axes) {
     Value own =
@@ -171,9 +170,9 @@ static Value lower(OpBuilder &builder, shard::AllSliceOp op,
   auto type = cast<RankedTensorType>(op.getType());
   int64_t dim = op.getSliceAxis().getSExtValue(), size = type.getDimSize(dim);
   SmallVector<int64_t> axes = getAxes(op.getGridAxes(), grid);
-  Value first =
-      arith::MulIOp::create(builder, loc, makeIndex(builder, loc, axes, grid),
-                            arith::ConstantIndexOp::create(builder, loc, size));
+  Value first = arith::MulIOp::create(
+      builder, loc, makeProcessIndex(builder, loc, axes, grid),
+      arith::ConstantIndexOp::create(builder, loc, size));
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
       ones(type.getRank(), builder.getIndexAttr(1));
   offsets[dim] = first;
@@ -287,7 +286,7 @@ struct LowerLinearIndex : OpRewritePattern<shard::ProcessLinearIndexOp> {
   LogicalResult matchAndRewrite(shard::ProcessLinearIndexOp op,
                                 PatternRewriter &rewriter) const override {
     rewriter.replaceOp(
-        op, makeIndex(rewriter, op.getLoc(), getAxes({}, grid), grid));
+        op, makeProcessIndex(rewriter, op.getLoc(), getAxes({}, grid), grid));
     return success();
   }
 

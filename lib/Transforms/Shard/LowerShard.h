@@ -14,6 +14,11 @@
 
 namespace chimera {
 
+/// The index of this process among those along `axes`, the first outermost.
+mlir::Value makeProcessIndex(mlir::OpBuilder &builder, mlir::Location loc,
+                             llvm::ArrayRef<int64_t> axes,
+                             mlir::shard::GridOp grid);
+
 /// Makes collectives of Chimera from those that `shard-partition` leaves, and
 /// joins those that are one. Fails, with an error, if any operation of `shard`
 /// remains.

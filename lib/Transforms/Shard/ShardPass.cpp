@@ -14,6 +14,7 @@
 #include "Annotations.h"
 #include "ChooseSplit.h"
 #include "LowerShard.h"
+#include "PartsOfConstants.h"
 
 #include "Chimera/IR/Collectives.h"
 #include "Chimera/Target/Target.h"
@@ -44,42 +45,6 @@ static remark::RemarkOpts named(StringRef name) {
 }
 
 //===----------------------------------------------------------------------===//
-// Constants
-//===----------------------------------------------------------------------===//
-
-/// Upstream cuts no constants but splats: the others pass through its hands as
-/// arguments, behind those of the function.
-static SmallVector<arith::ConstantOp> takeConstants(func::FuncOp function) {
-  SmallVector<arith::ConstantOp> taken;
-  for (auto constant : function.getOps<arith::ConstantOp>()) {
-    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-    if (isa<RankedTensorType>(constant.getType()) &&
-        !(elements && elements.isSplat()))
-      taken.push_back(constant);
-  }
-  for (arith::ConstantOp constant : taken) {
-    unsigned index = function.getNumArguments();
-    (void)function.insertArgument(index, constant.getType(), {},
-                                  constant.getLoc());
-    constant.replaceAllUsesWith(cast<Value>(function.getArgument(index)));
-    constant->remove();
-  }
-  return taken;
-}
-
-/// Puts them back. They are whole on all processes.
-static void putBackConstants(func::FuncOp function,
-                             ArrayRef<arith::ConstantOp> taken) {
-  Block &block = function.getBody().front();
-  for (arith::ConstantOp constant : llvm::reverse(taken)) {
-    unsigned last = function.getNumArguments() - 1;
-    block.push_front(constant);
-    function.getArgument(last).replaceAllUsesWith(constant);
-    (void)function.eraseArgument(last);
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Parts
 //===----------------------------------------------------------------------===//
 
@@ -99,10 +64,9 @@ static PartAttr makePart(Value value, const shard::Sharding &sharding,
                        chimera::getAxes(type, sharding), grid.getShape());
 }
 
-static Parts readParts(func::FuncOp function, unsigned numArguments,
-                       shard::GridOp grid) {
+static Parts readParts(func::FuncOp function, shard::GridOp grid) {
   Parts parts;
-  for (Value argument : function.getArguments().take_front(numArguments)) {
+  for (Value argument : function.getArguments()) {
     shard::Sharding sharding;
     if (!argument.use_empty())
       if (auto op = dyn_cast<shard::ShardOp>(*argument.user_begin()))
@@ -165,6 +129,9 @@ LogicalResult ShardPass::verifyProcesses(shard::GridOp grid) {
   int64_t count = 1;
   for (int64_t size : grid.getShape())
     count *= size;
+  if (process >= count)
+    return grid.emitError("has ") << count << " processes, but 'process' is "
+                                  << int64_t(process) << ", counted from 0";
   if (processes == 0 || processes == count)
     return success();
   return grid.emitError("has ") << count << " processes, but 'processes' is "
@@ -183,13 +150,15 @@ LogicalResult ShardPass::partition(func::FuncOp function, shard::GridOp grid,
   completeAnnotations(function, grid);
   if (failed(verifyBeforePartition(function, grid)))
     return failure();
-  Parts parts =
-      readParts(function, function.getNumArguments() - constants.size(), grid);
+  Parts parts = readParts(function, grid);
   if (failed(run(function, [](OpPassManager &passes) {
         passes.addPass(shard::createPartition());
       })))
     return failure();
-  putBackConstants(function, constants);
+  size_t numArguments = parts.arguments.size() - constants.size();
+  putBackConstants(function, grid, constants,
+                   ArrayRef(parts.arguments).drop_front(numArguments), process);
+  parts.arguments.truncate(numArguments);
   if (failed(run(function, addCleaning)) || failed(lowerShard(function, grid)))
     return failure();
   // The start of a sum is zero on all processes, once both branches are.
@@ -311,6 +280,12 @@ void ShardPass::runOnOperation() {
   if (processes < 0) {
     module.emitError("'processes' must not be negative, got ")
         << int64_t(processes);
+    return signalPassFailure();
+  }
+  if (processes > 0 && process >= processes) {
+    module.emitError("'process' is ")
+        << int64_t(process) << ", but 'processes' is " << int64_t(processes)
+        << ", and they are counted from 0";
     return signalPassFailure();
   }
   FailureOr<TargetAttrInterface> found = resolveTarget(module, target);

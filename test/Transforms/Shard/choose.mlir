@@ -4,6 +4,8 @@
 // RUN: chimera-opt %s --chimera-shard='target=zen5 threads=1 processes=2' --remarks-filter=chimera-shard --remark-policy=all -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: chimera-opt %s --chimera-shard='target=zen5 threads=1 processes=2' | FileCheck %s
 // RUN: chimera-opt %s --chimera-shard='target=zen5 threads=1 processes=2 split=always' | FileCheck %s --check-prefix=ALWAYS
+// RUN: chimera-opt %s --chimera-pipeline='target=zen5 threads=1' | FileCheck %s --check-prefix=ALONE
+// RUN: chimera-opt %s --chimera-pipeline='target=zen5 threads=1 processes=2' | FileCheck %s --check-prefix=PACKED
 // RUN: chimera-opt %s --chimera-shard='target=zen5 threads=1 processes=64' --chimera-planning-pipeline=target=zen5 | FileCheck %s --check-prefix=MANY
 
 // REMARK: [Passed] split {{.*}}'mlp' takes [[TWO:[0-9.]+]] us on 2 processes and [[ONE:[0-9.]+]] us on one; {{.*}} us for exchanges, with matmul cut along {{columns|the reduction}}; with matmul cut along {{columns|the reduction}} they would take
@@ -23,6 +25,13 @@
 // CHECK: return
 // ALWAYS-LABEL: func @small(
 // ALWAYS: chimera.check_grid [2]
+
+// A process packs its part of the weights: half of the rows, and half of the
+// columns, in panels of 48.
+// ALONE-DAG: @mlp_prepared() {{.*}} : !llvm.array<8 x array<2048 x array<64 x f32>>>
+// ALONE-DAG: @mlp_prepared_0() {{.*}} : !llvm.array<43 x array<512 x array<48 x f32>>>
+// PACKED-DAG: @mlp_prepared() {{.*}} : !llvm.array<8 x array<1024 x array<64 x f32>>>
+// PACKED-DAG: @mlp_prepared_0() {{.*}} : !llvm.array<22 x array<512 x array<48 x f32>>>
 
 // A program for many processes is planned like any other.
 // MANY-LABEL: func @mlp(
