@@ -120,6 +120,10 @@ func.func @kept_dim(%x: tensor<4096x512xf32>) -> tensor<4096xf32> {
 // The loops of a product are called as its users do: here the weights have been
 // reshaped into heads, and the reduction runs within one.
 // REMARK: 'heads' takes {{.*}}, with generic cut along heads
+//
+// What is computed of weights is cut as well, up to the arguments.
+// CHECK-LABEL: func @heads(
+// CHECK-SAME: tensor<256x256xf32> {chimera.constant, chimera.part = #chimera.part<shape = [512, 256], axes = {{\[\[0\], \[\]\]}}, grid = [2]>}
 func.func @heads(%x: tensor<64x8x64xf32>, %w: tensor<512x256xf32> {chimera.constant}) -> tensor<8x64x256xf32> {
   %zero = arith.constant 0.0 : f32
   %w3 = tensor.expand_shape %w [[0, 1], [2]] output_shape [8, 64, 256] : tensor<512x256xf32> into tensor<8x64x256xf32>
