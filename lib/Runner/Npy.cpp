@@ -13,15 +13,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Chimera/Runner/Tensor.h"
+#include "Chimera/Runner/StoredTensor.h"
 #include "Chimera/Support/OutputFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
-
-#include <cstring>
 
 using namespace chimera;
 using namespace chimera::runner;
@@ -118,39 +115,39 @@ static std::string parseHeader(StringRef header, ValueType &type) {
   return "";
 }
 
-llvm::Expected<Tensor> chimera::runner::readNpy(StringRef path) {
-  auto fail = [&](const llvm::Twine &reason) {
-    return llvm::createStringError(path + ": " + reason);
-  };
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/false);
-  if (!file)
-    return fail(file.getError().message());
-  StringRef contents = (*file)->getBuffer();
-  if (contents.size() < kPrefixBytes || !contents.starts_with(kMagic))
-    return fail("not a .npy file");
-  if (contents[6] != 1)
-    return fail("version " + llvm::Twine(static_cast<unsigned>(contents[6])) +
-                " of the .npy format is not supported; version 1 is");
-  size_t headerBytes = llvm::support::endian::read16le(contents.data() + 8);
-  if (contents.size() < kPrefixBytes + headerBytes)
-    return fail("the file ends in its header");
+llvm::Expected<StoredTensor> chimera::runner::openNpy(StringRef path) {
+  llvm::Expected<std::shared_ptr<InputFile>> opened = InputFile::open(path);
+  if (!opened)
+    return opened.takeError();
+  InputFile &file = **opened;
+  char prefix[kPrefixBytes] = {};
+  if (file.getSize() >= kPrefixBytes)
+    if (llvm::Error error = file.read(0, prefix))
+      return std::move(error);
+  if (!StringRef(prefix, kPrefixBytes).starts_with(kMagic))
+    return file.makeError("not a .npy file");
+  if (prefix[6] != 1)
+    return file.makeError("version " +
+                          llvm::Twine(static_cast<unsigned>(prefix[6])) +
+                          " of the .npy format is not supported; version 1 is");
+  uint64_t headerBytes = llvm::support::endian::read16le(prefix + 8);
+  if (file.getSize() < kPrefixBytes + headerBytes)
+    return file.makeError("the file ends in its header");
+  std::string header(headerBytes, ' ');
+  if (llvm::Error error =
+          file.read(kPrefixBytes, {header.data(), header.size()}))
+    return std::move(error);
 
   ValueType type;
-  std::string problem =
-      parseHeader(contents.substr(kPrefixBytes, headerBytes), type);
+  std::string problem = parseHeader(header, type);
   if (!problem.empty())
-    return fail(problem);
-  StringRef elements = contents.drop_front(kPrefixBytes + headerBytes);
-  if (elements.size() != static_cast<uint64_t>(type.getBytes()))
-    return fail("the file holds " + llvm::Twine(elements.size()) +
-                " bytes of elements, which is not what " + type.str() +
-                " takes");
-
-  llvm::Expected<Tensor> tensor = Tensor::allocate(type);
-  if (tensor)
-    std::memcpy(tensor->data(), elements.data(), elements.size());
-  return tensor;
+    return file.makeError(problem);
+  uint64_t begin = kPrefixBytes + headerBytes, bytes = file.getSize() - begin;
+  if (bytes != static_cast<uint64_t>(type.getBytes()))
+    return file.makeError("the file holds " + llvm::Twine(bytes) +
+                          " bytes of elements, which is not what " +
+                          type.str() + " takes");
+  return StoredTensor(std::move(type), std::move(*opened), begin);
 }
 
 llvm::Error chimera::runner::writeNpy(StringRef path, const Tensor &tensor) {

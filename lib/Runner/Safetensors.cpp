@@ -12,7 +12,6 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
 
-#include <cstring>
 #include <optional>
 
 using namespace chimera::runner;
@@ -77,49 +76,45 @@ static std::string parseEntry(const llvm::json::Value &value, size_t size,
 }
 
 Expected<SafetensorsFile> SafetensorsFile::open(StringRef path) {
-  auto fail = [&](const llvm::Twine &reason) {
-    return createStringError(path + ": " + reason);
-  };
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return fail(buffer.getError().message());
+  Expected<std::shared_ptr<InputFile>> opened = InputFile::open(path);
+  if (!opened)
+    return opened.takeError();
   SafetensorsFile result;
-  result.file = std::move(*buffer);
-  StringRef contents = result.file->getBuffer();
-  if (contents.size() < kPrefixBytes)
-    return fail("not a safetensors file");
-  uint64_t length = llvm::support::endian::read64le(contents.data());
-  if (length > contents.size() - kPrefixBytes)
-    return fail("the file ends in its header");
+  result.file = std::move(*opened);
+  InputFile &file = *result.file;
+  char prefix[kPrefixBytes];
+  if (file.getSize() < kPrefixBytes)
+    return file.makeError("not a safetensors file");
+  if (Error error = file.read(0, prefix))
+    return std::move(error);
+  uint64_t length = llvm::support::endian::read64le(prefix);
+  if (length > file.getSize() - kPrefixBytes)
+    return file.makeError("the file ends in its header");
+  std::string text(length, ' ');
+  if (Error error = file.read(kPrefixBytes, {text.data(), text.size()}))
+    return std::move(error);
   result.elements = kPrefixBytes + length;
-  Expected<llvm::json::Value> header =
-      llvm::json::parse(contents.substr(kPrefixBytes, length));
+  Expected<llvm::json::Value> header = llvm::json::parse(text);
   if (!header) {
     llvm::consumeError(header.takeError());
-    return fail("the header is no JSON");
+    return file.makeError("the header is no JSON");
   }
   const llvm::json::Object *tensors = header->getAsObject();
   if (!tensors)
-    return fail("the header names no tensors");
+    return file.makeError("the header names no tensors");
   for (const auto &[key, value] : *tensors) {
     if (StringRef(key) == "__metadata__")
       continue;
     Entry &entry = result.entries.emplace_back();
     entry.name = StringRef(key).str();
     std::string problem =
-        parseEntry(value, contents.size() - result.elements, entry);
+        parseEntry(value, file.getSize() - result.elements, entry);
     if (!problem.empty())
-      return fail("'" + entry.name + "' " + problem);
+      return file.makeError("'" + entry.name + "' " + problem);
   }
   return result;
 }
 
-Expected<Tensor> SafetensorsFile::read(const Entry &entry) const {
-  Expected<Tensor> tensor = Tensor::allocate(entry.type);
-  if (tensor)
-    std::memcpy(tensor->data(),
-                file->getBufferStart() + elements + entry.offset,
-                static_cast<size_t>(entry.type.getBytes()));
-  return tensor;
+StoredTensor SafetensorsFile::find(const Entry &entry) const {
+  return StoredTensor(entry.type, file, elements + entry.offset);
 }

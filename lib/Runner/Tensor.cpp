@@ -8,6 +8,8 @@
 
 #include "Chimera/Runner/Tensor.h"
 
+#include "Chimera/Support/TensorSlice.h"
+
 #include "mlir/IR/BuiltinTypeInterfaces.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
@@ -19,7 +21,9 @@
 #include <cstring>
 #include <limits>
 
+using namespace chimera;
 using namespace chimera::runner;
+using llvm::ArrayRef;
 using llvm::StringRef;
 using mlir::ShapedType;
 
@@ -267,32 +271,60 @@ static double toRandomValue(ElementKind kind, uint64_t bits) {
   llvm_unreachable("unknown element kind");
 }
 
-/// Makes some rows of `flags`, which are random, like those of masks: all
-/// false, all true, or true up to some position.
-static void addMaskRows(Tensor &flags, uint64_t start) {
-  const ValueType &type = flags.getType();
-  int64_t count = type.getNumElements();
-  int64_t extent = type.shape.empty() ? 1 : type.shape.back();
-  for (int64_t first = 0; first < count; first += extent) {
-    uint64_t bits = splitmix64(start + count + first / extent);
-    uint64_t kind = bits >> 60;
-    if (kind > 5)
-      continue;
-    int64_t numTrue = static_cast<int64_t>(static_cast<uint32_t>(bits) %
-                                           static_cast<uint64_t>(extent + 1));
+namespace {
+/// The rows of a random mask: some are all false, all true, or true up to some
+/// position, the others as each element says.
+class MaskRows {
+public:
+  MaskRows(ArrayRef<int64_t> shape, uint64_t start)
+      : extent(shape.empty() ? 1 : shape.back()), start(start) {
+    for (int64_t size : shape)
+      count *= size;
+  }
+
+  /// Element `index` of the mask, which by itself would be `value`.
+  double get(int64_t index, double value) {
+    if (int64_t of = index / extent; of != row)
+      enter(of);
+    return isRandom ? value : index % extent < numTrue;
+  }
+
+private:
+  void enter(int64_t next) {
+    row = next;
+    uint64_t bits = splitmix64(start + count + row), kind = bits >> 60;
+    isRandom = kind > 5;
+    numTrue = static_cast<int64_t>(static_cast<uint32_t>(bits) %
+                                   static_cast<uint64_t>(extent + 1));
     if (kind < 2)
       numTrue = kind == 0 ? 0 : extent;
-    for (int64_t i = 0; i < extent; ++i)
-      flags.set(first + i, i < numTrue);
   }
-}
+
+  int64_t extent, count = 1;
+  uint64_t start;
+  int64_t row = -1, numTrue = 0;
+  bool isRandom = true;
+};
+} // namespace
 
 void Tensor::fillRandom(uint64_t seed, uint64_t stream) {
+  fillRandomSlice(seed, stream, type.shape,
+                  llvm::SmallVector<int64_t>(type.shape.size()));
+}
+
+void Tensor::fillRandomSlice(uint64_t seed, uint64_t stream,
+                             ArrayRef<int64_t> whole,
+                             ArrayRef<int64_t> offsets) {
   uint64_t start = splitmix64((seed << 32) + stream);
-  for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
-    set(i, toRandomValue(type.element, splitmix64(start + i)));
-  if (type.element == ElementKind::I1)
-    addMaskRows(*this, start);
+  MaskRows rows(whole, start);
+  bool isMask = type.element == ElementKind::I1;
+  forEachRun(whole, offsets, type.shape, [&](const SliceRun &run) {
+    for (int64_t i = 0; i < run.count; ++i) {
+      int64_t index = run.inWhole + i;
+      double value = toRandomValue(type.element, splitmix64(start + index));
+      set(run.inSlice + i, isMask ? rows.get(index, value) : value);
+    }
+  });
 }
 
 llvm::Expected<Tensor> Tensor::convertTo(ElementKind element) const {

@@ -12,6 +12,7 @@
 #include "Chimera/Runner/Timing.h"
 #include "Chimera/Runner/Work.h"
 
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Threading.h"
 
 using namespace mlir;
@@ -51,6 +52,29 @@ Error chimera::run::checkMemory(func::FuncOp function, const Options &options) {
   if (options.check && 3.5 * needed > available)
     return refuse(3.5 * needed, " and for the check", "; try --no-check");
   return Error::success();
+}
+
+Error chimera::run::cutProgram(ModuleOp module, const Options &options,
+                               int64_t threads, int64_t process) {
+  ShardPassOptions own;
+  own.processes = options.processes;
+  own.process = process;
+  own.split = options.split;
+  own.target = options.target;
+  own.threads = threads;
+  std::string said;
+  ScopedDiagnosticHandler handler(
+      module.getContext(), [&](Diagnostic &diagnostic) {
+        if (said.empty() &&
+            diagnostic.getSeverity() == DiagnosticSeverity::Error)
+          said = diagnostic.str();
+        return success();
+      });
+  PassManager pm(module.getContext());
+  pm.addPass(createShardPass(own));
+  if (succeeded(pm.run(module)))
+    return Error::success();
+  return createStringError(said.empty() ? "the program cannot be cut" : said);
 }
 
 std::vector<Remark> chimera::run::selectRemarks(std::vector<Remark> remarks,

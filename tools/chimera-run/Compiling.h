@@ -21,6 +21,11 @@ runner::CompileOptions getCompileOptions(const Options &options);
 /// Refuses programs that would not fit before anything is allocated.
 llvm::Error checkMemory(mlir::func::FuncOp function, const Options &options);
 
+/// Makes the program of one of `options.processes` of `module`, which the front
+/// end has been through: of `process`, or if that is negative, of any.
+llvm::Error cutProgram(mlir::ModuleOp module, const Options &options,
+                       int64_t threads, int64_t process);
+
 /// A compiled program with what is known from compiling it.
 struct Compiled {
   std::unique_ptr<runner::Program> program;

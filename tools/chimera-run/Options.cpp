@@ -85,7 +85,8 @@ installed (CHIMERA_PYTHON, else python3).
                     result is the same
   --verbose         say how long each stage of the compilation takes; on a
                     terminal, a line shows how far a long one is anyway
-  --no-check        do not compare with plain loops in higher precision
+  --no-check        do not compare with plain loops in higher precision, nor
+                    several processes with one: none then has whole weights
   --no-time         do not measure times
   --alone           time the program by itself, not in turns with separate
                     operators, whose weights would take the room of its own in

@@ -8,21 +8,22 @@
 
 #include "ProcessSession.h"
 
+#include "Arguments.h"
 #include "Check.h"
 #include "Compiling.h"
 #include "Launch.h"
-#include "Parts.h"
 #include "RunningProgram.h"
 #include "Session.h"
 
 #include "chimera_collectives.h"
 
 #include "Chimera/IR/Collectives.h"
+#include "Chimera/IR/Parts.h"
 #include "Chimera/Runner/Timing.h"
 #include "Chimera/Support/OutputFile.h"
+#include "Chimera/Support/TensorSlice.h"
 
 #include "mlir/Dialect/Shard/IR/ShardOps.h"
-#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -30,6 +31,8 @@
 #include <array>
 #include <cstring>
 #include <map>
+
+#include <sys/resource.h>
 
 using namespace mlir;
 using namespace chimera;
@@ -65,6 +68,7 @@ private:
   Error cut();
   Error makeTensors();
   Error compileOwn();
+  Error bind();
   Error runAndCount();
   Error gatherResults();
   Error gatherResult(unsigned index);
@@ -84,12 +88,18 @@ private:
   OwningOpRef<ModuleOp> whole, own;
   func::FuncOp function;
   std::unique_ptr<Program> program;
-  TensorList wholeArguments, wholeResults, arguments, results;
+  ArgumentValues values;
+  /// What this process has. Whole arguments are for the check alone.
+  TensorList arguments, results, wholeArguments, wholeResults;
+  Call call;
   std::vector<Remark> remarks;
   MovedByKind predicted, counted;
   std::optional<CheckResult> verdict;
   std::string reference, hash;
   std::optional<Samples> samples, alone;
+  /// Of files, for this process's own arguments; and the most memory that any
+  /// process had before the check.
+  int64_t bytesRead = 0, peakBytes = 0;
 };
 } // namespace
 
@@ -126,28 +136,6 @@ static void removeAnnotations(ModuleOp module) {
     op->erase();
 }
 
-static Error runShardPass(ModuleOp module, const Options &options,
-                          int64_t threads) {
-  ShardPassOptions own;
-  own.processes = options.processes;
-  own.split = options.split;
-  own.target = options.target;
-  own.threads = threads;
-  std::string said;
-  ScopedDiagnosticHandler handler(
-      module.getContext(), [&](Diagnostic &diagnostic) {
-        if (said.empty() &&
-            diagnostic.getSeverity() == DiagnosticSeverity::Error)
-          said = diagnostic.str();
-        return success();
-      });
-  PassManager pm(module.getContext());
-  pm.addPass(createShardPass(own));
-  if (succeeded(pm.run(module)))
-    return Error::success();
-  return createStringError(said.empty() ? "the program cannot be cut" : said);
-}
-
 Error ProcessSession::cut() {
   whole = module.clone();
   if (Error error = runFrontEnd(*whole))
@@ -155,7 +143,7 @@ Error ProcessSession::cut() {
   own = whole->clone();
   removeAnnotations(*whole);
   RemarkCollector collector(module.getContext());
-  if (Error error = runShardPass(*own, options, threads))
+  if (Error error = cutProgram(*own, options, threads, process))
     return error;
   remarks = selectRemarks(collector.take(), options);
   function = own->lookupSymbol<func::FuncOp>(entry);
@@ -205,21 +193,35 @@ Error ProcessSession::makeTensors() {
   Expected<runner::Function> mine = getSignature(function);
   if (!mine)
     return mine.takeError();
-  if (Error error = makeArguments(*all, options).moveInto(wholeArguments))
+  if (Error error = ArgumentValues::open(*all, options).moveInto(values))
     return error;
+  int64_t before = values.getBytesRead();
+  for (auto [index, type] : llvm::enumerate(mine->arguments)) {
+    PartAttr part = getArgumentPart(function, index);
+    SmallVector<int64_t> offsets(type.shape.size());
+    if (part)
+      offsets = getPartOffsets(part, process);
+    Expected<Tensor> tensor = values.makeSlice(index, offsets, type.shape);
+    if (!tensor)
+      return tensor.takeError();
+    arguments.tensors.push_back(std::move(*tensor));
+  }
+  bytesRead = values.getBytesRead() - before;
   if (Error error = TensorList::allocate(all->results).moveInto(wholeResults))
     return error;
-  if (Error error = TensorList::allocate(mine->arguments).moveInto(arguments))
-    return error;
-  if (Error error = TensorList::allocate(mine->results).moveInto(results))
-    return error;
-  for (auto [index, tensor] : llvm::enumerate(arguments.tensors)) {
-    const Tensor &from = wholeArguments.tensors[index];
-    PartAttr part = getArgumentPart(function, index);
-    SmallVector<int64_t> start(from.getType().shape.size());
-    takePart(from, part ? getPartOffsets(part, process) : start, tensor);
-  }
-  return Error::success();
+  return TensorList::allocate(mine->results).moveInto(results);
+}
+
+/// Copies `part`, a dense tensor of extents `sizes`, to its place in `whole`.
+static void putPart(const char *part, ArrayRef<int64_t> sizes,
+                    ArrayRef<int64_t> offsets, Tensor &whole) {
+  const ValueType &type = whole.getType();
+  int64_t bytes = getElementBytes(type.element);
+  char *to = static_cast<char *>(whole.data());
+  forEachRun(type.shape, offsets, sizes, [&](const SliceRun &run) {
+    std::memcpy(to + run.inWhole * bytes, part + run.inSlice * bytes,
+                run.count * bytes);
+  });
 }
 
 /// Puts what all processes have of a result together.
@@ -269,12 +271,31 @@ static MovedByKind getAllCounted() {
   return moved;
 }
 
+/// Prepares calls. The weights that were packed for them are not read again.
+Error ProcessSession::bind() {
+  RunningProgram running("preparing the program");
+  if (Error error =
+          program->bind(entry, arguments.getPointers(), results.getPointers())
+              .moveInto(call))
+    return error;
+  Expected<const runner::Function &> signature = program->getFunction(entry);
+  if (!signature)
+    return signature.takeError();
+  for (unsigned index : signature->constants)
+    if (!llvm::is_contained(signature->constantsRead, index))
+      arguments.tensors[index] = Tensor();
+  return Error::success();
+}
+
 Error ProcessSession::runAndCount() {
   // The first call may meet the grid for the first time.
   MovedByKind before = getAllCounted();
-  if (Error error =
-          runOnce(*program, entry, arguments, results, "running the program"))
+  if (Error error = bind())
     return error;
+  {
+    RunningProgram running("running the program");
+    call();
+  }
   counted = getAllCounted();
   for (auto [kind, moved] : llvm::enumerate(counted)) {
     moved.calls -= before[kind].calls;
@@ -291,6 +312,8 @@ Error ProcessSession::runAndCount() {
 }
 
 Error ProcessSession::check() {
+  if (Error error = values.makeAll().moveInto(wholeArguments))
+    return error;
   Expected<Reference> plain =
       Reference::create(*whole, /*optimizationLevel=*/3);
   if (!plain)
@@ -353,13 +376,16 @@ Error ProcessSession::timeAlone() {
 
 Error ProcessSession::time() {
   RunningProgram running("timing");
-  Expected<Call> call =
-      program->bind(entry, arguments.getPointers(), results.getPointers());
-  if (!call)
-    return call.takeError();
-  if (Error error = timeTogether(*call).moveInto(samples))
+  if (Error error = timeTogether(call).moveInto(samples))
     return error;
-  return timeAlone();
+  return options.check ? timeAlone() : Error::success();
+}
+
+/// The most memory that this process has had.
+static int64_t getPeakBytes() {
+  struct rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t(1024) * usage.ru_maxrss;
 }
 
 //===----------------------------------------------------------------------===//
@@ -387,6 +413,11 @@ void ProcessSession::print(llvm::raw_ostream &os) const {
          << model::getName(static_cast<model::CollectiveKind>(kind)) << ": "
          << moved.bytes << " bytes predicted from each process, "
          << counted[kind].bytes << " counted\n";
+  if (values.getBytesStored() > 0)
+    os << "read       " << bytesRead << " of " << values.getBytesStored()
+       << " bytes in files by the first process\n";
+  os << format("memory     %.1f MB at most in a process, before the check\n",
+               1e-6 * peakBytes);
   if (samples)
     printTime("time", *samples, os);
   if (alone) {
@@ -426,6 +457,9 @@ llvm::json::Object ProcessSession::toJSON() const {
                             {"processes", processes},
                             {"threads", threads},
                             {"collectives", std::move(collectives)},
+                            {"bytes_read", bytesRead},
+                            {"bytes_in_files", values.getBytesStored()},
+                            {"peak_bytes", peakBytes},
                             {"seconds", ::toJSON(samples)},
                             {"seconds_alone", ::toJSON(alone)},
                             {"max_rel_error", toJSONNumber(error)},
@@ -449,8 +483,11 @@ Error ProcessSession::run() {
     return error;
   if (Error error = runAndCount())
     return error;
+  peakBytes = getPeakBytes();
   if (Error error = gatherResults())
     return error;
+  chimera_all_reduce(&peakBytes, &peakBytes, 1, CHIMERA_I64, CHIMERA_MAXIMUM,
+                     1);
   if (options.check && process == 0)
     if (Error error = check())
       return error;

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every process makes the same whole arguments and takes its parts of them, and
-// gets the parts of all results. What several processes have of a result has to
-// be the same bits; the first process compares the whole with the reference of
-// the program that was not cut.
+// Every process makes its parts of the arguments, and gets the parts of all
+// results. What several processes have of a result has to be the same bits; the
+// first process compares the whole with the reference of the program that was
+// not cut, for which it makes the whole arguments.
 //
 //===----------------------------------------------------------------------===//
 

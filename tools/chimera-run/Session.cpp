@@ -8,15 +8,13 @@
 
 #include "Session.h"
 
+#include "Arguments.h"
 #include "Compiling.h"
 #include "RunningProgram.h"
 
 #include "Chimera/Runner/Memory.h"
-#include "Chimera/Runner/Safetensors.h"
 #include "Chimera/Runner/Timing.h"
 #include "Chimera/Runner/Work.h"
-
-#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -25,81 +23,6 @@ using namespace chimera::runner;
 using llvm::createStringError;
 using llvm::Error;
 using llvm::Expected;
-
-/// Makes `tensor`, which is from the file `path`, an argument of `function`.
-static Error setArgument(const runner::Function &function, size_t index,
-                         Expected<Tensor> tensor, StringRef path,
-                         TensorList &arguments) {
-  const ValueType &type = function.arguments[index];
-  if (tensor && type.element == ElementKind::I4 &&
-      tensor->getType().element == ElementKind::I8)
-    tensor = tensor->convertTo(ElementKind::I4);
-  if (!tensor)
-    return tensor.takeError();
-  if (tensor->getType().element != type.element ||
-      tensor->getType().shape != type.shape)
-    return createStringError(path + " holds " + tensor->getType().str() +
-                             ", but argument " + llvm::Twine(index) + " of '" +
-                             function.name + "' is " + type.str());
-  arguments.tensors[index] = std::move(*tensor);
-  return Error::success();
-}
-
-/// Reads the arguments with weights; returns their numbers.
-static Expected<llvm::SmallDenseSet<size_t>>
-readWeights(const runner::Function &function, StringRef path,
-            TensorList &arguments) {
-  llvm::SmallDenseSet<size_t> found;
-  if (path.empty())
-    return found;
-  Expected<SafetensorsFile> file = SafetensorsFile::open(path);
-  if (!file)
-    return file.takeError();
-  for (const SafetensorsFile::Entry &entry : file->getEntries()) {
-    size_t index = 0;
-    if (StringRef(entry.name).getAsInteger(10, index) ||
-        index >= function.arguments.size())
-      return createStringError(path + ": '" + function.name +
-                               "' has no argument '" + entry.name + "'");
-    if (Error error =
-            setArgument(function, index, file->read(entry), path, arguments))
-      return std::move(error);
-    found.insert(index);
-  }
-  return found;
-}
-
-Expected<TensorList>
-chimera::run::makeArguments(const runner::Function &function,
-                            const Options &options) {
-  if (options.outputs.size() > function.results.size())
-    return createStringError("'%s' has %zu results, but %zu outputs are asked "
-                             "for",
-                             function.name.c_str(), function.results.size(),
-                             options.outputs.size());
-  Expected<TensorList> arguments = TensorList::allocate(function.arguments);
-  if (!arguments)
-    return arguments;
-  arguments->fillRandom(options.seed);
-  Expected<llvm::SmallDenseSet<size_t>> weights =
-      readWeights(function, options.weights, *arguments);
-  if (!weights)
-    return weights.takeError();
-  size_t free = function.arguments.size() - weights->size();
-  if (options.inputs.size() > free)
-    return createStringError("'%s' has %zu arguments, but %zu inputs are given",
-                             function.name.c_str(), free,
-                             options.inputs.size());
-  size_t index = 0;
-  for (const std::string &path : options.inputs) {
-    while (weights->contains(index))
-      ++index;
-    if (Error error =
-            setArgument(function, index++, readNpy(path), path, *arguments))
-      return std::move(error);
-  }
-  return arguments;
-}
 
 Error Session::compileEntry() {
   CompileOptions compileOptions = getCompileOptions(options);
@@ -397,7 +320,10 @@ Error Session::prepare(const Sizes &sizes) {
     return error;
   if (Error error = checkMemory(entry, options))
     return error;
-  if (Error error = makeArguments(*signature, options).moveInto(arguments))
+  Expected<ArgumentValues> values = ArgumentValues::open(*signature, options);
+  if (!values)
+    return values.takeError();
+  if (Error error = values->makeAll().moveInto(arguments))
     return error;
   report.peakKind = getPeakKind(*signature);
   return TensorList::allocate(signature->results).moveInto(results);

@@ -28,10 +28,6 @@ struct PlannedProgram {
   std::unique_ptr<runner::Program> program;
 };
 
-/// Reads the weights and inputs that are given and makes up the others.
-llvm::Expected<TensorList> makeArguments(const runner::Function &function,
-                                         const Options &options);
-
 /// One function compiled, run, checked and timed.
 class Session {
 public:

@@ -14,10 +14,9 @@
 #ifndef CHIMERA_RUNNER_SAFETENSORS_H
 #define CHIMERA_RUNNER_SAFETENSORS_H
 
-#include "Chimera/Runner/Tensor.h"
+#include "Chimera/Runner/StoredTensor.h"
 
 #include "llvm/Support/Error.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <memory>
 #include <vector>
@@ -33,17 +32,17 @@ public:
     size_t offset = 0;
   };
 
-  /// Maps the file `path` and reads its header. Errors name the path.
+  /// Reads the header of the file `path`. Errors name the path.
   static llvm::Expected<SafetensorsFile> open(llvm::StringRef path);
 
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
 
-  /// A copy of the elements of `entry`.
-  llvm::Expected<Tensor> read(const Entry &entry) const;
+  /// Where the elements of `entry` are.
+  StoredTensor find(const Entry &entry) const;
 
 private:
-  std::unique_ptr<llvm::MemoryBuffer> file;
-  size_t elements = 0;
+  std::shared_ptr<InputFile> file;
+  uint64_t elements = 0;
   std::vector<Entry> entries;
 };
 

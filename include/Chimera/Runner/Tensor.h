@@ -86,6 +86,12 @@ public:
   /// elements says.
   void fillRandom(uint64_t seed, uint64_t stream);
 
+  /// Makes the tensor the slice that begins at `offsets` of a random one of
+  /// extents `whole`.
+  void fillRandomSlice(uint64_t seed, uint64_t stream,
+                       llvm::ArrayRef<int64_t> whole,
+                       llvm::ArrayRef<int64_t> offsets);
+
   /// A copy with f32 widened to f64, or any other change of element type.
   llvm::Expected<Tensor> convertTo(ElementKind element) const;
 
@@ -105,7 +111,6 @@ struct TensorRef {
   void *data = nullptr;
 };
 
-llvm::Expected<Tensor> readNpy(llvm::StringRef path);
 llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
 
 /// How far a result is from its reference.
