@@ -82,6 +82,8 @@ private:
   void writeDescriptor(const ValueType &type);
   void writeMaker(StringRef name, StringRef element, size_t rank);
   void writeFunction(const Function &function);
+  void writeOffsets(StringRef function, StringRef what, const Part &part,
+                    llvm::ArrayRef<int64_t> grid);
   void declare(StringRef symbol, const Function &function, bool hasResults);
   std::string getTypeName(const ValueType &type) const;
 
@@ -209,7 +211,46 @@ void HeaderWriter::declare(StringRef symbol, const Function &function,
   os << ";\n\n";
 }
 
+/// A function that tells where the part of a process begins.
+void HeaderWriter::writeOffsets(StringRef function, StringRef what,
+                                const Part &part,
+                                llvm::ArrayRef<int64_t> grid) {
+  std::string name = toIdentifier(function) + "_" + what.str() + "_offsets";
+  while (!names.insert(name).second)
+    name += '_';
+  os << "/* Process number `process` has a part of " << what << ", which is ";
+  llvm::interleave(part.shape, os, "x");
+  os << " as a whole:\n * where that begins along each dimension. */\n"
+     << "static inline void " << name << "(int64_t process, int64_t offsets["
+     << part.shape.size() << "]) {\n";
+  for (auto [dim, steps] : llvm::enumerate(part.steps)) {
+    os << "  offsets[" << dim << "] = ";
+    llvm::ListSeparator plus(" + ");
+    int64_t inner = 1;
+    for (size_t axis = grid.size(); axis-- > 0; inner *= grid[axis]) {
+      if (steps[axis] == 0)
+        continue;
+      os << plus << "process";
+      if (inner > 1)
+        os << " / " << inner;
+      os << " % " << grid[axis] << " * " << steps[axis];
+    }
+    if (llvm::none_of(steps, [](int64_t step) { return step != 0; }))
+      os << 0;
+    os << ";\n";
+  }
+  os << "}\n\n";
+}
+
 void HeaderWriter::writeFunction(const Function &function) {
+  auto writeParts = [&](StringRef what, const auto &parts) {
+    for (auto [index, part] : llvm::enumerate(parts))
+      if (part)
+        writeOffsets(function.name, (what + llvm::Twine(index)).str(), *part,
+                     function.grid);
+  };
+  writeParts("argument", function.argumentParts);
+  writeParts("result", function.resultParts);
   std::string symbol = "_mlir_ciface_" + function.name;
   if (function.isPrepared) {
     os << "/* Computes what depends on constant arguments alone: to be called "

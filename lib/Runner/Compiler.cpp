@@ -8,6 +8,7 @@
 
 #include "Chimera/Runner/Compiler.h"
 
+#include "Chimera/IR/Parts.h"
 #include "Chimera/InitAll.h"
 #include "Chimera/Transforms/Passes.h"
 #include "Chimera/Transforms/PlanChainAction.h"
@@ -143,6 +144,40 @@ static Error makeTypeError(func::FuncOp function, StringRef what, Type type,
   return createStringError(llvm::Twine(text));
 }
 
+/// None if `part` is all of a tensor.
+static std::optional<Part> describePart(PartAttr part) {
+  Part result;
+  result.shape.assign(part.getShape().begin(), part.getShape().end());
+  bool isCut = false;
+  for (auto [axes, size] :
+       llvm::zip_equal(part.getAxes(), getPartSizes(part))) {
+    auto &steps = result.steps.emplace_back(part.getGrid().size());
+    int64_t step = size;
+    for (int64_t axis : llvm::reverse(axes.asArrayRef())) {
+      steps[axis] = step;
+      step *= part.getGrid()[axis];
+      isCut = true;
+    }
+  }
+  return isCut ? std::optional(std::move(result)) : std::nullopt;
+}
+
+/// Adds what `function` says of the processes that it runs as.
+static void readParts(func::FuncOp function, Function &result) {
+  StringRef name = ChimeraDialect::getPartAttrName();
+  auto read = [&](Attribute attribute) -> std::optional<Part> {
+    auto part = dyn_cast_or_null<PartAttr>(attribute);
+    if (!part)
+      return std::nullopt;
+    result.grid.assign(part.getGrid().begin(), part.getGrid().end());
+    return describePart(part);
+  };
+  for (unsigned index = 0; index < function.getNumArguments(); ++index)
+    result.argumentParts.push_back(read(function.getArgAttr(index, name)));
+  for (unsigned index = 0; index < function.getNumResults(); ++index)
+    result.resultParts.push_back(read(function.getResultAttr(index, name)));
+}
+
 Expected<Function> chimera::runner::getSignature(func::FuncOp function) {
   constexpr StringRef tensors =
       "tensors of f32, f64, f16, bf16, i1, i4, i8, i32, i64 and index";
@@ -166,6 +201,7 @@ Expected<Function> chimera::runner::getSignature(func::FuncOp function) {
       return makeTypeError(function, "a result", type, tensors);
     result.results.push_back(std::move(*valueType));
   }
+  readParts(function, result);
   return result;
 }
 

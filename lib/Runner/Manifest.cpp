@@ -11,6 +11,8 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace chimera::runner;
+using llvm::ArrayRef;
+using llvm::SmallVector;
 namespace json = llvm::json;
 
 /// Goes up when a program that reads manifests would have to change; see
@@ -27,19 +29,61 @@ static json::Object toJSON(const ValueType &type) {
                       {"shape", std::move(shape)}};
 }
 
+/// The part of a tensor of type `type` that a process has.
+static json::Value toJSON(const std::optional<Part> &part,
+                          const ValueType &type) {
+  if (!part)
+    return nullptr;
+  SmallVector<int64_t> strides(part->shape.size(), 1);
+  for (size_t dim = strides.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * part->shape[dim];
+  json::Array steps;
+  for (const auto &ofDim : part->steps)
+    steps.push_back(json::Array(ofDim));
+  return json::Object{{"shape", json::Array(part->shape)},
+                      {"sizes", json::Array(type.shape)},
+                      {"strides", json::Array(strides)},
+                      {"steps", std::move(steps)}};
+}
+
+static json::Array toJSON(ArrayRef<std::optional<Part>> parts,
+                          ArrayRef<ValueType> types) {
+  json::Array array;
+  for (auto [part, type] : llvm::zip_equal(parts, types))
+    array.push_back(toJSON(part, type));
+  return array;
+}
+
+static json::Array listWeights(const Function &function) {
+  json::Array weights;
+  for (const StoredWeight &weight : function.weights)
+    weights.push_back(
+        json::Object{{"argument", weight.argument},
+                     {"file", weight.file},
+                     {"tensor", weight.tensor},
+                     {"part", toJSON(function.argumentParts[weight.argument],
+                                     function.arguments[weight.argument])}});
+  return weights;
+}
+
 static json::Object toJSON(const Function &function) {
   json::Array arguments, results;
   for (const ValueType &type : function.arguments)
     arguments.push_back(toJSON(type));
   for (const ValueType &type : function.results)
     results.push_back(toJSON(type));
-  return json::Object{{"name", function.name},
-                      {"arguments", std::move(arguments)},
-                      {"results", std::move(results)},
-                      {"constants", json::Array(function.constants)},
-                      {"constants_read", json::Array(function.constantsRead)},
-                      {"prepared", function.isPrepared},
-                      {"sizes", function.hasSizes}};
+  return json::Object{
+      {"name", function.name},
+      {"arguments", std::move(arguments)},
+      {"results", std::move(results)},
+      {"constants", json::Array(function.constants)},
+      {"constants_read", json::Array(function.constantsRead)},
+      {"prepared", function.isPrepared},
+      {"grid", json::Array(function.grid)},
+      {"argument_parts", toJSON(function.argumentParts, function.arguments)},
+      {"result_parts", toJSON(function.resultParts, function.results)},
+      {"weights", listWeights(function)},
+      {"sizes", function.hasSizes}};
 }
 
 json::Object Manifest::toJSON() const {

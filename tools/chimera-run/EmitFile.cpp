@@ -8,9 +8,12 @@
 
 #include "EmitFile.h"
 
+#include "Compiling.h"
+
 #include "Chimera/Runner/CHeader.h"
 #include "Chimera/Runner/Manifest.h"
 #include "Chimera/Runner/Remarks.h"
+#include "Chimera/Runner/Safetensors.h"
 #include "Chimera/Runner/Timing.h"
 #include "Chimera/Support/OutputFile.h"
 
@@ -29,14 +32,14 @@ static Error writeText(StringRef path, StringRef text) {
   return writeFile(path, [&](llvm::raw_ostream &os) { os << text; });
 }
 
+/// Plans `module` and writes it.
 static Error emitMLIR(const CompileOptions &options, ModuleOp module,
                       StringRef path) {
-  OwningOpRef<ModuleOp> planned = module.clone();
-  if (Error error = plan(*planned, options))
+  if (Error error = plan(module, options))
     return error;
   std::string text;
   llvm::raw_string_ostream os(text);
-  planned->print(os);
+  module.print(os);
   os << '\n';
   return writeText(path, text);
 }
@@ -141,6 +144,29 @@ static ModuleInterface describe(ModuleOp module,
   return interface;
 }
 
+/// Says of the function that `options` mean where its weights are.
+static Error nameWeights(const Options &options,
+                         std::vector<Function> &functions) {
+  if (options.weights.empty())
+    return Error::success();
+  Expected<SafetensorsFile> file = SafetensorsFile::open(options.weights);
+  if (!file)
+    return file.takeError();
+  StringRef entry = options.entry.empty() ? "main" : StringRef(options.entry);
+  for (Function &function : functions) {
+    if (function.name != entry && functions.size() > 1)
+      continue;
+    for (const SafetensorsFile::Entry &weight : file->getEntries())
+      if (unsigned argument; llvm::to_integer(weight.name, argument) &&
+                             argument < function.arguments.size())
+        function.weights.push_back({argument, options.weights, weight.name});
+    llvm::sort(function.weights, [](const auto &left, const auto &right) {
+      return left.argument < right.argument;
+    });
+  }
+  return Error::success();
+}
+
 /// Compiles `module` to the file `path` and fills `manifest`.
 static Error emitProgram(const Options &options, CompileOptions compileOptions,
                          ModuleOp module, StringRef path, Manifest &manifest) {
@@ -159,7 +185,16 @@ static Error emitProgram(const Options &options, CompileOptions compileOptions,
       return error;
   warnOfObstacles(module, lowered->interface);
   manifest.interface = describe(module, lowered->interface);
+  if (Error error = nameWeights(options, manifest.interface.functions))
+    return error;
   return emitLowered(options, compileOptions, *lowered, path);
+}
+
+/// Makes the program that any of several processes runs.
+static Error cutForAny(ModuleOp module, const Options &options) {
+  if (Error error = runFrontEnd(module))
+    return error;
+  return cutProgram(module, options, options.threads, /*process=*/-1);
 }
 
 Error chimera::run::emitFile(const Options &options,
@@ -170,14 +205,18 @@ Error chimera::run::emitFile(const Options &options,
   Manifest manifest;
   manifest.target = options.target;
   compileOptions.listener = &listener;
+  auto emit = [&]() -> Error {
+    OwningOpRef<ModuleOp> own = module.clone();
+    if (options.processes > 1)
+      if (Error error = cutForAny(*own, options))
+        return error;
+    return options.emit == Emit::MLIR
+               ? emitMLIR(compileOptions, *own, path)
+               : emitProgram(options, compileOptions, *own, path, manifest);
+  };
   Error error = Error::success();
-  manifest.compileSeconds = timeOnce([&] {
-    error = llvm::joinErrors(
-        std::move(error),
-        options.emit == Emit::MLIR
-            ? emitMLIR(compileOptions, module, path)
-            : emitProgram(options, compileOptions, module, path, manifest));
-  });
+  manifest.compileSeconds =
+      timeOnce([&] { error = llvm::joinErrors(std::move(error), emit()); });
   manifest.remarks = remarks.take();
   if (options.remarks)
     printRemarks(manifest.remarks, llvm::errs());

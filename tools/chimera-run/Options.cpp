@@ -39,7 +39,8 @@ installed (CHIMERA_PYTHON, else python3).
   --target=NAME     machine to compile for (default: host)
   --threads=N       threads to run on (default: the target's cores)
   --processes=P     run as P processes by MPI (docs/several-machines.md); starts
-                    mpirun, unless it is started by it
+                    mpirun, unless it is started by it; with --emit, write the
+                    program that each of them runs
   --split=MODE      of programs without annotations: auto, what the model says
                     (default), or always, the best cut even if it is slower
   --input=X.npy     an argument; repeat in order; the rest is random
@@ -300,11 +301,11 @@ static Error checkCombination(const Options &options) {
     return createStringError(
         "--check-micro-kernels needs --chimera-micro-kernels=FILE");
   if (options.processes > 1 &&
-      (options.emit != Emit::Nothing || options.comparedPlans ||
-       !options.sizes.empty() || !options.at.empty() ||
-       options.checkMicroKernels || options.file == "-"))
+      (options.comparedPlans || !options.sizes.empty() || !options.at.empty() ||
+       options.checkMicroKernels ||
+       (options.file == "-" && options.emit == Emit::Nothing)))
     return createStringError("--processes runs functions of a file; it does "
-                             "not go with --emit, --compare-plans, "
+                             "not go with --compare-plans, "
                              "--check-micro-kernels, --sizes and --at");
   if (options.processes > 1 && options.entry == "*" && !options.json.empty())
     return createStringError("--processes writes a report of one function; "

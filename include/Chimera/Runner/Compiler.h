@@ -34,6 +34,7 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include <functional>
+#include <optional>
 
 namespace chimera::runner {
 
@@ -77,6 +78,21 @@ struct CompileOptions {
   CompileListener *listener = nullptr;
 };
 
+/// Which slice of a tensor each of several processes has.
+struct Part {
+  /// Of the whole tensor.
+  llvm::SmallVector<int64_t> shape;
+  /// For each dimension, by how many elements the slice of a process begins
+  /// later for each step along each axis of the grid.
+  llvm::SmallVector<llvm::SmallVector<int64_t>> steps;
+};
+
+/// Where the values of an argument are kept.
+struct StoredWeight {
+  unsigned argument;
+  std::string file, tensor;
+};
+
 /// A function that can be called from outside.
 struct Function {
   std::string name;
@@ -92,6 +108,12 @@ struct Function {
   bool isPrepared = false;
   /// Those of `constants` that calls read themselves, once all is prepared.
   llvm::SmallVector<unsigned> constantsRead;
+  /// Of one that runs as several processes: how many along each axis, and the
+  /// parts of arguments and results. Nothing is whole in all processes.
+  llvm::SmallVector<int64_t> grid;
+  std::vector<std::optional<Part>> argumentParts, resultParts;
+  /// Of constants, as far as somebody has said so.
+  std::vector<StoredWeight> weights;
 };
 
 /// Registers what `compile` needs: Chimera's and upstream's dialects, and the
