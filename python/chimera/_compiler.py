@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _arrays, _cache, _package, _paths
+from . import _arrays, _cache, _package, _paths, _processes
 from .errors import ChimeraError, CompileError, UnsupportedError
 
 # Of the manifests that this package reads.
@@ -33,6 +33,7 @@ class Options:
     threads: int | None = None
     sizes: tuple[tuple[int, ...], ...] = ()
     fuse: str = "auto"
+    processes: int = 1
 
     def arguments(self) -> list[str]:
         """The options of chimera-run."""
@@ -44,16 +45,19 @@ class Options:
         if self.sizes:
             cases = ("x".join(map(str, case)) for case in self.sizes)
             result.append("--sizes=" + ",".join(cases))
+        if self.processes > 1:
+            result.append(f"--processes={self.processes}")
         return result
 
     def as_data(self) -> dict[str, Any]:
-        return {
+        data = {
             "constants": list(self.constants),
             "target": self.target,
             "threads": self.threads,
             "sizes": [list(case) for case in self.sizes],
             "fuse": self.fuse,
         }
+        return data if self.processes == 1 else {**data, "processes": self.processes}
 
 
 def run_compiler(text: str, arguments: Sequence[str]) -> subprocess.CompletedProcess:
@@ -107,21 +111,35 @@ class Library:
                 return function
         return functions[0]
 
-    def instantiate(self, constants: Mapping[int, Any] | None = None) -> Instance:
+    def instantiate(
+        self,
+        constants: Mapping[int, Any] | None = None,
+        process: int | None = None,
+    ) -> Instance:
         """The program with `constants` as arguments, by number, of all calls.
 
-        Raises TypeError if one does not fit.
+        Of a program of several processes, `process` takes its part of them.
+
+        Raises TypeError if one does not fit, or ChimeraError if there is no such
+        process.
         """
-        return Instance(self, constants or {})
+        return Instance(self, constants or {}, process)
 
 
 class Instance:
     """A program with its weights. Several threads may call it at once."""
 
-    def __init__(self, library: Library, constants: Mapping[int, Any]) -> None:
+    def __init__(
+        self,
+        library: Library,
+        constants: Mapping[int, Any],
+        process: int | None = None,
+    ) -> None:
         from . import _runtime
 
         function = library.function
+        _processes.check(function, process)
+        self._process = process
         missing = set(function["constants"]) - set(constants)
         if missing:
             raise TypeError(f"constant arguments without a value: {sorted(missing)}")
@@ -162,7 +180,8 @@ class Instance:
         Raises ChimeraError if they were discarded.
         """
         self.check_kept()
-        for index, value in self.constants.items():
+        for index, whole in self.constants.items():
+            value = _processes.take(self.library.function, index, whole, self._process)
             self._function.bind(index, _arrays.prepare(value, self._arguments[index]))
         self._function.prepare()
         # Where a constant was not contiguous this is the end of a copy of it.
@@ -244,6 +263,7 @@ def compile_text(
     threads: int | None = None,
     sizes: Iterable[Sequence[int]] | None = None,
     fuse: str = "auto",
+    processes: int = 1,
     cache: bool = True,
 ) -> Library:
     """Compiles MLIR text: linalg or TOSA on tensors, with a function @main.
@@ -255,6 +275,7 @@ def compile_text(
         threads: threads that run parallel loops; None for all cores.
         sizes: dynamic sizes to plan for, besides a plan for any.
         fuse: auto, never or always.
+        processes: how many run the program together.
         cache: whether to look for the program in the user's cache, and keep it.
 
     Raises:
@@ -267,6 +288,7 @@ def compile_text(
         threads,
         tuple(tuple(case) for case in sizes or ()),
         fuse,
+        processes,
     )
     if not cache:
         return Library(_compile(text, options), options)

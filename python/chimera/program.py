@@ -161,6 +161,8 @@ def compile(
     sizes: Iterable[Sequence[int]] | None = None,
     dynamic_shapes: Any = None,
     fuse: str = "auto",
+    processes: int = 1,
+    process: int | None = None,
     cache: bool = True,
     discard_weights: bool = False,
 ) -> Program:
@@ -181,6 +183,9 @@ def compile(
         dynamic_shapes: which sizes of a torch module are dynamic, as
             torch.export takes it.
         fuse: "auto", where it is predicted to gain; "never"; "always".
+        processes: how many run the program together (docs/several-machines.md), if
+            that is predicted to gain.
+        process: which of them this is. It packs its part of the weights.
         cache: whether to look for the program in the user's cache, and keep it.
         discard_weights: whether to let go of weights once they are packed. Their
             memory is free when nobody else has them (`del module`), and the program
@@ -200,12 +205,13 @@ def compile(
         threads=threads,
         sizes=sizes,
         fuse=fuse,
+        processes=processes,
         cache=cache,
     )
     flatten = imported.flatten
     if constants:
         flatten = _take_by_name(imported.names, weights)
-    instance = library.instantiate(weights)
+    instance = library.instantiate(weights, process)
     if discard_weights:
         instance.discard(kept=imported.ties.values())
     return Program(instance, imported.names, flatten, imported.unflatten, imported.ties)
@@ -228,15 +234,18 @@ def _take_by_name(
     return flatten
 
 
-def load(path: str | Path) -> Program:
+def load(path: str | Path, *, process: int | None = None) -> Program:
     """Loads what `Program.save` wrote. Needs neither the compiler nor LLVM.
+
+    Of a program of several processes, `process` says which one this is; it reads
+    its part of the weights.
 
     The program takes the arguments in the order, or by the names, that `repr`
     shows, and returns a result or a tuple of them.
 
     Raises:
         OSError: the file cannot be read.
-        ChimeraError: it is damaged, or of another version.
+        ChimeraError: it is damaged, or of another version, or has no such process.
     """
     path = Path(path)
     package = _package.read(path)
@@ -250,6 +259,7 @@ def load(path: str | Path) -> Program:
             options.get("threads"),
             tuple(map(tuple, options.get("sizes", ()))),
             options.get("fuse", "auto"),
+            options.get("processes", 1),
         ),
     )
     weights = _package.read_weights(path)
@@ -265,4 +275,5 @@ def load(path: str | Path) -> Program:
         return kept[0] if len(kept) == 1 else tuple(kept)
 
     flatten = _take_by_name(names, weights)
-    return Program(library.instantiate(weights), names, flatten, unflatten, ties)
+    instance = library.instantiate(weights, process)
+    return Program(instance, names, flatten, unflatten, ties)
