@@ -40,6 +40,8 @@
 #include <atomic>
 #include <csignal>
 #include <new>
+#include <optional>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace mlir;
@@ -364,12 +366,39 @@ static Expected<SmallVector<func::FuncOp>> findSharedEntries(ModuleOp module,
   return entries;
 }
 
+/// Starts the processes of a program. A model of another format goes to all of
+/// them as what it was imported to, which stays for as long as they run.
+static Error launch(const Options &options, int64_t threads,
+                    std::optional<ForeignModel> &foreign,
+                    llvm::ArrayRef<const char *> arguments) {
+  if (options.program == options.file)
+    return startProcesses(options.processes, threads, arguments);
+  std::vector<const char *> own(arguments);
+  for (const char *&argument : own)
+    if (argument == options.file)
+      argument = options.program.c_str();
+  std::string weights = "--weights=" + options.weights;
+  own.push_back(weights.c_str());
+  pid_t child = fork();
+  if (child < 0)
+    return createStringError("no process can be started");
+  if (child == 0)
+    return startProcesses(options.processes, threads, own);
+  int status = 0;
+  waitpid(child, &status, 0);
+  foreign.reset();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    return Error::success();
+  // They have said why.
+  std::exit(1);
+}
+
 static Error runTool(Options &options, llvm::ArrayRef<const char *> arguments,
                      MLIRContext &context, PlanCollector &plans) {
   if (options.help)
     return writeText("-", kUsage);
-  ForeignModel foreign;
-  if (Error error = foreign.import(options))
+  std::optional<ForeignModel> foreign(std::in_place);
+  if (Error error = foreign->import(options))
     return error;
   if (Error error = addWeights(options))
     return error;
@@ -412,8 +441,8 @@ static Error runTool(Options &options, llvm::ArrayRef<const char *> arguments,
     if (!entries)
       return entries.takeError();
     if (!isStartedByMPI())
-      return startProcesses(options.processes,
-                            getThreadsOfProcess(options, *target), arguments);
+      return launch(options, getThreadsOfProcess(options, *target), foreign,
+                    arguments);
     return runAsProcess(options, ***module, *entries, *target);
   }
   if (options.entry == "*")

@@ -8,6 +8,7 @@ small integers, so that all sums are exact.
 """
 
 import json
+import os
 import pathlib
 import shutil
 import struct
@@ -65,8 +66,11 @@ func.func @main(%x: tensor<8x{D}xf32>, %v: tensor<{D}x{H}xf32> {{chimera.constan
 def write_safetensors(path, tensors):
     header, end = {}, 0
     for name, array in tensors.items():
-        header[name] = {"dtype": "F32", "shape": list(array.shape),
-                        "data_offsets": [end, end + array.nbytes]}
+        header[name] = {
+            "dtype": "F32",
+            "shape": list(array.shape),
+            "data_offsets": [end, end + array.nbytes],
+        }
         end += array.nbytes
     text = json.dumps(header).encode()
     with path.open("wb") as file:
@@ -83,14 +87,22 @@ class Case:
         sizes = {"D": d, "H": h, "H2": n * 64, "N": n, "K": 64}
         rng = np.random.default_rng(0)
         shapes = [(8, d), (d, h), (h, d), (d, n * 64), (n * 64, d)]
-        x, *weights = (rng.integers(-2, 3, shape).astype(np.float32) for shape in shapes)
+        x, *weights = (
+            rng.integers(-2, 3, shape).astype(np.float32) for shape in shapes
+        )
         self.program, self.result = folder / "program.mlir", folder / "y.npy"
-        self.files = [folder / "x.npy", folder / "v.npy", folder / "weights.safetensors"]
+        self.files = [
+            folder / "x.npy",
+            folder / "v.npy",
+            folder / "weights.safetensors",
+        ]
         self.program.write_text(PROGRAM.format(**sizes))
         # The first weights are an input, as other constants may be.
         np.save(self.files[0], x)
         np.save(self.files[1], weights[0])
-        write_safetensors(self.files[2], {str(i + 2): w for i, w in enumerate(weights[1:])})
+        write_safetensors(
+            self.files[2], {str(i + 2): w for i, w in enumerate(weights[1:])}
+        )
         self.input_bytes = x.nbytes
         self.weight_bytes = sum(w.nbytes for w in weights)
         v, w, q, o = weights
@@ -98,14 +110,45 @@ class Case:
 
     def run(self, *options):
         self.result.unlink(missing_ok=True)
-        command = ["chimera-run", self.program, f"--input={self.files[0]}",
-                   f"--input={self.files[1]}", f"--weights={self.files[2]}",
-                   f"--output={self.result}", "--processes=2", "--split=always",
-                   "--threads=1", "--no-time", "--json=-", *options]
+        command = [
+            "chimera-run",
+            self.program,
+            f"--input={self.files[0]}",
+            f"--input={self.files[1]}",
+            f"--weights={self.files[2]}",
+            f"--output={self.result}",
+            "--processes=2",
+            "--split=always",
+            "--threads=1",
+            "--no-time",
+            "--json=-",
+            *options,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert np.array_equal(np.load(self.result), self.expected)
         return json.loads(done.stdout)
+
+
+def check_import(case):
+    """A model of another format is imported once, for all processes."""
+    folder = case.program.parent
+    model, importer, log = folder / "model.onnx", folder / "python", folder / "log"
+    model.write_text("a model")
+    (folder / "tmp").mkdir()
+    importer.write_text(
+        f"#!/bin/sh\necho imported >> {log}\ncp {case.program} $6\n"
+        f"cp {case.files[2]} ${{6%.mlir}}.safetensors\n"
+    )
+    importer.chmod(0o755)
+    os.environ["CHIMERA_PYTHON"] = str(importer)
+    os.environ["TMPDIR"] = str(folder / "tmp")
+    case.program = model
+    case.run("--no-check")
+    del os.environ["TMPDIR"]
+    assert log.read_text() == "imported\n"
+    assert not list((folder / "tmp").glob("*.safetensors"))
+    case.program = folder / "program.mlir"
 
 
 def check(folder):
@@ -118,6 +161,7 @@ def check(folder):
     # The first process compares with the whole program, in the end.
     report = small.run()
     assert report["max_rel_error"] == 0
+    check_import(small)
     few, many = small.run("--no-check"), large.run("--no-check")
     assert many["max_rel_error"] is None
     # Rows of the small weights are shorter than a page, so they come whole.
