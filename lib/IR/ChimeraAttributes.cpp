@@ -608,9 +608,14 @@ LogicalResult TransferAttr::verify(EmitError emitError, int64_t bytes,
 }
 
 LogicalResult NetworkAttr::verify(EmitError emitError, StringRef /*source*/,
-                                  ArrayRef<TransferAttr> transfers) {
+                                  ArrayRef<TransferAttr> transfers,
+                                  int64_t processor) {
   if (transfers.empty())
     return emitError() << "a network needs at least one transfer";
+  if (processor < 0 || processor > 100)
+    return emitError() << "a transfer keeps the processor for 0 to 100 percent "
+                          "of its time, got "
+                       << processor;
   for (auto [before, after] : llvm::zip(transfers, transfers.drop_front()))
     if (before.getBytes() >= after.getBytes() ||
         before.getTime() > after.getTime())

@@ -132,6 +132,7 @@ static model::Network getFigures(NetworkAttr network) {
   for (TransferAttr transfer : network.getTransfers())
     figures.transfers.push_back(
         {transfer.getBytes(), transfer.getTime() * 1e-9});
+  figures.processorShare = network.getProcessor() / 100.0;
   return figures;
 }
 

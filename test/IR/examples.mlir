@@ -261,7 +261,7 @@ func.func @prepare(%panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
 
 // -----
 
-#attr = #chimera.network<"a description, not a measurement", transfers = [<bytes = 1024, time = 400>, <bytes = 1048576, time = 104000>]>
+#attr = #chimera.network<"a description, not a measurement", transfers = [<bytes = 1024, time = 400>, <bytes = 1048576, time = 104000>], processor = 10>
 
 // -----
 

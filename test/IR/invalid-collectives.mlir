@@ -91,3 +91,8 @@ func.func @part(%a: tensor<8xf32> {chimera.part = 1}) {
 
 // expected-error @below {{larger ones take no less time}}
 #network = #chimera.network<"none", transfers = [<bytes = 8, time = 9>, <bytes = 16, time = 8>]>
+
+// -----
+
+// expected-error @below {{for 0 to 100 percent of its time, got 101}}
+#network = #chimera.network<"none", transfers = [<bytes = 8, time = 9>], processor = 101>

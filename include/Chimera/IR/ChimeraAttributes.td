@@ -551,12 +551,19 @@ def Chimera_NetworkAttr : Chimera_Attr<"Network", "network"> {
     two. `source` says where the figures come from. How more processes and other
     collectives are priced by it is in docs/several-machines.md.
 
-    Example: `#chimera.network<"a description, not a measurement", transfers = [<bytes = 1024, time = 400>, <bytes = 1048576, time = 104000>]>`
+    `processor` is the part of a transfer's time, in percent, for which it keeps
+    the core that computes: 100 where processes share memory, little where the
+    network moves bytes by itself. It decides whether exchanges overlap with
+    computing.
+
+    Example: `#chimera.network<"a description, not a measurement", transfers = [<bytes = 1024, time = 400>, <bytes = 1048576, time = 104000>], processor = 10>`
   }];
   let parameters = (ins StringRefParameter<"source">:$source,
-                        ArrayRefParameter<"::chimera::TransferAttr">:$transfers);
+                        ArrayRefParameter<"::chimera::TransferAttr">:$transfers,
+                        DefaultValuedParameter<"int64_t", "100">:$processor);
   let assemblyFormat = [{
-    `<` $source `,` `transfers` `=` `[` $transfers `]` `>`
+    `<` $source `,` `transfers` `=` `[` $transfers `]`
+        (`,` `processor` `=` $processor^)? `>`
   }];
   let genVerifyDecl = 1;
 }

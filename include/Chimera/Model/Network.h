@@ -55,6 +55,9 @@ struct Network {
   };
   /// With rising bytes; empty: there is no network.
   std::vector<Transfer> transfers;
+  /// The part of a transfer's time in which it keeps the core that computes: 1
+  /// if the processor copies, 0 if the network moves bytes by itself.
+  double processorShare = 1;
 
   bool exists() const { return !transfers.empty(); }
   /// Two processes exchange `bytes`: between entries of the table a straight
