@@ -45,6 +45,9 @@ std::optional<model::Collective> chimera::getCollective(Operation *op) {
       .Case([&](AllReduceOp op) {
         return make(op, CollectiveKind::AllReduce, op.getOutput());
       })
+      .Case([&](StartAllReduceOp op) {
+        return make(op, CollectiveKind::AllReduce, op.getOutput());
+      })
       .Case([&](ProcessBroadcastOp op) {
         return make(op, CollectiveKind::Broadcast, op.getOutput());
       })
@@ -86,6 +89,12 @@ static void addEffects(OpT op, OpOperand &input, Effects &effects) {
 void AllReduceOp::getEffects(Effects &effects) {
   addEffects(*this, getOutputMutable(), effects);
 }
+void StartAllReduceOp::getEffects(Effects &effects) {
+  addEffects(*this, getOutputMutable(), effects);
+}
+void WaitOp::getEffects(Effects &effects) {
+  addEffects(*this, getOutputMutable(), effects);
+}
 void ProcessBroadcastOp::getEffects(Effects &effects) {
   addEffects(*this, getOutputMutable(), effects);
 }
@@ -112,10 +121,9 @@ static bool isExchanged(Type type) {
          type.isInteger(8) || type.isInteger(32) || type.isInteger(64);
 }
 
-/// What holds for all collectives: the group, the kinds of operands, and that
-/// on tensors there is a result and on memrefs none.
+/// Fails if `op` exchanges nothing or cannot exchange it.
 template <typename OpT>
-static LogicalResult verifyCollective(OpT op) {
+static LogicalResult verifyGroup(OpT op) {
   llvm::SmallSet<int64_t, 4> seen;
   for (int64_t axis : op.getAxes())
     if (axis < 0 || axis > 31 || !seen.insert(axis).second)
@@ -128,6 +136,16 @@ static LogicalResult verifyCollective(OpT op) {
     return op.emitOpError(
                "exchanges f64, f32, f16, bf16, i64, i32 and i8, not ")
            << output.getElementType();
+  return success();
+}
+
+/// What holds for all collectives: the group, the kinds of operands, and that
+/// on tensors there is a result and on memrefs none.
+template <typename OpT>
+static LogicalResult verifyCollective(OpT op) {
+  if (failed(verifyGroup(op)))
+    return failure();
+  auto output = cast<ShapedType>(op.getOutput().getType());
   for (Type type : op->getOperandTypes())
     if (isa<RankedTensorType>(type) != isa<RankedTensorType>(output) ||
         getElementTypeOrSelf(type) != output.getElementType())
@@ -156,7 +174,34 @@ static LogicalResult verifyPart(OpT op, Value part, Value whole) {
   return success();
 }
 
-LogicalResult AllReduceOp::verify() { return verifyCollective(*this); }
+unsigned AllReduceOp::getRowDim() {
+  auto shape = cast<ShapedType>(getOutput().getType()).getShape();
+  const auto *rows =
+      llvm::find_if(shape, [](int64_t size) { return size != 1; });
+  return rows == shape.end() ? 0 : rows - shape.begin();
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (failed(verifyCollective(*this)))
+    return failure();
+  std::optional<int64_t> blocks = getBlocks();
+  if (!blocks)
+    return success();
+  auto type = cast<ShapedType>(getOutput().getType());
+  if (type.getRank() == 0 || type.getDimSize(getRowDim()) % *blocks != 0)
+    return emitOpError("cannot be exchanged in ")
+           << *blocks << " blocks of equal rows of " << type;
+  return success();
+}
+
+LogicalResult StartAllReduceOp::verify() { return verifyGroup(*this); }
+
+LogicalResult WaitOp::verify() {
+  auto started = getRequest().getDefiningOp<StartAllReduceOp>();
+  if (started && started.getOutput() != getOutput())
+    return emitOpError("must name the buffer whose all-reduce was started");
+  return success();
+}
 
 LogicalResult ProcessBroadcastOp::verify() {
   if (getRoot() >= getProcesses())

@@ -271,8 +271,17 @@ func.func @prepare(%panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
 
 func.func @all_reduce(%part: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %sum = chimera.all_reduce sum outs(%part : tensor<4x8xf32>)
-      along [0] of 2 -> tensor<4x8xf32>
+      along [0] of 2 {blocks = 2 : i64} -> tensor<4x8xf32>
   return %sum : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @start_all_reduce(%part: memref<4x8xf32>) {
+  %request = chimera.start_all_reduce sum outs(%part : memref<4x8xf32>)
+      along [0] of 2
+  chimera.wait %request outs(%part : memref<4x8xf32>)
+  return
 }
 
 // -----

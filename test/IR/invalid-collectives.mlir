@@ -96,3 +96,28 @@ func.func @part(%a: tensor<8xf32> {chimera.part = 1}) {
 
 // expected-error @below {{for 0 to 100 percent of its time, got 101}}
 #network = #chimera.network<"none", transfers = [<bytes = 8, time = 9>], processor = 101>
+
+// -----
+
+func.func @blocks(%a: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
+  // expected-error @below {{cannot be exchanged in 2 blocks of equal rows}}
+  %0 = chimera.all_reduce sum outs(%a : tensor<1x9x8xf32>) along [0] of 2 {blocks = 2 : i64} -> tensor<1x9x8xf32>
+  return %0 : tensor<1x9x8xf32>
+}
+
+// -----
+
+func.func @one_block(%a: memref<4xf32>) {
+  // expected-error @below {{minimum value is 2}}
+  chimera.all_reduce sum outs(%a : memref<4xf32>) along [0] of 2 {blocks = 1 : i64}
+  return
+}
+
+// -----
+
+func.func @wait(%a: memref<4xf32>, %b: memref<4xf32>) {
+  %0 = chimera.start_all_reduce sum outs(%a : memref<4xf32>) along [0] of 2
+  // expected-error @below {{must name the buffer whose all-reduce was started}}
+  chimera.wait %0 outs(%b : memref<4xf32>)
+  return
+}

@@ -31,11 +31,12 @@ class Chimera_CollectiveOp<string mnemonic, list<Trait> traits = []>
                    ConfinedAttr<I64Attr, [IntPositive]>:$processes);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
+  code extra = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return getOutputMutable();
     }
   }];
+  let extraClassDeclaration = extra;
 }
 
 defvar Chimera_CollectiveBuffer = AnyTypeOf<[AnyStaticShapeTensor,
@@ -47,6 +48,12 @@ def Chimera_AllReduceOp : Chimera_CollectiveOp<"all_reduce"> {
     Every process of the group gets the combination of all their tensors, the
     same to the last bit. In bufferization the result overwrites the operand.
 
+    With `blocks`, it is to be exchanged in that many blocks of equal rows, each
+    while the next is computed: `chimera-cut-collectives` makes it so. Rows are
+    along the first dimension of more than one element. `overlapped` is an
+    all-reduce that may last while what does not touch its buffer runs; on
+    tensors it means nothing.
+
     Introduced by `chimera-shard`; none remains after
     `convert-chimera-collectives-to-calls`.
 
@@ -54,15 +61,77 @@ def Chimera_AllReduceOp : Chimera_CollectiveOp<"all_reduce"> {
 
     ```mlir
     %sum = chimera.all_reduce sum outs(%part : tensor<4x8xf32>)
-        along [0] of 2 -> tensor<4x8xf32>
+        along [0] of 2 {blocks = 2 : i64} -> tensor<4x8xf32>
     ```
   }];
   let arguments = !con((ins Chimera_ReductionKindAttr:$reduction,
-                            Chimera_CollectiveBuffer:$output), group);
+                            Chimera_CollectiveBuffer:$output), group,
+                       (ins OptionalAttr<ConfinedAttr<I64Attr, [
+                                IntMinValue<2>]>>:$blocks,
+                            UnitAttr:$overlapped));
   let assemblyFormat = [{
     $reduction `outs` `(` $output `:` type($output) `)` `along` $axes
     `of` $processes attr-dict (`->` type($results)^)?
   }];
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$types,
+                                 "ReductionKind":$reduction,
+                                 "::mlir::Value":$output,
+                                 "::llvm::ArrayRef<int64_t>":$axes,
+                                 "int64_t":$processes), [{
+    build($_builder, $_state, types, reduction, output, axes, processes,
+          /*blocks=*/nullptr, /*overlapped=*/false);
+  }]>];
+  let extraClassDeclaration = extra # [{
+    /// The first dimension of more than one element.
+    unsigned getRowDim();
+  }];
+}
+
+def Chimera_StartAllReduceOp : Chimera_Op<"start_all_reduce", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "starts an all-reduce of a buffer";
+  let description = [{
+    Until `chimera.wait` has been called with the request, nothing may touch the
+    buffer.
+
+    Introduced by `chimera-start-collectives`; none remains after
+    `convert-chimera-collectives-to-calls`.
+
+    Example:
+
+    ```mlir
+    %request = chimera.start_all_reduce sum outs(%part : memref<4x8xf32>)
+        along [0] of 2
+    ```
+  }];
+  let arguments = (ins Chimera_ReductionKindAttr:$reduction,
+                       AnyStaticShapeMemRef:$output,
+                       DenseI64ArrayAttr:$axes,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$processes);
+  let results = (outs I64:$request);
+  let assemblyFormat = [{
+    $reduction `outs` `(` $output `:` type($output) `)` `along` $axes
+    `of` $processes attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Chimera_WaitOp : Chimera_Op<"wait", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "waits until what was started has finished";
+  let description = [{
+    `output` is the buffer of the all-reduce.
+
+    Introduced by `chimera-start-collectives`; none remains after
+    `convert-chimera-collectives-to-calls`.
+
+    Example: `chimera.wait %request outs(%part : memref<4x8xf32>)`
+  }];
+  let arguments = (ins I64:$request, AnyStaticShapeMemRef:$output);
+  let assemblyFormat = [{
+    $request `outs` `(` $output `:` type($output) `)` attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 def Chimera_ProcessBroadcastOp : Chimera_CollectiveOp<"broadcast"> {

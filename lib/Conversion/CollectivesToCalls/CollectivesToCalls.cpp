@@ -61,6 +61,7 @@ public:
   LogicalResult addPointer(Value buffer);
   void addNumber(int64_t value) { add(makeNumber(64, value)); }
   void addCode(int32_t value) { add(makeNumber(32, value)); }
+  void addRequest(Value request);
   /// The address of a table of `numbers` in the program.
   void addTable(ArrayRef<int64_t> numbers);
   Value call(StringRef function, Type result = {});
@@ -103,6 +104,12 @@ LogicalResult CallBuilder::addPointer(Value buffer) {
   add(LLVM::IntToPtrOp::create(
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), number));
   return success();
+}
+
+void CallBuilder::addRequest(Value request) {
+  add(LLVM::IntToPtrOp::create(builder, op->getLoc(),
+                               LLVM::LLVMPointerType::get(builder.getContext()),
+                               request));
 }
 
 void CallBuilder::addTable(ArrayRef<int64_t> numbers) {
@@ -157,14 +164,40 @@ static int64_t countElements(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getNumElements();
 }
 
-static LogicalResult lower(CallBuilder &call, AllReduceOp op) {
+/// The arguments of an all-reduce, which is in place.
+template <typename OpT>
+static LogicalResult addAllReduce(CallBuilder &call, OpT op) {
   if (failed(call.addPointer(op.getOutput())) ||
       failed(call.addPointer(op.getOutput())))
     return failure();
   call.addNumber(countElements(op.getOutput()));
   addTail(call, op.getOutput(), op.getAxes(),
           static_cast<int32_t>(op.getReduction()));
+  return success();
+}
+
+static LogicalResult lower(CallBuilder &call, AllReduceOp op) {
+  if (failed(addAllReduce(call, op)))
+    return failure();
   call.call("chimera_all_reduce");
+  return success();
+}
+
+/// Requests are pointers, and numbers in between.
+static LogicalResult lower(CallBuilder &call, StartAllReduceOp op) {
+  if (failed(addAllReduce(call, op)))
+    return failure();
+  OpBuilder &builder = call.getBuilder();
+  Value request = call.call("chimera_start_all_reduce",
+                            LLVM::LLVMPointerType::get(builder.getContext()));
+  op.getRequest().replaceAllUsesWith(LLVM::PtrToIntOp::create(
+      builder, op.getLoc(), builder.getI64Type(), request));
+  return success();
+}
+
+static LogicalResult lower(CallBuilder &call, WaitOp op) {
+  call.addRequest(op.getRequest());
+  call.call("chimera_wait");
   return success();
 }
 
@@ -230,8 +263,9 @@ static LogicalResult lower(CallBuilder &call, CheckGridOp op) {
 /// Replaces `op` by a call if it is one of the operations above.
 static LogicalResult lowerIfCollective(ModuleOp module, Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AllReduceOp, ProcessBroadcastOp, AllGatherOp, ReduceScatterOp,
-            AllToAllOp, ProcessIndexOp, CheckGridOp>([&](auto op) {
+      .Case<AllReduceOp, StartAllReduceOp, WaitOp, ProcessBroadcastOp,
+            AllGatherOp, ReduceScatterOp, AllToAllOp, ProcessIndexOp,
+            CheckGridOp>([&](auto op) {
         if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
           return LogicalResult(
               op.emitOpError("is called on memrefs; bufferize it before"));

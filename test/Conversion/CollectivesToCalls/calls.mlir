@@ -72,3 +72,21 @@ func.func @tensors(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = chimera.all_reduce sum outs(%a : tensor<8xf32>) along [0] of 2 -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// A request is a pointer, and a number on the way to its wait.
+
+// CHECK-DAG: llvm.func @chimera_start_all_reduce(!llvm.ptr, !llvm.ptr, i64, i32, i32, i32) -> !llvm.ptr
+// CHECK-DAG: llvm.func @chimera_wait(!llvm.ptr)
+// CHECK-LABEL: func @started(
+// CHECK: %[[COUNT:.*]] = arith.constant 16 : i64
+// CHECK: %[[STARTED:.*]] = llvm.call @chimera_start_all_reduce(%{{.*}}, %{{.*}}, %[[COUNT]],
+// CHECK: %[[REQUEST:.*]] = llvm.ptrtoint %[[STARTED]]
+// CHECK: %[[WAITED:.*]] = llvm.inttoptr %[[REQUEST]]
+// CHECK: llvm.call @chimera_wait(%[[WAITED]])
+func.func @started(%a: memref<2x8xf32>) {
+  %request = chimera.start_all_reduce sum outs(%a : memref<2x8xf32>) along [0] of 2
+  chimera.wait %request outs(%a : memref<2x8xf32>)
+  return
+}
