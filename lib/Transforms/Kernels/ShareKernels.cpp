@@ -51,11 +51,31 @@ static bool isConstant(Value value) {
   return matchPattern(value, m_Constant());
 }
 
-/// True if one call can pass `right` where another one passes `left`. Constants
-/// are not passed.
+/// `type` with an offset that is known when the program runs; null if it has
+/// strides that are not known before.
+static MemRefType openOffset(Type type) {
+  auto buffer = dyn_cast<MemRefType>(type);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!buffer || !buffer.hasStaticShape() ||
+      failed(buffer.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamicShape(strides))
+    return {};
+  return MemRefType::get(
+      buffer.getShape(), buffer.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides),
+      buffer.getMemorySpace());
+}
+
+/// True if one call can pass `right` where another one passes `left`: parts at
+/// different places of a buffer, too. (What a kernel takes of them by offsets
+/// that are known has other types then, so that kernels are not alike.)
+/// Constants are not passed.
 static bool areExchangeable(Value left, Value right) {
   if (!isConstant(left) && !isConstant(right))
-    return left.getType() == right.getType();
+    return left.getType() == right.getType() ||
+           (openOffset(left.getType()) &&
+            openOffset(left.getType()) == openOffset(right.getType()));
   Operation *one = left.getDefiningOp(), *other = right.getDefiningOp();
   return one && other &&
          OperationEquivalence::isEquivalentTo(
@@ -79,17 +99,35 @@ static void mapDefinitions(Operation *left, Operation *right,
       counterparts.map(block.getArguments(), counterpart.getArguments());
 }
 
+/// True if both have the same blocks, whatever is in them.
+static bool areBlocksAlike(Region &left, Region &right) {
+  return llvm::equal(left, right, [](Block &one, Block &other) {
+    return one.getOperations().size() == other.getOperations().size() &&
+           llvm::equal(one.getArgumentTypes(), other.getArgumentTypes());
+  });
+}
+
+/// True if `left` and `right` differ at most in their operands and in what is
+/// in their regions. (Upstream's comparison asks for operands of the same
+/// type.)
+static bool areAlike(Operation *left, Operation *right) {
+  return left->getName() == right->getName() &&
+         left->getDiscardableAttrDictionary() ==
+             right->getDiscardableAttrDictionary() &&
+         left->getName().compareOpProperties(left->getPropertiesStorage(),
+                                             right->getPropertiesStorage()) &&
+         left->getResultTypes() == right->getResultTypes() &&
+         left->getNumOperands() == right->getNumOperands() &&
+         llvm::equal(left->getRegions(), right->getRegions(), areBlocksAlike);
+}
+
 /// What `right` uses in the place of each value that `left` uses; nothing if
-/// they differ in more than the values from outside. (Upstream's comparison
-/// does not ask about a value that is the same in both, which may stand for
-/// another one elsewhere.)
+/// they differ in more than the values from outside.
 static std::optional<IRMapping> match(Operation *left, Operation *right) {
-  if (!OperationEquivalence::isEquivalentTo(
-          left, right, OperationEquivalence::ignoreValueEquivalence, nullptr,
-          OperationEquivalence::IgnoreLocations))
-    return std::nullopt;
   SmallVector<Operation *> lefts = listOperations(left),
                            rights = listOperations(right);
+  if (!llvm::equal(lefts, rights, areAlike))
+    return std::nullopt;
   IRMapping counterparts;
   for (auto [one, other] : llvm::zip_equal(lefts, rights))
     mapDefinitions(one, other, counterparts);
@@ -202,13 +240,14 @@ static bool isPointer(Type type) {
          !ShapedType::isDynamic(offset) && !ShapedType::isDynamicShape(strides);
 }
 
-/// The function that does what the kernels of the family do, with `passed`, and
-/// with what else is `made` again there.
+/// The function that does what the kernels of the family do, with `passed`, of
+/// `types`, and with what else is `made` again there.
 static func::FuncOp createFunction(Operation *kernel, ValueRange passed,
-                                   ValueRange made, SymbolTable &symbols) {
+                                   TypeRange types, ValueRange made,
+                                   SymbolTable &symbols) {
   Location loc = kernel->getLoc();
   OpBuilder builder(kernel->getContext());
-  auto type = builder.getFunctionType(passed.getTypes(), {});
+  auto type = builder.getFunctionType(types, {});
   auto function = func::FuncOp::create(loc, "chimera_kernel", type);
   function.setPrivate();
   // Names of programs' symbols are not ours to take.
@@ -220,7 +259,7 @@ static func::FuncOp createFunction(Operation *kernel, ValueRange passed,
   function->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
   // Calls would otherwise pass, and the program's code build, the sizes and
   // strides of each buffer.
-  if (llvm::all_of(passed.getTypes(), [](Type type) {
+  if (llvm::all_of(types, [](Type type) {
         return isPointer(type) || type.isIntOrIndexOrFloat();
       }))
     function->setAttr("llvm.bareptr", builder.getUnitAttr());
@@ -239,8 +278,23 @@ static func::FuncOp createFunction(Operation *kernel, ValueRange passed,
 static void replaceByCall(Operation *kernel, func::FuncOp function,
                           ValueRange passed) {
   OpBuilder builder(kernel);
-  func::CallOp::create(builder, kernel->getLoc(), function, passed);
+  SmallVector<Value> values;
+  for (auto [value, type] :
+       llvm::zip_equal(passed, function.getArgumentTypes()))
+    values.push_back(
+        value.getType() == type
+            ? value
+            : memref::CastOp::create(builder, kernel->getLoc(), type, value));
+  func::CallOp::create(builder, kernel->getLoc(), function, values);
   kernel->erase();
+}
+
+/// What all kernels of `family` can pass for `value`, which the first passes.
+static Type getPassedType(const Family &family, Value value) {
+  bool isSame = llvm::all_of(family.others, [&](const auto &other) {
+    return other.second.lookup(value).getType() == value.getType();
+  });
+  return isSame ? value.getType() : openOffset(value.getType());
 }
 
 void ShareKernelsPass::outline(const Family &family, SymbolTable &symbols) {
@@ -248,8 +302,11 @@ void ShareKernelsPass::outline(const Family &family, SymbolTable &symbols) {
   collectOutside(family.first, passed, made);
   if (family.others.empty())
     keepBuffers(family.first, passed, made);
+  SmallVector<Type> types;
+  for (Value value : passed)
+    types.push_back(getPassedType(family, value));
   func::FuncOp function = createFunction(family.first, passed.getArrayRef(),
-                                         made.getArrayRef(), symbols);
+                                         types, made.getArrayRef(), symbols);
   if (!family.others.empty())
     remark::passed(family.first->getLoc(),
                    remark::RemarkOpts::name("shared").category("chimera"))

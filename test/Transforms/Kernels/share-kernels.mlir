@@ -144,3 +144,47 @@ func.func @anywhere(%a: memref<8x4xf32, strided<[4, 1], offset: ?>>,
   }
   return
 }
+
+// -----
+
+// Parts of a buffer differ in where they begin: a call says where.
+
+// CHECK-LABEL: func @parts(
+// CHECK:       call @chimera_kernel(%{{.*}}, %{{.*}}) : (memref<4x4xf32, strided<[4, 1], offset: ?>>, f32) -> ()
+// CHECK:       call @chimera_kernel(%{{.*}}, %{{.*}}) : (memref<4x4xf32, strided<[4, 1], offset: ?>>, f32) -> ()
+// CHECK:       func.func private @chimera_kernel(%[[P:.*]]: memref<4x4xf32, strided<[4, 1], offset: ?>>, %{{.*}}: f32)
+// CHECK:         memref.subview %[[P]][%{{.*}}, 0] [1, 4] [1, 1] : {{.*}} to memref<1x4xf32, strided<[4, 1], offset: ?>>
+func.func @parts(%a: memref<8x4xf32>, %x: f32) {
+  %low = memref.subview %a[0, 0] [4, 4] [1, 1] : memref<8x4xf32> to memref<4x4xf32, strided<[4, 1]>>
+  %high = memref.subview %a[4, 0] [4, 4] [1, 1] : memref<8x4xf32> to memref<4x4xf32, strided<[4, 1], offset: 16>>
+  // expected-remark @below {{2 kernels that are alike become calls of @chimera_kernel}}
+  scf.forall (%i) in (4) {
+    %row = memref.subview %low[%i, 0] [1, 4] [1, 1] : memref<4x4xf32, strided<[4, 1]>> to memref<1x4xf32, strided<[4, 1], offset: ?>>
+    linalg.fill ins(%x : f32) outs(%row : memref<1x4xf32, strided<[4, 1], offset: ?>>)
+  }
+  scf.forall (%i) in (4) {
+    %row = memref.subview %high[%i, 0] [1, 4] [1, 1] : memref<4x4xf32, strided<[4, 1], offset: 16>> to memref<1x4xf32, strided<[4, 1], offset: ?>>
+    linalg.fill ins(%x : f32) outs(%row : memref<1x4xf32, strided<[4, 1], offset: ?>>)
+  }
+  return
+}
+
+// -----
+
+// What is taken at a known place of each has two types: these differ.
+
+// CHECK-LABEL: func @places(
+// CHECK-NOT:   call
+func.func @places(%a: memref<8x4xf32>, %x: f32) {
+  %low = memref.subview %a[0, 0] [4, 4] [1, 1] : memref<8x4xf32> to memref<4x4xf32, strided<[4, 1]>>
+  %high = memref.subview %a[4, 0] [4, 4] [1, 1] : memref<8x4xf32> to memref<4x4xf32, strided<[4, 1], offset: 16>>
+  scf.forall (%i) in (4) {
+    %row = memref.subview %low[1, 0] [1, 4] [1, 1] : memref<4x4xf32, strided<[4, 1]>> to memref<1x4xf32, strided<[4, 1], offset: 4>>
+    linalg.fill ins(%x : f32) outs(%row : memref<1x4xf32, strided<[4, 1], offset: 4>>)
+  }
+  scf.forall (%i) in (4) {
+    %row = memref.subview %high[1, 0] [1, 4] [1, 1] : memref<4x4xf32, strided<[4, 1], offset: 16>> to memref<1x4xf32, strided<[4, 1], offset: 20>>
+    linalg.fill ins(%x : f32) outs(%row : memref<1x4xf32, strided<[4, 1], offset: 20>>)
+  }
+  return
+}
