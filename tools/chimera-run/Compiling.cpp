@@ -60,6 +60,7 @@ Error chimera::run::cutProgram(ModuleOp module, const Options &options,
   own.processes = options.processes;
   own.process = process;
   own.split = options.split;
+  own.overlap = options.overlap;
   own.target = options.target;
   own.threads = threads;
   std::string said;

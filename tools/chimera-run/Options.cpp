@@ -43,6 +43,8 @@ installed (CHIMERA_PYTHON, else python3).
                     program that each of them runs
   --split=MODE      of programs without annotations: auto, what the model says
                     (default), or always, the best cut even if it is slower
+  --overlap=MODE    of all-reduces with computing: auto, what the model says
+                    (default), never, or always, even if it is slower
   --input=X.npy     an argument; repeat in order; the rest is random
   --output=Y.npy    write a result, unless the check fails; repeat in order
   --constant=I,J    arguments, counted from 0, that are the same in every call
@@ -163,6 +165,20 @@ static Error parseSplit(StringRef value, SplitMode &split) {
   return Error::success();
 }
 
+static Error parseOverlap(StringRef value, OverlapMode &overlap) {
+  std::optional<OverlapMode> mode =
+      llvm::StringSwitch<std::optional<OverlapMode>>(value)
+          .Case("auto", OverlapMode::Auto)
+          .Case("never", OverlapMode::Never)
+          .Case("always", OverlapMode::Always)
+          .Default(std::nullopt);
+  if (!mode)
+    return createStringError("--overlap takes auto, never or always, got '" +
+                             value + "'");
+  overlap = *mode;
+  return Error::success();
+}
+
 static Error parseConstants(StringRef value, std::vector<unsigned> &constants) {
   llvm::SmallVector<StringRef> items;
   value.split(items, ',');
@@ -240,6 +256,8 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
                                 options.processes);
   if (name == "--split")
     return parseSplit(value, options.split);
+  if (name == "--overlap")
+    return parseOverlap(value, options.overlap);
   if (name == "--threads")
     return parseNumber<int64_t>(name, value, 1, maxThreads, options.threads);
   if (name == "--jobs")

@@ -43,6 +43,7 @@ struct Options {
   /// Processes that run the program together.
   int64_t processes = 1;
   SplitMode split = SplitMode::Auto;
+  OverlapMode overlap = OverlapMode::Auto;
   FuseMode fuse = FuseMode::Auto;
   TileMode tiles = TileMode::Exact;
   /// Time chains as one kernel beside the plan that is chosen, and so many

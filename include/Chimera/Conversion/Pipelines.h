@@ -105,6 +105,16 @@ inline llvm::cl::ValuesClass getSplitModes() {
                  "the best cut there is, even if it takes longer"));
 }
 
+/// What option `overlap` can be.
+inline llvm::cl::ValuesClass getOverlapModes() {
+  return llvm::cl::values(
+      clEnumValN(OverlapMode::Auto, "auto", "where the model predicts a gain"),
+      clEnumValN(OverlapMode::Never, "never",
+                 "each waits for what it exchanges"),
+      clEnumValN(OverlapMode::Always, "always",
+                 "in the best number of blocks, even if it takes longer"));
+}
+
 /// What planning depends on is common to all targets; the rest the target's
 /// back end is told.
 struct TargetPipelineOptions : PlanningOptions {
@@ -118,6 +128,10 @@ struct TargetPipelineOptions : PlanningOptions {
       llvm::cl::desc("Whether processes share the work of programs that do not "
                      "say so"),
       llvm::cl::init(SplitMode::Auto), getSplitModes()};
+  Option<OverlapMode> overlap{
+      *this, "overlap",
+      llvm::cl::desc("Whether all-reduces overlap with computing"),
+      llvm::cl::init(OverlapMode::Auto), getOverlapModes()};
   Option<std::string> backEnd{
       *this, "back-end",
       llvm::cl::desc("Options of the target's back end in braces, as its own "

@@ -28,6 +28,9 @@ enum class PartitionSearchKind { Exact, Greedy, Separate };
 /// Who decides whether several processes share the work of a program.
 enum class SplitMode { Auto, Always };
 
+/// Whether exchanges between processes overlap with computing.
+enum class OverlapMode { Auto, Never, Always };
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Chimera/Transforms/Passes.h.inc"

@@ -60,6 +60,7 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   schedule.fuse = options.fuse;
   schedule.tiles = options.tiles;
   schedule.rank = options.rank;
+  pm.addPass(createCutCollectivesPass());
   pm.addPass(createVersionSizesPass());
   OpPassManager &func = pm.nest<func::FuncOp>();
   ChooseLayoutsPassOptions layouts;

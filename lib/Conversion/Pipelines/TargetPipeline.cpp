@@ -100,6 +100,7 @@ static LogicalResult addSharding(OpPassManager &pm, ModuleOp module,
   ShardPassOptions own;
   own.processes = options.processes;
   own.split = options.split;
+  own.overlap = options.overlap;
   own.target = options.target;
   own.threads = options.threads;
   pm.addPass(createShardPass(own));

@@ -182,6 +182,8 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
                                     const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createTilePass());
   pm.addNestedPass<func::FuncOp>(createRestoreSizesPass());
+  // What several chains prepare of one constant is kept once.
+  pm.addPass(createCSEPass());
   pm.addPass(createPrepareConstantsPass());
   pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createCanonicalizerPass());
@@ -195,6 +197,7 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   addBufferizationPasses(pm, options.outParams);
   pm.addPass(createDispatchVersionsPass());
   placeBuffers(pm, options.target);
+  pm.addNestedPass<func::FuncOp>(createStartCollectivesPass());
   freeBuffers(pm, options.target);
   pm.addPass(createLowerMicroKernelsPass());
   pm.addPass(createConvertCollectivesToCallsPass());

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Annotations.h"
+#include "ChooseOverlap.h"
 #include "ChooseSplit.h"
 #include "LowerShard.h"
 #include "PartsOfConstants.h"
@@ -114,6 +115,10 @@ private:
   LogicalResult run(func::FuncOp function,
                     llvm::function_ref<void(OpPassManager &)> add);
   LogicalResult verifyProcesses(shard::GridOp grid);
+  double overlapExchanges(func::FuncOp function, const model::Machine &machine);
+  int64_t getThreads(const model::Machine &machine) const {
+    return threads == 0 ? machine.cores : threads;
+  }
   void report(func::FuncOp function, const model::Machine &machine);
 };
 } // namespace
@@ -204,8 +209,7 @@ func::FuncOp ShardPass::cutAsChosen(func::FuncOp function, shard::GridOp grid,
       obstacle = diagnostic.str();
     return success(isError);
   });
-  SplitSetting setting{grid, processes, machine,
-                       threads == 0 ? machine.cores : threads};
+  SplitSetting setting{grid, processes, machine, getThreads(machine)};
   bool isCut = succeeded(run(copy, addCleaning));
   SmallVector<arith::ConstantOp> constants;
   if (isCut) {
@@ -237,9 +241,10 @@ void ShardPass::share(func::FuncOp function, shard::GridOp grid,
                .str();
     return;
   }
-  int64_t count = threads == 0 ? machine.cores : threads;
+  int64_t count = getThreads(machine);
   double whole = priceFunction(function, machine, count),
          shared = priceFunction(part, machine, count);
+  shared -= overlapExchanges(part, machine);
   std::string figures = llvm::formatv(
       "'{0}' takes {1:F1} us on {2} processes and {3:F1} us on one; {4}",
       function.getName(), shared * 1e6, int64_t(processes), whole * 1e6, text);
@@ -255,6 +260,15 @@ void ShardPass::share(func::FuncOp function, shard::GridOp grid,
   part.setSymNameAttr(name);
   report(part, machine);
   ++numFunctions;
+}
+
+/// Returns the seconds that it saves.
+double ShardPass::overlapExchanges(func::FuncOp function,
+                                   const model::Machine &machine) {
+  Overlap chosen =
+      chooseOverlap(function, machine, getThreads(machine), overlap);
+  numOverlapped += chosen.numOverlapped;
+  return chosen.savedSeconds;
 }
 
 /// Says what each collective moves and takes.
@@ -306,6 +320,7 @@ void ShardPass::runOnOperation() {
       return signalPassFailure();
     ++numFunctions;
     report(function, machine);
+    overlapExchanges(function, machine);
   }
   if (processes > 1 && !open.empty()) {
     OpBuilder builder(module.getContext());
