@@ -61,7 +61,7 @@ RemarkCollector::RemarkCollector(mlir::MLIRContext *context)
   remark::RemarkCategories categories;
   // `all` adds to those of these that are set.
   categories.passed = categories.missed = categories.analysis =
-      categories.failed = "^chimera$";
+      categories.failed = "^chimera(-shard)?$";
   // Fails only where the context has an engine already: nothing is kept then.
   (void)remark::enableOptimizationRemarks(
       *context, std::make_unique<Listener>(remarks),
