@@ -55,8 +55,11 @@ Expected<std::shared_ptr<InputFile>> InputFile::open(StringRef path) {
 }
 
 InputFile::~InputFile() {
-  if (handle != fs::kInvalidFile)
-    (void)fs::closeFile(handle);
+  if (handle == fs::kInvalidFile)
+    return;
+  // Nothing is lost of what was only read.
+  std::error_code ignored = fs::closeFile(handle);
+  (void)ignored;
 }
 
 Error InputFile::read(uint64_t offset, MutableArrayRef<char> bytes) {
