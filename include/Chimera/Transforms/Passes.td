@@ -134,6 +134,41 @@ def WidenFactorsPass
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SeparateOffsetsPass
+    : Pass<"chimera-separate-offsets", "::mlir::func::FuncOp"> {
+  let summary = "Take zero points and one sign out of products of integers";
+  let description = [{
+    Units multiply bytes as they are, one factor without a sign. A product of i8
+    with sums in i32 that subtracts zero points from its factors, such as
+    `linalg.quantized_matmul`, or whose factors both have signs, becomes one of
+    bytes alone. What the offsets amount to follows element by element: the sums
+    of the other factor, which are made once for weights (see
+    `chimera.prepare`), times the offset. The result is the same to the bit.
+    Products stay as they are on targets without micro kernels for them, and
+    where what is padded would lose its sign.
+
+    Example: see `test/Transforms/Form/separate-offsets.mlir`. With the zero point
+    `%x`
+
+    ```mlir
+    %c = linalg.quantized_matmul ins(%a, %b, %x, %zero : tensor<8x16xi8>, tensor<16x32xi8>, i32, i32)
+        outs(%zeros : tensor<8x32xi32>) -> tensor<8x32xi32>
+    ```
+
+    becomes the product of `%a` with 128 added, without a sign, and `%b`, less
+    the column sums of `%b` times 128 + `%x`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine whose micro kernels say whether integers are multiplied: a "
+           "name, host, dlti, or a file (machine.mlir)">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FormChainsPass : Pass<"chimera-form-chains"> {
   let summary = "Wrap chains of contractions into chimera.chain";
   let description = [{

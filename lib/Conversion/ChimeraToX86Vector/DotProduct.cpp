@@ -247,7 +247,7 @@ Value OuterProductEmitter::emitDot(Value sums, Value single, Value vector) {
 /// True if what shifted elements add to sums is found once for all rows of a
 /// panel.
 bool OuterProductEmitter::sharesShifts() {
-  return isShifted() && rowDim && !padded && !haveVectorsInRows() &&
+  return isShifted() && rowDim && !haveVectorsInRows() &&
          (isOpen(*rowDim) || rowsInAll() > tileRows);
 }
 
@@ -270,7 +270,7 @@ void OuterProductEmitter::addUpColumns(Value column, int64_t vectors,
 /// off `sums`, if it is known.
 void OuterProductEmitter::subtractShifts(MutableArrayRef<Value> sums,
                                          int64_t vectors) {
-  if (shifts.empty())
+  if (!hasShifts())
     return;
   for (auto [index, sum] : llvm::enumerate(sums))
     sum = arith::SubIOp::create(builder, loc(), sum, shifts[index % vectors]);
@@ -340,7 +340,7 @@ SmallVector<Value> OuterProductEmitter::emitDots(Value first, int64_t steps,
         Value rhs = loadColumns(i, j), lhs = loadElement(i);
         Value &accumulator = carried[i * vectors + j];
         accumulator = emitDot(accumulator, lhs, rhs);
-        if (shift && !addsUpColumns && shifts.empty())
+        if (shift && !addsUpColumns && !hasShifts())
           accumulator = takeOff(accumulator, i, j, rhs);
       }
   }

@@ -116,6 +116,8 @@ private:
            !isUnsigned(factors[1]);
   }
   bool sharesShifts();
+  /// True if `shifts` hold for the current tile: it leaves out no taps.
+  bool hasShifts() const { return !shifts.empty() && !firstRow; }
   void addUpColumns(mlir::Value column, int64_t vectors, LaneCount columns);
   void subtractShifts(llvm::MutableArrayRef<mlir::Value> sums, int64_t vectors);
   llvm::SmallVector<mlir::Value>

@@ -75,6 +75,9 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   func.addPass(createFoldNormalizationPass());
   func.addPass(createChooseLayoutsPass(layouts));
   func.addPass(createApplyLayoutsPass());
+  SeparateOffsetsPassOptions separate;
+  separate.target = options.target;
+  func.addPass(createSeparateOffsetsPass(separate));
   addPlanning(func, schedule);
 }
 

@@ -1,0 +1,355 @@
+//===- SeparateOffsets.cpp - Integer products without zero points ---------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Units multiply bytes as they are, one factor without a sign. A program may
+// subtract a zero point from either factor first, and both may have signs. With
+// s = 128 for a factor a whose sign is taken away, else 0,
+//
+//   sum (a - x) (b - y) = sum (a + s) b - (x + s) sum b - y sum a + k x y
+//
+// where the sum of b is found once if b is a weight. Integers wrap around, so
+// the result is the same to the bit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Chain/SameInEveryCall.h"
+#include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/MicroKernels.h"
+#include "Chimera/IR/NumberTypes.h"
+#include "Chimera/Target/Target.h"
+#include "Chimera/Transforms/Passes.h"
+#include "Form/NormalizeChain.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+namespace chimera {
+#define GEN_PASS_DEF_SEPARATEOFFSETSPASS
+#include "Chimera/Transforms/Passes.h.inc"
+} // namespace chimera
+
+using namespace mlir;
+using namespace chimera;
+
+namespace {
+
+/// A factor of a product: bytes, less a zero point.
+struct Factor {
+  Value tensor;
+  AffineMap map;
+  bool isUnsigned = false;
+  /// A number of i32 from outside the operation; null if it is zero.
+  Value zero;
+};
+
+/// Rewrites one product.
+class OffsetSeparator {
+public:
+  OffsetSeparator(linalg::LinalgOp op) : builder(op), op(op) {}
+
+  bool match();
+  void rewrite();
+
+private:
+  bool matchFactor(Value value, Factor &factor);
+  bool matchZero(Value value, Factor &factor);
+  void chooseShift();
+  Value createShifted(const Factor &factor);
+  Value addUp(const Factor &factor, AffineMap &map);
+  Value createProduct();
+
+  Location loc() { return op.getLoc(); }
+
+  OpBuilder builder;
+  linalg::LinalgOp op;
+  Factor factors[2];
+  /// The factor whose sign is taken away, if one is.
+  std::optional<unsigned> shifted;
+};
+
+} // namespace
+
+bool OffsetSeparator::matchZero(Value value, Factor &factor) {
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == op.getBlock())
+    value = op->getOperand(argument.getArgNumber());
+  Operation *definition = value.getDefiningOp();
+  bool isOutside = !definition || definition->getBlock() != op.getBlock();
+  if (!isOutside || !value.getType().isInteger(32))
+    return false;
+  if (!matchPattern(value, m_Zero()))
+    factor.zero = value;
+  return true;
+}
+
+bool OffsetSeparator::matchFactor(Value value, Factor &factor) {
+  if (auto difference = value.getDefiningOp<arith::SubIOp>()) {
+    if (!matchZero(difference.getRhs(), factor))
+      return false;
+    value = difference.getLhs();
+  }
+  Operation *extension = value.getDefiningOp();
+  if (!isa_and_present<arith::ExtSIOp, arith::ExtUIOp>(extension))
+    return false;
+  auto argument = dyn_cast<BlockArgument>(extension->getOperand(0));
+  if (!argument || argument.getOwner() != op.getBlock() ||
+      argument.getArgNumber() >= op.getNumDpsInputs() ||
+      !canBeIntegerFactor(argument.getType()))
+    return false;
+  OpOperand &operand = op->getOpOperand(argument.getArgNumber());
+  factor.tensor = operand.get();
+  factor.map = op.getMatchingIndexingMap(&operand);
+  factor.isUnsigned = isa<arith::ExtUIOp>(extension);
+  return isa<RankedTensorType>(factor.tensor.getType());
+}
+
+/// The factor that vectors do not run along is the one that changes. What is
+/// padded would have to be padded by something else than zeros.
+void OffsetSeparator::chooseShift() {
+  if (factors[0].isUnsigned || factors[1].isUnsigned)
+    return;
+  AffineMap out = op.getIndexingMapsArray().back();
+  for (auto [index, factor] : llvm::enumerate(factors)) {
+    auto last = dyn_cast<AffineDimExpr>(out.getResults().back());
+    if (last && !factor.map.isFunctionOfDim(last.getPosition()) &&
+        !factor.tensor.getDefiningOp<tensor::PadOp>() &&
+        factors[1 - index].map.isProjectedPermutation())
+      shifted = index;
+  }
+}
+
+bool OffsetSeparator::match() {
+  if (!op.hasPureTensorSemantics() || op.getNumDpsInits() != 1 ||
+      op.getNumReductionLoops() == 0 || op.getBlock()->empty() ||
+      op.hasIndexSemantics() ||
+      !llvm::all_of(op->getOperandTypes(),
+                    [](Type type) { return isStaticAndNotEmpty(type); }))
+    return false;
+  AffineMap out = op.getIndexingMapsArray().back();
+  if (!out.isProjectedPermutation() || out.getNumResults() == 0 ||
+      out.getNumResults() != op.getNumParallelLoops())
+    return false;
+  Value accumulator = op.getBlock()->getArguments().back();
+  auto sum = op.getBlock()
+                 ->getTerminator()
+                 ->getOperand(0)
+                 .getDefiningOp<arith::AddIOp>();
+  if (!sum || !sum.getType().isInteger(32) ||
+      (sum.getLhs() != accumulator && sum.getRhs() != accumulator))
+    return false;
+  Value added = sum.getLhs() == accumulator ? sum.getRhs() : sum.getLhs();
+  auto product = added.getDefiningOp<arith::MulIOp>();
+  if (!product || !matchFactor(product.getLhs(), factors[0]) ||
+      !matchFactor(product.getRhs(), factors[1]))
+    return false;
+  chooseShift();
+  for (unsigned index : {0, 1}) {
+    bool isSummedUp = factors[1 - index].zero || shifted == 1 - index;
+    if (isSummedUp && !factors[index].map.isProjectedPermutation())
+      return false;
+    // Every step has to be part of the sum.
+    for (unsigned dim = 0; isSummedUp && dim < op.getNumLoops(); ++dim)
+      if (!out.isFunctionOfDim(dim) && !factors[index].map.isFunctionOfDim(dim))
+        return false;
+  }
+  return shifted || factors[0].zero || factors[1].zero;
+}
+
+/// `factor` with 128 added, which turns its sign around.
+Value OffsetSeparator::createShifted(const Factor &factor) {
+  auto type = cast<RankedTensorType>(factor.tensor.getType());
+  Value empty = tensor::EmptyOp::create(builder, loc(), type.getShape(),
+                                        type.getElementType());
+  SmallVector<AffineMap> maps(2,
+                              builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  Value shifted =
+      linalg::GenericOp::create(
+          builder, loc(), type, factor.tensor, empty, maps, loops,
+          [](OpBuilder &body, Location loc, ValueRange arguments) {
+            Value sign = arith::ConstantOp::create(
+                body, loc, body.getIntegerAttr(arguments[0].getType(), -128));
+            linalg::YieldOp::create(
+                body, loc,
+                Value(arith::XOrIOp::create(body, loc, arguments[0], sign)));
+          })
+          .getResult(0);
+  if (isSameInEveryCall(factor.tensor))
+    shifted = PrepareOp::create(builder, loc(), type, shifted);
+  return shifted;
+}
+
+/// The sums of `factor` along what the product sums up, and their `map` in the
+/// product's loops.
+Value OffsetSeparator::addUp(const Factor &factor, AffineMap &map) {
+  auto type = cast<RankedTensorType>(factor.tensor.getType());
+  AffineMap out = op.getIndexingMapsArray().back();
+  SmallVector<AffineExpr> kept, own;
+  SmallVector<utils::IteratorType> loops;
+  SmallVector<int64_t> shape;
+  for (auto [position, result] : llvm::enumerate(factor.map.getResults())) {
+    unsigned dim = cast<AffineDimExpr>(result).getPosition();
+    bool isKept = out.isFunctionOfDim(dim);
+    loops.push_back(isKept ? utils::IteratorType::parallel
+                           : utils::IteratorType::reduction);
+    if (!isKept)
+      continue;
+    kept.push_back(builder.getAffineDimExpr(
+        *out.getResultPosition(builder.getAffineDimExpr(dim))));
+    own.push_back(builder.getAffineDimExpr(position));
+    shape.push_back(type.getDimSize(position));
+  }
+  MLIRContext *context = builder.getContext();
+  map = AffineMap::get(out.getNumResults(), 0, kept, context);
+  Value start = createFilled(builder, loc(), builder.getI32Type(), shape, 0);
+  SmallVector<AffineMap> maps = {
+      builder.getMultiDimIdentityMap(type.getRank()),
+      AffineMap::get(type.getRank(), 0, own, context)};
+  Value sums =
+      linalg::GenericOp::create(
+          builder, loc(), start.getType(), factor.tensor, start, maps, loops,
+          [&](OpBuilder &body, Location loc, ValueRange arguments) {
+            Value wide;
+            if (factor.isUnsigned)
+              wide = arith::ExtUIOp::create(body, loc, body.getI32Type(),
+                                            arguments[0]);
+            else
+              wide = arith::ExtSIOp::create(body, loc, body.getI32Type(),
+                                            arguments[0]);
+            linalg::YieldOp::create(
+                body, loc,
+                Value(arith::AddIOp::create(body, loc, arguments[1], wide)));
+          })
+          .getResult(0);
+  if (isSameInEveryCall(factor.tensor))
+    sums = PrepareOp::create(builder, loc(), sums.getType(), sums);
+  return sums;
+}
+
+/// The product of the factors as they are, but for the sign that is taken away.
+Value OffsetSeparator::createProduct() {
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (auto [index, factor] : llvm::enumerate(factors)) {
+    inputs.push_back(shifted == index ? createShifted(factor) : factor.tensor);
+    maps.push_back(factor.map);
+  }
+  maps.push_back(op.getIndexingMapsArray().back());
+  auto extend = [&](OpBuilder &body, unsigned index, Value value) -> Value {
+    if (factors[index].isUnsigned || shifted == index)
+      return arith::ExtUIOp::create(body, loc(), body.getI32Type(), value);
+    return arith::ExtSIOp::create(body, loc(), body.getI32Type(), value);
+  };
+  Value init = op.getDpsInits()[0];
+  return linalg::GenericOp::create(
+             builder, loc(), init.getType(), inputs, init, maps,
+             op.getIteratorTypesArray(),
+             [&](OpBuilder &body, Location loc, ValueRange arguments) {
+               Value product = arith::MulIOp::create(
+                   body, loc, extend(body, 0, arguments[0]),
+                   extend(body, 1, arguments[1]));
+               linalg::YieldOp::create(body, loc,
+                                       Value(arith::AddIOp::create(
+                                           body, loc, arguments[2], product)));
+             })
+      .getResult(0);
+}
+
+void OffsetSeparator::rewrite() {
+  Value product = createProduct();
+  auto type = cast<RankedTensorType>(product.getType());
+  SmallVector<Value> inputs = {product};
+  SmallVector<AffineMap> maps = {
+      builder.getMultiDimIdentityMap(type.getRank())};
+  // The position of the sums of each factor among the inputs, and of zeros.
+  std::optional<size_t> sums[2], zeros[2];
+  for (unsigned index : {0, 1}) {
+    if (factors[index].zero) {
+      zeros[index] = inputs.size();
+      inputs.push_back(factors[index].zero);
+      maps.push_back(AffineMap::get(type.getRank(), 0, builder.getContext()));
+    }
+    if (!factors[1 - index].zero && shifted != 1 - index)
+      continue;
+    sums[index] = inputs.size();
+    maps.emplace_back();
+    inputs.push_back(addUp(factors[index], maps.back()));
+  }
+  int64_t steps = 1;
+  AffineMap out = op.getIndexingMapsArray().back();
+  for (auto [dim, extent] : llvm::enumerate(op.getStaticLoopRanges()))
+    steps *= out.isFunctionOfDim(dim) ? 1 : extent;
+  maps.push_back(maps.front());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  Value empty = tensor::EmptyOp::create(builder, loc(), type.getShape(),
+                                        type.getElementType());
+  auto corrected = linalg::GenericOp::create(
+      builder, loc(), type, inputs, empty, maps, loops,
+      [&](OpBuilder &body, Location loc, ValueRange arguments) {
+        auto number = [&](int64_t value) -> Value {
+          return arith::ConstantIntOp::create(body, loc, body.getI32Type(),
+                                              value);
+        };
+        auto times = [&](Value lhs, Value rhs) -> Value {
+          return arith::MulIOp::create(body, loc, lhs, rhs);
+        };
+        Value result = arguments[0];
+        for (unsigned index : {0, 1}) {
+          std::optional<size_t> others = sums[1 - index];
+          if (!others)
+            continue;
+          Value offset = shifted == index ? number(128) : Value();
+          if (zeros[index]) {
+            Value zero = arguments[*zeros[index]];
+            offset =
+                offset ? arith::AddIOp::create(body, loc, zero, offset) : zero;
+          }
+          result = arith::SubIOp::create(body, loc, result,
+                                         times(arguments[*others], offset));
+        }
+        if (zeros[0] && zeros[1]) {
+          Value both = times(arguments[*zeros[0]], arguments[*zeros[1]]);
+          result = arith::AddIOp::create(
+              body, loc, result,
+              times(both, number(static_cast<int32_t>(steps))));
+        }
+        linalg::YieldOp::create(body, loc, result);
+      });
+  op->getResult(0).replaceAllUsesWith(corrected.getResult(0));
+  op->erase();
+}
+
+namespace {
+struct SeparateOffsetsPass
+    : chimera::impl::SeparateOffsetsPassBase<SeparateOffsetsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<TargetAttrInterface> found =
+        resolveTarget(getOperation(), target);
+    if (failed(found))
+      return signalPassFailure();
+    if (!getOperatorSupport(getOperation(), *found).multipliesIntegers)
+      return;
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      if (!op->getParentOfType<ChainOp>())
+        ops.push_back(op);
+    });
+    for (linalg::LinalgOp op : ops)
+      if (OffsetSeparator separator(op); separator.match())
+        separator.rewrite();
+  }
+};
+} // namespace
