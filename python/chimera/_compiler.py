@@ -161,7 +161,8 @@ class Instance:
         self._has_static_results = all(
             None not in result["shape"] for result in self._results
         )
-        _paths.load_collectives()
+        if "grid" in function:
+            _paths.load_collectives()
         code = _runtime.Library(library.package.library, "chimera-program")
         self._function = _runtime.Function(
             code,
