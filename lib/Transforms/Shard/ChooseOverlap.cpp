@@ -101,7 +101,9 @@ listCandidates(AllReduceOp op, const model::Machine &machine, int64_t threads) {
     grid.erase();
     if (!seconds)
       break;
-    candidates.push_back({count, *seconds});
+    // What the whole has to read from memory no block finds in a cache.
+    double share = candidates.front().computeSeconds / count;
+    candidates.push_back({count, std::max(*seconds, share)});
   }
   return candidates;
 }

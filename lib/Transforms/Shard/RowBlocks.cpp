@@ -65,6 +65,22 @@ static bool divides(Value value, const shard::Sharding &sharding,
          cast<RankedTensorType>(value.getType()).getDimSize(*dim) % count == 0;
 }
 
+/// True if a part of `loop` reads and writes one part of each tensor, along one
+/// dimension: no windows, no diagonals.
+static bool cutsTensors(shard::ShardingInterface op, unsigned loop) {
+  return llvm::all_of(op.getIndexingMaps(), [&](AffineMap map) {
+    int64_t count = 0;
+    for (AffineExpr expr : map.getResults()) {
+      if (!expr.isFunctionOfDim(loop))
+        continue;
+      if (!isa<AffineDimExpr>(expr))
+        return false;
+      ++count;
+    }
+    return count <= 1;
+  });
+}
+
 /// True if exactly one loop is cut, a parallel one.
 static bool cutsRows(shard::ShardingInterface op,
                      const shard::ShardingOption &option) {
@@ -74,7 +90,7 @@ static bool cutsRows(shard::ShardingInterface op,
     if (axes.empty())
       continue;
     if (loop >= kinds.size() || kinds[loop] != utils::IteratorType::parallel ||
-        !canCutLoop(op, loop))
+        !canCutLoop(op, loop) || !cutsTensors(op, loop))
       return false;
     ++loops;
   }
@@ -165,8 +181,8 @@ static Value makePart(OpBuilder &builder, Operation *generator, unsigned dim,
   if (isa<tensor::EmptyOp>(generator))
     return tensor::EmptyOp::create(builder, generator->getLoc(), shape,
                                    type.getElementType());
-  auto elements = dyn_cast<DenseElementsAttr>(
-      cast<arith::ConstantOp>(generator).getValue());
+  auto elements =
+      cast<DenseElementsAttr>(cast<arith::ConstantOp>(generator).getValue());
   return arith::ConstantOp::create(builder, generator->getLoc(),
                                    elements.resizeSplat(part));
 }

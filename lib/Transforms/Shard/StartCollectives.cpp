@@ -67,7 +67,8 @@ static Place findPlace(Value value) {
     if (!isa<memref::SubViewOp, memref::CastOp, memref::CollapseShapeOp,
              memref::ExpandShapeOp>(op))
       break;
-    bound(cast<MemRefType>(value.getType()), place);
+    if (auto type = dyn_cast<MemRefType>(value.getType()))
+      bound(type, place);
     value = op->getOperand(0);
   }
   auto type = dyn_cast<MemRefType>(value.getType());

@@ -95,6 +95,31 @@ func.func @readers(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>)
   return %s, %h : tensor<8x16xf32>, tensor<8x16xf32>
 }
 
+// Windows reach into other rows: nothing is cut that has some.
+// CHECK-LABEL: func @windows(
+// CHECK: %[[H:.*]] = linalg.exp {{.*}} -> tensor<9x16xf32>
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%[[H]]
+// CHECK: tensor.extract_slice %[[Y]][0, 0] [4, 16] [1, 1]
+// CHECK: tensor.extract_slice %[[Y]][4, 0] [4, 16] [1, 1]
+func.func @windows(%x: tensor<9x16xf32>) -> tensor<8x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<9x16xf32>
+  %h = linalg.exp ins(%x : tensor<9x16xf32>) outs(%e : tensor<9x16xf32>) -> tensor<9x16xf32>
+  %w = tensor.empty() : tensor<2xf32>
+  %e1 = tensor.empty() : tensor<8x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e1 : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i + k, j)>, affine_map<(i, j, k) -> (k)>, affine_map<(i, j, k) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%h, %w : tensor<9x16xf32>, tensor<2xf32>) outs(%f : tensor<8x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %t = arith.addf %o, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<8x16xf32>
+  %z = linalg.abs ins(%y : tensor<8x16xf32>) outs(%e1 : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %s = chimera.all_reduce sum outs(%z : tensor<8x16xf32>) along [0] of 2 {blocks = 2 : i64} -> tensor<8x16xf32>
+  return %s : tensor<8x16xf32>
+}
+
 // CHECK-LABEL: func @nothing(
 // CHECK: chimera.all_reduce sum outs(%{{.*}} : tensor<8x16xf32>) along [0] of 2 -> tensor<8x16xf32>
 func.func @nothing(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
