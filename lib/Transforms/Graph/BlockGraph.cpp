@@ -23,7 +23,10 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/DenseMap.h"
@@ -188,8 +191,32 @@ BlockReader::readLinalg(linalg::LinalgOp op) {
   return made;
 }
 
+/// What the operation that makes `value` starts from and writes over; null if
+/// it makes a new tensor.
+static Value getWrittenOver(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  Operation *op = value.getDefiningOp();
+  if (auto inPlace = dyn_cast_or_null<DestinationStyleOpInterface>(op))
+    return inPlace.getTiedOpOperand(result)->get();
+  if (auto loop = dyn_cast_or_null<LoopLikeOpInterface>(op))
+    if (OpOperand *start = loop.getTiedLoopInit(result))
+      return start->get();
+  return nullptr;
+}
+
+/// True if `insert` puts a slice back where it was taken and written over: it
+/// has never left its place.
+static bool putsBack(tensor::InsertSliceOp insert) {
+  Value slice = insert.getSource();
+  while (Value before = getWrittenOver(slice))
+    slice = before;
+  auto extract = slice.getDefiningOp<tensor::ExtractSliceOp>();
+  return extract && extract.getSource() == insert.getDest() &&
+         extract.isSameAs(insert, isEqualConstantIntOrValue);
+}
+
 /// Operations of the tensor dialect on static shapes: reshapes and slices look
-/// at a tensor under other indices; the rest copies.
+/// at a tensor under other indices; the rest copies, unless it changes nothing.
 std::optional<model::GraphOperator> BlockReader::readMove(Operation &op) {
   bool isView = isReshape(&op) || isa<tensor::ExtractSliceOp>(op);
   bool copies = isa<tensor::PadOp, tensor::ConcatOp, tensor::InsertSliceOp>(op);
@@ -199,7 +226,8 @@ std::optional<model::GraphOperator> BlockReader::readMove(Operation &op) {
     return std::nullopt;
   model::GraphOperator made;
   made.body = model::BodyKind::Move;
-  made.instructions = isView ? 0 : 1;
+  auto insert = dyn_cast<tensor::InsertSliceOp>(op);
+  made.instructions = isView || (insert && putsBack(insert)) ? 0 : 1;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   for (int64_t extent : type.getShape())
     made.extents.push_back(extent);
@@ -211,7 +239,7 @@ std::optional<model::GraphOperator> BlockReader::readMove(Operation &op) {
       made.inputs.push_back(std::move(access));
     }
   made.outputs.push_back(getWhole(op.getResult(0)));
-  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+  if (insert) {
     // The rest of the tensor stays where it is.
     made.extents.assign(insert.getSourceType().getShape().begin(),
                         insert.getSourceType().getShape().end());
