@@ -209,10 +209,18 @@ double chimera::runner::getPredictedSeconds(const PlanReport &plan) {
   return seconds;
 }
 
+bool chimera::runner::isPreparation(const GraphPlan &partition,
+                                    ArrayRef<GraphPlan> all) {
+  return llvm::any_of(all, [&](const GraphPlan &other) {
+    return partition.function == other.function + "_prepare";
+  });
+}
+
 double chimera::runner::getPredictedSeconds(ArrayRef<GraphPlan> partitions) {
   double seconds = 0;
   for (const GraphPlan &partition : partitions)
-    seconds += partition.seconds;
+    if (!isPreparation(partition, partitions))
+      seconds += partition.seconds;
   return seconds;
 }
 

@@ -119,6 +119,7 @@ static json::Object toJSON(const OtherGroups &other) {
 
 static json::Object toJSON(const GraphPlan &partition) {
   return json::Object{
+      {"function", partition.function},
       {"operators", static_cast<int64_t>(partition.graph.operators.size())},
       {"groups", static_cast<int64_t>(partition.groups.size())},
       {"kernels", partition.countKernels()},

@@ -246,7 +246,8 @@ void Session::reportOthers(ArrayRef<PlannedProgram> others,
     for (auto [other, time] : llvm::zip_equal(others, times)) {
       int64_t kernels = 0;
       for (const GraphPlan &partition : other.partitions)
-        kernels += partition.countKernels();
+        if (!isPreparation(partition, other.partitions))
+          kernels += partition.countKernels();
       report.otherGroups.push_back(
           {other.name, kernels, getPredictedSeconds(other.partitions), time});
     }

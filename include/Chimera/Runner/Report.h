@@ -64,8 +64,12 @@ struct PlanReport {
 /// What the model predicts for all chains of `plan` together.
 double getPredictedSeconds(const PlanReport &plan);
 
+/// True if `partition` is of what another function of `all` prepares once,
+/// before calls.
+bool isPreparation(const GraphPlan &partition, llvm::ArrayRef<GraphPlan> all);
+
 /// What the model predicts for all of `partitions` together: chains, and what
-/// lies outside them.
+/// lies outside them. What is prepared before takes no time.
 double getPredictedSeconds(llvm::ArrayRef<GraphPlan> partitions);
 
 /// Another plan of the same program, timed beside the one that was chosen.
