@@ -99,6 +99,109 @@ TEST(PartitionTest, FindsTheNextBest) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+/// Groups of members of one chain, in a row, and groups of none. The members of
+/// a chain may also be taken as done.
+class ChainPricer : public SimplePricer {
+public:
+  ChainPricer(const OperatorGraph &graph, ArrayRef<GroupMembers> chains)
+      : SimplePricer(graph), chains(chains) {
+    mostProducts = graph.operators.size();
+  }
+
+  bool mayGrow(ArrayRef<OperatorId> members) override {
+    const GroupMembers *chain = findChain(members.front());
+    return SimplePricer::mayGrow(members) && !(chain && areDone) &&
+           llvm::all_of(members,
+                        [&](OperatorId op) { return findChain(op) == chain; });
+  }
+  bool isLegal(ArrayRef<OperatorId> members) override {
+    if (!mayGrow(members))
+      return false;
+    const GroupMembers *chain = findChain(members.front());
+    return !chain || std::search(chain->begin(), chain->end(), members.begin(),
+                                 members.end()) != chain->end();
+  }
+  double bound(ArrayRef<OperatorId> members) override {
+    return areDone && findChain(members.front()) ? 0
+                                                 : SimplePricer::bound(members);
+  }
+  double cost(ArrayRef<OperatorId> members) override {
+    return areDone && findChain(members.front()) ? 0
+                                                 : SimplePricer::cost(members);
+  }
+  const GroupMembers *findChain(OperatorId op) const {
+    const auto *found = llvm::find_if(
+        chains, [&](const auto &chain) { return is_contained(chain, op); });
+    return found == chains.end() ? nullptr : found;
+  }
+
+  bool areDone = false;
+
+private:
+  ArrayRef<GroupMembers> chains;
+};
+
+/// Operators each of which is all that reads the one before, as far as none of
+/// them is taken.
+GroupMembers makeChain(const OperatorGraph &graph, OperatorId last,
+                       std::vector<bool> &isTaken) {
+  GraphUses uses(graph);
+  GroupMembers chain;
+  auto mayBegin = [&](OperatorId op) {
+    return !isTaken[op] && uses.after[op].size() == 1 &&
+           !graph.tensors[graph.operators[op].outputs.front()].isResult;
+  };
+  for (const OperatorId *next = &last; next && chain.size() < 4;) {
+    OperatorId op = *next;
+    isTaken[op] = true;
+    chain.insert(chain.begin(), op);
+    const auto *before = llvm::find_if(uses.before[op], mayBegin);
+    next = before == uses.before[op].end() ? nullptr : before;
+  }
+  return chain;
+}
+
+/// What the best way to cut `chain` takes.
+double cutChain(ArrayRef<OperatorId> chain, ChainPricer &pricer) {
+  std::vector<double> seconds(chain.size() + 1,
+                              std::numeric_limits<double>::infinity());
+  seconds[0] = 0;
+  for (size_t end = 1; end <= chain.size(); ++end)
+    for (size_t begin = 0; begin < end; ++begin)
+      seconds[end] = std::min(seconds[end],
+                              seconds[begin] +
+                                  pricer.cost(chain.slice(begin, end - begin)));
+  return seconds.back();
+}
+
+/// Chains have one result, so how they are cut and what is grouped outside do
+/// not depend on each other: to cut first loses nothing.
+TEST(PartitionTest, ChainsAreCutByThemselves) {
+  std::mt19937 random(5);
+  for (unsigned i = 0, count = countGraphs(100); i < count; ++i) {
+    OperatorGraph graph = makeRandomGraph(random, 4 + random() % 5);
+    std::vector<bool> isTaken(graph.operators.size());
+    std::vector<GroupMembers> chains;
+    for (int j = 0; j < 2; ++j)
+      if (OperatorId last = random() % isTaken.size(); !isTaken[last])
+        chains.push_back(makeChain(graph, last, isTaken));
+    ChainPricer pricer(graph, chains);
+    double together = findPartition(graph, pricer).seconds;
+    EXPECT_NEAR(together, bruteForcePartition(graph, pricer).seconds,
+                1e-12 * together);
+    double cutFirst = 0;
+    for (ArrayRef<OperatorId> chain : chains)
+      cutFirst += cutChain(chain, pricer);
+    pricer.areDone = true;
+    cutFirst += findPartition(graph, pricer).seconds;
+    EXPECT_NEAR(cutFirst, together, 1e-12 * together) << "graph " << i;
+  }
+}
+
 /// Operators of `graph` in another order that respects dependences.
 OperatorGraph shuffle(const OperatorGraph &graph, std::mt19937 &random) {
   GraphUses uses(graph);
