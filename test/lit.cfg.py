@@ -77,6 +77,8 @@ if "avx2" in config.available_features and os.path.exists(walk) and not sanitize
         config.available_features.add("cachegrind")
     else:
         lit_config.note("valgrind is not installed: cache simulation skipped")
+if os.path.exists(os.path.join(config.chimera_tools_dir, "chimera-paper-groups")):
+    config.available_features.add("paper-groups")
 # Kernels for NVIDIA GPUs are assembled where CUDA is installed; a GPU is not needed.
 toolkits = [os.environ.get(name) for name in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH")]
 toolkits = [os.path.join(root, "bin") for root in toolkits + ["/usr/local/cuda"] if root]
