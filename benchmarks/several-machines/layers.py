@@ -109,9 +109,7 @@ class Case:
 
 CASES = {
     "MLP 256 x 512 x 2048 x 512": Case(lambda: Perceptron(512, 2048), [(256, 512)]),
-    "MLP 512 x 1024 x 4096 x 1024": Case(
-        lambda: Perceptron(1024, 4096), [(512, 1024)]
-    ),
+    "MLP 512 x 1024 x 4096 x 1024": Case(lambda: Perceptron(1024, 4096), [(512, 1024)]),
     "gated MLP 256 x 1024 x 2816 x 1024": Case(
         lambda: Perceptron(1024, 2816, F.silu, gated=True), [(256, 1024)]
     ),
