@@ -244,6 +244,22 @@ def LimitUnrollingPass : Pass<"chimera-limit-unrolling"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def LowerControlFlowPass : Pass<"chimera-lower-control-flow"> {
+  let summary = "Lower scf to control flow, with loops that test at their end";
+  let description = [{
+    An `scf.for` becomes a test whether it has an iteration, left out where its
+    bounds are constants that say so, and blocks that end in a test whether there
+    is another one. Upstream's `convert-scf-to-cf`, which lowers the other
+    operations of `scf` here, tests at the beginning, and LLVM then spends a
+    third of its own optimisations on turning the loops over.
+
+    Example: see `test/Conversion/lower-control-flow.mlir`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
 def FoldOffsetsPass : Pass<"chimera-fold-offsets"> {
   let summary = "Take constants out of products of indices";
   let description = [{
