@@ -13,31 +13,45 @@ class Race(RuntimeError):
 
 
 class Memory:
-    """Bytes, of which some may be accessed."""
+    """Bytes, of which some may be accessed, by the threads of a warp at a time."""
 
     def __init__(self, size):
         self.bytes = np.full(size, 0xFF, np.uint8)
         self.valid = np.zeros(size, bool)
 
-    def check(self, address, size):
-        if address < 0 or address + size > len(self.bytes):
-            raise IndexError(f"access to {size} bytes at {address}")
-        if not self.valid[address : address + size].all():
-            raise IndexError(f"access outside of a tensor at {address}")
+    def find(self, addresses, size):
+        """The places of `size` bytes at each of `addresses`, a row for each."""
+        if (addresses < 0).any() or (addresses + size > len(self.bytes)).any():
+            raise IndexError(f"access to {size} bytes at {addresses}")
+        places = addresses[:, None] + np.arange(size)
+        if not self.valid[places].all():
+            raise IndexError(f"access outside of a tensor at {addresses}")
+        return places
 
-    def load(self, address, size):
-        self.check(address, size)
-        if address % size:
-            raise ValueError(f"{size} bytes at {address} are not aligned")
-        return int.from_bytes(self.bytes[address : address + size].tobytes(),
-                              "little")
+    def find_aligned(self, addresses, size):
+        places = self.find(addresses, size)
+        if (addresses % size).any():
+            raise ValueError(f"{size} bytes at {addresses} are not aligned")
+        return places
 
-    def store(self, address, value, size):
-        self.check(address, size)
-        if address % size:
-            raise ValueError(f"{size} bytes at {address} are not aligned")
-        self.bytes[address : address + size] = np.frombuffer(
-            int(value).to_bytes(size, "little"), np.uint8)
+    @staticmethod
+    def expect_apart(addresses):
+        """Of aligned writes of one size, no two are of the same bytes."""
+        if len(set(addresses.tolist())) < len(addresses):
+            raise Race(f"several threads write at {addresses}")
+
+    def load(self, addresses, size):
+        return self.read_values(self.find_aligned(addresses, size))
+
+    def store(self, addresses, values, size):
+        self.write_values(self.find_aligned(addresses, size), values)
+
+    def read_values(self, places):
+        return self.bytes[places].view(f"<u{places.shape[1]}")[:, 0].astype(np.uint64)
+
+    def write_values(self, places, values):
+        size = places.shape[1]
+        self.bytes[places] = values.astype(f"<u{size}").view(np.uint8).reshape(-1, size)
 
 
 class GlobalMemory(Memory):
@@ -68,30 +82,32 @@ class GlobalMemory(Memory):
             self.seen |= seen
         self.seen_by = {}
 
-    def is_ordered(self, thread, part=slice(None)):
+    def is_ordered(self, threads, places=slice(None)):
         """Which bytes the block has written so that a thread knows of it."""
-        return (self.writer[part] == self.block) & (
-            (self.thread[part] == thread) | (self.phase[part] < self.barriers))
+        return (self.writer[places] == self.block) & (
+            (self.thread[places] == threads) | (self.phase[places] < self.barriers))
 
-    def load_by(self, thread, address, size):
-        part = slice(address, address + size)
-        value = self.load(address, size)
-        if self.writer[part].max() >= 0:
-            seen = self.seen[part] | self.is_ordered(thread, part)
-            if thread in self.seen_by:
-                seen |= self.seen_by[thread][part]
-            if not (seen | (self.writer[part] < 0)).all():
-                raise Race(f"{size} bytes at {address} are read that others wrote")
-        return value
+    def load_by(self, threads, addresses, size):
+        places = self.find_aligned(addresses, size)
+        isWritten = self.writer[places] >= 0
+        if isWritten.any():
+            seen = self.seen[places] | self.is_ordered(threads[:, None], places)
+            for row, thread in enumerate(threads.tolist() if self.seen_by else []):
+                if thread in self.seen_by:
+                    seen[row] |= self.seen_by[thread][places[row]]
+            if (isWritten & ~seen).any():
+                raise Race(f"{size} bytes at {addresses} are read that others wrote")
+        return self.read_values(places)
 
-    def store_by(self, thread, address, value, size):
-        self.store(address, value, size)
-        part = slice(address, address + size)
-        isOthers = (self.writer[part] >= 0) & ~self.is_ordered(thread, part)
+    def store_by(self, threads, addresses, values, size):
+        places = self.find_aligned(addresses, size)
+        self.expect_apart(addresses)
+        isOthers = (self.writer[places] >= 0) & ~self.is_ordered(threads[:, None], places)
         if isOthers.any():
-            raise Race(f"{size} bytes at {address} are written by several threads")
-        self.writer[part], self.thread[part] = self.block, thread
-        self.phase[part] = self.barriers
+            raise Race(f"{size} bytes at {addresses} are written by several threads")
+        self.write_values(places, values)
+        self.writer[places], self.thread[places] = self.block, threads[:, None]
+        self.phase[places] = self.barriers
 
     def fence(self, thread):
         self.fenced[thread] = self.is_ordered(thread)
@@ -101,8 +117,9 @@ class GlobalMemory(Memory):
 
     def increment(self, thread, address, most):
         """What was there; it becomes one more, or zero if it was `most` already."""
-        value = self.load(address, 4)
-        self.store(address, 0 if value >= most else value + 1, 4)
+        place = np.array([address])
+        value = int(self.load(place, 4)[0])
+        self.store(place, np.array([0 if value >= most else value + 1]), 4)
         published = self.published.setdefault(
             address, np.zeros(len(self.bytes), bool))
         if thread in self.fenced:

@@ -12,6 +12,7 @@ shared memory that neither a barrier nor a wait puts in order are errors. Shared
 memory starts as NaN; accesses outside of tensors or not aligned are errors.
 """
 
+import functools
 import re
 from collections import Counter
 
@@ -61,6 +62,7 @@ def write_float(values, kind):
     return to_bf16(values).astype(U64)
 
 
+@functools.cache
 def width(kind):
     return 1 if kind == "pred" else int(kind.lstrip("bfstu"))
 
@@ -92,33 +94,32 @@ class SharedMemory(Memory):
         self.written = np.full(size, -1)
         self.isPending = np.zeros(size, bool)
 
-    def note_read(self, address, size):
-        self.check(address, size)
-        part = slice(address, address + size)
-        if self.isPending[part].any() or (self.written[part] == self.barriers).any():
-            raise Race(f"{size} bytes at {address} are read while they are written")
-        self.read[part] = self.barriers
+    def note_read(self, places):
+        if (self.isPending[places] | (self.written[places] == self.barriers)).any():
+            raise Race(f"bytes at {places[:, 0]} are read while they are written")
+        self.read[places] = self.barriers
 
-    def start_write(self, address, size):
-        self.check(address, size)
-        part = slice(address, address + size)
-        if (self.isPending[part].any() or (self.written[part] == self.barriers).any()
-                or (self.read[part] == self.barriers).any()):
-            raise Race(f"{size} bytes at {address} are written while others use them")
-        self.isPending[part] = True
+    def start_write(self, places):
+        self.expect_apart(places[:, 0])
+        if (self.isPending[places] | (self.written[places] == self.barriers)
+                | (self.read[places] == self.barriers)).any():
+            raise Race(f"bytes at {places[:, 0]} are written while others use them")
+        self.isPending[places] = True
 
-    def end_write(self, address, size):
-        self.isPending[address : address + size] = False
-        self.written[address : address + size] = self.barriers
+    def end_write(self, places):
+        self.isPending[places] = False
+        self.written[places] = self.barriers
 
-    def load(self, address, size):
-        self.note_read(address, size)
-        return super().load(address, size)
+    def load(self, addresses, size):
+        places = self.find_aligned(addresses, size)
+        self.note_read(places)
+        return self.read_values(places)
 
-    def store(self, address, value, size):
-        self.start_write(address, size)
-        super().store(address, value, size)
-        self.end_write(address, size)
+    def store(self, addresses, values, size):
+        places = self.find_aligned(addresses, size)
+        self.start_write(places)
+        self.write_values(places, values)
+        self.end_write(places)
 
 
 class Kernel:
@@ -212,16 +213,17 @@ class Launch:
                 self.memory.bytes[start : start + array.nbytes].tobytes(),
                 array.dtype).reshape(array.shape)
 
-    def count(self, counters, address, size):
+    def count(self, counters, addresses, sizes):
         for index, (start, array) in enumerate(self.places):
-            if start <= address < start + array.nbytes:
-                counters[index] += size
+            isInside = (start <= addresses) & (addresses < start + array.nbytes)
+            counters[index] += int((sizes * isInside).sum())
 
-    def note_read(self, address, size):
-        self.count(self.loaded, address, size)
+    def note_read(self, addresses, size):
+        self.count(self.loaded, addresses, size)
         for index, (start, array) in enumerate(self.places):
-            if start <= address < start + array.nbytes:
-                self.read[index].add((self.memory.block, address, size))
+            self.read[index].update(
+                (self.memory.block, address, size) for address in addresses.tolist()
+                if start <= address < start + array.nbytes)
 
     def run_block(self, block):
         self.shared = SharedMemory(self.shared_bytes)
@@ -330,9 +332,15 @@ class Warp:
             old = np.full(32, 0xDEADBEEFDEADBEEF, U64)
         self.registers[register] = np.where(mask, bits, old).astype(U64)
 
-    def address(self, operand):
+    @staticmethod
+    @functools.cache
+    def split_address(operand):
         base, offset = re.match(r"\[([^+\]]+)(?:\+(-?\d+))?\]", operand).groups()
-        return self.get(base, "b64").astype(np.int64) + int(offset or 0)
+        return base, int(offset or 0)
+
+    def address(self, operand):
+        base, offset = self.split_address(operand)
+        return self.get(base, "b64").astype(np.int64) + offset
 
     # Instructions.
 
@@ -394,14 +402,12 @@ class Warp:
         if parts[1] == "shared":
             self.count_conflicts(addresses, size * len(targets), mask)
         for index, target in enumerate(targets):
-            value = np.zeros(32, U64)
-            for lane in np.flatnonzero(mask):
-                address = int(addresses[lane]) + index * size
-                if parts[1] == "global":
-                    value[lane] = memory.load_by(self.first + lane, address, size)
-                    self.launch.note_read(address, size)
-                else:
-                    value[lane] = memory.load(address, size)
+            value, places = np.zeros(32, U64), addresses[mask] + index * size
+            if parts[1] == "global":
+                value[mask] = memory.load_by(self.first + LANES[mask], places, size)
+                self.launch.note_read(places, size)
+            else:
+                value[mask] = memory.load(places, size)
             self.set(target, value, mask)
 
     @staticmethod
@@ -427,19 +433,16 @@ class Warp:
         addresses = self.address(operands[0])
         self.expect_aligned(addresses[mask], size * len(sources))
         if parts[1] == "global":
-            together = range(size * len(sources))
-            for sector in {(int(address) + byte) // 32 for address in addresses[mask]
-                           for byte in together}:
-                self.launch.count(self.launch.sectors, 32 * sector, 1)
+            together = addresses[mask][:, None] + np.arange(size * len(sources))
+            self.launch.count(self.launch.sectors, 32 * np.unique(together // 32), 1)
         for index, source in enumerate(sources):
-            value = self.get(source, parts[-1])
-            for lane in np.flatnonzero(mask):
-                address = int(addresses[lane]) + index * size
-                if parts[1] == "global":
-                    memory.store_by(self.first + lane, address, value[lane], size)
-                    self.launch.count(self.launch.stored, address, size)
-                else:
-                    memory.store(address, value[lane], size)
+            value = self.get(source, parts[-1])[mask]
+            places = addresses[mask] + index * size
+            if parts[1] == "global":
+                memory.store_by(self.first + LANES[mask], places, value, size)
+                self.launch.count(self.launch.stored, places, size)
+            else:
+                memory.store(places, value, size)
 
     def do_fence(self, parts, operands, mask):
         if parts[1:] != ["acq_rel", "gpu"]:
@@ -504,11 +507,12 @@ class Warp:
                 self.groups[lane].append(self.copies[lane])
                 self.copies[lane] = []
         elif parts[2] == "wait_group":
-            left = int(operands[0])
+            left, ended = int(operands[0]), []
             for lane in lanes:
-                while len(self.groups[lane]) > left:
-                    for copy in self.groups[lane].pop(0):
-                        self.end_copy(copy)
+                done = max(0, len(self.groups[lane]) - left)
+                ended += sum(self.groups[lane][:done], [])
+                del self.groups[lane][:done]
+            self.end_copies(ended)
         else:
             self.start_copies(operands, lanes)
 
@@ -517,28 +521,34 @@ class Warp:
         size = int(operands[2])
         read = (self.get(operands[3], "b32") if len(operands) > 3
                 else np.full(32, size, U64))
-        for lane in lanes:
-            copy = (int(to[lane]), int(source[lane]), size, int(read[lane]))
-            if copy[0] % size or copy[1] % size:
-                raise ValueError("an asynchronous copy is not aligned")
-            self.launch.count(self.launch.copied, copy[1], copy[3])
-            self.launch.shared.start_write(copy[0], size)
-            self.copies[lane].append(copy)
-            if not self.launch.late:
-                self.move(copy)
+        to, source, read = to[lanes], source[lanes], read[lanes].astype(np.int64)
+        if (to % size).any() or (source % size).any():
+            raise ValueError("an asynchronous copy is not aligned")
+        self.launch.count(self.launch.copied, source, read)
+        shared = self.launch.shared
+        shared.start_write(shared.find(to, size))
+        if not self.launch.late:
+            self.move(to, source, read, size)
+        for lane, *copy in zip(lanes, to.tolist(), source.tolist(), read.tolist()):
+            self.copies[lane].append((size, *copy))
 
-    def end_copy(self, copy):
-        if self.launch.late:
-            self.move(copy)
-        self.launch.shared.end_write(copy[0], copy[2])
+    def end_copies(self, copies):
+        shared = self.launch.shared
+        for size in {size for size, *_ in copies}:
+            to, source, read = np.array([copy[1:] for copy in copies
+                                         if copy[0] == size]).T
+            if self.launch.late:
+                self.move(to, source, read, size)
+            shared.end_write(shared.find(to, size))
 
-    def move(self, copy):
-        to, source, size, read = copy
-        if read:
-            self.launch.memory.check(source, read)
-        self.launch.shared.bytes[to : to + size] = 0
-        self.launch.shared.bytes[to : to + read] = self.launch.memory.bytes[
-            source : source + read]
+    def move(self, to, source, read, size):
+        """Copies `read` bytes, and zeros up to `size`."""
+        shared, memory = self.launch.shared, self.launch.memory
+        shared.bytes[shared.find(to, size)] = 0
+        for part in set(read.tolist()) - {0}:
+            isPart = read == part
+            shared.bytes[shared.find(to[isPart], part)] = memory.bytes[
+                memory.find(source[isPart], part)]
 
     def do_ldmatrix(self, parts, operands, mask):
         self.expect_all(mask)
@@ -547,13 +557,9 @@ class Warp:
         for matrix in range(count):
             rows = addresses[8 * matrix : 8 * matrix + 8]
             self.launch.conflicts += 8 - len({int(row) // 16 % 8 for row in rows})
-            data = np.zeros((8, 8), np.uint16)
-            for row, address in enumerate(rows):
-                if address % 16:
-                    raise ValueError("a row of ldmatrix is not aligned")
-                self.launch.shared.note_read(int(address), 16)
-                data[row] = self.launch.shared.bytes[
-                    address : address + 16].view(np.uint16)
+            places = self.launch.shared.find_aligned(rows, 16)
+            self.launch.shared.note_read(places)
+            data = self.launch.shared.bytes[places].view(np.uint16)
             if "trans" in parts:
                 data = data.T
             low = data[LANES // 4, 2 * (LANES % 4)].astype(U64)
