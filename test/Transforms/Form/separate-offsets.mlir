@@ -26,7 +26,10 @@
 // CHECK:       return %[[R]]
 // SAME-LABEL: func.func @weights(
 // SAME:       linalg.quantized_matmul
-// SAME-NOT:   linalg.generic
+// SAME-NOT:   arith.xori
+// SAME-LABEL: func.func @both(
+// SAME:       linalg.quantized_matmul
+// SAME-NOT:   arith.xori
 func.func @weights(%a: tensor<8x16xi8>, %b: tensor<16x32xi8> {chimera.constant}, %x: i32) -> tensor<8x32xi32> {
   %zero = arith.constant 0 : i32
   %0 = tensor.empty() : tensor<8x32xi32>
