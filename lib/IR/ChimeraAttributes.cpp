@@ -607,15 +607,10 @@ LogicalResult TransferAttr::verify(EmitError emitError, int64_t bytes,
   return success();
 }
 
-LogicalResult NetworkAttr::verify(EmitError emitError, StringRef /*source*/,
-                                  ArrayRef<TransferAttr> transfers,
-                                  int64_t processor) {
+static LogicalResult verifyTransfers(EmitError emitError,
+                                     ArrayRef<TransferAttr> transfers) {
   if (transfers.empty())
-    return emitError() << "a network needs at least one transfer";
-  if (processor < 0 || processor > 100)
-    return emitError() << "a transfer keeps the processor for 0 to 100 percent "
-                          "of its time, got "
-                       << processor;
+    return emitError() << "a table needs at least one transfer";
   for (auto [before, after] : llvm::zip(transfers, transfers.drop_front()))
     if (before.getBytes() >= after.getBytes() ||
         before.getTime() > after.getTime())
@@ -624,6 +619,36 @@ LogicalResult NetworkAttr::verify(EmitError emitError, StringRef /*source*/,
                          << after.getBytes() << " bytes come after "
                          << before.getBytes();
   return success();
+}
+
+LogicalResult ExchangeAttr::verify(EmitError emitError, CollectiveKind /*kind*/,
+                                   int64_t processes,
+                                   ArrayRef<TransferAttr> transfers) {
+  if (processes < 2)
+    return emitError() << "a group has at least two processes, got "
+                       << processes;
+  return verifyTransfers(emitError, transfers);
+}
+
+LogicalResult NetworkAttr::verify(EmitError emitError, StringRef /*source*/,
+                                  ArrayRef<TransferAttr> transfers,
+                                  ArrayRef<ExchangeAttr> measured,
+                                  int64_t processor) {
+  if (processor < 0 || processor > 100)
+    return emitError() << "a transfer keeps the processor for 0 to 100 percent "
+                          "of its time, got "
+                       << processor;
+  // All-reduces of two are what `transfers` has.
+  llvm::SmallDenseSet<std::pair<int64_t, int64_t>> seen = {
+      {static_cast<int64_t>(CollectiveKind::AllReduce), 2}};
+  for (ExchangeAttr table : measured)
+    if (!seen.insert(
+                 {static_cast<int64_t>(table.getKind()), table.getProcesses()})
+             .second)
+      return emitError() << "a network has two tables of "
+                         << stringifyCollectiveKind(table.getKind())
+                         << " in groups of " << table.getProcesses();
+  return verifyTransfers(emitError, transfers);
 }
 
 LogicalResult PartAttr::verify(EmitError emitError, ArrayRef<int64_t> shape,

@@ -127,12 +127,37 @@ static model::Overheads getFigures(const OverheadFigures &overheads) {
   return figures;
 }
 
+static std::vector<model::Network::Transfer>
+getFigures(ArrayRef<TransferAttr> transfers) {
+  std::vector<model::Network::Transfer> figures;
+  for (TransferAttr transfer : transfers)
+    figures.push_back({transfer.getBytes(), transfer.getTime() * 1e-9});
+  return figures;
+}
+
+static model::CollectiveKind getFigures(CollectiveKind kind) {
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+    return model::CollectiveKind::AllReduce;
+  case CollectiveKind::AllGather:
+    return model::CollectiveKind::AllGather;
+  case CollectiveKind::ReduceScatter:
+    return model::CollectiveKind::ReduceScatter;
+  case CollectiveKind::AllToAll:
+    return model::CollectiveKind::AllToAll;
+  case CollectiveKind::Broadcast:
+    return model::CollectiveKind::Broadcast;
+  }
+  llvm_unreachable("unknown collective");
+}
+
 static model::Network getFigures(NetworkAttr network) {
-  model::Network figures;
-  for (TransferAttr transfer : network.getTransfers())
-    figures.transfers.push_back(
-        {transfer.getBytes(), transfer.getTime() * 1e-9});
-  figures.processorShare = network.getProcessor() / 100.0;
+  model::Network figures{
+      getFigures(network.getTransfers()), {}, network.getProcessor() / 100.0};
+  for (ExchangeAttr table : network.getMeasured())
+    figures.measured.push_back({getFigures(table.getKind()),
+                                table.getProcesses(),
+                                getFigures(table.getTransfers())});
   return figures;
 }
 

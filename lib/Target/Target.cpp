@@ -139,7 +139,8 @@ model::Network chimera::getSharedMemoryNetwork() {
            {65536, 16e-6},
            {262144, 51e-6},
            {1048576, 104e-6},
-           {4194304, 375e-6}}};
+           {4194304, 375e-6}},
+          {}};
 }
 
 LogicalResult chimera::verifyPlanningOptions(Operation *op, StringRef name,

@@ -261,7 +261,11 @@ func.func @prepare(%panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
 
 // -----
 
-#attr = #chimera.network<"a description, not a measurement", transfers = [<bytes = 1024, time = 400>, <bytes = 1048576, time = 104000>], processor = 10>
+#attr = #chimera.network<"a description, not a measurement", transfers = [<bytes = 1024, time = 400>, <bytes = 1048576, time = 104000>] and [<reduce_scatter, processes = 2, transfers = [<bytes = 1024, time = 800>]>], processor = 10>
+
+// -----
+
+#attr = #chimera.exchange<reduce_scatter, processes = 2, transfers = [<bytes = 65536, time = 16000>]>
 
 // -----
 

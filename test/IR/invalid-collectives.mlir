@@ -121,3 +121,13 @@ func.func @wait(%a: memref<4xf32>, %b: memref<4xf32>) {
   chimera.wait %0 outs(%b : memref<4xf32>)
   return
 }
+
+// -----
+
+// expected-error @below {{a group has at least two processes, got 1}}
+#table = #chimera.exchange<all_gather, processes = 1, transfers = [<bytes = 8, time = 9>]>
+
+// -----
+
+// expected-error @below {{a network has two tables of all_reduce in groups of 2}}
+#network = #chimera.network<"none", transfers = [<bytes = 8, time = 9>] and [<all_reduce, processes = 2, transfers = [<bytes = 8, time = 9>]>]>

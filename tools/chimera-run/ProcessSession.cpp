@@ -11,7 +11,6 @@
 #include "Arguments.h"
 #include "Check.h"
 #include "Compiling.h"
-#include "Launch.h"
 #include "RunningProgram.h"
 #include "Session.h"
 
@@ -19,6 +18,7 @@
 
 #include "Chimera/IR/Collectives.h"
 #include "Chimera/IR/Parts.h"
+#include "Chimera/Runner/Launch.h"
 #include "Chimera/Runner/Timing.h"
 #include "Chimera/Support/OutputFile.h"
 #include "Chimera/Support/TensorSlice.h"

@@ -543,27 +543,47 @@ def Chimera_TransferAttr : Chimera_Attr<"Transfer", "transfer"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_ExchangeAttr : Chimera_Attr<"Exchange", "exchange"> {
+  let summary = "What one kind of collective takes, by size";
+  let description = [{
+    A table like that of a network, of collectives of `kind` in groups of so many
+    `processes`. `bytes` are those that a process sends.
+
+    Example: `#chimera.exchange<reduce_scatter, processes = 2, transfers = [<bytes = 65536, time = 16000>]>`
+  }];
+  let parameters = (ins EnumParameter<Chimera_CollectiveKind>:$kind,
+                        "int64_t":$processes,
+                        ArrayRefParameter<"::chimera::TransferAttr">:$transfers);
+  let assemblyFormat = [{
+    `<` $kind `,` `processes` `=` $processes `,`
+        `transfers` `=` `[` $transfers `]` `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Chimera_NetworkAttr : Chimera_Attr<"Network", "network"> {
   let summary = "The level of memory that other processes are";
   let description = [{
     `transfers` is a table of an all-reduce between two processes, with rising
     bytes; between its entries time is a straight line, as it is beyond the last
-    two. `source` says where the figures come from. How more processes and other
-    collectives are priced by it is in docs/several-machines.md.
+    two. Other collectives and larger groups may have tables of their own after
+    `and`; docs/several-machines.md says how those without one are priced.
+    `source` says where the figures come from.
 
     `processor` is the part of a transfer's time, in percent, for which it keeps
     the core that computes: 100 where processes share memory, little where the
     network moves bytes by itself. It decides whether exchanges overlap with
     computing.
 
-    Example: `#chimera.network<"a description, not a measurement", transfers = [<bytes = 1024, time = 400>, <bytes = 1048576, time = 104000>], processor = 10>`
+    Example: `#chimera.network<"a description, not a measurement", transfers = [<bytes = 1024, time = 400>, <bytes = 1048576, time = 104000>] and [<reduce_scatter, processes = 2, transfers = [<bytes = 1024, time = 800>]>], processor = 10>`
   }];
   let parameters = (ins StringRefParameter<"source">:$source,
                         ArrayRefParameter<"::chimera::TransferAttr">:$transfers,
+                        OptionalArrayRefParameter<"::chimera::ExchangeAttr">:$measured,
                         DefaultValuedParameter<"int64_t", "100">:$processor);
   let assemblyFormat = [{
     `<` $source `,` `transfers` `=` `[` $transfers `]`
-        (`,` `processor` `=` $processor^)? `>`
+        (`and` ` ` `[` $measured^ `]`)? (`,` `processor` `=` $processor^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -126,4 +126,19 @@ def Chimera_ReductionKind : I32EnumAttr<"ReductionKind",
   let genSpecializedAttr = 0;
 }
 
+def Chimera_CollectiveAllReduce : I32EnumAttrCase<"AllReduce", 0, "all_reduce">;
+def Chimera_CollectiveAllGather : I32EnumAttrCase<"AllGather", 1, "all_gather">;
+def Chimera_CollectiveReduceScatter
+    : I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">;
+def Chimera_CollectiveAllToAll : I32EnumAttrCase<"AllToAll", 3, "all_to_all">;
+def Chimera_CollectiveBroadcast : I32EnumAttrCase<"Broadcast", 4, "broadcast">;
+def Chimera_CollectiveKind : I32EnumAttr<"CollectiveKind",
+    "How processes exchange tensors",
+    [Chimera_CollectiveAllReduce, Chimera_CollectiveAllGather,
+     Chimera_CollectiveReduceScatter, Chimera_CollectiveAllToAll,
+     Chimera_CollectiveBroadcast]> {
+  let cppNamespace = "::chimera";
+  let genSpecializedAttr = 0;
+}
+
 #endif // CHIMERA_IR_CHIMERAENUMS

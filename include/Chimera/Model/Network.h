@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Other processes are one more level of memory, above all others. Bytes are
-// exact: they follow from shapes alone. Time comes from a table that was
-// measured between two processes, and is a heuristic for more of them.
+// exact: they follow from shapes alone. Time comes from tables that were
+// measured, of all-reduces between two processes at least. It is a heuristic
+// for other collectives and larger groups that have no table of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,24 +48,33 @@ struct Collective {
 /// all-gather, the payload for a broadcast. Rounded up.
 int64_t getWireBytes(const Collective &collective);
 
-/// Time by size, of exchanges between two processes.
+/// Time by size.
 struct Network {
+  /// What so many bytes on the wire take.
   struct Transfer {
     int64_t bytes;
     double seconds;
   };
-  /// With rising bytes; empty: there is no network.
+  /// Of one kind of collective in groups of `processes`, with rising bytes.
+  struct Table {
+    CollectiveKind kind;
+    int64_t processes;
+    std::vector<Transfer> transfers;
+  };
+
+  /// Of all-reduces between two processes; empty: there is no network.
   std::vector<Transfer> transfers;
+  /// What was measured beside them.
+  std::vector<Table> measured;
   /// The part of a transfer's time in which it keeps the core that computes: 1
   /// if the processor copies, 0 if the network moves bytes by itself.
   double processorShare = 1;
 
   bool exists() const { return !transfers.empty(); }
-  /// Two processes exchange `bytes`: between entries of the table a straight
-  /// line, beyond its last two the line through them.
-  double getSeconds(int64_t bytes) const;
-  /// The bytes on the wire at the table's rate, and for each doubling of the
-  /// group beyond two processes the time of the smallest exchange once more.
+  /// The bytes on the wire by the table of this kind for the largest group that
+  /// is no larger than this one, else by that of all-reduces; for each doubling
+  /// of the group beyond the table's, the time of its smallest exchange once
+  /// more.
   double getSeconds(const Collective &collective) const;
 };
 

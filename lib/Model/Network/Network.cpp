@@ -49,25 +49,46 @@ int64_t chimera::model::getWireBytes(const Collective &collective) {
   llvm_unreachable("unknown collective");
 }
 
-double Network::getSeconds(int64_t bytes) const {
-  const Transfer &first = transfers.front();
+/// Between entries a straight line, beyond the last two the line through them.
+static double interpolate(llvm::ArrayRef<Network::Transfer> transfers,
+                          int64_t bytes) {
+  const Network::Transfer &first = transfers.front();
   if (bytes <= first.bytes || transfers.size() == 1)
     return first.seconds;
   // The first entry that is large enough, or the last one.
-  auto upper = llvm::find_if(
-      llvm::ArrayRef(transfers).drop_front(),
-      [&](const Transfer &transfer) { return transfer.bytes >= bytes; });
-  if (upper == transfers.data() + transfers.size())
+  const auto *upper = llvm::find_if(transfers.drop_front(),
+                                    [&](const Network::Transfer &transfer) {
+                                      return transfer.bytes >= bytes;
+                                    });
+  if (upper == transfers.end())
     --upper;
-  const Transfer &from = *(upper - 1), &to = *upper;
+  const Network::Transfer &from = *(upper - 1), &to = *upper;
   double slope = (to.seconds - from.seconds) / (to.bytes - from.bytes);
   return from.seconds + slope * (bytes - from.bytes);
+}
+
+/// The one of the largest group of at most `processes`; null if there is none.
+static const Network::Table *findTable(llvm::ArrayRef<Network::Table> tables,
+                                       CollectiveKind kind, int64_t processes) {
+  const Network::Table *found = nullptr;
+  for (const Network::Table &table : tables)
+    if (table.kind == kind && table.processes <= processes &&
+        (!found || table.processes > found->processes))
+      found = &table;
+  return found;
 }
 
 double Network::getSeconds(const Collective &collective) const {
   if (collective.processes < 2)
     return 0;
-  int64_t doublings = llvm::Log2_64_Ceil(collective.processes) - 1;
-  return getSeconds(getWireBytes(collective)) +
-         doublings * transfers.front().seconds;
+  const Table *table =
+      findTable(measured, collective.kind, collective.processes);
+  if (!table)
+    table =
+        findTable(measured, CollectiveKind::AllReduce, collective.processes);
+  llvm::ArrayRef<Transfer> times = table ? table->transfers : transfers;
+  int64_t doublings = llvm::Log2_64_Ceil(collective.processes) -
+                      llvm::Log2_64_Ceil(table ? table->processes : 2);
+  return interpolate(times, getWireBytes(collective)) +
+         doublings * times.front().seconds;
 }

@@ -18,7 +18,7 @@ using namespace chimera::model;
 namespace {
 
 /// 1 us, and 1 us for each 1000 bytes.
-Network makeNetwork() { return {{{0, 1e-6}, {1000, 2e-6}}}; }
+Network makeNetwork() { return {{{0, 1e-6}, {1000, 2e-6}}, {}}; }
 
 TEST(NetworkTest, BytesOnTheWireAreExact) {
   using Kind = CollectiveKind;
@@ -39,14 +39,38 @@ TEST(NetworkTest, BytesOnTheWireAreExact) {
 }
 
 TEST(NetworkTest, TimeIsPiecewiseLinear) {
-  Network network{{{100, 1e-6}, {200, 2e-6}, {400, 3e-6}}};
-  EXPECT_DOUBLE_EQ(network.getSeconds(int64_t(0)), 1e-6);
-  EXPECT_DOUBLE_EQ(network.getSeconds(int64_t(150)), 1.5e-6);
-  EXPECT_DOUBLE_EQ(network.getSeconds(int64_t(300)), 2.5e-6);
-  EXPECT_DOUBLE_EQ(network.getSeconds(int64_t(800)), 5e-6);
+  using Kind = CollectiveKind;
+  Network network{{{100, 1e-6}, {200, 2e-6}, {400, 3e-6}}, {}};
+  auto timeOf = [&](int64_t bytes) {
+    return network.getSeconds({Kind::AllReduce, bytes, 2});
+  };
+  EXPECT_DOUBLE_EQ(timeOf(0), 1e-6);
+  EXPECT_DOUBLE_EQ(timeOf(150), 1.5e-6);
+  EXPECT_DOUBLE_EQ(timeOf(300), 2.5e-6);
+  EXPECT_DOUBLE_EQ(timeOf(800), 5e-6);
   // Two doublings beyond two processes: the smallest exchange twice more.
-  EXPECT_DOUBLE_EQ(
-      network.getSeconds(Collective{CollectiveKind::Broadcast, 200, 8}), 4e-6);
+  EXPECT_DOUBLE_EQ(network.getSeconds({Kind::Broadcast, 200, 8}), 4e-6);
+}
+
+TEST(NetworkTest, WhatWasMeasuredComesFirst) {
+  using Kind = CollectiveKind;
+  Network network{{{100, 1e-6}},
+                  {{Kind::ReduceScatter, 2, {{100, 5e-6}}},
+                   {Kind::ReduceScatter, 8, {{100, 9e-6}}},
+                   {Kind::AllReduce, 4, {{100, 2e-6}}}}};
+  auto timeOf = [&](Kind kind, int64_t processes) {
+    return network.getSeconds({kind, 16, processes});
+  };
+  EXPECT_DOUBLE_EQ(timeOf(Kind::AllReduce, 2), 1e-6);
+  EXPECT_DOUBLE_EQ(timeOf(Kind::AllReduce, 4), 2e-6);
+  EXPECT_DOUBLE_EQ(timeOf(Kind::AllReduce, 16), 3 * 2e-6);
+  // Its own table of a smaller group, rather than another's of the same size.
+  EXPECT_DOUBLE_EQ(timeOf(Kind::ReduceScatter, 2), 5e-6);
+  EXPECT_DOUBLE_EQ(timeOf(Kind::ReduceScatter, 4), 2 * 5e-6);
+  EXPECT_DOUBLE_EQ(timeOf(Kind::ReduceScatter, 8), 9e-6);
+  // No table of its own.
+  EXPECT_DOUBLE_EQ(timeOf(Kind::AllGather, 2), 1e-6);
+  EXPECT_DOUBLE_EQ(timeOf(Kind::AllGather, 8), 2 * 2e-6);
 }
 
 /// Tries all choices, and keeps each result of a sum in each way.

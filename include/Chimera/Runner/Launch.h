@@ -7,20 +7,21 @@
 //===----------------------------------------------------------------------===//
 //
 // A program of several processes is started like any other; MPI starts the
-// processes. Whoever wants other machines, or another binding, starts
-// chimera-run under mpirun.
+// processes. Whoever wants other machines, or another binding, starts the tool
+// under mpirun.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CHIMERA_TOOLS_CHIMERA_RUN_LAUNCH_H
-#define CHIMERA_TOOLS_CHIMERA_RUN_LAUNCH_H
+#ifndef CHIMERA_RUNNER_LAUNCH_H
+#define CHIMERA_RUNNER_LAUNCH_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <string>
 
-namespace chimera::run {
+namespace chimera::runner {
 
 /// True in a process that MPI has started.
 bool isStartedByMPI();
@@ -37,9 +38,12 @@ llvm::Error startProcesses(int64_t processes, int64_t threads,
 /// else its `mpicc`) and loads it, with what counts.
 llvm::Error loadTransport();
 
+/// The name and version of the MPI that the transport was compiled for.
+std::string getMPIVersion();
+
 /// Calls and bytes of a kind of collective in this process until now.
 std::pair<int64_t, int64_t> getCounted(int32_t kind);
 
-} // namespace chimera::run
+} // namespace chimera::runner
 
-#endif // CHIMERA_TOOLS_CHIMERA_RUN_LAUNCH_H
+#endif // CHIMERA_RUNNER_LAUNCH_H

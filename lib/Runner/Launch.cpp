@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Launch.h"
+#include "Chimera/Runner/Launch.h"
 
 #include "Chimera/Support/OutputFile.h"
 
@@ -24,9 +24,10 @@
 #include <dlfcn.h>
 #include <optional>
 #include <unistd.h>
+#include <vector>
 
 using namespace chimera;
-using namespace chimera::run;
+using namespace chimera::runner;
 using llvm::ArrayRef;
 using llvm::createStringError;
 using llvm::Error;
@@ -47,9 +48,9 @@ static std::optional<std::string> getNumber() {
   return std::nullopt;
 }
 
-bool chimera::run::isStartedByMPI() { return getNumber().has_value(); }
+bool chimera::runner::isStartedByMPI() { return getNumber().has_value(); }
 
-int64_t chimera::run::getStartedNumber() {
+int64_t chimera::runner::getStartedNumber() {
   int64_t number = 0;
   if (std::optional<std::string> text = getNumber())
     (void)llvm::to_integer(*text, number);
@@ -93,8 +94,8 @@ static int runQuietly(ArrayRef<StringRef> command, std::string &said) {
   return status;
 }
 
-Error chimera::run::startProcesses(int64_t processes, int64_t threads,
-                                   ArrayRef<const char *> arguments) {
+Error chimera::runner::startProcesses(int64_t processes, int64_t threads,
+                                      ArrayRef<const char *> arguments) {
   Expected<std::string> mpirun = findTool("CHIMERA_MPIRUN", {"mpirun"});
   if (!mpirun)
     return mpirun.takeError();
@@ -133,6 +134,7 @@ Error chimera::run::startProcesses(int64_t processes, int64_t threads,
 //===----------------------------------------------------------------------===//
 
 static void (*counted)(int32_t kind, int64_t *calls, int64_t *bytes);
+static int (*askVersion)(char *text, int *length);
 
 /// Where the sources of the transport are.
 static SmallString<128> getSources() {
@@ -143,7 +145,7 @@ static SmallString<128> getSources() {
   return folder;
 }
 
-Error chimera::run::loadTransport() {
+Error chimera::runner::loadTransport() {
   StringRef suffix =
       Process::GetEnv(kNumbers[0]) ? "mpicc.openmpi" : "mpicc.mpich";
   Expected<std::string> mpicc = findTool("CHIMERA_MPICC", {suffix, "mpicc"});
@@ -166,10 +168,27 @@ Error chimera::run::loadTransport() {
     return createStringError(llvm::Twine("the transport cannot be loaded: ") +
                              dlerror());
   *reinterpret_cast<void **>(&counted) = dlsym(loaded, "chimera_mpi_counted");
+  // Has the same binary interface in all of them.
+  *reinterpret_cast<void **>(&askVersion) =
+      dlsym(loaded, "MPI_Get_library_version");
   return Error::success();
 }
 
-std::pair<int64_t, int64_t> chimera::run::getCounted(int32_t kind) {
+/// The text begins as in "Open MPI v4.1.4, package: ..." and "MPICH
+/// Version:\t4.0.2\n...".
+std::string chimera::runner::getMPIVersion() {
+  // Larger than MPI_MAX_LIBRARY_VERSION_STRING of any library.
+  std::vector<char> text(1 << 16);
+  int length = 0;
+  askVersion(text.data(), &length);
+  StringRef name = StringRef(text.data()).take_until([](char c) {
+    return c == ',' || c == '\n';
+  });
+  auto [library, version] = name.split(" Version:");
+  return (library + (version.empty() ? "" : " ") + version.trim()).str();
+}
+
+std::pair<int64_t, int64_t> chimera::runner::getCounted(int32_t kind) {
   std::pair<int64_t, int64_t> result;
   counted(kind, &result.first, &result.second);
   return result;
