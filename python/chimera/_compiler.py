@@ -138,8 +138,7 @@ class Instance:
         from . import _runtime
 
         function = library.function
-        _processes.check(function, process)
-        self._process = process
+        self._process = _processes.find(function, process)
         missing = set(function["constants"]) - set(constants)
         if missing:
             raise TypeError(f"constant arguments without a value: {sorted(missing)}")

@@ -9,18 +9,27 @@ import numpy
 
 from .errors import ChimeraError
 
+current: int | None = None
+"""Which process this is for what moves exchanges, if that has been chosen."""
 
-def check(function: dict[str, Any], process: int | None) -> None:
-    """Raises ChimeraError unless `process` is one that the function runs as."""
+
+def find(function: dict[str, Any], process: int | None) -> int | None:
+    """Which of the processes that the function runs as this one is.
+
+    Raises ChimeraError unless `process`, or else the current one, is one of them.
+    """
     grid = function.get("grid")
     if not grid:
-        return
+        return process
     count = math.prod(grid)
+    if process is None:
+        process = current
     if process is None or not 0 <= process < count:
         raise ChimeraError(
             f"the program runs as {count} processes: say with process= which one "
             "this is, counted from 0"
         )
+    return process
 
 
 def take(function: dict[str, Any], index: int, value: Any, process: int | None) -> Any:

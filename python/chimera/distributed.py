@@ -16,7 +16,7 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import _paths
+from . import _paths, _processes
 from .errors import ChimeraError
 from .importers import require
 
@@ -255,3 +255,4 @@ def use(group: ProcessGroup | None = None) -> None:
     library = _paths.load_collectives()
     library.chimera_set_transport(ctypes.byref(transport.callbacks))
     _used.append(transport)
+    _processes.current = dist.get_rank(group)

@@ -185,7 +185,8 @@ def compile(
         fuse: "auto", where it is predicted to gain; "never"; "always".
         processes: how many run the program together (docs/several-machines.md), if
             that is predicted to gain.
-        process: which of them this is. It packs its part of the weights.
+        process: which of them this is, of which it packs the part of the weights;
+            None where chimera.distributed knows.
         cache: whether to look for the program in the user's cache, and keep it.
         discard_weights: whether to let go of weights once they are packed. Their
             memory is free when nobody else has them (`del module`), and the program
@@ -237,8 +238,8 @@ def _take_by_name(
 def load(path: str | Path, *, process: int | None = None) -> Program:
     """Loads what `Program.save` wrote. Needs neither the compiler nor LLVM.
 
-    Of a program of several processes, `process` says which one this is; it reads
-    its part of the weights.
+    Of a program of several processes, `process` says which one this is, where
+    chimera.distributed does not; it reads its part of the weights.
 
     The program takes the arguments in the order, or by the names, that `repr`
     shows, and returns a result or a tuple of them.

@@ -24,7 +24,7 @@ def run_program(path, folder, process):
 
     arguments = [numpy.load(folder / f"{i}.npy") for i in range(4)]
     x, v, b, w = (argument.astype(numpy.float64) for argument in arguments)
-    program = chimera.compile(path.read_text(), threads=1, cache=False, process=process,
+    program = chimera.compile(path.read_text(), threads=1, cache=False,
                               constants={1: arguments[1], 3: arguments[3]})
     y = program(arguments[0], numpy.split(arguments[2], 2)[process])
     assert numpy.array_equal(y, numpy.maximum(x @ v + b, 0) @ w)

@@ -18,7 +18,7 @@ constexpr double us = 1e-6;
 
 /// 1 us, and 1 us for each 1000 bytes.
 Network makeNetwork(double processorShare) {
-  return {{{0, 1 * us}, {1000, 2 * us}}, processorShare};
+  return {{{0, 1 * us}, {1000, 2 * us}}, /*measured=*/{}, processorShare};
 }
 
 constexpr Collective payload = {CollectiveKind::AllReduce, 8000, 2};
