@@ -13,6 +13,7 @@ import os
 import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,16 @@ from .errors import ChimeraError
 
 LIBRARY, MANIFEST, SOURCE = "program.so", "manifest.json", "program.mlir"
 _WEIGHTS = "weights/"
+# What zipfile raises for a damaged file, depending on where the damage is.
+_DAMAGES = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    RuntimeError,  # NotImplementedError, too: flags that were never set.
+    ValueError,
+)
 # Weights start at multiples of a cache line.
 _ALIGNMENT = 64
 # The extra field of files that may be large, in front of others.
@@ -88,7 +99,7 @@ def read(path: Path) -> Package:
                 json.loads(archive.read(MANIFEST)),
                 archive.read(SOURCE).decode(),
             )
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, KeyError, ValueError) as error:
+    except _DAMAGES as error:
         raise ChimeraError(
             f"{path} is damaged or no compiled program: {error}"
         ) from None
