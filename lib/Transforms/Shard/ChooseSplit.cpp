@@ -121,7 +121,6 @@ public:
         prices(function.getBody().front(), setting) {}
 
   void build();
-  bool comesFromConstants(Value value);
   bool isProduct(Operation *op) const { return prices.isProduct(op); }
 
   model::SplitProblem problem;
@@ -133,6 +132,7 @@ private:
   void addChoices(shard::ShardingInterface op, model::SplitOperator &made);
   std::optional<model::SplitChoice> cut(shard::ShardingInterface op, int loop);
   void requireCutConstants(Operation *op, model::SplitOperator &made);
+  bool comesFromConstants(Value value);
 
   func::FuncOp function;
   const SplitSetting &setting;
@@ -378,33 +378,6 @@ void Annotator::read(OpOperand &operand, model::Cut wanted) {
   operand.set(made);
 }
 
-/// Makes what comes from constants alone, which takes no time in any form, as
-/// its readers want it if they agree: so processes have a part of constants.
-static void cutConstantsAsRead(ProblemBuilder &problem, model::Split &split) {
-  std::map<unsigned, model::Cut> wanted;
-  for (auto [id, tensor] : llvm::enumerate(problem.problem.tensors))
-    if (tensor.isResult)
-      wanted[id] = model::wholeTensor;
-  for (unsigned id = problem.operations.size(); id-- > 0;) {
-    const model::SplitOperator &op = problem.problem.operators[id];
-    Value result = problem.operations[id]->getResult(0);
-    if (getTensor(result) && problem.comesFromConstants(result)) {
-      auto cut = wanted.find(op.results.front());
-      const auto *choice = llvm::find_if(op.choices, [&](const auto &choice) {
-        return cut != wanted.end() && choice.results.front() == cut->second;
-      });
-      if (choice != op.choices.end())
-        split.choices[id] = choice - op.choices.begin();
-    }
-    const model::SplitChoice &choice = op.choices[split.choices[id]];
-    for (auto [tensor, cut] : llvm::zip_equal(op.operands, choice.operands)) {
-      auto [known, isNew] = wanted.try_emplace(tensor, cut);
-      if (!isNew && known->second != cut)
-        known->second = model::wholeTensor;
-    }
-  }
-}
-
 /// How all readers of an argument want it, or whole if they do not agree.
 static std::map<unsigned, model::Cut>
 findArgumentCuts(const ProblemBuilder &problem, const model::Split &split) {
@@ -581,7 +554,6 @@ chimera::annotateBestSplit(func::FuncOp function, const SplitSetting &setting) {
                : "; it cannot be cut in another way";
   if (!best->isOptimal)
     text += " (not proved optimal)";
-  cutConstantsAsRead(builder, *best);
   Annotator(function, setting.grid).annotate(builder, *best);
   return text;
 }
