@@ -42,6 +42,26 @@ SmallVector<Type> OuterProductAttr::getDotTypes() const {
   return llvm::to_vector(getDots().getAsValueRange<TypeAttr>());
 }
 
+LogicalResult TileProductAttr::verify(EmitError emitError, int64_t rows,
+                                      int64_t columns, int64_t bytes,
+                                      RegisterTileAttr,
+                                      ArrayRef<Type> factors) {
+  if (factors.empty())
+    return emitError() << "'factors' must name a type";
+  for (Type factor : factors)
+    if (!factor.isBF16() && !factor.isF16() && !factor.isSignlessInteger(8))
+      return emitError() << "there are tiles of bf16, f16 and i8 alone, not of "
+                         << factor;
+  // Of a tile register there are 16 rows of 64 bytes.
+  if (rows > 16 || columns > 16 || bytes > 64 || bytes % 4 != 0)
+    return emitError() << "tiles have up to 16 rows of up to 16 sums or 64 "
+                          "bytes of factors, whole words of them, got "
+                       << rows << " rows of " << columns << " sums and "
+                       << bytes << " bytes";
+  return verifyPositive(
+      emitError, {{"rows", rows}, {"columns", columns}, {"bytes", bytes}});
+}
+
 //===----------------------------------------------------------------------===//
 // Layouts
 //===----------------------------------------------------------------------===//

@@ -116,6 +116,9 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
                    [](MicroKernelAttrInterface kernel) {
                      return kernel.getGranularity() == KernelGranularity::Block;
                    });
+  support.keepsSigns =
+      llvm::any_of(getContractionKernels(op, target, byte),
+                   [](auto kernel) { return isa<TileProductAttr>(kernel); });
   model::Machine common = target.getCommonFigures();
   bool hasCache = common.levels.back().ways > 0;
   support.hasWindows = hasCache || common.groups;
@@ -186,6 +189,26 @@ chimera::getMachine(Operation *op, TargetAttrInterface target, Type factor) {
   if (machine->matrix && !kernels.empty() && isProgram(kernels.front()))
     for (const model::KernelShape &shape : getUsableShapes(kernels.front()))
       setInstruction(*machine->matrix, shape);
+  return machine;
+}
+
+FailureOr<model::Machine> chimera::getVectorMachine(Operation *op,
+                                                    TargetAttrInterface target,
+                                                    Type factor) {
+  SmallVector<MicroKernelAttrInterface> kernels =
+      getContractionKernels(op, target, factor);
+  llvm::erase_if(kernels, [](MicroKernelAttrInterface kernel) {
+    return isProgram(kernel) || !kernel.getShapes().empty();
+  });
+  FailureOr<model::Machine> first = getMachine(op, target, factor);
+  if (kernels.size() < 2 || failed(first) || !first->matrix)
+    return failure();
+  FailureOr<model::Machine> machine =
+      target.getMachine(kernels[1].getMultipliedType(factor));
+  if (failed(machine))
+    return failure();
+  machine->matrix.reset();
+  machine->kernels = first->kernels;
   return machine;
 }
 

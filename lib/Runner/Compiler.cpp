@@ -402,6 +402,7 @@ static Error lowerToLLVMDialect(ModuleOp module,
   lowering.outParams = true;
   lowering.groups = options.groups;
   lowering.groupRank = options.groupRank;
+  lowering.emulateTiles = options.emulateTiles;
   Stage stage(options.listener, "lower");
   return runPasses(module, "lowering", [&](OpPassManager &pm) {
     buildLoweringPipeline(pm, lowering);

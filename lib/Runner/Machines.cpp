@@ -88,7 +88,8 @@ static llvm::Error checkArchitecture(TargetAttrInterface target) {
       wanted + "); its chains can be planned, but not compiled here");
 }
 
-llvm::Error chimera::runner::checkRunsHere(TargetAttrInterface target) {
+llvm::Error chimera::runner::checkRunsHere(TargetAttrInterface target,
+                                           bool emulatesTiles) {
   if (llvm::Error error = checkArchitecture(target))
     return error;
   Expected<const llvm::Target *> llvmTarget = lookUpTarget();
@@ -107,9 +108,12 @@ llvm::Error chimera::runner::checkRunsHere(TargetAttrInterface target) {
     return createStringError("LLVM does not know this processor");
   // Instructions that generated code is made of; others a target may list,
   // such as those of the operating system, do not matter.
-  for (const char *feature :
-       {"+avx", "+avx2", "+fma", "+avx512f", "+avx512vl", "+avx512bw",
-        "+avx512dq", "+avx512bf16", "+avx512fp16", "+amx-tile"})
+  SmallVector<const char *> needed = {
+      "+avx",      "+avx2",     "+fma",        "+avx512f",   "+avx512vl",
+      "+avx512bw", "+avx512dq", "+avx512bf16", "+avx512fp16"};
+  if (!emulatesTiles)
+    needed.push_back("+amx-tile");
+  for (const char *feature : needed)
     if (wanted->checkFeatures(feature) && !host->checkFeatures(feature))
       return createStringError(
           llvm::Twine("code for this target cannot run here: this machine "

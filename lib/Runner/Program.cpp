@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EmulatedTiles.h"
+
 #include "Chimera/Runner/Compiler.h"
 
 #include "mlir/ExecutionEngine/CRunnerUtils.h"
@@ -82,6 +84,7 @@ static Error defineRuntime(llvm::orc::LLJIT &jit) {
   };
   define("memrefCopy", &memrefCopy);
   define("chimera_fail", &endProcess);
+  forEachEmulatedTileFunction(define);
   return jit.getMainJITDylib().define(
       llvm::orc::absoluteSymbols(std::move(symbols)));
 }

@@ -229,6 +229,13 @@ func.func private @outer_product_of_pairs() attributes {
     registers = <rows = 12, vectors = 2, broadcasts = 2, depth = 4>, dots = [bf16]>
 }
 
+// CHECK: @tile_product
+// CHECK-SAME: #chimera.tile_product<rows = 16, columns = 16, bytes = 64, registers = <rows = 2, vectors = 2, broadcasts = 0, depth = 1>, factors = [bf16, i8]>
+func.func private @tile_product() attributes {
+  chimera.test = #chimera.tile_product<rows = 16, columns = 16, bytes = 64,
+    registers = <rows = 2, vectors = 2, broadcasts = 0, depth = 1>, factors = [bf16, i8]>
+}
+
 // CHECK: @kinds
 // CHECK-SAME: [#chimera<kind contraction>, #chimera<kind elementwise>, #chimera<kind pack>]
 func.func private @kinds() attributes {

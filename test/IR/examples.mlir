@@ -120,6 +120,7 @@ module attributes {chimera.target = #chimera.target<"small", cores = 2,
 
 #attr = #chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>
 #other = #chimera.outer_product<lanes = 16, registers = <rows = 12, vectors = 2, broadcasts = 2, depth = 4>, dots = [bf16]>
+#tiles = #chimera.tile_product<rows = 16, columns = 16, bytes = 64, registers = <rows = 2, vectors = 2, broadcasts = 0, depth = 1>, factors = [bf16, i8]>
 
 // -----
 

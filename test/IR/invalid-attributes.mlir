@@ -450,6 +450,18 @@ func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
+// expected-error @below {{there are tiles of bf16, f16 and i8 alone, not of 'f32'}}
+#attr = #chimera.tile_product<rows = 16, columns = 16, bytes = 64,
+    registers = <rows = 1, vectors = 1, broadcasts = 0, depth = 1>, factors = [f32]>
+
+// -----
+
+// expected-error @below {{tiles have up to 16 rows of up to 16 sums or 64 bytes of factors, whole words of them, got 16 rows of 17 sums and 64 bytes}}
+#attr = #chimera.tile_product<rows = 16, columns = 17, bytes = 64,
+    registers = <rows = 1, vectors = 1, broadcasts = 0, depth = 1>, factors = [bf16]>
+
+// -----
+
 // expected-error @below {{there are dot products of bf16 and i8 alone, not of f16}}
 #attr = #chimera.outer_product<lanes = 16,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, dots = [bf16, f16]>

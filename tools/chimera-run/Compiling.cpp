@@ -31,6 +31,7 @@ CompileOptions chimera::run::getCompileOptions(const Options &options) {
   result.tiles = options.tiles;
   result.groups = options.groups;
   result.microKernels = options.microKernels;
+  result.emulateTiles = options.emulateTiles;
   result.jobs = options.jobs
                     ? options.jobs
                     : llvm::hardware_concurrency().compute_thread_count();

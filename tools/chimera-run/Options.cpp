@@ -73,6 +73,8 @@ installed (CHIMERA_PYTHON, else python3).
   --chimera-micro-kernels=KERNELS.mlir
                     micro kernels to use besides Chimera's own where they are
                     predicted to be faster (docs/micro-kernels.md)
+  --emulate-tiles   compute tiles of AMX on vectors, to check programs for it on
+                    machines without
   --check-micro-kernels
                     run these on random matrices instead of a program, and
                     compare with what they say they compute
@@ -238,6 +240,8 @@ static bool parseFlag(StringRef name, Options &options) {
     options.remarks = true;
   else if (name == "--verbose")
     options.verbose = true;
+  else if (name == "--emulate-tiles")
+    options.emulateTiles = true;
   else if (name == "--check-micro-kernels")
     options.checkMicroKernels = true;
   else if (name == "--help" || name == "-h")

@@ -55,6 +55,7 @@ struct Options {
   std::optional<unsigned> comparedGroups;
   /// A file with micro kernels of the user's; empty for none.
   std::string microKernels;
+  bool emulateTiles = false;
   /// Check these instead of running a program.
   bool checkMicroKernels = false;
   /// Libraries with what kernels call.

@@ -317,7 +317,7 @@ Error Session::prepare(const Sizes &sizes) {
   Expected<runner::Function> signature = getSignature(entry);
   if (!signature)
     return signature.takeError();
-  if (Error error = checkRunsHere(target))
+  if (Error error = checkRunsHere(target, options.emulateTiles))
     return error;
   if (Error error = checkMemory(entry, options))
     return error;

@@ -254,7 +254,7 @@ static Error checkFunctions(Program &program, ModuleOp fixed,
 static Error checkAll(const Options &options, ModuleOp module,
                       TargetAttrInterface target, double parseSeconds,
                       CompileListener &listener) {
-  if (Error error = checkRunsHere(target))
+  if (Error error = checkRunsHere(target, options.emulateTiles))
     return error;
   if (Error error = checkPublicFunctions(options, module))
     return error;

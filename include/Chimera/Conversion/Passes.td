@@ -229,6 +229,30 @@ def WriteManifestPass
   ];
 }
 
+def EmulateTilesPass : Pass<"chimera-emulate-tiles", "::mlir::ModuleOp"> {
+  let summary = "Call functions for the instructions of AMX";
+  let description = [{
+    Each instruction on tiles, `llvm.x86.X`, becomes the call of a function
+    `chimera_X` with its operands, which the host has: `chimera-run` computes what
+    the instructions do, so that code for AMX can be tested without it.
+
+    Example: see `test/Conversion/ChimeraToX86Vector/emulate-tiles.mlir`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def RequestTilesPass : Pass<"chimera-request-tiles", "::mlir::ModuleOp"> {
+  let summary = "Ask the system for the tiles of AMX where code uses them";
+  let description = [{
+    Public functions whose code uses tiles, or that call one, begin with a call that asks Linux for the room of tile registers, the
+    first time (`arch_prctl`). Where it says no, the call ends with a message.
+
+    Example: see `test/Conversion/ChimeraToX86Vector/request-tiles.mlir`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::cf::ControlFlowDialect"];
+}
+
 def LimitUnrollingPass : Pass<"chimera-limit-unrolling"> {
   let summary = "Tell LLVM which loops to unroll";
   let description = [{

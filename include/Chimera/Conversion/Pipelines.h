@@ -95,6 +95,11 @@ struct LoweringOptions : mlir::PassPipelineOptions<LoweringOptions> {
       *this, "group-rank",
       llvm::cl::desc("Partition to take instead of the cheapest, by its rank"),
       llvm::cl::init(0)};
+  Option<bool> emulateTiles{
+      *this, "emulate-tiles",
+      llvm::cl::desc("Compute tiles of AMX on vectors, to test on machines "
+                     "without it"),
+      llvm::cl::init(false)};
 };
 
 /// What option `split` can be.

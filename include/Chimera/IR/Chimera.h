@@ -101,6 +101,12 @@ struct OperandLayout {
   /// A dimension of the iteration space, for what is contiguous or interleaved.
   unsigned along = 0;
   llvm::SmallVector<int64_t, 2> sizes = {};
+  /// Of what is interleaved: true if the kernel takes the operation with
+  /// `along` cut into two dimensions, the last of which are the neighbours.
+  bool isCut = false;
+  /// What the extent along `along` has to be a multiple of: operands are padded
+  /// with zeros where it is not.
+  int64_t multiple = 1;
 
   /// True if neighbours along `dim` have to be neighbours in memory.
   bool isContiguousAlong(unsigned dim) const {
@@ -108,10 +114,15 @@ struct OperandLayout {
   }
   /// True for layouts that operands have or can be copied into.
   bool isProduced() const {
-    return kind == LayoutKind::Any || kind == LayoutKind::Contiguous;
+    return kind == LayoutKind::Any || kind == LayoutKind::Contiguous ||
+           (kind == LayoutKind::Interleaved && isCut);
   }
   static OperandLayout contiguousAlong(unsigned dim) {
     return {LayoutKind::Contiguous, dim};
+  }
+  /// `count` neighbours along `dim`, which is cut, in the place of one element.
+  static OperandLayout cutAlong(unsigned dim, int64_t count) {
+    return {LayoutKind::Interleaved, dim, {count}, /*isCut=*/true};
   }
 };
 } // namespace chimera

@@ -663,6 +663,35 @@ def Chimera_OuterProductAttr : Chimera_Attr<"OuterProduct", "outer_product"> {
   let genVerifyDecl = 1;
 }
 
+def Chimera_TileProductAttr : Chimera_Attr<"TileProduct", "tile_product"> {
+  let summary = "Micro kernels on the tile registers of AMX";
+  let description = [{
+    Contractions of the narrow types in `factors` on tiles of `rows` x `columns`
+    sums, `registers.rows` x `registers.vectors` of them at a time. A tile of a
+    factor has rows of `bytes` bytes. Sums have 32 bits, and as many neighbours
+    along the reduction as 32 bits hold are multiplied at once: an operand that
+    supplies columns has to be interleaved by that many. Tiles at an edge are
+    smaller. Emitted for x86 with AMX.
+
+    Example: `#chimera.tile_product<rows = 16, columns = 16, bytes = 64, registers = <rows = 2, vectors = 2, broadcasts = 0, depth = 1>, factors = [bf16, i8]>`
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "int64_t":$bytes,
+                        "::chimera::RegisterTileAttr":$registers,
+                        ArrayRefParameter<"::mlir::Type">:$factors);
+  let assemblyFormat = [{
+    `<` `rows` `=` $rows `,` `columns` `=` $columns `,` `bytes` `=` $bytes `,`
+        `registers` `=` $registers `,` `factors` `=` `[` $factors `]` `>`
+  }];
+  let extraClassDeclaration = [{
+    /// How many numbers of `factor` are multiplied at once: as many as a sum has
+    /// bits.
+    static int64_t getInterleave(::mlir::Type factor) {
+      return 32 / factor.getIntOrFloatBitWidth();
+    }
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Chimera_KernelAttr : Chimera_Attr<"Kernel", "kernel"> {
   let summary = "What a function computes as a micro kernel, and at what cost";
   let description = [{

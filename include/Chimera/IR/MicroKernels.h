@@ -80,6 +80,8 @@ struct OperatorSupport {
   bool decodes = false;
   /// True if both may be integers of which one has a sign.
   bool multipliesIntegers = false;
+  /// True if these may both have signs, at no cost.
+  bool keepsSigns = false;
   /// True if they may read operands through windows, as convolutions do.
   bool hasWindows = false;
   /// Elements of the vectors that sums lie in, where kernels multiply them by
@@ -116,6 +118,13 @@ std::vector<model::KernelShape> getKernelShapes(mlir::Operation *op,
 /// it have one for the type. Fails if there is neither a unit nor a kernel.
 llvm::FailureOr<model::Machine>
 getMachine(mlir::Operation *op, TargetAttrInterface target, mlir::Type factor);
+
+/// The same without a matrix unit whose kernels are emitted block by block, if
+/// that has one and other kernels do without: these take what it does not, or
+/// what it would be no gain for. Fails if there is no such choice.
+llvm::FailureOr<model::Machine> getVectorMachine(mlir::Operation *op,
+                                                 TargetAttrInterface target,
+                                                 mlir::Type factor);
 
 /// True if there are kernels for contractions of `factor` in the program around
 /// `op`, and all of them multiply in the type of sums.

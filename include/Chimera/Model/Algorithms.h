@@ -152,6 +152,11 @@ RegisterTile selectRegisterTile(const VectorUnit &unit, int64_t rows,
 /// it.
 inline constexpr int64_t mostRowsOfReading = 4;
 
+/// True if a matrix unit that loads tiles from a cache can do all products of
+/// `problem`: its extents are known, and each product adds up along a loop that
+/// both factors have, decodes nothing and leaves out no taps.
+bool runsOnTiles(const ChainProblem &problem);
+
 /// Elements that lie apart along the reduction are copied side by side for dot
 /// products if so many columns use each of them: two vectors of `lanes`.
 inline int64_t leastColumnsOfPairs(int64_t lanes) { return 2 * lanes; }

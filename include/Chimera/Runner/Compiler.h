@@ -63,6 +63,8 @@ struct CompileOptions {
   /// instead of the cheapest; 0 is the cheapest.
   PartitionSearchKind groups = PartitionSearchKind::Exact;
   unsigned groupRank = 0;
+  /// Compute tiles of AMX on vectors, on machines without it.
+  bool emulateTiles = false;
   /// A file with micro kernels of the user's; empty for none.
   std::string microKernels;
   /// LLVM's optimisation level, 0 to 3; others are an error.
@@ -165,8 +167,10 @@ llvm::Expected<TargetAttrInterface> getTargetOf(mlir::ModuleOp module,
 /// The target's cores, or `threads` if that is positive.
 int64_t resolveThreads(TargetAttrInterface target, int64_t threads);
 
-/// Says so if this machine lacks instructions that the target has.
-llvm::Error checkRunsHere(TargetAttrInterface target);
+/// Says so if this machine lacks instructions that the target has. It need not
+/// have tiles if these are emulated.
+llvm::Error checkRunsHere(TargetAttrInterface target,
+                          bool emulatesTiles = false);
 
 /// What can be called in a compiled module, and how.
 struct ModuleInterface {

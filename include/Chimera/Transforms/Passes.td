@@ -588,6 +588,27 @@ def OrientConstantsPass : Pass<"chimera-orient-constants", "::mlir::func::FuncOp
                            "::mlir::tensor::TensorDialect"];
 }
 
+def InterleaveConstantsPass : Pass<"chimera-interleave-constants"> {
+  let summary = "Prepare panels in the words that kernels on tiles read";
+  let description = [{
+    Of panels that `chimera.prepare` names, and that blocks on tiles of a matrix
+    unit alone read (`#chimera.tile_product`), neighbours along the reduction are
+    brought together: `panels x rows x columns` becomes
+    `panels x words x columns x numbers of a word`. The reduction of these blocks
+    gets a dimension for the numbers of a word. Panels with rows that are not
+    known to be whole tiles are left as they are; their parts are interleaved in
+    every call.
+
+    Example: see `test/Transforms/interleave-constants.mlir`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "CPU to compile for: a name, or a file (machine.mlir)">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def PrepareConstantsPass
     : Pass<"chimera-prepare-constants", "::mlir::ModuleOp"> {
   let summary = "Compute once what is the same in every call";

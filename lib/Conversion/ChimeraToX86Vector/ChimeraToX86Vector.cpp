@@ -11,7 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Features.h"
 #include "MicroKernelEmitter.h"
+#include "OfferTiles.h"
 #include "X86Intrinsics.h"
 
 #include "Chimera/Conversion/Passes.h"
@@ -28,10 +30,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/X86Vector/Transforms.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
-#include "llvm/TargetParser/X86TargetParser.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -46,7 +45,8 @@ static LogicalResult emitSimple(OpBuilder &builder, MicroKernelOp op,
                                 ArrayRef<int64_t> extents) {
   if (op.getKind() == MicroKernelKind::Reduction)
     return emitReduction(builder, op, figures, extents);
-  if (succeeded(emitElementwise(builder, op, figures, extents)))
+  if (succeeded(emitInterleavedCopy(builder, op, figures, extents)) ||
+      succeeded(emitElementwise(builder, op, figures, extents)))
     return success();
   return success(op.getKind() == MicroKernelKind::Pack &&
                  succeeded(emitTransposedCopy(builder, op, figures, extents)));
@@ -212,29 +212,6 @@ struct OuterProductModel
 // The offer
 //===----------------------------------------------------------------------===//
 
-/// True if the processor that `target` names has `needed`, whatever the length
-/// of its vectors is said to be.
-static bool hasFeatures(TargetAttrInterface target,
-                        ArrayRef<StringRef> needed) {
-  StringRef cpu = target.getCpu();
-  llvm::StringMap<bool> features;
-  if (cpu.empty()) {
-    // A virtual machine takes long to answer.
-    static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-    features = host;
-  } else {
-    SmallVector<StringRef> known;
-    llvm::X86::getFeaturesForCPU(cpu, known);
-    for (StringRef feature : known)
-      features[feature] = true;
-  }
-  for (StringRef feature : llvm::split(target.getCpuFeatures(), ','))
-    if (!feature.empty())
-      features[feature.drop_front()] = feature.front() == '+';
-  return llvm::all_of(
-      needed, [&](StringRef feature) { return features.lookup(feature); });
-}
-
 /// The types that `target` has dot products of, as far as they are emitted.
 /// Null if there are none.
 static ArrayAttr getDots(TargetAttr target) {
@@ -251,15 +228,18 @@ static ArrayAttr getDots(TargetAttr target) {
 }
 
 /// The tile that `registers` is, or what the register file holds of it if it is
-/// the tile of another kernel, whose edges are left.
+/// the tile of another kernel, whose edges are left, or of a matrix unit, whose
+/// instructions take many rows.
 static RegisterTileAttr getTile(const model::Machine &machine,
                                 RegisterTileAttr registers,
                                 MLIRContext *context) {
-  if (registers && !registers.getKernel())
+  bool isForMatrix = registers && registers.getBroadcasts() == 0;
+  if (registers && !registers.getKernel() && !isForMatrix)
     return registers;
   model::RegisterTile tile = {1, 1, 1, 1};
   if (registers) {
-    tile.rows = registers.getRows();
+    tile.rows =
+        registers.getKernel() ? registers.getRows() : machine.unit.registers;
     tile.vectors = registers.getVectors();
     tile = model::edgeTile(machine.unit, tile);
   }
@@ -292,6 +272,9 @@ void chimera::registerX86VectorMicroKernels(DialectRegistry &registry) {
     OuterProductAttr::attachInterface<OuterProductModel>(*context);
     context->loadDialect<LLVM::LLVMDialect, scf::SCFDialect,
                          memref::MemRefDialect, vector::VectorDialect>();
+    // Tiles first: they decline what has no unit for them, or was not planned
+    // for it.
+    offerTileProducts(context);
     MicroKernelRegistry::get(context).add(
         offerOuterProduct, MicroKernelRegistry::Precedence::BackEnd);
   });

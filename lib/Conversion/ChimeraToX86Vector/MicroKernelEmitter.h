@@ -253,6 +253,13 @@ llvm::LogicalResult emitTransposedCopy(mlir::OpBuilder &builder,
                                        const VectorFigures &figures,
                                        llvm::ArrayRef<int64_t> extents);
 
+/// Emits `op`, a copy whose innermost dimension are the numbers of words of 32
+/// bits, neighbours along another dimension of the source.
+llvm::LogicalResult emitInterleavedCopy(mlir::OpBuilder &builder,
+                                        MicroKernelOp op,
+                                        const VectorFigures &figures,
+                                        llvm::ArrayRef<int64_t> extents);
+
 } // namespace chimera
 
 #endif // CHIMERA_LIB_CONVERSION_MICROKERNELEMITTER_H

@@ -183,6 +183,9 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createRestoreSizesPass());
   // What several chains prepare of one constant is kept once.
   pm.addPass(createCSEPass());
+  InterleaveConstantsPassOptions interleave;
+  interleave.target = options.target;
+  pm.addNestedPass<func::FuncOp>(createInterleaveConstantsPass(interleave));
   pm.addPass(createPrepareConstantsPass());
   pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createCanonicalizerPass());
@@ -199,6 +202,8 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createStartCollectivesPass());
   freeBuffers(pm, options.target);
   pm.addPass(createLowerMicroKernelsPass());
+  pm.addPass(options.emulateTiles ? createEmulateTilesPass()
+                                  : createRequestTilesPass());
   pm.addPass(createConvertCollectivesToCallsPass());
   addLLVMLowering(pm);
 }
@@ -227,6 +232,11 @@ struct X86Options : PlanningOptions {
       *this, "group-rank",
       llvm::cl::desc("Partition to take instead of the cheapest, by its rank"),
       llvm::cl::init(0)};
+  Option<bool> emulateTiles{
+      *this, "emulate-tiles",
+      llvm::cl::desc("Compute tiles of AMX on vectors, to test on machines "
+                     "without it"),
+      llvm::cl::init(false)};
 };
 
 class X86BackEnd : public BackEndWithOptions<X86Options> {
@@ -263,6 +273,7 @@ void X86BackEnd::addPasses(OpPassManager &pm, const X86Options &options) const {
   lowering.outParams = options.outParams;
   lowering.groups = options.groups;
   lowering.groupRank = options.groupRank;
+  lowering.emulateTiles = options.emulateTiles;
   buildLoweringPipeline(pm, lowering);
 }
 

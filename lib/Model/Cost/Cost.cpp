@@ -437,6 +437,20 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
   return cycles;
 }
 
+bool chimera::model::runsOnTiles(const ChainProblem &problem) {
+  if (any_of(problem.loops, [](const Loop &loop) { return loop.isOpen; }))
+    return false;
+  return all_of(problem.operators, [&](const Operator &op) {
+    bool isSummedUp = any_of(op.loops, [&](LoopId loop) {
+      return op.isReduction(loop) &&
+             all_of(op.inputs,
+                    [&](const Access &input) { return input.hasLoop(loop); });
+    });
+    return isSummedUp && op.inputs.size() == 2 && op.decodeInstructions == 0 &&
+           leastShareOfTaps(problem, op) == 1;
+  });
+}
+
 /// Blocks of whole instructions; between them, operands come from the innermost
 /// level as often as the accumulators that fit near the unit demand.
 double CostModel::matrixCycles(const Operator &op,
@@ -450,15 +464,19 @@ double CostModel::matrixCycles(const Operator &op,
       total += part.count * alignTo(part.size, size);
     return total;
   };
+  bool isOneSum = count_if(op.loops, [&](LoopId loop) {
+                    return op.isReduction(loop);
+                  }) == 1;
   for (LoopId loop : op.loops) {
     if (loop == op.vectorLoop || loop == op.rowLoop)
       continue;
-    if (op.output.hasLoop(loop))
+    if (op.output.hasLoop(loop)) {
       repeats *= totalOf(parts[loop]);
-    else
-      depth = (depth ? depth : 1) * totalOf(parts[loop]);
-    if (!op.output.hasLoop(loop))
-      blocks *= countOf(parts[loop]);
+      continue;
+    }
+    depth = (depth ? depth : 1) *
+            (isOneSum ? roundedUp(loop, unit.depth) : totalOf(parts[loop]));
+    blocks *= countOf(parts[loop]);
   }
   depth = std::max<double>(depth, unit.depth);
   columns = roundedUp(op.vectorLoop, unit.columns);

@@ -54,7 +54,9 @@ struct Factor {
 /// Rewrites one product.
 class OffsetSeparator {
 public:
-  OffsetSeparator(linalg::LinalgOp op) : builder(op), op(op) {}
+  /// With `keepsSigns`, both factors may have signs.
+  OffsetSeparator(linalg::LinalgOp op, bool keepsSigns)
+      : builder(op), op(op), keepsSigns(keepsSigns) {}
 
   bool match();
   void rewrite();
@@ -71,6 +73,7 @@ private:
 
   OpBuilder builder;
   linalg::LinalgOp op;
+  bool keepsSigns;
   Factor factors[2];
   /// The factor whose sign is taken away, if one is.
   std::optional<unsigned> shifted;
@@ -115,7 +118,7 @@ bool OffsetSeparator::matchFactor(Value value, Factor &factor) {
 /// The factor that vectors do not run along is the one that changes. What is
 /// padded would have to be padded by something else than zeros.
 void OffsetSeparator::chooseShift() {
-  if (factors[0].isUnsigned || factors[1].isUnsigned)
+  if (keepsSigns || factors[0].isUnsigned || factors[1].isUnsigned)
     return;
   AffineMap out = op.getIndexingMapsArray().back();
   for (auto [index, factor] : llvm::enumerate(factors)) {
@@ -340,7 +343,8 @@ struct SeparateOffsetsPass
         resolveTarget(getOperation(), target);
     if (failed(found))
       return signalPassFailure();
-    if (!getOperatorSupport(getOperation(), *found).multipliesIntegers)
+    OperatorSupport support = getOperatorSupport(getOperation(), *found);
+    if (!support.multipliesIntegers)
       return;
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) {
@@ -348,7 +352,7 @@ struct SeparateOffsetsPass
         ops.push_back(op);
     });
     for (linalg::LinalgOp op : ops)
-      if (OffsetSeparator separator(op); separator.match())
+      if (OffsetSeparator separator(op, support.keepsSigns); separator.match())
         separator.rewrite();
   }
 };

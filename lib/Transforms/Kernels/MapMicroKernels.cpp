@@ -26,6 +26,7 @@
 #include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -150,6 +151,13 @@ static std::optional<StringRef> getObstacle(BlockOp block) {
 
 namespace {
 
+/// A dimension along which a copy ends in zeros, up to a multiple of some
+/// extent.
+struct Padding {
+  unsigned dim = 0;
+  int64_t multiple = 1;
+};
+
 class BlockMapper {
 public:
   /// A cache line of `target` has `lineBytes`.
@@ -163,7 +171,16 @@ private:
   MicroKernelOp createKernel();
   void chooseImplementation(MicroKernelOp kernel);
   void packOperands(MicroKernelOp kernel);
-  void pack(MicroKernelOp kernel, unsigned input, unsigned contiguousDim);
+  void pack(MicroKernelOp kernel, unsigned input, ArrayRef<unsigned> last,
+            Padding padding = {});
+  Value padWithZeros(Value buffer, ArrayRef<OpFoldResult> sizes, unsigned place,
+                     OpFoldResult padded);
+  bool isPadded(MicroKernelOp kernel, Padding padding);
+  void setExtents(MicroKernelOp kernel, unsigned dim,
+                  llvm::function_ref<int64_t(int64_t)> change);
+  void cutReduction(MicroKernelOp kernel, unsigned dim, int64_t count);
+  void interleave(MicroKernelOp kernel, unsigned input,
+                  const OperandLayout &layout);
   void fetchAhead(MicroKernelOp kernel, unsigned input, Operation *position);
   void hoistSlices(Value value);
 
@@ -220,18 +237,19 @@ void BlockMapper::chooseImplementation(MicroKernelOp kernel) {
     kernel.setOtherwiseAttr(choice.otherwise);
 }
 
-/// Moves the slices that `value` is cut from as far out as they can go.
+/// Moves the slices that `value` is cut from, and its shapes, as far out as
+/// they can go.
 void BlockMapper::hoistSlices(Value value) {
-  auto sliceOp = value.getDefiningOp<tensor::ExtractSliceOp>();
-  if (!sliceOp)
+  Operation *view = value.getDefiningOp();
+  if (!isa_and_nonnull<tensor::ExtractSliceOp, tensor::ExpandShapeOp>(view))
     return;
-  hoistSlices(sliceOp.getSource());
-  while (auto loop = dyn_cast<scf::ForOp>(sliceOp->getParentOp())) {
-    if (!llvm::all_of(sliceOp->getOperands(), [&](Value operand) {
+  hoistSlices(view->getOperand(0));
+  while (auto loop = dyn_cast<scf::ForOp>(view->getParentOp())) {
+    if (!llvm::all_of(view->getOperands(), [&](Value operand) {
           return loop.isDefinedOutsideOfLoop(operand);
         }))
       return;
-    sliceOp->moveBefore(loop);
+    view->moveBefore(loop);
   }
 }
 
@@ -246,8 +264,51 @@ static Operation *findUser(MicroKernelOp kernel, Value source) {
   return user;
 }
 
+/// The results of `map` other than `last`, and those at the end.
+static SmallVector<unsigned> orderResults(AffineMap map,
+                                          ArrayRef<unsigned> last) {
+  SmallVector<unsigned> order, end;
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    if (!llvm::is_contained(last, map.getDimPosition(i)))
+      order.push_back(i);
+  for (unsigned dim : last)
+    order.push_back(
+        *map.getResultPosition(getAffineDimExpr(dim, map.getContext())));
+  return order;
+}
+
+/// True if some extent along the dimension is no multiple.
+bool BlockMapper::isPadded(MicroKernelOp kernel, Padding padding) {
+  return llvm::any_of(kernel.getExtentsOf(padding.dim), [&](int64_t extent) {
+    return extent % padding.multiple != 0;
+  });
+}
+
+/// Zeros in what `buffer` has behind `sizes` along dimension `place`, where it
+/// has `padded` elements.
+Value BlockMapper::padWithZeros(Value buffer, ArrayRef<OpFoldResult> sizes,
+                                unsigned place, OpFoldResult padded) {
+  Location loc = buffer.getLoc();
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
+      ones(sizes.size(), builder.getIndexAttr(1)), ofTail(sizes);
+  offsets[place] = sizes[place];
+  AffineExpr from, to;
+  bindSymbols(builder.getContext(), from, to);
+  ofTail[place] = affine::makeComposedFoldedAffineApply(builder, loc, to - from,
+                                                        {sizes[place], padded});
+  Value tail = tensor::ExtractSliceOp::create(builder, loc, buffer, offsets,
+                                              ofTail, ones);
+  Type element = getElementTypeOrSelf(buffer);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  Value filled = linalg::FillOp::create(builder, loc, zero, tail).getResult(0);
+  return tensor::InsertSliceOp::create(builder, loc, filled, buffer, offsets,
+                                       ofTail, ones);
+}
+
+/// Copies operand `input` of `kernel`, with the dimensions `last` at the end.
 void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
-                       unsigned contiguousDim) {
+                       ArrayRef<unsigned> last, Padding padding) {
   Value source = kernel.getInputs()[input];
   hoistSlices(source);
 
@@ -255,20 +316,16 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   // source.
   Operation *position = findUser(kernel, source);
 
-  // The copy has the source's dimensions, the contiguous one last.
+  // The copy has the source's dimensions in another order.
   AffineMap map = kernel.getMaps()[input];
-  SmallVector<unsigned> order;
-  for (unsigned i = 0; i < map.getNumResults(); ++i)
-    if (map.getDimPosition(i) != contiguousDim)
-      order.push_back(i);
-  order.push_back(
-      *map.getResultPosition(builder.getAffineDimExpr(contiguousDim)));
+  SmallVector<unsigned> order = orderResults(map, last);
 
   Location loc = kernel.getLoc();
   SmallVector<int64_t> shape;
   SmallVector<OpFoldResult> offsets, sizes, strides;
   SmallVector<AffineExpr> packedDims;
   SmallVector<Attribute> extents;
+  std::optional<unsigned> padded;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(position);
   for (unsigned dim : order) {
@@ -276,6 +333,10 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
         kernel.getExtentsOf(map.getDimPosition(dim));
     extents.push_back(builder.getI64ArrayAttr(possible));
     shape.push_back(*llvm::max_element(possible));
+    if (padding.multiple > 1 && map.getDimPosition(dim) == padding.dim) {
+      padded = shape.size() - 1;
+      shape.back() = llvm::alignTo(shape.back(), padding.multiple);
+    }
     offsets.push_back(builder.getIndexAttr(0));
     sizes.push_back(tensor::getMixedSize(builder, loc, source, dim));
     strides.push_back(builder.getIndexAttr(1));
@@ -298,10 +359,24 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
     else
       buffer = tensor::EmptyOp::create(builder, loc, shape, elementType);
   }
+  SmallVector<OpFoldResult> whole(sizes);
+  if (padded) {
+    AffineExpr size;
+    bindSymbols(builder.getContext(), size);
+    whole[*padded] = affine::makeComposedFoldedAffineApply(
+        builder, loc, size.ceilDiv(padding.multiple) * padding.multiple,
+        {sizes[*padded]});
+  }
   if (isPadded ||
       llvm::any_of(sizes, [](OpFoldResult size) { return isa<Value>(size); }))
     buffer = tensor::ExtractSliceOp::create(builder, loc, buffer, offsets,
-                                            sizes, strides);
+                                            whole, strides);
+  Value all = buffer;
+  if (padded) {
+    all = padWithZeros(buffer, sizes, *padded, whole[*padded]);
+    buffer = tensor::ExtractSliceOp::create(builder, loc, all, offsets, sizes,
+                                            strides);
+  }
   SmallVector<unsigned> sourceOrder(order.size());
   for (auto [packedIndex, dim] : llvm::enumerate(order))
     sourceOrder[dim] = packedIndex;
@@ -322,7 +397,13 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
   chooseImplementation(copy);
   fetchAhead(kernel, input, copy);
 
-  kernel.getInputsMutable()[input].set(copy.getResult(0));
+  Value packed = copy.getResult(0);
+  if (padded) {
+    builder.setInsertionPointAfter(copy);
+    packed = tensor::InsertSliceOp::create(builder, loc, packed, all, offsets,
+                                           sizes, strides);
+  }
+  kernel.getInputsMutable()[input].set(packed);
   SmallVector<AffineMap> kernelMaps = kernel.getMaps();
   kernelMaps[input] =
       AffineMap::get(kernel.getNumDims(), 0, packedDims, builder.getContext());
@@ -371,6 +452,82 @@ void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input,
     letFetch(kernel, ahead, outside);
 }
 
+/// Cuts the reduction `dim` of `kernel` into groups of `count` steps: its
+/// inputs get a dimension for the steps of a group behind it.
+void BlockMapper::cutReduction(MicroKernelOp kernel, unsigned dim,
+                               int64_t count) {
+  MLIRContext *context = builder.getContext();
+  Location loc = kernel.getLoc();
+  unsigned inner = kernel.getNumDims();
+  SmallVector<AffineMap> maps = kernel.getMaps();
+  for (AffineMap &map : maps)
+    map = AffineMap::get(inner + 1, 0, map.getResults(), context);
+  for (unsigned input = 0; input < kernel.getInputs().size(); ++input) {
+    AffineMap map = maps[input];
+    std::optional<unsigned> place =
+        map.getResultPosition(getAffineDimExpr(dim, context));
+    if (!place)
+      continue;
+    Value source = kernel.getInputs()[input];
+    hoistSlices(source);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(source);
+    auto type = cast<RankedTensorType>(source.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(builder, loc, source);
+    AffineExpr size;
+    bindSymbols(context, size);
+    sizes[*place] = affine::makeComposedFoldedAffineApply(
+        builder, loc, size.floorDiv(count), {sizes[*place]});
+    sizes.insert(sizes.begin() + *place + 1, builder.getIndexAttr(count));
+    if (!ShapedType::isDynamic(shape[*place]))
+      shape[*place] /= count;
+    shape.insert(shape.begin() + *place + 1, count);
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t old = 0, next = 0; old < type.getRank(); ++old) {
+      groups.push_back({next++});
+      if (old == static_cast<int64_t>(*place))
+        groups.back().push_back(next++);
+    }
+    kernel.getInputsMutable()[input].set(tensor::ExpandShapeOp::create(
+        builder, loc, type.clone(shape), source, groups, sizes));
+    maps[input] =
+        map.insertResult(getAffineDimExpr(inner, context), *place + 1);
+  }
+  kernel.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
+  SmallVector<Attribute> iterators(kernel.getIteratorTypes().getValue());
+  iterators.push_back(builder.getStringAttr("reduction"));
+  kernel.setIteratorTypesAttr(builder.getArrayAttr(iterators));
+  setExtents(kernel, dim, [&](int64_t extent) { return extent / count; });
+  SmallVector<Attribute> extents(kernel.getExtentsAttr().getValue());
+  extents.push_back(builder.getI64ArrayAttr({count}));
+  kernel.setExtentsAttr(builder.getArrayAttr(extents));
+}
+
+/// Changes the extents that `kernel` lists for `dim`.
+void BlockMapper::setExtents(MicroKernelOp kernel, unsigned dim,
+                             llvm::function_ref<int64_t(int64_t)> change) {
+  SmallVector<Attribute> extents(kernel.getExtentsAttr().getValue());
+  SmallVector<int64_t> changed;
+  for (int64_t extent : kernel.getExtentsOf(dim))
+    if (int64_t other = change(extent); !llvm::is_contained(changed, other))
+      changed.push_back(other);
+  extents[dim] = builder.getI64ArrayAttr(changed);
+  kernel.setExtentsAttr(builder.getArrayAttr(extents));
+}
+
+/// Lets `layout.sizes` neighbours along a reduction of `kernel` stand where one
+/// element of operand `input` does.
+void BlockMapper::interleave(MicroKernelOp kernel, unsigned input,
+                             const OperandLayout &layout) {
+  AffineMap output = kernel.getMaps().back();
+  unsigned columns = output.getDimPosition(output.getNumResults() - 1);
+  unsigned inner = kernel.getNumDims();
+  cutReduction(kernel, layout.along, layout.sizes.front());
+  pack(kernel, input, {layout.along, columns, inner});
+}
+
 /// True if `value` is part of what was computed before the call. Nothing else
 /// brings it near.
 static bool isPrepared(Value value) {
@@ -388,8 +545,22 @@ void BlockMapper::packOperands(MicroKernelOp kernel) {
     return;
   ArrayRef<int64_t> packed = block.getPacked().value_or(ArrayRef<int64_t>());
   int64_t numInputs = kernel.getInputs().size();
+  std::optional<std::pair<unsigned, OperandLayout>> interleaved;
+  std::optional<Padding> padded;
   for (int64_t input = 0; input < numInputs; ++input) {
     OperandLayout layout = implementation.getLayout(kernel, input);
+    Padding padding = {layout.along, layout.multiple};
+    if (layout.kind == LayoutKind::Interleaved)
+      interleaved = {input, layout};
+    if (isPadded(kernel, padding)) {
+      bool isContiguous = layout.kind == LayoutKind::Contiguous;
+      pack(kernel, input,
+           isContiguous ? ArrayRef<unsigned>(layout.along)
+                        : ArrayRef<unsigned>(),
+           padding);
+      padded = padding;
+      continue;
+    }
     if (layout.kind != LayoutKind::Contiguous)
       continue;
     AffineMap map = kernel.getMaps()[input];
@@ -399,13 +570,19 @@ void BlockMapper::packOperands(MicroKernelOp kernel) {
       continue;
     bool isLast = *result + 1 == map.getNumResults();
     if (!isLast || llvm::is_contained(packed, input)) {
-      pack(kernel, input, layout.along);
+      pack(kernel, input, {layout.along});
     } else if (Value operand = kernel.getInputs()[input]; isPrepared(operand)) {
       hoistSlices(operand);
       Value whole = getUncut(operand, getBounds(kernel, input));
       fetchAhead(kernel, input, findUser(kernel, whole));
     }
   }
+  if (padded)
+    setExtents(kernel, padded->dim, [&](int64_t extent) -> int64_t {
+      return llvm::alignTo(extent, padded->multiple);
+    });
+  if (interleaved)
+    interleave(kernel, interleaved->first, interleaved->second);
 }
 
 MicroKernelOp BlockMapper::map() {

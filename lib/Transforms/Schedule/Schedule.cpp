@@ -49,14 +49,16 @@ public:
   model::PlanCache &get(TargetAttrInterface target, Type type,
                         const model::Machine &machine,
                         const model::SolveOptions &options) {
-    std::unique_ptr<model::PlanCache> &cache = caches[{target, type}];
+    std::unique_ptr<model::PlanCache> &cache =
+        caches[{target, {type, machine.matrix ? 1u : 0u}}];
     if (!cache)
       cache = std::make_unique<model::PlanCache>(machine, options);
     return *cache;
   }
 
 private:
-  DenseMap<std::pair<Attribute, Type>, std::unique_ptr<model::PlanCache>>
+  DenseMap<std::pair<Attribute, std::pair<Type, unsigned>>,
+           std::unique_ptr<model::PlanCache>>
       caches;
 };
 
@@ -77,6 +79,8 @@ public:
                     PlanCaches &caches);
 
 private:
+  bool isForMatrix(const model::Machine &vectors, PlanCaches &caches,
+                   TargetAttrInterface target, Type type);
   LogicalResult keepSchedule();
   void judge();
   void takeRunnerUp();
@@ -529,6 +533,25 @@ static Type getElementType(const ChainAnalysis &analysis) {
   return widest;
 }
 
+/// True if the chain runs on the matrix unit of `machine` rather than on that
+/// of `vectors`: because a schedule says so, or sooner by the model.
+bool ChainScheduler::isForMatrix(const model::Machine &vectors,
+                                 PlanCaches &caches, TargetAttrInterface target,
+                                 Type type) {
+  const model::ChainProblem &problem = analysis.problem;
+  if (chain.getSchedule())
+    return chain.getSchedule()->getRegisters().getBroadcasts() == 0;
+  if (!model::runsOnTiles(problem))
+    return false;
+  auto secondsOf = [&](model::PlanCache &plans) {
+    model::Verdict known = model::judge(problem, plans);
+    return known.segments.empty() ? std::numeric_limits<double>::infinity()
+                                  : known.seconds;
+  };
+  return secondsOf(*cache) <=
+         secondsOf(caches.get(target, type, vectors, options));
+}
+
 LogicalResult ChainScheduler::run(TargetAttrInterface target,
                                   model::SolveOptions wanted,
                                   PlanCaches &caches) {
@@ -560,10 +583,15 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
   if (isAnybodyListening())
     options.runnersUp = runnersUp;
   options.runnersUp = std::max(options.runnersUp, rank);
+  cache = &caches.get(target, type, machine, options);
+  FailureOr<model::Machine> vectors = getVectorMachine(chain, target, type);
+  if (succeeded(vectors) && !isForMatrix(*vectors, caches, target, type)) {
+    machine = std::move(*vectors);
+    cache = &caches.get(target, type, machine, options);
+  }
   describeChain();
   if (chain.getSchedule())
     return keepSchedule();
-  cache = &caches.get(target, type, machine, options);
   judge();
   return success();
 }

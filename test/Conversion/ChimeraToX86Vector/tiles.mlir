@@ -1,0 +1,117 @@
+// RUN: chimera-opt %s --chimera-lower-micro-kernels --split-input-file | FileCheck %s
+
+#tile = #chimera.tile_product<rows = 16, columns = 16, bytes = 64,
+    registers = <rows = 2, vectors = 2, broadcasts = 0, depth = 1>, factors = [bf16]>
+
+// Two tiles of rows and two of columns, in registers that are told their sizes:
+// sums in 0 to 3, rows in 4 and 5, columns in 6 and 7. Of 37 rows 5 are left,
+// with sizes of their own.
+
+// CHECK:       llvm.mlir.global internal constant @chimera_tiles_5_by_16_16(
+// CHECK:       llvm.mlir.global internal constant @chimera_tiles_16_16_by_16_16(dense<
+// CHECK-SAME:    [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0]
+// CHECK-LABEL: func @blocks(
+// CHECK:         llvm.call_intrinsic "llvm.x86.ldtilecfg"
+// CHECK:         llvm.call_intrinsic "llvm.x86.tilezero"(%{{.*}}) : (i8) -> ()
+// CHECK-COUNT-3: llvm.call_intrinsic "llvm.x86.tilezero"
+// CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c64{{.*}} step %c16
+// CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
+// CHECK:           llvm.call_intrinsic "llvm.x86.tileloaddt164"
+// CHECK:           llvm.call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK:           llvm.call_intrinsic "llvm.x86.tileloaddt164"
+// CHECK:           llvm.call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
+// CHECK-COUNT-2:   llvm.call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK-NOT:       tdpbf16ps
+// CHECK:         }
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tilestored64"
+// CHECK:         llvm.call_intrinsic "llvm.x86.ldtilecfg"
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tilestored64"
+// CHECK:         llvm.call_intrinsic "llvm.x86.tilerelease"
+func.func @blocks(%a: memref<37x64x2xbf16>, %b: memref<64x32x2xbf16>, %c: memref<37x32xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%a, %b : memref<37x64x2xbf16>, memref<64x32x2xbf16>) outs(%c : memref<37x32xf32>)
+      maps [affine_map<(m, n, k, i) -> (m, k, i)>, affine_map<(m, n, k, i) -> (k, n, i)>, affine_map<(m, n, k, i) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"]
+      extents [[37], [32], [64], [2]] implementation #tile {
+  ^bb0(%x: bf16, %y: bf16, %z: f32):
+    %0 = arith.extf %x : bf16 to f32
+    %1 = arith.extf %y : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %z, %2 : f32
+    chimera.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
+#tile = #chimera.tile_product<rows = 16, columns = 16, bytes = 64,
+    registers = <rows = 1, vectors = 1, broadcasts = 0, depth = 1>, factors = [bf16]>
+
+// A reduction that is no whole tile is left to other kernels, of which there are
+// none here.
+
+// CHECK-LABEL: func @part(
+// CHECK-NOT:     llvm.x86
+// CHECK:         linalg.generic
+func.func @part(%a: memref<16x5x2xbf16>, %b: memref<5x16x2xbf16>, %c: memref<16x16xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%a, %b : memref<16x5x2xbf16>, memref<5x16x2xbf16>) outs(%c : memref<16x16xf32>)
+      maps [affine_map<(m, n, k, i) -> (m, k, i)>, affine_map<(m, n, k, i) -> (k, n, i)>, affine_map<(m, n, k, i) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"]
+      extents [[16], [16], [5], [2]] implementation #tile {
+  ^bb0(%x: bf16, %y: bf16, %z: f32):
+    %0 = arith.extf %x : bf16 to f32
+    %1 = arith.extf %y : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %z, %2 : f32
+    chimera.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
+#pack = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
+// Two rows are mixed.
+
+// CHECK-LABEL: func @rows(
+// CHECK:         %[[FIRST:.*]] = vector.load %arg0[%{{.*}}, %c0{{.*}}, %{{.*}}] : memref<3x2x16xbf16>, vector<16xbf16>
+// CHECK:         %[[BITS:.*]] = arith.bitcast %[[FIRST]] : vector<16xbf16> to vector<16xi16>
+// CHECK:         %[[SECOND:.*]] = vector.load %arg0[%{{.*}}, %c1{{.*}}, %{{.*}}] : memref<3x2x16xbf16>, vector<16xbf16>
+// CHECK:         %[[OTHERS:.*]] = arith.bitcast %[[SECOND]]
+// CHECK:         %[[MIXED:.*]] = vector.interleave %[[BITS]], %[[OTHERS]] : vector<16xi16> -> vector<32xi16>
+// CHECK:         vector.store %{{.*}}, %arg1[{{.*}}] : memref<3x16x2xbf16>, vector<32xbf16>
+func.func @rows(%from: memref<3x2x16xbf16>, %to: memref<3x16x2xbf16>) {
+  chimera.micro_kernel pack ins(%from : memref<3x2x16xbf16>) outs(%to : memref<3x16x2xbf16>)
+      maps [affine_map<(k, n, i) -> (k, i, n)>, affine_map<(k, n, i) -> (k, n, i)>]
+      iterators ["parallel", "parallel", "parallel"] extents [[3], [16], [2]] implementation #pack {
+  ^bb0(%x: bf16, %y: bf16):
+    chimera.yield %x : bf16
+  }
+  return
+}
+
+// -----
+
+#pack = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
+// Words are transposed; of 19 columns three are left.
+
+// CHECK-LABEL: func @words(
+// CHECK-COUNT-16: vector.load %arg0{{.*}} : memref<19x16x4xi8>, vector<64xi8>
+// CHECK:         vector.store %{{.*}}, %arg1{{.*}} : memref<16x19x4xi8>, vector<64xi8>
+// CHECK:         vector.create_mask %c12
+// CHECK:         vector.maskedstore %arg1
+func.func @words(%from: memref<19x16x4xi8>, %to: memref<16x19x4xi8>) {
+  chimera.micro_kernel pack ins(%from : memref<19x16x4xi8>) outs(%to : memref<16x19x4xi8>)
+      maps [affine_map<(k, n, i) -> (n, k, i)>, affine_map<(k, n, i) -> (k, n, i)>]
+      iterators ["parallel", "parallel", "parallel"] extents [[16], [19], [4]] implementation #pack {
+  ^bb0(%x: i8, %y: i8):
+    chimera.yield %x : i8
+  }
+  return
+}

@@ -1,0 +1,61 @@
+// RUN: chimera-opt %s --chimera-interleave-constants=target=granite-rapids --split-input-file | FileCheck %s
+// RUN: chimera-opt %s --chimera-interleave-constants=target=zen5 --split-input-file | FileCheck %s --check-prefix=VECTORS
+
+// Panels that blocks on tiles read are prepared in words of two numbers, and the
+// reduction of the blocks is cut. Offsets and sizes of rows become those of words.
+
+// CHECK-LABEL: func @words(
+// CHECK:         %[[ROWS:.*]] = tensor.expand_shape %arg1 {{\[}}[0], [1, 2], [3]] output_shape [2, 64, 2, 32] : tensor<2x128x32xbf16> into tensor<2x64x2x32xbf16>
+// CHECK:         %[[WORDS:.*]] = linalg.transpose ins(%[[ROWS]] : tensor<2x64x2x32xbf16>) outs(%{{.*}} : tensor<2x64x32x2xbf16>) permutation = [0, 1, 3, 2]
+// CHECK:         %[[ONCE:.*]] = chimera.prepare %[[WORDS]] : tensor<2x64x32x2xbf16>
+// CHECK:         scf.for %[[K:.*]] = %c0 to %c128 step %c64
+// CHECK:           %[[PANEL:.*]] = tensor.extract_slice %[[ONCE]][1, %{{.*}}, 0, 0] [1, 32, 32, 2] [1, 1, 1, 1] : tensor<2x64x32x2xbf16> to tensor<32x32x2xbf16>
+// CHECK:           %[[A:.*]] = tensor.expand_shape %{{.*}} {{\[}}[0], [1, 2]] output_shape [16, 32, 2] : tensor<16x64xbf16> into tensor<16x32x2xbf16>
+// CHECK:           chimera.block "gemm0" ins(%[[A]], %[[PANEL]] : tensor<16x32x2xbf16>, tensor<32x32x2xbf16>)
+// CHECK-SAME:        extents {{\[\[}}16], [32], [32], [2]]
+// CHECK:             linalg.generic
+// CHECK-SAME:          iterator_types = ["parallel", "parallel", "reduction", "reduction"]
+
+// VECTORS-LABEL: func @words(
+// VECTORS-NOT:     linalg.transpose
+// VECTORS:         chimera.prepare %arg1
+func.func @words(%a: tensor<16x128xbf16>, %b: tensor<2x128x32xbf16>, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %once = chimera.prepare %b : tensor<2x128x32xbf16>
+  %0 = scf.for %k = %c0 to %c128 step %c64 iter_args(%sums = %c) -> (tensor<16x32xf32>) {
+    %rows = tensor.extract_slice %a[0, %k] [16, 64] [1, 1] : tensor<16x128xbf16> to tensor<16x64xbf16>
+    %panel = tensor.extract_slice %once[1, %k, 0] [1, 64, 32] [1, 1, 1] : tensor<2x128x32xbf16> to tensor<64x32xbf16>
+    %1 = chimera.block "gemm0" ins(%rows, %panel : tensor<16x64xbf16>, tensor<64x32xbf16>)
+        outs(%sums : tensor<16x32xf32>) extents [[16], [32], [64]] registers <rows = 2, vectors = 2, broadcasts = 0, depth = 1> {
+    ^bb0(%x: tensor<16x64xbf16>, %y: tensor<64x32xbf16>, %z: tensor<16x32xf32>):
+      %2 = linalg.matmul ins(%x, %y : tensor<16x64xbf16>, tensor<64x32xbf16>) outs(%z : tensor<16x32xf32>) -> tensor<16x32xf32>
+      chimera.yield %2 : tensor<16x32xf32>
+    } -> tensor<16x32xf32>
+    scf.yield %1 : tensor<16x32xf32>
+  }
+  return %0 : tensor<16x32xf32>
+}
+
+// -----
+
+// Half a tile is left at the end, and somebody else reads the panels: they stay
+// as they are.
+
+// CHECK-LABEL: func @numbers(
+// CHECK-NOT:     linalg.transpose
+// CHECK:         chimera.prepare %arg1 : tensor<2x48x32xbf16>
+// CHECK:         chimera.prepare %arg2 : tensor<2x64x32xbf16>
+func.func @numbers(%a: tensor<16x48xbf16>, %b: tensor<2x48x32xbf16>, %d: tensor<2x64x32xbf16>, %c: tensor<16x32xf32>) -> (tensor<16x32xf32>, tensor<2x64x32xbf16>) {
+  %once = chimera.prepare %b : tensor<2x48x32xbf16>
+  %other = chimera.prepare %d : tensor<2x64x32xbf16>
+  %panel = tensor.extract_slice %once[1, 0, 0] [1, 48, 32] [1, 1, 1] : tensor<2x48x32xbf16> to tensor<48x32xbf16>
+  %1 = chimera.block "gemm0" ins(%a, %panel : tensor<16x48xbf16>, tensor<48x32xbf16>)
+      outs(%c : tensor<16x32xf32>) extents [[16], [32], [48]] registers <rows = 2, vectors = 2, broadcasts = 0, depth = 1> {
+  ^bb0(%x: tensor<16x48xbf16>, %y: tensor<48x32xbf16>, %z: tensor<16x32xf32>):
+    %2 = linalg.matmul ins(%x, %y : tensor<16x48xbf16>, tensor<48x32xbf16>) outs(%z : tensor<16x32xf32>) -> tensor<16x32xf32>
+    chimera.yield %2 : tensor<16x32xf32>
+  } -> tensor<16x32xf32>
+  return %1, %other : tensor<16x32xf32>, tensor<2x64x32xbf16>
+}
