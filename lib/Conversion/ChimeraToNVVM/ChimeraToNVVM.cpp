@@ -414,6 +414,11 @@ struct ConvertChimeraToNVVMPass
         (required && failed(checkNoContractionIsLeft(getOperation()))))
       return signalPassFailure();
     getOperation()->walk(loseUnitsBeforePadding);
+    // A GPU's program has no part that runs once.
+    getOperation()->walk([](PrepareOp op) {
+      op.replaceAllUsesWith(op.getSource());
+      op.erase();
+    });
     SymbolTable symbols(getOperation());
     for (scf::ForallOp forall : programs) {
       Refusal refusal;

@@ -81,6 +81,15 @@ public:
 
 } // namespace
 
+/// Images with their channels last, which the kernels of convolutions take.
+static void addLayouts(OpPassManager &pm, const std::string &target) {
+  ChooseLayoutsPassOptions layouts;
+  layouts.target = target;
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createChooseLayoutsPass(layouts));
+  func.addPass(createApplyLayoutsPass());
+}
+
 /// Kernels for what lies outside chains, in groups that the model chooses.
 static void addMemoryGroups(OpPassManager &pm, const std::string &target) {
   pm.addPass(createDecomposeSoftmaxPass());
@@ -140,6 +149,7 @@ void NvidiaBackEnd::addPasses(OpPassManager &pm,
   if (llvm::is_contained({"bin", "binary", "fatbin"}, options.format))
     pm.addPass(createFindAssemblerPass());
   buildFrontEndPipeline(pm);
+  addLayouts(pm, options.target);
   SchedulePassOptions schedule;
   schedule.target = options.target;
   schedule.fuse = options.fuse;

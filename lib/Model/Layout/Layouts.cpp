@@ -27,9 +27,14 @@ using namespace chimera::model;
 double chimera::model::secondsToReorder(double bytes, int64_t elementBytes,
                                         const Machine &machine,
                                         int64_t threads) {
-  // Whoever wants the other order would have read what is read here.
   MemoryPass pass;
   pass.writtenBytes = bytes;
+  // A launch of its own, which reads what is in memory.
+  if (machine.groups) {
+    pass.readBytes = bytes;
+    return secondsOf(pass, machine, threads);
+  }
+  // Whoever wants the other order would have read what is read here.
   // A square of registers is transposed in stages, each with a shuffle for each
   // of its vectors. As many of these start at a time as multiply-adds.
   double vectors = bytes / elementBytes / machine.unit.lanes;

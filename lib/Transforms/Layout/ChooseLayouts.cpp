@@ -93,11 +93,11 @@ static unsigned findFilters(const ImageOp &image) {
 /// not as it makes it; everything else takes the same.
 model::LayoutProblem::Operation
 LayoutChooser::getSeconds(const ImageOp &image) const {
+  constexpr double impossible = model::LayoutProblem::impossible;
   if (auto given = image.op->getAttrOfType<StringAttr>(
           ChimeraDialect::getLayoutAttrName())) {
     bool isLast = given.getValue() == ChimeraDialect::getChannelsLastName();
-    double no = model::LayoutProblem::impossible;
-    return {isLast ? no : 0, isLast ? 0 : no};
+    return {isLast ? impossible : 0, isLast ? 0 : impossible};
   }
   if (isa<linalg::TransposeOp>(image.op)) {
     Type type = image.op->getResult(0).getType();
@@ -112,6 +112,10 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
   if (!llvm::is_contained(support.factors,
                           getElementTypeOrSelf(image.filter->get())))
     return {};
+  // Rows in registers are pixels, so that what a layer makes is the left
+  // operand of the next one: there are no other kernels.
+  if (machine.groups)
+    return {impossible, /*channelsLast=*/0};
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   AffineMap result = op.getIndexingMapsArray()[2];
   model::ConvolutionFigures figures;
@@ -190,6 +194,20 @@ bool LayoutChooser::readsImage(OpOperand &use, int64_t numChannelDims) const {
          llvm::is_contained(op.images, &use);
 }
 
+/// Says which layout a convolution has, and what it takes in each.
+static void report(Location loc, bool isLast,
+                   const model::LayoutProblem::Operation &seconds) {
+  auto remark = remark::analysis(
+      loc, remark::RemarkOpts::name("layout").category("chimera"));
+  if (seconds.asGiven == model::LayoutProblem::impossible)
+    remark << "channels last, the only layout that there are kernels for";
+  else
+    remark << remark::add("{0}: {1:f1} us with channels first, {2:f1} with "
+                          "channels last",
+                          isLast ? "channels last" : "as given",
+                          seconds.asGiven * 1e6, seconds.channelsLast * 1e6);
+}
+
 void LayoutChooser::run() {
   addImages();
   model::LayoutPlan plan = chooseLayouts(problem);
@@ -203,12 +221,7 @@ void LayoutChooser::run() {
                      StringAttr::get(op.op->getContext(),
                                      ChimeraDialect::getChannelsLastName()));
     if (op.filter)
-      remark::analysis(op.op->getLoc(),
-                       remark::RemarkOpts::name("layout").category("chimera"))
-          << remark::add("{0}: {1:f1} us with channels first, {2:f1} with "
-                         "channels last",
-                         isLast ? "channels last" : "as given",
-                         seconds.asGiven * 1e6, seconds.channelsLast * 1e6);
+      report(op.op->getLoc(), isLast, seconds);
   }
 }
 
@@ -226,10 +239,9 @@ struct ChooseLayoutsPass
       return signalPassFailure();
     OperatorSupport support = getOperatorSupport(getOperation(), *found);
     // Layouts are for those who compile convolutions.
-    model::Machine machine = found->getCommonFigures();
-    // Nor is there a kernel for threads in groups that reorders an image.
-    if (!support.hasWindows || machine.groups)
+    if (!support.hasWindows)
       return;
+    model::Machine machine = found->getCommonFigures();
     ImageReader reader(getOperation());
     getOperation()->walk([&](Block *block) {
       if (isa<ChainOp, BlockOp, MicroKernelOp, linalg::LinalgOp>(

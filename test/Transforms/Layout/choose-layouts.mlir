@@ -1,11 +1,9 @@
 // RUN: chimera-opt %s --chimera-choose-layouts="target=zen5 threads=1" --split-input-file --verify-diagnostics --remarks-filter=chimera | FileCheck %s
-// RUN: chimera-opt %s --chimera-choose-layouts=target=h200 --split-input-file | FileCheck %s --check-prefix=GPU
 
 // Rows of 7 pixels fill less than half of a vector: 64 filters are worth the
 // transposition of the image and of the filters, and padding and activation go
 // with the convolution.
 
-// GPU-NOT: channels_last"
 // CHECK-LABEL: func @late(
 // CHECK:         tensor.pad
 // CHECK:         {chimera.layout = "channels_last"}
