@@ -111,11 +111,7 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
                            {wide, IntegerType::get(op->getContext(), 8), wide});
   });
   Type byte = IntegerType::get(op->getContext(), 8);
-  support.multipliesIntegers =
-      llvm::any_of(getContractionKernels(op, target, byte),
-                   [](MicroKernelAttrInterface kernel) {
-                     return kernel.getGranularity() == KernelGranularity::Block;
-                   });
+  support.multipliesIntegers = !getContractionKernels(op, target, byte).empty();
   support.keepsSigns =
       llvm::any_of(getContractionKernels(op, target, byte),
                    [](auto kernel) { return isa<TileProductAttr>(kernel); });

@@ -95,6 +95,8 @@ Value FloatFunctions::map(Operation &op, ValueRange operands) {
     return mapElements("llvm.nvvm.sqrt.rn.f", operands[0]);
   if (isa<math::AbsFOp>(op))
     return mapElements("llvm.fabs.f32", operands[0]);
+  if (isa<math::RoundEvenOp>(op))
+    return mapElements("llvm.roundeven.f32", operands[0]);
   // Upstream would call functions of a library.
   if (isa<arith::MaxNumFOp>(op))
     return mapElements("llvm.maxnum.f32", operands);

@@ -44,7 +44,15 @@ void FragmentBuilder::complete(Fragment &fragment) {
 // Registers
 //===----------------------------------------------------------------------===//
 
-/// A part of a factor as mma.sync takes it: its rows, if they are of pairs;
+/// A vector of 32 bits as a word.
+Value FragmentBuilder::getWord(Value vector) {
+  auto word = VectorType::get({1}, kernel.builder.getI32Type());
+  Value words =
+      vector::BitCastOp::create(kernel.builder, kernel.loc, word, vector);
+  return vector::ExtractOp::create(kernel.builder, kernel.loc, words, 0);
+}
+
+/// A part of a factor as mma.sync takes it: its rows, if they fill a register;
 /// words one column after the other, those of sums by getSlotColumn.
 FragmentBuilder::Operand FragmentBuilder::getRegisters(Value part) {
   OpBuilder &builder = kernel.builder;
@@ -59,13 +67,9 @@ FragmentBuilder::Operand FragmentBuilder::getRegisters(Value part) {
     return registers;
   }
   for (int64_t row = 0; row < type.getDimSize(0); ++row) {
-    Value pair = vector::ExtractOp::create(builder, loc, part, row);
-    if (type.getElementType().isBF16()) {
-      auto word = VectorType::get({1}, builder.getI32Type());
-      Value words = vector::BitCastOp::create(builder, loc, word, pair);
-      pair = vector::ExtractOp::create(builder, loc, words, 0);
-    }
-    registers.push_back(pair);
+    Value elements = vector::ExtractOp::create(builder, loc, part, row);
+    registers.push_back(type.getElementType().isF16() ? elements
+                                                      : getWord(elements));
   }
   return registers;
 }
@@ -88,7 +92,7 @@ FragmentBuilder::Operand FragmentBuilder::getSums(Value part) {
 FragmentBuilder::Operands
 FragmentBuilder::loadLhs(const Contraction &contraction, Value step,
                          const SharedTile &tile) {
-  bool isTransposed = contraction.lhs.isTransposed;
+  bool isTransposed = contraction.lhs.isTransposedThere();
   Value along = kernel.mul(step, contraction.stepDepth());
   Operands operands;
   for (int64_t rowTile = 0; rowTile < kernel.layout.rowTiles; ++rowTile) {
@@ -138,13 +142,50 @@ Value FragmentBuilder::maskColumns(Fragment &fragment, int64_t row,
       createZero(builder, kernel.loc, fragment.partType()));
 }
 
+/// Two parts of bytes, neighbours, as mma.sync takes them. A thread has columns
+/// 2q and 2q + 1 of each, of its group of four, and gives four of the sixteen
+/// from 4q on, which two threads have in the same part.
+FragmentBuilder::Operand FragmentBuilder::joinBytes(Value first, Value second) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  Value place = kernel.placeInGroup();
+  Value from = kernel.add(kernel.sub(kernel.lane, place),
+                          kernel.mul(kernel.rem(place, 2), 2));
+  Value isOfFirst = kernel.isLess(place, kernel.constant(2));
+  Value half = arith::ConstantIntOp::create(builder, loc, 16, 32),
+        low = arith::ConstantIntOp::create(builder, loc, 0xffff, 32);
+  Operand registers;
+  for (int64_t row : {0, 1}) {
+    SmallVector<Value> bytes;
+    for (Value part : {first, second})
+      for (int64_t column : {0, 1})
+        bytes.push_back(vector::ExtractOp::create(
+            builder, loc, part, ArrayRef<int64_t>{row, column}));
+    Value own = getWord(vector::FromElementsOp::create(
+        builder, loc, VectorType::get({4}, builder.getI8Type()), bytes));
+    // Two bytes of either part, which the upper half of the group takes.
+    auto takePair = [&](Value lane) -> Value {
+      Value word = kernel.takeFrom(own, lane);
+      return kernel.select(isOfFirst,
+                           arith::AndIOp::create(builder, loc, word, low),
+                           arith::ShRUIOp::create(builder, loc, word, half));
+    };
+    Value before = takePair(from), behind = takePair(kernel.add(from, 1));
+    registers.push_back(arith::OrIOp::create(
+        builder, loc, before,
+        arith::ShLIOp::create(builder, loc, behind, half)));
+  }
+  return registers;
+}
+
 /// The same from a tile in registers.
 FragmentBuilder::Operands
 FragmentBuilder::takeLhs(const Contraction &contraction, Fragment &lhs,
                          int64_t step, Value depth) {
   int64_t tilesPerStep = contraction.stepDepth() / mmaColumns;
   Operands operands(lhs.rowTiles);
-  for (auto [rowTile, operand] : llvm::enumerate(operands))
+  for (auto [rowTile, operand] : llvm::enumerate(operands)) {
+    SmallVector<Value> parts;
     for (int64_t tile = 0; tile < tilesPerStep; ++tile) {
       int64_t column = tilesPerStep * step + tile;
       // What does not exist must be zero: it is multiplied by zeros, and may be
@@ -154,8 +195,14 @@ FragmentBuilder::takeLhs(const Contraction &contraction, Fragment &lhs,
                        ? createZero(kernel.builder, kernel.loc, lhs.partType())
                    : isWhole ? lhs.at(rowTile, column)
                              : maskColumns(lhs, rowTile, column, depth);
-      llvm::append_range(operand, getRegisters(part));
+      parts.push_back(part);
     }
+    for (size_t tile = 0; tile < parts.size(); ++tile)
+      if (contraction.elementBytes > 1)
+        llvm::append_range(operand, getRegisters(parts[tile]));
+      else if (tile % 2 == 1)
+        llvm::append_range(operand, joinBytes(parts[tile - 1], parts[tile]));
+  }
   return operands;
 }
 
@@ -174,7 +221,7 @@ FragmentBuilder::loadRhs(const Contraction &contraction, Value step,
       operands.push_back(loadRhsWords(contraction, step, tile, own));
     return operands;
   }
-  bool isTransposed = contraction.rhs.isTransposed;
+  bool isTransposed = contraction.rhs.isTransposedThere();
   Value first = kernel.constant(column * mmaColumns);
   Value along = kernel.mul(step, contraction.stepDepth());
   MatrixOrder order =
@@ -225,10 +272,8 @@ Value FragmentBuilder::multiplyAdd(const Contraction &contraction,
                                    Value sum) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
-  Value result = kernel.multiplyMatrices(
-      {contraction.instruction.getRows(), contraction.instruction.getColumns(),
-       contraction.stepDepth()},
-      contraction.factorType, left, right, getSums(sum));
+  Value result =
+      kernel.multiplyMatrices(contraction, left, right, getSums(sum));
   SmallVector<Value> elements;
   for (int64_t element = 0; element < 4; ++element)
     elements.push_back(
@@ -375,14 +420,10 @@ Value FragmentBuilder::gatherColumns(Fragment &fragment, int64_t rowTile,
                                      int64_t half) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
-  auto word = VectorType::get({1}, builder.getI32Type());
   SmallVector<Value> words;
-  for (int64_t tile = 0; tile < span; ++tile) {
-    Value pair = vector::ExtractOp::create(
-        builder, loc, fragment.at(rowTile, column + tile), half);
-    words.push_back(vector::ExtractOp::create(
-        builder, loc, vector::BitCastOp::create(builder, loc, word, pair), 0));
-  }
+  for (int64_t tile = 0; tile < span; ++tile)
+    words.push_back(getWord(vector::ExtractOp::create(
+        builder, loc, fragment.at(rowTile, column + tile), half)));
   // A transposition, by one bit of the numbers of threads and tiles at a time.
   for (int64_t bit = 1; bit < span; bit *= 2) {
     Value isUpper = kernel.isLess(kernel.constant(bit - 1),

@@ -87,7 +87,9 @@ private:
   Operand loadRhsWords(const Contraction &contraction, mlir::Value step,
                        const SharedTile &tile, int64_t column);
 
+  mlir::Value getWord(mlir::Value vector);
   Operand getRegisters(mlir::Value part);
+  Operand joinBytes(mlir::Value first, mlir::Value second);
   Operand getSums(mlir::Value part);
   mlir::Value multiplyAdd(const Contraction &contraction,
                           llvm::ArrayRef<mlir::Value> left,

@@ -35,6 +35,15 @@ Value KernelBuilder::exchange(Value word, int64_t distance) {
       createWord(builder, loc, warpSize - 1), NVVM::ShflKind::bfly, UnitAttr());
 }
 
+Value KernelBuilder::takeFrom(Value word, Value lane) {
+  Value number =
+      arith::IndexCastOp::create(builder, loc, builder.getI32Type(), lane);
+  return NVVM::ShflOp::create(builder, loc, word.getType(),
+                              createWord(builder, loc, allLanes), word, number,
+                              createWord(builder, loc, warpSize - 1),
+                              NVVM::ShflKind::idx, UnitAttr());
+}
+
 void KernelBuilder::synchronizeWarp() {
   NVVM::SyncWarpOp::create(builder, loc, createWord(builder, loc, allLanes));
 }
@@ -112,23 +121,34 @@ Value KernelBuilder::arrive(Value counters, Value place, int64_t count) {
                                barrier.getRes(), createWord(builder, loc, 0));
 }
 
-static NVVM::MMATypes getFactorType(Type type) {
+static NVVM::MMATypes getFactorType(Type type, bool isUnsigned) {
+  if (type.isInteger())
+    return isUnsigned ? NVVM::MMATypes::u8 : NVVM::MMATypes::s8;
   if (type.isTF32())
     return NVVM::MMATypes::tf32;
   return type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
 }
 
-/// nvgpu.mma.sync has none for bf16.
-Value KernelBuilder::multiplyMatrices(ArrayRef<int64_t> shape, Type factor,
+/// nvgpu.mma.sync has none for bf16, and none that takes one factor without a
+/// sign.
+Value KernelBuilder::multiplyMatrices(const Contraction &contraction,
                                       ValueRange left, ValueRange right,
                                       ValueRange sums) {
-  Type f32 = builder.getF32Type();
-  auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
-                                               {f32, f32, f32, f32});
-  NVVM::MMATypes kind = getFactorType(factor);
+  Type type = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(), SmallVector<Type>(4, contraction.sumType));
+  MatrixProgramAttr instruction = contraction.instruction;
+  Type factor = contraction.factorType;
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (factor.isInteger())
+    overflow = NVVM::MMAIntOverflow::wrapped;
   return NVVM::MmaOp::create(
-      builder, loc, type, left, right, sums, shape, /*b1Op=*/std::nullopt,
-      /*intOverflow=*/std::nullopt, std::array<NVVM::MMATypes, 2>{kind, kind},
+      builder, loc, type, left, right, sums,
+      ArrayRef<int64_t>{instruction.getRows(), instruction.getColumns(),
+                        instruction.getDepth()},
+      /*b1Op=*/std::nullopt, overflow,
+      std::array<NVVM::MMATypes, 2>{
+          getFactorType(factor, contraction.isLhsUnsigned),
+          getFactorType(factor, contraction.isRhsUnsigned)},
       std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
                                      NVVM::MMALayout::col});
 }

@@ -66,6 +66,9 @@ public:
   /// What the lane whose number differs by the bit `distance` has of `word`, an
   /// i32 or f32. All lanes have to take part.
   mlir::Value exchange(mlir::Value word, int64_t distance);
+  /// What lane number `lane` has of `word`, an i32. All lanes have to take
+  /// part.
+  mlir::Value takeFrom(mlir::Value word, mlir::Value lane);
   /// Lets no lane of the warp go on before all are here.
   void synchronizeWarp();
   /// Makes a group of the asynchronous copies that were begun.
@@ -76,9 +79,9 @@ public:
   /// cores leave out the lower bits, which would bring every factor nearer to
   /// zero.
   mlir::Value roundToTF32(mlir::Value word);
-  /// The four f32 that mma.sync makes of a thread's words of two factors of
-  /// type `factor` and of its four `sums`; `shape` is rows, columns, depth.
-  mlir::Value multiplyMatrices(llvm::ArrayRef<int64_t> shape, mlir::Type factor,
+  /// The four sums that the mma.sync of `contraction` makes of a thread's words
+  /// of two factors and of its four `sums`.
+  mlir::Value multiplyMatrices(const Contraction &contraction,
                                mlir::ValueRange left, mlir::ValueRange right,
                                mlir::ValueRange sums);
 

@@ -41,9 +41,9 @@ static MicroKernelAttrInterface offerInstruction(TargetAttrInterface target,
 
 void chimera::registerNVVMMicroKernels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
-    for (Type factor : std::initializer_list<Type>{Float16Type::get(context),
-                                                   BFloat16Type::get(context),
-                                                   FloatTF32Type::get(context)})
+    for (Type factor : std::initializer_list<Type>{
+             Float16Type::get(context), BFloat16Type::get(context),
+             FloatTF32Type::get(context), IntegerType::get(context, 8)})
       MicroKernelRegistry::get(context).add(
           [factor](TargetAttrInterface target, RegisterTileAttr) {
             return offerInstruction(target, factor);

@@ -10,6 +10,7 @@
 
 #include "Chimera/IR/ElementBytes.h"
 #include "Chimera/IR/NumberTypes.h"
+#include "Chimera/IR/ProductBody.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -198,6 +199,7 @@ private:
     return refusal.set(op, block.getOperatorName() + ": " + why);
   }
   LogicalResult readTypes();
+  LogicalResult readBody();
   MatrixProgramAttr findInstruction(Type factor) const;
   LogicalResult readDims();
   LogicalResult readExtents();
@@ -236,11 +238,30 @@ LogicalResult ContractionReader::readTypes() {
     return fail("tensor cores multiply f32 as tf32 only, which the option tf32 "
                 "allows where the target has it");
   if (!same || !contraction.instruction)
-    return fail("tensor cores multiply f16, bf16, or f32 as tf32; convert the "
-                "operands");
+    return fail("tensor cores multiply f16, bf16, i8, or f32 as tf32; convert "
+                "the operands");
   contraction.elementBytes = bytesOf(type);
-  if (!getElementTypeOrSelf(op->getResult(0)).isF32())
-    return fail("sums must be f32; narrow them after the reduction");
+  contraction.sumType = getSumType(type);
+  if (getElementTypeOrSelf(op->getResult(0)) != contraction.sumType)
+    return fail("sums must be f32, or i32 of i8; narrow them after the "
+                "reduction");
+  return success();
+}
+
+LogicalResult ContractionReader::readBody() {
+  if (multipliesAndAdds(*op.getBlock()))
+    return success();
+  std::optional<ProductBody> product = matchProductBody(*op.getBlock());
+  if (!product || !product->isInteger())
+    return fail("does something else than to multiply and add up in f32 or "
+                "i32, which is all that tensor cores do");
+  // The first operand is the left factor or the right one.
+  AffineMap first = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  bool isLhsFirst = !first.isFunctionOfDim(column);
+  contraction.isLhsUnsigned =
+      isLhsFirst ? product->isFactorUnsigned : product->isCodeUnsigned;
+  contraction.isRhsUnsigned =
+      isLhsFirst ? product->isCodeUnsigned : product->isFactorUnsigned;
   return success();
 }
 
@@ -320,16 +341,14 @@ FailureOr<Contraction> ContractionReader::read() {
     return fail("a reduction that is not a product");
   if (failed(readTypes()))
     return failure();
-  if (!multipliesAndAdds(*op.getBlock()))
-    return fail("does something else than to multiply and add up in f32, which "
-                "is all that tensor cores do");
-  if (failed(readDims()) || failed(readExtents()) ||
+  if (failed(readDims()) || failed(readBody()) || failed(readExtents()) ||
       failed(readFactor(/*isLhs=*/true)) || failed(readFactor(/*isLhs=*/false)))
     return failure();
   if (!contraction.lhs.value || !contraction.rhs.value)
     return fail("an operand is computed inside the block");
   auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  if (fill && !matchPattern(fill.getInputs()[0], m_AnyZeroFloat()))
+  if (fill && !matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) &&
+      !matchPattern(fill.getInputs()[0], m_Zero()))
     return fail("sums start from something else than zero");
   contraction.startsFromZero = static_cast<bool>(fill);
   return contraction;
@@ -420,13 +439,17 @@ LogicalResult Program::chooseLayout(Refusal &refusal) {
   return success();
 }
 
-/// Words are only loaded as matrices where rows run along the reduction: there
-/// is no transposing ldmatrix for them. Nor where the left operand is made of
-/// sums, since these have slots in another order.
+/// Words and bytes are only loaded as matrices where rows run along the
+/// reduction: there is no transposing ldmatrix for them. Nor are words where
+/// the left operand is made of sums, since these have slots in another order.
 void Program::chooseTileLayouts(Contraction &contraction) const {
+  Factor &lhs = contraction.lhs, &rhs = contraction.rhs;
+  if (contraction.elementBytes == 1) {
+    lhs.isTurned = lhs.isTransposed;
+    rhs.isTurned = !rhs.isTransposed;
+  }
   if (contraction.elementBytes < 4)
     return;
-  Factor &lhs = contraction.lhs, &rhs = contraction.rhs;
   if (lhs.isTransposed)
     lhs.layout = TileLayout::Words;
   if (isLocal(lhs.value))
@@ -440,11 +463,12 @@ void Program::share(const Factor &factor, const Contraction &contraction,
                     int64_t rows, int64_t columns) {
   if (isLocal(factor.value))
     return;
-  if (factor.isTransposed)
+  if (factor.isTransposedThere())
     std::swap(rows, columns);
   SharedTile &tile = tiles[keyOf(factor)];
   tile.source = factor.value;
   tile.layout = factor.layout;
+  tile.isTurned = factor.isTurned;
   tile.elementBytes = contraction.elementBytes;
   tile.home = findHome(factor.value);
   tile.stages = tile.home ? limits.buffers : 1;

@@ -60,6 +60,11 @@ struct Factor {
   unsigned rowDim = 0;
   /// How it lies in shared memory, if it comes from outside.
   TileLayout layout = TileLayout::Matrices;
+  /// True if rows of shared memory are columns of the tensor.
+  bool isTurned = false;
+
+  /// The same as `isTransposed`, in shared memory.
+  bool isTransposedThere() const { return isTransposed != isTurned; }
 };
 
 /// A block that multiplies, with its dimensions by their meaning.
@@ -71,8 +76,10 @@ struct Contraction {
   bool startsFromZero = false;
   /// Of the factors in memory.
   int64_t elementBytes = 0;
-  /// What the factors are multiplied as, and by what.
-  mlir::Type factorType;
+  /// What the factors are multiplied as, and by what, in what type sums are.
+  mlir::Type factorType, sumType;
+  /// True if bytes of the left, or the right, factor have no sign.
+  bool isLhsUnsigned = false, isRhsUnsigned = false;
   MatrixProgramAttr instruction;
 
   /// What one instruction adds up over.
@@ -80,17 +87,19 @@ struct Contraction {
 };
 
 /// A tile of a tensor from outside that is kept in shared memory, row after
-/// row: the last dimension of the tensor along the rows.
+/// row: the last dimension of the tensor along the rows, or, if it is turned,
+/// across them.
 struct SharedTile {
   mlir::Value source;
   /// The innermost loop that chooses the tile; null if it is the same for the
   /// whole program.
   mlir::scf::ForOp home;
   TileLayout layout = TileLayout::Matrices;
+  bool isTurned = false;
   int64_t elementBytes = 0;
   /// Extents in shared memory, multiples of those of an instruction.
   int64_t rows = 0, columns = 0;
-  /// The dimension of the tensor that `rows` belongs to.
+  /// The dimension of the tensor, beside the last one, that the tile has.
   unsigned rowDim = 0;
   /// Tiles that are there at a time.
   int64_t stages = 1;
@@ -171,7 +180,8 @@ private:
   llvm::LogicalResult chooseLayout(Refusal &refusal);
   void chooseTileLayouts(Contraction &contraction) const;
   static TileKey keyOf(const Factor &factor) {
-    return {factor.value, static_cast<unsigned>(factor.layout)};
+    return {factor.value,
+            2 * static_cast<unsigned>(factor.layout) + factor.isTurned};
   }
   void share(const Factor &factor, const Contraction &contraction, int64_t rows,
              int64_t columns);

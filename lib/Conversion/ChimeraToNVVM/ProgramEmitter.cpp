@@ -437,7 +437,7 @@ LogicalResult ProgramEmitter::checkRegisters(int64_t registers) {
 
 LogicalResult ProgramEmitter::emitContraction(const Contraction &contraction) {
   BlockOp block = contraction.block;
-  Fragment sums(kernel.builder.getF32Type(), kernel.layout.rowTiles,
+  Fragment sums(contraction.sumType, kernel.layout.rowTiles,
                 llvm::divideCeil(contraction.columns, mmaColumns));
   int64_t registers = 0;
   if (contraction.startsFromZero) {

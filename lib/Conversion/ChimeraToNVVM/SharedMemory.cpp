@@ -27,10 +27,21 @@ static constexpr int64_t straightRounds = 32;
 /// Threads that may be idle for whole rows in a round: one of so many.
 static constexpr int64_t idleShare = 4;
 
+/// Asynchronous copies have at least four bytes, of neighbours in memory. What
+/// is less goes element by element.
+static constexpr int64_t leastCopyBytes = 4;
+
+/// Elements of `tile` that are copied at once.
+static int64_t chooseWidth(const SharedTile &tile, const GlobalTile &from) {
+  int64_t width = from.alignedElements(tile.chunkElements());
+  bool isShort = width * tile.elementBytes < leastCopyBytes;
+  return tile.isTurned || isShort ? 1 : width;
+}
+
 SharedMemory::CopyPlan::CopyPlan(const SharedTile &tile, Value stage,
                                  const GlobalTile &from, int64_t allThreads)
-    : tile(tile), stage(stage), from(from),
-      width(from.alignedElements(tile.chunkElements())), threads(allThreads) {
+    : tile(tile), stage(stage), from(from), width(chooseWidth(tile, from)),
+      threads(allThreads) {
   int64_t idle = allThreads % unitsPerRow();
   hasWholeRows = idle * idleShare <= allThreads;
   if (hasWholeRows)
@@ -213,6 +224,8 @@ Value SharedMemory::countValid(const SharedTile &tile, const GlobalTile &from,
                                Value row, Value column, int64_t width,
                                Value exists) {
   Value rows = from.sizes[tile.rowDim], columns = from.sizes.back();
+  if (tile.isTurned)
+    std::swap(rows, columns);
   bool hasRows = getConstantIntValue(rows) == tile.rows;
   bool hasColumns = getConstantIntValue(columns) == tile.columns;
   if (hasRows && hasColumns && !exists)
@@ -241,14 +254,15 @@ void SharedMemory::copyUnit(const CopyPlan &plan, Value row, Value down,
   Value ownRow = kernel.add(likeRow, down);
   Value chunk = swizzle(tile, likeRow, kernel.div(column, chunkElements));
   row = kernel.add(row, down);
-  auto [source, exists] = from.at(kernel, tile.rowDim, row, column);
+  auto [source, exists] =
+      from.at(kernel, tile.rowDim, tile.isTurned ? column : row,
+              tile.isTurned ? row : column);
   Value within = kernel.rem(column, chunkElements);
   SmallVector<Value> destination = {
       plan.stage, ownRow, kernel.add(kernel.mul(chunk, chunkElements), within)};
   int64_t width = plan.width;
   Value valid = countValid(tile, from, row, column, width, exists);
-  // Asynchronous copies have at least four bytes.
-  if (width * tile.elementBytes < 4)
+  if (width * tile.elementBytes < leastCopyBytes)
     return copyElement(valid, from, source, place.memref, destination);
   UnitAttr bypass = width == chunkElements ? builder.getUnitAttr() : UnitAttr();
   auto token = nvgpu::DeviceAsyncTokenType::get(builder.getContext());

@@ -270,7 +270,7 @@ def check_convolution(case, made):
         for index, (text, manifest, plan) in enumerate(made):
             written = manifest["arguments"][-1]
             result = numbers.narrow(np.full(written["shape"], np.nan))
-            keys = [key_of(argument) for argument in manifest["arguments"]]
+            keys = [kernels.key_of(argument) for argument in manifest["arguments"]]
             blocks = np.arange(manifest["grid"][0])
             launch = emulator.Launch(
                 emulator.Kernel(text),
@@ -316,12 +316,6 @@ def check_convolution(case, made):
     if len(set(results)) > 1:
         problems.append("bits depend on the order of blocks")
     return problems
-
-
-def key_of(argument):
-    """What an argument of a kernel is, in words of the manifest."""
-    kind = "argument" if "argument" in argument else "buffer"
-    return kind, argument[kind]
 
 
 def check_bytes(case, launch, places, plan, isLast):

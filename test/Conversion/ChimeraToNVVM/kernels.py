@@ -202,7 +202,7 @@ TOLERANCE = {"f16": 1e-3, "bf16": 8e-3, "f32": 1e-3}
 
 # By the low 12 bits of an instruction.
 OPCODES = {0x23C: "HMMA", 0x83B: "LDSM", 0xFAE: "LDGSTS", 0x308: "MUFU",
-           0xF89: "SHFL", 0x983: "LDL", 0x387: "STL"}
+           0xF89: "SHFL", 0x983: "LDL", 0x387: "STL", 0x237: "IMMA"}
 # Seconds of a processor from linalg to machine code. Words are twice the
 # instructions.
 MOST_SECONDS = {"f16": 2, "bf16": 2, "f32": 4}
@@ -228,13 +228,18 @@ def make(case, target, burst=None):
     nothing of those that bring tensors into another order."""
     text = (convolutions.write_convolution(case)
             if isinstance(case, convolutions.Convolution) else write(case))
+    return make_from(text, case, target, burst, "tf32" if case.type == "f32" else "")
+
+
+def make_from(text, case, target, burst=None, options=""):
+    """Those of a program."""
     if case.tiles:
         text = run(["chimera-opt", f"--chimera-form-chains=target={target}"], text).stdout
         # What is before a semicolon makes the blocks, with parts of a reduction.
         outer, _, inner = case.tiles.rpartition(";")
         parallel = outer.count("=") or (
-            1 + bool(case.batch) if isinstance(case, Chain) else
-            (case.heads > 1) + bool(case.group) + (case.m > 1))
+            (case.heads > 1) + bool(case.group) + (case.m > 1)
+            if isinstance(case, Attention) else 1 + bool(getattr(case, "batch", 0)))
         schedule = (f' schedule(<levels = [<"L2"{" : " + outer if outer else ""}>,'
                     f' <"SMEM" : {inner}>],'
                     f" parallel = {parallel}, registers ="
@@ -248,9 +253,8 @@ def make(case, target, burst=None):
             target = f"{folder}/machine.mlir"
             Path(target).write_text(machine)
         manifest = Path(folder, "manifest.json")
-        tf32 = " tf32" if case.type == "f32" else ""
         pipeline = (f"--chimera-nvidia-pipeline=target={target} format=isa"
-                    f" manifest={manifest}{tf32}"
+                    f" manifest={manifest} {options}"
                     f" fuse={getattr(case, 'fuse', 'auto')}")
         report = Path(folder, "report.json")
         result = run(["chimera-opt", pipeline, f"--chimera-report={report}"], text)
@@ -258,11 +262,18 @@ def make(case, target, burst=None):
         chain, = json.loads(report.read_text())["chains"]
     ptx = read_ptx(result.stdout)
     # Those of chains are made first.
-    planned = sorted(kernels, key=lambda kernel: (len(kernel["module"]), kernel["module"]))
+    planned = sorted(kernels, key=lambda kernel: (len(kernel["module"]),
+                                                  kernel["module"]))
     plans = {kernel["module"]: plan for kernel, plan in zip(planned, chain["kernels"])}
     assert len(plans) == len(chain["kernels"])
     return [(ptx[kernel["module"]], kernel, plans.get(kernel["module"]))
             for kernel in kernels]
+
+
+def key_of(argument):
+    """What an argument of a kernel is, in words of the manifest."""
+    kind = "argument" if "argument" in argument else "buffer"
+    return kind, argument[kind]
 
 
 def count_opcodes(cubin):

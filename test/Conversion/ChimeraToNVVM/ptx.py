@@ -21,7 +21,10 @@ import numpy as np
 from global_memory import GlobalMemory, Memory, Race
 
 LANES = np.arange(32)
+FLOATS = ("f32", "tf32", "f16", "bf16")
 U64 = np.uint64
+# What is in a register before it is set.
+UNKNOWN = np.full(32, 0xDEADBEEFDEADBEEF, U64)
 
 
 def to_bf16(values):
@@ -324,12 +327,12 @@ class Warp:
             return np.full(32, int(operand, 16), U64)
         if "dynamic_shmem" in operand:
             return np.zeros(32, U64)
-        return cut(np.full(32, int(operand, 0) & (2**64 - 1), U64), kind)
+        return cut(np.full(32, int(operand.rstrip("U"), 0) & (2**64 - 1), U64), kind)
 
     def set(self, register, bits, mask):
         old = self.registers.get(register)
         if old is None:
-            old = np.full(32, 0xDEADBEEFDEADBEEF, U64)
+            old = UNKNOWN
         self.registers[register] = np.where(mask, bits, old).astype(U64)
 
     @staticmethod
@@ -381,10 +384,9 @@ class Warp:
 
     def do_shfl(self, parts, operands, mask):
         self.expect_all(mask)
-        if parts[2] != "bfly":
-            raise NotImplementedError(parts[2])
-        distance = int(self.get(operands[2], "b32")[0])
-        self.set(operands[0], self.get(operands[1], "b32")[LANES ^ distance], mask)
+        other = self.get(operands[2], "b32").astype(np.int64)
+        source = {"bfly": LANES ^ other, "idx": other}[parts[2]]
+        self.set(operands[0], self.get(operands[1], "b32")[source], mask)
 
     def do_cvta(self, parts, operands, mask):
         self.set(operands[0], self.get(operands[1], "b64"), mask)
@@ -493,12 +495,34 @@ class Warp:
                     for operand in operands[1:])
             return self.set(operands[0], high << U64(16) | low, mask)
         value = self.get(operands[1], source)
-        if source in ("f32", "f16", "bf16"):
+        if source in FLOATS:
             with np.errstate(all="ignore"):
-                result = write_float(read_float(value, source).astype(np.float32), to)
+                number = read_float(value, source).astype(np.float32)
+                if "rni" in parts or to not in FLOATS:
+                    number = (np.rint if "rni" in parts else np.trunc)(number)
+                result = (write_float(number, to) if to in FLOATS
+                          else saturate(number, to))
         else:
             result = signed(value, source) if source[0] == "s" else value
+            if to in FLOATS:
+                result = write_float(result.astype(np.float32), to)
         self.set(operands[0], cut(result.astype(U64), to), mask)
+
+    def do_prmt(self, parts, operands, mask):
+        """The bytes of two words that a selector names, one for each of its digits.
+        LLVM permutes words that it never sets where nobody looks at the bytes."""
+        low, high = (cut(self.registers.get(operand, UNKNOWN), "b32")
+                     if operand.startswith("%") else self.get(operand, "b32")
+                     for operand in operands[1:3])
+        both, selector = high << U64(32) | low, self.get(operands[3], "b32")
+        result = np.zeros(32, U64)
+        for byte in range(4):
+            digit = selector >> U64(4 * byte) & U64(15)
+            value = both >> U64(8) * (digit & U64(7)) & U64(255)
+            sign = np.where(value >= U64(128), U64(255), U64(0))
+            value = np.where(digit >= U64(8), sign, value)
+            result |= value << U64(8 * byte)
+        self.set(operands[0], result, mask)
 
     def do_cp(self, parts, operands, mask):
         lanes = np.flatnonzero(mask)
@@ -569,6 +593,8 @@ class Warp:
     def do_mma(self, parts, operands, mask):
         self.expect_all(mask)
         kind = parts[7]
+        if parts[6] == "s32":
+            return self.multiply_bytes(parts, operands, mask)
         group, place = LANES // 4, LANES % 4
 
         def unpack(registers):
@@ -604,6 +630,40 @@ class Warp:
                 self.set(operands[0][i],
                          write_float((before + sums).astype(np.float32), "f32"),
                          mask)
+
+
+    def multiply_bytes(self, parts, operands, mask):
+        if parts[3] != "m16n8k32":
+            raise NotImplementedError(parts[3])
+        group, place = LANES // 4, LANES % 4
+
+        def unpack(registers, kind):
+            words = [self.get(register, "b32") for register in registers]
+            parts = [cut(word >> U64(8 * byte), kind) for word in words
+                     for byte in range(4)]
+            return [signed(part, kind) if kind == "s8" else part.astype(np.int64)
+                    for part in parts]
+
+        left, right = np.zeros((16, 32), np.int64), np.zeros((32, 8), np.int64)
+        for i, value in enumerate(unpack(operands[1], parts[7])):
+            row = group + (8 if i in (4, 5, 6, 7, 12, 13, 14, 15) else 0)
+            left[row, 4 * place + i % 4 + (16 if i >= 8 else 0)] = value
+        for i, value in enumerate(unpack(operands[2], parts[8])):
+            right[4 * place + i % 4 + (16 if i >= 4 else 0), group] = value
+        product = left @ right
+        for i, register in enumerate(operands[3]):
+            before = signed(self.get(register, "b32"), "s32")
+            sums = product[group + (8 if i >= 2 else 0), 2 * place + i % 2]
+            self.set(operands[0][i], cut((before + sums).astype(U64), "b32"), mask)
+
+
+def saturate(values, kind):
+    """Numbers as integers: what is too large becomes the largest, no number zero."""
+    bits = width(kind)
+    low, high = ((-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s"
+                 else (0, (1 << bits) - 1))
+    values = np.where(np.isnan(values), 0, values.astype(np.float64))
+    return np.clip(values, low, high).astype(np.int64).astype(U64)
 
 
 def multiply(parts, kind, left, right):

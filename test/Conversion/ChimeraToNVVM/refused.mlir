@@ -133,7 +133,7 @@ func.func @turned(%x: tensor<64x16xf16>, %w: tensor<16x16xf16>) -> tensor<64x16x
 // -----
 
 // Tensor cores add products to sums, and nothing else.
-// REMARK: no kernel for this chain: gemm0: does something else than to multiply and add up in f32, which is all that tensor cores do
+// REMARK: no kernel for this chain: gemm0: does something else than to multiply and add up in f32 or i32, which is all that tensor cores do
 // CHECK: func @negated
 // CHECK: chimera.block
 func.func @negated(%x: tensor<64x16xf16>, %w: tensor<16x16xf16>) -> tensor<64x16xf32> {
