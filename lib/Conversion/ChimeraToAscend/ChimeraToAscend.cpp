@@ -14,6 +14,7 @@
 
 #include "GroupKernel.h"
 #include "KernelLowering.h"
+#include "SeparateSums.h"
 
 #include "../Support/RequiredKernels.h"
 
@@ -670,6 +671,8 @@ struct ConvertChimeraToAscendPass
       wrapGroups(copy);
       wrapSerialParts(copy);
       sinkSubviews(copy);
+      for (auto forall : copy.getBody().front().getOps<scf::ForallOp>())
+        separateSums(forall);
     }
     if (failed(FunctionSplitter(copy, cores).run(refusal))) {
       copy.erase();

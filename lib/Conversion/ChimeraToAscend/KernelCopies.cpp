@@ -131,15 +131,16 @@ void KernelLowering::copyFromMemory(const Matrix &matrix, Value to,
 // Sums that leave
 //===----------------------------------------------------------------------===//
 
-/// Sums on their way out of L0C, narrowed: all that can happen to them where
-/// the vector units are in other cores.
+/// Sums on their way out of L0C, as they are or narrowed: all that can happen
+/// to them where the vector units are in other cores.
 LogicalResult KernelLowering::lowerDrain(MicroKernelOp kernel) {
   builder.setInsertionPoint(kernel);
   Operation *yield = kernel.getBody().front().getTerminator();
-  auto narrow = yield->getOperand(0).getDefiningOp<arith::TruncFOp>();
-  if (kernel->getNumOperands() != 2 || !narrow ||
-      narrow.getIn() != kernel.getBody().getArgument(0) ||
-      !narrow.getType().isF16())
+  Value made = yield->getOperand(0), sum = made;
+  if (auto narrow = made.getDefiningOp<arith::TruncFOp>())
+    sum = narrow.getIn();
+  if (kernel->getNumOperands() != 2 || sum != kernel.getBody().getArgument(0) ||
+      (made != sum && !made.getType().isF16()))
     return fail("sums can only be narrowed to f16: the vector units that would "
                 "do more are in other cores");
   SmallVector<AffineMap> maps = kernel.getMaps();

@@ -185,12 +185,13 @@ LogicalResult VectorCode::bringColumns(unsigned number, Access &access) {
 LogicalResult VectorCode::prepareMoved(unsigned number, Access &access) {
   Type type = access.matrix.tile.getRootType().getElementType();
   bool isResult = isOutput(number);
-  if (isResult && !type.isF16())
-    return lowering.fail("the result of an elementwise operation is not f16");
-  if (!type.isF16() && !type.isF32())
-    return lowering.fail("an elementwise operation reads numbers that are "
-                         "neither f16 nor f32");
   bool isOnChip = access.matrix.tile.isOnChip();
+  if (isResult && isOnChip && !type.isF16())
+    return lowering.fail("what an elementwise operation makes for a product is "
+                         "not f16");
+  if (!type.isF16() && !type.isF32())
+    return lowering.fail("an elementwise operation reads or makes numbers that "
+                         "are neither f16 nor f32");
   if (failed(!isOnChip && isResult
                  ? lowering.checkStore(kernel, access.matrix)
                  : success(isOnChip ||
@@ -407,10 +408,13 @@ LogicalResult VectorCode::writeGroup(unsigned output, Value column,
     return success();
   }
   waitFree(code, *access.place, slot);
-  VectorOp::create(builder, code.loc, VectorKind::Narrow,
-                   getAddress(code, *access.place, slot), value.value, Value(),
-                   repeats(Shape::Group), ArrayRef<int64_t>{1, 1},
-                   ArrayRef<int64_t>{4, 8});
+  Value to = getAddress(code, *access.place, slot);
+  if (cast<PtrType>(to.getType()).getElementType().isF32())
+    emitScalar(VectorKind::Adds, to, value.value, 0);
+  else
+    VectorOp::create(builder, code.loc, VectorKind::Narrow, to, value.value,
+                     Value(), repeats(Shape::Group), ArrayRef<int64_t>{1, 1},
+                     ArrayRef<int64_t>{4, 8});
   write(access, column, slot);
   return success();
 }

@@ -364,7 +364,9 @@ void RoutePlanner::planResult(unsigned op) {
   std::string from = sums;
   bool isWorkedOn = description.epilogueCost > 0 ||
                     !description.epilogue.empty() || leavesByBlocks(op);
-  if (isWorkedOn || (description.hasEpilogue && !narrowsOnTheWayOut())) {
+  // Groups of them pass the vector unit, where it is on the way.
+  if (isWorkedOn || hasVectorsAtUnit() ||
+      (description.hasEpilogue && !narrowsOnTheWayOut())) {
     move(sums, vectors, padded(op, output, sumDepth) * tensor.heldBytes());
     from = vectors;
   }

@@ -46,12 +46,18 @@ func.func @integers(%x: tensor<64x48xi8>, %w: tensor<48x80xi8>, %y: tensor<64x80
 
 // -----
 
-func.func @wide(%x: tensor<64x48xf16>, %w: tensor<48x80xf16>) -> tensor<64x80xf32> {
+func.func @function(%x: tensor<64x48xf16>, %w: tensor<48x80xf16>) -> tensor<64x80xf32> {
   %zero = arith.constant 0.0 : f32
   %c0 = tensor.empty() : tensor<64x80xf32>
   %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<64x80xf32>) -> tensor<64x80xf32>
-  // expected-error @+1 {{no kernel for an Ascend core: sums have no place of their own: results must be narrower than f32}}
   %c = linalg.matmul ins(%x, %w : tensor<64x48xf16>, tensor<48x80xf16>)
       outs(%c1 : tensor<64x80xf32>) -> tensor<64x80xf32>
-  return %c : tensor<64x80xf32>
+  // expected-error @+1 {{no kernel for an Ascend core: the vector unit has no code for 'math.sin'}}
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%c : tensor<64x80xf32>) outs(%c0 : tensor<64x80xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.sin %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x80xf32>
+  return %r : tensor<64x80xf32>
 }

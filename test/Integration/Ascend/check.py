@@ -65,6 +65,21 @@ CASES = {
         # The reduction goes around the columns: sums are come back to.
         Chain(1, 64, 512, [Stage(2048), Stage(512)]),
     ],
+    # Results in f32: sums alone, come back to, and with what finishes them.
+    "wide": [
+        Chain(1, 64, 48, [Stage(80)], wide=True),
+        Chain(2, 70, 40, [Stage(90), Stage(48)], wide=True),
+        Chain(1, 64, 64, [Stage(64, bias=True, activation="relu"),
+                          Stage(64, bias=True, residual=True)], wide=True),
+        Chain(1, 33, 20, [Stage(80, activation="relu")], wide=True),
+        Chain(1, 17, 300, [Stage(32, activation="gelu")], wide=True),
+        Chain(1, 64, 512, [Stage(2048), Stage(512)], wide=True),
+    ],
+    "wide-plain": [
+        Chain(1, 64, 48, [Stage(80)], wide=True),
+        Chain(2, 70, 40, [Stage(90), Stage(27)], wide=True),
+        Chain(1, 33, 512, [Stage(2048), Stage(100)], wide=True),
+    ],
     # Without anything element by element; rows of results that end within a
     # block.
     "plain": [
@@ -130,7 +145,8 @@ def make_random(generator: random.Random) -> Chain:
     batch, rows, depth = generator.choice([1, 1, 2, 3]), size(), max(2, size())
     stages = [stage() for _ in range(count)]
     stages[-1].columns = in_blocks(stages[-1].columns)
-    return Chain(batch, rows, depth, stages, generator.random() < 0.2)
+    return Chain(batch, rows, depth, stages, generator.random() < 0.2,
+                 wide=generator.random() < 0.2)
 
 
 def make_plain(generator: random.Random) -> Chain:

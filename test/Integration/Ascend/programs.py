@@ -75,6 +75,8 @@ class Chain:
     depth: int
     stages: list
     transposed: bool = False
+    # The last result is not narrowed.
+    wide: bool = False
 
     def name(self) -> str:
         text = f"{self.batch}x{self.rows}x{self.depth}"
@@ -82,7 +84,7 @@ class Chain:
             text += f"-{stage.columns}" + "t" * stage.transposed
             text += "b" * stage.bias + "r" * stage.residual
             text += "" if stage.activation == "none" else stage.activation
-        return text + ("T" if self.transposed else "")
+        return text + "T" * self.transposed + "w" * self.wide
 
     def arguments(self) -> list:
         """Shapes of the arguments, in order."""
@@ -113,7 +115,8 @@ class Chain:
         signature = ", ".join(f"%x{i}: tensor<{shaped(*shape)}xf16>"
                               for i, shape in enumerate(shapes))
         result = lead + [self.rows, self.stages[-1].columns]
-        text = f"func.func @main({signature}) -> tensor<{shaped(*result)}xf16> {{\n"
+        made = "f32" if self.wide else "f16"
+        text = f"func.func @main({signature}) -> tensor<{shaped(*result)}x{made}> {{\n"
         text += ("%zero = arith.constant 0.0 : f32\n%one = arith.constant 1.0 : f32\n"
                  "%half = arith.constant 0.5 : f32\n"
                  "%root = arith.constant 0.707106781 : f32\n")
@@ -121,6 +124,7 @@ class Chain:
         current_shape = shapes[0]
         for n, stage in enumerate(self.stages):
             out = shaped(*(lead + [self.rows, stage.columns]))
+            type = made if n + 1 == len(self.stages) else "f16"
             left = f"({b}i, j, k) -> ({b}" + ("k, i)" if transposed else "i, k)")
             right = f"({b}i, j, k) -> ({b}" + ("j, k)" if stage.transposed
                                                else "k, j)")
@@ -132,7 +136,7 @@ class Chain:
 %m{n} = linalg.contract indexing_maps = [affine_map<{left}>, affine_map<{right}>, affine_map<({b}i, j, k) -> ({b}i, j)>]
   ins({current}, {factor} : tensor<{shaped(*current_shape)}xf16>, tensor<{shaped(*factor_shape)}xf16>)
   outs(%z{n} : tensor<{out}xf32>) -> tensor<{out}xf32>
-%o{n} = tensor.empty() : tensor<{out}xf16>
+%o{n} = tensor.empty() : tensor<{out}x{type}>
 """
             inputs, types, maps, block, body = [], [], [], [], ""
             value = f"%v{n}"
@@ -164,15 +168,15 @@ class Chain:
             block.insert(0, f"%v{n}: f32")
             maps.append(identity)
             text += f"""%y{n} = linalg.generic {{indexing_maps = [{", ".join(maps)}], iterator_types = [{parallel}]}}
-  ins({", ".join(inputs)} : {", ".join(types)}) outs(%o{n} : tensor<{out}xf16>) {{
-^bb0({", ".join(block)}, %q{n}: f16):
-{body}%t{n} = arith.truncf {value} : f32 to f16
-linalg.yield %t{n} : f16
-}} -> tensor<{out}xf16>
+  ins({", ".join(inputs)} : {", ".join(types)}) outs(%o{n} : tensor<{out}x{type}>) {{
+^bb0({", ".join(block)}, %q{n}: {type}):
+{body}{"" if type == "f32" else f"%t{n} = arith.truncf {value} : f32 to f16"}
+linalg.yield {value if type == "f32" else f"%t{n}"} : {type}
+}} -> tensor<{out}x{type}>
 """
             current, transposed = f"%y{n}", False
             current_shape = lead + [self.rows, stage.columns]
-        return text + f"return {current} : tensor<{shaped(*result)}xf16>\n}}\n"
+        return text + f"return {current} : tensor<{shaped(*result)}x{made}>\n}}\n"
 
     def make_arguments(self, seed: int) -> list:
         """Random f16; products keep their size from stage to stage."""
