@@ -141,6 +141,7 @@ CHIMERA_NPU_COPY(copy_gm_to_cbuf, L1, Gm)
 CHIMERA_NPU_COPY(copy_gm_to_ubuf, UB, Gm)
 CHIMERA_NPU_COPY(copy_ubuf_to_gm, Gm, UB)
 CHIMERA_NPU_COPY(copy_ubuf_to_cbuf, L1, UB)
+CHIMERA_NPU_COPY(copy_ubuf_to_ubuf, UB, UB)
 #undef CHIMERA_NPU_COPY
 
 template <class T>
@@ -173,7 +174,36 @@ __aicore__ inline void copy_matrix_cc_to_ubuf(UB<T> dst, L0C<float> src,
 
 #if CHIMERA_NPU_ARCH == 9102
 namespace detail {
-template <class Dst>
+/// Gaps are bytes in GM and blocks in UB, in the order of source and
+/// destination.
+__aicore__ inline AscendC::DataCopyExtParams
+bytes(int64_t count, int64_t length, int64_t from, int64_t to) {
+  return {as<uint16_t>(count), as<uint32_t>(length), as<uint32_t>(from),
+          as<uint32_t>(to), 0};
+}
+} // namespace detail
+
+/// What fills the last block of a burst is not said: nobody reads it.
+template <class T>
+__aicore__ inline void copy_gm_to_ubuf_pad(UB<T> dst, Gm<T> src, int64_t nBurst,
+                                           int64_t lenBytes, int64_t gmGapBytes,
+                                           int64_t ubGapBlocks) {
+  AscendC::DataCopyPad(
+      dst.tensor(), src.tensor(),
+      detail::bytes(nBurst, lenBytes, gmGapBytes, ubGapBlocks),
+      AscendC::DataCopyPadExtParams<T>{false, 0, 0, static_cast<T>(0)});
+}
+template <class T>
+__aicore__ inline void copy_ubuf_to_gm_pad(Gm<T> dst, UB<T> src, int64_t nBurst,
+                                           int64_t lenBytes, int64_t gmGapBytes,
+                                           int64_t ubGapBlocks) {
+  AscendC::DataCopyPad(
+      dst.tensor(), src.tensor(),
+      detail::bytes(nBurst, lenBytes, ubGapBlocks, gmGapBytes));
+}
+
+namespace detail {
+template <class T, class Dst>
 __aicore__ inline void drain(Dst dst, L0C<float> src, int64_t rows,
                              int64_t columns, int64_t srcRows,
                              int64_t dstStride, bool toRows, CrMode mode) {
@@ -186,11 +216,11 @@ __aicore__ inline void drain(Dst dst, L0C<float> src, int64_t rows,
   params.quantPre =
       mode == CRMODE_NONE ? QuantMode_t::NoQuant : QuantMode_t::F322F16;
   if (toRows)
-    AscendC::Fixpipe<half, float, AscendC::CFG_ROW_MAJOR>(dst.tensor(),
-                                                          src.tensor(), params);
+    AscendC::Fixpipe<T, float, AscendC::CFG_ROW_MAJOR>(dst.tensor(),
+                                                       src.tensor(), params);
   else
-    AscendC::Fixpipe<half, float, AscendC::CFG_NZ>(dst.tensor(), src.tensor(),
-                                                   params);
+    AscendC::Fixpipe<T, float, AscendC::CFG_NZ>(dst.tensor(), src.tensor(),
+                                                params);
 }
 } // namespace detail
 
@@ -199,15 +229,15 @@ __aicore__ inline void copy_matrix_cc_to_cbuf(L1<half> dst, L0C<float> src,
                                               int64_t rows, int64_t columns,
                                               int64_t srcRows, int64_t dstRows,
                                               CrMode mode) {
-  detail::drain(dst, src, rows, columns, srcRows, dstRows, /*toRows=*/false,
-                mode);
+  detail::drain<half>(dst, src, rows, columns, srcRows, dstRows,
+                      /*toRows=*/false, mode);
 }
-__aicore__ inline void copy_matrix_cc_to_gm(Gm<half> dst, L0C<float> src,
-                                            int64_t rows, int64_t columns,
-                                            int64_t srcRows, int64_t dstStride,
-                                            CrMode mode) {
-  detail::drain(dst, src, rows, columns, srcRows, dstStride, /*toRows=*/true,
-                mode);
+template <class T>
+__aicore__ inline void
+copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows, int64_t columns,
+                     int64_t srcRows, int64_t dstStride, CrMode mode) {
+  detail::drain<T>(dst, src, rows, columns, srcRows, dstStride,
+                   /*toRows=*/true, mode);
 }
 #endif
 
@@ -275,6 +305,7 @@ CHIMERA_NPU_UNARY(vln, Ln)
 CHIMERA_NPU_UNARY(vrec, Reciprocal)
 CHIMERA_NPU_UNARY(vsqrt, Sqrt)
 CHIMERA_NPU_UNARY(vabs, Abs)
+CHIMERA_NPU_UNARY(vrelu, Relu)
 #undef CHIMERA_NPU_UNARY
 
 #define CHIMERA_NPU_SCALAR(NAME, FUNCTION)                                     \
@@ -325,6 +356,16 @@ __aicore__ inline void vector_dup(UB<T> d, T scalar, int64_t repeat,
 CHIMERA_NPU_REDUCE(vcgmax, BlockReduceMax)
 CHIMERA_NPU_REDUCE(vcgadd, BlockReduceSum)
 #undef CHIMERA_NPU_REDUCE
+
+/// A repeat to one element.
+template <class T>
+__aicore__ inline void vcadd(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep,
+                             int64_t sBlk, int64_t sRep) {
+  AscendC::WholeReduceSum<T, false>(
+      d.tensor(), s.tensor(), AscendC::MASK_PLACEHOLDER,
+      detail::as<int32_t>(repeat), detail::as<int32_t>(dRep),
+      detail::as<int32_t>(sBlk), detail::as<int32_t>(sRep));
+}
 
 template <class T>
 __aicore__ inline void vbrcb(UB<T> d, UB<T> s, int64_t repeat) {

@@ -231,3 +231,14 @@ class Group:
                  "sum_columns": lambda: x.sum(1), "sum_outer": lambda: x.sum(0),
                  "sum_all": lambda: x.sum((1, 2)),
                  "scale_rows": lambda: x * rest[0][..., None]}[self.kind]()]
+
+
+def print_all() -> None:
+    """Programs of all kinds, but for that whose result is less than a block."""
+    kinds = [name[5:] for name in vars(Group) if name.startswith("make_")]
+    for kind in ("arguments", "sum_all"):
+        kinds.remove(kind)
+    for number, (kind, element) in enumerate(
+            (kind, element) for kind in kinds for element in ("f32", "f16")):
+        program = Group(kind, 32, 80, element, batch=2).program()
+        print(program.replace("@main(", f"@group{number}("))

@@ -121,6 +121,26 @@ template <class T, class U, const FixpipeConfig &config>
 void Fixpipe(const LocalTensor<T> &dst, const LocalTensor<U> &src,
              const FixpipeParamsV220 &params);
 
+// DataCopyPad (0265): gaps from the end of a burst, in bytes in GM and blocks
+// of 32 bytes elsewhere.
+struct DataCopyExtParams {
+  uint16_t blockCount;
+  uint32_t blockLen, srcStride, dstStride, rsv;
+};
+template <class T>
+struct DataCopyPadExtParams {
+  bool isPad;
+  uint8_t leftPadding, rightPadding;
+  T paddingValue;
+};
+template <class T>
+void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src,
+                 const DataCopyExtParams &params,
+                 const DataCopyPadExtParams<T> &padParams);
+template <class T>
+void DataCopyPad(const GlobalTensor<T> &dst, const LocalTensor<T> &src,
+                 const DataCopyExtParams &params);
+
 // LoadData (0238), Mmad (0249).
 struct LoadData2DParams {
   uint16_t startIndex;
@@ -175,6 +195,7 @@ UNARY(Ln)
 UNARY(Reciprocal)
 UNARY(Sqrt)
 UNARY(Abs)
+UNARY(Relu)
 #define SCALAR(NAME)                                                           \
   template <class T, bool isSetMask = true>                                    \
   void NAME(const LocalTensor<T> &dst, const LocalTensor<T> &src,              \
@@ -191,6 +212,11 @@ SCALAR(Mins)
             int32_t srcBlkStride, int32_t srcRepStride);
 REDUCE(BlockReduceMax)
 REDUCE(BlockReduceSum)
+// WholeReduceSum (0081): the mask comes first here.
+template <class T, bool isSetMask = true>
+void WholeReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src,
+                    int32_t mask, int32_t repeatTime, int32_t dstRepStride,
+                    int32_t srcBlkStride, int32_t srcRepStride);
 template <class T, class U, bool isSetMask = true>
 void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src, RoundMode mode,
           uint64_t mask, uint8_t repeatTime, const UnaryRepeatParams &params);
