@@ -414,6 +414,7 @@ struct ConvertChimeraToNVVMPass
         (required && failed(checkNoContractionIsLeft(getOperation()))))
       return signalPassFailure();
     getOperation()->walk(loseUnitsBeforePadding);
+    getOperation()->walk(showWholeImage);
     // A GPU's program has no part that runs once.
     getOperation()->walk([](PrepareOp op) {
       op.replaceAllUsesWith(op.getSource());

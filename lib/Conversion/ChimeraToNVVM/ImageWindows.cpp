@@ -9,6 +9,7 @@
 #include "ImageWindows.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -57,6 +58,36 @@ void chimera::loseUnitsBeforePadding(WindowsOp windows) {
   windows.getSourceMutable().assign(
       tensor::PadOp::create(builder, loc, collapse.getResultType(), image, low,
                             high, pad.getConstantPaddingValue()));
+}
+
+void chimera::showWholeImage(WindowsOp windows) {
+  auto part = windows.getSource().getDefiningOp<tensor::ExtractSliceOp>();
+  if (!part || !part.hasUnitStride() ||
+      !llvm::all_of(part.getMixedOffsets(), isZeroInteger))
+    return;
+  RankedTensorType whole = part.getSourceType();
+  llvm::SmallBitVector dropped = part.getDroppedDims();
+  SmallVector<ReassociationIndices> groups;
+  ReassociationIndices group;
+  for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
+    group.push_back(dim);
+    if (dropped.test(dim) && whole.getDimSize(dim) != 1)
+      return;
+    if (!dropped.test(dim))
+      groups.push_back(std::exchange(group, {}));
+  }
+  if (groups.empty())
+    return;
+  llvm::append_range(groups.back(), group);
+  Value image = part.getSource();
+  if (dropped.any()) {
+    OpBuilder builder(part);
+    image =
+        tensor::CollapseShapeOp::create(builder, part.getLoc(), image, groups);
+  }
+  windows.getSourceMutable().assign(image);
+  if (part.use_empty())
+    part.erase();
 }
 
 bool ImageWindows::hasPlainRows() const {

@@ -50,6 +50,11 @@ struct ImageWindows {
 /// padding then. So comes what more than a convolution reads.
 void loseUnitsBeforePadding(WindowsOp windows);
 
+/// Where `windows` show a part of an image that begins where it does, lets them
+/// show the image: they end where they did. So come strides over pixels that
+/// leave some at the end, and nobody has to take the part.
+void showWholeImage(WindowsOp windows);
+
 } // namespace chimera
 
 #endif // CHIMERA_LIB_CONVERSION_IMAGEWINDOWS_H
