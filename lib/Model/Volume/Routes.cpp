@@ -62,6 +62,7 @@ private:
   void move(StringRef from, StringRef to, int64_t bytes);
   void use(StringRef memory, int64_t bytes, bool isShared = false);
   bool leavesByBlocks(unsigned op) const;
+  bool staysAtUnit(unsigned op) const;
   bool runsOnce(const PathLoops &path, size_t index) const;
   bool isMatrix(const Access &access, const Sizes &sizes) const;
   void planFactors(unsigned op);
@@ -313,6 +314,17 @@ bool RoutePlanner::leavesByBlocks(unsigned op) const {
   return false;
 }
 
+/// True if the sums of `op` wait at the unit for those of another operator, a
+/// gate for what it lets pass, to be finished with them.
+bool RoutePlanner::staysAtUnit(unsigned op) const {
+  TensorId output = problem.operators[op].output;
+  return problem.tensors[output].role == Role::Intermediate &&
+         none_of(problem.operators, [&](const Operator &reader) {
+           return any_of(reader.inputs,
+                         [&](const Access &input) { return input == output; });
+         });
+}
+
 /// The room of the vector unit for what `op` makes, at `depth` on its path.
 void RoutePlanner::planVectors(unsigned op, size_t depth) {
   const Operator &description = problem.operators[op];
@@ -327,8 +339,12 @@ void RoutePlanner::planVectors(unsigned op, size_t depth) {
   // Of what comes and goes, one group moves while another is worked on.
   int64_t columns = alignTo(sizes[sides.columns].front().size, unit.columns);
   int64_t places = columns > unit.columns ? 2 : 1;
-  int64_t bytes = places * groupElements * tensor.elementBytes;
+  int64_t bytes =
+      staysAtUnit(op) ? 0 : places * groupElements * tensor.elementBytes;
   for (const Access &operand : description.epilogue) {
+    // Sums come as those of the operator itself do.
+    if (problem.tensors[operand].role == Role::Intermediate)
+      continue;
     int64_t elementBytes = problem.tensors[operand].elementBytes;
     int64_t wholeColumns = alignTo(columns, repeatSums);
     bytes += operand.hasLoop(sides.rows)
@@ -370,6 +386,8 @@ void RoutePlanner::planResult(unsigned op) {
     move(sums, vectors, padded(op, output, sumDepth) * tensor.heldBytes());
     from = vectors;
   }
+  if (staysAtUnit(op))
+    return;
   if (isIntermediate) {
     move(from, level(), elements * tensor.elementBytes);
     use(level(), room(output, sizes) * tensor.elementBytes);

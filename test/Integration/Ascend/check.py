@@ -22,7 +22,7 @@ import numpy as np
 
 from attention import Attention
 from kernels import Failure, Kernels
-from programs import Chain, Stage
+from programs import Chain, Gate, Stage
 
 # Sums in f32 of products of f16, rounded to f16 once per stage.
 TOLERANCE = 2e-3
@@ -80,6 +80,8 @@ CASES = {
         Chain(2, 70, 40, [Stage(90), Stage(27)], wide=True),
         Chain(1, 33, 512, [Stage(2048), Stage(100)], wide=True),
     ],
+    # Perceptrons with a gate: sums wait for those that they let pass.
+    "gate": [Gate(64, 64, 128, 64), Gate(50, 40, 96, 48)],
     # Without anything element by element; rows of results that end within a
     # block.
     "plain": [

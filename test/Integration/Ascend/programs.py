@@ -209,3 +209,66 @@ linalg.yield {value if type == "f32" else f"%t{n}"} : {type}
                 taken += 1
             current = activate(stage.activation, current)
         return current
+
+
+@dataclasses.dataclass
+class Gate:
+    """A perceptron with a gate: tanh(x w) * (x u), and that by v."""
+
+    rows: int
+    depth: int
+    hidden: int
+    columns: int
+
+    def name(self) -> str:
+        return f"gate {self.rows}x{self.depth}-{self.hidden}-{self.columns}"
+
+    def arguments(self) -> list:
+        return [[self.rows, self.depth], [self.depth, self.hidden],
+                [self.depth, self.hidden], [self.hidden, self.columns]]
+
+    def program(self) -> str:
+        x, w, _, v = (shaped(*shape) for shape in self.arguments())
+        h, y = shaped(self.rows, self.hidden), shaped(self.rows, self.columns)
+
+        def product(n: int, left: str, right: str, of: str, by: str, to: str) -> str:
+            return (
+                f"%c{n} = tensor.empty() : tensor<{to}xf32>\n"
+                f"%z{n} = linalg.fill ins(%zero : f32) outs(%c{n} : tensor<{to}xf32>)"
+                f" -> tensor<{to}xf32>\n"
+                f"%m{n} = linalg.matmul ins({left}, {right} : tensor<{of}xf16>,"
+                f" tensor<{by}xf16>) outs(%z{n} : tensor<{to}xf32>)"
+                f" -> tensor<{to}xf32>\n")
+
+        def finish(n: int, inputs: list, body: str, to: str) -> str:
+            maps = ", ".join([IDENTITY] * (len(inputs) + 1))
+            names = ", ".join(f"%v{i}: f32" for i in range(len(inputs)))
+            types = ", ".join([f"tensor<{to}xf32>"] * len(inputs))
+            return (f"%o{n} = tensor.empty() : tensor<{to}xf16>\n"
+                    f"%y{n} = linalg.generic {{indexing_maps = [{maps}],"
+                    ' iterator_types = ["parallel", "parallel"]}'
+                    f" ins({', '.join(inputs)} : {types})"
+                    f" outs(%o{n} : tensor<{to}xf16>) {{\n^bb0({names}, %q: f16):\n"
+                    f"{body}linalg.yield %t : f16\n}} -> tensor<{to}xf16>\n")
+
+        narrow = "%t = arith.truncf {} : f32 to f16\n"
+        return (f"func.func @main(%x: tensor<{x}xf16>, %w: tensor<{w}xf16>,"
+                f" %u: tensor<{w}xf16>, %v: tensor<{v}xf16>) -> tensor<{y}xf16> {{\n"
+                "%zero = arith.constant 0.0 : f32\n"
+                + product(0, "%x", "%w", x, w, h) + product(1, "%x", "%u", x, w, h)
+                + finish(0, ["%m0", "%m1"],
+                         "%g = math.tanh %v0 : f32\n"
+                         "%p = arith.mulf %g, %v1 : f32\n" + narrow.format("%p"), h)
+                + product(2, "%y0", "%v", h, v, y)
+                + finish(2, ["%m2"], narrow.format("%v0"), y)
+                + f"return %y2 : tensor<{y}xf16>\n}}\n")
+
+    def make_arguments(self, seed: int) -> list:
+        generator = np.random.default_rng(seed)
+        return [(generator.standard_normal(shape)
+                 * (1 if place == 0 else shape[0] ** -0.5)).astype(np.float16)
+                for place, shape in enumerate(self.arguments())]
+
+    def reference(self, values: list) -> np.ndarray:
+        x, w, u, v = (value.astype(np.float64) for value in values)
+        return np.tanh(x @ w) * (x @ u) @ v
