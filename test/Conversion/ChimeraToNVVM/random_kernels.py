@@ -17,6 +17,9 @@ import integers
 import kernels
 from programs import Attention, Chain
 
+# Results of a few elements may all be small.
+SLACK = 2
+
 
 class Generator:
     def __init__(self, seed):
@@ -107,8 +110,12 @@ def run_planned(case, target):
                 problems.append(f"{launch.conflicts} conflicts, {launch.cut} cut")
         result = arrays["argument", len(inputs)]
         bits.add(result.tobytes())
-        error = np.abs(numbers.widen(result) - expected).max() / np.abs(expected).max()
-        if not error < kernels.TOLERANCE[case.type] * len(made):
+        found = numbers.widen(result)
+        # Rows without a score.
+        if (np.isnan(found) != np.isnan(expected)).any():
+            problems.append("no numbers where there should be some")
+        error = np.nanmax(np.abs(found - expected)) / np.nanmax(np.abs(expected))
+        if not error < SLACK * kernels.TOLERANCE[case.type] * len(made):
             problems.append(f"off by {error}")
     if len(bits) > 1:
         problems.append("bits depend on the order")
