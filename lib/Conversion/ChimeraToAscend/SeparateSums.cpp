@@ -11,6 +11,7 @@
 #include "Chimera/IR/Chimera.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace chimera;
