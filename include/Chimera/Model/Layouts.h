@@ -51,6 +51,9 @@ struct ConvolutionFigures {
   /// Extent and stride of the last dimension of space: what vectors run along
   /// otherwise. A stride keeps neighbours apart, which then are copied first.
   int64_t width = 1, stride = 1;
+  /// Rows of an image that vectors run along as if they were one: all of them
+  /// if no window tells them apart.
+  int64_t joinedRows = 1;
   /// True if every channel has a filter of its own, so that no vector serves
   /// several filters, and whether its taps move vectors along a row.
   bool isDepthwise = false;

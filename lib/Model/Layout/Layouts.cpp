@@ -53,7 +53,8 @@ static constexpr double planeFactor = 1.05;
 /// tiles counted.
 static double cyclesPerStep(const ConvolutionFigures &figures, bool isLast,
                             const VectorUnit &unit) {
-  int64_t columns = isLast ? figures.filters : figures.width;
+  int64_t columns =
+      isLast ? figures.filters : figures.width * figures.joinedRows;
   int64_t rows = isLast ? figures.width : figures.filters;
   int64_t depth = divideCeilSigned(figures.depth, unit.depth);
   RegisterTile tile = selectRegisterTile(unit, rows, columns, depth);

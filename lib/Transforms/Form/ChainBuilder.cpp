@@ -15,6 +15,7 @@
 
 #include "Form/ChainBuilder.h"
 
+#include "Form/JoinRows.h"
 #include "Form/MissedReason.h"
 
 #include "Chimera/Chain/ChainAnalysis.h"
@@ -105,8 +106,11 @@ std::string ChainBuilder::build(const ChainGroup &group,
   if (!group.getReason().empty())
     return group.getReason().str();
   ChainOp chain = group.clone();
-  bool isNormal = succeeded(isCompiled() ? normalizeBody(chain, support)
-                                         : generalizeElementwise(chain));
+  bool isNormal =
+      isCompiled()
+          ? succeeded(normalizeBody(chain, support)) &&
+                succeeded(joinRows(chain, group.getExports(), support.lanes))
+          : succeeded(generalizeElementwise(chain));
   if (!isNormal || (!isCompiled() && failed(orderReductions(chain)))) {
     chain.erase();
     return missed::notNormalized.str();

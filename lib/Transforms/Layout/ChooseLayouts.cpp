@@ -21,6 +21,7 @@
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -89,6 +90,44 @@ static unsigned findFilters(const ImageOp &image) {
   return made.getDimPosition(isOne ? 1 : last);
 }
 
+/// True if `value`, or what is made of it element by element, is made as a part
+/// of a larger tensor.
+static bool becomesPart(Value value) {
+  llvm::SetVector<Value> made;
+  made.insert(value);
+  for (size_t index = 0; index < made.size(); ++index)
+    for (Operation *user : made[index].getUsers()) {
+      if (isa<tensor::PadOp, tensor::ConcatOp>(user))
+        return true;
+      if (auto op = dyn_cast<linalg::LinalgOp>(user); op && isParallel(op))
+        made.insert_range(op->getResults());
+    }
+  return false;
+}
+
+/// The rows of `image`, a convolution, that are one in its result and in what
+/// it reads: all rows of an image if no window tells them apart.
+static int64_t countJoinedRows(const ImageOp &image) {
+  auto op = cast<linalg::LinalgOp>(image.op);
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  AffineMap read = op.getIndexingMapsArray()[0],
+            made = op.getIndexingMapsArray()[2];
+  int64_t count = 1, row = 1;
+  for (unsigned dim = 1 + image.numChannelDims; dim < read.getNumResults();
+       ++dim) {
+    unsigned pixel = made.getDimPosition(dim);
+    std::optional<AffineIndex> index = linearize(read.getResult(dim), extents);
+    row = extents[pixel];
+    count *= row;
+    if (!index || index->terms.size() != 1 ||
+        index->terms.front() != std::make_pair(pixel, int64_t(1)) ||
+        row != type.getDimSize(dim))
+      return 1;
+  }
+  return becomesPart(op->getResult(0)) ? 1 : count / row;
+}
+
 /// What a convolution takes in each layout, and a transpose where the image is
 /// not as it makes it; everything else takes the same.
 model::LayoutProblem::Operation
@@ -129,6 +168,7 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
   unsigned along = findFilters(image);
   figures.filters = extents[along];
   figures.width = extents[width];
+  figures.joinedRows = countJoinedRows(image);
   AffineExpr last = op.getIndexingMapsArray()[0].getResults().back();
   if (std::optional<AffineIndex> index = linearize(last, extents)) {
     figures.hasTapsAlongRows = index->terms.size() > 1;

@@ -69,6 +69,18 @@ TEST(Layouts, ConvolutionsPayForEdges) {
                    1e-3 * channelsLast + secondsToReorder(1e6, 4, machine, 1));
 }
 
+TEST(Layouts, RowsThatAreOneFillVectors) {
+  Machine machine = getMachine();
+  ConvolutionFigures figures = getOddConvolution();
+  figures.multiplyAdds = 1e6;
+  // Seven of 16 lanes, and 49 of 64.
+  double apart = secondsOf(figures, given, machine, 1);
+  double channelsLast = secondsOf(figures, last, machine, 1);
+  figures.joinedRows = 7;
+  EXPECT_LT(secondsOf(figures, given, machine, 1), 0.65 * apart);
+  EXPECT_EQ(secondsOf(figures, last, machine, 1), channelsLast);
+}
+
 TEST(Layouts, DepthwiseConvolutionsPayForPartOfAVector) {
   Machine machine = getMachine();
   ConvolutionFigures figures = getOddConvolution();

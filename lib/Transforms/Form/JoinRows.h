@@ -1,0 +1,27 @@
+//===- JoinRows.h - Rows of pixels that are one row -------------*- C++ -*-===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CHIMERA_LIB_TRANSFORMS_FORM_JOINROWS_H
+#define CHIMERA_LIB_TRANSFORMS_FORM_JOINROWS_H
+
+#include "Chimera/IR/Chimera.h"
+
+#include "mlir/IR/Value.h"
+
+namespace chimera {
+
+/// Joins the last two dimensions of the result of `chain`, whose body is
+/// normalized, wherever they are indexed, if all operations index them together
+/// and vectors of `lanes` elements are better filled. The chain stands for
+/// `results`.
+llvm::LogicalResult joinRows(ChainOp chain, llvm::ArrayRef<mlir::Value> results,
+                             int64_t lanes);
+
+} // namespace chimera
+
+#endif // CHIMERA_LIB_TRANSFORMS_FORM_JOINROWS_H
