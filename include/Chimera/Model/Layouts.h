@@ -72,6 +72,9 @@ double secondsOf(const ConvolutionFigures &figures, ImageLayout layout,
 double secondsToReorder(double bytes, int64_t elementBytes,
                         const Machine &machine, int64_t threads);
 
+/// Seconds to copy `bytes` in the order that they have.
+double secondsToCopy(double bytes, const Machine &machine, int64_t threads);
+
 /// True if a product takes less time with a copy of the operand that gives it
 /// rows, in which what it sums up lies next to each other, than with the
 /// operand itself, in which rows do. It multiplies `uses` vectors by each

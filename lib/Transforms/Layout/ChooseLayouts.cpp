@@ -128,8 +128,10 @@ static int64_t countJoinedRows(const ImageOp &image) {
   return becomesPart(op->getResult(0)) ? 1 : count / row;
 }
 
-/// What a convolution takes in each layout, and a transpose where the image is
-/// not as it makes it; everything else takes the same.
+/// What a convolution takes in each layout, a transpose where the image is not
+/// as it makes it, and padding of what the program hands in: that is a copy,
+/// which an image that is transposed goes without. Everything else takes the
+/// same.
 model::LayoutProblem::Operation
 LayoutChooser::getSeconds(const ImageOp &image) const {
   constexpr double impossible = model::LayoutProblem::impossible;
@@ -144,6 +146,11 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
         getBytes(type), bytesOf(getElementTypeOrSelf(type)), machine, threads);
     return {/*asGiven=*/seconds, /*channelsLast=*/0};
   }
+  if (auto pad = dyn_cast<tensor::PadOp>(image.op);
+      pad && isa<BlockArgument>(pad.getSource()))
+    return {/*asGiven=*/model::secondsToCopy(getBytes(pad.getType()), machine,
+                                             threads),
+            /*channelsLast=*/0};
   if (!image.filter)
     return {};
   auto op = cast<linalg::LinalgOp>(image.op);

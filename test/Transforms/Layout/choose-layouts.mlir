@@ -158,6 +158,27 @@ func.func @small_groups(%x: tensor<1x32x2x34x34xf32>, %w: tensor<32x2x2x3x3xf32>
 
 // -----
 
+// To pad what the program hands in is a copy of it, unless the image is brought
+// into another order anyway: that decides here.
+
+// CHECK-LABEL: func @padded_argument(
+// CHECK:         tensor.pad
+// CHECK:         {chimera.layout = "channels_last"}
+// CHECK:         linalg.conv_2d_nchw_fchw {chimera.layout = "channels_last",
+func.func @padded_argument(%x: tensor<1x16x227x227xf32>, %w: tensor<64x16x3x3xf32> {chimera.constant}, %0: tensor<1x64x57x57xf32>) -> tensor<1x64x57x57xf32> {
+  %zero = arith.constant 0.0 : f32
+  %1 = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : f32
+  } : tensor<1x16x227x227xf32> to tensor<1x16x229x229xf32>
+  // expected-remark @below {{channels last: 341.8 us with channels first, 226.5 with channels last}}
+  %2 = linalg.conv_2d_nchw_fchw {strides = dense<4> : tensor<2xi64>} ins(%1, %w : tensor<1x16x229x229xf32>, tensor<64x16x3x3xf32>)
+      outs(%0 : tensor<1x64x57x57xf32>) -> tensor<1x64x57x57xf32>
+  return %2 : tensor<1x64x57x57xf32>
+}
+
+// -----
+
 // Without windows the pixels of an image are one row, which fills vectors,
 // where rows of 56 leave half of one; not if the result gets a border.
 

@@ -81,6 +81,13 @@ TEST(Layouts, RowsThatAreOneFillVectors) {
   EXPECT_EQ(secondsOf(figures, last, machine, 1), channelsLast);
 }
 
+TEST(Layouts, CopiesTakeNoShuffles) {
+  Machine machine = getMachine();
+  EXPECT_GT(secondsToCopy(1e6, machine, 1), 0);
+  EXPECT_LT(secondsToCopy(1e6, machine, 1),
+            secondsToReorder(1e6, 4, machine, 1));
+}
+
 TEST(Layouts, DepthwiseConvolutionsPayForPartOfAVector) {
   Machine machine = getMachine();
   ConvolutionFigures figures = getOddConvolution();
