@@ -67,6 +67,13 @@ static bool isNothing(Operation &op) {
   return op.hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op);
 }
 
+/// True if `body` passes on what it reads.
+static bool onlyMoves(Block &body) {
+  return llvm::all_of(body.without_terminator(), [](Operation &nested) {
+    return nested.hasTrait<OpTrait::ConstantLike>();
+  });
+}
+
 /// True if `op` only starts accumulators, with a constant: what adds up does
 /// that itself.
 static bool onlyStarts(Operation &op) {
@@ -139,13 +146,31 @@ model::GraphAccess BlockReader::getWhole(Value tensor) {
 // Operators
 //===----------------------------------------------------------------------===//
 
-/// Counts what `body` computes for one element.
-static void countWork(Block &body, model::GraphOperator &op) {
-  op.instructions = op.exponentials = 0;
-  for (Operation &nested : body.without_terminator()) {
-    if (nested.hasTrait<OpTrait::ConstantLike>())
-      continue;
-    (isFunction(nested) ? op.exponentials : op.instructions) += 1;
+/// Counts what the body of `op` computes for one element. What is the same for
+/// all elements of a vector, such as the root of a row's variance, is computed
+/// once for the row.
+static void countWork(linalg::LinalgOp op, model::GraphOperator &made) {
+  made.instructions = made.exponentials = 0;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  bool hasVectors = llvm::all_of(
+      maps, [](AffineMap map) { return map.isProjectedPermutation(); });
+  std::optional<unsigned> vectorDim;
+  if (hasVectors)
+    vectorDim = findVectorDim(maps);
+  llvm::DenseSet<Value> uniform;
+  for (OpOperand &operand : op->getOpOperands())
+    if (vectorDim && op.isDpsInput(&operand) &&
+        !op.getMatchingIndexingMap(&operand).isFunctionOfDim(*vectorDim))
+      uniform.insert(op.getMatchingBlockArgument(&operand));
+  auto isUniform = [&](Value value) {
+    return uniform.contains(value) || value.getParentBlock() != op.getBlock();
+  };
+  for (Operation &nested : op.getBlock()->without_terminator()) {
+    bool isIndex = isa<linalg::IndexOp>(nested);
+    if (!isIndex && llvm::all_of(nested.getOperands(), isUniform))
+      uniform.insert_range(nested.getResults());
+    else
+      (isFunction(nested) ? made.exponentials : made.instructions) += 1;
   }
 }
 
@@ -178,12 +203,12 @@ BlockReader::readLinalg(linalg::LinalgOp op) {
     add(made.outputs, op.getTiedOpResult(&init), init);
   if (fails)
     return std::nullopt;
-  countWork(*op.getBlock(), made);
+  countWork(op, made);
   if (multipliesTensors(op)) {
     // A multiply-add is one instruction.
     made.body = model::BodyKind::Product;
     made.instructions = 1;
-  } else if (made.instructions + made.exponentials == 0) {
+  } else if (onlyMoves(*op.getBlock())) {
     // It copies, so it is no view.
     made.body = model::BodyKind::Move;
     made.instructions = 1;
