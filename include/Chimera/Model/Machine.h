@@ -39,6 +39,9 @@ struct MemoryLevel {
   double usableShare = 0.8;
   /// Bytes per second one core can bring in from the next slower level.
   double bytesPerSecondPerCore = 0;
+  /// Of what is read once, in the order in which it lies; 0: no more than of
+  /// anything else.
+  double readBytesPerSecondPerCore = 0;
   /// Bytes per second all cores together can bring in.
   double bytesPerSecond = 0;
   /// Cores that share one instance of this level.

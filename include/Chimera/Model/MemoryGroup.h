@@ -19,6 +19,7 @@
 
 #include "Chimera/Model/Machine.h"
 #include "Chimera/Model/Partition.h"
+#include "Chimera/Model/RowTiling.h"
 
 namespace chimera::model {
 
@@ -50,6 +51,8 @@ struct MemoryGroup {
   /// first one and their number, which is 0 of an operator that runs whole.
   unsigned firstDim = 0, numDims = 0;
   double seconds = 0;
+  /// Bytes that a task touches of what depends on its rows.
+  double taskBytes = 0;
   /// Bytes between memory and the outermost level: with each tensor read or
   /// written once, and in this group.
   double compulsoryBytes = 0, bytes = 0;
@@ -77,6 +80,13 @@ public:
 
 private:
   struct Traffic;
+  /// What the code does at a time.
+  struct Task {
+    /// Bytes that it touches of all tensors that depend on the loops over rows.
+    double bytes = 0;
+    /// Cycles of all tasks beside those of vectors.
+    double startCycles = 0;
+  };
 
   Traffic getTraffic(llvm::ArrayRef<OperatorId> members) const;
   GroupRefusal findRefusal(llvm::ArrayRef<OperatorId> members) const;
@@ -84,8 +94,12 @@ private:
   bool cutsRows(llvm::ArrayRef<OperatorId> members,
                 const MemoryGroup &group) const;
   double countSteps(const MemoryGroup &group) const;
+  RowGroup getRowGroup(llvm::ArrayRef<OperatorId> members,
+                       const MemoryGroup &group) const;
   double getSliceBytes(llvm::ArrayRef<OperatorId> members, double steps) const;
-  double getSeconds(llvm::ArrayRef<OperatorId> members, double steps,
+  Task getTask(llvm::ArrayRef<OperatorId> members, const RowGroup &rows,
+               double steps, int64_t workers) const;
+  double getSeconds(llvm::ArrayRef<OperatorId> members, const Task &task,
                     int64_t workers) const;
   void takeIfFaster(llvm::ArrayRef<OperatorId> members, MemoryGroup group,
                     MemoryGroup &best) const;

@@ -77,6 +77,13 @@ struct RowPlan {
 /// `machine`, which would not keep them; infinite if it has no caches.
 double streamedBytes(const Machine &machine);
 
+/// Steps of the loops over rows that a task of `group` takes, if there are as
+/// many for each thread.
+double rowsOfTask(const RowGroup &group, const Machine &machine);
+
+/// False if `group` is done before other threads have started.
+bool isWorthThreads(const RowGroup &group);
+
 /// Tasks that `tiles` cut loops of `extents` into.
 int64_t countTasks(llvm::ArrayRef<int64_t> extents,
                    llvm::ArrayRef<int64_t> tiles);

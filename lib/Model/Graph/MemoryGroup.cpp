@@ -16,7 +16,7 @@
 
 #include "Cost/CostModel.h"
 
-#include "Chimera/Model/Report.h"
+#include "Chimera/Model/MemoryPass.h"
 #include "Chimera/Model/RowTiling.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -63,6 +63,23 @@ bool chimera::model::isView(const GraphOperator &op) {
 /// itself.
 static bool isFree(const GraphOperator &op) {
   return isView(op) || op.plannedSeconds || op.body == BodyKind::Opaque;
+}
+
+/// True if `op` reads something along another dimension than it writes, so that
+/// vectors have to be turned.
+static bool turnsColumns(const GraphOperator &op) {
+  auto getContiguous = [&](const GraphAccess &access) -> std::optional<LoopId> {
+    if (access.isReshaped || access.indices.empty() ||
+        !access.indices.back().isLoop())
+      return std::nullopt;
+    return access.indices.back().terms[0].loop;
+  };
+  std::optional<LoopId> written = getContiguous(op.outputs.back());
+  return op.body == BodyKind::Move && written &&
+         any_of(op.inputs, [&](const GraphAccess &input) {
+           std::optional<LoopId> read = getContiguous(input);
+           return read && read != written && input.hasLoop(*written);
+         });
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,8 +200,9 @@ struct MemoryGroupPlanner::Traffic {
   /// What is written and takes more goes past the caches.
   double streamedBytes = 0;
 
-  /// Bytes that pass into a level, or through it.
-  double into(const MemoryLevel &level, bool fits) const {
+  /// Bytes that come into a level that lacks a part of what stays inside.
+  double into(const MemoryLevel &level, bool isOutermost,
+              double missing) const {
     double least = level.usableBytes() * residentShare, bytes = 0;
     auto add = [&](ArrayRef<double> tensors, double factor) {
       for (double tensor : tensors)
@@ -192,14 +210,15 @@ struct MemoryGroupPlanner::Traffic {
           bytes += factor * tensor;
     };
     add(read, 1);
-    add(written, 1);
-    // A cache reads what is written for the first time.
+    if (isOutermost || level.ways == 0)
+      add(written, 1);
+    // A cache reads what is written for the first time. What leaves one for
+    // another meanwhile has a way of its own.
     if (level.ways > 0)
       for (double tensor : written)
         if (tensor > least && tensor <= streamedBytes)
           bytes += tensor;
-    if (!fits)
-      add(inside, 1);
+    add(inside, missing);
     return bytes;
   }
 };
@@ -263,6 +282,8 @@ double MemoryGroupPlanner::getCycles(ArrayRef<OperatorId> members,
     double perVector = arithmetic;
     if (!isBound) {
       double loads = graphOp.inputs.size() / unit.loadsPerCycle;
+      if (turnsColumns(graphOp))
+        loads *= machine.overheads.transposeFactor;
       double stores = graphOp.hasReduction()
                           ? 0
                           : graphOp.outputs.size() / unit.storesPerCycle;
@@ -277,8 +298,8 @@ double MemoryGroupPlanner::bound(ArrayRef<OperatorId> members) const {
   Traffic traffic = getTraffic(members);
   const MemoryLevel &outermost = machine.levels.front();
   double workers = std::max<int64_t>(1, threads);
-  double moved = traffic.into(outermost, /*fits=*/true) /
-                 bandwidthInto(outermost, std::max<int64_t>(1, threads));
+  double moved = traffic.into(outermost, /*isOutermost=*/true, /*missing=*/0) /
+                 readingInto(outermost, std::max<int64_t>(1, threads));
   double computed = getCycles(members, /*isBound=*/true) / workers /
                     machine.unit.cyclesPerSecond;
   return std::max(moved, computed);
@@ -319,16 +340,59 @@ double MemoryGroupPlanner::getSliceBytes(ArrayRef<OperatorId> members,
   return bytes;
 }
 
+/// The figures from which tasks follow.
+RowGroup MemoryGroupPlanner::getRowGroup(ArrayRef<OperatorId> members,
+                                         const MemoryGroup &group) const {
+  const GraphOperator &last = graph.operators[group.end];
+  const GraphAccess &output = last.outputs.back();
+  RowGroup rows;
+  for (const Index &index :
+       ArrayRef(output.indices).slice(group.firstDim, group.numDims))
+    rows.extents.push_back(last.extents[index.terms[0].loop]);
+  rows.numOperations = static_cast<int64_t>(members.size());
+  rows.rowBytes = getSliceBytes(members, countSteps(group));
+  rows.elementBytes =
+      static_cast<double>(graph.tensors[output.tensor].elementBytes);
+  rows.cutsRows = group.numDims == output.indices.size();
+  rows.hasVectorsAlongRows =
+      group.numDims > 0 && group.firstDim > 0 &&
+      group.firstDim + group.numDims == output.indices.size();
+  for (OperatorId op : members) {
+    const GraphOperator &member = graph.operators[op];
+    (member.exponentials > 0 ? rows.functionElements : rows.plainElements) +=
+        member.iterations();
+  }
+  return rows;
+}
+
+MemoryGroupPlanner::Task
+MemoryGroupPlanner::getTask(ArrayRef<OperatorId> members, const RowGroup &rows,
+                            double steps, int64_t workers) const {
+  Task task;
+  double share = std::ceil(steps / static_cast<double>(workers));
+  double rowsOfOne = std::min(rowsOfTask(rows, machine), share);
+  task.bytes = std::max(1.0, rows.rowBytes * rowsOfOne);
+  // In columns next to each other every row starts anew.
+  if (rows.hasVectorsAlongRows && !rows.cutsRows)
+    for (OperatorId op : members)
+      task.startCycles += graph.operators[op].iterations() / rowsOfOne *
+                          static_cast<double>(machine.unit.fmaLatency);
+  return task;
+}
+
 double MemoryGroupPlanner::getSeconds(ArrayRef<OperatorId> members,
-                                      double steps, int64_t workers) const {
+                                      const Task &task, int64_t workers) const {
   Traffic traffic = getTraffic(members);
-  double slice = getSliceBytes(members, steps);
   Stages stages;
-  stages.add(getCycles(members, /*isBound=*/false) / workers /
-             machine.unit.cyclesPerSecond);
-  for (const MemoryLevel &level : machine.levels)
-    stages.add(traffic.into(level, slice <= level.usableBytes()) /
-               bandwidthInto(level, workers));
+  stages.add((getCycles(members, /*isBound=*/false) + task.startCycles) /
+             workers / machine.unit.cyclesPerSecond);
+  for (const MemoryLevel &level : machine.levels) {
+    bool isOutermost = &level == machine.levels.begin();
+    // Of a task that has no room a level keeps what it can.
+    double kept = std::min(1.0, level.usableBytes() / task.bytes);
+    stages.add(traffic.into(level, isOutermost, 1 - kept) /
+               readingInto(level, workers));
+  }
   const Overheads &overheads = machine.overheads;
   double seconds = stages.total() + machine.launchSeconds;
   // The system provides large buffers page by page, again in each run.
@@ -337,23 +401,6 @@ double MemoryGroupPlanner::getSeconds(ArrayRef<OperatorId> members,
       if (bytes >= overheads.reusedBytes)
         seconds += bytes / (workers * overheads.freshBytesPerSecond);
   return workers > 1 ? seconds + overheads.regionSeconds : seconds;
-}
-
-/// True if `op` reads something along another dimension than it writes, so that
-/// vectors have to be turned.
-static bool turnsColumns(const GraphOperator &op) {
-  auto getContiguous = [&](const GraphAccess &access) -> std::optional<LoopId> {
-    if (access.isReshaped || access.indices.empty() ||
-        !access.indices.back().isLoop())
-      return std::nullopt;
-    return access.indices.back().terms[0].loop;
-  };
-  std::optional<LoopId> written = getContiguous(op.outputs.back());
-  return op.body == BodyKind::Move && written &&
-         any_of(op.inputs, [&](const GraphAccess &input) {
-           std::optional<LoopId> read = getContiguous(input);
-           return read && read != written && input.hasLoop(*written);
-         });
 }
 
 /// Why `members`, which are several, are not one group, whatever their loops.
@@ -372,19 +419,22 @@ MemoryGroupPlanner::findRefusal(ArrayRef<OperatorId> members) const {
   return findEnd(members) ? GroupRefusal::None : GroupRefusal::SeveralEnds;
 }
 
-/// Takes `group` if it is faster than `best`, on one thread or on as many as
-/// there are iterations for.
+/// Takes `group` if it is faster than `best`, on as many threads as it gets.
 void MemoryGroupPlanner::takeIfFaster(ArrayRef<OperatorId> members,
                                       MemoryGroup group,
                                       MemoryGroup &best) const {
   double steps = countSteps(group);
-  auto most = static_cast<int64_t>(
+  RowGroup rows = getRowGroup(members, group);
+  auto workers = static_cast<int64_t>(
       std::min<double>(steps, std::max<int64_t>(1, threads)));
-  for (int64_t workers : {int64_t(1), most}) {
-    group.seconds = getSeconds(members, steps, workers);
-    if (group.seconds < best.seconds)
-      best = group;
-  }
+  if (!isWorthThreads(rows))
+    workers = 1;
+  Task task = getTask(members, rows, steps, workers);
+  group.seconds = getSeconds(members, task, workers);
+  if (group.seconds >= best.seconds)
+    return;
+  best = group;
+  best.taskBytes = task.bytes;
 }
 
 std::optional<MemoryGroup>
@@ -422,8 +472,8 @@ MemoryGroupPlanner::plan(ArrayRef<OperatorId> members,
   for (double bytes : traffic.written)
     best.compulsoryBytes += bytes;
   best.bytes = best.compulsoryBytes;
-  if (getSliceBytes(members, countSteps(best)) >
-      machine.levels.front().usableBytes())
+  if (best.taskBytes >
+      static_cast<double>(machine.levels.front().usableBytes()))
     for (double bytes : traffic.inside)
       best.bytes += bytes;
   return best;

@@ -62,6 +62,10 @@ static double workOf(const RowGroup &group) {
   return group.plainElements + functionWork * group.functionElements;
 }
 
+bool chimera::model::isWorthThreads(const RowGroup &group) {
+  return workOf(group) >= leastParallelWork;
+}
+
 /// Steps of the innermost loop over rows come in multiples of this.
 static int64_t unitOf(const RowGroup &group, const Machine &machine) {
   return group.hasVectorsAlongRows ? std::max<int64_t>(1, machine.unit.lanes)
@@ -124,9 +128,10 @@ static double columnsOfPanel(const RowGroup &group, const Machine &machine) {
   return std::max(unit, std::floor(std::min(run, kept) / unit) * unit);
 }
 
-/// How many rows a task takes. Operations that follow each other want them in
-/// the innermost level, unless those are too few. One alone reads them once.
-static double rowsOfTask(const RowGroup &group, const Machine &machine) {
+/// Operations that follow each other want rows in the innermost level, unless
+/// those are too few. One alone reads them once.
+double chimera::model::rowsOfTask(const RowGroup &group,
+                                  const Machine &machine) {
   double unit = unitOf(group, machine);
   if (isPanel(group))
     return columnsOfPanel(group, machine);
@@ -179,7 +184,7 @@ static RowTiling chooseTiling(const RowGroup &group, const Machine &machine,
                               int64_t threads) {
   RowTiling tiling;
   tiling.isStreamed = group.resultBytes > streamedBytes(machine);
-  tiling.isParallel = threads > 1 && workOf(group) >= leastParallelWork;
+  tiling.isParallel = threads > 1 && isWorthThreads(group);
   int64_t wanted = tiling.isParallel ? threads : 1;
   int64_t groupUnit = unitOf(group, machine), others = countSteps(group);
   // Every thread gets something to do.
@@ -229,8 +234,8 @@ RowPlan chimera::model::planRows(ArrayRef<RowGroup> groups,
   assert(!groups.empty() && "nothing to choose from");
   auto scoreOf = [&](const RowGroup &group) {
     double unit = unitOf(group, machine);
-    bool isBusy = workOf(group) < leastParallelWork ||
-                  keepsBusy(countSteps(group) / unit, threads);
+    bool isBusy =
+        !isWorthThreads(group) || keepsBusy(countSteps(group) / unit, threads);
     bool fits = group.rowBytes * unit <= passingBytes(machine);
     return std::make_tuple(isBusy, group.numOperations,
                            group.turned.has_value(), fits, !group.cutsRows,

@@ -205,6 +205,44 @@ TEST(MemoryGroupTest, SharesLoopsOverColumns) {
   EXPECT_EQ(group->bytes, group->compulsoryBytes);
 }
 
+/// A task has as many rows as the code takes at a time, which need not fit
+/// where one of them would.
+TEST(MemoryGroupTest, TasksHaveSeveralRows) {
+  OperatorGraph graph = makeNorm(1024, 1024);
+  Machine machine = makeMachine();
+  MemoryGroupPlanner planner(graph, machine, 1);
+  std::optional<MemoryGroup> group = planner.plan({0, 1, 2});
+  ASSERT_TRUE(group);
+  // Rows of x, r, h and y, and a number of s. Two would fit the cache of 32
+  // KiB.
+  EXPECT_EQ(group->taskBytes, 4 * (4 * 4096.0 + 4));
+}
+
+/// What is written to a cache is read before; what leaves it for another one
+/// takes no time from what comes in, which a machine may read faster in order.
+TEST(MemoryGroupTest, ReadsInOrder) {
+  constexpr int64_t elements = 32 << 10;
+  OperatorGraph graph;
+  GraphTensor tensor;
+  tensor.shape = {elements};
+  graph.tensors.append({tensor, tensor});
+  graph.tensors[1].isResult = true;
+  GraphOperator op;
+  op.extents = {elements};
+  op.inputs.push_back(at(0, {0}));
+  op.outputs.push_back(at(1, {0}));
+  graph.operators.push_back(op);
+  Machine machine = makeMachine();
+  machine.unit.cyclesPerSecond = 1e15;
+  auto secondsOf = [&] {
+    return MemoryGroupPlanner(graph, machine, 1).plan(OperatorId(0))->seconds;
+  };
+  const double bytes = 4.0 * elements;
+  EXPECT_NEAR(secondsOf(), 2 * bytes / 100e9, 1e-9);
+  machine.levels.back().readBytesPerSecondPerCore = 200e9;
+  EXPECT_NEAR(secondsOf(), 2 * bytes / 200e9, 1e-9);
+}
+
 /// The bound of any set is at most the sum of those of its parts, and at most
 /// the cost: the search relies on both.
 TEST(MemoryGroupTest, BoundsAddUp) {
