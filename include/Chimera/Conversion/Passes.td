@@ -268,6 +268,19 @@ def LimitUnrollingPass : Pass<"chimera-limit-unrolling"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def DropBarriersPass : Pass<"chimera-drop-barriers"> {
+  let summary = "Let threads meet once where a parallel region ends with its loop";
+  let description = [{
+    The threads of an `omp.wsloop` wait for each other behind it, and those of an
+    `omp.parallel` behind that. Where nothing lies between, as where a parallel
+    loop of `scf` became both, once is enough: the loop gets `nowait`, and a
+    region costs half.
+
+    Example: see `test/Conversion/drop-barriers.mlir`.
+  }];
+  let dependentDialects = ["::mlir::omp::OpenMPDialect"];
+}
+
 def LowerControlFlowPass : Pass<"chimera-lower-control-flow"> {
   let summary = "Lower scf to control flow, with loops that test at their end";
   let description = [{

@@ -162,6 +162,7 @@ static void addLLVMLowering(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createConvertSCFToOpenMPPass());
+  pm.addPass(createDropBarriersPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createLimitUnrollingPass());
   // Scopes of stack buffers have one block each, so they go before the control
