@@ -152,8 +152,7 @@ static constexpr Processor kProcessors[] = {
     {"znver5", 512, "zen5", R"(#chimera.target<"zen5",
   // A virtual machine with two cores of an EPYC 9005. Caches: as the system
   // reports them. Ports and latency: AMD 58455. Clock: measured. Exponentials,
-  // streams, the bandwidth of L1, plain reads into L2 and overheads: by
-  // benchmarks/calibrate; products do not come near such reads.
+  // streams, the bandwidths of L1 and L2 and overheads: by benchmarks/calibrate.
   cores = 2,
   unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1,
           latency = 4, clock = 4200000000, exponential = 10,
@@ -162,9 +161,8 @@ static constexpr Processor kProcessors[] = {
     // 46 to 57 GB/s with one core, 80 to 126 with two.
     <"L3", capacity = 33554432, usable = 80, core_bandwidth = 50000000000,
      chip_bandwidth = 90000000000, sharers = 2, line = 64, ways = 16>,
-    <"L2", capacity = 1048576, usable = 80, core_bandwidth = 60000000000,
-     chip_bandwidth = 120000000000, sharers = 1, line = 64, ways = 16,
-     read_bandwidth = 112000000000>,
+    <"L2", capacity = 1048576, usable = 80, core_bandwidth = 112000000000,
+     chip_bandwidth = 224000000000, sharers = 1, line = 64, ways = 16>,
     <"L1", capacity = 49152, usable = 80, core_bandwidth = 257000000000,
      chip_bandwidth = 508000000000, sharers = 1, line = 64, ways = 12>],
   // Measured: 542 to 574 GFLOP/s per core, twice what f32 reaches; 6 cycles.

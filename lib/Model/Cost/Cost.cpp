@@ -32,18 +32,46 @@ using namespace chimera::model;
 // Threads
 //===----------------------------------------------------------------------===//
 
-int64_t CostModel::countTasks(const Schedule &schedule) const {
+CostModel::Tasks CostModel::evenTasks(int64_t count) const {
+  return {count, static_cast<double>(divideCeilSigned(count, threads)) / count};
+}
+
+/// Threads run neighbouring tasks, the first of them as many as any other. What
+/// is left at the end of a loop is smaller, so it is the busiest. Tasks of a
+/// grid have code for one size.
+CostModel::Tasks CostModel::tasksOf(const Schedule &schedule) const {
   LoopNest tree =
       buildLoopTree(structure, schedule, schedule.levels.size() - 1);
-  SmallVector<int64_t, 6> size;
+  ArrayRef<NestLoop> loops =
+      ArrayRef(tree.loops).take_front(schedule.numParallel);
+  SmallVector<int64_t, 6> size, trips;
   for (const Loop &loop : problem.loops)
     size.push_back(loop.extent);
-  int64_t tasks = 1;
-  for (const NestLoop &loop :
-       ArrayRef(tree.loops).take_front(schedule.numParallel)) {
-    tasks *= divideCeilSigned(size[loop.loop], loop.tile);
+  SmallVector<int64_t, 4> extents;
+  int64_t count = 1;
+  for (const NestLoop &loop : loops) {
+    extents.push_back(size[loop.loop]);
+    trips.push_back(divideCeilSigned(size[loop.loop], loop.tile));
+    count *= trips.back();
     size[loop.loop] = loop.tile;
   }
+  if (machine.startsTasksInOrder())
+    return evenTasks(count);
+
+  Tasks tasks{count, 0};
+  // The tasks of the first thread that are left, and of one trip.
+  int64_t left = divideCeilSigned(count, threads), ofTrip = count;
+  double shareOfTrip = 1;
+  for (auto [loop, extent, number] : zip(loops, extents, trips)) {
+    ofTrip /= number;
+    int64_t done = std::min(left / ofTrip * loop.tile, extent);
+    tasks.busiestShare += shareOfTrip * done / extent;
+    shareOfTrip *= std::min(loop.tile, extent - done);
+    shareOfTrip /= extent;
+    left %= ofTrip;
+  }
+  if (loops.empty())
+    tasks.busiestShare = 1;
   return tasks;
 }
 
@@ -55,19 +83,15 @@ int64_t CostModel::countSplitParts(const Schedule &schedule) const {
   return chimera::model::countSplitParts(problem, schedule, tree);
 }
 
-double CostModel::startSeconds(int64_t tasks) const {
-  bool isParallel = threads > 1 && tasks > 1;
+double CostModel::startSeconds(const Tasks &tasks) const {
+  bool isParallel = threads > 1 && tasks.count > 1;
   return machine.launchSeconds +
          (isParallel ? machine.overheads.regionSeconds : 0);
 }
 
-double CostModel::busiestShare(int64_t tasks) const {
-  return static_cast<double>(divideCeilSigned(tasks, threads)) / tasks;
-}
-
-double CostModel::bandwidth(int64_t tasks, unsigned level) const {
+double CostModel::bandwidth(const Tasks &tasks, unsigned level) const {
   const MemoryLevel &memory = machine.levels[level];
-  double workers = 1 / busiestShare(tasks);
+  double workers = 1 / tasks.busiestShare;
   return std::min(workers * memory.bytesPerSecondPerCore,
                   memory.bytesPerSecond) /
          missShares[level];
@@ -393,10 +417,11 @@ double CostModel::combineSeconds(const Schedule &schedule) const {
     return 0;
   if (machine.matrix && machine.groups)
     return groupCombineCycles(schedule, parts) / machine.contractionClock();
-  double share = busiestShare(countTasks(schedule) / parts);
-  return share * rescaleCycles(problem.operators.back(), parts + 1) /
+  Tasks tasks = evenTasks(tasksOf(schedule).count / parts);
+  return tasks.busiestShare *
+             rescaleCycles(problem.operators.back(), parts + 1) /
              machine.contractionClock() +
-         startSeconds(countTasks(schedule) / parts);
+         startSeconds(tasks);
 }
 
 double CostModel::arithmeticCycles(const Schedule &schedule,
@@ -550,7 +575,7 @@ double CostModel::leastSeconds(const Schedule &schedule) const {
   if (leastCyclesKnown < 0)
     leastCyclesKnown = leastCycles();
   double ideal = 2 * leastMultiplyAdds / coreFlops(machine);
-  return leastShare() * busiestShare(countTasks(schedule)) *
+  return leastShare() * tasksOf(schedule).busiestShare *
          std::max(ideal, leastCyclesKnown / machine.contractionClock());
 }
 
@@ -632,11 +657,11 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
   Plan plan;
   plan.schedule = schedule;
   std::vector<Work> works = workOf(schedule);
-  int64_t tasks = countTasks(schedule);
-  double share = busiestShare(tasks);
+  Tasks tasks = tasksOf(schedule);
+  double share = tasks.busiestShare;
   double cycles = arithmeticCycles(schedule, works);
   plan.computeSeconds = share * cycles / machine.contractionClock();
-  plan.tasks = tasks;
+  plan.tasks = tasks.count;
   for (int64_t count : countMultiplyAdds(problem, schedule))
     plan.multiplyAdds += count;
 
@@ -653,28 +678,33 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
   for (unsigned index = 0; index < machine.levels.size(); ++index)
     evaluations.push_back(
         evaluateOn(structure, machine, schedule, index, threads));
-  // Bytes that are fetched again as their lines collide.
-  double intoInnermost = 0, intoOuter = 0;
+  // What is fetched again as lines collide: bytes, and seconds where it is
+  // known what they take.
+  double intoInnermost = 0, intoOuter = 0, waiting = 0;
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Access *operand = vectorOperand(op);
     if (!operand || is_contained(schedule.staged, operand->tensor) ||
         is_contained(schedule.prepacked, operand->tensor))
       continue;
     const auto &parts = works[index].parts;
-    int64_t moved = evaluations.back().traffic[*operand].readBytes, again = 0;
+    int64_t moved = evaluations.back().traffic[*operand].readBytes,
+            read = moved;
     if (is_contained(schedule.packed, operand->tensor))
       plan.computeSeconds +=
           share *
           packingSeconds(op, *operand, packedBytes(schedule, *operand, moved));
     else if (needsPacking(op, *operand) ||
              conflicts(*operand, largestOf(parts), innermost))
-      again =
-          refetchedBytes(op, *operand, parts, schedule.registerTile) - moved;
-    intoInnermost += again;
+      read = refetchedBytes(op, *operand, parts, schedule.registerTile);
+    if (waitsForCollisions(op, *operand)) {
+      waiting += collisionSeconds(schedule, index, *operand, largestOf(parts),
+                                  moved, read, tasks);
+      continue;
+    }
+    intoInnermost += read - moved;
     if (!isOpen && collidesOutside(schedule, index, *operand))
       intoOuter += std::max<int64_t>(
-          0, moved + again -
-                 evaluations[innermost - 1].traffic[*operand].readBytes);
+          0, read - evaluations[innermost - 1].traffic[*operand].readBytes);
   }
   for (const auto &[index, level] : enumerate(machine.levels)) {
     const Evaluation &evaluation = evaluations[index];
@@ -692,7 +722,7 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
     if (index == innermost)
       bytes += intoInnermost;
     else if (index + 1 == innermost)
-      bytes += intoOuter;
+      bytes += intoOuter + (isOpen ? 0 : shortRunBytes(schedule, works));
     cost.seconds = bytes / bandwidth(tasks, index);
     if (index == innermost)
       stages.add(cost.seconds,
@@ -707,8 +737,8 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
       // What comes into the levels has been counted, and nothing else.
       if (route.source != Machine::mainMemory)
         stages.add(share * route.seconds);
-  plan.seconds = stages.with(plan.computeSeconds) + startSeconds(tasks) +
-                 combineSeconds(schedule);
+  plan.seconds = stages.with(plan.computeSeconds + waiting) +
+                 startSeconds(tasks) + combineSeconds(schedule);
   return plan;
 }
 

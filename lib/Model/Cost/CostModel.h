@@ -158,11 +158,9 @@ public:
     const Access *operand = nullptr;
     /// Into the level outside the innermost.
     int64_t bytes = 0;
-    /// Of the transfer, at full speed, that a copy waits for and that a micro
-    /// kernel waits for: from memory or, if a call finds the operand in the
-    /// outermost level, nothing and what enters the level outside the
-    /// innermost.
-    double copySeconds = 0, inPlaceSeconds = 0;
+    /// Of the transfer from memory at full speed; nothing if a call finds the
+    /// operand in the outermost level.
+    double memorySeconds = 0;
     /// What the levels outside the innermost leave of each loop, and what all
     /// do.
     llvm::SmallVector<int64_t, 6> outerTiles, tiles;
@@ -175,10 +173,30 @@ public:
   /// How an operand gets from where it lies to the micro kernel.
   enum class Way { InPlace, Packed, Staged };
   static Way wayOf(const Schedule &schedule, TensorId tensor);
-  /// Seconds that nothing hides: of short runs, where the innermost tiles are
-  /// `tiles`, and of staging.
+  /// The tasks that the parallel loops make.
+  struct Tasks {
+    int64_t count = 1;
+    /// Share of the whole work that the busiest thread does.
+    double busiestShare = 1;
+  };
+
+  /// Seconds that nothing hides: of short runs from memory, where the innermost
+  /// tiles are `tiles`, and of staging.
   double arrivalSeconds(const Arrival &arrival, llvm::ArrayRef<int64_t> tiles,
-                        Way way, int64_t tasks) const;
+                        Way way, const Tasks &tasks) const;
+
+  /// True of tiles of matrices; what windows read again in rows of images lies
+  /// closer together.
+  bool waitsForCollisions(const Operator &op, const Access &operand) const;
+  /// Seconds that nothing hides, to get `bytes` of lines again that evict each
+  /// other from the innermost level.
+  double againSeconds(double bytes, const Tasks &tasks) const;
+  /// The same of all that collides of the vector operand of operator `op`: of
+  /// its tiles `tiles`, `moved` bytes come in, and kernels need `read`.
+  double collisionSeconds(const Schedule &schedule, unsigned op,
+                          const Access &operand, llvm::ArrayRef<int64_t> tiles,
+                          int64_t moved, int64_t read,
+                          const Tasks &tasks) const;
 
   /// Seconds of packing on one core that no plan can avoid, if `bytesOf` says
   /// how much of a tensor reaches the innermost level.
@@ -207,17 +225,16 @@ public:
 
   llvm::SmallVector<int64_t, 4> capacitiesOf(const Schedule &schedule) const;
 
-  /// Tasks that the parallel loops make.
-  int64_t countTasks(const Schedule &schedule) const;
+  Tasks tasksOf(const Schedule &schedule) const;
+  /// `count` tasks that are all alike.
+  Tasks evenTasks(int64_t count) const;
   /// Parts of the split loop; 1 without one.
   int64_t countSplitParts(const Schedule &schedule) const;
-  /// Seconds to start a kernel with so many tasks.
-  double startSeconds(int64_t tasks) const;
-  /// Share of the whole work that the busiest thread does.
-  double busiestShare(int64_t tasks) const;
+  /// Seconds to start a kernel with these tasks.
+  double startSeconds(const Tasks &tasks) const;
   /// Bytes per second that all busy threads together bring into `level`, where
   /// what is there already counts: no end of them if that is all.
-  double bandwidth(int64_t tasks, unsigned level) const;
+  double bandwidth(const Tasks &tasks, unsigned level) const;
   /// Of what crosses the boundary of `level`, the bytes that take another way
   /// out than the one by which it is filled: results, where programs move them
   /// along routes of their own.
@@ -310,8 +327,15 @@ private:
   bool isReadInRows(const Operator &op, const Access &operand) const;
   bool isReadUnpacked(const Schedule &schedule, const Operator &op,
                       const Access &operand) const;
+  bool readsRuns(const Schedule &schedule, const Operator &op,
+                 const Access &input) const;
   double readingSeconds(const Schedule &schedule, const Operator &op,
-                        llvm::ArrayRef<int64_t> tiles, int64_t tasks) const;
+                        llvm::ArrayRef<int64_t> tiles,
+                        const Tasks &tasks) const;
+  /// Bytes that could come into the level outside the innermost while short
+  /// runs are looked for in the outermost.
+  double shortRunBytes(const Schedule &schedule,
+                       llvm::ArrayRef<Work> works) const;
   bool needsPacking(const Operator &op, const Access &operand) const;
   bool isStrided(const Operator &op, const Access &operand) const;
   /// True if the lines of the operand's tile evict each other from `level`.

@@ -65,8 +65,9 @@ CostModel::Occupancy CostModel::occupancyOf(const Schedule &schedule) const {
   if (!plan.obstacle.empty())
     return occupancy;
   int64_t units = machine.groups->units;
-  occupancy.tasks = std::min(countResidents(machine, plan),
-                             divideCeilSigned(countTasks(schedule), threads));
+  occupancy.tasks =
+      std::min(countResidents(machine, plan),
+               divideCeilSigned(tasksOf(schedule).count, threads));
   int64_t groups = plan.groups * occupancy.tasks;
   occupancy.idle =
       static_cast<double>(divideCeilSigned(groups, units) * units) / groups;
@@ -161,7 +162,7 @@ double CostModel::groupCombineCycles(const Schedule &schedule,
                                      int64_t parts) const {
   const TensorId output = problem.operators.back().output;
   double elements = static_cast<double>(problem.sizeOf(output) * parts) /
-                    countTasks(schedule);
+                    tasksOf(schedule).count;
   double bytes = elements * problem.tensors[output].heldBytes();
   return arrivalCycles + parts * (partCycles + bytes / combineBytesPerCycle);
 }

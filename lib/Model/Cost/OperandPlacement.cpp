@@ -28,7 +28,20 @@ static constexpr double waysShare = 0.75;
 /// between the calls.
 static constexpr double keptShare = 0.5;
 
-/// What runs of `run` bytes take beyond their share of the bandwidth.
+/// What it takes to find the next run in a cache outside the level that is
+/// filled, in bytes that could come in meanwhile: one core of a Zen 5 reads its
+/// third level, in tiles of 256 rows, at 27, 49, 72, 100 and 115 GB/s in runs
+/// of 64 to 1024 bytes.
+static constexpr double bytesPerRun = 170;
+
+/// How many times as long as others it takes to get bytes again that evicted
+/// themselves from the innermost level, where nothing asks ahead: the same core
+/// reads tiles again whose rows are 8 or 16 KB apart at 55 to 60 GB/s, others,
+/// from its first level, at 250.
+static constexpr double collisionCost = 4;
+
+/// What runs of `run` bytes from memory take beyond their share of the
+/// bandwidth.
 static double runCost(const Machine &machine, int64_t run) {
   const Overheads &overheads = machine.overheads;
   return overheads.shortRunCost * std::min(1.0, overheads.shortRunBytes / run);
@@ -83,21 +96,76 @@ bool CostModel::isReadUnpacked(const Schedule &schedule, const Operator &op,
              machine.levels[machine.levels.size() - 2].usableBytes();
 }
 
-/// What the level outside the innermost takes longer for if a kernel reads the
-/// rows of its tiles in short runs.
+/// True if kernels of `op` read `input` where it lies and no copy could help.
+bool CostModel::readsRuns(const Schedule &schedule, const Operator &op,
+                          const Access &input) const {
+  return input.hasLoop(op.vectorLoop) &&
+         problem.tensors[input].role == Role::Input &&
+         (isReadInRows(op, input) || isReadUnpacked(schedule, op, input));
+}
+
+/// What memory takes longer for if a kernel reads the rows of its tiles in
+/// short runs.
 double CostModel::readingSeconds(const Schedule &schedule, const Operator &op,
-                                 ArrayRef<int64_t> tiles, int64_t tasks) const {
+                                 ArrayRef<int64_t> tiles,
+                                 const Tasks &tasks) const {
   if (machine.levels.size() < 2)
     return 0;
   double seconds = 0;
   for (const Access &input : op.inputs)
-    if (input.hasLoop(op.vectorLoop) &&
-        problem.tensors[input].role == Role::Input &&
-        (isReadInRows(op, input) || isReadUnpacked(schedule, op, input)))
-      seconds += outerTrafficOf(schedule).staged[input].readBytes /
-                 bandwidth(tasks, machine.levels.size() - 2) *
-                 runCost(machine, runBytes(input, tiles));
+    if (readsRuns(schedule, op, input))
+      seconds += outerTrafficOf(schedule).fromMemory[input].readBytes /
+                 bandwidth(tasks, 0) * runCost(machine, runBytes(input, tiles));
   return seconds;
+}
+
+bool CostModel::waitsForCollisions(const Operator &op,
+                                   const Access &operand) const {
+  return !needsPacking(op, operand) &&
+         all_of(operand.indices,
+                [](const Index &index) { return index.terms.size() == 1; });
+}
+
+double CostModel::againSeconds(double bytes, const Tasks &tasks) const {
+  return collisionCost * bytes / bandwidth(tasks, machine.levels.size() - 1);
+}
+
+double CostModel::collisionSeconds(const Schedule &schedule, unsigned op,
+                                   const Access &operand,
+                                   ArrayRef<int64_t> tiles, int64_t moved,
+                                   int64_t read, const Tasks &tasks) const {
+  unsigned innermost = machine.levels.size() - 1;
+  int64_t once = innermost == 0
+                     ? moved
+                     : outerTrafficOf(schedule).staged[operand].readBytes;
+  double again = std::max<int64_t>(0, read - once);
+  double seconds =
+      conflicts(operand, tiles, innermost) ? againSeconds(again, tasks) : 0;
+  if (collidesOutside(schedule, op, operand))
+    seconds =
+        std::max(seconds, again * (1 + bytesPerRun / runBytes(operand, tiles)) /
+                              bandwidth(tasks, innermost - 1));
+  return seconds;
+}
+
+double CostModel::shortRunBytes(const Schedule &schedule,
+                                ArrayRef<Work> works) const {
+  double keptShare = 1 - missShares.front();
+  if (machine.levels.size() < 3 || keptShare == 0)
+    return 0;
+  double bytes = 0;
+  for (const auto &[index, op] : enumerate(problem.operators))
+    for (const Access &input : op.inputs) {
+      bool isStaged = is_contained(schedule.staged, input.tensor);
+      bool comesInTiles = &input == vectorOperand(op) && canStage(op, input);
+      if (!comesInTiles && !readsRuns(schedule, op, input))
+        continue;
+      int64_t run = runBytes(input, isStaged ? outerTiles(schedule, index)
+                                             : largestOf(works[index].parts));
+      bytes += keptShare * outerTrafficOf(schedule).staged[input].readBytes *
+               bytesPerRun / run;
+    }
+  return bytes;
 }
 
 /// True if `operand` cannot be used as it lies: neighbouring columns are not
@@ -303,8 +371,8 @@ void CostModel::choosePacking(Schedule &schedule) const {
     works = workOf(schedule);
     arrivals = arrivalsAt(schedule, works);
   }
-  int64_t tasks = countTasks(schedule);
-  double share = busiestShare(tasks);
+  Tasks tasks = tasksOf(schedule);
+  double share = tasks.busiestShare;
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Access *operand = vectorOperand(op);
     if (!operand || is_contained(schedule.packed, operand->tensor))
@@ -333,11 +401,18 @@ void CostModel::choosePacking(Schedule &schedule) const {
     double packing =
         share *
         packingSeconds(op, *operand, packedBytes(schedule, *operand, moved));
-    double inPlace =
-        collides ? (refetchedBytes(op, *operand, parts, schedule.registerTile) -
-                    moved) /
-                       bandwidth(tasks, innermost)
-                 : 0;
+    int64_t read =
+        collides ? refetchedBytes(op, *operand, parts, schedule.registerTile)
+                 : moved;
+    double inPlace = (read - moved) / bandwidth(tasks, innermost);
+    if (waitsForCollisions(op, *operand)) {
+      auto colliding = [&, number = index](int64_t bytes) {
+        return collisionSeconds(schedule, number, *operand, tiles, moved, bytes,
+                                tasks);
+      };
+      inPlace = colliding(read);
+      packing += colliding(moved);
+    }
     auto arriving = [&](Way way) {
       return arrival == arrivals.end()
                  ? 0
@@ -347,9 +422,6 @@ void CostModel::choosePacking(Schedule &schedule) const {
     packing += arriving(Way::Packed);
     bool packs = isForced || packing < inPlace;
     double least = packs ? packing : inPlace;
-    // Not if it is staged, which comes in once.
-    if (arrival != arrivals.end() && collidesOutside(schedule, index, *operand))
-      least += (moved - arrival->bytes) / bandwidth(tasks, innermost - 1);
     if (arrival != arrivals.end() && arriving(Way::Staged) < least)
       schedule.staged.push_back(*operand);
     else if (packs)
@@ -375,24 +447,17 @@ CostModel::arrivalsAt(const Schedule &schedule, ArrayRef<Work> works) const {
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Access *operand = vectorOperand(op);
     if (operand && canStage(op, *operand))
-      arrivals.push_back({&op, operand, 0, 0, 0, outerTiles(schedule, index),
+      arrivals.push_back({&op, operand, 0, 0, outerTiles(schedule, index),
                           largestOf(works[index].parts)});
   }
   if (arrivals.empty())
     return arrivals;
   const OuterTraffic &traffic = outerTrafficOf(schedule);
-  int64_t tasks = countTasks(schedule);
-  bool kept = missShares.front() == 0;
+  Tasks tasks = tasksOf(schedule);
   for (Arrival &arrival : arrivals) {
     arrival.bytes = traffic.staged[*arrival.operand].readBytes;
-    // Copies ask for the next tile ahead of time, which is soon enough for
-    // all caches.
-    if (kept)
-      arrival.inPlaceSeconds =
-          arrival.bytes / bandwidth(tasks, machine.levels.size() - 2);
-    else
-      arrival.copySeconds = arrival.inPlaceSeconds =
-          traffic.fromMemory[*arrival.operand].readBytes / bandwidth(tasks, 0);
+    arrival.memorySeconds =
+        traffic.fromMemory[*arrival.operand].readBytes / bandwidth(tasks, 0);
   }
   return arrivals;
 }
@@ -455,21 +520,16 @@ CostModel::Way CostModel::wayOf(const Schedule &schedule, TensorId tensor) {
 
 double CostModel::arrivalSeconds(const Arrival &arrival,
                                  ArrayRef<int64_t> tiles, Way way,
-                                 int64_t tasks) const {
-  auto runSeconds = [&](ArrayRef<int64_t> read, double seconds) {
-    return seconds * runCost(machine, runBytes(*arrival.operand, read));
+                                 const Tasks &tasks) const {
+  auto runSeconds = [&](ArrayRef<int64_t> read) {
+    return arrival.memorySeconds *
+           runCost(machine, runBytes(*arrival.operand, read));
   };
-  switch (way) {
-  case Way::InPlace:
-    return runSeconds(tiles, arrival.inPlaceSeconds);
-  case Way::Packed:
-    return runSeconds(tiles, arrival.copySeconds);
-  case Way::Staged:
-    break;
-  }
+  if (way != Way::Staged)
+    return runSeconds(tiles);
   // The copy is written, which fetches its lines, and read again.
-  return runSeconds(arrival.outerTiles, arrival.copySeconds) +
-         busiestShare(tasks) *
+  return runSeconds(arrival.outerTiles) +
+         tasks.busiestShare *
              packingSeconds(*arrival.op, *arrival.operand, arrival.bytes) +
          3 * arrival.bytes / bandwidth(tasks, machine.levels.size() - 1);
 }

@@ -339,9 +339,8 @@ double Solver::leastTimeWith(const Schedule &schedule, unsigned level,
                              int64_t bytes) const {
   Stages stages;
   stages.add(costModel.leastSeconds(schedule) + leastPacking);
-  return stages.with(
-      (bytes - costModel.leavingBytes(level)) /
-      costModel.bandwidth(costModel.countTasks(schedule), level));
+  return stages.with((bytes - costModel.leavingBytes(level)) /
+                     costModel.bandwidth(costModel.tasksOf(schedule), level));
 }
 
 /// Orders that are followed up at the level inside those of `schedule`.

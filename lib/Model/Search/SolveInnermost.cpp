@@ -265,15 +265,14 @@ ArrayRef<Solver::InnerOrder> Solver::innerOrders(Innermost &level,
 std::vector<Block> Solver::enumerateBlocks(const Innermost &level) const {
   BlockSearch search(problem, machine, costModel, level.loops, level.parts);
   return search.run(costModel.capacityAt(level.schedule, innermost()),
-                    costModel.leastShare() *
-                        costModel.busiestShare(level.tasks),
+                    costModel.leastShare() * level.tasks.busiestShare,
                     level.others, limit());
 }
 
 void Solver::searchInnermost(const Schedule &outer) {
   Innermost level(structure);
   level.schedule = outer;
-  level.tasks = costModel.countTasks(outer);
+  level.tasks = costModel.tasksOf(outer);
   Plan outerPlan = costModel.price(outer, /*isOpen=*/true);
   for (const LevelCost &cost : ArrayRef(outerPlan.levels).drop_back())
     level.others.add(cost.seconds);
@@ -359,7 +358,9 @@ int64_t Solver::mostBytesInto(const Innermost &level) const {
   // Loops of this level may yet make tasks for all threads.
   double bytes =
       others.room(limit()) *
-          costModel.bandwidth(std::max(level.tasks, threads), innermost()) +
+          costModel.bandwidth(
+              costModel.evenTasks(std::max(level.tasks.count, threads)),
+              innermost()) +
       costModel.leavingBytes(innermost());
   return std::max<int64_t>(0, std::ceil(bytes));
 }
@@ -402,10 +403,9 @@ bool Solver::priceChoice(Innermost &level, ArrayRef<LoopId> loops,
         makeLoopTiles(level.schedule, loop, size[loop], level.parts[loop]));
   markParallel(schedule);
   BlockSearch search(problem, machine, costModel, tiles, level.parts);
-  std::vector<Block> blocks =
-      search.run(costModel.capacityAt(schedule, innermost()),
-                 costModel.busiestShare(costModel.countTasks(schedule)),
-                 level.others, limit());
+  std::vector<Block> blocks = search.run(
+      costModel.capacityAt(schedule, innermost()),
+      costModel.tasksOf(schedule).busiestShare, level.others, limit());
   if (blocks.empty())
     return false;
   schedule.registerTile = blocks.front().registerTile;
@@ -450,7 +450,10 @@ void Solver::tryOrder(Innermost &level, Candidate candidate) {
   if (order.shape.liveBytes(level.tiles, level.windowValues) >
       order.capacityBytes)
     return;
-  int64_t tasks = level.tasks * level.trips[order.parallel];
+  CostModel::Tasks tasks =
+      order.parallel
+          ? costModel.evenTasks(level.tasks.count * level.trips[order.parallel])
+          : level.tasks;
   double transfer = transferredBytes(order.shape.volumeBytes(
                         level.trips, level.windowValues)) /
                     costModel.bandwidth(tasks, innermost());
@@ -471,7 +474,7 @@ double Solver::leastWithArrivals(const Innermost &level,
                                  ArrayRef<int64_t> tiles, double compute,
                                  double transfer) const {
   for (const CostModel::Arrival &arrival : level.arrivals)
-    // In place costs no less than packed.
+    // In place costs as much as packed.
     compute +=
         std::min(costModel.arrivalSeconds(arrival, tiles,
                                           CostModel::Way::Packed, level.tasks),
@@ -495,7 +498,7 @@ bool Solver::canWin(Innermost &level, const Candidate &candidate) const {
   auto bytesOf = [&](TensorId tensor) {
     return order.shape.readBytes(tensor, level.trips, level.windowValues);
   };
-  double share = costModel.busiestShare(level.tasks);
+  double share = level.tasks.busiestShare;
   double bandwidth = costModel.bandwidth(level.tasks, innermost());
   double transfer = transferredBytes(order.shape.volumeBytes(
                         level.trips, level.windowValues)) /
@@ -523,8 +526,13 @@ bool Solver::canWin(Innermost &level, const Candidate &candidate) const {
         cost && !cost->canStage) {
       double packed =
           level.others.with(compute + share * cost->packing, transfer);
+      double again = cost->bytes / bandwidth;
       double inPlace =
-          level.others.with(compute, transfer + cost->bytes / bandwidth);
+          costModel.waitsForCollisions(op, *costModel.vectorOperand(op))
+              ? level.others.with(
+                    compute + costModel.againSeconds(cost->bytes, level.tasks),
+                    transfer)
+              : level.others.with(compute, transfer + again);
       if (std::min(packed, inPlace) >= most)
         return false;
     }

@@ -98,7 +98,7 @@ void Solver::searchParted(const Schedule &schedule, unsigned level) {
   outer.homes.assign(problem.tensors.size(), level);
   // Beyond this volume the level alone takes too long.
   Stages others;
-  int64_t tasks = costModel.countTasks(schedule);
+  CostModel::Tasks tasks = costModel.tasksOf(schedule);
   others.add(costModel.leastSeconds(schedule) + leastPacking);
   double room = others.room(limit()) * costModel.bandwidth(tasks, level) +
                 costModel.leavingBytes(level);

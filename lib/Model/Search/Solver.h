@@ -109,7 +109,7 @@ private:
     /// The times of the outer levels.
     Stages others;
     /// Tasks that the loops decided make.
-    int64_t tasks = 1;
+    CostModel::Tasks tasks;
     llvm::SmallVector<LoopTiles, 6> loops;
     llvm::SmallVector<CostModel::Arrival, 2> arrivals;
     /// The parts of all loops before this level cuts them.

@@ -10,19 +10,19 @@
 
 // CHECK-LABEL: func @pair
 // CHECK:         chimera.chain
-// CHECK-SAME:      <"L1" : l = 48, m = 32>
+// CHECK-SAME:      <"L1" : l = 112, m = 18>
 // CHECK-NOT:     chimera.chain
 // REMARK-NOT:  no closed form
 // REMARK:      remark: [Passed] fused
-func.func @pair(%a: tensor<512x64xf32>, %b: tensor<64x512xf32>, %d: tensor<512x64xf32>) -> tensor<512x64xf32> {
+func.func @pair(%a: tensor<512x32xf32>, %b: tensor<32x512xf32>, %d: tensor<512x32xf32>) -> tensor<512x32xf32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<512x512xf32>
   %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<512x512xf32>) -> tensor<512x512xf32>
-  %2 = linalg.matmul ins(%a, %b : tensor<512x64xf32>, tensor<64x512xf32>) outs(%1 : tensor<512x512xf32>) -> tensor<512x512xf32>
-  %3 = tensor.empty() : tensor<512x64xf32>
-  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<512x64xf32>) -> tensor<512x64xf32>
-  %5 = linalg.matmul ins(%2, %d : tensor<512x512xf32>, tensor<512x64xf32>) outs(%4 : tensor<512x64xf32>) -> tensor<512x64xf32>
-  return %5 : tensor<512x64xf32>
+  %2 = linalg.matmul ins(%a, %b : tensor<512x32xf32>, tensor<32x512xf32>) outs(%1 : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %3 = tensor.empty() : tensor<512x32xf32>
+  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<512x32xf32>) -> tensor<512x32xf32>
+  %5 = linalg.matmul ins(%2, %d : tensor<512x512xf32>, tensor<512x32xf32>) outs(%4 : tensor<512x32xf32>) -> tensor<512x32xf32>
+  return %5 : tensor<512x32xf32>
 }
 
 // Three have none: the search plans them.

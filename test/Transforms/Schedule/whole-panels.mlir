@@ -2,23 +2,23 @@
 
 // Tiles of columns that divide each other, so that weights are prepacked; the
 // groups that share a scale are not cut.
-// CHECK: schedule(<levels = [<"L3" : k = 64>, <"L2" : n = 176>, <"L1" : n = 88, k = 4>]
-// CHECK-SAME: prepacked = [1], extents = [n = 11008, k = 128, k1 = 32]
-func.func @decode(%x: tensor<128x32xf32>, %w: tensor<128x32x11008xi8> {chimera.constant},
-                  %s: tensor<128x11008xf32> {chimera.constant}) -> tensor<11008xf32> {
+// CHECK: schedule(<levels = [<"L3">, <"L2" : n = 80>, <"L1" : k = 16, n = 40>]
+// CHECK-SAME: prepacked = [1], extents = [n = 4096, k = 128, k1 = 32]
+func.func @decode(%x: tensor<128x32xf32>, %w: tensor<128x32x4096xi8> {chimera.constant},
+                  %s: tensor<128x4096xf32> {chimera.constant}) -> tensor<4096xf32> {
   %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<11008xf32>
-  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<11008xf32>) -> tensor<11008xf32>
+  %e = tensor.empty() : tensor<4096xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<4096xf32>) -> tensor<4096xf32>
   %y = linalg.generic {indexing_maps = [affine_map<(n, g, k) -> (g, k)>, affine_map<(n, g, k) -> (g, k, n)>,
                                         affine_map<(n, g, k) -> (g, n)>, affine_map<(n, g, k) -> (n)>],
                        iterator_types = ["parallel", "reduction", "reduction"]}
-      ins(%x, %w, %s : tensor<128x32xf32>, tensor<128x32x11008xi8>, tensor<128x11008xf32>) outs(%i : tensor<11008xf32>) {
+      ins(%x, %w, %s : tensor<128x32xf32>, tensor<128x32x4096xi8>, tensor<128x4096xf32>) outs(%i : tensor<4096xf32>) {
   ^bb0(%a: f32, %code: i8, %scale: f32, %sum: f32):
     %0 = arith.sitofp %code : i8 to f32
     %1 = arith.mulf %0, %scale : f32
     %2 = arith.mulf %a, %1 : f32
     %3 = arith.addf %sum, %2 : f32
     linalg.yield %3 : f32
-  } -> tensor<11008xf32>
-  return %y : tensor<11008xf32>
+  } -> tensor<4096xf32>
+  return %y : tensor<4096xf32>
 }

@@ -199,8 +199,8 @@ TEST(Solve, StagesMatricesThatComeInShortRuns) {
 }
 
 TEST(Solve, CopiesWhatLiesInTheOutermostCache) {
-  // The same matrices, where a call finds them: runs do not matter to copies,
-  // which ask for what comes next, but to a kernel that reads in place.
+  // The same matrices, where a call finds them: nothing is staged, but copied,
+  // since lines of rows 12 KB apart collide.
   Machine machine = makeZen5();
   machine.levels[0].capacityBytes = 256 << 20;
   ChainProblem problem = makeMlp(32, 768, 768, 3072);
@@ -219,16 +219,75 @@ TEST(Solve, CountsCollisionsOutsideTheInnermostLevel) {
   // they fall into a fifth of its sets, and each of the four tiles of eight
   // rows reads them again; a line more in each row spreads them.
   Machine machine = makeZen5();
-  auto secondsIntoL2 = [&](int64_t columns) {
+  auto secondsOf = [&](int64_t columns) {
     Schedule schedule;
     schedule.levels.resize(machine.levels.size());
     schedule.levels[1].order = {{2, 192}};
-    schedule.levels[2].order = {{1, 8}, {3, 16}};
+    schedule.levels[2].order = {{1, 8}, {3, 8}};
     schedule.registerTile = {8, 3, 2, 4};
     ChainProblem problem = makeGemm(1, 32, columns, 768);
-    return price(problem, machine, schedule, withThreads(1)).levels[1].seconds;
+    return price(problem, machine, schedule, withThreads(1)).seconds;
   };
-  EXPECT_GT(secondsIntoL2(3072), 3.5 * secondsIntoL2(3088));
+  double again = 3.0 * 3072 * 768 * sizeof(float);
+  EXPECT_GT(secondsOf(3072) - secondsOf(3088),
+            again / machine.levels[1].bytesPerSecondPerCore);
+}
+
+TEST(Solve, FewRowsReadWhatACacheKeepsInLongRuns) {
+  // No tile comes twice, so that a copy is of no use, but short runs are found
+  // one after the other.
+  Machine machine = makeZen5();
+  ChainProblem problem = makeGemm(1, 5, 2048, 512);
+  auto plan = solve(problem, machine, withThreads(1));
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->schedule.packed.empty());
+  EXPECT_TRUE(plan->schedule.staged.empty());
+  auto secondsOf = [&](int64_t columns, int64_t depth) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels.back().order = {{2, columns}, {3, depth}};
+    schedule.registerTile = {5, 2, 2, 4};
+    return price(problem, machine, schedule, withThreads(1)).seconds;
+  };
+  EXPECT_GT(secondsOf(32, 256), 1.5 * secondsOf(256, 32));
+}
+
+TEST(Solve, WaitsForLinesThatEvictEachOther) {
+  // 64 rows 8 KB apart fall into a few sets of the first level, so that each of
+  // five tiles of rows gets them again; of rows a line longer all stay.
+  Machine machine = makeZen5();
+  auto secondsOf = [&](int64_t columns) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels[1].order = {{3, 64}};
+    schedule.levels[2].order = {{2, 96}};
+    schedule.registerTile = {8, 3, 2, 4};
+    return price(makeGemm(1, 40, columns, 512), machine, schedule,
+                 withThreads(1))
+        .seconds;
+  };
+  double again = 4.0 * 2048 * 512 * sizeof(float);
+  EXPECT_GT(secondsOf(2048) - secondsOf(2064),
+            3 * again / machine.levels[2].bytesPerSecondPerCore);
+}
+
+TEST(Solve, TheBusiestThreadHasTheLargestTasks) {
+  // Of 194 rows two are left for the second thread, or each gets 97.
+  Machine machine = makeZen5();
+  ChainProblem problem = makeGemm(1, 194, 64, 512);
+  auto computeSeconds = [&](int64_t rows, int64_t threads) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels[0].order = {{1, rows}};
+    schedule.numParallel = 1;
+    schedule.registerTile = {8, 3, 2, 4};
+    return price(problem, machine, schedule, withThreads(threads))
+        .computeSeconds;
+  };
+  EXPECT_NEAR(computeSeconds(192, 2), 192.0 / 194 * computeSeconds(192, 1),
+              1e-9 * computeSeconds(192, 1));
+  EXPECT_NEAR(computeSeconds(97, 2), 0.5 * computeSeconds(97, 1),
+              1e-9 * computeSeconds(97, 1));
 }
 
 TEST(Solve, EveryTaskPacksForItself) {
@@ -435,7 +494,7 @@ TEST(Solve, ReadsKeysOfFewRowsInPlaceInLongRuns) {
     }
     schedule.levels.back().order.append(order.begin(), order.end());
     schedule.registerTile = {1, 8, 1, 4};
-    return price(problem, machine, schedule, withThreads(1)).computeSeconds;
+    return price(problem, machine, schedule, withThreads(1)).seconds;
   };
   double whole = secondsOf({{l, 64}}), cut = secondsOf({{l, 64}, {k, 64, 1}});
   EXPECT_LT(1.1 * whole, cut);
