@@ -72,6 +72,10 @@ getContractionKernels(Operation *op, TargetAttrInterface target, Type factor) {
   return kernels;
 }
 
+static bool isProgram(MicroKernelAttrInterface kernel) {
+  return kernel.getGranularity() == KernelGranularity::Program;
+}
+
 bool OperatorSupport::multiplies(Type lhs, Type rhs) const {
   return llvm::is_contained(factors, lhs) && llvm::is_contained(factors, rhs) &&
          (lhs == rhs || mixesFactors);
@@ -114,7 +118,9 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
   support.multipliesIntegers = !getContractionKernels(op, target, byte).empty();
   support.keepsSigns =
       llvm::any_of(getContractionKernels(op, target, byte),
-                   [](auto kernel) { return isa<TileProductAttr>(kernel); });
+                   [](MicroKernelAttrInterface kernel) {
+                     return isProgram(kernel) || isa<TileProductAttr>(kernel);
+                   });
   model::Machine common = target.getCommonFigures();
   bool hasCache = common.levels.back().ways > 0;
   support.hasWindows = hasCache || common.groups;
@@ -123,10 +129,6 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
   if (hasCache && succeeded(machine) && !machine->matrix)
     support.lanes = machine->unit.lanes;
   return support;
-}
-
-static bool isProgram(MicroKernelAttrInterface kernel) {
-  return kernel.getGranularity() == KernelGranularity::Program;
 }
 
 /// The tiles that `kernel` offers and that make sense.
