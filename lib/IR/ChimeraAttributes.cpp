@@ -435,19 +435,18 @@ void ChimeraDialect::registerAttributes() {
 // Verification
 //===----------------------------------------------------------------------===//
 
-LogicalResult MemoryLevelAttr::verify(
-    EmitError emitError, StringRef name, int64_t capacity, int64_t usable,
-    int64_t coreBandwidth, int64_t chipBandwidth, int64_t sharers, int64_t line,
-    int64_t ways, int64_t buffers, int64_t burst, int64_t readBandwidth) {
+LogicalResult MemoryLevelAttr::verify(EmitError emitError, StringRef name,
+                                      int64_t capacity, int64_t usable,
+                                      int64_t coreBandwidth,
+                                      int64_t chipBandwidth, int64_t sharers,
+                                      int64_t line, int64_t ways,
+                                      int64_t buffers, int64_t burst) {
   if (name.empty())
     return emitError() << "a level needs a name";
   if (usable > 100)
     return emitError() << "'usable' is a percentage, got " << usable;
   if (ways < 0)
     return emitError() << "'ways' must not be negative, got " << ways;
-  if (readBandwidth < 0)
-    return emitError() << "'read_bandwidth' must not be negative, got "
-                       << readBandwidth;
   return verifyPositive(emitError, {{"capacity", capacity},
                                     {"usable", usable},
                                     {"core_bandwidth", coreBandwidth},

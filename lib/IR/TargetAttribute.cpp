@@ -45,7 +45,6 @@ static model::MemoryLevel getFigures(MemoryLevelAttr level) {
   figures.ways = level.getWays();
   figures.buffers = level.getBuffers();
   figures.burstBytes = level.getBurst();
-  figures.readBytesPerSecondPerCore = level.getReadBandwidth();
   return figures;
 }
 

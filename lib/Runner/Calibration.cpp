@@ -293,7 +293,6 @@ Error Calibrator::setBandwidths() {
       return llvm::joinErrors(one.takeError(), all.takeError());
     level.coreBandwidth = static_cast<int64_t>(*one);
     level.chipBandwidth = static_cast<int64_t>(std::max(*one, *all));
-    level.readBandwidth = 0;
     report(formatv("{0}: {1:F1} GB/s with one thread, {2:F1} with {3}",
                    level.name, 1e-9 * *one, 1e-9 * *all, threads)
                .str());

@@ -32,7 +32,7 @@ TargetFigures::TargetFigures(TargetAttr target)
                       level.getUsable(), level.getCoreBandwidth(),
                       level.getChipBandwidth(), level.getSharers(),
                       level.getLine(), level.getWays(), level.getBuffers(),
-                      level.getBurst(), level.getReadBandwidth()});
+                      level.getBurst()});
 }
 
 TargetAttr TargetFigures::assemble(
@@ -42,7 +42,7 @@ TargetAttr TargetFigures::assemble(
     auto attribute = MemoryLevelAttr::getChecked(
         emitError, context, StringRef(level.name), level.capacity, level.usable,
         level.coreBandwidth, level.chipBandwidth, level.sharers, level.line,
-        level.ways, level.buffers, level.burst, level.readBandwidth);
+        level.ways, level.buffers, level.burst);
     if (!attribute)
       return {};
     attributes.push_back(attribute);

@@ -14,12 +14,6 @@
 
 // -----
 
-// expected-error @below {{'read_bandwidth' must not be negative, got -1}}
-#attr = #chimera.memory<"L1", capacity = 64, usable = 80, core_bandwidth = 9,
-    chip_bandwidth = 18, sharers = 1, line = 64, ways = 8, read_bandwidth = -1>
-
-// -----
-
 // expected-error @below {{'depth' must be positive, got 0}}
 #attr = #chimera.dot_product<type = bf16, depth = 0, fma = 2, latency = 6>
 

@@ -315,8 +315,7 @@ def Chimera_MemoryLevelAttr : Chimera_Attr<"MemoryLevel", "memory"> {
     by one core and by all, `sharers` cores per instance, `line` in bytes,
     `ways` of associativity (0: explicitly managed). A tile that streams through
     is there `buffers` times, and moves in whole units of `burst` bytes; both
-    are 1 unless said otherwise. `read_bandwidth` is what a core brings in of what
-    is read once, in the order in which it lies; without it, `core_bandwidth`.
+    are 1 unless said otherwise.
 
     Example: `#chimera.memory<"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000, chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>`
   }];
@@ -325,12 +324,10 @@ def Chimera_MemoryLevelAttr : Chimera_Attr<"MemoryLevel", "memory"> {
                         "int64_t":$core_bandwidth, "int64_t":$chip_bandwidth,
                         "int64_t":$sharers, "int64_t":$line, "int64_t":$ways,
                         DefaultValuedParameter<"int64_t", "1">:$buffers,
-                        DefaultValuedParameter<"int64_t", "1">:$burst,
-                        DefaultValuedParameter<"int64_t", "0">:$read_bandwidth);
+                        DefaultValuedParameter<"int64_t", "1">:$burst);
   let assemblyFormat = [{
     `<` $name `,` struct($capacity, $usable, $core_bandwidth, $chip_bandwidth,
-                         $sharers, $line, $ways, $buffers, $burst,
-                         $read_bandwidth) `>`
+                         $sharers, $line, $ways, $buffers, $burst) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -39,9 +39,6 @@ struct MemoryLevel {
   double usableShare = 0.8;
   /// Bytes per second one core can bring in from the next slower level.
   double bytesPerSecondPerCore = 0;
-  /// Of what is read once, in the order in which it lies; 0: no more than of
-  /// anything else.
-  double readBytesPerSecondPerCore = 0;
   /// Bytes per second all cores together can bring in.
   double bytesPerSecond = 0;
   /// Cores that share one instance of this level.
@@ -195,6 +192,16 @@ struct Overheads {
   /// runs of up to so many bytes take beyond their share of the bandwidth.
   double shortRunBytes = 512;
   double shortRunCost = 1.2;
+  /// What it takes to find the next run in a cache outside the level that is
+  /// filled, in bytes that could come in meanwhile. One core of a Zen 5 reads
+  /// its third level, in tiles of 256 rows, at 27, 49, 72, 100 and 115 GB/s in
+  /// runs of 64 to 1024 bytes.
+  double runBytes = 170;
+  /// How many times as long as others it takes to get bytes again that evicted
+  /// themselves from the innermost level, where nothing asks ahead. The same
+  /// core reads tiles again whose rows are 8 or 16 KB apart at 55 to 60 GB/s,
+  /// others, from its first level, at 250.
+  double collisionCost = 4;
   /// Seconds to start and end a parallel loop.
   double regionSeconds = 0;
   /// Bytes per second at which a core touches memory that the system has yet to

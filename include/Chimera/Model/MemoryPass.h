@@ -32,10 +32,6 @@ struct MemoryPass {
   double cycles = 0;
 };
 
-/// Bytes per second that `threads` cores bring into a level of what each of
-/// them reads once, in the order in which it lies.
-double readingInto(const MemoryLevel &level, int64_t threads);
-
 /// Seconds of `pass` on `threads` threads of `machine`. Operands that fit a
 /// level together are found there. A cache reads what is written for the first
 /// time.

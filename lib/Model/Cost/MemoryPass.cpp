@@ -51,14 +51,6 @@ double chimera::model::freshBytes(ArrayRef<double> buffers,
   return mapped + (isReturned ? joined + others : 0);
 }
 
-double chimera::model::readingInto(const MemoryLevel &level, int64_t threads) {
-  double bandwidth = bandwidthInto(level, threads);
-  if (level.readBytesPerSecondPerCore == 0)
-    return bandwidth;
-  return bandwidth * level.readBytesPerSecondPerCore /
-         level.bytesPerSecondPerCore;
-}
-
 double chimera::model::secondsOf(const MemoryPass &pass, const Machine &machine,
                                  int64_t threads) {
   auto workers = static_cast<double>(std::max<int64_t>(1, threads));

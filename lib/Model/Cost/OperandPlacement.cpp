@@ -28,18 +28,6 @@ static constexpr double waysShare = 0.75;
 /// between the calls.
 static constexpr double keptShare = 0.5;
 
-/// What it takes to find the next run in a cache outside the level that is
-/// filled, in bytes that could come in meanwhile: one core of a Zen 5 reads its
-/// third level, in tiles of 256 rows, at 27, 49, 72, 100 and 115 GB/s in runs
-/// of 64 to 1024 bytes.
-static constexpr double bytesPerRun = 170;
-
-/// How many times as long as others it takes to get bytes again that evicted
-/// themselves from the innermost level, where nothing asks ahead: the same core
-/// reads tiles again whose rows are 8 or 16 KB apart at 55 to 60 GB/s, others,
-/// from its first level, at 250.
-static constexpr double collisionCost = 4;
-
 /// What runs of `run` bytes from memory take beyond their share of the
 /// bandwidth.
 static double runCost(const Machine &machine, int64_t run) {
@@ -127,7 +115,8 @@ bool CostModel::waitsForCollisions(const Operator &op,
 }
 
 double CostModel::againSeconds(double bytes, const Tasks &tasks) const {
-  return collisionCost * bytes / bandwidth(tasks, machine.levels.size() - 1);
+  return machine.overheads.collisionCost * bytes /
+         bandwidth(tasks, machine.levels.size() - 1);
 }
 
 double CostModel::collisionSeconds(const Schedule &schedule, unsigned op,
@@ -142,9 +131,10 @@ double CostModel::collisionSeconds(const Schedule &schedule, unsigned op,
   double seconds =
       conflicts(operand, tiles, innermost) ? againSeconds(again, tasks) : 0;
   if (collidesOutside(schedule, op, operand))
-    seconds =
-        std::max(seconds, again * (1 + bytesPerRun / runBytes(operand, tiles)) /
-                              bandwidth(tasks, innermost - 1));
+    seconds = std::max(
+        seconds,
+        again * (1 + machine.overheads.runBytes / runBytes(operand, tiles)) /
+            bandwidth(tasks, innermost - 1));
   return seconds;
 }
 
@@ -163,7 +153,7 @@ double CostModel::shortRunBytes(const Schedule &schedule,
       int64_t run = runBytes(input, isStaged ? outerTiles(schedule, index)
                                              : largestOf(works[index].parts));
       bytes += keptShare * outerTrafficOf(schedule).staged[input].readBytes *
-               bytesPerRun / run;
+               machine.overheads.runBytes / run;
     }
   return bytes;
 }

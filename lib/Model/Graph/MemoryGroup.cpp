@@ -16,7 +16,7 @@
 
 #include "Cost/CostModel.h"
 
-#include "Chimera/Model/MemoryPass.h"
+#include "Chimera/Model/Report.h"
 #include "Chimera/Model/RowTiling.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -299,7 +299,7 @@ double MemoryGroupPlanner::bound(ArrayRef<OperatorId> members) const {
   const MemoryLevel &outermost = machine.levels.front();
   double workers = std::max<int64_t>(1, threads);
   double moved = traffic.into(outermost, /*isOutermost=*/true, /*missing=*/0) /
-                 readingInto(outermost, std::max<int64_t>(1, threads));
+                 bandwidthInto(outermost, std::max<int64_t>(1, threads));
   double computed = getCycles(members, /*isBound=*/true) / workers /
                     machine.unit.cyclesPerSecond;
   return std::max(moved, computed);
@@ -391,7 +391,7 @@ double MemoryGroupPlanner::getSeconds(ArrayRef<OperatorId> members,
     // Of a task that has no room a level keeps what it can.
     double kept = std::min(1.0, level.usableBytes() / task.bytes);
     stages.add(traffic.into(level, isOutermost, 1 - kept) /
-               readingInto(level, workers));
+               bandwidthInto(level, workers));
   }
   const Overheads &overheads = machine.overheads;
   double seconds = stages.total() + machine.launchSeconds;
