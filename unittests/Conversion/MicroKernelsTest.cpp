@@ -155,12 +155,19 @@ TEST_F(MicroKernelsTest, PlansAreForTheTypeThatIsMultiplied) {
   auto machineOn = [&](StringRef target, Type factor) {
     return getMachine(*module, getTarget(&context, target), factor);
   };
-  // Kernels of x86 multiply bf16 by dot products or in f32, so no tiles count.
+  // Kernels of x86 multiply bf16 on tiles, by dot products or in f32.
   auto depthOf = [](StringRef target) { return target == "zen5" ? 2 : 1; };
+  auto hasTiles = [](StringRef target) { return target == "granite-rapids"; };
+  auto vectorsOn = [&](StringRef target) {
+    return getVectorMachine(*module, getTarget(&context, target), bf16);
+  };
   for (StringRef name : {"avx2", "zen5", "granite-rapids"}) {
-    EXPECT_FALSE(machineOn(name, bf16)->matrix);
+    EXPECT_EQ(machineOn(name, bf16)->matrix.has_value(), hasTiles(name));
     EXPECT_EQ(machineOn(name, bf16)->unit.depth, depthOf(name));
+    // What tiles are no gain for has vectors as well.
+    EXPECT_EQ(succeeded(vectorsOn(name)), hasTiles(name));
   }
+  EXPECT_FALSE(vectorsOn("granite-rapids")->matrix);
   (*module)->setAttr(
       ChimeraDialect::getMicroKernelsAttrName(),
       ArrayAttr::get(&context, {parseKernel("own", "8.0", "bf16"),
@@ -169,7 +176,7 @@ TEST_F(MicroKernelsTest, PlansAreForTheTypeThatIsMultiplied) {
     FailureOr<model::Machine> machine = machineOn(name, bf16);
     ASSERT_TRUE(succeeded(machine));
     EXPECT_TRUE(machine->hasRegisterTiles);
-    EXPECT_FALSE(machine->matrix);
+    EXPECT_EQ(machine->matrix.has_value(), hasTiles(name));
     EXPECT_EQ(machine->unit.depth, depthOf(name));
     ASSERT_EQ(machine->kernels.size(), 1u);
     EXPECT_EQ(machine->kernels[0].name, "own");

@@ -57,6 +57,7 @@ private:
   int64_t pad(Sides sides, LoopId loop, int64_t size) const;
   int64_t room(const Access &access, const Sizes &sizes) const;
 
+  bool hasRoute(StringRef from, StringRef to) const;
   bool hasVectorsAtUnit() const;
   bool narrowsOnTheWayOut() const;
   void move(StringRef from, StringRef to, int64_t bytes);
@@ -185,9 +186,12 @@ const std::string &RoutePlanner::nameOf(Buffer::Role role) const {
 /// True if the vector unit can work on what the matrix unit has computed. Where
 /// it is in another core, sums only leave.
 bool RoutePlanner::hasVectorsAtUnit() const {
+  return hasRoute(nameOf(Buffer::Role::Sums), nameOf(Buffer::Role::Vectors));
+}
+
+bool RoutePlanner::hasRoute(StringRef from, StringRef to) const {
   return any_of(machine.routes, [&](const Route &route) {
-    return route.source == nameOf(Buffer::Role::Sums) &&
-           route.destination == nameOf(Buffer::Role::Vectors);
+    return route.source == from && route.destination == to;
   });
 }
 
@@ -381,7 +385,10 @@ void RoutePlanner::planResult(unsigned op) {
   bool isWorkedOn = description.epilogueCost > 0 ||
                     !description.epilogue.empty() || leavesByBlocks(op);
   // Groups of them pass the vector unit, where it is on the way.
-  if (isWorkedOn || hasVectorsAtUnit() ||
+  bool passesVectors =
+      hasVectorsAtUnit() &&
+      !hasRoute(sums, isIntermediate ? level() : Machine::mainMemory);
+  if (isWorkedOn || passesVectors ||
       (description.hasEpilogue && !narrowsOnTheWayOut())) {
     move(sums, vectors, padded(op, output, sumDepth) * tensor.heldBytes());
     from = vectors;
