@@ -653,6 +653,18 @@ int64_t CostModel::streamedBytes(const Schedule &schedule,
   return bytes;
 }
 
+double CostModel::besideBytes(const Evaluation &evaluation,
+                              int64_t leaving) const {
+  if (machine.matrix || machine.levels.back().ways == 0)
+    return 0;
+  int64_t bytes = evaluation.volumeBytes() - leaving;
+  for (const Operator &op : problem.operators)
+    if (const Access *operand = vectorOperand(op);
+        operand && waitsForCollisions(op, *operand))
+      bytes -= evaluation.traffic[*operand].readBytes;
+  return std::max<int64_t>(0, bytes) * machine.overheads.besideCost;
+}
+
 Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
   Plan plan;
   plan.schedule = schedule;
@@ -722,7 +734,8 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
     if (index == innermost)
       bytes += intoInnermost;
     else if (index + 1 == innermost)
-      bytes += intoOuter + (isOpen ? 0 : shortRunBytes(schedule, works));
+      bytes += intoOuter + besideBytes(evaluation, leavingBytes(index)) +
+               (isOpen ? 0 : shortRunBytes(schedule, works));
     cost.seconds = bytes / bandwidth(tasks, index);
     if (index == innermost)
       stages.add(cost.seconds,

@@ -336,6 +336,9 @@ private:
   /// runs are looked for in the outermost.
   double shortRunBytes(const Schedule &schedule,
                        llvm::ArrayRef<Work> works) const;
+  /// Bytes that could come into that level while it takes turns between
+  /// streams: for all but matrices of vectors, which are read in order.
+  double besideBytes(const Evaluation &evaluation, int64_t leaving) const;
   bool needsPacking(const Operator &op, const Access &operand) const;
   bool isStrided(const Operator &op, const Access &operand) const;
   /// True if the lines of the operand's tile evict each other from `level`.
