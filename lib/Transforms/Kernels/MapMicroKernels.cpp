@@ -267,7 +267,7 @@ static Operation *findUser(MicroKernelOp kernel, Value source) {
 /// The results of `map` other than `last`, and those at the end.
 static SmallVector<unsigned> orderResults(AffineMap map,
                                           ArrayRef<unsigned> last) {
-  SmallVector<unsigned> order, end;
+  SmallVector<unsigned> order;
   for (unsigned i = 0; i < map.getNumResults(); ++i)
     if (!llvm::is_contained(last, map.getDimPosition(i)))
       order.push_back(i);

@@ -588,6 +588,13 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
   if (succeeded(vectors) && !isForMatrix(*vectors, caches, target, type)) {
     machine = std::move(*vectors);
     cache = &caches.get(target, type, machine, options);
+    remark::analysis(chain.getLoc(), named("unit"))
+        << "planned for vectors: "
+        << (model::runsOnTiles(analysis.problem)
+                ? "the matrix unit is predicted to take longer, or the "
+                  "schedule says so"
+                : "the matrix unit takes no open sizes, padded windows or "
+                  "quantized factors");
   }
   describeChain();
   if (chain.getSchedule())
