@@ -13,47 +13,56 @@ function(chimera_mlir_libs variable)
   set(${variable} ${libs} PARENT_SCOPE)
 endfunction()
 
-# MLIR's headers take most of the time to compile a file. With
-# CHIMERA_PRECOMPILE_HEADERS they are read once for all libraries that use them;
-# a file that forgets one is then found by builds without.
-function(chimera_precompile_headers name)
-  if(NOT TARGET ChimeraPrecompiled)
-    add_library(ChimeraPrecompiled OBJECT "${CHIMERA_SOURCE_DIR}/cmake/Precompiled.cpp")
-    llvm_update_compile_flags(ChimeraPrecompiled)
-    target_precompile_headers(ChimeraPrecompiled PRIVATE
-      <llvm/ADT/STLExtras.h>
-      <mlir/Dialect/Affine/IR/AffineOps.h>
-      <mlir/Dialect/Arith/IR/Arith.h>
-      <mlir/Dialect/Bufferization/IR/Bufferization.h>
-      <mlir/Dialect/Func/IR/FuncOps.h>
-      <mlir/Dialect/LLVMIR/LLVMDialect.h>
-      <mlir/Dialect/Linalg/IR/Linalg.h>
-      <mlir/Dialect/Math/IR/Math.h>
-      <mlir/Dialect/MemRef/IR/MemRef.h>
-      <mlir/Dialect/SCF/IR/SCF.h>
-      <mlir/Dialect/Tensor/IR/Tensor.h>
-      <mlir/Dialect/Vector/IR/VectorOps.h>
-      <mlir/IR/Matchers.h>
-      <mlir/Pass/PassManager.h>)
-  endif()
-  target_precompile_headers(${name} REUSE_FROM ChimeraPrecompiled)
+# chimera_precompile_headers(): lets every file of CHIMERA_PRECOMPILED_TARGETS read
+# the MLIR headers it includes from a set that is compiled once. cmake/includes.py has
+# the sets; a file reads none that holds more than the file includes by itself.
+function(chimera_precompile_headers)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(program "${CHIMERA_SOURCE_DIR}/cmake/includes.py")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${program}")
+  get_property(targets GLOBAL PROPERTY CHIMERA_PRECOMPILED_TARGETS)
+  foreach(target ${targets})
+    get_target_property(folder ${target} SOURCE_DIR)
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    list(TRANSFORM sources PREPEND "${folder}/" REGEX "^[^/]")
+    get_property(folders DIRECTORY "${folder}" PROPERTY INCLUDE_DIRECTORIES)
+    execute_process(
+      COMMAND "${Python3_EXECUTABLE}" "${program}" "--folders=${folders}" ${sources}
+      OUTPUT_VARIABLE sets OUTPUT_STRIP_TRAILING_WHITESPACE
+      COMMAND_ERROR_IS_FATAL ANY)
+    string(REPLACE "\n" ";" sets "${sets}")
+    foreach(source set IN ZIP_LISTS sources sets)
+      if(NOT set STREQUAL "-")
+        chimera_precompiled_set(options header ${set})
+        set_source_files_properties("${source}" DIRECTORY "${folder}" PROPERTIES
+          COMPILE_OPTIONS "${options}" OBJECT_DEPENDS "${header}")
+      endif()
+    endforeach()
+  endforeach()
 endfunction()
 
-# chimera_uses_mlir(VARIABLE libraries...): whether MLIR is among the libraries
-# or what Chimera's among them use.
-function(chimera_uses_mlir variable)
-  set(uses OFF)
-  foreach(lib ${ARGN})
-    if(lib MATCHES "^MLIR")
-      set(uses ON)
-    elseif(TARGET ${lib})
-      get_target_property(inherited ${lib} CHIMERA_USES_MLIR)
-      if(inherited)
-        set(uses ON)
-      endif()
-    endif()
-  endforeach()
-  set(${variable} ${uses} PARENT_SCOPE)
+# chimera_precompiled_set(OPTIONS HEADER name): how a file reads the set of that name,
+# and what has to be compiled before.
+function(chimera_precompiled_set options header name)
+  set(target ChimeraPrecompiled_${name})
+  if(NOT TARGET ${target})
+    execute_process(
+      COMMAND "${Python3_EXECUTABLE}" "${CHIMERA_SOURCE_DIR}/cmake/includes.py" --set=${name}
+      OUTPUT_VARIABLE headers OUTPUT_STRIP_TRAILING_WHITESPACE
+      COMMAND_ERROR_IS_FATAL ANY)
+    add_library(${target} OBJECT "${CHIMERA_SOURCE_DIR}/cmake/Precompiled.cpp")
+    llvm_update_compile_flags(${target})
+    target_precompile_headers(${target} PRIVATE ${headers})
+  endif()
+  set(text "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(${options} -include-pch "${text}.pch" PARENT_SCOPE)
+    set(${header} "${text}.pch" PARENT_SCOPE)
+  else()
+    set(${options} -Winvalid-pch -include "${text}" PARENT_SCOPE)
+    set(${header} "${text}.gch" PARENT_SCOPE)
+  endif()
 endfunction()
 
 # add_chimera_library(NAME sources... [DEPENDS ...] [LINK_COMPONENTS ...]
@@ -66,11 +75,7 @@ function(add_chimera_library name)
     DEPENDS ${ARG_DEPENDS}
     LINK_COMPONENTS ${ARG_LINK_COMPONENTS}
     LINK_LIBS ${link_libs})
-  chimera_uses_mlir(uses_mlir ${link_libs})
-  set_target_properties(${name} PROPERTIES CHIMERA_USES_MLIR ${uses_mlir})
-  if(CHIMERA_PRECOMPILE_HEADERS AND uses_mlir)
-    chimera_precompile_headers(${name})
-  endif()
+  set_property(GLOBAL APPEND PROPERTY CHIMERA_PRECOMPILED_TARGETS ${name})
   set_property(GLOBAL APPEND PROPERTY CHIMERA_INSTALLED_TARGETS ${name})
   target_include_directories(${name} INTERFACE
     $<BUILD_INTERFACE:${CHIMERA_SOURCE_DIR}/include>
@@ -82,18 +87,20 @@ function(add_chimera_library name)
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# add_chimera_program(NAME sources... [INCLUDES ...] [LINK_LIBS ...]): an
-# executable.
+# add_chimera_program(NAME sources... [OPTIONS ...] [INCLUDES ...] [LINK_LIBS ...]):
+# an executable.
 function(add_chimera_program name)
-  cmake_parse_arguments(ARG "" "" "INCLUDES;LINK_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "OPTIONS;INCLUDES;LINK_LIBS" ${ARGN})
   chimera_mlir_libs(link_libs ${ARG_LINK_LIBS})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   llvm_update_compile_flags(${name})
   target_include_directories(${name} PRIVATE ${ARG_INCLUDES})
   target_link_libraries(${name} PRIVATE ${link_libs})
-  chimera_uses_mlir(uses_mlir ${link_libs})
-  if(CHIMERA_PRECOMPILE_HEADERS AND uses_mlir)
-    chimera_precompile_headers(${name})
+  if(ARG_OPTIONS)
+    target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
+  else()
+    # A compiler takes a set only with the options that the set was compiled with.
+    set_property(GLOBAL APPEND PROPERTY CHIMERA_PRECOMPILED_TARGETS ${name})
   endif()
 endfunction()
 
@@ -119,17 +126,19 @@ function(add_chimera_shared_library name kind)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(${name} PRIVATE ${link_libs})
+  set_property(GLOBAL APPEND PROPERTY CHIMERA_PRECOMPILED_TARGETS ${name})
   set_property(GLOBAL APPEND PROPERTY CHIMERA_INSTALLED_TARGETS ${name})
   install(TARGETS ${name} EXPORT ChimeraTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# add_chimera_unittest(NAME [INCLUDES ...] [LINK_LIBS ...]): the tests in the
-# folder's files, which check-chimera builds and runs.
+# add_chimera_unittest(NAME [OPTIONS ...] [INCLUDES ...] [LINK_LIBS ...]): the tests
+# in the folder's files, which check-chimera builds and runs.
 function(add_chimera_unittest name)
-  cmake_parse_arguments(ARG "" "" "INCLUDES;LINK_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "OPTIONS;INCLUDES;LINK_LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   add_chimera_program(${name} ${sources}
+    OPTIONS ${ARG_OPTIONS}
     INCLUDES ${ARG_INCLUDES}
     LINK_LIBS ${ARG_LINK_LIBS} GTest::gtest_main)
   gtest_discover_tests(${name})

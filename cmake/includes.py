@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Finds for each file the set of precompiled headers that hides nothing from it.
+
+A file may read a set in advance if it includes all of the set anyway, by itself or by
+what it includes. Then a build with precompiled headers still finds the files that forget
+an include.
+
+usage: includes.py --folders=FOLDER;... FILE...
+           writes the name of a set, or `-`, for each file
+       includes.py --set=NAME
+           writes the headers of that set as a list of CMake's
+"""
+
+import argparse
+import functools
+import os
+import pathlib
+import re
+
+# From the most to the least. A set pays off if some ten files take it.
+SETS = {
+    "tile": ["mlir/Dialect/Linalg/IR/Linalg.h", "mlir/Dialect/MemRef/IR/MemRef.h",
+             "mlir/Dialect/SCF/IR/SCF.h", "mlir/Dialect/Vector/IR/VectorOps.h"],
+    "linalg": ["mlir/Dialect/Linalg/IR/Linalg.h"],
+    "machine": ["mlir/Dialect/LLVMIR/LLVMDialect.h"],
+    "loops": ["mlir/Dialect/Arith/IR/Arith.h", "mlir/Dialect/SCF/IR/SCF.h"],
+    "memory": ["mlir/Dialect/MemRef/IR/MemRef.h"],
+    "functions": ["mlir/Dialect/Func/IR/FuncOps.h", "mlir/Pass/Pass.h"],
+    "ir": ["mlir/IR/PatternMatch.h"],
+    "llvm": ["llvm/ADT/SmallVector.h", "llvm/ADT/STLExtras.h"],
+}
+
+DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(if|endif|include[ \t]*["<]([^">]+))', re.M)
+GUARD = re.compile(r"[^#]*#ifndef (\w+)\s+#define \1\b")
+
+
+@functools.cache
+def read_includes(path: str) -> list[str]:
+    """What the file at `path` includes unconditionally, but for the guard around it."""
+    text, names = pathlib.Path(path).read_text(errors="replace"), []
+    conditions = -1 if GUARD.match(text) else 0
+    for word, name in DIRECTIVE.findall(text):
+        if name and conditions == 0:
+            names.append(name)
+        conditions += {"if": 1, "endif": -1}.get(word, 0)
+    return names
+
+
+@functools.cache
+def find_header(name: str, folders: tuple[str, ...]) -> str | None:
+    """The first header of that name in `folders`, the compiler's own apart."""
+    paths = (os.path.join(folder, name) for folder in folders)
+    return next((os.path.realpath(path) for path in paths if os.path.isfile(path)),
+                None)
+
+
+def find_includes(path: str, folders: tuple[str, ...]) -> frozenset[str]:
+    """The file at `path` and the headers it includes for sure."""
+    found: set[str] = set()
+    waiting = [os.path.realpath(path)]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            around = (os.path.dirname(path), *folders)
+            headers = (find_header(name, around) for name in read_includes(path))
+            waiting += filter(None, headers)
+    return frozenset(found)
+
+
+def find_set(path: str, folders: tuple[str, ...]) -> str | None:
+    """The name of the largest set of which the file at `path` includes all."""
+    includes = find_includes(path, folders)
+    return next((name for name, headers in SETS.items()
+                 if all(find_header(header, folders) in includes for header in headers)),
+                None)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--folders", default="",
+                        help="where headers are, as a list of CMake's")
+    parser.add_argument("--set", choices=SETS)
+    parser.add_argument("files", nargs="*")
+    options = parser.parse_args()
+    if options.set:
+        print(";".join(f"<{header}>" for header in SETS[options.set]))
+    folders = tuple(options.folders.split(";"))
+    for path in options.files:
+        print(find_set(path, folders) or "-")
+
+
+if __name__ == "__main__":
+    main()
