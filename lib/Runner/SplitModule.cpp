@@ -125,8 +125,11 @@ public:
 
 private:
   Function *declare(Function &function) {
+    // What may be missing may still be.
     Function *declaration = Function::Create(
-        function.getFunctionType(), GlobalValue::ExternalLinkage,
+        function.getFunctionType(),
+        function.hasExternalWeakLinkage() ? GlobalValue::ExternalWeakLinkage
+                                          : GlobalValue::ExternalLinkage,
         function.getAddressSpace(), function.getName(), &module);
     declaration->copyAttributesFrom(&function);
     declaration->copyMetadata(&function, /*Offset=*/0);
