@@ -16,6 +16,7 @@
 #include "CodeGeneration.h"
 
 #include "DiagnosticCollector.h"
+#include "ProcessorCheck.h"
 #include "SplitModule.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -151,6 +152,8 @@ static llvm::Function *addFailure(llvm::Module &module, llvm::Function *printer,
   failure->addFnAttr(llvm::Attribute::NoReturn);
   failure->addFnAttr(llvm::Attribute::Cold);
   failure->addFnAttr(llvm::Attribute::NoInline);
+  // The processor may be what is wrong.
+  setBaseline(*failure);
   llvm::Argument *text = failure->getArg(0);
   auto *entry = llvm::BasicBlock::Create(context, "", failure);
   auto *hosted = llvm::BasicBlock::Create(context, "", failure);
@@ -162,6 +165,10 @@ static llvm::Function *addFailure(llvm::Module &module, llvm::Function *printer,
   builder.CreateUnreachable();
   builder.SetInsertPoint(alone);
   builder.CreateCall(printer, {text});
+  // The end of the process would lose what is buffered.
+  builder.CreateCall(module.getOrInsertFunction("fflush", builder.getInt32Ty(),
+                                                builder.getPtrTy()),
+                     {llvm::ConstantPointerNull::get(builder.getPtrTy())});
   builder.CreateCall(ender);
   builder.CreateUnreachable();
   return failure;
@@ -393,6 +400,8 @@ chimera::runner::generateLLVM(ModuleOp module, ModuleInterface interface,
   whole.module->setDataLayout(whole.machine->createDataLayout());
   if (Error error = addPackedWrappers(*whole.module, interface.functions))
     return std::move(error);
+  if (options.lowering == Lowering::Chimera)
+    addProcessorCheck(*whole.module, *whole.machine, interface.functions);
   reportFailures(*whole.module);
   std::string problems;
   llvm::raw_string_ostream os(problems);

@@ -9,6 +9,7 @@
 #include "Machines.h"
 
 #include "DiagnosticCollector.h"
+#include "ProcessorCheck.h"
 
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -47,17 +48,25 @@ struct Processor {
 };
 } // namespace
 
+static Processor makeProcessor(StringRef cpu,
+                               llvm::SubtargetFeatures features) {
+  // One vendor's, and of no use beside AVX. FMA4 and XOP go with it.
+  features.AddFeature("sse4a", /*Enable=*/false);
+  return {cpu.str(), features.getString()};
+}
+
 static Processor getHost() {
   llvm::SubtargetFeatures features;
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
     features.AddFeature(feature.getKey(), feature.getValue());
-  return {llvm::sys::getHostCPUName().str(), features.getString()};
+  return makeProcessor(llvm::sys::getHostCPUName(), std::move(features));
 }
 
 static Processor getProcessor(TargetAttrInterface target) {
   if (target.getCpu().empty())
     return getHost();
-  return {target.getCpu().str(), target.getCpuFeatures().str()};
+  return makeProcessor(target.getCpu(),
+                       llvm::SubtargetFeatures(target.getCpuFeatures()));
 }
 
 static llvm::Triple getTriple() {
@@ -106,20 +115,12 @@ llvm::Error chimera::runner::checkRunsHere(TargetAttrInterface target,
   std::unique_ptr<llvm::MCSubtargetInfo> host = getSubtarget(getHost());
   if (!wanted || !host)
     return createStringError("LLVM does not know this processor");
-  // Instructions that generated code is made of; others a target may list,
-  // such as those of the operating system, do not matter.
-  SmallVector<const char *> needed = {
-      "+avx",      "+avx2",     "+fma",        "+avx512f",   "+avx512vl",
-      "+avx512bw", "+avx512dq", "+avx512bf16", "+avx512fp16"};
-  if (!emulatesTiles)
-    needed.push_back("+amx-tile");
-  for (const char *feature : needed)
-    if (wanted->checkFeatures(feature) && !host->checkFeatures(feature))
-      return createStringError(
-          llvm::Twine("code for this target cannot run here: this machine "
-                      "lacks ") +
-          (feature + 1));
-  return llvm::Error::success();
+  StringRef feature = findLackingFeature(*wanted, *host, !emulatesTiles);
+  if (feature.empty())
+    return llvm::Error::success();
+  return createStringError("code for this target cannot run here: this machine "
+                           "lacks " +
+                           feature);
 }
 
 static llvm::CodeGenOptLevel getCodeGenLevel(unsigned level) {

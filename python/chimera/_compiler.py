@@ -170,15 +170,32 @@ class Instance:
             [_make_type(_runtime, type_) for type_ in self._results],
             library.manifest["threads"],
         )
-        self.pack()
+        self._obstacle = self._find_obstacle()
+        if not self._obstacle:
+            self.pack()
+
+    def _find_obstacle(self) -> str:
+        """Why the program does not run on this machine's processor, or ""."""
+        try:
+            self._function.check_processor()
+        except RuntimeError as error:
+            return str(error)
+        return ""
+
+    def check_runs_here(self) -> None:
+        """Raises ChimeraError if the program is for another processor."""
+        if self._obstacle:
+            raise ChimeraError(self._obstacle)
 
     def pack(self) -> None:
         """Computes again what depends on the constants alone.
 
         To be called after they changed in place, while no call runs.
 
-        Raises ChimeraError if they were discarded.
+        Raises ChimeraError if they were discarded, or the program is for another
+        processor.
         """
+        self.check_runs_here()
         self.check_kept()
         for index, whole in self.constants.items():
             value = _processes.take(self.library.function, index, whole, self._process)
@@ -216,7 +233,9 @@ class Instance:
             TypeError: an argument has another shape or type.
             ValueError: a result shares memory with something else.
             RuntimeError: an assertion of the program failed.
+            ChimeraError: the program is for another processor.
         """
+        self.check_runs_here()
         if len(arguments) != len(self._free):
             raise TypeError(
                 f"{len(self._free)} arguments expected, got {len(arguments)}"

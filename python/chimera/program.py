@@ -50,6 +50,7 @@ class Program:
                 for.
             ValueError: an array of `out` shares memory with an argument.
             RuntimeError: an assertion of the program failed.
+            ChimeraError: the program is for another processor.
         """
         if out is not None and not isinstance(out, (list, tuple)):
             out = [out]
@@ -124,7 +125,8 @@ class Program:
     def save(self, path: str | Path) -> None:
         """Writes the program with its weights to one file, for `chimera.load`.
 
-        The file runs on machines with the instructions of the program's target.
+        The file runs on machines with the instructions of the program's target; on
+        others `chimera.load` says what they lack.
         Raises OSError, or ChimeraError if weights were discarded.
         """
         self._instance.check_kept()
@@ -246,7 +248,8 @@ def load(path: str | Path, *, process: int | None = None) -> Program:
 
     Raises:
         OSError: the file cannot be read.
-        ChimeraError: it is damaged, or of another version, or has no such process.
+        ChimeraError: it is damaged, or of another version, or has no such process,
+            or is for a processor with instructions that this one lacks.
     """
     path = Path(path)
     package = _package.read(path)
@@ -277,4 +280,5 @@ def load(path: str | Path, *, process: int | None = None) -> Program:
 
     flatten = _take_by_name(names, weights)
     instance = library.instantiate(weights, process)
+    instance.check_runs_here()
     return Program(instance, names, flatten, unflatten, ties)

@@ -283,9 +283,17 @@ public:
     entry = library.find(this->name);
     preparation = library.find(this->name + "_prepare");
     sizes = library.find(this->name + "_sizes");
+    processorCheck = library.find(this->name + "_check");
     if (!entry)
       throw std::runtime_error("the library has no function '" + this->name +
                                "'");
+  }
+
+  /// Fails if this machine's processor cannot run the function.
+  void checkProcessor() const {
+    std::vector<Value> none;
+    if (processorCheck)
+      call(processorCheck, none);
   }
 
   /// Makes `array` the argument `index` of all calls.
@@ -421,7 +429,8 @@ private:
   std::string name;
   std::vector<Type> argumentTypes, resultTypes;
   int threads;
-  chimera_entry entry = nullptr, preparation = nullptr, sizes = nullptr;
+  chimera_entry entry = nullptr, preparation = nullptr, sizes = nullptr,
+                processorCheck = nullptr;
   std::vector<std::optional<Value>> constants;
   /// The memory of the constants.
   std::vector<std::optional<Input>> arrays;
@@ -443,6 +452,7 @@ NB_MODULE(_runtime, module) {
                     std::vector<Type>, int>(),
            "library"_a, "name"_a, "arguments"_a, "results"_a, "threads"_a,
            nb::keep_alive<1, 2>())
+      .def("check_processor", &Function::checkProcessor)
       .def("bind", &Function::bind, "index"_a, "array"_a)
       .def("release", &Function::release, "index"_a)
       .def("prepare", &Function::prepare)

@@ -6,6 +6,7 @@ import chimera
 import numpy as np
 import pytest
 from chimera import _runtime
+from conftest import ROOT
 from programs import ROWS, SCALED, elementwise
 
 
@@ -172,6 +173,17 @@ def test_save_and_load(rows, tmp_path, monkeypatch):
     np.testing.assert_array_equal(loaded(x), rows(x))
     np.testing.assert_array_equal(loaded(x=x), rows(x))
     assert loaded.plan == rows.plan and loaded.mlir() == ROWS
+
+
+def test_program_for_another_processor(weights, tmp_path):
+    target = ROOT / "test/Tools/chimera-run/Inputs/no-processor.mlir"
+    program = chimera.compile(ROWS, constants={1: weights}, target=str(target))
+    path = tmp_path / "rows.chimera"
+    with pytest.raises(chimera.ChimeraError, match="with tbm, which this machine"):
+        program(random(3, 32))
+    program.save(path)
+    with pytest.raises(chimera.ChimeraError, match="with tbm, which this machine"):
+        chimera.load(path)
 
 
 def test_loaded_weights_are_mapped_at_cache_lines(tmp_path):
