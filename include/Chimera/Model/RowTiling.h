@@ -81,8 +81,16 @@ double streamedBytes(const Machine &machine);
 /// many for each thread.
 double rowsOfTask(const RowGroup &group, const Machine &machine);
 
-/// False if `group` is done before other threads have started.
-bool isWorthThreads(const RowGroup &group);
+/// Of what has room in `level`, the share that one of `threads` threads does
+/// not find there, since another made it: it comes from the level that they
+/// share.
+double shareOfOthers(const MemoryLevel &level, const Machine &machine,
+                     int64_t threads);
+
+/// True if `group` is done sooner by `threads` threads of `machine` than by
+/// one: they share its work, have to start, and get what others made.
+bool isWorthThreads(const RowGroup &group, const Machine &machine,
+                    int64_t threads);
 
 /// Tasks that `tiles` cut loops of `extents` into.
 int64_t countTasks(llvm::ArrayRef<int64_t> extents,

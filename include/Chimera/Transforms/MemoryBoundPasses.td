@@ -76,7 +76,8 @@ def PlanMemoryBoundPass : Pass<"chimera-plan-memory-bound"> {
     are, how many rows a task takes, whether tasks run in parallel, and whether
     results go past the caches (see `#chimera.row_tiling`). The model decides it
     from figures of the target: rows of a task stay in the innermost memory level,
-    and all threads have tasks if there is enough work. Changes nothing else.
+    and all threads have tasks if they are predicted to be done sooner than one.
+    Changes nothing else.
 
     An operation that has the attribute keeps it, and becomes no member of
     another group.
@@ -85,12 +86,12 @@ def PlanMemoryBoundPass : Pass<"chimera-plan-memory-bound"> {
     see `test/Transforms/MemoryBound/plan-memory-bound.mlir`. In
 
     ```mlir
-    %1 = linalg.fill ins(%one : f32) outs(%0 : tensor<256x96xf32>) -> tensor<256x96xf32>
-    return %1 : tensor<256x96xf32>
+    %1 = linalg.fill ins(%one : f32) outs(%0 : tensor<1024x256xf32>) -> tensor<1024x256xf32>
+    return %1 : tensor<1024x256xf32>
     ```
 
     the operation gets, for four threads,
-    `chimera.row_tiling = #chimera.row_tiling<tiles = [64], parallel = true>`.
+    `chimera.row_tiling = #chimera.row_tiling<tiles = [256], parallel = true>`.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"host\"",

@@ -200,14 +200,14 @@ struct MemoryGroupPlanner::Traffic {
   /// What is written and takes more goes past the caches.
   double streamedBytes = 0;
 
-  /// Bytes that come into a level that lacks a part of what stays inside.
-  double into(const MemoryLevel &level, bool isOutermost,
-              double missing) const {
+  /// Bytes that come into a level that lacks a part of what stays inside. Of
+  /// what it has room for, a share lies with other threads.
+  double into(const MemoryLevel &level, bool isOutermost, double missing,
+              double shareOfOthers) const {
     double least = level.usableBytes() * residentShare, bytes = 0;
     auto add = [&](ArrayRef<double> tensors, double factor) {
       for (double tensor : tensors)
-        if (tensor > least)
-          bytes += factor * tensor;
+        bytes += factor * tensor * (tensor > least ? 1 : shareOfOthers);
     };
     add(read, 1);
     if (isOutermost || level.ways == 0)
@@ -216,9 +216,11 @@ struct MemoryGroupPlanner::Traffic {
     // another meanwhile has a way of its own.
     if (level.ways > 0)
       for (double tensor : written)
-        if (tensor > least && tensor <= streamedBytes)
-          bytes += tensor;
-    add(inside, missing);
+        if (tensor <= streamedBytes)
+          add(tensor, 1);
+    for (double tensor : inside)
+      if (tensor > least)
+        bytes += missing * tensor;
     return bytes;
   }
 };
@@ -298,7 +300,8 @@ double MemoryGroupPlanner::bound(ArrayRef<OperatorId> members) const {
   Traffic traffic = getTraffic(members);
   const MemoryLevel &outermost = machine.levels.front();
   double workers = std::max<int64_t>(1, threads);
-  double moved = traffic.into(outermost, /*isOutermost=*/true, /*missing=*/0) /
+  double moved = traffic.into(outermost, /*isOutermost=*/true, /*missing=*/0,
+                              /*shareOfOthers=*/0) /
                  bandwidthInto(outermost, std::max<int64_t>(1, threads));
   double computed = getCycles(members, /*isBound=*/true) / workers /
                     machine.unit.cyclesPerSecond;
@@ -390,7 +393,8 @@ double MemoryGroupPlanner::getSeconds(ArrayRef<OperatorId> members,
     bool isOutermost = &level == machine.levels.begin();
     // Of a task that has no room a level keeps what it can.
     double kept = std::min(1.0, level.usableBytes() / task.bytes);
-    stages.add(traffic.into(level, isOutermost, 1 - kept) /
+    stages.add(traffic.into(level, isOutermost, 1 - kept,
+                            shareOfOthers(level, machine, workers)) /
                bandwidthInto(level, workers));
   }
   const Overheads &overheads = machine.overheads;
@@ -427,7 +431,7 @@ void MemoryGroupPlanner::takeIfFaster(ArrayRef<OperatorId> members,
   RowGroup rows = getRowGroup(members, group);
   auto workers = static_cast<int64_t>(
       std::min<double>(steps, std::max<int64_t>(1, threads)));
-  if (!isWorthThreads(rows))
+  if (!isWorthThreads(rows, machine, workers))
     workers = 1;
   Task task = getTask(members, rows, steps, workers);
   group.seconds = getSeconds(members, task, workers);

@@ -14,6 +14,10 @@
 
 #include "Chimera/Model/RowTiling.h"
 
+#include "Cost/CostModel.h"
+
+#include "Chimera/Model/Report.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -26,15 +30,9 @@
 using namespace llvm;
 using namespace chimera::model;
 
-/// An element that takes functions (exponentials, roots, divisions) counts as
-/// so many that take plain arithmetic. A rough figure that lies between a
-/// division and the 20 instructions of an exponential: it only decides whether
-/// a group is worth other threads.
-static constexpr double functionWork = 8;
-/// Less work than so many elements of plain arithmetic is done by the time
-/// other threads have started: at an element per cycle, a few microseconds,
-/// which a parallel region of OpenMP takes to start and to end.
-static constexpr double leastParallelWork = 16 * 1024;
+/// Elements that a part of a reduction has at least. Not a figure of one
+/// machine, so that sums are the same on all.
+static constexpr double leastElementsOfPart = 16 * 1024;
 /// Rows that a task has at least, if there is room for them farther out. A
 /// reduction adds up rows by turns; one at a time they wait for each other, for
 /// the latency of an addition, which is four cycles on most cores.
@@ -58,14 +56,6 @@ static constexpr double mostParts = 64;
 // Figures of a group
 //===----------------------------------------------------------------------===//
 
-static double workOf(const RowGroup &group) {
-  return group.plainElements + functionWork * group.functionElements;
-}
-
-bool chimera::model::isWorthThreads(const RowGroup &group) {
-  return workOf(group) >= leastParallelWork;
-}
-
 /// Steps of the innermost loop over rows come in multiples of this.
 static int64_t unitOf(const RowGroup &group, const Machine &machine) {
   return group.hasVectorsAlongRows ? std::max<int64_t>(1, machine.unit.lanes)
@@ -77,6 +67,41 @@ static int64_t countSteps(const RowGroup &group) {
   for (int64_t extent : group.extents)
     steps *= extent;
   return steps;
+}
+
+double chimera::model::shareOfOthers(const MemoryLevel &level,
+                                     const Machine &machine, int64_t threads) {
+  bool isShared = threads <= level.sharers || &level == machine.levels.begin();
+  return isShared ? 0 : 1 - 1 / static_cast<double>(threads);
+}
+
+/// Seconds on `threads` threads, to tell microseconds from milliseconds: a
+/// cycle for a vector of plain arithmetic, and all bytes from where they have
+/// room together.
+static double secondsOf(const RowGroup &group, const Machine &machine,
+                        int64_t threads) {
+  const VectorUnit &unit = machine.unit;
+  double cycles = group.plainElements + group.functionElements *
+                                            unit.exponentialCost /
+                                            unit.fmaPerCycle;
+  cycles /= static_cast<double>(std::max<int64_t>(1, unit.lanes) * threads);
+  Stages stages;
+  stages.add(cycles / unit.cyclesPerSecond);
+  double bytes = group.rowBytes * static_cast<double>(countSteps(group));
+  for (const MemoryLevel &level : machine.levels) {
+    double missing = bytes > level.usableBytes()
+                         ? 1
+                         : shareOfOthers(level, machine, threads);
+    stages.add(missing * bytes / bandwidthInto(level, threads));
+  }
+  double region = threads > 1 ? machine.overheads.regionSeconds : 0;
+  return stages.total() + region;
+}
+
+bool chimera::model::isWorthThreads(const RowGroup &group,
+                                    const Machine &machine, int64_t threads) {
+  return threads > 1 &&
+         secondsOf(group, machine, threads) < secondsOf(group, machine, 1);
 }
 
 static double passingBytes(const Machine &machine) {
@@ -184,7 +209,7 @@ static RowTiling chooseTiling(const RowGroup &group, const Machine &machine,
                               int64_t threads) {
   RowTiling tiling;
   tiling.isStreamed = group.resultBytes > streamedBytes(machine);
-  tiling.isParallel = threads > 1 && isWorthThreads(group);
+  tiling.isParallel = isWorthThreads(group, machine, threads);
   int64_t wanted = tiling.isParallel ? threads : 1;
   int64_t groupUnit = unitOf(group, machine), others = countSteps(group);
   // Every thread gets something to do.
@@ -221,7 +246,7 @@ int64_t chimera::model::countParts(const ReductionFigures &reduction) {
     return 1;
   double wanted = std::ceil(mostParts / reduction.steps);
   double most = std::min<double>(reduction.extent,
-                                 reduction.elements / leastParallelWork);
+                                 reduction.elements / leastElementsOfPart);
   return std::max<int64_t>(1, std::min(wanted, most));
 }
 
@@ -234,8 +259,8 @@ RowPlan chimera::model::planRows(ArrayRef<RowGroup> groups,
   assert(!groups.empty() && "nothing to choose from");
   auto scoreOf = [&](const RowGroup &group) {
     double unit = unitOf(group, machine);
-    bool isBusy =
-        !isWorthThreads(group) || keepsBusy(countSteps(group) / unit, threads);
+    bool isBusy = !isWorthThreads(group, machine, threads) ||
+                  keepsBusy(countSteps(group) / unit, threads);
     bool fits = group.rowBytes * unit <= passingBytes(machine);
     return std::make_tuple(isBusy, group.numOperations,
                            group.turned.has_value(), fits, !group.cutsRows,

@@ -77,12 +77,12 @@ func.func @number(%x: tensor<256xf32>) -> tensor<f32> {
 // The example of the pass's description.
 
 // CHECK-LABEL: func @filled(
-// CHECK:         linalg.fill {chimera.row_tiling = #chimera.row_tiling<tiles = [64], parallel = true>} ins
-func.func @filled() -> tensor<256x96xf32> {
+// CHECK:         linalg.fill {chimera.row_tiling = #chimera.row_tiling<tiles = [256], parallel = true>} ins
+func.func @filled() -> tensor<1024x256xf32> {
   %one = arith.constant 1.0 : f32
-  %0 = tensor.empty() : tensor<256x96xf32>
-  %1 = linalg.fill ins(%one : f32) outs(%0 : tensor<256x96xf32>) -> tensor<256x96xf32>
-  return %1 : tensor<256x96xf32>
+  %0 = tensor.empty() : tensor<1024x256xf32>
+  %1 = linalg.fill ins(%one : f32) outs(%0 : tensor<1024x256xf32>) -> tensor<1024x256xf32>
+  return %1 : tensor<1024x256xf32>
 }
 
 // -----

@@ -138,7 +138,7 @@ func.func @columns(%x: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x
 
 // CHECK-LABEL: func @index(
 // CHECK-SAME:    %[[F:.*]]: f32)
-// CHECK:         scf.forall (%[[I:.*]]) = (0) to (256)
+// CHECK:         scf.forall (%[[I:.*]]) = (0) to (1024)
 // CHECK:           chimera.block "elementwise" ins(%[[F]], %[[I]] : f32, index) outs(
 // CHECK:             linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : f32, index)
 // CHECK:             ^bb0(%[[IN:.*]]: f32, %[[OFFSET:.*]]: index, %{{.*}}: f32):
@@ -148,20 +148,20 @@ func.func @columns(%x: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x
 // CHECK:               arith.cmpi ule, %[[COLUMN]], %[[ROW]]
 // CHECK:               arith.select %{{.*}}, %[[IN]]
 #id = affine_map<(i, j) -> (i, j)>
-func.func @index(%f: f32) -> tensor<256x256xf32> {
+func.func @index(%f: f32) -> tensor<1024x256xf32> {
   %zero = arith.constant 0.0 : f32
-  %0 = tensor.empty() : tensor<256x256xf32>
+  %0 = tensor.empty() : tensor<1024x256xf32>
   // expected-remark @below {{parallel task(s)}}
   %1 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]}
-      outs(%0 : tensor<256x256xf32>) {
+      outs(%0 : tensor<1024x256xf32>) {
   ^bb0(%out: f32):
     %i = linalg.index 0 : index
     %j = linalg.index 1 : index
     %keep = arith.cmpi ule, %j, %i : index
     %s = arith.select %keep, %f, %zero : f32
     linalg.yield %s : f32
-  } -> tensor<256x256xf32>
-  return %1 : tensor<256x256xf32>
+  } -> tensor<1024x256xf32>
+  return %1 : tensor<1024x256xf32>
 }
 
 // -----
@@ -226,42 +226,42 @@ func.func @detour(%x: tensor<256x256xf32>, %i: index) -> (tensor<256x256xf32>, f
 // CHECK:         return %[[X]], %[[G]]#1
 #id = affine_map<(i, j) -> (i, j)>
 #turned = affine_map<(i, j) -> (j, i)>
-func.func @between(%y: tensor<256x256xf32>, %z: tensor<256x256xf32>) -> (tensor<256x256xf32>, tensor<256x256xf32>) {
-  %0 = tensor.empty() : tensor<256x256xf32>
+func.func @between(%y: tensor<512x512xf32>, %z: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+  %0 = tensor.empty() : tensor<512x512xf32>
   // expected-remark @below {{1 operation(s) as}}
   %m = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%z : tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+      ins(%z : tensor<512x512xf32>) outs(%0 : tensor<512x512xf32>) {
   ^bb0(%in: f32, %out: f32):
     %s = math.exp %in : f32
     linalg.yield %s : f32
-  } -> tensor<256x256xf32>
+  } -> tensor<512x512xf32>
   %p2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%y : tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+      ins(%y : tensor<512x512xf32>) outs(%0 : tensor<512x512xf32>) {
   ^bb0(%in: f32, %out: f32):
     %s = arith.negf %in : f32
     linalg.yield %s : f32
-  } -> tensor<256x256xf32>
+  } -> tensor<512x512xf32>
   // expected-remark @below {{1 operation(s) as}}
   %x = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%m, %p2 : tensor<256x256xf32>, tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+      ins(%m, %p2 : tensor<512x512xf32>, tensor<512x512xf32>) outs(%0 : tensor<512x512xf32>) {
   ^bb0(%in: f32, %in2: f32, %out: f32):
     %s = arith.subf %in, %in2 : f32
     linalg.yield %s : f32
-  } -> tensor<256x256xf32>
+  } -> tensor<512x512xf32>
   %p1 = linalg.generic {indexing_maps = [#id, #turned, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%m, %m : tensor<256x256xf32>, tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+      ins(%m, %m : tensor<512x512xf32>, tensor<512x512xf32>) outs(%0 : tensor<512x512xf32>) {
   ^bb0(%in: f32, %in2: f32, %out: f32):
     %s = arith.mulf %in, %in2 : f32
     linalg.yield %s : f32
-  } -> tensor<256x256xf32>
+  } -> tensor<512x512xf32>
   // expected-remark @below {{3 operation(s) as}}
   %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%p1, %p2 : tensor<256x256xf32>, tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) {
+      ins(%p1, %p2 : tensor<512x512xf32>, tensor<512x512xf32>) outs(%0 : tensor<512x512xf32>) {
   ^bb0(%in: f32, %in2: f32, %out: f32):
     %s = arith.addf %in, %in2 : f32
     linalg.yield %s : f32
-  } -> tensor<256x256xf32>
-  return %x, %r : tensor<256x256xf32>, tensor<256x256xf32>
+  } -> tensor<512x512xf32>
+  return %x, %r : tensor<512x512xf32>, tensor<512x512xf32>
 }
 
 // -----
@@ -273,16 +273,16 @@ func.func @between(%y: tensor<256x256xf32>, %z: tensor<256x256xf32>) -> (tensor<
 // CHECK:           chimera.block "fill"
 // CHECK:         %[[START:.*]] = linalg.fill {{.*}} tensor<256x256xi32>
 // CHECK-NEXT:    linalg.matmul {{.*}} outs(%[[START]] :
-func.func @fill(%a: tensor<256x256xi8>) -> (tensor<256x256xf32>, tensor<256x256xi32>) {
+func.func @fill(%a: tensor<256x256xi8>) -> (tensor<1024x256xf32>, tensor<256x256xi32>) {
   %one = arith.constant 1.0 : f32
   %zero = arith.constant 0 : i32
-  %0 = tensor.empty() : tensor<256x256xf32>
+  %0 = tensor.empty() : tensor<1024x256xf32>
   // expected-remark @below {{1 operation(s) as}}
-  %1 = linalg.fill ins(%one : f32) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.fill ins(%one : f32) outs(%0 : tensor<1024x256xf32>) -> tensor<1024x256xf32>
   %2 = tensor.empty() : tensor<256x256xi32>
   %3 = linalg.fill ins(%zero : i32) outs(%2 : tensor<256x256xi32>) -> tensor<256x256xi32>
   %4 = linalg.matmul ins(%a, %a : tensor<256x256xi8>, tensor<256x256xi8>) outs(%3 : tensor<256x256xi32>) -> tensor<256x256xi32>
-  return %1, %4 : tensor<256x256xf32>, tensor<256x256xi32>
+  return %1, %4 : tensor<1024x256xf32>, tensor<256x256xi32>
 }
 
 // -----
@@ -293,7 +293,7 @@ func.func @fill(%a: tensor<256x256xi8>) -> (tensor<256x256xf32>, tensor<256x256x
 // CHECK:         %[[PLACE:.*]] = tensor.extract_slice %{{.*}}[1] [256]
 // CHECK:         %[[SUM:.*]] = scf.forall {{.*}} shared_outs(%{{.*}} = %[[PLACE]])
 // CHECK:         tensor.insert_slice %[[SUM]] into
-func.func @place(%x: tensor<256x96xf32>, %whole: tensor<257xf32>) -> tensor<257xf32> {
+func.func @place(%x: tensor<256x1024xf32>, %whole: tensor<257xf32>) -> tensor<257xf32> {
   %zero = arith.constant 0.0 : f32
   %place = tensor.extract_slice %whole[1] [256] [1] : tensor<257xf32> to tensor<256xf32>
   %acc = linalg.fill ins(%zero : f32) outs(%place : tensor<256xf32>) -> tensor<256xf32>
@@ -301,7 +301,7 @@ func.func @place(%x: tensor<256x96xf32>, %whole: tensor<257xf32>) -> tensor<257x
   %sum = linalg.generic {
       indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
       iterator_types = ["parallel", "reduction"]}
-      ins(%x : tensor<256x96xf32>) outs(%acc : tensor<256xf32>) {
+      ins(%x : tensor<256x1024xf32>) outs(%acc : tensor<256xf32>) {
   ^bb0(%in: f32, %out: f32):
     %a = arith.addf %out, %in : f32
     linalg.yield %a : f32

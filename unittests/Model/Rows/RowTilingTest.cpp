@@ -185,13 +185,40 @@ TEST(CountParts, CutsWhatHasFewResults) {
   EXPECT_EQ(countParts(sum), 1);
 }
 
-TEST(PlanRows, LeavesLittleWorkToOneThread) {
-  expectPlan(makeGroup({1000}, 1, 0, 1, 8), 16, 0, {1000}, false);
-  // Functions count eight times.
-  expectPlan(makeGroup({2048}, 1, 0, 1, 8), 2, 0, {1024}, true);
-  expectPlan(makeGroup({2032}, 1, 0, 1, 8), 2, 0, {2032}, false);
-  expectPlan(makeGroup({16368}, 1, 1, 0, 8), 2, 0, {16368}, false);
-  expectPlan(makeGroup({16384}, 1, 1, 0, 8), 2, 0, {8192}, true);
+/// True if two threads of `machine` are to share `elements` elements of work,
+/// the time of which is known exactly.
+bool isShared(const Machine &machine, int64_t elements, bool hasFunctions) {
+  RowGroup group = makeGroup({elements}, 1, !hasFunctions, hasFunctions, 8);
+  return planRows(group, machine, 2).tiling.isParallel;
+}
+
+TEST(PlanRows, LeavesWhatDoesNotPayForThreadsToOne) {
+  Machine machine = makeZen5();
+  // An element a nanosecond, eight of functions, from caches that take no time.
+  machine.unit.lanes = 1;
+  machine.unit.fmaPerCycle = 1;
+  machine.unit.exponentialCost = 8;
+  machine.unit.cyclesPerSecond = 1e9;
+  for (MemoryLevel &level : machine.levels)
+    level.bytesPerSecond = level.bytesPerSecondPerCore = 1e15;
+  machine.overheads.regionSeconds = 1e-6;
+  EXPECT_FALSE(isShared(machine, 1900, false));
+  EXPECT_TRUE(isShared(machine, 2100, false));
+  EXPECT_FALSE(isShared(machine, 240, true));
+  EXPECT_TRUE(isShared(machine, 260, true));
+  machine.overheads.regionSeconds = 1e-3;
+  EXPECT_FALSE(isShared(machine, 1900000, false));
+  EXPECT_TRUE(isShared(machine, 2100000, false));
+}
+
+TEST(PlanRows, CountsWhatThreadsGetFromEachOther) {
+  Machine machine = makeZen5();
+  machine.overheads.regionSeconds = 0;
+  // 32 KiB, which L1 has. Two threads save 31 ns, and get a quarter of the bytes
+  // each from L3, which takes longer.
+  EXPECT_FALSE(isShared(machine, 4 << 10, false));
+  machine.levels[1].sharers = machine.levels[2].sharers = 2;
+  EXPECT_TRUE(isShared(machine, 4 << 10, false));
 }
 
 } // namespace
