@@ -387,25 +387,27 @@ static bool isLimitedByArithmetic(const Plan &plan) {
   });
 }
 
-/// The outermost level that one of the plans waits for: what comes into levels
-/// outside is still there from the call before.
-static size_t outermostInUse(const Plan &fused, ArrayRef<Segment> rivals) {
-  size_t level = 0, innermost = fused.levels.size() - 1;
-  auto isWaitedFor = [&](const Plan &plan) {
-    return plan.levels[level].seconds > 0;
-  };
-  while (level < innermost && !isWaitedFor(fused) &&
-         none_of(
-             rivals,
-             [&](const Segment &rival) { return isWaitedFor(rival.plan); }))
-    ++level;
-  return level;
+/// What `plan` loses at worst if its time is wrong, to compare with others:
+/// seconds of its transfers one after the other, as if none were hidden. What
+/// comes into the innermost level is next to the arithmetic and is.
+static double exposureOf(const Plan &plan) {
+  double seconds = 0;
+  for (const LevelCost &level : ArrayRef(plan.levels).drop_back())
+    seconds += level.seconds;
+  return seconds;
+}
+
+/// The same of what the caches hold from call to call, where nothing comes from
+/// outside: time into the innermost level of convolutions, else bytes that
+/// pass from operator to operator.
+static double exposureInCaches(const Plan &plan, bool hasWindows) {
+  return hasWindows ? plan.levels.back().seconds
+                    : static_cast<double>(plan.levels.front().bytes);
 }
 
 /// Where times say nothing, takes the plan that loses less if they are wrong:
-/// that which moves less into the slowest level, of convolutions the slowest in
-/// use, unless these are limited by arithmetic and it has more of that. True if
-/// it changes the verdict.
+/// that whose transfers take less, unless it has windows, is limited by
+/// arithmetic and has more of that. True if it changes the verdict.
 static bool decideTie(const ChainProblem &problem, const Machine &machine,
                       const SolveOptions &options, Verdict &verdict) {
   if (!verdict.fused)
@@ -414,25 +416,26 @@ static bool decideTie(const ChainProblem &problem, const Machine &machine,
   if (rivals.empty())
     return false;
   const Plan &fused = *verdict.fused;
-  double seconds = 0, compute = 0;
-  int64_t bytes = 0;
+  double seconds = 0, compute = 0, exposed = 0, inCaches = 0;
   bool hasWindows = !problem.consistsOfProducts();
-  size_t slowest = hasWindows ? outermostInUse(fused, rivals) : 0;
   // Of convolutions the price of a fused plan leaves out what halos take, and
   // sets of a cache that a few channels of many share.
   bool isArithmetic = hasWindows && isLimitedByArithmetic(fused);
   for (const Segment &rival : rivals) {
     seconds += rival.seconds();
     compute += rival.plan.computeSeconds;
-    bytes += rival.plan.levels[slowest].bytes;
+    exposed += exposureOf(rival.plan) + rival.secondsAfter;
+    inCaches += exposureInCaches(rival.plan, hasWindows);
     isArithmetic &= isLimitedByArithmetic(rival.plan);
   }
   bool computesMore = isArithmetic && compute < fused.computeSeconds;
   double error = timeError * std::min(fused.seconds, seconds);
-  int64_t moved = fused.levels[slowest].bytes;
+  double less = exposed - exposureOf(fused);
+  if (less == 0)
+    less = inCaches - exposureInCaches(fused, hasWindows);
   bool isFused = verdict.segments.size() == 1;
-  if (std::abs(fused.seconds - seconds) > error || moved == bytes ||
-      isFused == (moved < bytes && !computesMore))
+  if (std::abs(fused.seconds - seconds) > error || less == 0 ||
+      isFused == (less > 0 && !computesMore))
     return false;
   verdict.unit = "s";
   if (isFused) {
