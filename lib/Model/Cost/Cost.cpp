@@ -659,8 +659,7 @@ double CostModel::besideBytes(const Evaluation &evaluation,
     return 0;
   int64_t bytes = evaluation.volumeBytes() - leaving;
   for (const Operator &op : problem.operators)
-    if (const Access *operand = vectorOperand(op);
-        operand && waitsForCollisions(op, *operand))
+    if (const Access *operand = operandInOrder(op))
       bytes -= evaluation.traffic[*operand].readBytes;
   return std::max<int64_t>(0, bytes) * machine.overheads.besideCost;
 }

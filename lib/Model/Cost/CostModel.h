@@ -336,8 +336,11 @@ private:
   /// runs are looked for in the outermost.
   double shortRunBytes(const Schedule &schedule,
                        llvm::ArrayRef<Work> works) const;
+  /// The matrix that `op` reads in the order of its rows, along columns or, for
+  /// inner products, along the reduction.
+  const Access *operandInOrder(const Operator &op) const;
   /// Bytes that could come into that level while it takes turns between
-  /// streams: for all but matrices of vectors, which are read in order.
+  /// streams: for all but matrices that are read in order.
   double besideBytes(const Evaluation &evaluation, int64_t leaving) const;
   bool needsPacking(const Operator &op, const Access &operand) const;
   bool isStrided(const Operator &op, const Access &operand) const;

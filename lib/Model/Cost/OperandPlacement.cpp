@@ -114,6 +114,16 @@ bool CostModel::waitsForCollisions(const Operator &op,
                 [](const Index &index) { return index.terms.size() == 1; });
 }
 
+const Access *CostModel::operandInOrder(const Operator &op) const {
+  if (const Access *operand = vectorOperand(op))
+    return waitsForCollisions(op, *operand) ? operand : nullptr;
+  for (const Access &input : op.inputs)
+    if (input.hasLoop(op.vectorLoop) &&
+        problem.tensors[input].role == Role::Input && isReadInRows(op, input))
+      return &input;
+  return nullptr;
+}
+
 double CostModel::againSeconds(double bytes, const Tasks &tasks) const {
   return machine.overheads.collisionCost * bytes /
          bandwidth(tasks, machine.levels.size() - 1);
