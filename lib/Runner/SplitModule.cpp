@@ -125,12 +125,13 @@ public:
 
 private:
   Function *declare(Function &function) {
-    // What may be missing may still be.
+    // What a host may have stays a symbol that need not be there.
+    GlobalValue::LinkageTypes linkage = function.hasExternalWeakLinkage()
+                                            ? GlobalValue::ExternalWeakLinkage
+                                            : GlobalValue::ExternalLinkage;
     Function *declaration = Function::Create(
-        function.getFunctionType(),
-        function.hasExternalWeakLinkage() ? GlobalValue::ExternalWeakLinkage
-                                          : GlobalValue::ExternalLinkage,
-        function.getAddressSpace(), function.getName(), &module);
+        function.getFunctionType(), linkage, function.getAddressSpace(),
+        function.getName(), &module);
     declaration->copyAttributesFrom(&function);
     declaration->copyMetadata(&function, /*Offset=*/0);
     return declaration;

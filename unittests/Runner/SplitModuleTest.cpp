@@ -128,6 +128,18 @@ TEST_F(SplitModuleTest, PartsReferToOneAnother) {
         << name.str();
 }
 
+TEST_F(SplitModuleTest, WhatNeedNotBeThereStaysSo) {
+  std::string use = "  %there = icmp ne ptr @host, null\n"
+                    "  %x0 = zext i1 %there to i32\n";
+  auto module = parse("declare extern_weak void @host()\n" +
+                      makeFunction("i32 @first()", use) +
+                      makeFunction("i32 @second()", use));
+  std::vector<std::unique_ptr<Module>> others = splitModule(*module);
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_TRUE(module->getFunction("host")->hasExternalWeakLinkage());
+  EXPECT_TRUE(others[0]->getFunction("host")->hasExternalWeakLinkage());
+}
+
 TEST_F(SplitModuleTest, TheSameModuleIsSplitTheSame) {
   std::string text;
   for (unsigned i = 0; i < 40; ++i)
