@@ -312,6 +312,47 @@ struct ForwardCopy : OpRewritePattern<linalg::GenericOp> {
 };
 } // namespace
 
+/// The dimension of what the parts of `concat` are made of that it joins them
+/// along. Nothing if they are not all split in the same way, in whole steps of
+/// the outermost dimension that comes of one.
+static std::optional<int64_t> findDimBeforeSplitting(tensor::ConcatOp concat) {
+  auto first =
+      concat.getInputs().front().getDefiningOp<tensor::ExpandShapeOp>();
+  if (!first)
+    return std::nullopt;
+  SmallVector<ReassociationIndices> groups = first.getReassociationIndices();
+  for (Value part : concat.getInputs()) {
+    auto expand = part.getDefiningOp<tensor::ExpandShapeOp>();
+    if (!expand || expand.getReassociationIndices() != groups)
+      return std::nullopt;
+  }
+  int64_t dim = concat.getDim();
+  for (auto [source, group] : llvm::enumerate(groups))
+    if (group.front() == dim)
+      return source;
+  return std::nullopt;
+}
+
+void chimera::joinBeforeSplitting(tensor::ConcatOp concat) {
+  std::optional<int64_t> dim = findDimBeforeSplitting(concat);
+  if (!dim || !isStatic(concat))
+    return;
+  OpBuilder builder(concat);
+  SmallVector<ReassociationIndices> groups;
+  SmallVector<Value> parts;
+  for (Value part : concat.getInputs()) {
+    auto expand = part.getDefiningOp<tensor::ExpandShapeOp>();
+    groups = expand.getReassociationIndices();
+    parts.push_back(expand.getSrc());
+  }
+  Value joined = createConcat(builder, concat.getLoc(), *dim, parts);
+  concat.replaceAllUsesWith(
+      tensor::ExpandShapeOp::create(builder, concat.getLoc(),
+                                    concat.getResultType(), joined, groups)
+          .getResult());
+  concat.erase();
+}
+
 void chimera::populateForwardCopiesPatterns(RewritePatternSet &patterns) {
   patterns.add<ForwardCopy>(patterns.getContext());
 }

@@ -9,6 +9,7 @@
 #ifndef CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_FOLDMOVES_H
 #define CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_FOLDMOVES_H
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace chimera {
@@ -22,6 +23,11 @@ void populateFoldMovesPatterns(mlir::RewritePatternSet &patterns);
 /// A pattern that drops copies that change nothing, as those of unit dimensions
 /// are once these are gone.
 void populateForwardCopiesPatterns(mlir::RewritePatternSet &patterns);
+
+/// Where the parts of `concat` are tensors whose dimensions are split, joins
+/// the tensors and splits dimensions of the whole. Who makes a tensor can make
+/// it in its place then; the patterns above bring slices to it by the opposite.
+void joinBeforeSplitting(mlir::tensor::ConcatOp concat);
 
 } // namespace chimera
 

@@ -418,7 +418,12 @@ void FuseMemoryBoundPass::runOnOperation() {
   }
   getOperation()->walk(separateStarts);
   for (auto concat : collect<tensor::ConcatOp>())
-    placeParts(concat);
+    joinBeforeSplitting(concat);
+  for (auto concat : collect<tensor::ConcatOp>())
+    if (concat->use_empty())
+      concat.erase();
+    else
+      placeParts(concat);
   for (auto pad : collect<tensor::PadOp>())
     placeParts(pad);
 }

@@ -61,3 +61,29 @@ func.func @uneven(%x: tensor<3x2x4xf32>) -> tensor<5x4xf32> {
   %1 = tensor.extract_slice %0[1, 0] [5, 4] [1, 1] : tensor<6x4xf32> to tensor<5x4xf32>
   return %1 : tensor<5x4xf32>
 }
+
+// -----
+
+// Tensors that are stacked are made in their places, whatever the whole looks
+// like afterwards.
+
+// CHECK-LABEL: func @stack(
+// CHECK:         %[[WHOLE:.*]] = bufferization.alloc_tensor() : tensor<4x16xf32>
+// CHECK-NOT:     bufferization.alloc_tensor
+// CHECK:         %[[PLACE:.*]] = tensor.extract_slice %[[WHOLE]][0, 0] [4, 8]
+// CHECK:         %[[FIRST:.*]] = linalg.generic {{.*}} outs(%[[PLACE]] : tensor<4x8xf32>)
+// CHECK:           math.exp
+// CHECK:         tensor.insert_slice %[[FIRST]] into %[[WHOLE]][0, 0]
+// CHECK:         %[[SECOND:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4x8xf32>)
+// CHECK:           arith.negf
+// CHECK:         %[[BOTH:.*]] = tensor.insert_slice %[[SECOND]] into %{{.*}}[0, 8]
+// CHECK-NOT:     linalg.generic
+// CHECK:         %[[STACK:.*]] = tensor.expand_shape %[[BOTH]] {{\[\[}}0], [1, 2]] output_shape [4, 2, 8]
+// CHECK:         return %[[STACK]]
+func.func @stack(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x2x8xf32> {
+  %a = math.exp %x : tensor<4x8xf32>
+  %b = arith.negf %y : tensor<4x8xf32>
+  %0 = tensor.concat dim(1) %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x16xf32>
+  %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [4, 2, 8] : tensor<4x16xf32> into tensor<4x2x8xf32>
+  return %1 : tensor<4x2x8xf32>
+}
