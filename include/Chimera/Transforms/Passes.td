@@ -486,6 +486,10 @@ def SplitCopiesPass : Pass<"chimera-split-copies"> {
     Buffers that are contiguous as a whole, or have no strides, are left alone. A
     copy of all of a buffer to itself, through reshapes, goes.
 
+    A `linalg.generic` that gathers rows, as an embedding does, becomes such a
+    copy: where a row is, and that it is there, is the same for all its elements,
+    so that it is found and asserted once per row.
+
     Example: see `test/Transforms/Buffers/split-copies.mlir`. In
 
     ```mlir

@@ -8,11 +8,14 @@
 //
 // What lies contiguously is copied as bytes; everything else takes a function
 // of the runtime that goes element by element. Tensors with padding and parts
-// of concatenations have rows that are contiguous: loops go over these.
+// of concatenations have rows that are contiguous: loops go over these. Rows
+// that are gathered are copies like others, once each of them is found.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/Transforms/Passes.h"
+
+#include "Buffers/SplitGathers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -47,23 +50,6 @@ static bool isStrided(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
   return succeeded(type.getStridesAndOffset(strides, offset));
-}
-
-/// The part of `buffer` at `indices` of its first dimensions.
-static Value slice(OpBuilder &builder, Location loc, Value buffer,
-                   ValueRange indices) {
-  auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
-      sizes = memref::getMixedSizes(builder, loc, buffer),
-      ones(type.getRank(), builder.getIndexAttr(1));
-  for (auto [dim, index] : llvm::enumerate(indices)) {
-    offsets[dim] = index;
-    sizes[dim] = builder.getIndexAttr(1);
-  }
-  MemRefType result = memref::SubViewOp::inferRankReducedResultType(
-      type.getShape().drop_front(indices.size()), type, offsets, sizes, ones);
-  return memref::SubViewOp::create(builder, loc, result, buffer, offsets, sizes,
-                                   ones);
 }
 
 /// The buffer that `view` shows all elements of, in the same order.
@@ -103,9 +89,9 @@ static void split(memref::CopyOp copy) {
       builder, loc, lower, upper, step,
       [&](OpBuilder &inner, Location, ValueRange indices) {
         if (numLoops < source.getRank()) {
-          memref::CopyOp::create(inner, loc,
-                                 slice(inner, loc, copy.getSource(), indices),
-                                 slice(inner, loc, copy.getTarget(), indices));
+          memref::CopyOp::create(
+              inner, loc, sliceRows(inner, loc, copy.getSource(), indices),
+              sliceRows(inner, loc, copy.getTarget(), indices));
           return;
         }
         Value element =
@@ -119,6 +105,9 @@ namespace {
 struct SplitCopiesPass : chimera::impl::SplitCopiesPassBase<SplitCopiesPass> {
   using Base::Base;
 
-  void runOnOperation() override { getOperation()->walk(split); }
+  void runOnOperation() override {
+    getOperation()->walk([](linalg::GenericOp op) { splitGather(op); });
+    getOperation()->walk(split);
+  }
 };
 } // namespace

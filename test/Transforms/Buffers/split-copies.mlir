@@ -62,3 +62,77 @@ func.func @itself(%a: memref<?x?xf32, strided<[120, 1], offset: ?>>, %rows: inde
   memref.copy %collapsed, %a : memref<?x?xf32, strided<[?, 1], offset: ?>> to memref<?x?xf32, strided<[120, 1], offset: ?>>
   return
 }
+
+// -----
+
+// Of a row that is gathered, the index is read and checked once.
+
+#row = affine_map<(d0, d1) -> (d0)>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+
+// CHECK-LABEL: func.func @gather(
+// CHECK-SAME: %[[TABLE:.*]]: memref<100x8xf32>, %[[INDICES:.*]]: memref<7xi64>, %[[OUT:.*]]: memref<7x8xf32>
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c7{{.*}} step
+// CHECK-NOT: scf.for
+// CHECK:   %[[INDEX:.*]] = memref.load %[[INDICES]][%[[I]]]
+// CHECK:   %[[ROW:.*]] = arith.index_cast %[[INDEX]]
+// CHECK:   cf.assert
+// CHECK:   %[[FROM:.*]] = memref.subview %[[TABLE]][%[[ROW]], 0] [1, 8] [1, 1]
+// CHECK:   %[[TO:.*]] = memref.subview %[[OUT]][%[[I]], 0] [1, 8] [1, 1]
+// CHECK:   memref.copy %[[FROM]], %[[TO]]
+// CHECK-NOT: linalg.generic
+func.func @gather(%table: memref<100x8xf32>, %indices: memref<7xi64>, %out: memref<7x8xf32>) {
+  %c100 = arith.constant 100 : index
+  linalg.generic {indexing_maps = [#row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%indices : memref<7xi64>) outs(%out : memref<7x8xf32>) {
+  ^bb0(%in: i64, %init: f32):
+    %row = arith.index_cast %in : i64 to index
+    %column = linalg.index 1 : index
+    %inside = arith.cmpi ult, %row, %c100 : index
+    cf.assert %inside, "no such row"
+    %element = memref.load %table[%row, %column] : memref<100x8xf32>
+    linalg.yield %element : f32
+  }
+  return
+}
+
+// -----
+
+// Where the column counts as well, rows of the table are longer, or something is
+// done to elements, each one is gathered by itself.
+
+#row = affine_map<(d0, d1) -> (d0)>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+
+// CHECK-LABEL: func.func @elements_gathered(
+// CHECK-NOT: memref.copy
+// CHECK-COUNT-3: linalg.generic
+// CHECK-NOT: memref.copy
+func.func @elements_gathered(%table: memref<100x9xf32>, %even: memref<100x8xf32>, %indices: memref<7xi64>, %each: memref<7x8xi64>, %out: memref<7x8xf32>) {
+  linalg.generic {indexing_maps = [#row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%indices : memref<7xi64>) outs(%out : memref<7x8xf32>) {
+  ^bb0(%in: i64, %init: f32):
+    %row = arith.index_cast %in : i64 to index
+    %column = linalg.index 1 : index
+    %element = memref.load %table[%row, %column] : memref<100x9xf32>
+    linalg.yield %element : f32
+  }
+  linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%each : memref<7x8xi64>) outs(%out : memref<7x8xf32>) {
+  ^bb0(%in: i64, %init: f32):
+    %row = arith.index_cast %in : i64 to index
+    %column = linalg.index 1 : index
+    %element = memref.load %even[%row, %column] : memref<100x8xf32>
+    linalg.yield %element : f32
+  }
+  linalg.generic {indexing_maps = [#row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%indices : memref<7xi64>) outs(%out : memref<7x8xf32>) {
+  ^bb0(%in: i64, %init: f32):
+    %row = arith.index_cast %in : i64 to index
+    %column = linalg.index 1 : index
+    %element = memref.load %even[%row, %column] : memref<100x8xf32>
+    %twice = arith.addf %element, %element : f32
+    linalg.yield %twice : f32
+  }
+  return
+}
