@@ -23,18 +23,24 @@ _NUMPY_TYPES = {
 _ALIGNMENT = 64
 
 
-def _is_torch(value: Any) -> bool:
+def is_torch(value: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
 def view(array: Any) -> Any:
     """`array` in a form that the runtime takes, without a copy."""
-    if _is_torch(array):
+    if is_torch(array):
         return array.detach() if array.requires_grad else array
     if isinstance(array, numpy.ndarray) and array.dtype.name == "bfloat16":
         return array.view(numpy.uint16)
     return array
+
+
+def prepare_tensor(tensor: Any) -> Any:
+    """One of PyTorch's tensors as an argument in a form that the runtime takes."""
+    tensor = tensor.detach() if tensor.requires_grad else tensor
+    return tensor.contiguous()
 
 
 def export(array: Any) -> Any:
@@ -43,7 +49,7 @@ def export(array: Any) -> Any:
     PyTorch is asked in C for what its arrays say of themselves in Python, which takes
     as long as a small kernel.
     """
-    return _torch_capsule()(array) if _is_torch(array) else array
+    return _torch_capsule()(array) if is_torch(array) else array
 
 
 @functools.cache
@@ -53,6 +59,14 @@ def _torch_capsule() -> Callable[[Any], Any]:
     return to_dlpack
 
 
+@functools.cache
+def torch_calls() -> tuple[Callable[..., Any], Callable[[Any], Any]]:
+    """What makes and what exports PyTorch's tensors, for callers that have some."""
+    import torch
+
+    return torch.empty, _torch_capsule()
+
+
 def prepare(value: Any, type_: dict[str, Any]) -> Any:
     """An argument of type `type_` in a form that the runtime takes.
 
@@ -60,8 +74,8 @@ def prepare(value: Any, type_: dict[str, Any]) -> Any:
     """
     if type_["kind"] == "scalar":
         return value.item() if hasattr(value, "item") else value
-    if _is_torch(value):
-        return view(value).contiguous()
+    if is_torch(value):
+        return prepare_tensor(value)
     if isinstance(value, numpy.ndarray):
         return view(
             value if value.flags.c_contiguous else numpy.ascontiguousarray(value)
@@ -83,7 +97,7 @@ def _numpy_type(element: str) -> Any:
 
 
 @functools.cache
-def _torch_type(element: str) -> Any:
+def torch_type(element: str) -> Any:
     import torch
 
     return {
@@ -100,7 +114,7 @@ def _torch_type(element: str) -> Any:
 
 
 def _make_torch(shape: Sequence[int], element: str) -> Any:
-    return sys.modules["torch"].empty(shape, dtype=_torch_type(element))
+    return sys.modules["torch"].empty(shape, dtype=torch_type(element))
 
 
 def _make_numpy(shape: Sequence[int], element: str) -> numpy.ndarray:
@@ -119,12 +133,12 @@ def allocator(
     arguments: Iterable[Any], otherwise: Allocator = _make_numpy
 ) -> Allocator:
     """What makes results for a call with these arguments."""
-    return _make_torch if any(map(_is_torch, arguments)) else otherwise
+    return _make_torch if any(map(is_torch, arguments)) else otherwise
 
 
 def to_numpy(value: Any) -> numpy.ndarray:
     """The elements of `value` as an array of NumPy's, bf16 as its bits."""
-    if _is_torch(value):
+    if is_torch(value):
         torch = sys.modules["torch"]
         value = value.detach().contiguous()
         if value.dtype == torch.bfloat16:

@@ -160,6 +160,13 @@ class Instance:
         self._has_static_results = all(
             None not in result["shape"] for result in self._results
         )
+        # Whether `_run_on_tensors` takes its calls, if all arguments are tensors.
+        self._takes_arrays = (
+            bool(self._free)
+            and self._has_static_results
+            and all(type_["kind"] != "scalar" for type_ in self._free)
+        )
+        self._shapes: list[tuple[Any, Any]] | None = None
         if "grid" in function:
             _paths.load_collectives()
         code = _runtime.Library(library.package.library, "chimera-program")
@@ -240,6 +247,8 @@ class Instance:
             raise TypeError(
                 f"{len(self._free)} arguments expected, got {len(arguments)}"
             )
+        if out is None and self._takes_arrays and all(map(_arrays.is_torch, arguments)):
+            return self._run_on_tensors(arguments)
         given = [
             _arrays.prepare(argument, type_)
             for argument, type_ in zip(arguments, self._free)
@@ -247,6 +256,19 @@ class Instance:
         results = self._allocate(given) if out is None else list(out)
         views = [_arrays.export(_arrays.view(array)) for array in results]
         self._function.run([*map(_arrays.export, given)], views)
+        return results
+
+    def _run_on_tensors(self, arguments: Sequence[Any]) -> list[Any]:
+        """A call as most are, with nothing to find out that is the same in all."""
+        make, export = _arrays.torch_calls()
+        if self._shapes is None:
+            self._shapes = [
+                (type_["shape"], _arrays.torch_type(type_["element"]))
+                for type_ in self._results
+            ]
+        given = [_arrays.prepare_tensor(argument) for argument in arguments]
+        results = [make(shape, dtype=element) for shape, element in self._shapes]
+        self._function.run(list(map(export, given)), list(map(export, results)))
         return results
 
     def _allocate(self, arguments: Sequence[Any]) -> list[Any]:

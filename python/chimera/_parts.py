@@ -155,6 +155,7 @@ class Part:
         self.arity = len(names)
         self.nodes = [n.name for n in graph.nodes if n.op == "call_function"]
         self._held = _lift_attributes(graph)
+        self._strides = _result_strides(graph)
         self._rebuild = _take_results(graph, names)
         gone = _replace_symbols(graph)
         kept = [number for number in range(len(names)) if number not in gone]
@@ -178,9 +179,17 @@ class Part:
         self._text = ""
         self._weights = Weights(library, self._places)
 
+    def keeps(self, promised: Sequence[tuple[int, ...] | None]) -> bool:
+        """Whether results have these strides in every call, where there are any."""
+        return len(promised) == len(self._strides) and all(
+            wanted is None or wanted == strides
+            for wanted, strides in zip(promised, self._strides)
+        )
+
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         constants = [args[number] for number in self._constants]
-        instance = self._weights.instance(constants + self._held)
+        constants += self._held
+        instance = self._weights.instance(constants)
         results = instance(*[args[number] for number in self._inputs])
         if not self._inputs:
             results = [_as_tensor(result) for result in results]
@@ -291,6 +300,26 @@ def _take_results(
     with graph.inserting_before(output):
         output.args = (tuple(_in_memory_order(graph, value) for value in places),)
     return lambda results, args: tuple([make(results, args) for make in makers])
+
+
+def _result_strides(graph: torch.fx.Graph) -> list[tuple[int, ...] | None]:
+    """The strides of the tensors that a part of this graph returns: those of
+    tensors that it makes, with static shapes."""
+    torch = require("torch")
+    output = next(node for node in graph.nodes if node.op == "output")
+    outputs = output.args[0]
+    outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    strides: list[tuple[int, ...] | None] = []
+    for node in outputs:
+        value = getattr(node, "meta", {}).get("val")
+        known = (
+            getattr(node, "op", None) == "call_function"
+            and isinstance(value, torch.Tensor)
+            and all(isinstance(size, int) for size in value.shape)
+            and all(isinstance(stride, int) for stride in value.stride())
+        )
+        strides.append(tuple(value.stride()) if known else None)
+    return strides
 
 
 def _plain(value: Any, results: Sequence[Any], args: Sequence[Any]) -> Any:

@@ -71,8 +71,11 @@ def chimera(
     )
     promised = _promised_strides(module)
     compiled = autograd(module, example_inputs)
-    takes_all = whole and whole[0].arity == len(example_inputs)
-    return _keep_promises(whole[0] if takes_all else compiled, promised)
+    if not whole or whole[0].arity != len(example_inputs):
+        return _keep_promises(compiled, promised)
+    if whole[0].keeps(promised):
+        return whole[0]
+    return _keep_promises(whole[0], promised)
 
 
 def _promised_strides(module: torch.fx.GraphModule) -> list[tuple[int, ...] | None]:
