@@ -149,21 +149,23 @@ static void freeBuffers(OpPassManager &pm, const std::string &target) {
   pm.addNestedPass<func::FuncOp>(createJoinBuffersPass(join));
 }
 
-/// scf, memref, vector, omp and the rest to the LLVM dialect.
+/// scf, memref, vector, omp and the rest to the LLVM dialect. Passes that need
+/// not see more than a function do not: patterns run until nothing changes, and
+/// one kernel would send them through all others again.
 static void addLLVMLowering(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createSplitCopiesPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
   // Parts and other shapes become pointers and strides. Folding them into loads
   // instead would take each index apart.
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addNestedPass<func::FuncOp>(memref::createExpandStridedMetadataPass());
+  pm.addNestedPass<func::FuncOp>(createLowerAffinePass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   pm.addPass(createConvertSCFToOpenMPPass());
   pm.addPass(createDropBarriersPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   pm.addPass(createLimitUnrollingPass());
   // Scopes of stack buffers have one block each, so they go before the control
   // flow does.
@@ -171,7 +173,7 @@ static void addLLVMLowering(OpPassManager &pm) {
   pm.addPass(createLowerControlFlowPass());
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
-  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addNestedPass<func::FuncOp>(createConvertVectorToLLVMPass());
   pm.addPass(createConvertOpenMPToLLVMPass());
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
