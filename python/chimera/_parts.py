@@ -311,7 +311,7 @@ def _result_strides(graph: torch.fx.Graph) -> list[tuple[int, ...] | None]:
     outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
     strides: list[tuple[int, ...] | None] = []
     for node in outputs:
-        value = getattr(node, "meta", {}).get("val")
+        value: Any = getattr(node, "meta", {}).get("val")
         known = (
             getattr(node, "op", None) == "call_function"
             and isinstance(value, torch.Tensor)
