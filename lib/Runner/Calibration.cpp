@@ -199,6 +199,100 @@ Expected<double> chimera::runner::measureReading(TargetAttr target,
   return static_cast<double>(rows * rowBytes) / *seconds;
 }
 
+/// Eight vectors times a matrix of 64 x 128, whose dimensions are {0}.
+static constexpr const char *transposingProgram = R"mlir(
+  #rows = affine_map<(m, n, k) -> (m, k)>
+  #matrix = affine_map<(m, n, k) -> ({0})>
+  #out = affine_map<(m, n, k) -> (m, n)>
+  func.func @main(%x: tensor<8x64xf32>, %y: tensor<{1}xf32>)
+      -> tensor<8x128xf32> {{
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<8x128xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x128xf32>)
+        -> tensor<8x128xf32>
+    %z = linalg.generic {{indexing_maps = [#rows, #matrix, #out],
+                         iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %y : tensor<8x64xf32>, tensor<{1}xf32>)
+        outs(%init : tensor<8x128xf32>) {{
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %product = arith.mulf %a, %b : f32
+      %sum = arith.addf %c, %product : f32
+      linalg.yield %sum : f32
+    } -> tensor<8x128xf32>
+    return %z : tensor<8x128xf32>
+  })mlir";
+
+Expected<double> chimera::runner::measureTransposing(TargetAttr target) {
+  constexpr double elements = 64 * 128;
+  constexpr int calls = 1000;
+  auto time = [&](StringRef dimensions, StringRef shape) {
+    return timeProgram(
+        target, formatv(transposingProgram, dimensions, shape).str(), calls);
+  };
+  Expected<double> across = time("n, k", "128x64"),
+                   along = time("k, n", "64x128");
+  if (!across || !along)
+    return llvm::joinErrors(across.takeError(), along.takeError());
+  model::VectorUnit unit = target.getCommonFigures().unit;
+  double copyCycles = elements / static_cast<double>(unit.lanes) *
+                      (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
+  return std::max(0.0, *across - *along) * unit.cyclesPerSecond / copyCycles;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+/// Reads `bytes` from `data` on, a word of each line: what waits is the line.
+static int64_t touchLines(const char *data, int64_t bytes) {
+  constexpr int64_t lineBytes = 64;
+  int64_t sum = 0;
+  for (int64_t at = 0; at < bytes; at += lineBytes)
+    sum += *reinterpret_cast<const int64_t *>(data + at);
+  return sum;
+}
+
+Expected<RunTimes> chimera::runner::measureRuns(int64_t bytes) {
+  constexpr int64_t rowBytes = 4096, rows = 256, tileBytes = rows * rowBytes;
+  int64_t tiles = std::max<int64_t>(1, bytes / tileBytes);
+  Expected<Tensor> matrix =
+      Tensor::allocate({ElementKind::F32, {tiles * tileBytes / 4}});
+  if (!matrix)
+    return matrix.takeError();
+  matrix->fillRandom(/*seed=*/0, /*stream=*/0);
+  // Not known to be the same every time: every pass has to read.
+  const char *volatile source = static_cast<const char *>(matrix->data());
+  volatile int64_t sink = 0;
+  auto readInRuns = [&](int64_t run) {
+    const char *data = source;
+    int64_t sum = 0;
+    for (int64_t tile = 0; tile < tiles; ++tile)
+      for (int64_t column = 0; column < rowBytes; column += run)
+        for (int64_t row = 0; row < rows; ++row)
+          sum += touchLines(data + tile * tileBytes + row * rowBytes + column,
+                            run);
+    sink = sum;
+  };
+  // A line through the times of a run by its length.
+  double count = 0, sumX = 0, sumY = 0, sumXX = 0, sumXY = 0;
+  for (int64_t run : {64, 128, 256, 512, 1024}) {
+    double best = std::numeric_limits<double>::infinity();
+    for (int turn = 0; turn < 15; ++turn)
+      best = std::min(best, timeOnce([&] { readInRuns(run); }));
+    double x = static_cast<double>(run),
+           y = best * x / static_cast<double>(tiles * tileBytes);
+    count += 1;
+    sumX += x;
+    sumY += y;
+    sumXX += x * x;
+    sumXY += x * y;
+  }
+  RunTimes times;
+  times.perByte = (count * sumXY - sumX * sumY) / (count * sumXX - sumX * sumX);
+  times.perRun = std::max(0.0, (sumY - times.perByte * sumX) / count);
+  return times;
+}
+
 //===----------------------------------------------------------------------===//
 // The target
 //===----------------------------------------------------------------------===//
@@ -218,6 +312,9 @@ private:
   Error setBandwidths();
   Error setOverheads();
   Error setExponential();
+  Error setTransposing();
+  Error setRuns();
+  void setOverhead(int64_t OverheadFigures::*figure, int64_t value);
   Error setStreams();
   void useStreams(int64_t streams);
   VectorUnitAttr withUnit(int64_t clock, int64_t exponential,
@@ -305,12 +402,8 @@ Error Calibrator::setOverheads() {
   if (!fresh)
     return fresh.takeError();
   double region = threads > 1 ? measureRegion(threads) : 0;
-  OverheadFigures overheads;
-  if (figures.overheads)
-    overheads = figures.overheads.getFigures();
-  overheads.fresh = static_cast<int64_t>(*fresh);
-  overheads.region = std::lround(1e9 * region);
-  figures.overheads = OverheadsAttr::get(figures.context, overheads);
+  setOverhead(&OverheadFigures::fresh, static_cast<int64_t>(*fresh));
+  setOverhead(&OverheadFigures::region, std::lround(1e9 * region));
   report(formatv("new memory: {0:F2} GB/s; a parallel loop: {1:F2} us",
                  1e-9 * *fresh, 1e6 * region)
              .str());
@@ -328,6 +421,41 @@ Error Calibrator::setExponential() {
   figures.unit =
       withUnit(figures.unit.getClock(), rounded, figures.unit.getTuning());
   report(formatv("exponentials of a register: as long as {0} FMAs", rounded)
+             .str());
+  return Error::success();
+}
+
+void Calibrator::setOverhead(int64_t OverheadFigures::*figure, int64_t value) {
+  OverheadFigures overheads;
+  if (figures.overheads)
+    overheads = figures.overheads.getFigures();
+  overheads.*figure = value;
+  figures.overheads = OverheadsAttr::get(figures.context, overheads);
+}
+
+Error Calibrator::setTransposing() {
+  Expected<TargetAttr> target = assemble();
+  if (!target)
+    return target.takeError();
+  Expected<double> factor = measureTransposing(*target);
+  if (!factor)
+    return factor.takeError();
+  setOverhead(&OverheadFigures::transpose,
+              std::max<int64_t>(100, std::lround(100 * *factor)));
+  report(formatv("columns to vectors: {0:F1} times as long as a copy", *factor)
+             .str());
+  return Error::success();
+}
+
+/// Of rows that half fill the outermost cache.
+Error Calibrator::setRuns() {
+  Expected<RunTimes> times = measureRuns(figures.levels[0].capacity / 2);
+  if (!times)
+    return times.takeError();
+  double reach = times->perRun / times->perByte;
+  setOverhead(&OverheadFigures::reach, std::lround(reach));
+  report(formatv("the next run in {0}: as long as {1:F0} bytes at {2:F1} GB/s",
+                 figures.levels[0].name, reach, 1e-9 / times->perByte)
              .str());
   return Error::success();
 }
@@ -380,6 +508,11 @@ Expected<TargetAttr> Calibrator::run() {
     return error;
   if (Error error = setExponential())
     return error;
+  if (Error error = setTransposing())
+    return error;
+  if (figures.levels.size() > 2)
+    if (Error error = setRuns())
+      return error;
   if (Error error = setStreams())
     return error;
   return assemble();

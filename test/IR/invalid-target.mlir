@@ -151,6 +151,11 @@
 
 // -----
 
+// expected-error @below {{'reach' must not be negative, got -1}}
+#attr = #chimera.overheads<reach = -1>
+
+// -----
+
 // expected-error @below {{'launch' must not be negative, got -1}}
 #attr = #chimera.target<"t", cores = 1,
     unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,

@@ -22,10 +22,11 @@ func.func private @default_memory() attributes {
 }
 
 // CHECK: @overheads
-// CHECK-SAME: #chimera.overheads<transpose = 400, region = 900, fresh = 4000000000>
+// CHECK-SAME: #chimera.overheads<transpose = 400, reach = 90, collision = 250, beside = 40, region = 900, fresh = 4000000000>
 func.func private @overheads() attributes {
   chimera.test = #chimera.overheads<fresh = 4000000000, region = 900,
-                                    transpose = 400, block = 20>
+                                    transpose = 400, block = 20, beside = 40,
+                                    reach = 90, collision = 250>
 }
 
 // CHECK: @dot_product

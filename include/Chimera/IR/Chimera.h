@@ -78,6 +78,11 @@ struct OverheadFigures {
   /// Lake by copying tiles of matrices of 1 to 12 KB a row, larger than all
   /// caches; from a cache there was no difference.
   int64_t run = 512, runCost = 120;
+  /// Bytes that could come in while the next run is found in the outermost
+  /// cache, per cent of the time of others that bytes take which evicted
+  /// themselves from the innermost one, and per cent that streams beside take
+  /// longer: as measured on Zen 5.
+  int64_t reach = 170, collision = 400, beside = 87;
   /// Nanoseconds.
   int64_t region = 0;
   /// Bytes per second; 0: no time.

@@ -499,6 +499,12 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
       copy (600);
     - `run`, `run_cost`: reads from memory in runs of up to so many neighbouring
       bytes (512) take so many per cent longer (120);
+    - `reach`: bytes that could come in from the outermost cache while the next
+      run of neighbours is found there (170);
+    - `collision`: what it takes to read bytes again that evicted themselves from
+      the innermost cache, in per cent of the time of others (400);
+    - `beside`: per cent that results, and rows of which an element each is read
+      at a time, take longer into the level outside the innermost (87);
     - `region`: nanoseconds to start and end a parallel loop (0);
     - `fresh`: bytes per second at which a core touches memory that the system
       has yet to provide; 0, which is meant if it is not given, if that takes no
@@ -513,17 +519,21 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
     DefaultValuedParameter<"int64_t", "OverheadFigures().transpose">:$transpose,
     DefaultValuedParameter<"int64_t", "OverheadFigures().run">:$run,
     DefaultValuedParameter<"int64_t", "OverheadFigures().runCost">:$run_cost,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().reach">:$reach,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().collision">:$collision,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().beside">:$beside,
     DefaultValuedParameter<"int64_t", "OverheadFigures().region">:$region,
     DefaultValuedParameter<"int64_t", "OverheadFigures().fresh">:$fresh,
     DefaultValuedParameter<"int64_t", "OverheadFigures().reused">:$reused);
   let builders = [AttrBuilder<(ins "const ::chimera::OverheadFigures &":$figures), [{
     return $_get($_ctxt, figures.block, figures.transpose, figures.run,
-                 figures.runCost, figures.region, figures.fresh, figures.reused);
+                 figures.runCost, figures.reach, figures.collision,
+                 figures.beside, figures.region, figures.fresh, figures.reused);
   }]>];
   let extraClassDeclaration = [{
     OverheadFigures getFigures() const {
-      return {getBlock(),  getTranspose(), getRun(),   getRunCost(),
-              getRegion(), getFresh(),     getReused()};
+      return {getBlock(), getTranspose(), getRun(),    getRunCost(), getReach(),
+              getCollision(), getBeside(), getRegion(), getFresh(), getReused()};
     }
   }];
   let assemblyFormat = "`<` struct(params) `>`";

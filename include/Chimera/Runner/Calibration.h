@@ -38,11 +38,23 @@ llvm::Expected<double> measureExponential(TargetAttr target);
 /// vector, with the streams of `target`.
 llvm::Expected<double> measureReading(TargetAttr target, int64_t bytes);
 
+/// How many times as long as a copy it takes a kernel for `target` to turn the
+/// columns of a matrix in the nearest caches into vectors.
+llvm::Expected<double> measureTransposing(TargetAttr target);
+
+/// Seconds that one core takes, beyond those for the bytes, to find the next
+/// run of neighbours among `bytes` of rows that are read in tiles, and seconds
+/// for a byte.
+struct RunTimes {
+  double perRun = 0, perByte = 0;
+};
+llvm::Expected<RunTimes> measureRuns(int64_t bytes);
+
 /// `target`, which describes this machine, with figures measured on `threads`
 /// threads: the clock that FMAs are sustained at, what comes into each cache
 /// level with one thread and with all, the exponential, the streams, and the
-/// overheads `region` and `fresh`. Takes some ten seconds. `report` gets a line
-/// for each.
+/// overheads `region`, `fresh`, `transpose` and `reach`. Takes some ten
+/// seconds. `report` gets a line for each.
 llvm::Expected<TargetAttr>
 calibrate(TargetAttr target, int64_t threads,
           llvm::function_ref<void(const llvm::Twine &line)> report);
