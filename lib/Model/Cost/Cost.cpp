@@ -375,13 +375,25 @@ CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
   return cycles;
 }
 
+/// Vectors of what `op` makes. Kernels that work in caches go row by row: a row
+/// of few columns, such as scores of two keys, takes a vector like a longer
+/// one.
+double CostModel::countResultVectors(const Operator &op) const {
+  auto elements = static_cast<double>(problem.sizeOf(op.output));
+  int64_t lanes = machine.unit.lanes;
+  if (machine.levels.back().ways == 0 || !op.output.hasLoop(op.vectorLoop))
+    return elements / lanes;
+  int64_t columns = problem.loops[op.vectorLoop].extent;
+  return elements / columns * divideCeilSigned(columns, lanes);
+}
+
 double CostModel::epilogueCycles(const Operator &op, bool inRegisters) const {
   if (machine.matrix && machine.groups)
     return groupEpilogueCycles(op);
   if (!op.hasEpilogue && op.epilogue.empty())
     return 0;
   const VectorUnit &unit = machine.unit;
-  double vectors = static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
+  double vectors = countResultVectors(op);
   // A matrix unit's sums are not in vector registers, nor are functions
   // computed beside sums.
   bool isPass = !inRegisters || machine.matrix || op.epilogueExponentials > 0;
@@ -402,7 +414,7 @@ double CostModel::rescaleCycles(const Operator &op, int64_t parts) const {
   if (machine.matrix && machine.groups)
     return groupRescaleCycles(op, parts);
   const VectorUnit &unit = machine.unit;
-  double vectors = static_cast<double>(problem.sizeOf(op.output)) / unit.lanes;
+  double vectors = countResultVectors(op);
   // Each part but the first multiplies what is there.
   return (parts - 1) * vectors *
          (1 / unit.fmaPerCycle + 1 / unit.loadsPerCycle +

@@ -280,6 +280,7 @@ private:
   double arithmeticCycles(const Schedule &schedule,
                           llvm::ArrayRef<Work> works) const;
   double leastKernelCycles(const KernelShape &kernel) const;
+  double countResultVectors(const Operator &op) const;
   double countLeastMultiplyAdds() const;
   /// How the groups of the tasks that a core runs at a time share its units:
   /// the best case, if nothing is known of a schedule.

@@ -276,9 +276,15 @@ double CostModel::copyCycles(int64_t elements, bool isTransposed) const {
 
 double CostModel::packingSeconds(const Operator &op, const Access &operand,
                                  int64_t bytes) const {
-  return copyCycles(bytes / problem.tensors[operand].elementBytes,
-                    isStrided(op, operand)) /
-         machine.unit.cyclesPerSecond;
+  int64_t elements = bytes / problem.tensors[operand].elementBytes;
+  bool isTransposed = isStrided(op, operand);
+  double cycles = copyCycles(elements, isTransposed);
+  // Squares of vectors are turned as a whole, whatever is in them.
+  int64_t columns = problem.loops[op.vectorLoop].extent;
+  if (isTransposed)
+    cycles *= static_cast<double>(alignTo(columns, machine.unit.lanes)) /
+              static_cast<double>(columns);
+  return cycles / machine.unit.cyclesPerSecond;
 }
 
 SmallVector<int64_t, 6> CostModel::largestOf(ArrayRef<PartList> parts) {

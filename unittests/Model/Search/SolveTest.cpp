@@ -312,6 +312,26 @@ TEST(Solve, EveryTaskPacksForItself) {
   EXPECT_NEAR(packingOfOtherTasks(16), 3 * once, 1e-6 * once);
 }
 
+TEST(Solve, TurnsSquaresOfVectorsAsAWhole) {
+  Machine machine = makeZen5();
+  auto turning = [&](int64_t columns) {
+    ChainProblem problem = makeGemm(1, 64, columns, 64);
+    problem.tensors[B].strides = {64 * columns, 1, 64};
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.registerTile = {8, 1, 2, 4};
+    double inPlace =
+        price(problem, machine, schedule, withThreads(1)).computeSeconds;
+    schedule.packed = {B};
+    return price(problem, machine, schedule, withThreads(1)).computeSeconds -
+           inPlace;
+  };
+  double once = turning(machine.unit.lanes);
+  EXPECT_GT(once, 0);
+  EXPECT_NEAR(turning(2), once, 1e-9 * once);
+  EXPECT_NEAR(turning(machine.unit.lanes + 1), 2 * once, 1e-9 * once);
+}
+
 TEST(Solve, PrepacksConstants) {
   Machine machine = makeZen5();
   ChainProblem problem = makeMlp(32, 768, 768, 3072);
