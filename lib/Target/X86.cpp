@@ -169,7 +169,7 @@ static constexpr Processor kProcessors[] = {
   // vpdpbusd starts as often as an FMA (58455).
   dots = [<type = bf16, depth = 2, fma = 2, latency = 6>,
           <type = i8, depth = 4, fma = 2, latency = 4>],
-  overheads = <region = 370, fresh = 3100000000>,
+  overheads = <transpose = 229, reach = 213, region = 370, fresh = 3100000000>,
   cpu = "znver5">)"},
 
     {"sapphirerapids", 512, "sapphire-rapids",

@@ -59,7 +59,7 @@
 // ZEN5-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 112000000000, chip_bandwidth = 224000000000, sharers = 1, line = 64, ways = 16>,
 // ZEN5-SAME: <"L1", capacity = 49152, usable = 80, core_bandwidth = 257000000000, chip_bandwidth = 508000000000, sharers = 1, line = 64, ways = 12>],
 // ZEN5-SAME: dots = [<type = bf16, depth = 2, fma = 2, latency = 6>, <type = i8, depth = 4, fma = 2, latency = 4>],
-// ZEN5-SAME: overheads = <region = 370, fresh = 3100000000>, cpu = "znver5">}
+// ZEN5-SAME: overheads = <transpose = 229, reach = 213, region = 370, fresh = 3100000000>, cpu = "znver5">}
 
 // SAPPHIRE-RAPIDS:      chimera.target = #chimera.target<"sapphire-rapids", cores = 48,
 // SAPPHIRE-RAPIDS-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>,
