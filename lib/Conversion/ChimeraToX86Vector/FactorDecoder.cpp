@@ -55,6 +55,12 @@ SmallVector<unsigned> FactorDecoder::getOperands(Value part) {
   return operands;
 }
 
+SmallVector<unsigned> FactorDecoder::getSharedOperands() const {
+  SmallVector<unsigned> operands = getOperands(product.zero);
+  operands.append(getOperands(product.scale));
+  return operands;
+}
+
 bool FactorDecoder::isCovered() {
   if (!BodyEmitter::isCovered() ||
       !indexes(product.code.getArgNumber(), vectorDim) ||

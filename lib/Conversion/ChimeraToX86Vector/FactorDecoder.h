@@ -44,6 +44,8 @@ public:
   bool hasZero() const { return product.zero != nullptr; }
   /// True if numbers are not all that there is to a factor.
   bool hasSharedParts() const { return product.zero || product.scale; }
+  /// The operands that zero and scale are computed from.
+  llvm::SmallVector<unsigned> getSharedOperands() const;
   /// True if zero or scale change along `dim`.
   bool isGroup(unsigned dim);
   /// The dimension along which fields of a word lie.

@@ -19,6 +19,7 @@
 #include "FinishEmitter.h"
 
 #include "Chimera/Model/Algorithms.h"
+#include "Chimera/Model/WordPanels.h"
 
 #include "llvm/ADT/bit.h"
 
@@ -55,7 +56,6 @@ private:
   void chooseDims();
   bool mayDecode();
   int64_t countRowsOfVectors() const;
-  static int64_t countSets(int64_t rows);
   void prepareRows();
   void emitPanels();
   void emitOpenPanels();
@@ -71,6 +71,7 @@ private:
                  int64_t vectors, LaneCount columns);
   void emitTile(mlir::Value row, int64_t rows, mlir::Value column,
                 int64_t vectors, LaneCount columns);
+  void fetchShared(int64_t vectors);
   void emitGroup(int64_t rows, int64_t vectors, LaneCount columns);
   mlir::Value decode(mlir::Value codes, int64_t vector,
                      llvm::ArrayRef<mlir::Value> here, LaneCount count);
@@ -185,7 +186,8 @@ private:
   llvm::SmallVector<unsigned> groupDims;
   /// How many vectors of sums an element has.
   int64_t sets = 1;
-  /// Rows prepared for fields of words.
+  /// Rows prepared for fields of words, and the panels for them.
+  model::WordPanel wordPanel;
   FactorDecoder::PreparedRows prepared;
   /// The factors of a panel, if they have been decoded.
   mlir::Value panel;

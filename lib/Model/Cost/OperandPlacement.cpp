@@ -386,6 +386,12 @@ void CostModel::choosePacking(Schedule &schedule) const {
     if (problem.tensors[*operand].isConstant &&
         prepackedColumns(problem, schedule, index, *operand)) {
       schedule.prepacked.push_back(*operand);
+      // Zeros and scales come along with the codes.
+      for (const Access &input : op.inputs)
+        if (op.decodeInstructions > 0 && input.tensor != operand->tensor &&
+            problem.tensors[input].isConstant &&
+            prepackedColumns(problem, schedule, index, input))
+          schedule.prepacked.push_back(input);
       continue;
     }
     if (works.empty())

@@ -646,6 +646,8 @@ std::optional<Schedule> Solver::withWholePanels(const Schedule &schedule) {
 }
 
 bool Solver::pricePlanOf(Schedule &schedule) {
+  if (std::optional<Schedule> narrow = withPanelsOfWords(schedule))
+    return priceTiles(*narrow);
   bool fits = priceTiles(schedule);
   if (std::optional<Schedule> whole = withWholePanels(schedule))
     fits |= priceTiles(*whole);

@@ -181,6 +181,7 @@ private:
   bool pricePlanOf(Schedule &schedule);
   bool priceTiles(Schedule &schedule);
   std::optional<Schedule> withWholePanels(const Schedule &schedule);
+  std::optional<Schedule> withPanelsOfWords(const Schedule &schedule) const;
   double leastTimeWith(const Schedule &schedule, unsigned level,
                        int64_t bytes) const;
   /// The tiles that a level may have.

@@ -16,7 +16,7 @@
 //     from the product back to the integers; where groups of codes have been
 //     merged into one dimension, its loop is split;
 //   a scale that does not change along the sum moves behind it;
-//   codes of at most four bits, eight to a word, become fields of it.
+//   codes of at most eight bits, four or eight to a word, become fields of it.
 //
 // A factor that does not end up in the form of ProductBody.h stays as it was.
 //
@@ -52,8 +52,8 @@ using namespace mlir;
 using namespace chimera;
 
 /// Bits of a word, and of the codes that share one.
-static constexpr int64_t wordBits = 32, fieldBits = 4;
-static constexpr int64_t fieldsPerWord = wordBits / fieldBits;
+static constexpr int64_t wordBits = 32;
+static constexpr int64_t kFieldBits[] = {4, 8};
 
 //===----------------------------------------------------------------------===//
 // What makes weights
@@ -122,9 +122,9 @@ private:
   LogicalResult absorbExpand(OpOperand &operand, tensor::ExpandShapeOp expand);
   void subtractAsFloats();
   bool changesAlong(Value part, unsigned loop) const;
-  std::optional<unsigned> findFieldLoop();
+  std::optional<unsigned> findFieldLoop(int64_t fields);
   LogicalResult storeCodes();
-  LogicalResult packFields(unsigned loop, CodeRange range);
+  LogicalResult packFields(unsigned loop, int64_t bits, CodeRange range);
   void storeAsBytes(CodeRange range);
   Value createNumber(OpBuilder &body, Value code) const;
   Value createFactor(OpBuilder &body, Value code, IRMapping &mapping) const;
@@ -157,8 +157,9 @@ private:
   AffineMap codesMap;
   enum class Storage { AsGiven, Signed, Unsigned, Fields };
   Storage storage = Storage::AsGiven;
-  /// The loop over the fields of a word.
+  /// The loop over the fields of a word, and their bits.
   unsigned fieldLoop = 0;
+  int64_t fieldBits = 0;
   /// What is to be added to what is stored.
   int64_t least = 0;
 };
@@ -377,15 +378,16 @@ bool DequantizationFolder::changesAlong(Value part, unsigned loop) const {
   });
 }
 
-/// A loop of the sum along which codes share zero and scale, and fill words.
-std::optional<unsigned> DequantizationFolder::findFieldLoop() {
+/// A loop of the sum along which codes share zero and scale, and fill words of
+/// so many.
+std::optional<unsigned> DequantizationFolder::findFieldLoop(int64_t fields) {
   SmallVector<int64_t> extents = contraction.getStaticLoopRanges();
   for (unsigned loop = extents.size(); loop-- > 0;)
     if (linalg::isReductionIterator(
             contraction.getIteratorTypesArray()[loop]) &&
         mapOf(product.code).isFunctionOfDim(loop) &&
-        extents[loop] % fieldsPerWord == 0 &&
-        !changesAlong(product.zero, loop) && !changesAlong(product.scale, loop))
+        extents[loop] % fields == 0 && !changesAlong(product.zero, loop) &&
+        !changesAlong(product.scale, loop))
       return loop;
   return std::nullopt;
 }
@@ -426,11 +428,15 @@ static Value createStored(OpBuilder &builder, Location loc,
   return value;
 }
 
-/// Packs the integers of each eight iterations of `loop` into a word.
-LogicalResult DequantizationFolder::packFields(unsigned loop, CodeRange range) {
+/// Packs integers of `bits` bits, those of some iterations of `loop`, into
+/// words.
+LogicalResult DequantizationFolder::packFields(unsigned loop, int64_t bits,
+                                               CodeRange range) {
   int64_t extent = contraction.getStaticLoopRanges()[loop];
-  FailureOr<linalg::GenericOp> split = splitLoop(
-      rewriter, contraction, loop, {extent / fieldsPerWord, fieldsPerWord});
+  fieldBits = bits;
+  int64_t fields = wordBits / bits;
+  FailureOr<linalg::GenericOp> split =
+      splitLoop(rewriter, contraction, loop, {extent / fields, fields});
   if (failed(split))
     return failure();
   contraction = *split;
@@ -511,8 +517,9 @@ void DequantizationFolder::storeAsBytes(CodeRange range) {
   codes = stored.getResult(0);
 }
 
-/// Chooses how codes are stored: in as few bits as they need, unless they are
-/// bytes already.
+/// Chooses how codes are stored: in words of as few bits as they need. A vector
+/// of words takes less to decode than one of bytes; these are for sums whose
+/// steps do not fill words.
 LogicalResult DequantizationFolder::storeCodes() {
   codes = contraction.getInputs()[product.code.getArgNumber()];
   codesMap = mapOf(product.code);
@@ -521,9 +528,10 @@ LogicalResult DequantizationFolder::storeCodes() {
       decoding->getOperand(0), /*isSigned=*/isa<arith::SIToFPOp>(decoding));
   if (!range)
     return failure();
-  std::optional<unsigned> loop = findFieldLoop();
-  if (range->size() <= int64_t(1) << fieldBits && loop)
-    return packFields(*loop, *range);
+  for (int64_t bits : kFieldBits)
+    if (range->size() <= int64_t(1) << bits)
+      if (std::optional<unsigned> loop = findFieldLoop(wordBits / bits))
+        return packFields(*loop, bits, *range);
   Type type = getElementTypeOrSelf(codes);
   if (!type.isInteger(8) && range->size() <= int64_t(1) << 8)
     storeAsBytes(*range);

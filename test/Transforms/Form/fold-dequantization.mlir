@@ -5,7 +5,7 @@
 
 // NAME: error: unknown target 'pentium'
 
-// Bytes are read as they are. The scale, one for each column, is left to what
+// Bytes that do not fill words along the sum are read as they are. The scale, one for each column, is left to what
 // comes behind the sum; the transpose becomes the map of the weights. A device
 // without kernels that decode keeps the program.
 // CHECK-DAG:   #[[$LEFT:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
@@ -13,9 +13,9 @@
 // CHECK-DAG:   #[[$OUT:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
 // CHECK-DAG:   #[[$COLUMN:.*]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: func.func @columns(
-// CHECK-SAME:    %[[X:.*]]: tensor<4x32xf32>, %[[W:.*]]: tensor<16x32xi8> {{.*}}, %[[S:.*]]: tensor<16x1xf32>
+// CHECK-SAME:    %[[X:.*]]: tensor<4x30xf32>, %[[W:.*]]: tensor<16x30xi8> {{.*}}, %[[S:.*]]: tensor<16x1xf32>
 // CHECK:       %[[SUM:.*]] = linalg.generic {indexing_maps = [#[[$LEFT]], #[[$RIGHT]], #[[$OUT]]]
-// CHECK-SAME:    ins(%[[X]], %[[W]] : tensor<4x32xf32>, tensor<16x32xi8>)
+// CHECK-SAME:    ins(%[[X]], %[[W]] : tensor<4x30xf32>, tensor<16x30xi8>)
 // CHECK-NEXT:  ^bb0(%[[IN:.*]]: f32, %[[CODE:.*]]: i8, %[[ACC:.*]]: f32):
 // CHECK-NEXT:    %[[N:.*]] = arith.sitofp %[[CODE]] : i8 to f32
 // CHECK-NEXT:    %[[P:.*]] = arith.mulf %[[IN]], %[[N]] : f32
@@ -28,26 +28,52 @@
 // SAME:        linalg.matmul
 // REMARK:      remark: {{.*}}quantized{{.*}}weights are read as codes of 8 bits
 #id = affine_map<(d0, d1) -> (d0, d1)>
-func.func @columns(%x: tensor<4x32xf32>, %w: tensor<16x32xi8> {chimera.constant}, %s: tensor<16x1xf32> {chimera.constant}) -> tensor<4x16xf32> {
-  %e = tensor.empty() : tensor<16x32xf32>
+func.func @columns(%x: tensor<4x30xf32>, %w: tensor<16x30xi8> {chimera.constant}, %s: tensor<16x1xf32> {chimera.constant}) -> tensor<4x16xf32> {
+  %e = tensor.empty() : tensor<16x30xf32>
   %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%w : tensor<16x32xi8>) outs(%e : tensor<16x32xf32>) {
+      ins(%w : tensor<16x30xi8>) outs(%e : tensor<16x30xf32>) {
   ^bb0(%in: i8, %out: f32):
     %0 = arith.sitofp %in : i8 to f32
     linalg.yield %0 : f32
-  } -> tensor<16x32xf32>
+  } -> tensor<16x30xf32>
   %d = linalg.generic {indexing_maps = [#id, affine_map<(d0, d1) -> (d0, 0)>, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%q, %s : tensor<16x32xf32>, tensor<16x1xf32>) outs(%e : tensor<16x32xf32>) {
+      ins(%q, %s : tensor<16x30xf32>, tensor<16x1xf32>) outs(%e : tensor<16x30xf32>) {
   ^bb0(%in: f32, %scale: f32, %out: f32):
     %0 = arith.mulf %in, %scale : f32
     linalg.yield %0 : f32
-  } -> tensor<16x32xf32>
-  %te = tensor.empty() : tensor<32x16xf32>
-  %t = linalg.transpose ins(%d : tensor<16x32xf32>) outs(%te : tensor<32x16xf32>) permutation = [1, 0]
+  } -> tensor<16x30xf32>
+  %te = tensor.empty() : tensor<30x16xf32>
+  %t = linalg.transpose ins(%d : tensor<16x30xf32>) outs(%te : tensor<30x16xf32>) permutation = [1, 0]
   %zero = arith.constant 0.0 : f32
   %o = tensor.empty() : tensor<4x16xf32>
   %i = linalg.fill ins(%zero : f32) outs(%o : tensor<4x16xf32>) -> tensor<4x16xf32>
-  %y = linalg.matmul ins(%x, %t : tensor<4x32xf32>, tensor<32x16xf32>) outs(%i : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %y = linalg.matmul ins(%x, %t : tensor<4x30xf32>, tensor<30x16xf32>) outs(%i : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
+// -----
+
+// Bytes are the fields of words, four to a word, above the least of them.
+// CHECK-LABEL: func.func @bytes(
+// CHECK-SAME:    %[[X:.*]]: tensor<4x32xf32>, %[[W:.*]]: tensor<32x16xi8>
+// CHECK:       %[[WORDS:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%{{.*}} : tensor<8x4x16xi8>) outs(%{{.*}} : tensor<8x16xi32>)
+// CHECK:         arith.constant 8 : i32
+// CHECK:       %[[PREPARED:.*]] = chimera.prepare %[[WORDS]]
+// CHECK:       linalg.generic {{.*}} ins(%{{.*}}, %[[PREPARED]] : tensor<4x8x4xf32>, tensor<8x16xi32>)
+// CHECK:         arith.constant 1.280000e+02 : f32
+// REMARK:      remark: {{.*}}quantized{{.*}}weights are read as codes of 8 bits
+func.func @bytes(%x: tensor<4x32xf32>, %w: tensor<32x16xi8> {chimera.constant}) -> tensor<4x16xf32> {
+  %e = tensor.empty() : tensor<32x16xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<32x16xi8>) outs(%e : tensor<32x16xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %0 = arith.sitofp %in : i8 to f32
+    linalg.yield %0 : f32
+  } -> tensor<32x16xf32>
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<4x16xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%o : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %y = linalg.matmul ins(%x, %q : tensor<4x32xf32>, tensor<32x16xf32>) outs(%i : tensor<4x16xf32>) -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
 }
 

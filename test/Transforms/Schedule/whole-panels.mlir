@@ -1,9 +1,9 @@
 // RUN: chimera-opt %s --chimera-form-chains="target=zen3 compiled-only" --chimera-schedule="target=zen3 threads=1" | FileCheck %s
 
-// Tiles of columns that divide each other, so that weights are prepacked; the
-// groups that share a scale are not cut.
+// Tiles of columns that divide each other, so that weights are prepacked, and
+// their scales; the groups that share a scale are not cut.
 // CHECK: schedule(<levels = [<"L3">, <"L2" : n = 80>, <"L1" : k = 16, n = 40>]
-// CHECK-SAME: prepacked = [1], extents = [n = 4096, k = 128, k1 = 32]
+// CHECK-SAME: prepacked = [1, 2], extents = [n = 4096, k = 128, k1 = 32]
 func.func @decode(%x: tensor<128x32xf32>, %w: tensor<128x32x4096xi8> {chimera.constant},
                   %s: tensor<128x4096xf32> {chimera.constant}) -> tensor<4096xf32> {
   %zero = arith.constant 0.0 : f32
