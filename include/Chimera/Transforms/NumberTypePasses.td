@@ -70,9 +70,10 @@ def FoldDequantizationPass
     body that `matchProductBody` reads; what is reshaped, transposed or broadcast
     on the way to it becomes a matter of its loops and maps. A scale that is the
     same for all that is added up multiplies the sums instead. Integers of which
-    the program shows that they have no more than sixteen values, as `i4` or by
-    masks and shifts, are packed, eight to a word of 32 bits, along a dimension
-    that is summed up; others are kept in bytes where these suffice.
+    the program shows that they have no more than 16 or 256 values, as `i4` and `i8`
+    or by masks and shifts, are packed, eight or four to a word of 32 bits, along a
+    dimension that is summed up; bytes stay bytes where what is summed up with one
+    zero and scale does not fill such words.
 
     Weights stay as they are where the target has no kernels that decode, where
     rows of them are no vectors of the result, or where they have another form.
