@@ -146,34 +146,6 @@ model::GraphAccess BlockReader::getWhole(Value tensor) {
 // Operators
 //===----------------------------------------------------------------------===//
 
-/// Counts what the body of `op` computes for one element. What is the same for
-/// all elements of a vector, such as the root of a row's variance, is computed
-/// once for the row.
-static void countWork(linalg::LinalgOp op, model::GraphOperator &made) {
-  made.instructions = made.exponentials = 0;
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  bool hasVectors = llvm::all_of(
-      maps, [](AffineMap map) { return map.isProjectedPermutation(); });
-  std::optional<unsigned> vectorDim;
-  if (hasVectors)
-    vectorDim = findVectorDim(maps);
-  llvm::DenseSet<Value> uniform;
-  for (OpOperand &operand : op->getOpOperands())
-    if (vectorDim && op.isDpsInput(&operand) &&
-        !op.getMatchingIndexingMap(&operand).isFunctionOfDim(*vectorDim))
-      uniform.insert(op.getMatchingBlockArgument(&operand));
-  auto isUniform = [&](Value value) {
-    return uniform.contains(value) || value.getParentBlock() != op.getBlock();
-  };
-  for (Operation &nested : op.getBlock()->without_terminator()) {
-    bool isIndex = isa<linalg::IndexOp>(nested);
-    if (!isIndex && llvm::all_of(nested.getOperands(), isUniform))
-      uniform.insert_range(nested.getResults());
-    else
-      (isFunction(nested) ? made.exponentials : made.instructions) += 1;
-  }
-}
-
 std::optional<model::GraphOperator>
 BlockReader::readLinalg(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || !hasScalarBody(op) ||
@@ -203,7 +175,9 @@ BlockReader::readLinalg(linalg::LinalgOp op) {
     add(made.outputs, op.getTiedOpResult(&init), init);
   if (fails)
     return std::nullopt;
-  countWork(op, made);
+  ElementWork work = countWork(op);
+  made.instructions = work.instructions;
+  made.exponentials = work.functions;
   if (multipliesTensors(op)) {
     // A multiply-add is one instruction.
     made.body = model::BodyKind::Product;

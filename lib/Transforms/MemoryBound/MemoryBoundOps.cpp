@@ -81,6 +81,32 @@ bool chimera::isFunction(Operation &op) {
              arith::RemSIOp, arith::RemUIOp>(op);
 }
 
+ElementWork chimera::countWork(linalg::LinalgOp op) {
+  ElementWork work;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  bool hasVectors = llvm::all_of(
+      maps, [](AffineMap map) { return map.isProjectedPermutation(); });
+  std::optional<unsigned> vectorDim;
+  if (hasVectors)
+    vectorDim = findVectorDim(maps);
+  llvm::DenseSet<Value> uniform;
+  for (OpOperand &operand : op->getOpOperands())
+    if (vectorDim && op.isDpsInput(&operand) &&
+        !op.getMatchingIndexingMap(&operand).isFunctionOfDim(*vectorDim))
+      uniform.insert(op.getMatchingBlockArgument(&operand));
+  auto isUniform = [&](Value value) {
+    return uniform.contains(value) || value.getParentBlock() != op.getBlock();
+  };
+  for (Operation &nested : op.getBlock()->without_terminator()) {
+    bool isIndex = isa<linalg::IndexOp>(nested);
+    if (!isIndex && llvm::all_of(nested.getOperands(), isUniform))
+      uniform.insert_range(nested.getResults());
+    else
+      (isFunction(nested) ? work.functions : work.instructions) += 1;
+  }
+  return work;
+}
+
 bool chimera::isExpensive(Block &body) {
   return llvm::any_of(body, isFunction);
 }

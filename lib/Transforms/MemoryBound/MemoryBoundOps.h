@@ -36,6 +36,16 @@ std::optional<unsigned> findVectorDim(llvm::ArrayRef<mlir::AffineMap> maps);
 /// True if `op` on scalars takes many instructions: a function, a division.
 bool isFunction(mlir::Operation &op);
 
+/// Instructions and functions for an element of a vector.
+struct ElementWork {
+  double instructions = 0, functions = 0;
+};
+
+/// Counts what the body of `op` computes for one element. What is the same for
+/// all elements of a vector, such as the root of a row's variance, is computed
+/// once for the row, and does not count.
+ElementWork countWork(mlir::linalg::LinalgOp op);
+
 /// True if the body takes so much more time than arithmetic does that nobody
 /// wants it computed twice.
 bool isExpensive(mlir::Block &body);

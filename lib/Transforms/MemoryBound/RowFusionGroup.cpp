@@ -412,7 +412,7 @@ model::RowGroup chimera::getFigures(const RowFusionGroup &group) {
     double elements = 1;
     for (int64_t extent : linalgOp.getStaticLoopRanges())
       elements *= extent;
-    (isExpensive(*linalgOp.getBlock()) ? figures.functionElements
+    (countWork(linalgOp).functions > 0 ? figures.functionElements
                                        : figures.plainElements) += elements;
     for (OpOperand &operand : op->getOpOperands()) {
       // An output counts as the result it becomes.

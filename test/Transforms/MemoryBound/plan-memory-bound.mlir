@@ -22,33 +22,33 @@
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 #column = affine_map<(i, j) -> (j)>
-func.func @norm(%x: tensor<256x96xf32>, %y: tensor<256x96xf32>, %gain: tensor<96xf32>) -> (tensor<256x96xf32>, tensor<256x96xf32>) {
+func.func @norm(%x: tensor<1024x96xf32>, %y: tensor<1024x96xf32>, %gain: tensor<96xf32>) -> (tensor<1024x96xf32>, tensor<1024x96xf32>) {
   %zero = arith.constant 0.0 : f32
-  %0 = tensor.empty() : tensor<256x96xf32>
-  %1 = tensor.empty() : tensor<256xf32>
+  %0 = tensor.empty() : tensor<1024x96xf32>
+  %1 = tensor.empty() : tensor<1024xf32>
   %t = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %y : tensor<256x96xf32>, tensor<256x96xf32>) outs(%0 : tensor<256x96xf32>) {
+      ins(%x, %y : tensor<1024x96xf32>, tensor<1024x96xf32>) outs(%0 : tensor<1024x96xf32>) {
   ^bb0(%in: f32, %in2: f32, %out: f32):
     %s = arith.addf %in, %in2 : f32
     linalg.yield %s : f32
-  } -> tensor<256x96xf32>
-  %acc = linalg.fill ins(%zero : f32) outs(%1 : tensor<256xf32>) -> tensor<256xf32>
+  } -> tensor<1024x96xf32>
+  %acc = linalg.fill ins(%zero : f32) outs(%1 : tensor<1024xf32>) -> tensor<1024xf32>
   %square = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
-      ins(%t : tensor<256x96xf32>) outs(%acc : tensor<256xf32>) {
+      ins(%t : tensor<1024x96xf32>) outs(%acc : tensor<1024xf32>) {
   ^bb0(%in: f32, %out: f32):
     %s = arith.mulf %in, %in : f32
     %a = arith.addf %out, %s : f32
     linalg.yield %a : f32
-  } -> tensor<256xf32>
+  } -> tensor<1024xf32>
   %scaled = linalg.generic {indexing_maps = [#id, #row, #column, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%t, %square, %gain : tensor<256x96xf32>, tensor<256xf32>, tensor<96xf32>) outs(%0 : tensor<256x96xf32>) {
+      ins(%t, %square, %gain : tensor<1024x96xf32>, tensor<1024xf32>, tensor<96xf32>) outs(%0 : tensor<1024x96xf32>) {
   ^bb0(%in: f32, %q: f32, %g: f32, %out: f32):
     %r = math.rsqrt %q : f32
     %s = arith.mulf %in, %r : f32
     %u = arith.mulf %s, %g : f32
     linalg.yield %u : f32
-  } -> tensor<256x96xf32>
-  return %t, %scaled : tensor<256x96xf32>, tensor<256x96xf32>
+  } -> tensor<1024x96xf32>
+  return %t, %scaled : tensor<1024x96xf32>, tensor<1024x96xf32>
 }
 
 // -----
