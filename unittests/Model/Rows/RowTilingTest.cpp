@@ -214,8 +214,8 @@ TEST(PlanRows, LeavesWhatDoesNotPayForThreadsToOne) {
 TEST(PlanRows, CountsWhatThreadsGetFromEachOther) {
   Machine machine = makeZen5();
   machine.overheads.regionSeconds = 0;
-  // 32 KiB, which L1 has. Two threads save 31 ns, and get a quarter of the bytes
-  // each from L3, which takes longer.
+  // 32 KiB, which L1 has. Two threads save 31 ns, and get a quarter of the
+  // bytes each from L3, which takes longer.
   EXPECT_FALSE(isShared(machine, 4 << 10, false));
   machine.levels[1].sharers = machine.levels[2].sharers = 2;
   EXPECT_TRUE(isShared(machine, 4 << 10, false));
