@@ -107,7 +107,8 @@ def ConvertChimeraToNVVMPass
     Option<"required", "required", "bool", "false",
            "Fail where no kernel can be made">
   ];
-  let dependentDialects = ["::mlir::affine::AffineDialect",
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::bufferization::BufferizationDialect",
                            "::mlir::gpu::GPUDialect",
@@ -191,7 +192,8 @@ def ConvertMemoryGroupsToNVVMPass
     Option<"target", "target", "std::string", "\"h200\"",
            "Machine to compile for, see chimera-attach-target">
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::bufferization::BufferizationDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect",
@@ -355,7 +357,8 @@ def PlanAscendGroupsPass
     Option<"threads", "threads", "int64_t", "0",
            "Cores that run the kernels; 0 means all">
   ];
-  let dependentDialects = ["::chimera::ascend::AscendDialect"];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::chimera::ascend::AscendDialect"];
 }
 
 def ConvertChimeraToAscendPass
@@ -392,7 +395,8 @@ def ConvertChimeraToAscendPass
     Option<"required", "required", "bool", "false",
            "Fail where no kernel can be made">
   ];
-  let dependentDialects = ["::chimera::ascend::AscendDialect",
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::chimera::ascend::AscendDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::scf::SCFDialect"];

@@ -256,6 +256,7 @@ def ChooseLayoutsPass : Pass<"chimera-choose-layouts"> {
     Option<"threads", "threads", "int64_t", "0",
            "Threads that will run the code; 0 means one per core of the target">
   ];
+  let dependentDialects = ["::chimera::ChimeraDialect"];
 }
 
 def ApplyLayoutsPass : Pass<"chimera-apply-layouts"> {
@@ -474,7 +475,8 @@ def JoinBuffersPass
            "Machine whose allocator counts: a name, host, dlti, or a file "
            "(machine.mlir)">
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
 }
 
@@ -608,7 +610,8 @@ def InterleaveConstantsPass : Pass<"chimera-interleave-constants"> {
   let options = [
     Option<"target", "target", "std::string", "\"host\"",
            "CPU to compile for: a name, or a file (machine.mlir)">];
-  let dependentDialects = ["::mlir::affine::AffineDialect",
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::affine::AffineDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }
@@ -679,7 +682,8 @@ def PadBuffersPass : Pass<"chimera-pad-buffers"> {
            "Machine whose first-level cache counts: a name, host, dlti, or a file "
            "(machine.mlir)">
   ];
-  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 #endif // CHIMERA_TRANSFORMS_PASSES
