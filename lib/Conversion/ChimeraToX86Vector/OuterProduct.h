@@ -71,6 +71,7 @@ private:
                  int64_t vectors, LaneCount columns);
   void emitTile(mlir::Value row, int64_t rows, mlir::Value column,
                 int64_t vectors, LaneCount columns);
+  int64_t wordVectorsAhead() const;
   void fetchShared(int64_t vectors);
   void emitGroup(int64_t rows, int64_t vectors, LaneCount columns);
   mlir::Value decode(mlir::Value codes, int64_t vector,

@@ -338,13 +338,13 @@ void chimera::joinBeforeSplitting(tensor::ConcatOp concat) {
   if (!dim || !isStatic(concat))
     return;
   OpBuilder builder(concat);
-  SmallVector<ReassociationIndices> groups;
   SmallVector<Value> parts;
-  for (Value part : concat.getInputs()) {
-    auto expand = part.getDefiningOp<tensor::ExpandShapeOp>();
-    groups = expand.getReassociationIndices();
-    parts.push_back(expand.getSrc());
-  }
+  for (Value part : concat.getInputs())
+    parts.push_back(part.getDefiningOp<tensor::ExpandShapeOp>().getSrc());
+  auto groups = concat.getInputs()
+                    .front()
+                    .getDefiningOp<tensor::ExpandShapeOp>()
+                    .getReassociationIndices();
   Value joined = createConcat(builder, concat.getLoc(), *dim, parts);
   concat.replaceAllUsesWith(
       tensor::ExpandShapeOp::create(builder, concat.getLoc(),
