@@ -151,10 +151,6 @@ ChimeraType chimeraFunctionGetResultType(ChimeraFunction function,
 // Files
 //===----------------------------------------------------------------------===//
 
-static Error writeText(llvm::StringRef path, llvm::StringRef text) {
-  return writeFile(path, [&](llvm::raw_ostream &os) { os << text; });
-}
-
 static Error writeObject(const capi::Program &program, llvm::StringRef path) {
   Expected<std::unique_ptr<llvm::MemoryBuffer>> whole =
       runner::mergeObjects(program.copyObjects());

@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
@@ -120,5 +121,15 @@ Error chimera::writeFile(StringRef path,
     write(os);
     os.close();
     return takeError(os, path);
+  });
+}
+
+Error chimera::writeText(StringRef path, StringRef text) {
+  return writeFile(path, [&](llvm::raw_ostream &os) { os << text; });
+}
+
+Error chimera::writeJSON(StringRef path, const llvm::json::Value &value) {
+  return writeFile(path, [&](llvm::raw_ostream &os) {
+    os << llvm::formatv("{0:2}", value) << '\n';
   });
 }

@@ -17,7 +17,6 @@
 #include "Chimera/Runner/Timing.h"
 #include "Chimera/Support/OutputFile.h"
 
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -27,10 +26,6 @@ using namespace chimera::run;
 using namespace chimera::runner;
 using llvm::Error;
 using llvm::Expected;
-
-static Error writeText(StringRef path, StringRef text) {
-  return writeFile(path, [&](llvm::raw_ostream &os) { os << text; });
-}
 
 /// Plans `module` and writes it.
 static Error emitMLIR(const CompileOptions &options, ModuleOp module,
@@ -42,13 +37,6 @@ static Error emitMLIR(const CompileOptions &options, ModuleOp module,
   module.print(os);
   os << '\n';
   return writeText(path, text);
-}
-
-static Error writeManifest(StringRef path, const Manifest &manifest) {
-  llvm::json::Value value(manifest.toJSON());
-  return writeFile(path, [&](llvm::raw_ostream &os) {
-    os << llvm::formatv("{0:2}", value) << '\n';
-  });
 }
 
 /// The plans of all functions of a planned module.
@@ -222,5 +210,5 @@ Error chimera::run::emitFile(const Options &options,
     printRemarks(manifest.remarks, llvm::errs());
   if (error || options.json.empty())
     return error;
-  return writeManifest(options.json, manifest);
+  return writeJSON(options.json, manifest.toJSON());
 }

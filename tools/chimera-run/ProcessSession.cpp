@@ -25,7 +25,6 @@
 
 #include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <array>
@@ -509,9 +508,7 @@ Error ProcessSession::run() {
     print(llvm::outs());
   if (options.json.empty())
     return Error::success();
-  return writeFile(options.json, [&](llvm::raw_ostream &os) {
-    os << llvm::formatv("{0:2}", llvm::json::Value(toJSON())) << '\n';
-  });
+  return writeJSON(options.json, toJSON());
 }
 
 int64_t chimera::run::getThreadsOfProcess(const Options &options,

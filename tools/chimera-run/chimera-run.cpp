@@ -96,17 +96,6 @@ static Expected<std::vector<Sizes>> getCases(const Options &options,
 // Modes
 //===----------------------------------------------------------------------===//
 
-static Error writeText(StringRef path, StringRef text) {
-  return writeFile(path, [&](llvm::raw_ostream &os) { os << text; });
-}
-
-static Error writeJSON(StringRef path, llvm::json::Object object) {
-  llvm::json::Value value(std::move(object));
-  return writeFile(path, [&](llvm::raw_ostream &os) {
-    os << llvm::formatv("{0:2}", value) << '\n';
-  });
-}
-
 static Error makeCheckError(StringRef function, const Deviation &deviation,
                             double allowed) {
   return createStringError("'%s' differs from the reference: max_rel_error "

@@ -20,6 +20,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <system_error>
@@ -55,6 +56,9 @@ private:
 /// cannot be replaced: they are written in place.
 llvm::Error writeFile(llvm::StringRef path,
                       llvm::function_ref<void(llvm::raw_ostream &)> write);
+llvm::Error writeText(llvm::StringRef path, llvm::StringRef text);
+/// Indented, with a line's end behind it.
+llvm::Error writeJSON(llvm::StringRef path, const llvm::json::Value &value);
 
 /// The same for writers that open their file themselves, such as linkers:
 /// `write` gets the name of the file that will take the place of `path`.

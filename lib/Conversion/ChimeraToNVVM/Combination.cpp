@@ -45,12 +45,13 @@ static scf::ForallOp findReader(scf::ForallOp blocks) {
   return reader;
 }
 
-static bool dependsOn(Value index, Value other) {
+bool chimera::dependsOn(Value index, Value other) {
   if (index == other)
     return true;
   Operation *def = index.getDefiningOp();
   return def && llvm::any_of(def->getOperands(), [&](Value operand) {
-           return dependsOn(operand, other);
+           return !isa<ShapedType>(operand.getType()) &&
+                  dependsOn(operand, other);
          });
 }
 

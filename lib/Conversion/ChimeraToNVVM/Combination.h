@@ -40,6 +40,9 @@ struct Combination {
 /// dimensions, if there is one tile alone, and no loop.
 void wrapCombination(mlir::scf::ForallOp blocks);
 
+/// True if `other` is among the numbers that `index` is computed from.
+bool dependsOn(mlir::Value index, mlir::Value other);
+
 /// The number of iterations of loop number `loop` of `forall`; nothing if it is
 /// not known.
 std::optional<int64_t> getTrips(mlir::scf::ForallOp forall, unsigned loop);

@@ -91,15 +91,6 @@ LogicalResult ProgramEmitter::emitCombination() {
   return emitted;
 }
 
-static bool dependsOn(Value index, Value other) {
-  if (index == other)
-    return true;
-  Operation *def = index.getDefiningOp();
-  return def && llvm::any_of(def->getOperands(), [&](Value operand) {
-           return operand.getType().isIndex() && dependsOn(operand, other);
-         });
-}
-
 /// True if how long a thread block's loops run depends on `place`, of which
 /// masks leave the more the larger it is.
 bool ProgramEmitter::growsWith(Value place) {

@@ -30,8 +30,7 @@ bool chimera::isAnnotated(func::FuncOp function) {
       .wasInterrupted();
 }
 
-/// The ranked tensor that is `value`'s type, if it has dimensions to cut.
-static RankedTensorType getTensor(Value value) {
+RankedTensorType chimera::getTensor(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getRank() > 0 ? type : RankedTensorType();
 }

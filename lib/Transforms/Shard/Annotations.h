@@ -45,6 +45,9 @@ void completeAnnotations(mlir::func::FuncOp function, mlir::shard::GridOp grid);
 mlir::LogicalResult verifyBeforePartition(mlir::func::FuncOp function,
                                           mlir::shard::GridOp grid);
 
+/// The ranked tensor that is `value`'s type, if it has dimensions to cut.
+mlir::RankedTensorType getTensor(mlir::Value value);
+
 /// The axes that cut each dimension of `type`.
 llvm::SmallVector<mlir::DenseI64ArrayAttr>
 getAxes(mlir::RankedTensorType type, const mlir::shard::Sharding &sharding);

@@ -27,11 +27,6 @@
 using namespace mlir;
 using namespace chimera;
 
-static RankedTensorType getTensor(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getRank() > 0 ? type : RankedTensorType();
-}
-
 //===----------------------------------------------------------------------===//
 // Prices
 //===----------------------------------------------------------------------===//
