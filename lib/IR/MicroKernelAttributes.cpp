@@ -22,16 +22,19 @@ LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
                                        ArrayAttr dots) {
   if (lanes < 1)
     return emitError() << "'lanes' must be positive, got " << lanes;
-  // vdpbf16ps and vpdpbusd on registers of 512 bits.
-  if (dots && lanes != 16)
-    return emitError() << "dot products are for vectors of 16 lanes, got "
-                       << lanes;
   for (Attribute dot : dots ? dots.getValue() : ArrayRef<Attribute>()) {
-    auto type = dyn_cast<TypeAttr>(dot);
-    if (!type ||
-        !(type.getValue().isBF16() || type.getValue().isSignlessInteger(8)))
+    auto given = dyn_cast<TypeAttr>(dot);
+    Type type = given ? given.getValue() : Type();
+    // vdpbf16ps and vpdpbusd are for registers of 512 bits.
+    bool isLong = type && (type.isBF16() || type.isSignlessInteger(8));
+    if (!isLong && !(type && type.isSignlessInteger(16)))
       return emitError()
-             << "there are dot products of bf16 and i8 alone, not of " << dot;
+             << "there are dot products of bf16, i8 and i16 alone, not of "
+             << dot;
+    if (lanes != 16 && (isLong || lanes != 8))
+      return emitError() << "dot products of " << dot << " are for vectors of "
+                         << (isLong ? "" : "8 or ") << "16 lanes, got "
+                         << lanes;
   }
   return success();
 }

@@ -462,15 +462,21 @@ func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// expected-error @below {{there are dot products of bf16 and i8 alone, not of f16}}
+// expected-error @below {{there are dot products of bf16, i8 and i16 alone, not of f16}}
 #attr = #chimera.outer_product<lanes = 16,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, dots = [bf16, f16]>
 
 // -----
 
-// expected-error @below {{dot products are for vectors of 16 lanes, got 8}}
+// expected-error @below {{dot products of bf16 are for vectors of 16 lanes, got 8}}
 #attr = #chimera.outer_product<lanes = 8,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, dots = [bf16]>
+
+// -----
+
+// expected-error @below {{dot products of i16 are for vectors of 8 or 16 lanes, got 4}}
+#attr = #chimera.outer_product<lanes = 4,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, dots = [i16]>
 
 // -----
 

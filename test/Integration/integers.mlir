@@ -4,10 +4,20 @@
 // RUN: chimera-run %s --entry=chain --target=zen5 --emit=asm -o - | FileCheck %s --check-prefix=ASM
 // RUN: %if avx512vnni %{ chimera-run %s '--entry=*' --json=- --fuse=always | FileCheck %s %}
 // RUN: %if avx512vnni %{ chimera-run %s '--entry=*' --json=- --fuse=never | FileCheck %s %}
-// RUN: chimera-run %s '--entry=*' --json=- --target=avx2 | FileCheck %s
+
+// Without dot products of bytes, pairs are widened to 16 bits.
+// RUN: chimera-run %s --entry=chain --target=avx2 --emit=asm -o - | FileCheck %s --check-prefix=WIDE
+// RUN: chimera-run %s --entry=chain --target=avx512 --emit=asm -o - | FileCheck %s --check-prefix=LONG
+// RUN: chimera-run %s '--entry=*' --json=- --target=avx2 --fuse=always | FileCheck %s
+// RUN: chimera-run %s '--entry=*' --json=- --target=avx2 --fuse=never | FileCheck %s
+// RUN: %if avx512 %{ chimera-run %s '--entry=*' --json=- --target=avx512 | FileCheck %s %}
 
 // ASM: vpunpcklbw
 // ASM: vpdpbusd
+
+// WIDE: vpmovsxbw
+// WIDE: vpmaddwd {{.*}}%ymm
+// LONG: vpmaddwd {{.*}}%zmm
 
 // CHECK: "functions": [
 // CHECK-COUNT-7: "passed": true

@@ -5,7 +5,8 @@
 // RUN: chimera-run %s --entry=chain --target=zen5 --emit=asm -o - | FileCheck %s --check-prefix=ASM
 // RUN: %if avx512vnni %{ chimera-run %s '--entry=*' --no-time --fuse=always | FileCheck %s %}
 // RUN: %if avx512vnni %{ chimera-run %s '--entry=*' --no-time --fuse=never | FileCheck %s %}
-// RUN: chimera-run %s '--entry=*' --no-time --target=avx2 | FileCheck %s
+// RUN: chimera-run %s '--entry=*' --no-time --target=avx2 --fuse=always | FileCheck %s
+// RUN: chimera-run %s '--entry=*' --no-time --target=avx2 --fuse=never | FileCheck %s
 
 // ASM: vpdpbusd
 // CHECK-COUNT-4: passed

@@ -655,7 +655,8 @@ def Chimera_OuterProductAttr : Chimera_Attr<"OuterProduct", "outer_product"> {
     everything else one vector at a time. Edges are masked. Without `avx512`,
     vectors of 512 bits do without the instructions that AVX-512 alone has;
     `tuning` is the target's. Factors of the types in `dots` are multiplied by dot
-    products of neighbours along the reduction, others in f32. Emitted for x86.
+    products of neighbours along the reduction, others in f32; where `dots` has i16
+    and not i8, bytes are widened to it. Emitted for x86.
 
     Example: `#chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>>`,
     `#chimera.outer_product<lanes = 16, registers = <rows = 12, vectors = 2, broadcasts = 2, depth = 4>, dots = [bf16]>`

@@ -126,8 +126,7 @@ struct OuterProductModel
     if (kind == MicroKernelKind::Contraction && types.size() == 3 &&
         llvm::all_of(types.drop_back(), canBeIntegerFactor))
       return types[0] == types[1] && types[2] == getSumType(types[0]) &&
-             llvm::is_contained(cast<OuterProductAttr>(attribute).getDotTypes(),
-                                types[0]);
+             getMultipliedType(attribute, types[0]) != types[2];
     auto isRead = [](Type type) {
       return canBeFactor(type) || canBeCode(type);
     };
@@ -140,9 +139,12 @@ struct OuterProductModel
   /// Narrow factors are widened when they are loaded, unless there are dot
   /// products of them.
   Type getMultipliedType(Attribute attribute, Type factor) const {
-    auto implementation = cast<OuterProductAttr>(attribute);
-    return llvm::is_contained(implementation.getDotTypes(), factor)
-               ? factor
+    SmallVector<Type> dots = cast<OuterProductAttr>(attribute).getDotTypes();
+    if (llvm::is_contained(dots, factor))
+      return factor;
+    Type wider = IntegerType::get(factor.getContext(), 16);
+    return canBeIntegerFactor(factor) && llvm::is_contained(dots, wider)
+               ? wider
                : getSumType(factor);
   }
 
@@ -214,14 +216,23 @@ struct OuterProductModel
 
 /// The types that `target` has dot products of, as far as they are emitted.
 /// Null if there are none.
-static ArrayAttr getDots(TargetAttr target) {
+static ArrayAttr getDots(TargetAttr target, int64_t lanes) {
+  struct Form {
+    Type type;
+    int64_t depth, lanes;
+    StringRef feature;
+  };
+  Builder builder(target.getContext());
+  const Form forms[] = {{builder.getBF16Type(), 2, 16, "avx512bf16"},
+                        {builder.getI8Type(), 4, 16, "avx512vnni"},
+                        {builder.getI16Type(), 2, 16, "avx512bw"},
+                        {builder.getI16Type(), 2, 8, "avx2"}};
   SmallVector<Attribute> types;
-  for (DotProductAttr dot :
-       target ? target.getDots() : ArrayRef<DotProductAttr>())
-    if ((dot.getType().isBF16() && dot.getDepth() == 2 &&
-         hasFeatures(target, {"avx512bf16"})) ||
-        (dot.getType().isInteger(8) && dot.getDepth() == 4 &&
-         hasFeatures(target, {"avx512vnni"})))
+  for (DotProductAttr dot : target.getDots())
+    if (llvm::any_of(forms, [&](const Form &form) {
+          return form.type == dot.getType() && form.depth == dot.getDepth() &&
+                 form.lanes == lanes && hasFeatures(target, {form.feature});
+        }))
       types.push_back(TypeAttr::get(dot.getType()));
   return types.empty() ? ArrayAttr()
                        : ArrayAttr::get(target.getContext(), types);
@@ -264,7 +275,7 @@ static MicroKernelAttrInterface offerOuterProduct(TargetAttrInterface target,
       context, lanes, getTile(*machine, registers, context),
       !isLong || hasAvx512,
       described ? described.getUnit().getTuning() : VectorTuningAttr(),
-      hasAvx512 ? getDots(described) : ArrayAttr()));
+      described ? getDots(described, lanes) : ArrayAttr()));
 }
 
 void chimera::registerX86VectorMicroKernels(DialectRegistry &registry) {

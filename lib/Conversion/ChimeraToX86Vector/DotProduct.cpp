@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A dot product adds the products of neighbours along the reduction to each
-// sum: of two bf16 (vdpbf16ps), or of four bytes (vpdpbusd). Single elements
+// sum: of two bf16 (vdpbf16ps), of four bytes (vpdpbusd), or of two bytes that
+// are widened to 16 bits (vpmaddwd, which every processor has). Single elements
 // are loaded together, as they lie in memory. Vectors have neighbours along the
 // columns side by side; those of two or four steps are mixed in registers,
 // which takes an instruction or two for a vector of sums:
@@ -19,7 +20,9 @@
 // the reduction is at its end. Memory keeps one order for all kernels, and
 // vectors need not be packed.
 //
-// Of the bytes that are multiplied one has a sign and the other has none. If
+// Vectors of bytes that are widened are mixed one by one, before they are.
+//
+// Of the bytes that vpdpbusd multiplies one has a sign and the other none. If
 // both have one, 128 is added to single elements, which makes them positive,
 // and 128 times the sum of the column is subtracted. Rows that share a panel
 // share these sums; where there are few rows, or taps that some of them leave
@@ -56,7 +59,7 @@ void OuterProductEmitter::chooseDots() {
     if (isContiguous(factors[0], dim) && indexes(factors[1], dim)) {
       llvm::erase(reductionDims, dim);
       reductionDims.push_back(dim);
-      stepSize = isIntegerProduct(op) ? 4 : 2;
+      stepSize = isIntegerProduct(op) && !figures.widensBytes() ? 4 : 2;
       return;
     }
 }
@@ -70,8 +73,8 @@ void OuterProductEmitter::chooseDots() {
 Value OuterProductEmitter::loadElements(unsigned operand, ArrayRef<Value> here,
                                         int64_t steps) {
   Type element = getElementTypeOrSelf(op->getOperand(operand));
-  Type word = builder.getI32Type();
   int64_t bits = element.getIntOrFloatBitWidth();
+  Type word = builder.getIntegerType(stepSize * bits);
   Value together;
   if (steps == stepSize) {
     Value loaded = loadVector(operand, here, stepSize, stepSize);
@@ -98,7 +101,7 @@ Value OuterProductEmitter::loadElements(unsigned operand, ArrayRef<Value> here,
       builder, loc(), VectorType::get({stepSize * lanes}, element),
       broadcast(together));
   if (!isShifted())
-    return all;
+    return widenBytes(operand, all);
   Value shift = arith::ConstantOp::create(
       builder, loc(),
       DenseElementsAttr::get(cast<VectorType>(all.getType()), APInt(8, 128)));
@@ -186,9 +189,21 @@ SmallVector<Value> OuterProductEmitter::loadMixed(unsigned operand,
   }
   SmallVector<Value> mixed = mix(rows, vectors);
   for (Value &value : mixed)
-    value = vector::BitCastOp::create(
-        builder, loc(), VectorType::get({stepSize * lanes}, element), value);
+    value = widenBytes(
+        operand, vector::BitCastOp::create(
+                     builder, loc(),
+                     VectorType::get({stepSize * lanes}, element), value));
   return mixed;
+}
+
+/// `numbers` of `operand` as they are multiplied.
+Value OuterProductEmitter::widenBytes(unsigned operand, Value numbers) {
+  if (!isIntegerProduct(op) || !figures.widensBytes())
+    return numbers;
+  auto type = cast<VectorType>(numbers.getType()).clone(builder.getI16Type());
+  if (isUnsigned(operand))
+    return arith::ExtUIOp::create(builder, loc(), type, numbers);
+  return arith::ExtSIOp::create(builder, loc(), type, numbers);
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,6 +254,8 @@ bool OuterProductEmitter::isUnsigned(unsigned operand) {
 Value OuterProductEmitter::emitDot(Value sums, Value single, Value vector) {
   if (!isIntegerProduct(op))
     return createDotProducts(builder, loc(), sums, single, vector);
+  if (figures.widensBytes())
+    return createWordDots(builder, loc(), sums, single, vector);
   if (isUnsigned(factors[1]))
     std::swap(single, vector);
   return createByteDots(builder, loc(), sums, single, vector);

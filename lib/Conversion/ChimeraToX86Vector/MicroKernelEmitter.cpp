@@ -28,6 +28,10 @@ VectorFigures::VectorFigures(OuterProductAttr implementation)
   llvm::append_range(dots, implementation.getDotTypes());
 }
 
+bool VectorFigures::widensBytes() const {
+  return llvm::none_of(dots, [](Type type) { return type.isInteger(8); });
+}
+
 bool chimera::mayBeDotProduct(MicroKernelOp op, const VectorFigures &figures) {
   Block &body = op.getBody().front();
   if (!isCoveredProduct(op) ||
@@ -35,7 +39,10 @@ bool chimera::mayBeDotProduct(MicroKernelOp op, const VectorFigures &figures) {
     return false;
   Type type = body.getArgument(0).getType();
   return body.getArgument(1).getType() == type &&
-         llvm::is_contained(figures.dots, type);
+         llvm::is_contained(figures.dots,
+                            type.isInteger(8) && figures.widensBytes()
+                                ? IntegerType::get(type.getContext(), 16)
+                                : type);
 }
 
 bool chimera::isIntegerProduct(MicroKernelOp op) {

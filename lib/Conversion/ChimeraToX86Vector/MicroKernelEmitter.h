@@ -29,6 +29,9 @@ using Extents = llvm::SmallVector<int64_t>;
 struct VectorFigures {
   explicit VectorFigures(OuterProductAttr implementation);
 
+  /// True if bytes become numbers of 16 bits before they are multiplied.
+  bool widensBytes() const;
+
   /// Elements of a vector of f32.
   int64_t lanes = 0;
   /// True if vectors of 512 bits have the instructions of AVX-512.

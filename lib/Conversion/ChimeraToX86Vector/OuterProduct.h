@@ -96,6 +96,8 @@ private:
   /// How many of the vectors of sums from `first` on, of `vectors`, exchange
   /// lanes.
   int64_t countMixed(int64_t first, int64_t vectors) const {
+    if (isIntegerProduct(op) && figures.widensBytes())
+      return 1;
     return llvm::bit_floor<uint64_t>(std::min(stepSize, vectors - first));
   }
   mlir::Value loadElements(unsigned operand, llvm::ArrayRef<mlir::Value> here,
@@ -107,6 +109,7 @@ private:
                                            llvm::ArrayRef<mlir::Value> here,
                                            int64_t vectors, LaneCount count,
                                            int64_t steps);
+  mlir::Value widenBytes(unsigned operand, mlir::Value numbers);
   llvm::SmallVector<mlir::Value> exchangeLanes(llvm::ArrayRef<mlir::Value> sums,
                                                int64_t vectors, bool isBack);
   mlir::Value concatenate(llvm::ArrayRef<mlir::Value> vectors);
@@ -114,8 +117,8 @@ private:
   bool isUnsigned(unsigned operand);
   /// True if single elements get a sign that their products must not have.
   bool isShifted() {
-    return isIntegerProduct(op) && !isUnsigned(factors[0]) &&
-           !isUnsigned(factors[1]);
+    return isIntegerProduct(op) && !figures.widensBytes() &&
+           !isUnsigned(factors[0]) && !isUnsigned(factors[1]);
   }
   bool sharesShifts();
   /// True if `shifts` hold for the current tile: it leaves out no taps.

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -76,6 +77,28 @@ Value chimera::createByteDots(OpBuilder &builder, Location loc, Value sums,
              builder.getStringAttr("llvm.x86.avx512.vpdpbusd.512"),
              ValueRange{sums, positive, other})
       .getResult(0);
+}
+
+Value chimera::createWordDots(OpBuilder &builder, Location loc, Value sums,
+                              Value lhs, Value rhs) {
+  bool isLong = cast<VectorType>(sums.getType()).getNumElements() == 16;
+  Value products =
+      LLVM::CallIntrinsicOp::create(
+          builder, loc, sums.getType(),
+          builder.getStringAttr(isLong ? "llvm.x86.avx512.pmaddw.d.512"
+                                       : "llvm.x86.avx2.pmadd.wd"),
+          ValueRange{lhs, rhs})
+          .getResult(0);
+  Value added = arith::AddIOp::create(builder, loc, sums, products);
+  // LLVM would add up products before it adds them to sums, which takes more
+  // registers than there are. Its fence is for floats.
+  auto floats = cast<VectorType>(added.getType()).clone(builder.getF32Type());
+  Value fenced =
+      LLVM::CallIntrinsicOp::create(
+          builder, loc, floats, builder.getStringAttr("llvm.arithmetic.fence"),
+          vector::BitCastOp::create(builder, loc, floats, added).getResult())
+          .getResult(0);
+  return vector::BitCastOp::create(builder, loc, added.getType(), fenced);
 }
 
 Value chimera::createBf16(OpBuilder &builder, Location loc, Value value) {

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instructions of AVX-512 that do in one step what takes several operations of
-// the vector dialect. Vectors as long do not imply AVX-512: whoever calls has
-// to know that it is there.
+// Instructions, of AVX-512 where nothing else is said, that do in one step what
+// takes several operations of the vector dialect. Vectors as long do not imply
+// AVX-512: whoever calls has to know that it is there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,6 +57,11 @@ mlir::Value createDotProducts(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createByteDots(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value sums, mlir::Value positive,
                            mlir::Value other);
+
+/// `sums`, 8 or, with AVX-512, 16 of i32, each with the products of two
+/// neighbours of `lhs` and `rhs`, twice as many of i16, added to it.
+mlir::Value createWordDots(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value sums, mlir::Value lhs, mlir::Value rhs);
 
 /// `value`, 16 of f32, in bf16. What is too small for a normal number becomes
 /// zero.
