@@ -28,6 +28,9 @@ using namespace chimera;
 
 namespace {
 
+/// What the exponents of two factors hold beyond the power of their product.
+constexpr double twoBiases = 2 * 127;
+
 /// Arithmetic on vectors of f32.
 class FunctionEmitter {
 public:
@@ -65,8 +68,7 @@ private:
   Value polynomial(Value argument, ArrayRef<double> coefficients);
   /// `value` between two bounds; NaN stays.
   Value clamp(Value value, double low, double high);
-  Value scale(Value value, Value exponent);
-  Value powerOfTwo(Value integer);
+  Value scale(Value value, Value shifted);
 
   OpBuilder &builder;
   Location loc;
@@ -124,7 +126,8 @@ Value FunctionEmitter::emitExp2(double scaleValue) {
     argument = clamp(x, -151 / scaleValue, 129 / scaleValue);
 
   // Adding 1.5 * 2^23 leaves no room for a fraction.
-  Value high = constant(scaleValue), magic = constant(12582912.0);
+  double none = 12582912 + (isAvx512 ? 0 : twoBiases);
+  Value high = constant(scaleValue), magic = constant(none);
   Value shifted = fma(argument, high, magic);
   Value n = make<arith::SubFOp>(shifted, magic);
   Value minusN = arith::NegFOp::create(builder, loc, n);
@@ -138,23 +141,20 @@ Value FunctionEmitter::emitExp2(double scaleValue) {
   return createScale(builder, loc, emitPower(r), n);
 }
 
-/// `value` times 2^n, where the low bits of `shifted` are n. In two steps: a
-/// power of two may be too small or large where the product is not.
+/// `value` times 2^n, where the low nine bits of `shifted` are n and the biases
+/// of two exponents. In two steps: a power of two may be too small or large
+/// where the product is not. Their exponents are the two halves of the bits.
 Value FunctionEmitter::scale(Value value, Value shifted) {
   VectorType integerType = type.clone(builder.getI32Type());
   Value bits = arith::BitcastOp::create(builder, loc, integerType, shifted);
-  // The bits of 1.5 * 2^23.
-  Value n = make<arith::SubIOp>(bits, integers(0x4B400000));
-  Value half = make<arith::ShRSIOp>(n, integers(1));
-  Value rest = make<arith::SubIOp>(n, half);
-  value = make<arith::MulFOp>(value, powerOfTwo(half));
-  return make<arith::MulFOp>(value, powerOfTwo(rest));
-}
-
-Value FunctionEmitter::powerOfTwo(Value integer) {
-  Value biased = make<arith::AddIOp>(integer, integers(127));
-  Value bits = make<arith::ShLIOp>(biased, integers(23));
-  return arith::BitcastOp::create(builder, loc, type, bits);
+  Value half = make<arith::ShLIOp>(bits, integers(22));
+  half = make<arith::AndIOp>(half, integers(-(1 << 23)));
+  Value both = make<arith::ShLIOp>(bits, integers(23));
+  Value rest = make<arith::SubIOp>(both, half);
+  for (Value power : {half, rest})
+    value = make<arith::MulFOp>(
+        value, arith::BitcastOp::create(builder, loc, type, power));
+  return value;
 }
 
 //===----------------------------------------------------------------------===//
