@@ -47,8 +47,18 @@ private:
   void emitOpen(int64_t line);
   void emitElements(Value row, Value rowEnd, Value column, Value columnEnd);
   void emitSquare(Value row, int64_t rows, Value column, int64_t columns);
+  void emitLines(Value row, int64_t rows, Value column, int64_t columns);
+  SmallVector<Value> turnQuarters(Value row, Value column);
+  Value shuffle(Value lhs, Value rhs, ArrayRef<int64_t> lanes);
   bool isHalf() {
     return isa<Float16Type, BFloat16Type>(getElementTypeOrSelf(op.getOutput()));
+  }
+  /// True if lines past the caches, which want to be whole, take several
+  /// vectors of two quarters. All of a square would fill the registers.
+  bool writesLines() {
+    Type type = getElementTypeOrSelf(op.getOutput());
+    return figures.streams && lanes == 2 * quarter && type.isIntOrFloat() &&
+           type.getIntOrFloatBitWidth() == 32;
   }
   /// Elements of a vector that is transposed: pairs of halves are, as if each
   /// were one element, since there are shuffles that transpose words.
@@ -56,6 +66,8 @@ private:
   Value loadWords(int64_t columns);
   Value fromWords(Value words, bool isUpper);
 
+  /// Elements of 128 bits, within which AVX2 shuffles at no cost.
+  static constexpr int64_t quarter = 4;
   /// The dimension along which the source is contiguous.
   unsigned sourceDim = 0;
   SmallVector<Value> point;
@@ -163,28 +175,73 @@ LogicalResult TransposedCopyEmitter::emit() {
     buildNest(outer, point, [&] { emitOpen(line); });
     return success();
   }
-  auto emitLines = [&](Value row, int64_t numRows, Value column,
-                       int64_t numColumns) {
-    for (int64_t first = 0; first < numRows; first += lanes)
-      emitSquare(add(row, first), std::min(lanes, numRows - first), column,
-                 numColumns);
-  };
+  int64_t step = writesLines() ? quarter : getPerVector();
   // A cache that lines are written through wants few rows of the output at a
   // time; past the caches only the order of reads counts.
   buildNest(outer, point, [&] {
     if (figures.streams)
       return forEachPart(rows, line, [&](Value row, int64_t numRows) {
-        forEachPart(columns, getPerVector(), [&](Value column, int64_t count) {
+        forEachPart(columns, step, [&](Value column, int64_t count) {
           emitLines(row, numRows, column, count);
         });
       });
-    forEachPart(columns, getPerVector(), [&](Value column, int64_t count) {
+    forEachPart(columns, step, [&](Value column, int64_t count) {
       forEachPart(rows, line, [&](Value row, int64_t numRows) {
         emitLines(row, numRows, column, count);
       });
     });
   });
   return success();
+}
+
+/// What `rows` elements of `columns` lines of the output hold.
+void TransposedCopyEmitter::emitLines(Value row, int64_t rows, Value column,
+                                      int64_t columns) {
+  if (!writesLines() || rows % lanes != 0 || columns != quarter) {
+    for (int64_t first = 0; first < rows; first += lanes)
+      emitSquare(add(row, first), std::min(lanes, rows - first), column,
+                 columns);
+    return;
+  }
+  SmallVector<SmallVector<Value>> turned;
+  for (int64_t first = 0; first < rows; first += lanes)
+    turned.push_back(turnQuarters(add(row, first), column));
+  for (int64_t j = 0; j < quarter; ++j)
+    for (auto [vector, columnsOfVector] : llvm::enumerate(turned)) {
+      point[sourceDim] = add(column, j);
+      point[vectorDim] = add(row, vector * lanes);
+      storeVector(outputIndex(), columnsOfVector[j], point, lanes);
+    }
+}
+
+Value TransposedCopyEmitter::shuffle(Value lhs, Value rhs,
+                                     ArrayRef<int64_t> lanes) {
+  return vector::ShuffleOp::create(builder, loc(), lhs, rhs, lanes);
+}
+
+/// A quarter of the columns of a square, each a vector of all rows: halves of
+/// vectors hold four rows each, which are transposed without crossing halves.
+SmallVector<Value> TransposedCopyEmitter::turnQuarters(Value row,
+                                                       Value column) {
+  point[sourceDim] = column;
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < quarter; ++i) {
+    point[vectorDim] = add(row, i);
+    Value lower = loadVector(0, point, quarter, quarter);
+    point[vectorDim] = add(row, i + quarter);
+    Value upper = loadVector(0, point, quarter, quarter);
+    rows.push_back(shuffle(lower, upper, {0, 1, 2, 3, 4, 5, 6, 7}));
+  }
+  SmallVector<Value> columns;
+  auto addColumns = [&](ArrayRef<int64_t> pairs) {
+    Value first = shuffle(rows[0], rows[1], pairs);
+    Value second = shuffle(rows[2], rows[3], pairs);
+    columns.push_back(shuffle(first, second, {0, 1, 8, 9, 4, 5, 12, 13}));
+    columns.push_back(shuffle(first, second, {2, 3, 10, 11, 6, 7, 14, 15}));
+  };
+  addColumns({0, 8, 1, 9, 4, 12, 5, 13});
+  addColumns({2, 10, 3, 11, 6, 14, 7, 15});
+  return columns;
 }
 
 /// Pairs of `columns` elements at the current point. Half a vector needs no
@@ -222,13 +279,12 @@ Value TransposedCopyEmitter::fromWords(Value words, bool isUpper) {
 void TransposedCopyEmitter::emitOpen(int64_t line) {
   Value zero = constant(0);
   Value rows = extentOf(vectorDim), columns = extentOf(sourceDim);
-  int64_t perVector = getPerVector();
+  int64_t perVector = writesLines() ? quarter : getPerVector();
   Value rowEnd = endOfSteps(zero, rows, line),
         columnEnd = endOfSteps(zero, columns, perVector);
   buildOpenLoop(zero, rowEnd, line, [&](Value row) {
     buildOpenLoop(zero, columnEnd, perVector, [&](Value column) {
-      for (int64_t first = 0; first < line; first += lanes)
-        emitSquare(add(row, first), lanes, column, perVector);
+      emitLines(row, line, column, perVector);
     });
   });
   emitElements(zero, rowEnd, columnEnd, columns);

@@ -195,9 +195,24 @@ double chimera::model::streamedBytes(const Machine &machine) {
                             : std::numeric_limits<double>::infinity();
 }
 
-/// Square tiles along the two loops of a copy that turns columns into rows.
+/// True if a line that goes past the caches is written by several vectors.
+static bool hasManyVectors(const Machine &machine) {
+  constexpr int64_t laneBytes = 4;
+  return machine.levels.back().lineBytes > machine.unit.lanes * laneBytes;
+}
+
+/// Square tiles along the two loops of a copy that turns columns into rows. Or
+/// rows of the input, as many as fill lines of the result, where these go past
+/// the caches: nothing has to stay in one, and memory reads on in few rows.
 static void tileTurned(const RowGroup &group, const Machine &machine,
                        RowTiling &tiling) {
+  if (tiling.isStreamed && hasManyVectors(machine)) {
+    int64_t line = std::max<int64_t>(1, machine.levels.back().lineBytes /
+                                            group.elementBytes);
+    tiling.tiles[*group.turned] = group.extents[*group.turned];
+    tiling.tiles.back() = std::min(line, group.extents.back());
+    return;
+  }
   int64_t side = sideOfTurnedTile(group, machine);
   for (size_t row : {*group.turned, group.extents.size() - 1})
     tiling.tiles[row] = std::min(side, group.extents[row]);

@@ -70,3 +70,30 @@ func.func @sum(%a: memref<4x64xf32>, %e: memref<4x64xbf16>, %s: memref<4xf32>) {
   }
   return
 }
+
+// -----
+
+// Lines of two vectors are stored as a whole: four columns of sixteen rows at a
+// time, of which halves of vectors hold four rows each.
+
+#kernel = #chimera.outer_product<lanes = 8, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+#from = affine_map<(i, j) -> (j, i)>
+#to = affine_map<(i, j) -> (i, j)>
+
+// CHECK-LABEL: func @turn
+// CHECK:         scf.if
+// CHECK-COUNT-16:  vector.load {{.*}} vector<4xf32>
+// CHECK:           vector.store %{{.*}}, %[[C:.*]][%[[COLUMN:.*]], %{{.*}}] {alignment = 32 : i64, nontemporal = true}
+// CHECK:           vector.store %{{.*}}, %[[C]][%[[COLUMN]], %{{.*}}] {alignment = 32 : i64, nontemporal = true}
+// CHECK:         } else {
+// CHECK:           vector.load {{.*}} vector<8xf32>
+// CHECK-NOT:       nontemporal
+// CHECK:         return
+func.func @turn(%a: memref<32x64xf32>, %c: memref<64x32xf32>) {
+  chimera.micro_kernel pack ins(%a : memref<32x64xf32>) outs(%c : memref<64x32xf32>)
+      maps [#from, #to] iterators ["parallel", "parallel"] implementation #kernel streamed {
+  ^bb0(%x: f32, %z: f32):
+    chimera.yield %x : f32
+  }
+  return
+}

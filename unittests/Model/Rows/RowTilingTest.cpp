@@ -144,6 +144,18 @@ TEST(PlanRows, CutsTransposesIntoSquaresOfWholeLines) {
   expectPlan(makeTranspose(3, 8192, 4), 4, 1, {3, 64}, true);
 }
 
+TEST(PlanRows, TurnsRowsWhereLinesAreSeveralVectors) {
+  Machine machine = makeZen5();
+  machine.unit.lanes = 8;
+  auto tilesOf = [&](int64_t rows, int64_t columns) {
+    return planRows(makeTranspose(rows, columns, 4), machine, 1).tiling.tiles;
+  };
+  using Tiles = SmallVector<int64_t, 4>;
+  EXPECT_EQ(tilesOf(2048, 8192), Tiles({2048, 16}));
+  // What stays in a cache is turned in squares.
+  EXPECT_EQ(tilesOf(512, 512), Tiles({64, 64}));
+}
+
 TEST(PlanRows, TakesRunsOfColumnsThatMemoryHandsOutFast) {
   // What follows each other in columns, as a softmax of them.
   RowGroup columns = makeGroup({8192}, 2048, 2, 2, 12.0 * 2048 + 8);
