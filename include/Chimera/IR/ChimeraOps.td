@@ -162,6 +162,9 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     stored past the caches, since nobody reads them before they would have left
     these. Implementations do so where the place in memory allows.
 
+    An input that the body does not use is what is read next: implementations may
+    ask for it ahead of time.
+
     Introduced by `chimera-map-micro-kernels`; works on tensors and on memrefs;
     none remains after the conversion of a back end.
 

@@ -29,8 +29,10 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
     rows that it reads share the loops, if these cut all that they produce; one
     that has the attribute itself runs by itself. Without tiles there are no
     loops, and the operation is alone. With `parallel`, tasks run in parallel.
-    With `streamed`, results that no other member reads are stored past the caches,
-    where whole lines of them are written.
+    With `streamed`, results are stored past the caches where whole lines of them are
+    written: those that no other member reads, and those that one of them adds up,
+    which stores them while it does. Functions, and members that read again what
+    comes from outside, then ask for what the next task reads of it.
 
     A tile is at least 1 and at most the extent of its dimension. Parallel tasks
     are at least two.

@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -82,6 +83,33 @@ bool BodyEmitter::writesEveryPoint() {
       if (!op.isReduction(dim) && !indexes(operand, dim))
         return false;
   return true;
+}
+
+bool BodyEmitter::isFetched(BlockArgument argument) {
+  unsigned operand = argument.getArgNumber();
+  return operand < op.getInputs().size() && argument.use_empty() &&
+         argument.getType().isIntOrFloat() && isContiguous(operand, vectorDim);
+}
+
+bool BodyEmitter::fetches() {
+  return llvm::any_of(body().getArguments(), [&](BlockArgument argument) {
+    return isFetched(argument);
+  });
+}
+
+void BodyEmitter::fetchUnused(ArrayRef<Value> point, int64_t vector) {
+  for (BlockArgument argument : body().getArguments()) {
+    if (!isFetched(argument))
+      continue;
+    int64_t bytes = lanes * argument.getType().getIntOrFloatBitWidth() / 8;
+    if (vector * bytes % figures.tuning.lineBytes >= bytes)
+      continue;
+    // Into the second level: the first is for what is used now.
+    unsigned operand = argument.getArgNumber();
+    memref::PrefetchOp::create(builder, loc(), op->getOperand(operand),
+                               indices(operand, point), /*isWrite=*/false,
+                               /*localityHint=*/2, /*isDataCache=*/true);
+  }
 }
 
 Value BodyEmitter::asVector(Value value, const Values &values) {

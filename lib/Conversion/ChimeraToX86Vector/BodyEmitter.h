@@ -46,6 +46,11 @@ protected:
   /// `point` gives these dimensions. Vectors in memory have `count` elements.
   void emitKnown(const Dims &known, llvm::ArrayRef<mlir::Value> point,
                  LaneCount count, Values &values);
+  /// Asks for vector number `vector` of a step at `point` of the inputs that
+  /// the body does not use, which are read later: once for each line.
+  void fetchUnused(llvm::ArrayRef<mlir::Value> point, int64_t vector);
+  /// True if there are such inputs.
+  bool fetches();
   /// What was emitted for `value`, as a vector.
   mlir::Value asVector(mlir::Value value, const Values &values);
   mlir::Block &body() { return op.getBody().front(); }
@@ -60,6 +65,9 @@ protected:
   llvm::DenseSet<mlir::Value> excluded;
 
 private:
+  /// True if the vectors of the body pass by elements of `argument`, which it
+  /// does not use.
+  bool isFetched(mlir::BlockArgument argument);
   mlir::Value emitArgument(mlir::BlockArgument argument,
                            llvm::ArrayRef<mlir::Value> point, LaneCount count);
   mlir::Value emitOperation(mlir::Operation &nested,

@@ -33,6 +33,10 @@ private:
   void emitVectors(Value first, int64_t vectors, LaneCount width,
                    const Values &values);
   void emitVector(LaneCount count, Values values);
+  /// Vectors of f32 that a line holds.
+  int64_t vectorsOfLine() {
+    return std::max<int64_t>(1, figures.tuning.lineBytes * 8 / (32 * lanes));
+  }
 
   SmallVector<Value> point;
 };
@@ -89,6 +93,10 @@ LogicalResult ElementwiseEmitter::emit() {
   point.assign(numDims, Value());
   int64_t extent = extents[vectorDim];
   int64_t together = isLong() ? figures.tuning.interleaved : 1;
+  // A step is a line at least: one vector of it asks for the next, and what
+  // goes past the caches is a whole line before another one is begun.
+  if (fetches() || figures.streams)
+    together = std::max(together, vectorsOfLine());
   int64_t step = together * lanes, full = extent - extent % step;
   buildNest(outer, point, [&] {
     Values values;
@@ -117,6 +125,7 @@ void ElementwiseEmitter::emitVectors(Value first, int64_t vectors,
                                      LaneCount width, const Values &values) {
   buildInterleaved(vectors, [&](int64_t vector) {
     point[vectorDim] = add(first, vector * lanes);
+    fetchUnused(point, vector);
     emitVector(after(width, vector), values);
   });
 }

@@ -191,6 +191,9 @@ void ReductionEmitter::emitRows() {
   if (!rowDim)
     return emitGroup(1);
   int64_t most = std::min(figures.tuning.reducedRows, lanes);
+  // Lines that go past the caches are filled one after the other.
+  if (figures.streams && !written.empty())
+    most = 1;
   if (isOpen(*rowDim))
     return buildLadder(constant(0), extentOf(*rowDim), getLadder(most),
                        [&](Value row, int64_t size) {
@@ -370,6 +373,7 @@ void ReductionEmitter::emitInstance(int64_t row, int64_t vector,
   if (alongRows)
     values.insert(tileValues[row].begin(), tileValues[row].end());
   SmallVector<Value> here = pointOf(row, vector);
+  fetchUnused(here, vector);
   emitKnown(Dims(op.getNumDims(), true), here, width, values);
   unsigned numInputs = op.getInputs().size();
   for (unsigned output : written)

@@ -63,6 +63,7 @@ private:
   };
 
   void findResults();
+  void findLate();
   Value getDestination(OpResult result);
   SmallVector<Value> buildParallel();
   SmallVector<Value> buildSequential(unsigned row, ValueRange carried);
@@ -72,6 +73,10 @@ private:
 
   Slice describe(linalg::LinalgOp op, OpOperand &operand);
   Value slice(linalg::LinalgOp op, OpOperand &operand, Value tensor);
+  std::optional<unsigned> getInnermost();
+  bool isReadOnce(linalg::LinalgOp op, OpOperand &operand);
+  void findFetches();
+  Value getAhead(linalg::LinalgOp op, OpOperand &operand);
   Value getInput(linalg::LinalgOp op, OpOperand &operand);
   Value getOutput(linalg::LinalgOp op, OpOperand &init);
   Value buildBuffer(linalg::LinalgOp op, OpOperand &init);
@@ -94,8 +99,15 @@ private:
   SmallVector<Range> ranges;
   /// What is read outside the group.
   llvm::SmallVector<OpResult> results;
-  /// In a task: the parts of `results` to be written, and what is computed.
-  llvm::DenseMap<Value, Value> places, computed;
+  /// By the member that stores them: operands, results of other members, which
+  /// stay close to the core until it has read them.
+  llvm::DenseMap<Operation *, SmallVector<OpOperand *>> late;
+  /// By the member that asks for it: operands of which the next task reads
+  /// another part, from memory.
+  llvm::DenseMap<Operation *, SmallVector<OpOperand *>> fetched;
+  /// In a task: the parts of `results` to be written, what is computed, and
+  /// where it is stored, if that is not the same.
+  llvm::DenseMap<Value, Value> places, computed, stored;
 };
 
 } // namespace
@@ -110,6 +122,48 @@ void GroupBuilder::findResults() {
       if (llvm::any_of(result.getUsers(),
                        [&](Operation *user) { return !group.has(user); }))
         results.push_back(result);
+}
+
+/// True if `op` copies its input as it is. Folding would make an empty block of
+/// it, and inserting a slice where it belongs is a copy anyway.
+static bool isPlainCopy(linalg::LinalgOp op) {
+  return isMovement(op) &&
+         op.getIndexingMapsArray().front() == op.getIndexingMapsArray().back();
+}
+
+/// True if `op` adds up what it reads by `operand`, one element for each of its
+/// points.
+static bool reducesEveryPoint(linalg::LinalgOp op, OpOperand &operand) {
+  return op.getNumReductionLoops() > 0 && op.isDpsInput(&operand) &&
+         op.getMatchingIndexingMap(&operand).getNumResults() ==
+             op.getNumLoops();
+}
+
+/// Finds results that are to go past the caches although members read them. A
+/// sum of them stores them: it has nothing else to store, and of several
+/// results that go past the caches at the same time none gets its lines filled.
+void GroupBuilder::findLate() {
+  if (!isStreamed)
+    return;
+  for (OpResult result : results) {
+    auto op = cast<linalg::LinalgOp>(result.getOwner());
+    OpOperand *init = op.getTiedOpOperand(result);
+    AffineMap map = op.getMatchingIndexingMap(init);
+    // Not what is a number or two for each row.
+    if (op.payloadUsesValueFromOperand(init) || map.getNumResults() == 0 ||
+        group.getRow(op, map.getDimPosition(map.getNumResults() - 1)))
+      continue;
+    for (OpOperand &use : result.getUses()) {
+      auto reader = dyn_cast<linalg::LinalgOp>(use.getOwner());
+      if (!reader || !group.has(reader) || late.contains(reader) ||
+          !reducesEveryPoint(reader, use))
+        continue;
+      late[reader].push_back(&use);
+      stored[result] = places[result];
+      places.erase(result);
+      break;
+    }
+  }
 }
 
 static linalg::FillOp getFill(Value init) {
@@ -229,11 +283,13 @@ SmallVector<Value> GroupBuilder::buildTask(ValueRange destinations) {
     auto op = cast<linalg::LinalgOp>(result.getOwner());
     places[result] = slice(op, *op.getTiedOpOperand(result), destination);
   }
+  findLate();
+  findFetches();
   for (const auto &[op, rows] : group.members)
     buildMember(cast<linalg::LinalgOp>(op));
   SmallVector<Value> values;
   for (OpResult result : results)
-    values.push_back(computed[result]);
+    values.push_back((stored.contains(result) ? stored : computed)[result]);
   return values;
 }
 
@@ -267,6 +323,79 @@ Value GroupBuilder::slice(linalg::LinalgOp op, OpOperand &operand,
     return tensor;
   return tensor::ExtractSliceOp::create(builder, loc, tensor, part.offsets,
                                         part.sizes, part.strides);
+}
+
+/// The loop over rows that goes from one task to the next, if there is one.
+std::optional<unsigned> GroupBuilder::getInnermost() {
+  for (unsigned row = tiles.size(); row-- > 0;)
+    if (tiles[row] != group.extents[row])
+      return row;
+  return std::nullopt;
+}
+
+/// True if each task reads a part of its own by `operand`, which comes from
+/// outside.
+bool GroupBuilder::isReadOnce(linalg::LinalgOp op, OpOperand &operand) {
+  if (!isa<RankedTensorType>(operand.get().getType()) ||
+      group.has(operand.get().getDefiningOp()))
+    return false;
+  SmallVector<bool> cuts(tiles.size(), false);
+  for (AffineExpr dim : op.getMatchingIndexingMap(&operand).getResults())
+    if (auto row = group.getRow(op, cast<AffineDimExpr>(dim).getPosition()))
+      cuts[*row] = true;
+  return llvm::all_of(llvm::seq(tiles.size()), [&](size_t row) {
+    return cuts[row] || tiles[row] == group.extents[row];
+  });
+}
+
+/// Where results go past the caches, what the tasks read comes from memory as
+/// well. It is waited for while it is read first; later passes and functions
+/// have something else to do meanwhile, so they ask for what the next task
+/// reads: of several the one with functions, or the last that stores nothing.
+void GroupBuilder::findFetches() {
+  if (!isStreamed || !getInnermost())
+    return;
+  llvm::MapVector<Value, SmallVector<OpOperand *>> readers;
+  for (const auto &[member, rows] : group.members) {
+    auto op = cast<linalg::LinalgOp>(member);
+    if (isa<linalg::FillOp>(member) || isMovement(op))
+      continue;
+    for (OpOperand *operand : op.getDpsInputOperands())
+      if (isReadOnce(op, *operand))
+        readers[operand->get()].push_back(operand);
+  }
+  auto hasFunctions = [](OpOperand *operand) {
+    return countWork(cast<linalg::LinalgOp>(operand->getOwner())).functions > 0;
+  };
+  auto scoreOf = [&](OpOperand *operand) {
+    auto op = cast<linalg::LinalgOp>(operand->getOwner());
+    return std::make_pair(hasFunctions(operand), !passesCaches(op));
+  };
+  for (auto &[value, operands] : readers) {
+    OpOperand *best = operands.front();
+    for (OpOperand *operand : operands)
+      if (scoreOf(operand) >= scoreOf(best))
+        best = operand;
+    if (operands.size() > 1 || hasFunctions(best))
+      fetched[best->getOwner()].push_back(best);
+  }
+}
+
+/// The part of `operand` that the next task reads, as large as that of this
+/// one.
+Value GroupBuilder::getAhead(linalg::LinalgOp op, OpOperand &operand) {
+  Range &range = ranges[*getInnermost()], here = range;
+  int64_t tile = here.possible.front();
+  AffineExpr position = builder.getAffineSymbolExpr(0);
+  AffineExpr last =
+      builder.getAffineConstantExpr(group.extents[*getInnermost()] - tile);
+  range.offset = affine::makeComposedFoldedAffineMin(
+      builder, loc,
+      AffineMap::get(0, 1, {position + tile, last}, builder.getContext()),
+      {here.offset});
+  Value part = slice(op, operand, operand.get());
+  range = here;
+  return part;
 }
 
 Value GroupBuilder::getInput(linalg::LinalgOp op, OpOperand &operand) {
@@ -348,10 +477,10 @@ BlockOp GroupBuilder::buildBlock(linalg::LinalgOp op, ValueRange inputs,
   StringRef name = op.getNumReductionLoops() > 0 ? "reduction"
                    : isa<linalg::FillOp>(op)     ? "fill"
                                                  : "elementwise";
-  auto block = BlockOp::create(builder, op.getLoc(), outputs.getTypes(), name,
-                               inputs, outputs, extents, RegisterTileAttr(),
-                               DenseI64ArrayAttr(), PrefetchAttr(), TapsAttr(),
-                               isStreamed && passesCaches(op));
+  auto block = BlockOp::create(
+      builder, op.getLoc(), outputs.getTypes(), name, inputs, outputs, extents,
+      RegisterTileAttr(), DenseI64ArrayAttr(), PrefetchAttr(), TapsAttr(),
+      isStreamed && (passesCaches(op) || late.contains(op)));
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())
     entry.addArgument(operand.getType(), op.getLoc());
@@ -402,12 +531,19 @@ void GroupBuilder::copyBody(linalg::LinalgOp op, OpBuilder &body,
 /// if it asks for its place.
 void GroupBuilder::buildGeneric(linalg::LinalgOp op, ValueRange captured,
                                 ValueRange arguments) {
+  SmallVector<OpOperand *> copied = late.lookup(op), ahead = fetched.lookup(op);
   unsigned numInputs = op.getNumDpsInputs(), numOutputs = op.getNumDpsInits();
-  ValueRange outputs = arguments.take_back(numOutputs),
-             inputs = arguments.drop_back(numOutputs);
+  ValueRange outputs = arguments.take_back(numOutputs + copied.size()),
+             inputs = arguments.drop_back(numOutputs + copied.size());
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  maps.insert(maps.begin() + numInputs, inputs.size() - numInputs,
+  for (auto [place, operand] : llvm::enumerate(ahead))
+    maps.insert(maps.begin() + numInputs + place,
+                op.getMatchingIndexingMap(operand));
+  maps.insert(maps.begin() + numInputs,
+              inputs.size() - numInputs - ahead.size(),
               AffineMap::get(op.getNumLoops(), 0, builder.getContext()));
+  for (OpOperand *operand : copied)
+    maps.push_back(op.getMatchingIndexingMap(operand));
   auto generic = linalg::GenericOp::create(
       builder, op.getLoc(), outputs.getTypes(), inputs, outputs, maps,
       op.getIteratorTypesArray(),
@@ -415,19 +551,19 @@ void GroupBuilder::buildGeneric(linalg::LinalgOp op, ValueRange captured,
         IRMapping mapping;
         auto old = op.getBlock()->getArguments();
         mapping.map(old.take_front(numInputs), values.take_front(numInputs));
-        mapping.map(old.take_back(numOutputs), values.take_back(numOutputs));
-        ValueRange scalars = values.drop_front(numInputs).drop_back(numOutputs);
+        mapping.map(old.take_back(numOutputs),
+                    values.drop_front(inputs.size()).take_front(numOutputs));
+        ValueRange scalars =
+            values.drop_front(numInputs).drop_back(outputs.size());
         mapping.map(captured, scalars.take_front(captured.size()));
         copyBody(op, body, mapping, scalars.drop_front(captured.size()));
       });
+  Block *body = generic.getBlock();
+  for (OpOperand *operand : copied)
+    cast<linalg::YieldOp>(body->getTerminator())
+        .getValuesMutable()
+        .append(body->getArgument(operand->getOperandNumber()));
   YieldOp::create(builder, op.getLoc(), generic.getResults());
-}
-
-/// True if `op` copies its input as it is. Folding would make an empty block of
-/// it, and inserting a slice where it belongs is a copy anyway.
-static bool isPlainCopy(linalg::LinalgOp op) {
-  return isMovement(op) &&
-         op.getIndexingMapsArray().front() == op.getIndexingMapsArray().back();
 }
 
 void GroupBuilder::buildMember(linalg::LinalgOp op) {
@@ -455,15 +591,24 @@ void GroupBuilder::buildMember(linalg::LinalgOp op) {
           getValueOrCreateConstantIndexOp(builder, loc, range.offset));
   for (OpOperand &init : op.getDpsInitsMutable())
     outputs.push_back(getOutput(op, init));
+  for (OpOperand *operand : fetched.lookup(op))
+    inputs.push_back(getAhead(op, *operand));
+  SmallVector<OpOperand *> copied = late.lookup(op);
+  for (OpOperand *operand : copied)
+    outputs.push_back(stored[operand->get()]);
 
   BlockOp block = buildBlock(op, inputs, outputs, getExtents(op));
   OpBuilder::InsertionGuard guard(builder);
   Block &entry = block.getBody().front();
   builder.setInsertionPointToStart(&entry);
   buildGeneric(op, captured, entry.getArguments());
-  for (auto [result, value] :
-       llvm::zip_equal(op->getResults(), block.getResults()))
+  unsigned numResults = op->getNumResults();
+  for (auto [result, value] : llvm::zip_equal(
+           op->getResults(), block.getResults().take_front(numResults)))
     computed[result] = value;
+  for (auto [operand, value] :
+       llvm::zip_equal(copied, block.getResults().drop_front(numResults)))
+    stored[operand->get()] = value;
 }
 
 //===----------------------------------------------------------------------===//

@@ -97,3 +97,25 @@ func.func @turn(%a: memref<32x64xf32>, %c: memref<64x32xf32>) {
   }
   return
 }
+
+// -----
+
+// An input that the body does not use is asked for, once for each line.
+
+#kernel = #chimera.outer_product<lanes = 8, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+#id = affine_map<(i, j) -> (i, j)>
+
+// CHECK-LABEL: func @ahead
+// CHECK-SAME:    %[[A:.*]]: memref<4x64xf32>, %[[NEXT:.*]]: memref<4x64xf32>,
+// CHECK-COUNT-1: memref.prefetch %[[NEXT]][{{.*}}], read, locality<2>, data
+// CHECK-NOT:     memref.prefetch
+// CHECK:         return
+func.func @ahead(%a: memref<4x64xf32>, %next: memref<4x64xf32>, %c: memref<4x64xf32>) {
+  chimera.micro_kernel elementwise ins(%a, %next : memref<4x64xf32>, memref<4x64xf32>) outs(%c : memref<4x64xf32>)
+      maps [#id, #id, #id] iterators ["parallel", "parallel"] implementation #kernel {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.negf %x : f32
+    chimera.yield %0 : f32
+  }
+  return
+}
