@@ -31,8 +31,8 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
     loops, and the operation is alone. With `parallel`, tasks run in parallel.
     With `streamed`, results are stored past the caches where whole lines of them are
     written: those that no other member reads, and those that one of them adds up,
-    which stores them while it does. Functions, and members that read again what
-    comes from outside, then ask for what the next task reads of it.
+    which stores them while it does. Members that call functions then ask for what
+    the next task reads.
 
     A tile is at least 1 and at most the extent of its dimension. Parallel tasks
     are at least two.

@@ -349,36 +349,22 @@ bool GroupBuilder::isReadOnce(linalg::LinalgOp op, OpOperand &operand) {
 }
 
 /// Where results go past the caches, what the tasks read comes from memory as
-/// well. It is waited for while it is read first; later passes and functions
-/// have something else to do meanwhile, so they ask for what the next task
-/// reads: of several the one with functions, or the last that stores nothing.
+/// well. Functions have something else to do than to wait for it, so the last
+/// reader that calls some asks for what the next task reads.
 void GroupBuilder::findFetches() {
   if (!isStreamed || !getInnermost())
     return;
-  llvm::MapVector<Value, SmallVector<OpOperand *>> readers;
+  llvm::MapVector<Value, OpOperand *> readers;
   for (const auto &[member, rows] : group.members) {
     auto op = cast<linalg::LinalgOp>(member);
-    if (isa<linalg::FillOp>(member) || isMovement(op))
+    if (isa<linalg::FillOp>(member) || countWork(op).functions == 0)
       continue;
     for (OpOperand *operand : op.getDpsInputOperands())
       if (isReadOnce(op, *operand))
-        readers[operand->get()].push_back(operand);
+        readers[operand->get()] = operand;
   }
-  auto hasFunctions = [](OpOperand *operand) {
-    return countWork(cast<linalg::LinalgOp>(operand->getOwner())).functions > 0;
-  };
-  auto scoreOf = [&](OpOperand *operand) {
-    auto op = cast<linalg::LinalgOp>(operand->getOwner());
-    return std::make_pair(hasFunctions(operand), !passesCaches(op));
-  };
-  for (auto &[value, operands] : readers) {
-    OpOperand *best = operands.front();
-    for (OpOperand *operand : operands)
-      if (scoreOf(operand) >= scoreOf(best))
-        best = operand;
-    if (operands.size() > 1 || hasFunctions(best))
-      fetched[best->getOwner()].push_back(best);
-  }
+  for (auto &[value, reader] : readers)
+    fetched[reader->getOwner()].push_back(reader);
 }
 
 /// The part of `operand` that the next task reads, as large as that of this
