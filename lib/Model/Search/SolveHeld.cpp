@@ -116,6 +116,12 @@ SmallVector<Solver::TileRule, 3> Solver::rulesAt(unsigned level) const {
   return rules;
 }
 
+/// Columns of a panel of `tile`, if `columns` are cut into equal parts.
+int64_t Solver::panelColumns(int64_t columns, const RegisterTile &tile) const {
+  int64_t vectors = divideCeilSigned(columns, machine.unit.lanes);
+  return splitEvenly(vectors, tile.vectors).size * machine.unit.lanes;
+}
+
 /// Lets the kernel of the only operator hold its sums if blocks would cut the
 /// reduction: loops of one tile of registers, its panel of constants around all
 /// other loops or inside of them.
@@ -126,9 +132,7 @@ void Solver::searchHeld(const Innermost &level, ArrayRef<LoopId> loops) {
     return;
   SmallVector<int64_t, 8> size = leftBy(problem, level.schedule, innermost());
   RegisterTile tile = tileForHeld(level, op);
-  int64_t vectors = divideCeilSigned(size[op.vectorLoop], machine.unit.lanes);
-  int64_t columns =
-      splitEvenly(vectors, tile.vectors).size * machine.unit.lanes;
+  int64_t columns = panelColumns(size[op.vectorLoop], tile);
   TiledLoop panel = {op.vectorLoop, std::min(columns, size[op.vectorLoop])};
   SmallVector<TiledLoop, 4> around, inside;
   if (size[op.rowLoop] > tile.rows)

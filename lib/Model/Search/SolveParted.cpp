@@ -56,6 +56,23 @@ const std::optional<Plan> &Solver::planBlock(unsigned op, unsigned level,
   return entry->second;
 }
 
+/// Gives the loops of operators that hold their sums in `schedule`, decided
+/// down to `level`, the sides of its register tile, for which constants lie in
+/// the order of reading.
+void Solver::fitHeld(Schedule &schedule, unsigned level) const {
+  for (TiledLoop &entry : schedule.levels[innermost()].order)
+    for (const auto &[index, op] : enumerate(problem.operators)) {
+      if (entry.operators != OperatorSet(1) << index ||
+          !(schedule.held >> index & 1))
+        continue;
+      int64_t size = tilesAt(problem, schedule, level, index)[entry.loop];
+      if (entry.loop == op.rowLoop)
+        entry.tile = std::min(schedule.registerTile.rows, size);
+      else if (entry.loop == op.vectorLoop)
+        entry.tile = std::min(panelColumns(size, schedule.registerTile), size);
+    }
+}
+
 /// Completes `schedule`, decided down to `level`, by the best plan of every
 /// operator on its block.
 void Solver::tryParted(Schedule schedule, unsigned level) {
@@ -88,6 +105,7 @@ void Solver::tryParted(Schedule schedule, unsigned level) {
     if (isSeen)
       continue;
     schedule.held = held;
+    fitHeld(schedule, level);
     dropUnheld(schedule);
     pricePlan(schedule);
   }

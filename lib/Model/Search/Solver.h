@@ -158,6 +158,8 @@ private:
   RegisterTile tileForHeld(const Innermost &level, const Operator &op) const;
   bool mayHold(const Operator &op) const;
   void searchHeld(const Innermost &level, llvm::ArrayRef<LoopId> loops);
+  int64_t panelColumns(int64_t columns, const RegisterTile &tile) const;
+  void fitHeld(Schedule &schedule, unsigned level) const;
   void dropUnheld(Schedule &schedule) const;
   void addOrders(Innermost &level, llvm::ArrayRef<LoopId> loops);
   llvm::ArrayRef<InnerOrder> innerOrders(Innermost &level, LoopSet places);
