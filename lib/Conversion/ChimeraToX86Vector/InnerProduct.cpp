@@ -128,9 +128,14 @@ private:
   std::optional<Combiner> sum;
   std::optional<unsigned> rowDim, columnDim;
   SmallVector<unsigned> outerDims, innerDims;
-  /// Elements along the reduction in one iteration.
+  /// Elements along the reduction in one iteration. A single row only waits for
+  /// the matrix, so it takes as many bytes of it at once whatever the length of
+  /// vectors: those of its own that find no register come from the first level.
   int64_t getStep() const {
-    return std::max<int64_t>(1, figures.tuning.rowVectors / rows) * perVector;
+    int64_t vectors = figures.tuning.rowVectors / rows;
+    if (rows == 1)
+      vectors *= vectorsOfLongest();
+    return std::max<int64_t>(1, vectors) * perVector;
   }
   /// True if a column after the other is read, each of them at once, once.
   bool isStream() const {
@@ -330,8 +335,7 @@ void InnerProductEmitter::prefetchAfter(unsigned operand,
   int64_t perGroup = columns * perColumn;
   if (isStream()) {
     here[*columnDim] =
-        add(here[*columnDim],
-            llvm::divideCeil(figures.tuning.streamAhead, perColumn));
+        add(here[*columnDim], llvm::divideCeil(streamAhead(), perColumn));
   } else if (perGroup <= 2 * figures.tuning.ahead) {
     int64_t groups = llvm::divideCeil(figures.tuning.ahead, perGroup);
     here[*columnDim] = add(here[*columnDim], groups * columns);

@@ -173,6 +173,14 @@ protected:
   /// other.
   void buildInterleaved(int64_t count, llvm::function_ref<void(int64_t)> emit);
 
+  /// Vectors that have the bytes of one of the longest, of 16 words, for which
+  /// the figures are: what waits for memory counts bytes.
+  int64_t vectorsOfLongest() const { return std::max<int64_t>(1, 16 / lanes); }
+  /// Vectors of a stream that are asked for ahead.
+  int64_t streamAhead() const {
+    return figures.tuning.streamAhead * vectorsOfLongest();
+  }
+
   mlir::OpBuilder &builder;
   MicroKernelOp op;
   const VectorFigures &figures;

@@ -494,10 +494,9 @@ void OuterProductEmitter::fetchAhead(unsigned operand, SmallVector<Value> here,
                                      int64_t vectors) {
   int64_t rows = rowsInAll();
   bool isReading = rows > 1 && rows <= model::mostRowsOfReading;
-  if (!isStream() && !isReading)
+  if (!waitsForRows() && !isReading)
     return;
-  int64_t ahead =
-      isStream() ? figures.tuning.streamAhead : figures.tuning.ahead;
+  int64_t ahead = isReading ? figures.tuning.ahead : streamAhead();
   unsigned along = dimToFetch(operand);
   here[along] = add(here[along], llvm::divideCeil(ahead, vectors));
   prefetch(operand, here);

@@ -52,6 +52,8 @@ public:
 private:
   /// Fewer rows are no stream.
   static constexpr int64_t leastStream = 64;
+  /// Rows in more panels have parts far apart.
+  static constexpr int64_t mostPanelsOfStream = 3;
 
   void chooseDims();
   bool mayDecode();
@@ -175,6 +177,12 @@ private:
     return rowsInAll() == 1 && !hasOuterReduction() &&
            extents[reductionDims.back()] > leastStream && !isOpen(vectorDim) &&
            extents[vectorDim] <= tile.vectors * lanes;
+  }
+  /// The same of rows of any number that a panel or a few hold: all that counts
+  /// is their way from memory.
+  bool waitsForRows() const {
+    return rowsInAll() == 1 && !hasOuterReduction() && !isOpen(vectorDim) &&
+           extents[vectorDim] <= mostPanelsOfStream * tile.vectors * lanes;
   }
   /// Lanes of vector `index` of a panel `columns` elements wide.
   LaneCount lanesOf(int64_t index, LaneCount columns) {
