@@ -252,7 +252,8 @@ static int64_t touchLines(const char *data, int64_t bytes) {
   return sum;
 }
 
-Expected<RunTimes> chimera::runner::measureRuns(int64_t bytes) {
+Expected<double> chimera::runner::measureRuns(int64_t bytes,
+                                              double bytesPerSecond) {
   constexpr int64_t rowBytes = 4096, rows = 256, tileBytes = rows * rowBytes;
   int64_t tiles = std::max<int64_t>(1, bytes / tileBytes);
   Expected<Tensor> matrix =
@@ -273,24 +274,16 @@ Expected<RunTimes> chimera::runner::measureRuns(int64_t bytes) {
                             run);
     sink = sum;
   };
-  // A line through the times of a run by its length.
-  double count = 0, sumX = 0, sumY = 0, sumXX = 0, sumXY = 0;
+  std::vector<double> perRun;
   for (int64_t run : {64, 128, 256, 512, 1024}) {
     double best = std::numeric_limits<double>::infinity();
     for (int turn = 0; turn < 15; ++turn)
       best = std::min(best, timeOnce([&] { readInRuns(run); }));
-    double x = static_cast<double>(run),
-           y = best * x / static_cast<double>(tiles * tileBytes);
-    count += 1;
-    sumX += x;
-    sumY += y;
-    sumXX += x * x;
-    sumXY += x * y;
+    double perByte = best / static_cast<double>(tiles * tileBytes);
+    perRun.push_back(static_cast<double>(run) * (perByte - 1 / bytesPerSecond));
   }
-  RunTimes times;
-  times.perByte = (count * sumXY - sumX * sumY) / (count * sumXX - sumX * sumX);
-  times.perRun = std::max(0.0, (sumY - times.perByte * sumX) / count);
-  return times;
+  llvm::sort(perRun);
+  return std::max(0.0, perRun[perRun.size() / 2]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -309,6 +302,7 @@ public:
 
 private:
   void setClock();
+  Error setUsable();
   Error setBandwidths();
   Error setOverheads();
   Error setExponential();
@@ -374,15 +368,47 @@ static double getBytesBeyond(int64_t capacity) {
   return std::max(2.0 * capacity, std::min(4.0 * capacity, enough));
 }
 
-/// What comes into a level is what a plain read of something that half fills
-/// the next outer one brings.
+/// How much of the outermost cache is ours: other programs, and guests of the
+/// same host, use it, too. The most of which a plain read gets no more than a
+/// tenth from memory, by the times of a small part and of far too much.
+Error Calibrator::setUsable() {
+  constexpr double missed = 0.1;
+  constexpr int64_t step = 5, most = 80;
+  TargetFigures::Level &outer = figures.levels.front();
+  auto secondsPerByte = [&](double bytes) -> Expected<double> {
+    Expected<double> rate = measureRead(/*threads=*/1, bytes);
+    return rate ? Expected<double>(1 / *rate) : rate.takeError();
+  };
+  Expected<double> inside = secondsPerByte(0.01 * step * outer.capacity),
+                   beyond = secondsPerByte(getBytesBeyond(outer.capacity));
+  if (!inside || !beyond)
+    return llvm::joinErrors(inside.takeError(), beyond.takeError());
+  double limit = *inside + missed * std::max(0.0, *beyond - *inside);
+  outer.usable = most;
+  while (outer.usable > step) {
+    Expected<double> seconds =
+        secondsPerByte(0.01 * outer.usable * outer.capacity);
+    if (!seconds)
+      return seconds.takeError();
+    if (*seconds <= limit)
+      break;
+    outer.usable -= step;
+  }
+  report(formatv("{0}: {1} % are ours", outer.name, outer.usable).str());
+  return Error::success();
+}
+
+/// What comes into a level is what a plain read of something that leaves room
+/// in the next outer one brings.
 Error Calibrator::setBandwidths() {
+  constexpr double filled = 0.6;
   auto read = [&](int64_t workers, size_t level) -> Expected<double> {
     if (level == 0)
       return measureRead(workers, getBytesBeyond(figures.levels[0].capacity));
     const TargetFigures::Level &outer = figures.levels[level - 1];
     int64_t instances = std::max<int64_t>(1, workers / outer.sharers);
-    return measureRead(workers, 0.5 * outer.capacity * instances);
+    return measureRead(workers, filled * 0.01 * outer.usable * outer.capacity *
+                                    instances);
   };
   for (auto [index, level] : llvm::enumerate(figures.levels)) {
     Expected<double> one = read(1, index), all = read(threads, index);
@@ -447,15 +473,18 @@ Error Calibrator::setTransposing() {
   return Error::success();
 }
 
-/// Of rows that half fill the outermost cache.
+/// Of rows that the outermost cache holds.
 Error Calibrator::setRuns() {
-  Expected<RunTimes> times = measureRuns(figures.levels[0].capacity / 2);
-  if (!times)
-    return times.takeError();
-  double reach = times->perRun / times->perByte;
+  const TargetFigures::Level &outer = figures.levels.front();
+  auto bandwidth = static_cast<double>(figures.levels[1].coreBandwidth);
+  Expected<double> perRun =
+      measureRuns(outer.usable * outer.capacity / 160, bandwidth);
+  if (!perRun)
+    return perRun.takeError();
+  double reach = *perRun * bandwidth;
   setOverhead(&OverheadFigures::reach, std::lround(reach));
   report(formatv("the next run in {0}: as long as {1:F0} bytes at {2:F1} GB/s",
-                 figures.levels[0].name, reach, 1e-9 / times->perByte)
+                 outer.name, reach, 1e-9 * bandwidth)
              .str());
   return Error::success();
 }
@@ -502,6 +531,9 @@ Error Calibrator::setStreams() {
 
 Expected<TargetAttr> Calibrator::run() {
   setClock();
+  if (figures.levels.size() > 1)
+    if (Error error = setUsable())
+      return error;
   if (Error error = setBandwidths())
     return error;
   if (Error error = setOverheads())

@@ -24,11 +24,11 @@
 // AVX2-SAME: overheads = <region = 1000, fresh = 8000000000>, cpu = "haswell">}
 
 // ZEN3:      chimera.target = #chimera.target<"zen3", cores = 2,
-// ZEN3-SAME: unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1, latency = 4, clock = 3240000000, exponential = 17>,
-// ZEN3-SAME: levels = [<"L3", capacity = 33554432, usable = 80, core_bandwidth = 19000000000, chip_bandwidth = 33000000000, sharers = 2, line = 64, ways = 16>,
-// ZEN3-SAME: <"L2", capacity = 524288, usable = 80, core_bandwidth = 56000000000, chip_bandwidth = 128000000000, sharers = 1, line = 64, ways = 8>,
-// ZEN3-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 103000000000, chip_bandwidth = 206000000000, sharers = 1, line = 64, ways = 8>],
-// ZEN3-SAME: overheads = <region = 700, fresh = 1700000000>, cpu = "znver3">}
+// ZEN3-SAME: unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1, latency = 4, clock = 3010000000, exponential = 17>,
+// ZEN3-SAME: levels = [<"L3", capacity = 33554432, usable = 35, core_bandwidth = 12000000000, chip_bandwidth = 19000000000, sharers = 2, line = 64, ways = 16>,
+// ZEN3-SAME: <"L2", capacity = 524288, usable = 80, core_bandwidth = 60000000000, chip_bandwidth = 136000000000, sharers = 1, line = 64, ways = 8>,
+// ZEN3-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 98000000000, chip_bandwidth = 186000000000, sharers = 1, line = 64, ways = 8>],
+// ZEN3-SAME: overheads = <transpose = 270, region = 750, fresh = 1400000000>, cpu = "znver3">}
 
 // AVX512:      chimera.target = #chimera.target<"avx512", cores = 4,
 // AVX512-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>,

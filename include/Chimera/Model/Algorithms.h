@@ -251,6 +251,16 @@ struct Plan {
   double seconds = 0;
 };
 
+/// Predicted times that differ by less than this share say nothing of which is
+/// shorter: an assumption; `benchmarks/regret` shows how far predictions are
+/// off.
+inline constexpr double timeError = 0.03;
+
+/// What `plan` loses at worst if its time is wrong, to compare with others:
+/// seconds of its transfers one after the other, as if none were hidden. What
+/// comes into the innermost level is next to the arithmetic and is.
+double exposureOf(const Plan &plan);
+
 /// Where the orders and tiles of a plan come from.
 enum class TileSource {
   /// A search over all orders and useful tiles.

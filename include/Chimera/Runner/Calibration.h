@@ -42,19 +42,17 @@ llvm::Expected<double> measureReading(TargetAttr target, int64_t bytes);
 /// columns of a matrix in the nearest caches into vectors.
 llvm::Expected<double> measureTransposing(TargetAttr target);
 
-/// Seconds that one core takes, beyond those for the bytes, to find the next
-/// run of neighbours among `bytes` of rows that are read in tiles, and seconds
-/// for a byte.
-struct RunTimes {
-  double perRun = 0, perByte = 0;
-};
-llvm::Expected<RunTimes> measureRuns(int64_t bytes);
+/// Seconds that one core takes, beyond those for the bytes at
+/// `bytesPerSecond`, to find the next run of neighbours among `bytes` of rows
+/// that are read in tiles.
+llvm::Expected<double> measureRuns(int64_t bytes, double bytesPerSecond);
 
 /// `target`, which describes this machine, with figures measured on `threads`
-/// threads: the clock that FMAs are sustained at, what comes into each cache
-/// level with one thread and with all, the exponential, the streams, and the
-/// overheads `region`, `fresh`, `transpose` and `reach`. Takes some ten
-/// seconds. `report` gets a line for each.
+/// threads: the clock that FMAs are sustained at, how much of the outermost
+/// cache is its own, what comes into each cache level with one thread and with
+/// all, the exponential, the streams, and the overheads `region`, `fresh`,
+/// `transpose` and `reach`. Takes some ten seconds. `report` gets a line for
+/// each.
 llvm::Expected<TargetAttr>
 calibrate(TargetAttr target, int64_t threads,
           llvm::function_ref<void(const llvm::Twine &line)> report);

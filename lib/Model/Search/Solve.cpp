@@ -272,7 +272,19 @@ std::optional<Plan> Solver::run() {
     hasSmallTiles = true;
     searchAll();
   }
+  if (best && mayLoseData())
+    best = ties.takeSafest();
   return best;
+}
+
+/// True if what operators leave each other may not be where the plan says:
+/// caches keep what they like, and other programs use them, too. The price of
+/// windows leaves out too much to give up time for that.
+bool Solver::mayLoseData() const {
+  return problem.operators.size() > 1 && problem.consistsOfProducts() &&
+         !fromForms && all_of(machine.levels, [](const MemoryLevel &level) {
+           return level.ways != 0;
+         });
 }
 
 void Solver::searchAll() {

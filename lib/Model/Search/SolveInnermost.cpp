@@ -678,6 +678,7 @@ bool Solver::priceTiles(Schedule &schedule) {
     if (!isNew && plan.seconds < entry->second.seconds)
       entry->second = plan;
   }
+  ties.add(plan);
   if (!best || plan.seconds < best->seconds)
     best = plan;
   return true;

@@ -18,6 +18,7 @@
 
 #include "ClosedForm/Families.h"
 #include "Search/Blocks.h"
+#include "Search/NearTies.h"
 #include "Search/VolumeSearch.h"
 
 #include "Chimera/Model/Fragments.h"
@@ -68,6 +69,7 @@ private:
   unsigned parallelLevel(const Order &parallel) const;
   void markParallel(Schedule &schedule) const;
 
+  bool mayLoseData() const;
   void searchAll();
   void searchFrom(Schedule schedule, unsigned level, unsigned parallelLevel,
                   const Order &parallel);
@@ -239,6 +241,8 @@ private:
   /// The reduction that the parallel loops at hand split.
   std::optional<TiledLoop> split;
   std::optional<Plan> best;
+  /// Plans that take about as long.
+  NearTies ties;
   /// The best plan of each order, if they are wanted.
   std::map<llvm::SmallVector<unsigned, 32>, Plan> bestOfOrders;
   /// Plans of blocks by operator, level and sizes.

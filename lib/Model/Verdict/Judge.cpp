@@ -347,11 +347,6 @@ void Explainer::explainUnfused() {
 // The verdict
 //===----------------------------------------------------------------------===//
 
-/// Predicted times that differ by less than this share say nothing of which is
-/// shorter: an assumption; `benchmarks/regret` shows how far predictions are
-/// off.
-static constexpr double timeError = 0.03;
-
 /// One segment per operator.
 static SmallVector<Segment, 2> segmentsOf(const ChainProblem &problem,
                                           const Machine &machine,
@@ -385,16 +380,6 @@ static bool isLimitedByArithmetic(const Plan &plan) {
   return all_of(plan.levels, [&](const LevelCost &level) {
     return 2 * level.seconds <= plan.computeSeconds;
   });
-}
-
-/// What `plan` loses at worst if its time is wrong, to compare with others:
-/// seconds of its transfers one after the other, as if none were hidden. What
-/// comes into the innermost level is next to the arithmetic and is.
-static double exposureOf(const Plan &plan) {
-  double seconds = 0;
-  for (const LevelCost &level : ArrayRef(plan.levels).drop_back())
-    seconds += level.seconds;
-  return seconds;
 }
 
 /// The same of what the caches hold from call to call, where nothing comes from

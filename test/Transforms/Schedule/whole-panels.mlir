@@ -2,7 +2,7 @@
 
 // Tiles of columns that divide each other, so that weights are prepacked, and
 // their scales; the groups that share a scale are not cut.
-// CHECK: schedule(<levels = [<"L3">, <"L2" : n = 80>, <"L1" : k = 16, n = 40>]
+// CHECK: schedule(<levels = [<"L3" : k = 64>, <"L2" : n = 176>, <"L1" : n = 88, k = 4>]
 // CHECK-SAME: prepacked = [1, 2], extents = [n = 4096, k = 128, k1 = 32]
 func.func @decode(%x: tensor<128x32xf32>, %w: tensor<128x32x4096xi8> {chimera.constant},
                   %s: tensor<128x4096xf32> {chimera.constant}) -> tensor<4096xf32> {
