@@ -1,8 +1,8 @@
-// RUN: chimera-run %s --target=zen5 --threads=1 --no-check --no-time --report=%t.md > /dev/null
+// RUN: chimera-run %s --target=avx2 --threads=1 --no-check --no-time --report=%t.md > /dev/null
 // RUN: FileCheck %s < %t.md
-// RUN: chimera-run %s --target=zen5 --threads=1 --no-check --no-time --report=%t.json > /dev/null
+// RUN: chimera-run %s --target=avx2 --threads=1 --no-check --no-time --report=%t.json > /dev/null
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
-// RUN: chimera-run %s --target=zen5 --threads=1 --no-check --no-time --report=%t.html > /dev/null
+// RUN: chimera-run %s --target=avx2 --threads=1 --no-check --no-time --report=%t.html > /dev/null
 // RUN: FileCheck %s --check-prefix=HTML < %t.html
 
 // A product, a softmax of what it makes: a chain, a group, and a tensor between.
