@@ -1,5 +1,5 @@
 // RUN: chimera-opt %s --split-input-file --chimera-separate-offsets=target=zen5 --cse | FileCheck %s
-// RUN: chimera-opt %s --split-input-file --chimera-separate-offsets=target=avx2 | FileCheck %s --check-prefix=SAME
+// RUN: chimera-opt %s --split-input-file --chimera-separate-offsets=target=ascend910 | FileCheck %s --check-prefix=SAME
 // RUN: not chimera-opt %s --split-input-file --chimera-separate-offsets=target=pentium 2>&1 | FileCheck %s --check-prefix=NAME
 
 // NAME: error: unknown target 'pentium'
