@@ -62,7 +62,7 @@ class Browser:
     def ask(self, path, **data):
         request = urllib.request.Request(self.root + path, json.dumps(data).encode(),
                                          {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             return json.load(answer)["value"]
 
     def do(self, command, **data):
@@ -79,7 +79,7 @@ class Browser:
     def close(self):
         request = urllib.request.Request(f"{self.root}/session/{self.session}",
                                          method="DELETE")
-        urllib.request.urlopen(request, timeout=60).close()
+        urllib.request.urlopen(request, timeout=300).close()
 
 
 @contextlib.contextmanager
