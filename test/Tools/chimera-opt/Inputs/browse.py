@@ -56,7 +56,9 @@ class Browser:
         options = {"args": ["--headless", "--no-sandbox", "--disable-gpu",
                             "--window-size=1200,900"]}
         wanted = {"alwaysMatch": {"goog:chromeOptions": options,
-                                  "goog:loggingPrefs": {"browser": "ALL"}}}
+                                  "goog:loggingPrefs": {"browser": "ALL"},
+                                  "timeouts": {"script": 250000,
+                                               "pageLoad": 250000}}}
         self.session = self.ask("/session", capabilities=wanted)["sessionId"]
 
     def ask(self, path, **data):
