@@ -398,10 +398,12 @@ Error Calibrator::setUsable() {
   return Error::success();
 }
 
+/// What measured data takes of what a cache has for them, so that they stay.
+static constexpr double filled = 0.6;
+
 /// What comes into a level is what a plain read of something that leaves room
 /// in the next outer one brings.
 Error Calibrator::setBandwidths() {
-  constexpr double filled = 0.6;
   auto read = [&](int64_t workers, size_t level) -> Expected<double> {
     if (level == 0)
       return measureRead(workers, getBytesBeyond(figures.levels[0].capacity));
@@ -477,8 +479,8 @@ Error Calibrator::setTransposing() {
 Error Calibrator::setRuns() {
   const TargetFigures::Level &outer = figures.levels.front();
   auto bandwidth = static_cast<double>(figures.levels[1].coreBandwidth);
-  Expected<double> perRun =
-      measureRuns(outer.usable * outer.capacity / 160, bandwidth);
+  double bytes = filled * 0.01 * outer.usable * outer.capacity;
+  Expected<double> perRun = measureRuns(std::lround(bytes), bandwidth);
   if (!perRun)
     return perRun.takeError();
   double reach = *perRun * bandwidth;

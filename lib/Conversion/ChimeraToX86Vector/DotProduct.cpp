@@ -8,7 +8,7 @@
 //
 // A dot product adds the products of neighbours along the reduction to each
 // sum: of two bf16 (vdpbf16ps), of four bytes (vpdpbusd), or of two bytes that
-// are widened to 16 bits (vpmaddwd, which every processor has). Single elements
+// are widened to 16 bits (vpmaddwd, which is part of AVX2). Single elements
 // are loaded together, as they lie in memory. Vectors have neighbours along the
 // columns side by side; those of two or four steps are mixed in registers,
 // which takes an instruction or two for a vector of sums:
