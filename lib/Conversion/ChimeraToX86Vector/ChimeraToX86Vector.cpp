@@ -139,13 +139,9 @@ struct OuterProductModel
   /// Narrow factors are widened when they are loaded, unless there are dot
   /// products of them.
   Type getMultipliedType(Attribute attribute, Type factor) const {
-    SmallVector<Type> dots = cast<OuterProductAttr>(attribute).getDotTypes();
-    if (llvm::is_contained(dots, factor))
-      return factor;
-    Type wider = IntegerType::get(factor.getContext(), 16);
-    return canBeIntegerFactor(factor) && llvm::is_contained(dots, wider)
-               ? wider
-               : getSumType(factor);
+    Type dots =
+        VectorFigures(cast<OuterProductAttr>(attribute)).findDots(factor);
+    return dots ? dots : getSumType(factor);
   }
 
   OperandLayout getLayout(Attribute attribute, Operation *op,

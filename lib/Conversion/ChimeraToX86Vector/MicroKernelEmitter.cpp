@@ -28,6 +28,15 @@ VectorFigures::VectorFigures(OuterProductAttr implementation)
   llvm::append_range(dots, implementation.getDotTypes());
 }
 
+Type VectorFigures::findDots(Type factor) const {
+  if (llvm::is_contained(dots, factor))
+    return factor;
+  Type wider = IntegerType::get(factor.getContext(), 16);
+  bool isWidened =
+      canBeIntegerFactor(factor) && llvm::is_contained(dots, wider);
+  return isWidened ? wider : Type();
+}
+
 bool VectorFigures::widensBytes() const {
   return llvm::none_of(dots, [](Type type) { return type.isInteger(8); });
 }
@@ -38,11 +47,7 @@ bool chimera::mayBeDotProduct(MicroKernelOp op, const VectorFigures &figures) {
       !(multipliesAndAdds(body) || isIntegerProduct(op)))
     return false;
   Type type = body.getArgument(0).getType();
-  return body.getArgument(1).getType() == type &&
-         llvm::is_contained(figures.dots,
-                            type.isInteger(8) && figures.widensBytes()
-                                ? IntegerType::get(type.getContext(), 16)
-                                : type);
+  return body.getArgument(1).getType() == type && figures.findDots(type);
 }
 
 bool chimera::isIntegerProduct(MicroKernelOp op) {

@@ -29,6 +29,9 @@ using Extents = llvm::SmallVector<int64_t>;
 struct VectorFigures {
   explicit VectorFigures(OuterProductAttr implementation);
 
+  /// What dot products multiply in place of numbers of type `factor`: these, or
+  /// bytes that are widened to 16 bits; null if there are none.
+  mlir::Type findDots(mlir::Type factor) const;
   /// True if bytes become numbers of 16 bits before they are multiplied.
   bool widensBytes() const;
 
