@@ -13,9 +13,9 @@ function(chimera_mlir_libs variable)
   set(${variable} ${libs} PARENT_SCOPE)
 endfunction()
 
-# chimera_precompile_headers(): lets every file of CHIMERA_PRECOMPILED_TARGETS read
+# chimera_precompile_headers(): lets every target of CHIMERA_PRECOMPILED_TARGETS read
 # the MLIR headers it includes from a set that is compiled once. cmake/includes.py has
-# the sets; a file reads none that holds more than the file includes by itself.
+# the sets; a target reads none that holds more than its files include.
 function(chimera_precompile_headers)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(program "${CHIMERA_SOURCE_DIR}/cmake/includes.py")
@@ -29,22 +29,17 @@ function(chimera_precompile_headers)
     get_property(folders DIRECTORY "${folder}" PROPERTY INCLUDE_DIRECTORIES)
     execute_process(
       COMMAND "${Python3_EXECUTABLE}" "${program}" "--folders=${folders}" ${sources}
-      OUTPUT_VARIABLE sets OUTPUT_STRIP_TRAILING_WHITESPACE
+      OUTPUT_VARIABLE set OUTPUT_STRIP_TRAILING_WHITESPACE
       COMMAND_ERROR_IS_FATAL ANY)
-    string(REPLACE "\n" ";" sets "${sets}")
-    foreach(source set IN ZIP_LISTS sources sets)
-      if(NOT set STREQUAL "-")
-        chimera_precompiled_set(options header ${set})
-        set_source_files_properties("${source}" DIRECTORY "${folder}" PROPERTIES
-          COMPILE_OPTIONS "${options}" OBJECT_DEPENDS "${header}")
-      endif()
-    endforeach()
+    if(NOT set STREQUAL "-")
+      chimera_precompiled_set(${set})
+      target_precompile_headers(${target} REUSE_FROM ChimeraPrecompiled_${set})
+    endif()
   endforeach()
 endfunction()
 
-# chimera_precompiled_set(OPTIONS HEADER name): how a file reads the set of that name,
-# and what has to be compiled before.
-function(chimera_precompiled_set options header name)
+# chimera_precompiled_set(name): the target that compiles the set of that name.
+function(chimera_precompiled_set name)
   set(target ChimeraPrecompiled_${name})
   if(NOT TARGET ${target})
     execute_process(
@@ -54,14 +49,6 @@ function(chimera_precompiled_set options header name)
     add_library(${target} OBJECT "${CHIMERA_SOURCE_DIR}/cmake/Precompiled.cpp")
     llvm_update_compile_flags(${target})
     target_precompile_headers(${target} PRIVATE ${headers})
-  endif()
-  set(text "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx")
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    set(${options} -include-pch "${text}.pch" PARENT_SCOPE)
-    set(${header} "${text}.pch" PARENT_SCOPE)
-  else()
-    set(${options} -Winvalid-pch -include "${text}" PARENT_SCOPE)
-    set(${header} "${text}.gch" PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -141,6 +128,8 @@ function(add_chimera_unittest name)
     OPTIONS ${ARG_OPTIONS}
     INCLUDES ${ARG_INCLUDES}
     LINK_LIBS ${ARG_LINK_LIBS} GTest::gtest_main)
+  # Tests name what only they have by one word.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   gtest_discover_tests(${name})
   set_property(GLOBAL APPEND PROPERTY CHIMERA_TEST_PROGRAMS ${name})
 endfunction()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Finds for each file the set of precompiled headers that hides nothing from it.
+"""Finds the largest set of precompiled headers that files include all of anyway.
 
-A file may read a set in advance if it includes all of the set anyway, by itself or by
-what it includes. Then a build with precompiled headers still finds the files that forget
-an include.
+Files may include a header by themselves or by what they include. What is compiled
+together, a library's files or a header alone, sees then no header that it does not ask
+for.
 
 usage: includes.py --folders=FOLDER;... FILE...
-           writes the name of a set, or `-`, for each file
+           writes the name of a set, or `-`, for these files together
        includes.py --set=NAME
            writes the headers of that set as a list of CMake's
 """
@@ -68,9 +68,9 @@ def find_includes(path: str, folders: tuple[str, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-def find_set(path: str, folders: tuple[str, ...]) -> str | None:
-    """The name of the largest set of which the file at `path` includes all."""
-    includes = find_includes(path, folders)
+def find_set(paths: list[str], folders: tuple[str, ...]) -> str | None:
+    """The name of the largest set of which the files at `paths` include all."""
+    includes = frozenset().union(*(find_includes(path, folders) for path in paths))
     return next((name for name, headers in SETS.items()
                  if all(find_header(header, folders) in includes for header in headers)),
                 None)
@@ -85,9 +85,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.set:
         print(";".join(f"<{header}>" for header in SETS[options.set]))
-    folders = tuple(options.folders.split(";"))
-    for path in options.files:
-        print(find_set(path, folders) or "-")
+    if options.files:
+        print(find_set(options.files, tuple(options.folders.split(";"))) or "-")
 
 
 if __name__ == "__main__":

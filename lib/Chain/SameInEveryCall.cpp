@@ -20,7 +20,7 @@ using namespace chimera;
 /// Longer computations stay where they are. Most inputs depend on an argument
 /// that is another in every call, and are not followed back to the start of the
 /// program to find it.
-static constexpr size_t mostOperations = 256;
+static constexpr size_t mostOperationsMoved = 256;
 
 /// Adds what computes `value` to `operations`, each after its own, of which
 /// `left` more are looked at.
@@ -50,7 +50,7 @@ static LogicalResult collect(Value value, SetVector<Operation *> &operations,
 FailureOr<SetVector<Operation *>>
 chimera::findConstantComputation(Value value) {
   SetVector<Operation *> operations;
-  size_t left = mostOperations;
+  size_t left = mostOperationsMoved;
   if (failed(collect(value, operations, left)))
     return failure();
   return operations;

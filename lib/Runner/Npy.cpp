@@ -115,7 +115,8 @@ static std::string parseHeader(StringRef header, ValueType &type) {
   return "";
 }
 
-llvm::Expected<StoredTensor> chimera::runner::openNpy(StringRef path) {
+llvm::Expected<chimera::runner::StoredTensor>
+chimera::runner::openNpy(StringRef path) {
   llvm::Expected<std::shared_ptr<InputFile>> opened = InputFile::open(path);
   if (!opened)
     return opened.takeError();

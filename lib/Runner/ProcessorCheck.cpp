@@ -27,7 +27,6 @@ using namespace chimera::runner;
 using llvm::ArrayRef;
 using llvm::StringLiteral;
 using llvm::StringRef;
-using llvm::Value;
 
 //===----------------------------------------------------------------------===//
 // Features
@@ -147,22 +146,22 @@ public:
         lastLeaf(builder.CreateExtractValue(askLeaf(0, 0), EAX)) {}
 
   /// Whether `feature` is there.
-  Value *ask(const Feature &feature) {
-    Value *bits = builder.CreateAnd(getWord(feature), 1u << feature.bit);
-    Value *isThere = builder.CreateICmpNE(bits, number(0));
+  llvm::Value *ask(const Feature &feature) {
+    llvm::Value *bits = builder.CreateAnd(getWord(feature), 1u << feature.bit);
+    llvm::Value *isThere = builder.CreateICmpNE(bits, number(0));
     if (feature.state == 0)
       return isThere;
-    Value *saved = builder.CreateAnd(getState(), feature.state);
+    llvm::Value *saved = builder.CreateAnd(getState(), feature.state);
     return builder.CreateAnd(
         isThere, builder.CreateICmpEQ(saved, number(feature.state)));
   }
 
 private:
-  Value *number(uint32_t value) { return builder.getInt32(value); }
+  llvm::Value *number(uint32_t value) { return builder.getInt32(value); }
 
   /// The registers that `instruction` leaves.
-  Value *call(StringRef instruction, StringRef constraints,
-              ArrayRef<Value *> operands, unsigned results) {
+  llvm::Value *call(StringRef instruction, StringRef constraints,
+                    ArrayRef<llvm::Value *> operands, unsigned results) {
     auto *registers = llvm::StructType::get(
         builder.getContext(), llvm::SmallVector<llvm::Type *>(results, word));
     llvm::SmallVector<llvm::Type *> types(operands.size(), word);
@@ -174,7 +173,7 @@ private:
                               operands);
   }
 
-  Value *askLeaf(uint32_t leaf, uint32_t subleaf) {
+  llvm::Value *askLeaf(uint32_t leaf, uint32_t subleaf) {
     return call("cpuid",
                 "={ax},={bx},={cx},={dx},0,2,~{dirflag},~{fpsr},~{flags}",
                 {number(leaf), number(subleaf)}, 4);
@@ -182,30 +181,31 @@ private:
 
   /// The register that has the bit of `feature`; none of its bits are set if
   /// the processor does not know the leaf.
-  Value *getWord(const Feature &feature) {
-    Value *&known = leaves[{feature.leaf, feature.subleaf}];
+  llvm::Value *getWord(const Feature &feature) {
+    llvm::Value *&known = leaves[{feature.leaf, feature.subleaf}];
     if (!known)
       known = askLeaf(feature.leaf, feature.subleaf);
-    Value *result = builder.CreateExtractValue(known, feature.where);
+    llvm::Value *result = builder.CreateExtractValue(known, feature.where);
     // Any x86-64 has the leaves 1 and 0x80000001.
     if (feature.leaf == 1 || feature.leaf == kExtended)
       return result;
-    Value *isKnown = builder.CreateICmpUGE(lastLeaf, number(feature.leaf));
+    llvm::Value *isKnown =
+        builder.CreateICmpUGE(lastLeaf, number(feature.leaf));
     return builder.CreateSelect(isKnown, result, number(0));
   }
 
   /// The states that the system saves.
-  Value *getState() {
+  llvm::Value *getState() {
     if (state)
       return state;
-    Value *isReadable = ask(kReadsState);
+    llvm::Value *isReadable = ask(kReadsState);
     llvm::BasicBlock *before = builder.GetInsertBlock();
     llvm::Function *function = before->getParent();
     auto *read = llvm::BasicBlock::Create(builder.getContext(), "", function);
     auto *after = llvm::BasicBlock::Create(builder.getContext(), "", function);
     builder.CreateCondBr(isReadable, read, after);
     builder.SetInsertPoint(read);
-    Value *saved = builder.CreateExtractValue(
+    llvm::Value *saved = builder.CreateExtractValue(
         call("xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}",
              {number(0)}, 2),
         0);
@@ -219,15 +219,15 @@ private:
 
   llvm::IRBuilder<> &builder;
   llvm::Type *word;
-  Value *lastLeaf;
-  Value *state = nullptr;
-  llvm::MapVector<std::pair<uint32_t, uint32_t>, Value *> leaves;
+  llvm::Value *lastLeaf;
+  llvm::Value *state = nullptr;
+  llvm::MapVector<std::pair<uint32_t, uint32_t>, llvm::Value *> leaves;
 };
 } // namespace
 
 /// Code that ends the call with `text`, as a failed assertion does.
 static void createFailure(llvm::IRBuilder<> &builder, llvm::Module &module,
-                          Value *text) {
+                          llvm::Value *text) {
   builder.CreateCall(module.getOrInsertFunction("puts", builder.getVoidTy(),
                                                 builder.getPtrTy()),
                      {text});
@@ -256,10 +256,10 @@ static llvm::Function *buildTest(llvm::Module &module,
   function->addFnAttr(llvm::Attribute::Cold);
   llvm::IRBuilder<> builder(&function->getEntryBlock());
   Questions questions(builder);
-  Value *none = llvm::ConstantPointerNull::get(builder.getPtrTy());
-  Value *problem = none;
+  llvm::Value *none = llvm::ConstantPointerNull::get(builder.getPtrTy());
+  llvm::Value *problem = none;
   for (const Feature &feature : llvm::reverse(features)) {
-    Value *text = builder.CreateGlobalString(
+    llvm::Value *text = builder.CreateGlobalString(
         ("this code is for a processor with " + feature.name +
          ", which this machine lacks; compile it for this machine")
             .str());
@@ -286,7 +286,7 @@ static llvm::Function *buildCheck(llvm::Module &module,
   llvm::Function *test = buildTest(module, features, isKnown);
   llvm::Function *check = createFunction(module, "chimera_check_processor");
   llvm::IRBuilder<> builder(&check->getEntryBlock());
-  Value *known = builder.CreateLoad(flag, isKnown);
+  llvm::Value *known = builder.CreateLoad(flag, isKnown);
   auto *ask = llvm::BasicBlock::Create(module.getContext(), "", check);
   auto *done = llvm::BasicBlock::Create(module.getContext(), "", check);
   builder.CreateCondBr(builder.CreateICmpEQ(known, builder.getInt8(0)), ask,
@@ -316,7 +316,7 @@ static void putCheckBefore(llvm::Function &function, llvm::Function *check) {
   llvm::IRBuilder<> builder(
       llvm::BasicBlock::Create(module.getContext(), "", outer));
   builder.CreateCall(check);
-  llvm::SmallVector<Value *> arguments;
+  llvm::SmallVector<llvm::Value *> arguments;
   for (llvm::Argument &argument : outer->args())
     arguments.push_back(&argument);
   builder.CreateCall(&function, arguments);

@@ -115,6 +115,6 @@ Expected<SafetensorsFile> SafetensorsFile::open(StringRef path) {
   return result;
 }
 
-StoredTensor SafetensorsFile::find(const Entry &entry) const {
+chimera::runner::StoredTensor SafetensorsFile::find(const Entry &entry) const {
   return StoredTensor(entry.type, file, elements + entry.offset);
 }

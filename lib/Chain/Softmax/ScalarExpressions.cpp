@@ -313,7 +313,7 @@ Value ExprPool::emit(OpBuilder &builder, Location loc, ExprId expr,
 
 /// Longer bodies are no part of a softmax: reading one goes as deep as its
 /// operations depend on each other.
-static constexpr size_t mostOperations = 1000;
+static constexpr size_t mostOperationsOfBody = 1000;
 
 /// The dimension of each loop of `op` when result `result` is at `dims`.
 static std::optional<SmallVector<PointDim>> getLoops(linalg::GenericOp op,
@@ -394,7 +394,7 @@ std::optional<ExprId> ExprReader::readGeneric(linalg::GenericOp op,
   std::optional<SmallVector<PointDim>> loops =
       getLoops(op, result, dims, rowDim);
   if (!loops || !op.hasPureTensorSemantics() ||
-      op.getBlock()->getOperations().size() > mostOperations)
+      op.getBlock()->getOperations().size() > mostOperationsOfBody)
     return std::nullopt;
   if (op.getNumReductionLoops() > 0)
     return readReduction(op, result, *loops);

@@ -183,7 +183,7 @@ static void sinkSubviews(func::FuncOp function) {
 }
 
 /// The buffer or argument that `value` is under another shape.
-static Value getRoot(Value value) {
+static Value getReshapedSource(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp>(op))
       break;
@@ -223,7 +223,7 @@ LogicalResult FunctionSplitter::checkOutside(Refusal &refusal) {
 std::string FunctionSplitter::describe(Value value) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  value = getRoot(value);
+  value = getReshapedSource(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     os << "arg" << argument.getArgNumber();
   } else {

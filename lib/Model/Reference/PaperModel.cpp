@@ -274,10 +274,10 @@ namespace {
 /// Goes through the tiles of the loops that the volume depends on, largest
 /// first. Without windows, the volume grows with the trips and memory usage
 /// with the tiles, which cuts the search short.
-class PaperSearch {
+class PaperTileSearch {
 public:
-  PaperSearch(const ChainProblem &problem, ArrayRef<LoopId> permutation,
-              int64_t capacity, ArrayRef<int64_t> granularity);
+  PaperTileSearch(const ChainProblem &problem, ArrayRef<LoopId> permutation,
+                  int64_t capacity, ArrayRef<int64_t> granularity);
 
   std::optional<PaperOptimum> run();
 
@@ -299,9 +299,9 @@ private:
 
 } // namespace
 
-PaperSearch::PaperSearch(const ChainProblem &problem,
-                         ArrayRef<LoopId> permutation, int64_t capacity,
-                         ArrayRef<int64_t> granularity)
+PaperTileSearch::PaperTileSearch(const ChainProblem &problem,
+                                 ArrayRef<LoopId> permutation, int64_t capacity,
+                                 ArrayRef<int64_t> granularity)
     : problem(problem), capacity(capacity), granularity(granularity) {
   best.permutation.assign(permutation.begin(), permutation.end());
   for (const PaperColumn &column : tabulatePaper(problem, permutation))
@@ -326,7 +326,7 @@ PaperSearch::PaperSearch(const ChainProblem &problem,
 }
 
 /// The smallest tile for every number of trips, largest first.
-SmallVector<int64_t, 0> PaperSearch::usefulTiles(LoopId loop) const {
+SmallVector<int64_t, 0> PaperTileSearch::usefulTiles(LoopId loop) const {
   int64_t extent = problem.loops[loop].extent;
   SmallVector<int64_t, 0> useful = {extent};
   for (int64_t trips = 2; useful.back() > granularity[loop]; ++trips) {
@@ -337,7 +337,7 @@ SmallVector<int64_t, 0> PaperSearch::usefulTiles(LoopId loop) const {
   return useful;
 }
 
-int64_t PaperSearch::volume() const {
+int64_t PaperTileSearch::volume() const {
   int64_t sum = 0;
   for (const PaperProduct &product : products)
     sum += product.value(problem, tiles);
@@ -345,7 +345,7 @@ int64_t PaperSearch::volume() const {
 }
 
 /// Loops that are not decided have their whole extent.
-void PaperSearch::search(unsigned place) {
+void PaperTileSearch::search(unsigned place) {
   if (isMonotone && volume() >= best.volume)
     return;
   if (place == weighted.size()) {
@@ -371,7 +371,7 @@ void PaperSearch::search(unsigned place) {
   tile = problem.loops[weighted[place]].extent;
 }
 
-std::optional<PaperOptimum> PaperSearch::run() {
+std::optional<PaperOptimum> PaperTileSearch::run() {
   best.volume = std::numeric_limits<int64_t>::max();
   search(0);
   if (best.tiles.empty())
@@ -383,7 +383,7 @@ std::optional<PaperOptimum>
 chimera::model::minimizePaper(const ChainProblem &problem,
                               ArrayRef<LoopId> permutation, int64_t capacity,
                               ArrayRef<int64_t> granularity) {
-  return PaperSearch(problem, permutation, capacity, granularity).run();
+  return PaperTileSearch(problem, permutation, capacity, granularity).run();
 }
 
 std::optional<PaperPlan>

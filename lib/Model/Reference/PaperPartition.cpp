@@ -134,10 +134,10 @@ struct CandidatePath {
   SmallVector<bool, 8> isLegal;
 };
 
-class PaperSearch {
+class PaperPartitionSearch {
 public:
-  PaperSearch(const OperatorGraph &graph, GroupPricer &pricer,
-              const PaperOptions &options)
+  PaperPartitionSearch(const OperatorGraph &graph, GroupPricer &pricer,
+                       const PaperOptions &options)
       : graph(graph), pricer(pricer), options(options), uses(graph),
         rules(graph, options.rules), best(uses), random(options.seed) {
     result.cost = std::numeric_limits<double>::infinity();
@@ -176,7 +176,7 @@ private:
 
 } // namespace
 
-void PaperSearch::listCandidates() {
+void PaperPartitionSearch::listCandidates() {
   candidates.resize(size());
   for (OperatorId start : seq<OperatorId>(size()))
     for (GroupMembers &path :
@@ -191,8 +191,8 @@ void PaperSearch::listCandidates() {
 
 /// findLongestPath(): the longest candidate from `start` without operators that
 /// are in groups, and without cycles.
-GroupMembers PaperSearch::findLongest(const Try &current,
-                                      OperatorId start) const {
+GroupMembers PaperPartitionSearch::findLongest(const Try &current,
+                                               OperatorId start) const {
   GroupMembers longest{start};
   for (const CandidatePath &candidate : candidates[start]) {
     ArrayRef<OperatorId> free =
@@ -206,7 +206,8 @@ GroupMembers PaperSearch::findLongest(const Try &current,
   return longest;
 }
 
-void PaperSearch::fuse(Try &current, const GroupMembers &members) const {
+void PaperPartitionSearch::fuse(Try &current,
+                                const GroupMembers &members) const {
   current.groups.merge(members);
   for (OperatorId op : members)
     current.isFused[op] = true;
@@ -214,7 +215,7 @@ void PaperSearch::fuse(Try &current, const GroupMembers &members) const {
 
 /// Other_Fuse_Search(): the longest candidate that is left, again and again; of
 /// those of one length the first behind a random operator.
-void PaperSearch::fuseOthers(Try &current) {
+void PaperPartitionSearch::fuseOthers(Try &current) {
   // Operators by the lengths of their candidates, which only become shorter.
   std::vector<std::set<OperatorId>> byLength;
   auto insert = [&](OperatorId op) {
@@ -248,7 +249,8 @@ void PaperSearch::fuseOthers(Try &current) {
   }
 }
 
-FusedType PaperSearch::typeOf(const Groups &groups, OperatorId op) const {
+FusedType PaperPartitionSearch::typeOf(const Groups &groups,
+                                       OperatorId op) const {
   ArrayRef<OperatorId> members = groups.membersOf(op);
   FusedType type = rules.typeOf(members.front());
   for (OperatorId member : members) {
@@ -261,8 +263,8 @@ FusedType PaperSearch::typeOf(const Groups &groups, OperatorId op) const {
 
 /// True if the rules let all readers of `first` in the group `second` follow
 /// it.
-bool PaperSearch::mayJoin(const Groups &groups, OperatorId first,
-                          OperatorId second) const {
+bool PaperPartitionSearch::mayJoin(const Groups &groups, OperatorId first,
+                                   OperatorId second) const {
   FusedType type = typeOf(groups, first);
   return all_of(groups.membersOf(first), [&](OperatorId producer) {
     return all_of(uses.after[producer], [&](OperatorId reader) {
@@ -273,7 +275,7 @@ bool PaperSearch::mayJoin(const Groups &groups, OperatorId first,
 }
 
 /// Group_Fuse_Second(): one-to-one groups join a neighbour.
-void PaperSearch::fuseSecond(Groups &groups) {
+void PaperPartitionSearch::fuseSecond(Groups &groups) {
   auto joinIfAllowed = [&](OperatorId first, OperatorId second) {
     GroupMembers members = groups.unite({first, second});
     if (groups.groupOf(first) == groups.groupOf(second) ||
@@ -300,7 +302,7 @@ void PaperSearch::fuseSecond(Groups &groups) {
 }
 
 /// WeightFuse(): keeps the partition if it is the cheapest so far.
-void PaperSearch::weigh(const Groups &groups) {
+void PaperPartitionSearch::weigh(const Groups &groups) {
   std::vector<unsigned> fused = groups.number();
   double memory = getMemory(graph, uses, fused);
   double imbalance = getFusedImbalance(fused);
@@ -317,7 +319,7 @@ void PaperSearch::weigh(const Groups &groups) {
 
 /// One turn of Group_Fuse_Search(): the longest candidate of `start` is a
 /// group.
-void PaperSearch::tryFrom(OperatorId start) {
+void PaperPartitionSearch::tryFrom(OperatorId start) {
   Try current{Groups(uses), std::vector<bool>(size())};
   for (OperatorId op : seq<OperatorId>(size()))
     current.isFused[op] =
@@ -328,7 +330,7 @@ void PaperSearch::tryFrom(OperatorId start) {
   weigh(current.groups);
 }
 
-PaperPartition PaperSearch::run() {
+PaperPartition PaperPartitionSearch::run() {
   listCandidates();
   SmallVector<OperatorId> starts;
   for (OperatorId op : seq<OperatorId>(size()))
@@ -347,5 +349,5 @@ PaperPartition PaperSearch::run() {
 PaperPartition chimera::model::searchAsPaper(const OperatorGraph &graph,
                                              GroupPricer &pricer,
                                              const PaperOptions &options) {
-  return PaperSearch(graph, pricer, options).run();
+  return PaperPartitionSearch(graph, pricer, options).run();
 }

@@ -40,7 +40,7 @@ struct Origin {
   unsigned stage = 0;
 };
 
-struct Buffer {
+struct RunBuffer {
   int64_t num = 0, width = 0;
   std::vector<int64_t> elements;
 
@@ -72,9 +72,9 @@ private:
   Error runStage();
   Error runTask(std::optional<unsigned> kept);
   Error runNode(const GirNode &node);
-  Error load(const GirSlice &slice, Buffer &buffer);
-  Error store(const GirSlice &slice, const Buffer &buffer);
-  void compute(const GirNode &node, Buffer &output);
+  Error load(const GirSlice &slice, RunBuffer &buffer);
+  Error store(const GirSlice &slice, const RunBuffer &buffer);
+  void compute(const GirNode &node, RunBuffer &output);
   void countLines(const GirSlice &slice, bool isStore, bool bypasses);
   void countValue(SliceId value, bool isWritten);
   void countLive(size_t next);
@@ -109,7 +109,7 @@ private:
   unsigned stage = 0;
   int64_t unit = 0;
   SmallVector<int64_t, 4> coordinates;
-  std::vector<Buffer> buffers;
+  std::vector<RunBuffer> buffers;
   /// What the pass at hand has seen.
   std::set<SliceId> atHand;
   /// By slice, the last node of the stage that reads it.
@@ -185,7 +185,7 @@ Error Simulator::mayRead(const Origin &origin, StringRef tensor) const {
               "without a sync");
 }
 
-Error Simulator::load(const GirSlice &slice, Buffer &buffer) {
+Error Simulator::load(const GirSlice &slice, RunBuffer &buffer) {
   TensorId tensor = *slice.tensor;
   for (int64_t run : seq(buffer.num))
     for (int64_t element : seq(buffer.width)) {
@@ -201,7 +201,7 @@ Error Simulator::load(const GirSlice &slice, Buffer &buffer) {
   return Error::success();
 }
 
-Error Simulator::store(const GirSlice &slice, const Buffer &buffer) {
+Error Simulator::store(const GirSlice &slice, const RunBuffer &buffer) {
   TensorId tensor = *slice.tensor;
   for (int64_t run : seq(sizeOf(slice.num)))
     for (int64_t element : seq(sizeOf(slice.width))) {
@@ -219,8 +219,8 @@ Error Simulator::store(const GirSlice &slice, const Buffer &buffer) {
   return Error::success();
 }
 
-void Simulator::compute(const GirNode &node, Buffer &output) {
-  Buffer &input = buffers[node.inputs[0]];
+void Simulator::compute(const GirNode &node, RunBuffer &output) {
+  RunBuffer &input = buffers[node.inputs[0]];
   for (int64_t run : seq(output.num))
     for (int64_t element : seq(output.width)) {
       int64_t &value = output.at(run, element);
@@ -271,7 +271,7 @@ Error Simulator::runNode(const GirNode &node) {
     countLines(to, /*isStore=*/true, node.bypasses);
     return store(to, buffers[node.inputs[0]]);
   }
-  Buffer output;
+  RunBuffer output;
   output.num = sizeOf(to.num);
   output.width = sizeOf(to.width);
   output.elements.assign(output.num * output.width, 0);
@@ -300,7 +300,7 @@ Error Simulator::runTask(std::optional<unsigned> kept) {
   // Nothing is left of what this task makes anew.
   for (const GirNode &node : gir.stages[stage].nodes)
     if (!kept || *kept < node.depth)
-      buffers[node.output] = Buffer();
+      buffers[node.output] = RunBuffer();
   std::optional<std::pair<unsigned, unsigned>> pass;
   for (auto [id, node] : enumerate(gir.stages[stage].nodes)) {
     if (node.kind == GirKind::Sync && gir.slices[node.inputs[0]].tensor)
@@ -330,7 +330,7 @@ Error Simulator::runStage() {
     tasks *= (gir.loops[loop].extent - 1) / gir.loops[loop].tile + 1;
   int64_t perUnit = (tasks - 1) / gir.units + 1;
   for (unit = 0; unit < gir.units; ++unit) {
-    buffers.assign(gir.slices.size(), Buffer());
+    buffers.assign(gir.slices.size(), RunBuffer());
     for (int64_t task = unit * perUnit;
          task < std::min(tasks, (unit + 1) * perUnit); ++task) {
       SmallVector<int64_t, 4> previous = coordinates;

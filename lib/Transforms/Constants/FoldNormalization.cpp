@@ -16,6 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NamedRemarks.h"
+
 #include "Chimera/Chain/SameInEveryCall.h"
 
 #include "Chimera/Chain/OpKinds.h"
@@ -435,8 +437,7 @@ bool Folder::run() {
     value = tensor::CollapseShapeOp::create(rewriter, merged.getLoc(),
                                             merged.getResultType(), value,
                                             merged.getReassociationIndices());
-  remark::passed(product.getLoc(),
-                 remark::RemarkOpts::name("normalization").category("chimera"))
+  remark::passed(product.getLoc(), named("normalization"))
       << remark::add("the filter is scaled by channels, instead of {0} "
                      "operations on the result",
                      lines.size());

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NamedRemarks.h"
+
 #include "Chimera/Chain/SameInEveryCall.h"
 
 #include "Chimera/IR/Chimera.h"
@@ -57,9 +59,7 @@ private:
 /// True, and the room is taken, if there is enough left for what `op` prepares.
 bool Preparer::takesRoom(PrepareOp op) {
   auto refuse = [&]() {
-    return remark::missed(
-        op.getLoc(),
-        remark::RemarkOpts::name("not-prepared").category("chimera"));
+    return remark::missed(op.getLoc(), named("not-prepared"));
   };
   auto type = cast<RankedTensorType>(op.getType());
   if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat()) {

@@ -15,6 +15,7 @@
 #include "Form/ChainFormer.h"
 
 #include "Form/MissedReason.h"
+#include "NamedRemarks.h"
 
 #include "Chimera/Model/ChainLimits.h"
 
@@ -157,7 +158,7 @@ void ChainFormer::commit(const Cluster &cluster) {
   Location loc = operators.back()->getLoc();
   if (std::string reason = builder.commit(operators); !reason.empty())
     return note(operators, reason);
-  remark::passed(loc, remark::RemarkOpts::name("chain").category("chimera"))
+  remark::passed(loc, named("chain"))
       << remark::add("formed a chain of {0} operators", operators.size());
   for (linalg::LinalgOp op : operators)
     missed.erase(op);

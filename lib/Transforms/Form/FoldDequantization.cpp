@@ -32,6 +32,7 @@
 #include "Chimera/Transforms/Passes.h"
 #include "Form/CodeRange.h"
 #include "Form/SplitLoop.h"
+#include "NamedRemarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -730,8 +731,7 @@ LogicalResult DequantizationFolder::run() {
     return failure();
   if (succeeded(fold()))
     return success();
-  remark::missed(loc(),
-                 remark::RemarkOpts::name("quantized").category("chimera"))
+  remark::missed(loc(), named("quantized"))
       << "weights are made floats before the first call: they are not "
          "'(integer - zero) * scale', with zeros and scales for groups of "
          "them";
@@ -754,8 +754,7 @@ LogicalResult DequantizationFolder::fold() {
   Value result = decoding.getResult(0);
   if (hasCommonScale())
     result = scale(result);
-  remark::passed(loc(),
-                 remark::RemarkOpts::name("quantized").category("chimera"))
+  remark::passed(loc(), named("quantized"))
       << llvm::formatv(
              "weights are read as codes of {0} bits",
              storage == Storage::Fields

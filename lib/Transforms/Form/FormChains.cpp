@@ -15,6 +15,7 @@
 
 #include "Form/ChainFormer.h"
 #include "Form/MissedReason.h"
+#include "NamedRemarks.h"
 
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Chain/OpKinds.h"
@@ -162,8 +163,7 @@ void BlockFormer::report() const {
     if (candidate.planningObstacle.empty() && !candidate.mayBeCompiled())
       text += "; no code is generated from it: " +
               getText(candidate.loweringObstacle, support);
-    remark::missed(candidate.loc,
-                   remark::RemarkOpts::name("not-in-chain").category("chimera"))
+    remark::missed(candidate.loc, named("not-in-chain"))
         << remark::add("not in a chain: {0}", text);
   }
 }

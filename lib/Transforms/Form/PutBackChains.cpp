@@ -13,6 +13,8 @@
 
 #include "Form/PutBackChains.h"
 
+#include "NamedRemarks.h"
+
 #include "Chimera/IR/MicroKernels.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
@@ -45,10 +47,8 @@ void chimera::putBack(ChainOp chain) {
 void chimera::putBack(ChainOp chain, const ChainAnalysis &analysis,
                       const Twine &obstacle) {
   Operation *cause = analysis.obstacleOp ? analysis.obstacleOp : chain;
-  remark::missed(cause->getLoc(),
-                 remark::RemarkOpts::name("not-lowered").category("chimera"))
-      << remark::add("no code is generated from the chain: {0}",
-                     obstacle.str());
+  remark::missed(cause->getLoc(), named("not-lowered")) << remark::add(
+      "no code is generated from the chain: {0}", obstacle.str());
   putBack(chain);
 }
 

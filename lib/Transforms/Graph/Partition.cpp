@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Graph/BlockGraph.h"
+#include "NamedRemarks.h"
 
 #include "Chimera/Model/GirTemplates.h"
 #include "Chimera/Model/MappingType.h"
@@ -43,10 +44,6 @@ using namespace chimera;
 
 static GroupAttr getGroup(Operation *op) {
   return op->getAttrOfType<GroupAttr>(ChimeraDialect::getGroupAttrName());
-}
-
-static remark::RemarkOpts named(StringRef name) {
-  return remark::RemarkOpts::name(name).category("chimera");
 }
 
 namespace {

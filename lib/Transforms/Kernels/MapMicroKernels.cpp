@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernels/Prefetch.h"
+#include "NamedRemarks.h"
 #include "Tile/RowPadding.h"
 
 #include "Chimera/Chain/OpKinds.h"
@@ -226,8 +227,7 @@ void BlockMapper::chooseImplementation(MicroKernelOp kernel) {
   RegisterTileAttr registers = block.getRegistersAttr();
   MicroKernelChoice choice = chooseMicroKernel(kernel, target, registers);
   if (!choice.declined.empty())
-    remark::missed(kernel.getLoc(),
-                   remark::RemarkOpts::name("micro-kernel").category("chimera"))
+    remark::missed(kernel.getLoc(), named("micro-kernel"))
         << ("micro kernel '" + registers.getKernel().getValue() +
             "' is not used: " + choice.declined)
                .str();
@@ -611,9 +611,7 @@ MicroKernelOp BlockMapper::map() {
 /// Puts the contents of `block` in its place, and says why. Outside more may be
 /// known of the extents of tensors.
 static void dissolve(BlockOp block, StringRef obstacle) {
-  remark::missed(
-      block.getLoc(),
-      remark::RemarkOpts::name("no-micro-kernel").category("chimera"))
+  remark::missed(block.getLoc(), named("no-micro-kernel"))
       << remark::add("no micro kernel: {0}", obstacle.str());
   Block &body = block.getBody().front();
   OpBuilder builder(block);

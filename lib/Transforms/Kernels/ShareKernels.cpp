@@ -17,6 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NamedRemarks.h"
+
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/Transforms/Passes.h"
 
@@ -308,8 +310,7 @@ void ShareKernelsPass::outline(const Family &family, SymbolTable &symbols) {
   func::FuncOp function = createFunction(family.first, passed.getArrayRef(),
                                          types, made.getArrayRef(), symbols);
   if (!family.others.empty())
-    remark::passed(family.first->getLoc(),
-                   remark::RemarkOpts::name("shared").category("chimera"))
+    remark::passed(family.first->getLoc(), named("shared"))
         << llvm::formatv("{0} kernels that are alike become calls of @{1}",
                          family.others.size() + 1, function.getName())
                .str();

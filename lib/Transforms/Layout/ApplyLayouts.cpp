@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Layout/ImageOps.h"
+#include "NamedRemarks.h"
 
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/Chimera.h"
@@ -123,10 +124,8 @@ Value LayoutRewriter::getChannelsLastVersion(Image image) {
   } else {
     version =
         transpose(value, getChannelsLast(value.getType(), numChannelDims));
-    remark::analysis(value.getLoc(),
-                     remark::RemarkOpts::name("reorder").category("chimera"))
-        << remark::add("{0} is transposed, to have its channels last",
-                       value.getType());
+    remark::analysis(value.getLoc(), named("reorder")) << remark::add(
+        "{0} is transposed, to have its channels last", value.getType());
   }
   return version;
 }

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Layout/ImageOps.h"
+#include "NamedRemarks.h"
 
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Chain/SameInEveryCall.h"
@@ -244,8 +245,7 @@ bool LayoutChooser::readsImage(OpOperand &use, int64_t numChannelDims) const {
 /// Says which layout a convolution has, and what it takes in each.
 static void report(Location loc, bool isLast,
                    const model::LayoutProblem::Operation &seconds) {
-  auto remark = remark::analysis(
-      loc, remark::RemarkOpts::name("layout").category("chimera"));
+  auto remark = remark::analysis(loc, named("layout"));
   if (seconds.asGiven == model::LayoutProblem::impossible)
     remark << "channels last, the only layout that there are kernels for";
   else

@@ -252,7 +252,7 @@ static void dropUnitDims(tensor::ConcatOp concat) {
   concat.erase();
 }
 
-static bool isStatic(tensor::ConcatOp concat) {
+static bool hasStaticShapes(tensor::ConcatOp concat) {
   auto hasStaticShape = [](Type type) {
     return cast<RankedTensorType>(type).hasStaticShape();
   };
@@ -268,7 +268,7 @@ void FuseMemoryBoundPass::foldMoves() {
 
 void FuseMemoryBoundPass::dropUnitDims() {
   for (auto concat : collect<tensor::ConcatOp>())
-    if (isStatic(concat))
+    if (hasStaticShapes(concat))
       ::dropUnitDims(concat);
   RewritePatternSet patterns(&getContext());
   linalg::ControlDropUnitDims control;

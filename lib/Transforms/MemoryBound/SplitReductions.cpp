@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryBound/MemoryBoundOps.h"
+#include "NamedRemarks.h"
 
 #include "Chimera/Model/RowTiling.h"
 #include "Chimera/Transforms/Passes.h"
@@ -384,8 +385,7 @@ struct SplitReductionsPass
     for (linalg::GenericOp op : found) {
       unsigned loop = *findCutLoop(op);
       int64_t parts = countParts(op, loop);
-      remark::passed(op.getLoc(),
-                     remark::RemarkOpts::name("parts").category("chimera"))
+      remark::passed(op.getLoc(), named("parts"))
           << std::to_string(op->getNumResults()) + " reduction(s) in " +
                  std::to_string(parts) + " parts";
       Splitter(op, loop, parts).split();

@@ -14,6 +14,7 @@
 
 #include "MemoryBound/MemoryBoundOps.h"
 #include "MemoryBound/RowFusionGroup.h"
+#include "NamedRemarks.h"
 
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Transforms/BufferScope.h"
@@ -630,10 +631,6 @@ void GroupBuilder::build() {
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
-
-static remark::RemarkOpts named(StringRef name) {
-  return remark::RemarkOpts::name(name).category("chimera");
-}
 
 /// Says why `op`, which has no tiling, is left to plain loops, if it matters.
 static void noteLeft(linalg::LinalgOp op) {

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/Report/PlanReportText.h"
+#include "NamedRemarks.h"
 #include "Schedule/SplitChain.h"
 
 #include "Chimera/Chain/ScheduleConversion.h"
@@ -167,10 +168,6 @@ PlanAttr ChainScheduler::makePlan(Verdict kind, StringRef reason,
 //===----------------------------------------------------------------------===//
 // Remarks and reports
 //===----------------------------------------------------------------------===//
-
-static remark::RemarkOpts named(StringRef name) {
-  return remark::RemarkOpts::name(name).category("chimera");
-}
 
 PlanListener *ChainScheduler::findListener() const {
   return context->getLoadedDialect<ChimeraDialect>()

@@ -15,6 +15,7 @@
 #include "ChooseOverlap.h"
 
 #include "../Graph/BlockGraph.h"
+#include "NamedRemarks.h"
 #include "RowBlocks.h"
 
 #include "Chimera/IR/Collectives.h"
@@ -30,10 +31,6 @@ using namespace chimera;
 
 /// Each block is a kernel of its own.
 static constexpr int64_t mostBlocks = 16;
-
-static remark::RemarkOpts named() {
-  return remark::RemarkOpts::name("overlap").category("chimera-shard");
-}
 
 //===----------------------------------------------------------------------===//
 // Prices
@@ -118,7 +115,7 @@ static double chooseBlocks(AllReduceOp op, const model::Machine &machine,
   SmallVector<model::BlockedExchange> candidates =
       listCandidates(op, machine, threads);
   if (candidates.size() < 2) {
-    remark::missed(op.getLoc(), named())
+    remark::missed(op.getLoc(), namedShard("overlap"))
         << "exchanged as a whole: what leads to it cannot be computed in "
            "blocks of rows";
     return 0;
@@ -136,11 +133,11 @@ static double chooseBlocks(AllReduceOp op, const model::Machine &machine,
       together * 1e6, overlapped * 1e6, best.blocks,
       machine.network.processorShare * 100);
   if (overlapped >= together && mode == OverlapMode::Auto) {
-    remark::missed(op.getLoc(), named())
+    remark::missed(op.getLoc(), namedShard("overlap"))
         << ("exchanged as a whole: with what leads to it " + figures);
     return 0;
   }
-  remark::passed(op.getLoc(), named())
+  remark::passed(op.getLoc(), namedShard("overlap"))
       << llvm::formatv(
              "exchanged in {0} blocks, each while the next is computed: {1}",
              best.blocks, figures)

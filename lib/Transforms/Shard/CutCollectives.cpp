@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NamedRemarks.h"
 #include "RowBlocks.h"
 
 #include "Chimera/IR/Chimera.h"
@@ -85,8 +86,7 @@ private:
     if (exchangeInBlocks(op, blocks, count)) {
       ++numCut;
     } else {
-      remark::missed(
-          loc, remark::RemarkOpts::name("overlap").category("chimera-shard"))
+      remark::missed(loc, namedShard("overlap"))
           << "exchanged as a whole: what leads to it cannot be computed in "
              "blocks of rows";
       op.removeBlocksAttr();

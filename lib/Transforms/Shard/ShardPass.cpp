@@ -15,6 +15,7 @@
 #include "ChooseOverlap.h"
 #include "ChooseSplit.h"
 #include "LowerShard.h"
+#include "NamedRemarks.h"
 #include "PartsOfConstants.h"
 
 #include "Chimera/IR/Collectives.h"
@@ -40,10 +41,6 @@ namespace chimera {
 
 using namespace mlir;
 using namespace chimera;
-
-static remark::RemarkOpts named(StringRef name) {
-  return remark::RemarkOpts::name(name).category("chimera-shard");
-}
 
 //===----------------------------------------------------------------------===//
 // Parts
@@ -235,7 +232,7 @@ void ShardPass::share(func::FuncOp function, shard::GridOp grid,
   std::string text;
   func::FuncOp part = cutAsChosen(function, grid, machine, text);
   if (!part) {
-    remark::missed(function.getLoc(), named("split"))
+    remark::missed(function.getLoc(), namedShard("split"))
         << llvm::formatv("every process computes all of '{0}': {1}",
                          function.getName(), text)
                .str();
@@ -249,12 +246,12 @@ void ShardPass::share(func::FuncOp function, shard::GridOp grid,
       "'{0}' takes {1:F1} us on {2} processes and {3:F1} us on one; {4}",
       function.getName(), shared * 1e6, int64_t(processes), whole * 1e6, text);
   if (shared >= whole && split == SplitMode::Auto) {
-    remark::missed(function.getLoc(), named("split"))
+    remark::missed(function.getLoc(), namedShard("split"))
         << ("every process computes all: " + figures);
     part.erase();
     return;
   }
-  remark::passed(function.getLoc(), named("split")) << figures;
+  remark::passed(function.getLoc(), namedShard("split")) << figures;
   StringAttr name = function.getSymNameAttr();
   function.erase();
   part.setSymNameAttr(name);
@@ -278,7 +275,7 @@ void ShardPass::report(func::FuncOp function, const model::Machine &machine) {
     if (!collective)
       return;
     ++numCollectives;
-    remark::analysis(op->getLoc(), named("collective"))
+    remark::analysis(op->getLoc(), namedShard("collective"))
         << llvm::formatv(
                "{0} of {1} processes: {2} bytes from each, {3} on the wire, "
                "{4:F1} us",

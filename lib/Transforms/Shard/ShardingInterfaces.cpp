@@ -21,21 +21,21 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
-using namespace mlir::shard;
 
 /// The type of this process's part of a tensor of type `type`.
 static RankedTensorType getPartType(Operation *op, Type type,
-                                    const Sharding &sharding) {
+                                    const shard::Sharding &sharding) {
   SymbolTableCollection symbols;
-  return cast<RankedTensorType>(shardType(
-      type, getGridOrNull(op, sharding.getGridAttr(), symbols), sharding));
+  return cast<RankedTensorType>(
+      shardType(type, shard::getGridOrNull(op, sharding.getGridAttr(), symbols),
+                sharding));
 }
 
 /// Into how many parts `axes` cut, or none if there is no such grid.
 static std::optional<int64_t> countParts(Operation *op, FlatSymbolRefAttr name,
-                                         ArrayRef<GridAxis> axes) {
+                                         ArrayRef<shard::GridAxis> axes) {
   SymbolTableCollection symbols;
-  GridOp grid = getGridOrNull(op, name, symbols);
+  shard::GridOp grid = shard::getGridOrNull(op, name, symbols);
   if (!grid)
     return std::nullopt;
   return collectiveProcessGroupSize(axes, grid);
@@ -45,7 +45,8 @@ static std::optional<int64_t> countParts(Operation *op, FlatSymbolRefAttr name,
 /// be cut. `ConcreteT` lists the extent of each loop, 0 for one that has to be
 /// whole, and how operands and results are indexed.
 template <typename ConcreteT, typename OpT>
-struct WholeLoopsInterface : ShardingInterface::ExternalModel<ConcreteT, OpT> {
+struct WholeLoopsInterface
+    : shard::ShardingInterface::ExternalModel<ConcreteT, OpT> {
   SmallVector<utils::IteratorType> getLoopIteratorTypes(Operation *op) const {
     return SmallVector<utils::IteratorType>(
         ConcreteT::getExtents(cast<OpT>(op)).size(),
@@ -53,10 +54,10 @@ struct WholeLoopsInterface : ShardingInterface::ExternalModel<ConcreteT, OpT> {
   }
 
   /// As by default, but without cuts of loops that have to be whole.
-  FailureOr<ShardingOption>
-  getShardingOption(Operation *op, ArrayRef<Sharding> operands,
-                    ArrayRef<Sharding> results) const {
-    FailureOr<ShardingOption> option =
+  FailureOr<shard::ShardingOption>
+  getShardingOption(Operation *op, ArrayRef<shard::Sharding> operands,
+                    ArrayRef<shard::Sharding> results) const {
+    FailureOr<shard::ShardingOption> option =
         shard::detail::defaultGetShardingOption(op, operands, results);
     if (failed(option) || option->empty)
       return option;
@@ -70,9 +71,9 @@ struct WholeLoopsInterface : ShardingInterface::ExternalModel<ConcreteT, OpT> {
   }
 
   LogicalResult partition(Operation *op, ArrayRef<Value> operands,
-                          ArrayRef<Sharding> operandShardings,
-                          ArrayRef<Sharding> resultShardings, IRMapping &values,
-                          SymbolTableCollection &symbols,
+                          ArrayRef<shard::Sharding> operandShardings,
+                          ArrayRef<shard::Sharding> resultShardings,
+                          IRMapping &values, SymbolTableCollection &symbols,
                           OpBuilder &builder) const {
     partitionTriviallyShardableOperation(*op, operands, operandShardings,
                                          resultShardings, values, symbols,
@@ -149,9 +150,9 @@ struct ExtractSliceInterface
   }
 
   LogicalResult partition(Operation *op, ArrayRef<Value> operands,
-                          ArrayRef<Sharding>, ArrayRef<Sharding> results,
-                          IRMapping &values, SymbolTableCollection &,
-                          OpBuilder &builder) const {
+                          ArrayRef<shard::Sharding>,
+                          ArrayRef<shard::Sharding> results, IRMapping &values,
+                          SymbolTableCollection &, OpBuilder &builder) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
     RankedTensorType type = getPartType(op, slice.getType(), results[0]);
     SmallVector<OpFoldResult> sizes = slice.getMixedSizes();
@@ -216,9 +217,9 @@ struct ReshapeInterface : WholeLoopsInterface<ReshapeInterface<OpT>, OpT> {
   }
 
   LogicalResult partition(Operation *op, ArrayRef<Value> operands,
-                          ArrayRef<Sharding>, ArrayRef<Sharding> results,
-                          IRMapping &values, SymbolTableCollection &,
-                          OpBuilder &builder) const {
+                          ArrayRef<shard::Sharding>,
+                          ArrayRef<shard::Sharding> results, IRMapping &values,
+                          SymbolTableCollection &, OpBuilder &builder) const {
     auto reshape = cast<OpT>(op);
     RankedTensorType type =
         getPartType(op, reshape.getResultType(), results[0]);
@@ -232,12 +233,12 @@ struct ReshapeInterface : WholeLoopsInterface<ReshapeInterface<OpT>, OpT> {
 
 void chimera::registerShardingInterfaceExternalModels(
     DialectRegistry &registry) {
-  registry.addExtension(
-      +[](MLIRContext *context, linalg::LinalgDialect *, ShardDialect *) {
-        linalg::SoftmaxOp::attachInterface<SoftmaxInterface>(*context);
-      });
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *,
+                            shard::ShardDialect *) {
+    linalg::SoftmaxOp::attachInterface<SoftmaxInterface>(*context);
+  });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *,
-                            ShardDialect *) {
+                            shard::ShardDialect *) {
     tensor::ConcatOp::attachInterface<ConcatInterface>(*context);
     tensor::ExtractSliceOp::attachInterface<ExtractSliceInterface>(*context);
     tensor::CollapseShapeOp::attachInterface<

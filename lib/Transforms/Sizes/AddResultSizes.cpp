@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NamedRemarks.h"
 #include "Sizes/FixSizes.h"
 
 #include "Chimera/IR/Chimera.h"
@@ -120,9 +121,7 @@ struct AddResultSizesPass
 private:
   static void addSizes(func::FuncOp function, SymbolTable &symbols) {
     auto refuse = [&] {
-      return remark::missed(
-          function.getLoc(),
-          remark::RemarkOpts::name("sizes-unknown").category("chimera"));
+      return remark::missed(function.getLoc(), named("sizes-unknown"));
     };
     std::string name = (function.getName() + "_sizes").str();
     if (symbols.lookup(name)) {

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NamedRemarks.h"
+
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/Transforms/Passes.h"
 #include "Chimera/Transforms/Sizes.h"
@@ -87,8 +89,7 @@ static void addOpenVersion(func::FuncOp &function, ArrayRef<int64_t> planned,
                            SmallVectorImpl<func::FuncOp> &versions,
                            SymbolTable &symbols) {
   auto refuse = [&](StringRef why) {
-    remark::missed(function.getLoc(),
-                   remark::RemarkOpts::name("sizes").category("chimera"))
+    remark::missed(function.getLoc(), named("sizes"))
         << ("no chains are formed for sizes that are not planned for: " + why)
                .str();
   };

@@ -13,6 +13,8 @@
 
 #include "Tile/TreeBuilder.h"
 
+#include "NamedRemarks.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -171,8 +173,7 @@ TreePosition TreeBuilder::narrow(const model::LoopNest &nest,
 void TreeBuilder::noteHalos() {
   for (model::TensorId tensor : schedule.rolling)
     if (halos.isReadThroughWindows(tensor) && !halos.isKept(tensor))
-      remark::missed(loc(),
-                     remark::RemarkOpts::name("halo").category("chimera"))
+      remark::missed(loc(), named("halo"))
           << remark::add("the halo of '{0}' is computed again: a tensor rolls "
                          "along the last loop around those who use it, if its "
                          "operator comes first there and no other loop moves "
