@@ -75,8 +75,8 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 /// equal to what the program counts that is made of it. The rules:
 ///
 /// - *Sides.* The columns of a tile are its last dimension, its rows the one
-///   other that is longer than one. On chip both are rounded up to the shape of
-///   the unit; main memory is read in whole bursts of the innermost level and
+///   other that is longer than one, or one row without a loop. On chip both are
+///   rounded up to the shape of the unit; main memory is read in whole bursts of the innermost level and
 ///   written as it is.
 /// - *Operands.* A factor of a contraction comes from main memory into the
 ///   innermost level inside the innermost loop on its operator's path that

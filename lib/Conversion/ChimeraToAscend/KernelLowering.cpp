@@ -145,20 +145,22 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
     return failure();
   auto type = cast<MemRefType>(root.getType());
   ArrayRef<int64_t> shape = type.getShape();
+  auto isSide = [](int64_t size) { return size != 1; };
   if (buffer.kind == BufferKind::Rows) {
-    int64_t numRows = *llvm::max_element(shape);
-    if (!type.getElementType().isF32() || type.getNumElements() != numRows)
+    int64_t numRows = type.getNumElements();
+    if (!type.getElementType().isF32() || llvm::count_if(shape, isSide) > 1)
       return fail("a buffer has several rows of numbers, or not in f32");
     buffer.place = places.allocate(Memory::UB, type.getElementType(),
                                    padToFractal(numRows) * blockBytes,
                                    /*count=*/1, Pipe::V, Pipe::V);
     return success();
   }
-  auto isSide = [](int64_t size) { return size != 1; };
-  if (shape.size() < 2 || llvm::count_if(shape.drop_back(), isSide) > 1)
+  if (shape.empty() || llvm::count_if(shape.drop_back(), isSide) > 1)
     return fail("a buffer holds several matrices");
-  int64_t elements = padToFractal(*llvm::max_element(shape.drop_back())) *
-                     padToFractal(shape.back());
+  int64_t numRows = 1;
+  for (int64_t size : shape.drop_back())
+    numRows = std::max(numRows, size);
+  int64_t elements = padToFractal(numRows) * padToFractal(shape.back());
   int64_t bytes = elements * type.getElementTypeBitWidth() / 8;
   if (buffer.kind == BufferKind::Tile) {
     buffer.place = places.allocate(Memory::UB, type.getElementType(), bytes,
@@ -348,12 +350,16 @@ FailureOr<Matrix> KernelLowering::getMatrix(Value value, AffineMap map,
       return failure();
     row = index;
   }
-  if (!row && last == 0)
-    return failure();
-  unsigned index = row.value_or(last - 1);
-  matrix.rowDim = tile->dims[index];
-  matrix.rowLoop = map.getDimPosition(index);
-  matrix.maxRows = extentOf(index);
+  if (last == 0) {
+    // The root has one dimension more, of which this is one index.
+    matrix.rowDim = matrix.columnDim - 1;
+    matrix.maxRows = 1;
+  } else {
+    unsigned index = row.value_or(last - 1);
+    matrix.rowDim = tile->dims[index];
+    matrix.rowLoop = map.getDimPosition(index);
+    matrix.maxRows = extentOf(index);
+  }
   if (ShapedType::isDynamic(matrix.maxRows) ||
       ShapedType::isDynamic(matrix.maxColumns))
     return failure();
@@ -411,7 +417,7 @@ KernelLowering::bringFactor(MicroKernelOp kernel, unsigned input,
   if (auto *buffer = buffers.find(matrix->tile.root); buffer != buffers.end()) {
     builder.setInsertionPoint(kernel);
     const TileRef &tile = matrix->tile;
-    factor.pitch = padToFractal(tile.getRootType().getDimSize(matrix->rowDim));
+    factor.pitch = padToFractal(tile.shape[matrix->rowDim]);
     Value row = code.number(tile.offsets[matrix->rowDim]),
           column = code.number(tile.offsets[matrix->columnDim]);
     factor.address = code.offset(
@@ -567,7 +573,7 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
   if (!isConstantIntValue(sums->tile.offsets[sums->rowDim], 0))
     return fail("sums are cut by rows");
   // One operand has the rows, the other the columns of the result.
-  unsigned lhsInput = maps[0].isFunctionOfDim(sums->rowLoop) ? 0 : 1;
+  unsigned lhsInput = maps[0].isFunctionOfDim(sums->columnLoop) ? 1 : 0;
   SmallVector<unsigned> depths;
   for (unsigned dim = 0; dim < kernel.getNumDims(); ++dim)
     if (kernel.isReduction(dim) &&
@@ -584,7 +590,8 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
 
   FailureOr<Factor> left = bringFactor(kernel, lhsInput, depthLoop),
                     right = bringFactor(kernel, 1 - lhsInput, depthLoop);
-  auto isFactor = [&](const FailureOr<Factor> &factor, unsigned loop) {
+  auto isFactor = [&](const FailureOr<Factor> &factor,
+                      std::optional<unsigned> loop) {
     return succeeded(factor) &&
            (factor->rowsAreDepth ? factor->matrix.columnLoop == loop
                                  : factor->matrix.rowLoop == loop &&
@@ -627,7 +634,9 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
   Value m = code.number(sums->rows()), n = code.number(sums->columns());
   // A product of one row would take the row for plain numbers, not for part of
   // fractals. What the other rows hold is not used.
-  bool hasSingleRow = llvm::is_contained(kernel.getExtentsOf(sums->rowLoop), 1);
+  bool hasSingleRow =
+      !sums->rowLoop ||
+      llvm::is_contained(kernel.getExtentsOf(*sums->rowLoop), 1);
   Value madRows = hasSingleRow ? code.padded(m) : m;
   Value k = code.number(left->rowsAreDepth ? left->matrix.rows()
                                            : left->matrix.columns());

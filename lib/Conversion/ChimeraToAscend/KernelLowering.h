@@ -45,17 +45,16 @@ namespace chimera::ascend {
 struct Matrix {
   TileRef tile;
   unsigned rowDim = 0, columnDim = 0;
-  /// Of the kernel's iteration space.
-  unsigned rowLoop = 0, columnLoop = 0;
+  /// Of the kernel's iteration space. One row alone has no loop.
+  std::optional<unsigned> rowLoop;
+  unsigned columnLoop = 0;
   /// The largest extents, rounded up to fractals.
   int64_t maxRows = 0, maxColumns = 0;
 
   mlir::OpFoldResult rows() const { return tile.sizes[rowDim]; }
   mlir::OpFoldResult columns() const { return tile.sizes[columnDim]; }
   /// Rows from one column group of the whole buffer to the next, on chip.
-  int64_t pitch() const {
-    return padToFractal(tile.getRootType().getDimSize(rowDim));
-  }
+  int64_t pitch() const { return padToFractal(tile.shape[rowDim]); }
 };
 
 /// Why there is no kernel, and where what stands in the way is.

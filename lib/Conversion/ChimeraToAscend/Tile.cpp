@@ -45,17 +45,22 @@ FailureOr<TileRef> ascend::traceTile(Code &code, Value memref) {
     return failure();
   TileRef tile;
   tile.root = memref;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+  bool isRow = type.getRank() == 1;
+  if (isRow)
+    tile.shape.push_back(1);
+  llvm::append_range(tile.shape, type.getShape());
+  for (auto [dim, size] : llvm::enumerate(tile.shape)) {
     tile.offsets.push_back(code.builder.getIndexAttr(0));
-    tile.sizes.push_back(code.builder.getIndexAttr(type.getDimSize(dim)));
-    tile.dims.push_back(dim);
+    tile.sizes.push_back(code.builder.getIndexAttr(size));
+    if (!isRow || dim > 0)
+      tile.dims.push_back(dim);
   }
   return tile;
 }
 
 int64_t ascend::getStride(const TileRef &tile, unsigned dim) {
   int64_t stride = 1;
-  for (int64_t size : tile.getRootType().getShape().drop_front(dim + 1))
+  for (int64_t size : ArrayRef(tile.shape).drop_front(dim + 1))
     stride *= size;
   return stride;
 }

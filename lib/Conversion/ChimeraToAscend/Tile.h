@@ -22,9 +22,11 @@
 namespace chimera::ascend {
 
 /// A part of `root`: for each of the root's dimensions where it starts, how
-/// many elements it takes, and whether the part still has the dimension.
+/// many elements it takes, and whether the part still has the dimension. A root
+/// of one dimension is a matrix of one row, whose dimension no part has.
 struct TileRef {
   mlir::Value root;
+  llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<mlir::OpFoldResult> offsets, sizes;
   /// The root's dimension that each of the part's dimensions is.
   llvm::SmallVector<unsigned> dims;

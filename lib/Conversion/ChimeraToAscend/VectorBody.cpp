@@ -341,7 +341,7 @@ void VectorCode::emitLogical(bool isAnd, Operand to, Operand a, Operand b) {
 
 /// The number of each row or column of the tile.
 VectorCode::Operand VectorCode::emitIndex(IndexOp op) {
-  if (op.getDim() == rowLoop)
+  if (rowLoop == op.getDim())
     return {Shape::Rows, lowering.getRowNumbers()};
   if (op.getDim() != columnLoop)
     return {Shape::Number, asNumber(0)};

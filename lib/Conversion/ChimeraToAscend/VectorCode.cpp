@@ -121,12 +121,17 @@ LogicalResult VectorCode::findSides() {
   // One number for each row: the one dimension that is more than one element.
   FailureOr<TileRef> tile = traceTile(code, kernel.getOutputs()[0]);
   AffineMap map = kernel.getMaps()[numInputs];
+  if (map.getNumResults() == 0) {
+    maxRows = fractal;
+    rows = code.number(fractal);
+    return success();
+  }
   unsigned dim = map.getNumResults() - 1;
   for (unsigned index = 0; index < map.getNumResults(); ++index)
     if (*llvm::max_element(kernel.getExtentsOf(map.getDimPosition(index))) > 1)
       dim = index;
   rowLoop = map.getDimPosition(dim);
-  maxRows = padToFractal(*llvm::max_element(kernel.getExtentsOf(rowLoop)));
+  maxRows = padToFractal(*llvm::max_element(kernel.getExtentsOf(*rowLoop)));
   rows = code.padded(code.number(tile->sizes[tile->dims[dim]]));
   return success();
 }
@@ -229,9 +234,9 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
   }
   if (!columnLoop)
     return lowering.fail("what is known of rows depends on a tensor");
-  bool hasRows = map.isFunctionOfDim(rowLoop),
+  bool hasRows = rowLoop && map.isFunctionOfDim(*rowLoop),
        hasColumns = map.isFunctionOfDim(*columnLoop);
-  if (!isOutput(number) && !hasRows && hasColumns) {
+  if (!isOutput(number) && !buffer && !hasRows && hasColumns) {
     if (map.getDimPosition(map.getNumResults() - 1) != *columnLoop)
       return lowering.fail("columns of an operand are not next to each other");
     return bringColumns(number, access);

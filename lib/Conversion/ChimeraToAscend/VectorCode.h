@@ -172,8 +172,8 @@ private:
   unsigned numOutputs = 0;
 
   /// The loops of the kernel that are rows and columns; without columns, all
-  /// operands are rows.
-  unsigned rowLoop = 0;
+  /// operands are rows. One row alone has no loop.
+  std::optional<unsigned> rowLoop;
   std::optional<unsigned> columnLoop;
   /// Rows of a group, rounded up, and columns.
   mlir::Value rows, columns;

@@ -48,13 +48,17 @@ private:
   const std::string &nameOf(Buffer::Role role) const;
   const std::string &level() const { return machine.levels.back().name; }
 
+  /// One row alone has no loop.
   struct Sides {
-    LoopId rows, columns;
+    std::optional<LoopId> rows;
+    LoopId columns;
   };
   Sides sidesOf(const Access &access, const Sizes &sizes) const;
   int64_t padded(unsigned op, const Access &access, size_t depth) const;
   int64_t bytesRead(unsigned op, const Access &access, size_t depth) const;
   int64_t pad(Sides sides, LoopId loop, int64_t size) const;
+  int64_t paddingOf(Sides sides) const;
+  int64_t rowsOf(Sides sides, const Sizes &sizes) const;
   int64_t room(const Access &access, const Sizes &sizes) const;
 
   bool hasRoute(StringRef from, StringRef to) const;
@@ -95,7 +99,7 @@ RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
     return access.indices[index].terms.front().loop;
   };
   size_t last = access.indices.size() - 1;
-  Sides sides = {loopAt(last), loopAt(last)};
+  Sides sides = {std::nullopt, loopAt(last)};
   if (last == 0)
     return sides;
   sides.rows = loopAt(last - 1);
@@ -110,9 +114,10 @@ RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
 int64_t RoutePlanner::padded(unsigned op, const Access &access,
                              size_t depth) const {
   Sides sides = sidesOf(access, tiles.sizesAfter(op, depth));
-  return tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) {
-    return access.hasLoop(loop) ? pad(sides, loop, size) : 1;
-  });
+  return paddingOf(sides) *
+         tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) {
+           return access.hasLoop(loop) ? pad(sides, loop, size) : 1;
+         });
 }
 
 /// Bytes of main memory that all tiles of `access` at `depth` together take in:
@@ -135,6 +140,16 @@ int64_t RoutePlanner::bytesRead(unsigned op, const Access &access,
 int64_t RoutePlanner::pad(Sides sides, LoopId loop, int64_t size) const {
   bool isSide = loop == sides.rows || loop == sides.columns;
   return isSide ? alignTo(size, machine.matrix->rows) : size;
+}
+
+/// The rows that one row alone takes, which `pad` does not see.
+int64_t RoutePlanner::paddingOf(Sides sides) const {
+  return sides.rows ? 1 : machine.matrix->rows;
+}
+
+/// The rows of the largest tile.
+int64_t RoutePlanner::rowsOf(Sides sides, const Sizes &sizes) const {
+  return sides.rows ? sizes[*sides.rows].front().size : 1;
 }
 
 /// True if a mask leaves one iteration of a loop, the same for all rows.
@@ -161,7 +176,7 @@ bool RoutePlanner::isMatrix(const Access &access, const Sizes &sizes) const {
 /// Elements of the largest tile of `access`, rounded up.
 int64_t RoutePlanner::room(const Access &access, const Sizes &sizes) const {
   Sides sides = sidesOf(access, sizes);
-  int64_t elements = 1;
+  int64_t elements = paddingOf(sides);
   for (const Index &index : access.indices) {
     LoopId loop = index.terms.front().loop;
     int64_t size = sizes[loop].front().size;
@@ -262,7 +277,7 @@ void RoutePlanner::planUnit(unsigned op) {
   Sizes sizes = tiles.sizesAfter(op, innermost);
   Sides result = sidesOf(description.output, sizes);
   const Access *lhs = &description.inputs[0], *rhs = &description.inputs[1];
-  if (!lhs->hasLoop(result.rows))
+  if (lhs->hasLoop(result.columns))
     std::swap(lhs, rhs);
   int64_t elementBytes = problem.tensors[*lhs].elementBytes;
   int64_t depth = 1;
@@ -270,7 +285,7 @@ void RoutePlanner::planUnit(unsigned op) {
     if (description.isReduction(loop))
       depth = std::max(depth, sizes[loop].front().size);
   std::optional<UnitSteps> steps =
-      chooseUnitSteps(unit, sizes[result.rows].front().size,
+      chooseUnitSteps(unit, rowsOf(result, sizes),
                       sizes[result.columns].front().size, depth, elementBytes);
   if (!steps) {
     plan.obstacle = "a tile has more rows than the unit has room for";
@@ -279,7 +294,7 @@ void RoutePlanner::planUnit(unsigned op) {
   Sides left = sidesOf(*lhs, sizes);
   // The left operand once for each panel of the block's columns.
   move(level(), nameOf(Buffer::Role::Lhs),
-       elementBytes *
+       elementBytes * paddingOf(left) *
            tiles.sumOver(op, innermost,
                          [&](LoopId loop, int64_t size) -> int64_t {
                            if (lhs->hasLoop(loop))
@@ -337,7 +352,7 @@ void RoutePlanner::planVectors(unsigned op, size_t depth) {
   const MatrixUnit &unit = *machine.matrix;
   Sizes sizes = tiles.sizesAfter(op, depth);
   Sides sides = sidesOf(output, sizes);
-  int64_t rows = alignTo(sizes[sides.rows].front().size, unit.rows);
+  int64_t rows = alignTo(rowsOf(sides, sizes), unit.rows);
   int64_t groupElements = rows * unit.columns;
   mostGroupElements = std::max(mostGroupElements, groupElements);
   // Of what comes and goes, one group moves while another is worked on.
@@ -351,7 +366,7 @@ void RoutePlanner::planVectors(unsigned op, size_t depth) {
       continue;
     int64_t elementBytes = problem.tensors[operand].elementBytes;
     int64_t wholeColumns = alignTo(columns, repeatSums);
-    bytes += operand.hasLoop(sides.rows)
+    bytes += sides.rows && operand.hasLoop(*sides.rows)
                  ? places * groupElements * elementBytes
                  : wholeColumns * (elementBytes + sumBytes);
   }

@@ -61,6 +61,9 @@ CASES = {
         Chain(1, 48, 100, [Stage(16, residual=True)]),
         # One row, and a tile of one row at an edge.
         Chain(3, 1, 40, [Stage(33), Stage(32)]),
+        Chain(1, 1, 40, [Stage(33), Stage(32)]),
+        Chain(1, 1, 512, [Stage(2048, bias=True, activation="gelu"),
+                          Stage(512, residual=True)], transposed=True),
         Chain(1, 17, 40, [Stage(32), Stage(16)]),
         # The reduction goes around the columns: sums are come back to.
         Chain(1, 64, 512, [Stage(2048), Stage(512)]),
@@ -74,11 +77,13 @@ CASES = {
         Chain(1, 33, 20, [Stage(80, activation="relu")], wide=True),
         Chain(1, 17, 300, [Stage(32, activation="gelu")], wide=True),
         Chain(1, 64, 512, [Stage(2048), Stage(512)], wide=True),
+        Chain(1, 1, 300, [Stage(48, residual=True)], wide=True),
     ],
     "wide-plain": [
         Chain(1, 64, 48, [Stage(80)], wide=True),
         Chain(2, 70, 40, [Stage(90), Stage(27)], wide=True),
         Chain(1, 33, 512, [Stage(2048), Stage(100)], wide=True),
+        Chain(1, 1, 512, [Stage(2048), Stage(100)], wide=True),
     ],
     # Perceptrons with a gate: sums wait for those that they let pass.
     "gate": [Gate(64, 64, 128, 64), Gate(50, 40, 96, 48)],
@@ -91,6 +96,7 @@ CASES = {
         Chain(1, 33, 20, [Stage(40), Stage(30), Stage(50)]),
         Chain(1, 48, 100, [Stage(17)], transposed=True),
         Chain(3, 1, 40, [Stage(33), Stage(17)]),
+        Chain(1, 1, 40, [Stage(33), Stage(17)]),
         Chain(1, 33, 512, [Stage(2048), Stage(100)]),
     ],
     "paper": paper_chains(),
@@ -123,6 +129,7 @@ CASES = {
         # One head and one task: the whole function is the kernel.
         Attention(1, 16, 569, 22, 16, bias=True),
         Attention(1, 28, 304, 80, 32, causal=True, window=7),
+        Attention(1, 1, 500, 64, bias=True),
     ],
 }
 

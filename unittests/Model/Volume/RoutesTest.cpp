@@ -136,6 +136,34 @@ TEST(Routes, RoundsUpOnChipOnly) {
             (32 * 48 + 2 * 48 * 48 + 32 * 48 + 2 * 48 * 32) * 2);
 }
 
+// A vector is a matrix of one row, with a loop for the row or without.
+TEST(Routes, TakesVectorsForRows) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/1, /*n=*/19, /*k=*/33, /*l=*/70});
+  ChainProblem vectors = problem;
+  auto isRow = [](LoopId loop) { return loop == b || loop == m; };
+  auto dropRow = [&](Access &access) {
+    llvm::erase_if(access.indices, [&](const Index &index) {
+      return isRow(index.terms.front().loop);
+    });
+  };
+  for (Operator &op : vectors.operators) {
+    llvm::erase_if(op.loops, isRow);
+    dropRow(op.output);
+    for (Access &input : op.inputs)
+      dropRow(input);
+  }
+  Schedule schedule = makeSchedule({{l, 48}}, 0);
+  RoutePlan rows = planRoutes(problem, makeMachine(), schedule, 32),
+            plan = planRoutes(vectors, makeMachine(), schedule, 32);
+  EXPECT_EQ(plan.obstacle, "");
+  for (auto [route, expected] : llvm::zip_equal(plan.routes, rows.routes))
+    EXPECT_EQ(route.bytes, expected.bytes) << route.source;
+  for (auto [memory, expected] : llvm::zip_equal(plan.memories, rows.memories))
+    EXPECT_EQ(memory.bytes, expected.bytes) << memory.name;
+  EXPECT_EQ(bytesOn(plan, "C", "V"), 16 * (80 + 32) * 4);
+}
+
 TEST(Routes, StreamsOperandsOfEpilogues) {
   ChainProblem problem =
       makeNarrowChain({/*b=*/1, /*m=*/64, /*n=*/32, /*k=*/32, /*l=*/64});
