@@ -399,7 +399,7 @@ bool BodyNormalizer::staysTransposed(linalg::GenericOp transpose,
 bool BodyNormalizer::mayFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = cast<linalg::LinalgOp>(operand->getOwner());
-  if (!producer || !isParallel(producer))
+  if (!producer || !isParallel(producer) || widensTruthValues(producer))
     return false;
   if (isMovement(producer) && !isMovement(consumer) &&
       staysTransposed(producer, *operand))

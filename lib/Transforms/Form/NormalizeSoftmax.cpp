@@ -266,9 +266,29 @@ void SoftmaxNormalizer::emitResult(ExprId result, Value tail,
   });
 }
 
+bool chimera::widensTruthValues(linalg::GenericOp op) {
+  auto isTruth = [](Value value) {
+    return getElementTypeOrSelf(value).isInteger(1);
+  };
+  if (op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      !isTruth(op.getDpsInputs()[0]) ||
+      !isa<arith::ExtUIOp>(op.getBlock()->front()))
+    return false;
+  Value source = op.getDpsInputs()[0];
+  while (Operation *reshape = source.getDefiningOp()) {
+    if (!isReshape(reshape))
+      return false;
+    source = reshape->getOperand(0);
+  }
+  return true;
+}
+
 LogicalResult SoftmaxNormalizer::run() {
   SmallVector<PointDim> tailDims = outputDims =
       getDims(*second.getDpsInitOperand(0));
+  for (auto op : second->getBlock()->getOps<linalg::GenericOp>())
+    if (widensTruthValues(op))
+      reader.define(op.getResult(0));
   double scale = takeScale(0) * takeScale(1);
   reader.define(first.getResult(0), scale);
   std::optional<ExprId> factorExpr = reader.read(factor.get(), getDims(factor));
@@ -349,26 +369,36 @@ static LogicalResult normalizeFactor(linalg::GenericOp second,
 }
 
 /// Truth values lie in memory as bytes, and are loaded as such: reads each
-/// input of them through a conversion, which can be made outside the chain.
+/// input of them, reshaped or not, through a conversion, which can be made
+/// outside the chain.
 static void widenTruthValues(ChainOp chain) {
-  Block &body = chain.getBody().front();
-  OpBuilder builder = OpBuilder::atBlockBegin(&body);
-  for (BlockArgument argument : body.getArguments()) {
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
+  OpBuilder builder(chain.getContext());
+  auto arguments = chain.getBody().front().getArguments();
+  SmallVector<Value> inputs(arguments.begin(), arguments.end());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Value input = inputs[i];
+    auto type = dyn_cast<RankedTensorType>(input.getType());
     if (!type || !type.getElementType().isInteger(1) || type.getRank() == 0)
       continue;
+    for (Operation *user : input.getUsers())
+      if (isReshape(user))
+        inputs.push_back(user->getResult(0));
+    builder.setInsertionPointAfterValue(input);
     Type byte = builder.getI8Type();
     auto dims = llvm::to_vector(llvm::seq<PointDim>(type.getRank()));
     ExprPool pool(chain.getContext(), /*rowDim=*/0, type.getShape());
     auto emit = [&](ExprId expr) {
       return pool.emit(builder, chain.getLoc(), expr, dims, type.getShape());
     };
-    Value widened = emit(
-        pool.operation("arith.extui", byte, {pool.tensor(argument, dims)}));
+    Value widened =
+        emit(pool.operation("arith.extui", byte, {pool.tensor(input, dims)}));
     Value narrowed = emit(pool.compare(
         "arith.cmpi", static_cast<int64_t>(arith::CmpIPredicate::ne),
         pool.tensor(widened, dims), pool.number(0, byte)));
-    argument.replaceAllUsesExcept(narrowed, widened.getDefiningOp());
+    input.replaceUsesWithIf(narrowed, [&](OpOperand &use) {
+      return use.getOwner() != widened.getDefiningOp() &&
+             !isReshape(use.getOwner());
+    });
   }
 }
 

@@ -11,6 +11,8 @@
 
 #include "Chimera/IR/Chimera.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
 namespace chimera {
 
 /// Brings what lies between two contractions of `chain` into the form of
@@ -18,6 +20,11 @@ namespace chimera {
 /// permutations as maps. Succeeds without doing anything if nothing is reduced
 /// between two contractions; fails if what is cannot be corrected later.
 llvm::LogicalResult normalizeSoftmax(ChainOp chain);
+
+/// True if `op` makes bytes of an input's truth values, which are loaded as
+/// such. It stays by itself, in front of the chain: what reads the bytes fused
+/// with it would read truth values again.
+bool widensTruthValues(mlir::linalg::GenericOp op);
 
 } // namespace chimera
 

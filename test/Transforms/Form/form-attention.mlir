@@ -131,6 +131,37 @@ func.func @causal(%q: tensor<48x32xf32>, %kt: tensor<32x48xf32>, %v: tensor<48x1
 
 // -----
 
+// A mask of truth values is read as bytes, which are made in front of the chain.
+
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func @masked
+// CHECK-SAME:    %[[MASK:[a-z0-9]+]]: tensor<48x48xi1>
+// CHECK:         %[[BYTES:.*]] = linalg.generic {{.*}} ins(%[[MASK]] : tensor<48x48xi1>)
+// CHECK:           arith.extui %{{.*}} : i1 to i8
+// CHECK:         chimera.chain ins({{.*}}%[[BYTES]]{{.*}})
+// CHECK:             %[[KEPT:.*]] = arith.cmpi ne, %{{.*}}, %{{.*}} : i8
+// CHECK:             arith.select %[[KEPT]]
+func.func @masked(%q: tensor<48x32xf32>, %kt: tensor<32x48xf32>, %v: tensor<48x16xf32>, %mask: tensor<48x48xi1>) -> tensor<48x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %s_init = tensor.empty() : tensor<48x48xf32>
+  %s_zero = linalg.fill ins(%zero : f32) outs(%s_init : tensor<48x48xf32>) -> tensor<48x48xf32>
+  %s = linalg.matmul ins(%q, %kt : tensor<48x32xf32>, tensor<32x48xf32>) outs(%s_zero : tensor<48x48xf32>) -> tensor<48x48xf32>
+  %masked = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %mask : tensor<48x48xf32>, tensor<48x48xi1>) outs(%s_init : tensor<48x48xf32>) {
+  ^bb0(%x: f32, %keep: i1, %z: f32):
+    %y = arith.select %keep, %x, %low : f32
+    linalg.yield %y : f32
+  } -> tensor<48x48xf32>
+  %p = linalg.softmax dimension(1) ins(%masked : tensor<48x48xf32>) outs(%s_init : tensor<48x48xf32>) -> tensor<48x48xf32>
+  %o_init = tensor.empty() : tensor<48x16xf32>
+  %o_zero = linalg.fill ins(%zero : f32) outs(%o_init : tensor<48x16xf32>) -> tensor<48x16xf32>
+  %o = linalg.matmul ins(%p, %v : tensor<48x48xf32>, tensor<48x16xf32>) outs(%o_zero : tensor<48x16xf32>) -> tensor<48x16xf32>
+  return %o : tensor<48x16xf32>
+}
+
+// -----
+
 // One head: where its dimension has gone, rows are numbered as before.
 
 #id = affine_map<(b, i, j) -> (b, i, j)>
