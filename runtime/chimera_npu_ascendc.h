@@ -82,9 +82,10 @@ template <class T>
 struct Gm {
   __gm__ T *base;
 
-  __aicore__ inline explicit Gm(GM_ADDR address)
+  /// From bytes, as kernels are launched with, or elements.
+  template <class U>
+  __aicore__ inline explicit Gm(__gm__ U *address)
       : base(reinterpret_cast<__gm__ T *>(address)) {}
-  __aicore__ inline explicit Gm(__gm__ T *base) : base(base) {}
   __aicore__ inline Gm operator+(int64_t elements) const {
     return Gm(base + elements);
   }
@@ -333,6 +334,7 @@ CHIMERA_NPU_SCALAR(vmins, Mins)
   }
 CHIMERA_NPU_CONVERT(vconv_f322f16, half, float)
 CHIMERA_NPU_CONVERT(vconv_f162f32, float, half)
+CHIMERA_NPU_CONVERT(vconv_u82f16, half, uint8_t)
 #undef CHIMERA_NPU_CONVERT
 
 template <class T>

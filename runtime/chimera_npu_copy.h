@@ -319,6 +319,7 @@ inline float toFloat(half x) {
 }
 #endif
 inline float toFloat(float x) { return x; }
+inline float toFloat(uint8_t x) { return x; }
 
 template <class T>
 T fromFloat(float x) {

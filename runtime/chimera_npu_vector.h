@@ -48,8 +48,9 @@ using Lanes = std::array<float, 128>;
 
 template <class T>
 void requireOperand(Machine &m, const Operand<T> &operand, bool isResult) {
-  static_assert(std::is_same_v<T, half> || std::is_same_v<T, float>,
-                "vectors are of half or float");
+  static_assert(std::is_same_v<T, half> || std::is_same_v<T, float> ||
+                    std::is_same_v<T, uint8_t>,
+                "vectors are of half or float, and conversions read bytes");
   requireAligned(m, operand.base);
   m.requireRange("a block stride", operand.block, isResult ? 1 : 0, 255);
   m.requireRange("a repeat stride", operand.repeat, 0, 255);
@@ -265,6 +266,8 @@ CHIMERA_NPU_UNARY(vrec, T, T, 1 / x)
 CHIMERA_NPU_UNARY(vsqrt, T, T, std::sqrt(x))
 CHIMERA_NPU_UNARY(vrelu, T, T, detail::relu(x))
 CHIMERA_NPU_UNARY(vabs, T, T, std::fabs(x))
+/// 128 bytes a repeat to as many halves.
+CHIMERA_NPU_UNARY(vconv_u82f16, T, uint8_t, x)
 #undef CHIMERA_NPU_UNARY
 
 /// 64 elements a repeat, that is four blocks of halves.
@@ -297,10 +300,12 @@ CHIMERA_NPU_SCALAR(vmins, x < y || x != x ? x : y)
 template <class T>
 void vector_dup(UB<T> d, std::common_type_t<T> scalar, int64_t repeat,
                 int64_t dBlk, int64_t dRep) {
-  detail::requireFinite(detail::machine(), static_cast<float>(scalar));
-  detail::elementwise<Op::vector_dup>(
-      repeat, detail::Operand<T>{d, dBlk, dRep},
-      [scalar] { return static_cast<float>(scalar); });
+  detail::elementwise<Op::vector_dup>(repeat, detail::Operand<T>{d, dBlk, dRep},
+                                      [number = static_cast<float>(scalar)] {
+                                        detail::requireFinite(detail::machine(),
+                                                              number);
+                                        return number;
+                                      });
 }
 
 /// Each block of a repeat to one element. `dRep` is in units of the eight

@@ -137,6 +137,18 @@ TEST(VectorTest, Conversions) {
     EXPECT_EQ(out[i], float(half(float(i) * (1.0f / 3))));
 }
 
+// 128 of them a repeat, here of every second block.
+TEST(VectorTest, BytesBecomeHalves) {
+  std::vector<uint8_t> in(256);
+  for (int i = 0; i < 256; ++i)
+    in[i] = static_cast<uint8_t>(i);
+  std::vector<half> out = runVector<half>(in, 128, [] {
+    vconv_u82f16(UB<half>(kResult), UB<uint8_t>(0), 1, 1, 2, 8, 8);
+  });
+  for (int i = 0; i < 128; ++i)
+    EXPECT_EQ(static_cast<int>(out[i]), i / 32 * 64 + i % 32);
+}
+
 // What is too large becomes the largest half.
 TEST(VectorTest, ConversionsSaturate) {
   std::vector<float> in(64, 1e30f);

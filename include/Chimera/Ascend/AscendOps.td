@@ -161,7 +161,8 @@ def Ascend_VectorKind : Ascend_Enum<"VectorKind",
   I32EnumAttrCase<"Mins", 14, "vmins">,
   I32EnumAttrCase<"Dup", 15, "vector_dup">,
   I32EnumAttrCase<"Narrow", 16, "vconv_f322f16">,
-  I32EnumAttrCase<"Widen", 17, "vconv_f162f32">]>;
+  I32EnumAttrCase<"Widen", 17, "vconv_f162f32">,
+  I32EnumAttrCase<"WidenByte", 18, "vconv_u82f16">]>;
 def Ascend_VectorKindAttr : Ascend_EnumAttr<Ascend_VectorKind, "vector_kind">;
 
 def Ascend_VectorOp : Ascend_Op<"vector", [AttrSizedOperandSegments]> {

@@ -347,7 +347,8 @@ def PlanAscendGroupsPass
     an `ascend.tiling`: of all tiles of rows and columns that fit into UB, those
     with which copies and arithmetic, side by side, take the fewest cycles. A
     remark says what they move and take. A group that cannot be one kernel gets a
-    tiling for each operation that can. Tilings that are there stay.
+    tiling for each operation that can. Tilings that are there stay. What makes
+    bytes of truth values is no kernel: they lie in memory as such.
 
     Example: see `test/Conversion/ChimeraToAscend/groups.mlir`.
   }];

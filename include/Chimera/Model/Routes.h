@@ -96,8 +96,8 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 ///   has buffers if a core fills it more than once; at the unit, each half of a
 ///   memory takes a part of the depth while the other is in use. The vector
 ///   unit has two places for column groups of everything that comes or goes
-///   (one if there is only one group), whole rows of what is the same for all
-///   rows, a block for each row and state of a softmax, and `vectorGroups`
+///   (one if there is only one group), whole tiles of truth values, whole rows of
+///   what is the same for all rows, a block for each row and state of a softmax, and `vectorGroups`
 ///   groups to work with.
 ///
 /// `threads` is the number of cores that share the tasks.

@@ -113,6 +113,7 @@ static StringRef getWord(VectorKind kind) {
     return "vector_dup";
   case VectorKind::Narrow:
   case VectorKind::Widen:
+  case VectorKind::WidenByte:
     return "vector_conv";
   }
   llvm_unreachable("unknown instruction");

@@ -75,6 +75,12 @@ private:
 
 } // namespace
 
+/// True if `op` is memory under another shape, or truth values as bytes.
+static bool isOtherView(Operation *op) {
+  return isa<memref::CollapseShapeOp, memref::ExpandShapeOp,
+             UnrealizedConversionCastOp>(op);
+}
+
 /// Puts `ops`, neighbours in a block, into a parallel loop of one iteration.
 /// What is used after them, buffers above all, stays before it, and so do other
 /// shapes of memory: a kernel takes them as its arguments.
@@ -82,7 +88,7 @@ static void wrapInLoop(ArrayRef<Operation *> ops) {
   OpBuilder builder(ops.front());
   llvm::SmallPtrSet<Operation *, 16> inside;
   for (Operation *op : ops)
-    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp>(op))
+    if (!isOtherView(op))
       inside.insert(op);
   bool changed = true;
   while (changed) {
@@ -182,10 +188,10 @@ static void sinkSubviews(func::FuncOp function) {
   }
 }
 
-/// The buffer or argument that `value` is under another shape.
-static Value getReshapedSource(Value value) {
+/// The buffer or argument that `value` is another view of.
+static Value getViewed(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp>(op))
+    if (!isOtherView(op))
       break;
     value = op->getOperand(0);
   }
@@ -203,9 +209,8 @@ LogicalResult FunctionSplitter::checkOutside(Refusal &refusal) {
       foralls.push_back(forall);
       continue;
     }
-    if (isa<memref::AllocOp, memref::DeallocOp, memref::CollapseShapeOp,
-            memref::ExpandShapeOp, func::ReturnOp>(op) ||
-        op.hasTrait<OpTrait::ConstantLike>())
+    if (isa<memref::AllocOp, memref::DeallocOp, func::ReturnOp>(op) ||
+        isOtherView(&op) || op.hasTrait<OpTrait::ConstantLike>())
       continue;
     refusal = {op.getLoc(), ("'" + op.getName().getStringRef() +
                              "' is outside of all parallel loops")
@@ -223,7 +228,7 @@ LogicalResult FunctionSplitter::checkOutside(Refusal &refusal) {
 std::string FunctionSplitter::describe(Value value) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  value = getReshapedSource(value);
+  value = getViewed(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     os << "arg" << argument.getArgNumber();
   } else {

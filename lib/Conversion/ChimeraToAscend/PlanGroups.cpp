@@ -17,8 +17,10 @@
 #include "Chimera/Target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <map>
@@ -141,6 +143,40 @@ struct GatherAscendGroupsPass
 // Planning
 //===----------------------------------------------------------------------===//
 
+/// Truth values lie in memory as bytes: what makes bytes of them is the same
+/// memory.
+static void foldWidenings(func::FuncOp function) {
+  SmallVector<linalg::GenericOp> ops;
+  function.walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  for (linalg::GenericOp op : ops) {
+    auto isPlain = [](Value memory) {
+      auto type = dyn_cast<MemRefType>(memory.getType());
+      return type && type.getLayout().isIdentity();
+    };
+    if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+        !isa<arith::ExtUIOp>(op.getBlock()->front()) ||
+        !llvm::all_of(op->getOperands(), isPlain) ||
+        !llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); }))
+      continue;
+    Value truths = op.getDpsInputs()[0], bytes = op.getDpsInits()[0];
+    auto alloc = bytes.getDefiningOp<memref::AllocOp>();
+    if (!alloc || !getElementTypeOrSelf(truths).isInteger(1) ||
+        !getElementTypeOrSelf(bytes).isInteger(8))
+      continue;
+    OpBuilder builder(op);
+    Value same = UnrealizedConversionCastOp::create(builder, op.getLoc(),
+                                                    bytes.getType(), truths)
+                     .getResult(0);
+    op.erase();
+    for (Operation *user : llvm::make_early_inc_range(alloc->getUsers()))
+      if (isa<memref::DeallocOp>(user))
+        user->erase();
+    alloc.replaceAllUsesWith(same);
+    alloc.erase();
+  }
+}
+
 namespace {
 struct PlanAscendGroupsPass
     : chimera::impl::PlanAscendGroupsPassBase<PlanAscendGroupsPass> {
@@ -158,6 +194,7 @@ struct PlanAscendGroupsPass
         getVectorCore(found->getCommonFigures(), *architecture, &getContext());
     if (threads > 0)
       core.cores = threads;
+    foldWidenings(getOperation());
     for (Block &block : getOperation().getBody())
       for (SmallVector<linalg::LinalgOp> &group : findGroups(block))
         if (failed(plan(group, core, *architecture)))

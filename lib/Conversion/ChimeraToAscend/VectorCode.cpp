@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 
@@ -147,10 +148,14 @@ LogicalResult VectorCode::bringColumns(unsigned number, Access &access) {
     return lowering.fail("an operand is not a plain part of a tensor");
   const TileRef &tile = *traced;
   Type type = tile.getRootType().getElementType();
-  if (tile.isOnChip() || (!type.isF16() && !type.isF32()))
+  bool isByte = type.isInteger(8);
+  if (tile.isOnChip() || (!type.isF16() && !type.isF32() && !isByte))
     return lowering.fail("an operand of an elementwise operation is neither "
                          "f16 nor f32, or made by another one");
-  int64_t elements = llvm::alignTo(maxColumns, repeatElements);
+  if (isByte && failed(checkBytes(number)))
+    return failure();
+  int64_t elements =
+      llvm::alignTo(maxColumns, isByte ? 2 * repeatElements : repeatElements);
   Value zero = code.number(0), one = code.number(1);
   Value count = code.number(tile.sizes[tile.dims.back()]);
   Place place = lowering.places.allocate(
@@ -168,14 +173,15 @@ LogicalResult VectorCode::bringColumns(unsigned number, Access &access) {
             zero);
   setFull(code, place, zero);
   waitFull(code, place, zero);
+  Value halves = isByte ? widenBytes(to, elements) : to;
   Place wide = lowering.places.allocate(
       Memory::UB, builder.getF32Type(),
       elements * getBytes(builder.getF32Type()), 1, Pipe::V, Pipe::V);
   access.address = getAddress(code, wide, zero);
   Value repeat = code.number(elements / repeatElements);
-  if (type.isF16())
-    VectorOp::create(builder, code.loc, VectorKind::Widen, access.address, to,
-                     Value(), repeat, ArrayRef<int64_t>{1, 1},
+  if (!type.isF32())
+    VectorOp::create(builder, code.loc, VectorKind::Widen, access.address,
+                     halves, Value(), repeat, ArrayRef<int64_t>{1, 1},
                      ArrayRef<int64_t>{8, 4});
   else
     VectorOp::create(builder, code.loc, VectorKind::Adds, access.address, to,
@@ -254,6 +260,10 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
     access.address = lowering.getTileAddress(*matrix);
     return success();
   }
+  if (!buffer && getElementTypeOrSelf(operand.getType()).isInteger(8))
+    return isOutput(number) ? lowering.fail("an elementwise operation makes "
+                                            "bytes")
+                            : bringBytes(number, access);
   if (isOutput(number) || !buffer)
     return prepareMoved(number, access);
   if (buffer->kind != KernelLowering::BufferKind::Sums)
@@ -330,6 +340,8 @@ VectorCode::Operand VectorCode::readGroup(const Access &access, Value column,
               one, code.div(rows, fractal), zero, zero);
     return {Shape::Group, to};
   }
+  case Kind::Bytes:
+    return readBytes(access, column);
   case Kind::Scalar:
     return {Shape::Number, access.address};
   case Kind::Memory:

@@ -59,10 +59,11 @@ private:
     enum class Kind {
       /// A number.
       Scalar,
-      /// In UB: columns alone, rows alone, a whole tile.
+      /// In UB: columns alone, rows alone, a whole tile, one of truth values.
       Columns,
       Rows,
       Tile,
+      Bytes,
       /// Brought group by group, from L0C or from memory.
       Sums,
       Memory,
@@ -90,6 +91,15 @@ private:
   mlir::LogicalResult prepareMoved(unsigned number, Access &access);
   mlir::LogicalResult prepareReductions();
   mlir::LogicalResult bringColumns(unsigned number, Access &access);
+  // VectorBytes.cpp: truth values.
+  mlir::LogicalResult checkBytes(unsigned number);
+  mlir::LogicalResult bringBytes(unsigned number, Access &access);
+  mlir::Value widenBytes(mlir::Value bytes, int64_t elements);
+  int64_t blocksOfRow() const {
+    return llvm::divideCeil(maxColumns, blockBytes);
+  }
+  void copyBytes(const Matrix &matrix, mlir::Value to);
+  Operand readBytes(const Access &access, mlir::Value column);
   const KernelLowering::Buffer *getBuffer(mlir::Value operand);
   bool isOutput(unsigned number) const {
     return number >= kernel->getNumOperands() - numOutputs;

@@ -22,9 +22,9 @@ using namespace chimera::model;
 
 namespace {
 
-/// Bytes of a sum, sums in an instruction of the vector unit, and bytes of one
-/// of its blocks.
-constexpr int64_t sumBytes = 4, repeatSums = 64, unitBlock = 32;
+/// Bytes of a sum and of half of one, sums in an instruction of the vector
+/// unit, and bytes of one of its blocks.
+constexpr int64_t sumBytes = 4, halfBytes = 2, repeatSums = 64, unitBlock = 32;
 
 using Sizes = MaskedTiles::Sizes;
 
@@ -365,10 +365,15 @@ void RoutePlanner::planVectors(unsigned op, size_t depth) {
     if (problem.tensors[operand].role == Role::Intermediate)
       continue;
     int64_t elementBytes = problem.tensors[operand].elementBytes;
-    int64_t wholeColumns = alignTo(columns, repeatSums);
-    bytes += sides.rows && operand.hasLoop(*sides.rows)
-                 ? places * groupElements * elementBytes
-                 : wholeColumns * (elementBytes + sumBytes);
+    bool hasRows = sides.rows && operand.hasLoop(*sides.rows);
+    // Truth values come as whole rows of blocks, and turn to halves first.
+    bool isTruth = elementBytes == 1;
+    int64_t wholeColumns =
+        alignTo(columns, isTruth ? 2 * repeatSums : repeatSums);
+    bytes += !hasRows  ? wholeColumns * (elementBytes + sumBytes +
+                                         (isTruth ? halfBytes : 0))
+             : isTruth ? rows * alignTo(columns, unitBlock)
+                       : places * groupElements * elementBytes;
   }
   if (leavesByBlocks(op))
     bytes += room(output, sizes) * sumBytes;

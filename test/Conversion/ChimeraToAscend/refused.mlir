@@ -141,18 +141,16 @@ func.func @twice(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x80x
 
 // -----
 
-// CHECK: no kernel for an Ascend core: an elementwise operation reads or makes numbers that are neither f16 nor f32
+// CHECK: no kernel for an Ascend core: bytes are read as something else than truth values
 // LEFT: func.func @truth
 func.func @truth(%x: memref<64x48xf16>, %m: memref<64x48xi8>, %y: memref<64x48xf16>) {
   chimera.micro_kernel elementwise ins(%x, %m : memref<64x48xf16>, memref<64x48xi8>) outs(%y : memref<64x48xf16>)
       maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>]
       iterators ["parallel", "parallel"] extents [[64], [48]] {
   ^bb0(%a: f16, %b: i8, %c: f16):
-    %zero = arith.constant 0.0 : f16
-    %none = arith.constant 0 : i8
-    %is = arith.cmpi ne, %b, %none : i8
-    %0 = arith.select %is, %a, %zero : f16
-    chimera.yield %0 : f16
+    %0 = arith.sitofp %b : i8 to f16
+    %1 = arith.addf %a, %0 : f16
+    chimera.yield %1 : f16
   }
   return
 }

@@ -27,6 +27,10 @@ class Attention:
     transposed: bool = False
     sharpness: float = 1.0
     window: int = 0
+    # A tensor that says where a score counts: of truth values, or of numbers to
+    # be added. For every score, the same for all heads, or for each key.
+    mask: str = ""
+    of: str = "i1"
 
     def __post_init__(self):
         self.width = self.width or self.depth
@@ -37,6 +41,7 @@ class Attention:
                 "b" * self.bias + "c" * self.causal + "t" * self.transposed +
                 (f"g{self.group}" if self.group > 1 else "") +
                 (f"w{self.window}" if self.window else "") +
+                (f"-{self.mask}-{self.of}" if self.mask else "") +
                 (f"x{self.sharpness:g}" if self.sharpness != 1 else ""))
 
     def lead(self) -> list:
@@ -52,7 +57,30 @@ class Attention:
                   shared + [self.columns, self.width]]
         if self.bias:
             shapes.append(self.lead() + [self.rows, self.columns])
+        if self.mask:
+            shapes.append(self.mask_shape())
         return shapes
+
+    def mask_shape(self) -> list:
+        if self.mask == "shared":
+            return [self.rows, self.columns]
+        if self.mask == "keys":
+            return self.lead()[:1] + [self.columns]
+        return self.lead() + [self.rows, self.columns]
+
+    def mask_map(self) -> str:
+        names = ["b", "g"][:len(self.lead())]
+        if self.mask == "shared":
+            return "m, l"
+        return "b, l" if self.mask == "keys" else ", ".join(names + ["m", "l"])
+
+    def types(self) -> list:
+        shapes = self.arguments()
+        elements = ["f16"] * len(shapes)
+        if self.mask:
+            elements[-1] = self.of
+        return [f"tensor<{shaped(*shape)}x{element}>"
+                for shape, element in zip(shapes, elements)]
 
     def program(self) -> str:
         shapes = self.arguments()
@@ -67,9 +95,8 @@ class Attention:
         identity = f"affine_map<({point}) -> ({point})>"
         parallel = ", ".join(['"parallel"'] * (len(lead) + 2))
         rank = len(lead) + 1
-        signature = ", ".join(f"%x{i}: tensor<{shaped(*shape)}xf16>"
-                              for i, shape in enumerate(shapes))
-        types = [f"tensor<{shaped(*shape)}xf16>" for shape in shapes]
+        types = self.types()
+        signature = ", ".join(f"%x{i}: {type}" for i, type in enumerate(types))
         inputs, input_types, block, body = ["%s2"], [f"tensor<{scores}xf32>"], [
             "%v: f32"], ""
         value = "%v"
@@ -83,6 +110,20 @@ class Attention:
             body += (f"%wide = arith.extf %b : f16 to f32\n"
                      f"%biased = arith.addf {value}, %wide : f32\n")
             value = "%biased"
+        input_maps = [identity] * len(inputs)
+        if self.mask:
+            inputs.append(f"%x{len(shapes) - 1}")
+            input_types.append(types[-1])
+            input_maps.append(f"affine_map<({point}) -> ({self.mask_map()})>")
+            block.append(f"%k: {self.of}")
+            if self.of == "i1":
+                body += f"%kept = arith.select %k, {value}, %lowest : f32\n"
+            elif self.of == "f32":
+                body += f"%kept = arith.addf {value}, %k : f32\n"
+            else:
+                body += ("%kw = arith.extf %k : f16 to f32\n"
+                         f"%kept = arith.addf {value}, %kw : f32\n")
+            value = "%kept"
         if self.causal:
             body += (f"%i = linalg.index {rank - 1} : index\n"
                      f"%j = linalg.index {rank} : index\n"
@@ -95,7 +136,7 @@ class Attention:
             seen = "%both" if self.window else "%seen"
             body += (f"%masked = arith.select {seen}, {value}, %lowest : f32\n")
             value = "%masked"
-        maps = ", ".join([identity] * (len(inputs) + 1))
+        maps = ", ".join(input_maps + [identity])
         score = ""
         name = "%s2"
         if body:
@@ -142,9 +183,26 @@ return %r : tensor<{result}xf16>
         generator = np.random.default_rng(seed)
         values = [generator.standard_normal(shape).astype(np.float16)
                   for shape in self.arguments()]
+        if self.mask:
+            values[-1] = self.make_mask(generator)
         size = self.sharpness * (1 if self.scale else self.depth ** -0.5)
         values[0] = (values[0] * size).astype(np.float16)
         return values
+
+    def make_mask(self, generator) -> np.ndarray:
+        """Each query keeps the first key that a window or its place leaves."""
+        kept = generator.random(self.mask_shape()) < 0.7
+        if self.mask == "keys":
+            kept[..., 0] = True
+        elif self.causal:
+            kept[..., np.arange(self.rows), np.minimum(
+                np.arange(self.rows), self.columns - 1)] = True
+        else:
+            kept[..., generator.integers(self.columns)] = True
+        if self.of == "i1":
+            return kept
+        return np.where(kept, 0, -np.inf).astype(
+            np.float16 if self.of == "f16" else np.float32)
 
     def reference(self, values: list) -> np.ndarray:
         q, k, v, *rest = (value.astype(np.float64) for value in values)
@@ -155,6 +213,13 @@ return %r : tensor<{result}xf16>
         scores = q @ k * (self.depth ** -0.5 if self.scale else 1)
         if self.bias:
             scores = scores + rest[0]
+        if self.mask:
+            kept = values[-1]
+            if self.mask == "keys":
+                kept = kept.reshape(kept.shape[:1] + (1,) * len(self.lead())
+                                    + kept.shape[1:])
+            scores = (np.where(kept, scores, -np.inf) if self.of == "i1"
+                      else scores + kept.astype(np.float64))
         if self.causal:
             i, j = np.indices(scores.shape[-2:])
             near = j > i - self.window if self.window else True

@@ -131,6 +131,20 @@ CASES = {
         Attention(1, 28, 304, 80, 32, causal=True, window=7),
         Attention(1, 1, 500, 64, bias=True),
     ],
+    # Masks that are tensors: truth values, or numbers to be added; for every
+    # score, for all heads, for each key.
+    "masks": [
+        Attention(2, 256, 1024, 64, mask="full"),
+        Attention(2, 77, 333, 64, bias=True, mask="full"),
+        Attention(4, 40, 113, 24, 48, group=2, mask="shared"),
+        Attention(4, 40, 100, 24, 48, group=2, mask="keys"),
+        Attention(1, 16, 569, 22, 16, scale=False, mask="full"),
+        Attention(2, 300, 300, 40, 48, causal=True, window=37, mask="shared"),
+        Attention(2, 100, 100, 40, 48, causal=True, mask="keys"),
+        Attention(1, 1, 500, 64, mask="keys"),
+        Attention(2, 64, 96, 32, mask="keys", of="f16"),
+        Attention(4, 40, 112, 24, 48, group=2, mask="shared", of="f32"),
+    ],
 }
 
 
@@ -182,6 +196,11 @@ def make_random_attention(generator: random.Random) -> Attention:
                           sharpness=generator.choice([1, 1, 30, 300]))
     if attention.causal and attention.rows <= attention.columns:
         attention.window = generator.choice([0, 1, generator.randint(2, 100)])
+    if generator.random() < 0.4:
+        # With a window a key that is left out may be the only one.
+        kinds = ["full", "shared"] + ["keys"] * (not attention.window)
+        attention.mask = generator.choice(kinds)
+        attention.of = generator.choice(["i1", "i1", "f16", "f32"])
     return attention
 
 

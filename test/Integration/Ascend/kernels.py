@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 
-TYPES = {"f16": np.float16, "f32": np.float32}
+TYPES = {"f16": np.float16, "f32": np.float32, "i1": np.bool_}
 ROOM = re.compile(r"index\(Mem::(\w+)\)\] >= (\d+), \"(\w+) needs")
 SIGNATURE = re.compile(r"^// (\w+)\((.*)\)$", re.M)
 
