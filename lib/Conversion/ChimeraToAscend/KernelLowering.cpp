@@ -18,6 +18,9 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace chimera;
 using namespace chimera::ascend;
@@ -264,22 +267,20 @@ Value KernelLowering::getRowNumbers() {
 
 /// Writes `number` to the lanes of one repeat that have a bit in `lanes`.
 void KernelLowering::fillLanes(Value to, int64_t lanes, double number) {
-  Type i64 = builder.getI64Type();
-  auto constant = [&](int64_t bits) {
-    return arith::ConstantIntOp::create(builder, code.loc, i64, bits)
-        .getResult();
-  };
-  SetVectorMaskOp::create(builder, code.loc, constant(0), constant(lanes));
+  setLanes(0, lanes);
   VectorOp::create(builder, code.loc, VectorKind::Dup, to, ValueRange(),
                    arith::ConstantOp::create(builder, code.loc,
                                              builder.getF32FloatAttr(number)),
                    code.number(1), ArrayRef<int64_t>{1}, ArrayRef<int64_t>{8});
 }
 
-void KernelLowering::resetLanes() {
-  Value all =
-      arith::ConstantIntOp::create(builder, code.loc, builder.getI64Type(), -1);
-  SetVectorMaskOp::create(builder, code.loc, all, all);
+void KernelLowering::setLanes(int64_t high, int64_t low) {
+  auto constant = [&](int64_t bits) {
+    return arith::ConstantIntOp::create(builder, code.loc, builder.getI64Type(),
+                                        bits)
+        .getResult();
+  };
+  SetVectorMaskOp::create(builder, code.loc, constant(high), constant(low));
 }
 
 /// Puts the flags of `buffer` around those who fill and those who use it.
@@ -695,7 +696,10 @@ LogicalResult KernelLowering::lowerFill(MicroKernelOp kernel) {
     return matchPattern(number, m_PosZeroFloat())
                ? success()
                : fail("sums do not start from zero");
-  number = arith::ConstantOp::create(builder, code.loc, constant);
+  number = arith::ConstantOp::create(
+      builder, code.loc,
+      FloatAttr::get(constant.getType(),
+                     getNumber(constant.getValueAsDouble())));
   auto fillFrom = [&](Value address, Value repeat) {
     VectorOp::create(builder, code.loc, VectorKind::Dup, address, ValueRange(),
                      number, repeat, ArrayRef<int64_t>{1},
@@ -742,6 +746,12 @@ void KernelLowering::finish() {
     endFree(code, place);
   for (MicroKernelOp kernel : llvm::reverse(kernels))
     kernel.erase();
+}
+
+double KernelLowering::getNumber(double number) const {
+  if (!std::isinf(number) || hasInfinities(architecture))
+    return number;
+  return std::copysign(std::numeric_limits<float>::max(), number);
 }
 
 /// Fails if the architecture lacks an instruction that has been emitted.

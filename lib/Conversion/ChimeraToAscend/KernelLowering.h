@@ -120,7 +120,9 @@ private:
   };
   void addScratch();
   void fillLanes(mlir::Value to, int64_t lanes, double number);
-  void resetLanes();
+  /// Lets those elements of a repeat take part that have a bit, 64 in each.
+  void setLanes(int64_t high, int64_t low);
+  void resetLanes() { setLanes(-1, -1); }
   /// The address of a free one and its number.
   std::pair<mlir::Value, unsigned> takeScratch(mlir::Type type = {});
   mlir::Value getNumbers();
@@ -133,6 +135,10 @@ private:
   bool has(llvm::StringRef instruction, mlir::Type type) const {
     return hasInstruction(architecture, instruction, type);
   }
+  /// `number`, or for an infinite one, where there are none, the largest that
+  /// there is. A maximum starts below all scores, and masks put scores there:
+  /// both only have to vanish beside any score that counts.
+  double getNumber(double number) const;
   /// True if the vector unit works on what the matrix unit has computed.
   bool hasVectors() {
     return has("copy_matrix_cc_to_ubuf", builder.getF32Type());

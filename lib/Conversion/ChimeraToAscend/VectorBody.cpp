@@ -129,7 +129,7 @@ static bool isTooLarge(Value value) {
 /// A number as f32, which is exact for what counts rows and columns.
 Value VectorCode::asScalar(Value value) {
   if (std::optional<double> number = getNumber(value))
-    return asNumber(*number);
+    return asNumber(lowering.getNumber(*number));
   if (value.getType().isF32())
     return value;
   Value integer = builder.createOrFold<arith::IndexCastOp>(

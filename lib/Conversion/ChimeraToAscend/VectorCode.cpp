@@ -466,28 +466,68 @@ void VectorCode::accumulate(const Reduction &reduction, Value column,
   emitPlain(reduction.isMaximum ? VectorKind::Max : VectorKind::Add,
             reduction.group, reduction.group, group);
   if (isEdge)
-    SetVectorMaskOp::create(builder, code.loc, constant(-1), constant(-1));
+    lowering.resetLanes();
 }
 
 /// Combines the columns of the group that is left, and that with what was known
 /// of the rows.
 void VectorCode::finish(const Reduction &reduction) {
   VectorKind kind = reduction.isMaximum ? VectorKind::Max : VectorKind::Add;
-  Value block = temporary(), number = temporary();
+  Value block = temporary(), all = temporary();
   VectorOp::create(
       builder, code.loc, kind, block,
       ValueRange{reduction.group,
                  code.offset(reduction.group, code.number(blockElements))},
       Value(), repeats(Shape::Rows), ArrayRef<int64_t>{1, 2, 2},
       ArrayRef<int64_t>{8, 16, 16});
-  ReduceOp::create(builder, code.loc,
-                   reduction.isMaximum ? ReduceKind::Max : ReduceKind::Add,
-                   number, block, repeats(Shape::Rows), /*blocks=*/1,
-                   /*repeats=*/8, /*distance=*/IntegerAttr());
-  BroadcastOp::create(builder, code.loc, block, number, repeats(Shape::Rows));
-  emitPlain(kind, reduction.state, reduction.state, block, Shape::Rows);
+  ReduceKind reduce = reduction.isMaximum ? ReduceKind::Max : ReduceKind::Add;
+  if (lowering.has(stringifyReduceKind(reduce), builder.getF32Type())) {
+    ReduceOp::create(builder, code.loc, reduce, all, block,
+                     repeats(Shape::Rows), /*blocks=*/1, /*repeats=*/8,
+                     /*distance=*/IntegerAttr());
+    BroadcastOp::create(builder, code.loc, block, all, repeats(Shape::Rows));
+    std::swap(block, all);
+  } else {
+    reduceBlocks(reduction.isMaximum, all, block);
+  }
+  emitPlain(kind, reduction.state, reduction.state, all, Shape::Rows);
   release(block);
-  release(number);
+  release(all);
+}
+
+/// Combines the elements of each block of `from`, which is lost, and fills the
+/// block of `to` with the result, where no instruction reduces or spreads
+/// blocks: sums of repeats of which one block takes part, or one element, which
+/// they thus move.
+void VectorCode::reduceBlocks(bool isMaximum, Value to, Value from) {
+  // Of each row, what is in `lanes` to one element.
+  auto addUp = [&](int64_t element, int64_t lanes) {
+    lowering.setLanes(0, lanes);
+    constexpr int64_t most = maxRepeat / fractal * fractal;
+    code.loop(code.number(0), rows, most, [&](Value row) {
+      Value first = code.mul(row, blockElements);
+      ReduceOp::create(builder, code.loc, ReduceKind::AddAll,
+                       code.offset(to, code.add(first, code.number(element))),
+                       code.offset(from, first), code.part(rows, row, most),
+                       /*blocks=*/1,
+                       /*repeats=*/1, builder.getI64IntegerAttr(blockElements));
+    });
+  };
+  int64_t result = (1 << blockElements) - 1;
+  if (isMaximum) {
+    // The second half of what is left beside the first one.
+    constexpr int64_t everyBlock = 0x0101010101010101;
+    for (int64_t half = blockElements / 2; half > 0; half /= 2) {
+      for (int64_t element = 0; element < half; ++element)
+        addUp(element, int64_t(1) << (element + half));
+      lowering.setLanes(0, everyBlock * ((1 << half) - 1));
+      emitPlain(VectorKind::Max, from, from, to, Shape::Rows);
+    }
+    result = 1;
+  }
+  for (int64_t element = 0; element < blockElements; ++element)
+    addUp(element, result);
+  lowering.resetLanes();
 }
 
 //===----------------------------------------------------------------------===//
@@ -578,7 +618,8 @@ LogicalResult VectorCode::emitGroup(Value column, bool isEdge) {
 LogicalResult VectorCode::emitGroups() {
   for (Reduction &reduction : reductions) {
     reduction.group = temporary();
-    dup(reduction.group, reduction.isMaximum ? -INFINITY : 0);
+    dup(reduction.group,
+        reduction.isMaximum ? lowering.getNumber(-INFINITY) : 0);
   }
   for (const auto &[address, number] : taken)
     kept[address] = number;

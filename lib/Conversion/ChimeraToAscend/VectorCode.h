@@ -114,6 +114,7 @@ private:
   void write(const Access &access, mlir::Value column, mlir::Value slot);
   void accumulate(const Reduction &reduction, mlir::Value column, bool isEdge);
   void finish(const Reduction &reduction);
+  void reduceBlocks(bool isMaximum, mlir::Value to, mlir::Value from);
 
   // VectorBody.cpp: the operations of the body.
   mlir::FailureOr<Operand> emitOperation(mlir::Operation &op);

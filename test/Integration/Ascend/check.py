@@ -204,8 +204,16 @@ def make_random_attention(generator: random.Random) -> Attention:
     return attention
 
 
+def make_finite_attention(generator: random.Random) -> Attention:
+    """For cores that have no infinities, of which masks of numbers are made."""
+    attention = make_random_attention(generator)
+    attention.of = "i1"
+    return attention
+
+
 RANDOM = {"chain": make_random, "plain": make_plain,
-          "attention": make_random_attention}
+          "attention": make_random_attention,
+          "finite-attention": make_finite_attention}
 
 
 def judge(chain, kernels: Kernels, seed: int, nest=None) -> str:
