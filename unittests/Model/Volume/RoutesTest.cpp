@@ -181,6 +181,35 @@ TEST(Routes, StreamsOperandsOfEpilogues) {
   EXPECT_EQ(bytesOn(plan, "memory", "V"), 2 * 64 * 2);
 }
 
+// A mask has a byte for each score: whole rows of blocks for all columns at
+// once or, without rows, a row that becomes halves and then f32.
+TEST(Routes, HasRoomForTruthValues) {
+  auto planFor = [](llvm::ArrayRef<Index> indices) {
+    ChainProblem problem =
+        makeNarrowChain({/*b=*/1, /*m=*/64, /*n=*/32, /*k=*/32, /*l=*/80});
+    if (!indices.empty()) {
+      Tensor mask;
+      mask.name = "mask";
+      mask.elementBytes = 1;
+      mask.shape.assign(indices.size(), 80);
+      mask.strides.assign(indices.size(), 1);
+      problem.tensors.push_back(mask);
+      Access access{static_cast<TensorId>(problem.tensors.size() - 1), {}};
+      access.indices.append(indices.begin(), indices.end());
+      problem.operators[0].epilogue.push_back(access);
+    }
+    Machine machine = makeMachine();
+    machine.levels.back().burstBytes = 32;
+    return planRoutes(problem, machine, makeSchedule({{m, 32}}, 1), 2);
+  };
+  RoutePlan without = planFor({}), rows = planFor({Index(m), Index(l)}),
+            columns = planFor({Index(l)});
+  EXPECT_EQ(bytesIn(rows, "V") - bytesIn(without, "V"), 32 * 96);
+  EXPECT_EQ(bytesOn(rows, "memory", "V"), 64 * 96);
+  EXPECT_EQ(bytesIn(columns, "V") - bytesIn(without, "V"), 128 * (1 + 2 + 4));
+  EXPECT_EQ(bytesOn(columns, "memory", "V"), 2 * 96);
+}
+
 TEST(Routes, AreOfProductsOnAMatrixUnit) {
   ChainProblem problem = makeChain({1, 64, 64, 64, 64});
   Machine machine = makeMachine();
