@@ -22,11 +22,11 @@
 // microsecond. The system provides a page of 4 KiB in about half a microsecond
 // (8 GB/s), in virtual machines in one (4 GB/s; measured on zen4: 2.3).
 //
-// bf16 on Intel's vector unit is left out: `vdpbf16ps` starts at half the rate
-// of an f32 FMA or less, so it gains nothing over f32, and the matrix unit is
-// there. Where vectors have no dot products of bytes (VNNI), bytes are widened
-// for those of 16 bits: with the instructions for that, one starts in a cycle
-// (zen3: 0.8 of the rate of FMAs measured).
+// bf16 on Intel's vector unit is left out: `vdpbf16ps` starts once in two
+// cycles (measured on granite-rapids: half of what f32 reaches), and the matrix
+// unit is there. Where vectors have no dot products of bytes (VNNI), bytes are
+// widened for those of 16 bits: with the instructions for that, one starts in a
+// cycle (zen3: 0.8 of the rate of FMAs measured).
 //
 //===----------------------------------------------------------------------===//
 
@@ -200,6 +200,8 @@ static constexpr Processor kProcessors[] = {
      chip_bandwidth = 1200000000000, sharers = 1, line = 64, ways = 16>,
     <"L1", capacity = 49152, usable = 80, core_bandwidth = 100000000000,
      chip_bandwidth = 4800000000000, sharers = 1, line = 64, ways = 12>],
+  // vpdpbusd starts as often as an FMA (248966), for what tiles do not take.
+  dots = [<type = i8, depth = 4, fma = 2, latency = 5>],
   // Intel 248966, AMX: eight tiles of 16 rows of 64 bytes, used as 2 x 2
   // accumulators and two tiles for each operand; a product in 16 cycles with 52
   // of latency; a load in 8, a store in 16. Rows of the right operand hold pairs
@@ -235,6 +237,8 @@ static constexpr Processor kProcessors[] = {
     // than if they fill eight or all.
     <"L1", capacity = 49152, usable = 90, core_bandwidth = 100000000000,
      chip_bandwidth = 200000000000, sharers = 1, line = 64, ways = 12>],
+  // vpdpbusd starts as often as an FMA, as on sapphire-rapids.
+  dots = [<type = i8, depth = 4, fma = 2, latency = 5>],
   // Shapes, rates and latency as for sapphire-rapids; tiles of f16 are in Intel
   // 319433 (AMX-FP16). Measured: a load of a tile from L1 in 8.7 cycles, a
   // store in 14; 2.5 TFLOP/s per core with random data and their loads, which

@@ -66,6 +66,7 @@
 // SAPPHIRE-RAPIDS-SAME: levels = [<"L3", capacity = 102236160, usable = 80, core_bandwidth = 12000000000, chip_bandwidth = 250000000000, sharers = 48, line = 64, ways = 15>,
 // SAPPHIRE-RAPIDS-SAME: <"L2", capacity = 2097152, usable = 80, core_bandwidth = 25000000000, chip_bandwidth = 1200000000000, sharers = 1, line = 64, ways = 16>,
 // SAPPHIRE-RAPIDS-SAME: <"L1", capacity = 49152, usable = 80, core_bandwidth = 100000000000, chip_bandwidth = 4800000000000, sharers = 1, line = 64, ways = 12>],
+// SAPPHIRE-RAPIDS-SAME: dots = [<type = i8, depth = 4, fma = 2, latency = 5>],
 // SAPPHIRE-RAPIDS-SAME: matrix = [<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2200000000, interleave = 2>,
 // SAPPHIRE-RAPIDS-SAME: <type = i8, rows = 16, columns = 16, depth = 64, macs = 1024, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2200000000, interleave = 4>],
 // SAPPHIRE-RAPIDS-SAME: overheads = <region = 1000, fresh = 8000000000>, cpu = "sapphirerapids">}
@@ -75,6 +76,7 @@
 // GRANITE-RAPIDS-SAME: levels = [<"L3", capacity = 503316480, usable = 80, core_bandwidth = 20000000000, chip_bandwidth = 55000000000, sharers = 2, line = 64, ways = 16>,
 // GRANITE-RAPIDS-SAME: <"L2", capacity = 2097152, usable = 72, core_bandwidth = 25000000000, chip_bandwidth = 50000000000, sharers = 1, line = 64, ways = 16>,
 // GRANITE-RAPIDS-SAME: <"L1", capacity = 49152, usable = 90, core_bandwidth = 100000000000, chip_bandwidth = 200000000000, sharers = 1, line = 64, ways = 12>],
+// GRANITE-RAPIDS-SAME: dots = [<type = i8, depth = 4, fma = 2, latency = 5>],
 // GRANITE-RAPIDS-SAME: matrix = [<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73, clock = 2440000000, interleave = 2>,
 // GRANITE-RAPIDS-SAME: <type = f16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73, clock = 2440000000, interleave = 2>,
 // GRANITE-RAPIDS-SAME: <type = i8, rows = 16, columns = 16, depth = 64, macs = 1024, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 118, store = 73, clock = 2440000000, interleave = 4>],
