@@ -86,8 +86,7 @@ bool OperatorSupport::computes(Block &body) const {
   if (!product)
     return false;
   if (product->isInteger())
-    return multipliesIntegers &&
-           !(product->isFactorUnsigned && product->isCodeUnsigned);
+    return multipliesIntegers;
   if (!product->isQuantized())
     return multiplies(body.getArgument(0).getType(),
                       body.getArgument(1).getType());
@@ -118,8 +117,9 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
   support.multipliesIntegers = !getContractionKernels(op, target, byte).empty();
   support.keepsSigns =
       llvm::any_of(getContractionKernels(op, target, byte),
-                   [](MicroKernelAttrInterface kernel) {
-                     return isProgram(kernel) || isa<TileProductAttr>(kernel);
+                   [&](MicroKernelAttrInterface kernel) {
+                     return isProgram(kernel) || isa<TileProductAttr>(kernel) ||
+                            kernel.getMultipliedType(byte) != byte;
                    });
   model::Machine common = target.getCommonFigures();
   bool hasCache = common.levels.back().ways > 0;

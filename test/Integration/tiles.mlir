@@ -7,9 +7,13 @@
 // RUN: chimera-run %s --entry=bytes --target=granite-rapids --emit=asm -o - | FileCheck %s --check-prefix=BYTES
 // RUN: chimera-run %S/dots.mlir --entry=decode --target=granite-rapids --emit=mlir --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=VECTORS
 // RUN: %if avx512 %{ chimera-run %s '--entry=*' --target=%S/Inputs/tiles.mlir --emulate-tiles --no-time --fuse=always | FileCheck %s %}
+// RUN: %if avx2 %{ chimera-run %s '--entry=*' --target=%S/Inputs/tiles-avx2.mlir --emulate-tiles --no-time --fuse=always | FileCheck %s %}
 // RUN: %if avx512 %{ chimera-run %s '--entry=*' --target=%S/Inputs/tiles.mlir --emulate-tiles --no-time --fuse=never | FileCheck %s %}
+// RUN: %if avx2 %{ chimera-run %s '--entry=*' --target=%S/Inputs/tiles-avx2.mlir --emulate-tiles --no-time --fuse=never | FileCheck %s %}
 // RUN: %if avx512 %{ chimera-run %S/dots.mlir '--entry=*' --target=%S/Inputs/tiles.mlir --emulate-tiles --no-time | FileCheck %s --check-prefix=NINE %}
-// RUN: %if avx512 %{ chimera-run %S/integers.mlir '--entry=*' --target=%S/Inputs/tiles.mlir --emulate-tiles --no-time | FileCheck %s --check-prefix=SEVEN %}
+// RUN: %if avx2 %{ chimera-run %S/dots.mlir '--entry=*' --target=%S/Inputs/tiles-avx2.mlir --emulate-tiles --no-time | FileCheck %s --check-prefix=NINE %}
+// RUN: %if avx512 %{ chimera-run %S/integers.mlir '--entry=*' --target=%S/Inputs/tiles.mlir --emulate-tiles --no-time | FileCheck %s --check-prefix=ELEVEN %}
+// RUN: %if avx2 %{ chimera-run %S/integers.mlir '--entry=*' --target=%S/Inputs/tiles-avx2.mlir --emulate-tiles --no-time | FileCheck %s --check-prefix=ELEVEN %}
 
 // The process asks for tiles before it has any.
 // ASM: syscall
@@ -26,7 +30,7 @@
 // CHECK-COUNT-5: passed
 // CHECK-NOT: FAILED
 // NINE-COUNT-9: passed
-// SEVEN-COUNT-7: passed
+// ELEVEN-COUNT-11: passed
 
 func.func @product(%a: tensor<70x128xbf16>, %b: tensor<128x90xbf16>) -> tensor<70x90xf32> {
   %zero = arith.constant 0.0 : f32

@@ -78,9 +78,9 @@ struct OperatorSupport {
   bool mixesFactors = false;
   /// True if one factor may be quantized.
   bool decodes = false;
-  /// True if both may be integers of which one has a sign.
+  /// True if both may be integers.
   bool multipliesIntegers = false;
-  /// True if these may both have signs, at no cost.
+  /// True if it costs nothing that both have signs.
   bool keepsSigns = false;
   /// True if they may read operands through windows, as convolutions do.
   bool hasWindows = false;

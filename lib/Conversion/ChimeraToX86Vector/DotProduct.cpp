@@ -24,10 +24,15 @@
 //
 // Of the bytes that vpdpbusd multiplies one has a sign and the other none. If
 // both have one, 128 is added to single elements, which makes them positive,
-// and 128 times the sum of the column is subtracted. Rows that share a panel
-// share these sums; where there are few rows, or taps that some of them leave
-// out, each step subtracts what it adds too much. Sums wrap around, so they are
-// right whatever is in between.
+// and 128 times the sum of the column is subtracted; if none has, the other way
+// around, by the same bits. Rows that share a panel share these sums; where
+// there are few rows, or taps that some of them leave out, each step subtracts
+// what it adds too much. Sums wrap around, so they are right whatever is in
+// between.
+//
+// Where no factor has single elements (a depthwise convolution), or those are
+// no neighbours along the reduction, bytes are multiplied one step after the
+// other, each with a zero beside it, by vpmaddwd as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -200,10 +205,43 @@ SmallVector<Value> OuterProductEmitter::loadMixed(unsigned operand,
 Value OuterProductEmitter::widenBytes(unsigned operand, Value numbers) {
   if (!isIntegerProduct(op) || !figures.widensBytes())
     return numbers;
-  auto type = cast<VectorType>(numbers.getType()).clone(builder.getI16Type());
+  return extendBytes(operand, numbers, builder.getI16Type());
+}
+
+/// `numbers` of `operand` in `type`.
+Value OuterProductEmitter::extendBytes(unsigned operand, Value numbers,
+                                       Type type) {
+  type = cast<VectorType>(numbers.getType()).clone(type);
   if (isUnsigned(operand))
     return arith::ExtUIOp::create(builder, loc(), type, numbers);
   return arith::ExtSIOp::create(builder, loc(), type, numbers);
+}
+
+/// `numbers` of `operand` as they are multiplied one step after the other:
+/// bytes as pairs of 16 bits, whose second is zero in one of the factors, that
+/// with less vectors.
+Value OuterProductEmitter::asStep(unsigned operand, Value numbers) {
+  if (!isIntegerProduct(op))
+    return numbers;
+  Value pairs = extendBytes(operand, numbers, builder.getI32Type());
+  bool isInRows = rowDim && indexes(factors[1], *rowDim);
+  if (operand == factors[isInRows ? 0 : 1] && !isUnsigned(operand)) {
+    Value first = arith::ConstantOp::create(
+        builder, loc(),
+        DenseElementsAttr::get(cast<VectorType>(pairs.getType()),
+                               APInt::getLowBitsSet(32, 16)));
+    pairs = arith::AndIOp::create(builder, loc(), pairs, first);
+  }
+  return vector::BitCastOp::create(
+      builder, loc(), VectorType::get({2 * lanes}, builder.getI16Type()),
+      pairs);
+}
+
+/// `sums` with the products of one step.
+Value OuterProductEmitter::addProduct(Value sums, Value lhs, Value rhs) {
+  if (!isIntegerProduct(op))
+    return vector::FMAOp::create(builder, loc(), lhs, rhs, sums);
+  return createWordDots(builder, loc(), sums, lhs, rhs);
 }
 
 //===----------------------------------------------------------------------===//

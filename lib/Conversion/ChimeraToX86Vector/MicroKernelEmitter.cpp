@@ -62,7 +62,7 @@ bool chimera::isCoveredProduct(MicroKernelOp op) {
     return false;
   std::optional<ProductBody> product = matchProductBody(op.getBody().front());
   if (product && product->isInteger())
-    return !(product->isFactorUnsigned && product->isCodeUnsigned);
+    return true;
   if (!product || !canBeFactor(product->factor.getType()) ||
       !canBeSum(op.getBody().getArguments().back().getType()))
     return false;

@@ -138,7 +138,7 @@ LogicalResult OuterProductEmitter::emit() {
     if (indexes(operand, vectorDim) && !isContiguous(operand))
       return failure();
   chooseDims();
-  if (!mayDecode() || (isIntegerProduct(op) && stepSize == 1))
+  if (!mayDecode())
     return failure();
   // Windows are cut where their extents are known.
   bool hasWindows = rowDim && haveVectorsInRows();
@@ -525,7 +525,7 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
         return value;
       SmallVector<Value> here = pointOf(i, j);
       if (!alongVectors) {
-        value = loadBroadcast(operand, here);
+        value = asStep(operand, loadBroadcast(operand, here));
         if (sumsRows) {
           Value &sum = carried[rows * vectors + i];
           sum = arith::AddFOp::create(builder, loc(), sum, value);
@@ -535,7 +535,8 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
       if (panel)
         return value = decoder->loadFactors(panel, reductionDims, here, j);
       LaneCount count = lanesOf(j, columns);
-      value = decode(loadVector(operand, here, count), j, here, count);
+      value = decode(asStep(operand, loadVector(operand, here, count)), j, here,
+                     count);
       if (!hasFields || step == 0)
         fetchAhead(operand, here, vectors);
       return value;
@@ -544,8 +545,7 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
       for (int64_t j = 0; j < vectors; ++j) {
         Value lhs = load(factors[0], i, j), rhs = load(factors[1], i, j);
         Value &accumulator = carried[i * vectors + j];
-        accumulator =
-            vector::FMAOp::create(builder, loc(), lhs, rhs, accumulator);
+        accumulator = addProduct(accumulator, lhs, rhs);
       }
   }
   return carried;

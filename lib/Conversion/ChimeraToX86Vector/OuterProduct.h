@@ -112,15 +112,20 @@ private:
                                            int64_t vectors, LaneCount count,
                                            int64_t steps);
   mlir::Value widenBytes(unsigned operand, mlir::Value numbers);
+  mlir::Value extendBytes(unsigned operand, mlir::Value numbers,
+                          mlir::Type type);
+  mlir::Value asStep(unsigned operand, mlir::Value numbers);
+  mlir::Value addProduct(mlir::Value sums, mlir::Value lhs, mlir::Value rhs);
   llvm::SmallVector<mlir::Value> exchangeLanes(llvm::ArrayRef<mlir::Value> sums,
                                                int64_t vectors, bool isBack);
   mlir::Value concatenate(llvm::ArrayRef<mlir::Value> vectors);
   mlir::Value emitDot(mlir::Value sums, mlir::Value single, mlir::Value vector);
   bool isUnsigned(unsigned operand);
-  /// True if single elements get a sign that their products must not have.
+  /// True if single elements get a sign, or lose theirs, which their products
+  /// must not.
   bool isShifted() {
     return isIntegerProduct(op) && !figures.widensBytes() &&
-           !isUnsigned(factors[0]) && !isUnsigned(factors[1]);
+           isUnsigned(factors[0]) == isUnsigned(factors[1]);
   }
   bool sharesShifts();
   /// True if `shifts` hold for the current tile: it leaves out no taps.

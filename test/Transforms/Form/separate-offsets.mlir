@@ -1,5 +1,6 @@
 // RUN: chimera-opt %s --split-input-file --chimera-separate-offsets=target=zen5 --cse | FileCheck %s
 // RUN: chimera-opt %s --split-input-file --chimera-separate-offsets=target=ascend910 | FileCheck %s --check-prefix=SAME
+// RUN: chimera-opt %s --split-input-file --chimera-separate-offsets=target=avx2 --cse | FileCheck %s --check-prefix=SIGNS --implicit-check-not=arith.xori
 // RUN: not chimera-opt %s --split-input-file --chimera-separate-offsets=target=pentium 2>&1 | FileCheck %s --check-prefix=NAME
 
 // NAME: error: unknown target 'pentium'
@@ -24,6 +25,10 @@
 // CHECK-NEXT:    %[[LESS:.*]] = arith.muli %[[SUM]], %[[OFFSET]]
 // CHECK-NEXT:    arith.subi %[[IN]], %[[LESS]]
 // CHECK:       return %[[R]]
+// Where bytes are widened, signs stay.
+// SIGNS-LABEL: func.func @weights(
+// SIGNS:       arith.muli
+// SIGNS:       chimera.prepare
 // SAME-LABEL: func.func @weights(
 // SAME:       linalg.quantized_matmul
 // SAME-NOT:   arith.xori
