@@ -299,6 +299,27 @@ def LowerControlFlowPass : Pass<"chimera-lower-control-flow"> {
                            "::mlir::LLVM::LLVMDialect"];
 }
 
+def ExpandOpenShapesPass : Pass<"chimera-expand-open-shapes"> {
+  let summary = "Give shapes of several unknown sizes strides";
+  let description = [{
+    A `memref.expand_shape` that makes several dimensions of unknown sizes of one
+    becomes a `memref.reinterpret_cast` with the sizes that it says, and strides
+    that are products of them. Upstream's `expand-strided-metadata` takes the
+    others.
+
+    Example: see `test/Conversion/expand-open-shapes.mlir`. From
+
+    ```mlir
+    %1 = memref.expand_shape %0 [[0, 1]] output_shape [%m, %n] : memref<?xf32> into memref<?x?xf32>
+    ```
+
+    comes a cast of the buffer of `%0` with sizes `%m` and `%n` and strides `%n`
+    and 1.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def FoldOffsetsPass : Pass<"chimera-fold-offsets"> {
   let summary = "Take constants out of products of indices";
   let description = [{

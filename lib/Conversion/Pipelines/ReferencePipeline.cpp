@@ -72,6 +72,7 @@ void chimera::buildReferencePipeline(OpPassManager &pm, bool outParams) {
   pm.addPass(createForallToForLoopPass());
   addMathLowering(pm);
   pm.addPass(memref::createExpandOpsPass());
+  pm.addPass(createExpandOpenShapesPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());

@@ -156,6 +156,7 @@ static void addLLVMLowering(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createSplitCopiesPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
+  pm.addNestedPass<func::FuncOp>(createExpandOpenShapesPass());
   // Parts and other shapes become pointers and strides. Folding them into loads
   // instead would take each index apart.
   pm.addNestedPass<func::FuncOp>(memref::createExpandStridedMetadataPass());
