@@ -65,6 +65,8 @@ struct TileProductModel
     return layout;
   }
 
+  bool takesOpenExtents(Attribute, Operation *) const { return true; }
+
   LogicalResult emit(Attribute attribute, OpBuilder &builder, Operation *op,
                      ArrayRef<int64_t> extents, const KernelContext &) const {
     return emitTileProduct(builder, cast<MicroKernelOp>(op),

@@ -23,9 +23,11 @@
 //         tile loads, tile products
 //
 // Tiles at an edge have fewer rows or columns; the reduction is whole tiles,
-// as operands are padded with zeros where it is not. The registers are assigned
-// here: LLVM assigns them by the sizes of tiles, of which a function with edges
-// has more than registers, and keeps sums in memory then.
+// as operands are padded with zeros where it is not. Where the number of rows
+// is not known, those that are left of it find their configuration in a table.
+// The registers are assigned here: LLVM assigns them by the sizes of tiles, of
+// which a function with edges has more than registers, and keeps sums in memory
+// then.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +49,8 @@ using namespace chimera;
 
 /// Bytes of a word, and of a sum.
 static constexpr int64_t kWordBytes = 4;
+/// Bytes that say how large tiles are.
+static constexpr int64_t kConfigurationBytes = 64;
 
 //===----------------------------------------------------------------------===//
 // What tiles compute
@@ -131,13 +135,19 @@ std::optional<TileDims> chimera::readTileDims(MicroKernelOp op,
       dims.rows = dim;
   int64_t inWord = TileProductAttr::getInterleave(
       op.getBody().front().getArgument(0).getType());
+  auto mayBeOpen = [&](unsigned dim) {
+    return dim != dims.columns && !op.isReduction(dim);
+  };
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
+    if (op.isOpen(dim) && !mayBeOpen(dim))
+      return std::nullopt;
   if (isCut(dims, maps, op, inWord)) {
     dims.along = *lastDim(maps[dims.lhs], 1);
     dims.inWord = lastDim(maps[dims.lhs]);
     return dims;
   }
   std::optional<unsigned> along = findReduction(dims, maps, op);
-  if (!along || op.getExtentsOf(*along).empty() || op.isOpen(*along))
+  if (!along || op.getExtentsOf(*along).empty())
     return std::nullopt;
   dims.along = *along;
   return dims;
@@ -165,11 +175,16 @@ public:
 private:
   void emitRegions();
   void emitRegion(Part rows, int64_t height, Part columns, int64_t width);
+  void emitOpenRegions(Part columns, int64_t width);
+  void emitColumns(Part columns, int64_t width);
   void emitBlock();
   void emitReduction(ArrayRef<unsigned> loops);
   void emitStep();
   void forEachTile(llvm::function_ref<void(unsigned, unsigned)> body);
   void buildLoop(unsigned dim, Part part, int64_t step,
+                 llvm::function_ref<void()> body);
+  void buildLoop(unsigned dim, Value end, llvm::function_ref<void()> body);
+  void buildLoop(unsigned dim, Value begin, Value end, int64_t step,
                  llvm::function_ref<void()> body);
 
   unsigned sumsOf(unsigned row, unsigned column) const {
@@ -178,7 +193,9 @@ private:
   unsigned lhsOf(unsigned row) const;
   unsigned rhsOf(unsigned column) const;
   Value addressOf(unsigned operand, ArrayRef<Value> at);
-  LLVM::GlobalOp getConfiguration();
+  std::array<int8_t, kConfigurationBytes> getConfiguration();
+  Value getConfigurations(ArrayRef<int8_t> bytes, const Twine &rows);
+  Value extentOf(unsigned dim);
 
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc(), value);
@@ -304,7 +321,7 @@ LogicalResult TileProductEmitter::emit() {
       [&](ArrayRef<unsigned> loops) {
         if (loops.empty())
           return emitRegions();
-        buildLoop(loops.front(), {0, extents[loops.front()]}, 1,
+        buildLoop(loops.front(), extentOf(loops.front()),
                   [&] { repeat(loops.drop_front()); });
       };
   repeat(repeated);
@@ -328,6 +345,34 @@ void TileProductEmitter::buildLoop(unsigned dim, Part part, int64_t step,
   body();
 }
 
+/// The same for each number below `end`.
+void TileProductEmitter::buildLoop(unsigned dim, Value end,
+                                   llvm::function_ref<void()> body) {
+  if (!ShapedType::isDynamic(extents[dim]))
+    return buildLoop(dim, {0, extents[dim]}, 1, body);
+  buildLoop(dim, constant(0), end, 1, body);
+}
+
+void TileProductEmitter::buildLoop(unsigned dim, Value begin, Value end,
+                                   int64_t step,
+                                   llvm::function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, loc(), begin, end, constant(step));
+  builder.setInsertionPointToStart(loop.getBody());
+  point[dim] = loop.getInductionVar();
+  body();
+}
+
+Value TileProductEmitter::extentOf(unsigned dim) {
+  if (!ShapedType::isDynamic(extents[dim]))
+    return constant(extents[dim]);
+  for (auto [map, operand] : llvm::zip_equal(maps, op->getOperands()))
+    if (auto place =
+            map.getResultPosition(getAffineDimExpr(dim, builder.getContext())))
+      return memref::DimOp::create(builder, loc(), operand, *place);
+  llvm_unreachable("an operand has each dimension");
+}
+
 /// What has whole blocks, and what is left of rows and of columns: tiles of
 /// each have one size, for which the unit is set once.
 void TileProductEmitter::emitRegions() {
@@ -344,19 +389,26 @@ void TileProductEmitter::emitRegions() {
   int64_t height = implementation.getRows() * registers.getRows(),
           width = implementation.getColumns() * registers.getVectors();
   int64_t rows = dims.rows ? extents[*dims.rows] : 1;
-  for (Part across : regionsOf(extents[dims.columns], width))
+  bool isOpen = ShapedType::isDynamic(rows);
+  for (Part across : regionsOf(extents[dims.columns], width)) {
+    if (isOpen) {
+      emitOpenRegions(across, std::min(width, across.size));
+      continue;
+    }
     for (Part down : regionsOf(rows, height))
       emitRegion(down, std::min(height, down.size), across,
                  std::min(width, across.size));
+  }
 }
 
 void TileProductEmitter::emitRegion(Part rows, int64_t height, Part columns,
                                     int64_t width) {
   rowParts = cut(height, implementation.getRows());
   columnParts = cut(width, implementation.getColumns());
-  LLVM::GlobalOp configuration = getConfiguration();
-  configureTiles(builder, loc(),
-                 LLVM::AddressOfOp::create(builder, loc(), configuration));
+  std::string name;
+  for (Part part : rowParts)
+    name += "_" + std::to_string(part.size);
+  configureTiles(builder, loc(), getConfigurations(getConfiguration(), name));
   buildLoop(dims.columns, columns, width, [&] {
     if (!dims.rows)
       return emitBlock();
@@ -364,12 +416,60 @@ void TileProductEmitter::emitRegion(Part rows, int64_t height, Part columns,
   });
 }
 
+/// As many rows as there are, which is not known: blocks, a tile of what blocks
+/// leave, and what tiles leave.
+void TileProductEmitter::emitOpenRegions(Part columns, int64_t width) {
+  int64_t tile = implementation.getRows();
+  Value begin = constant(0), rows = extentOf(*dims.rows);
+  columnParts = cut(width, implementation.getColumns());
+  auto emitRows = [&](Value end, int64_t height) {
+    buildLoop(dims.columns, columns, width, [&] {
+      buildLoop(*dims.rows, begin, end, height, [&] { emitBlock(); });
+    });
+    begin = end;
+  };
+  for (int64_t tiles = implementation.getRegisters().getRows(); tiles > 0;
+       tiles = tiles > 1 ? 1 : 0) {
+    rowParts = cut(tiles * tile, tile);
+    Value left =
+        arith::RemUIOp::create(builder, loc(), rows, constant(tiles * tile));
+    std::string name;
+    for (Part part : rowParts)
+      name += "_" + std::to_string(part.size);
+    configureTiles(builder, loc(), getConfigurations(getConfiguration(), name));
+    emitRows(arith::SubIOp::create(builder, loc(), rows, left), tiles * tile);
+  }
+  SmallVector<int8_t> table;
+  for (int64_t height = 1; height < tile; ++height) {
+    rowParts = {{0, height}};
+    llvm::append_range(table, getConfiguration());
+  }
+  Value left = arith::SubIOp::create(builder, loc(), rows, begin);
+  // Nothing is left, or fewer rows than a tile has.
+  Value isLeft = arith::CmpIOp::create(builder, loc(), arith::CmpIPredicate::ne,
+                                       left, constant(0));
+  auto choice = scf::IfOp::create(builder, loc(), isLeft);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  Value place = arith::IndexCastOp::create(
+      builder, loc(), builder.getI64Type(),
+      arith::MulIOp::create(
+          builder, loc(),
+          arith::SubIOp::create(builder, loc(), left, constant(1)),
+          constant(kConfigurationBytes)));
+  configureTiles(
+      builder, loc(),
+      LLVM::GEPOp::create(
+          builder, loc(), LLVM::LLVMPointerType::get(builder.getContext()),
+          builder.getI8Type(), getConfigurations(table, "_any"), place));
+  emitRows(rows, tile);
+}
+
 /// The 64 bytes that say how large the tiles of the current block are, Intel
 /// SDM, LDTILECFG: palette 1, from byte 16 on the bytes of rows and from 48 on
 /// the rows of each register.
-LLVM::GlobalOp TileProductEmitter::getConfiguration() {
-  std::array<int8_t, 64> bytes = {1};
-  std::string name = "chimera_tiles";
+std::array<int8_t, kConfigurationBytes> TileProductEmitter::getConfiguration() {
+  std::array<int8_t, kConfigurationBytes> bytes = {1};
   auto setShape = [&](unsigned tile, int64_t rows, int64_t rowBytes) {
     bytes[16 + 2 * tile] = rowBytes;
     bytes[48 + tile] = rows;
@@ -382,25 +482,31 @@ LLVM::GlobalOp TileProductEmitter::getConfiguration() {
     setShape(lhsOf(row), rows, implementation.getBytes());
     setShape(rhsOf(column), words, rowBytes);
   });
-  for (Part part : rowParts)
-    name += "_" + std::to_string(part.size);
-  name += "_by";
+  return bytes;
+}
+
+/// The address of `bytes`, which are for tiles of `rows`.
+Value TileProductEmitter::getConfigurations(ArrayRef<int8_t> bytes,
+                                            const Twine &rows) {
+  std::string name = ("chimera_tiles" + rows + "_by").str();
   for (Part part : columnParts)
     name += "_" + std::to_string(part.size);
   auto module = op->getParentOfType<ModuleOp>();
   if (auto known = module.lookupSymbol<LLVM::GlobalOp>(name))
-    return known;
-  OpBuilder::InsertionGuard guard(builder);
+    return LLVM::AddressOfOp::create(builder, loc(), known);
+  OpBuilder::InsertPoint before = builder.saveInsertionPoint();
   builder.setInsertionPointToStart(module.getBody());
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
-  return LLVM::GlobalOp::create(
+  auto configurations = LLVM::GlobalOp::create(
       builder, module.getLoc(), type, /*isConstant=*/true,
       LLVM::Linkage::Internal, name,
       DenseElementsAttr::get(
           RankedTensorType::get({static_cast<int64_t>(bytes.size())},
                                 builder.getI8Type()),
-          ArrayRef<int8_t>(bytes)),
-      /*alignment=*/bytes.size());
+          bytes),
+      /*alignment=*/kConfigurationBytes);
+  builder.restoreInsertionPoint(before);
+  return LLVM::AddressOfOp::create(builder, loc(), configurations);
 }
 
 void TileProductEmitter::forEachTile(
@@ -496,8 +602,13 @@ LogicalResult chimera::emitTileProduct(OpBuilder &builder, MicroKernelOp op,
                                        TileProductAttr implementation,
                                        ArrayRef<int64_t> extents) {
   std::optional<TileDims> dims = readTileDims(op, implementation.getFactors());
-  if (!dims || !dims->inWord || llvm::any_of(extents, ShapedType::isDynamic) ||
-      extents[dims->along] % (implementation.getBytes() / kWordBytes) != 0)
+  if (!dims || !dims->inWord)
+    return failure();
+  for (auto [dim, extent] : llvm::enumerate(extents))
+    if (ShapedType::isDynamic(extent) &&
+        (op.isReduction(dim) || dim == dims->columns))
+      return failure();
+  if (extents[dims->along] % (implementation.getBytes() / kWordBytes) != 0)
     return failure();
   return TileProductEmitter(builder, op, implementation, *dims, extents).emit();
 }

@@ -475,9 +475,13 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
 }
 
 bool chimera::model::runsOnTiles(const ChainProblem &problem) {
-  if (any_of(problem.loops, [](const Loop &loop) { return loop.isOpen; }))
-    return false;
   return all_of(problem.operators, [&](const Operator &op) {
+    // Of what is not known, there are rows.
+    if (any_of(op.loops, [&](LoopId loop) {
+          return problem.loops[loop].isOpen &&
+                 (op.isReduction(loop) || loop == op.vectorLoop);
+        }))
+      return false;
     bool isSummedUp = any_of(op.loops, [&](LoopId loop) {
       return op.isReduction(loop) &&
              all_of(op.inputs,

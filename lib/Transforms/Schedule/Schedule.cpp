@@ -590,8 +590,8 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
         << (model::runsOnTiles(analysis.problem)
                 ? "the matrix unit is predicted to take longer, or the "
                   "schedule says so"
-                : "the matrix unit takes no open sizes, padded windows or "
-                  "quantized factors");
+                : "the matrix unit takes no open columns or sums, padded "
+                  "windows or quantized factors");
   }
   describeChain();
   if (chain.getSchedule())

@@ -74,6 +74,46 @@ func.func @part(%a: memref<16x5x2xbf16>, %b: memref<5x16x2xbf16>, %c: memref<16x
 
 // -----
 
+#tile = #chimera.tile_product<rows = 16, columns = 16, bytes = 64,
+    registers = <rows = 2, vectors = 2, broadcasts = 0, depth = 1>, factors = [bf16]>
+
+// An unknown number of rows: a block of 64 by itself, else blocks of 32, a tile
+// of 16, and a table of what is less.
+
+// CHECK:       llvm.mlir.global internal constant @chimera_tiles_any_by_16_16({{.*}}) {addr_space = 0 : i32, alignment = 64 : i64{{.*}}} : !llvm.array<960 x i8>
+// CHECK-LABEL: func @open(
+// CHECK:         scf.if
+// CHECK:         } else {
+// CHECK:           %[[ROWS:.*]] = memref.dim %arg0, %c0
+// CHECK:           %[[LEFT:.*]] = arith.remui %[[ROWS]], %c32
+// CHECK:           %[[BLOCKS:.*]] = arith.subi %[[ROWS]], %[[LEFT]]
+// CHECK:           scf.for %{{.*}} = %c0 to %[[BLOCKS]] step %c32
+// CHECK:           %[[REST:.*]] = arith.remui %[[ROWS]], %c16
+// CHECK:           %[[TILES:.*]] = arith.subi %[[ROWS]], %[[REST]]
+// CHECK:           scf.for %{{.*}} = %[[BLOCKS]] to %[[TILES]] step %c16
+// CHECK:           scf.if
+// CHECK:             llvm.getelementptr
+// CHECK:             llvm.call_intrinsic "llvm.x86.ldtilecfg"
+// CHECK:             scf.for %{{.*}} = %[[TILES]] to %[[ROWS]] step %c16
+// CHECK-NOT:     linalg.generic
+func.func @open(%a: memref<?x64x2xbf16>, %b: memref<64x32x2xbf16>, %c: memref<?x32xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%a, %b : memref<?x64x2xbf16>, memref<64x32x2xbf16>) outs(%c : memref<?x32xf32>)
+      maps [affine_map<(m, n, k, i) -> (m, k, i)>, affine_map<(m, n, k, i) -> (k, n, i)>, affine_map<(m, n, k, i) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"]
+      extents [[64, 0], [32], [64], [2]] implementation #tile {
+  ^bb0(%x: bf16, %y: bf16, %z: f32):
+    %0 = arith.extf %x : bf16 to f32
+    %1 = arith.extf %y : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %z, %2 : f32
+    chimera.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
 #pack = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
 
 // Two rows are mixed.
