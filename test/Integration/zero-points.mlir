@@ -9,11 +9,12 @@
 // RUN: chimera-run %s '--entry=*' --no-time --target=avx2 --fuse=never | FileCheck %s
 
 // ASM: vpdpbusd
-// CHECK-COUNT-4: passed
+// CHECK-COUNT-5: passed
 
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
+#t = affine_map<(d0, d1, d2) -> (d1, d2)>
 #i = affine_map<(d0, d1) -> (d0, d1)>
 #n = affine_map<(d0, d1) -> (d1)>
 
@@ -89,4 +90,50 @@ func.func @without_sign(%x: tensor<20x33xi8>, %w: tensor<33x17xi8>, %start: tens
     linalg.yield %next : i32
   } -> tensor<20x17xi32>
   return %0 : tensor<20x17xi32>
+}
+
+// Zero points that are numbers in the program, of sums of one step.
+func.func @numbers(%a0: tensor<50x1xi8>, %a1: tensor<1x1xi8> {chimera.constant}, %a2: tensor<17x1xi8>) -> tensor<50x17xi32> {
+  %v1 = arith.constant 0 : i32
+  %v2 = tensor.empty() : tensor<50x1xi32>
+  %v3 = linalg.fill ins(%v1 : i32) outs(%v2 : tensor<50x1xi32>) -> tensor<50x1xi32>
+  %v4 = linalg.generic {indexing_maps = [#a, #t, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a0, %a1 : tensor<50x1xi8>, tensor<1x1xi8>) outs(%v3 : tensor<50x1xi32>) {
+  ^bb0(%x0: i8, %x1: i8, %y: i32):
+    %e0 = arith.extsi %x0 : i8 to i32
+    %e1 = arith.extui %x1 : i8 to i32
+    %z1 = arith.constant -7 : i32
+    %l1 = arith.subi %e1, %z1 : i32
+    %p = arith.muli %e0, %l1 : i32
+    %s = arith.addi %y, %p : i32
+    linalg.yield %s : i32
+  } -> tensor<50x1xi32>
+  %v5 = tensor.empty() : tensor<50x1xi8>
+  %v6 = linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel", "parallel"]}
+      ins(%v4 : tensor<50x1xi32>) outs(%v5 : tensor<50x1xi8>) {
+  ^bb0(%x0: i32, %y: i8):
+    %shift = arith.constant 0 : i32
+    %least = arith.constant -128 : i32
+    %most = arith.constant 127 : i32
+    %shifted = arith.shrsi %x0, %shift : i32
+    %low = arith.maxsi %shifted, %least : i32
+    %high = arith.minsi %low, %most : i32
+    %byte = arith.trunci %high : i32 to i8
+    linalg.yield %byte : i8
+  } -> tensor<50x1xi8>
+  %v7 = arith.constant 0 : i32
+  %v8 = tensor.empty() : tensor<50x17xi32>
+  %v9 = linalg.fill ins(%v7 : i32) outs(%v8 : tensor<50x17xi32>) -> tensor<50x17xi32>
+  %v10 = linalg.generic {indexing_maps = [#a, #t, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%v6, %a2 : tensor<50x1xi8>, tensor<17x1xi8>) outs(%v9 : tensor<50x17xi32>) {
+  ^bb0(%x0: i8, %x1: i8, %y: i32):
+    %e0 = arith.extui %x0 : i8 to i32
+    %z0 = arith.constant 3 : i32
+    %l0 = arith.subi %e0, %z0 : i32
+    %e1 = arith.extsi %x1 : i8 to i32
+    %p = arith.muli %l0, %e1 : i32
+    %s = arith.addi %y, %p : i32
+    linalg.yield %s : i32
+  } -> tensor<50x17xi32>
+  return %v10 : tensor<50x17xi32>
 }

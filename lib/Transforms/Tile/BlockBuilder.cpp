@@ -434,6 +434,11 @@ BlockBuilder::readEpilogue(unsigned op, const TreePosition &position) {
                                   return analysis.tensors[state] == value;
                                 });
     bool isTensor = isa<RankedTensorType>(value.getType());
+    Operation *definition = value.getDefiningOp();
+    if (!isTensor && definition) {
+      epilogue.constants.push_back(definition);
+      continue;
+    }
     Value tile =
         isTensor && !isState
             ? position.tensors[problem.operators[op].epilogue[nextTensor++]]
@@ -474,6 +479,8 @@ Value BlockBuilder::cloneEpilogue(const Epilogue &epilogue, OpBuilder &body,
   for (OpOperand *input : op.getDpsInputOperands())
     if (input->get() == epilogue.finished)
       mapping.map(op.getMatchingBlockArgument(input), element);
+    else if (Value constant = mapping.lookupOrNull(input->get()))
+      mapping.map(op.getMatchingBlockArgument(input), constant);
   for (Operation &nested : op.getBlock()->without_terminator()) {
     Operation *copy = body.clone(nested, mapping);
     auto index = dyn_cast<linalg::IndexOp>(copy);
