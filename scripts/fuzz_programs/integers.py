@@ -1,0 +1,154 @@
+#===- integers.py - Random programs of bytes -------------------------------===#
+#
+# Part of the Chimera project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===------------------------------------------------------------------------===#
+"""Products and convolutions of i8 with sums in i32: factors with signs and
+without, zero points, transposed and constant weights, padding, one filter for
+each channel. Between them sums are shifted and clamped to bytes again, in
+integers, so that there is one right result.
+"""
+
+from .narrow import Narrow, tensor
+
+
+class Integers(Narrow):
+    def type(self, narrow=0.0):
+        return "i8"
+
+    def sums(self, lhs, rhs, maps, iterators, shape):
+        """Sums of products of factors that are extended with or without signs,
+        less zero points."""
+        out = self.filled(shape, "i32", "0")
+        extensions = [self.rng.choice(["extsi", "extui"]) for _ in range(2)]
+        zeros = [self.rng.choice([0, 0, 3, -7]) for _ in range(2)]
+
+        def body(scalars):
+            lines, names = [], []
+            for i, (name, _) in enumerate(scalars[:-1]):
+                lines.append(f"%e{i} = arith.{extensions[i]} {name} : i8 to i32")
+                names.append(f"%e{i}")
+                if zeros[i]:
+                    lines += [
+                        f"%z{i} = arith.constant {zeros[i]} : i32",
+                        f"%l{i} = arith.subi %e{i}, %z{i} : i32",
+                    ]
+                    names[i] = f"%l{i}"
+            lines += [
+                f"%p = arith.muli {names[0]}, {names[1]} : i32",
+                "%s = arith.addi %y, %p : i32",
+            ]
+            return lines, "%s"
+
+        return self.generic([lhs, rhs], maps, iterators, out, body)
+
+    def narrowed(self, value):
+        """Bytes of sums."""
+        shift = self.rng.choice([0, 4, 8])
+        least, most = self.rng.choice([(-128, 127), (0, 127), (0, 255)])
+        loops = [f"d{i}" for i in range(len(value[1]))]
+        inputs, maps = [value], [loops]
+        if self.rng.random() < 0.3:
+            inputs.append(self.argument(value[1][-1:], constant=0.3))
+            maps.append(loops[-1:])
+
+        def body(scalars):
+            lines = [
+                f"%shift = arith.constant {shift} : i32",
+                f"%least = arith.constant {least} : i32",
+                f"%most = arith.constant {most} : i32",
+            ]
+            sums = "%x0"
+            if len(inputs) > 1:
+                lines += [
+                    "%wide = arith.extsi %x1 : i8 to i32",
+                    "%biased = arith.addi %x0, %wide : i32",
+                ]
+                sums = "%biased"
+            lines += [
+                f"%shifted = arith.shrsi {sums}, %shift : i32",
+                "%low = arith.maxsi %shifted, %least : i32",
+                "%high = arith.minsi %low, %most : i32",
+                "%byte = arith.trunci %high : i32 to i8",
+            ]
+            return lines, "%byte"
+
+        out = self.empty(value[1], "i8")
+        return self.generic(
+            inputs, maps + [loops], ["parallel"] * len(loops), out, body
+        )
+
+    def matmul(self, lhs, columns):
+        batch = list(lhs[1][:-2])
+        m, k = lhs[1][-2:]
+        outer = [f"d{i}" for i in range(len(batch))]
+        i, j, l = (f"d{len(batch) + n}" for n in range(3))
+        is_transposed = self.rng.random() < 0.5
+        shape = [columns, k] if is_transposed else [k, columns]
+        shares = bool(batch) and self.rng.random() < 0.3
+        rhs = self.argument(([] if shares else batch) + shape, constant=0.3)
+        right = ([] if shares else outer) + ([j, l] if is_transposed else [l, j])
+        maps = [outer + [i, l], right, outer + [i, j]]
+        if not batch and self.rng.random() < 0.1:
+            lhs = self.argument([k, m])
+            maps[0] = [l, i]
+        iterators = ["parallel"] * (len(batch) + 2) + ["reduction"]
+        return self.sums(lhs, rhs, maps, iterators, batch + [m, columns])
+
+    def padded(self, image):
+        n, height, width, channels = image[1]
+        zero = self.emit("arith.constant 0 : i8", (), "i8")
+        shape = [n, height + 2, width + 2, channels]
+        return self.emit(
+            f"tensor.pad {image[0]} low[0, 1, 1, 0] high[0, 1, 1, 0] {{\n"
+            "  ^bb0(%i: index, %j: index, %k: index, %l: index):\n"
+            f"    tensor.yield {zero[0]} : i8\n"
+            f"  }} : {tensor(image[1], 'i8')} to {tensor(shape, 'i8')}",
+            shape,
+            "i8",
+        )
+
+    def convolution(self, image, filters):
+        if self.rng.random() < 0.4:
+            image = self.padded(image)
+        n, height, width, channels = image[1]
+        taps = 3 if min(height, width) >= 3 and self.rng.random() < 0.6 else 1
+        stride = self.rng.choice([1, 1, 2])
+        sizes = [(size - taps) // stride + 1 for size in (height, width)]
+        rows, columns = (
+            f"d{i} * {stride} + d{i + 3}" if stride > 1 else f"d{i} + d{i + 3}"
+            for i in (1, 2)
+        )
+        if self.rng.random() < 0.25:
+            weights = self.argument([taps, taps, channels], constant=0.5)
+            maps = [["d0", rows, columns, "d3"], ["d4", "d5", "d3"]]
+            sums, shape = 2, [n, *sizes, channels]
+        else:
+            weights = self.argument([taps, taps, channels, filters], constant=0.5)
+            maps = [["d0", rows, columns, "d6"], ["d4", "d5", "d6", "d3"]]
+            sums, shape = 3, [n, *sizes, filters]
+        maps.append(["d0", "d1", "d2", "d3"])
+        iterators = ["parallel"] * 4 + ["reduction"] * sums
+        return self.sums(image, weights, maps, iterators, shape)
+
+    def perceptron(self):
+        size = lambda: self.rng.choice([1, 2, 3, 8, 17, 32, 50, 70, 129])
+        batch = [2] if self.rng.random() < 0.3 else []
+        value = self.matmul(self.argument(batch + [size(), size()]), size())
+        for _ in range(self.rng.randrange(3)):
+            value = self.matmul(self.narrowed(value), size())
+        return value
+
+    def network(self):
+        channels = lambda: self.rng.choice([3, 5, 8, 16, 37])
+        value = self.convolution(self.argument([1, 9, 10, channels()]), channels())
+        for _ in range(self.rng.randrange(2)):
+            value = self.convolution(self.narrowed(value), channels())
+        return value
+
+    def build(self):
+        self.result = self.rng.choice([self.perceptron, self.network])()
+        if self.rng.random() < 0.5:
+            self.result = self.narrowed(self.result)
