@@ -13,6 +13,8 @@
 // CHECK-NEXT: passed argmax
 // CHECK-NEXT: passed mask
 // CHECK-NEXT: passed rotate
+// CHECK-NEXT: passed rotary
+// CHECK-NEXT: passed thirds
 // CHECK-NEXT: passed scalars
 // CHECK-NEXT: passed types
 // CHECK-NEXT: passed accumulate
@@ -221,6 +223,32 @@ func.func @rotate(%x: tensor<1x7x151x34xf32>) -> tensor<1x7x151x34xf32> {
   %0 = tensor.concat dim(3) %n, %left : (tensor<1x7x151x17xf32>, tensor<1x7x151x17xf32>) -> tensor<1x7x151x34xf32>
   %1 = arith.mulf %0, %x : tensor<1x7x151x34xf32>
   return %1 : tensor<1x7x151x34xf32>
+}
+
+// Halves, or thirds, that are made of the same ones: they are read once.
+func.func @rotary(%x: tensor<3x37x38xf32>, %c: tensor<37x38xf32>, %s: tensor<37x38xf32>) -> tensor<3x37x38xf32> {
+  %0 = tensor.empty() : tensor<3x37x38xf32>
+  %cs = linalg.broadcast ins(%c : tensor<37x38xf32>) outs(%0 : tensor<3x37x38xf32>) dimensions = [0]
+  %ss = linalg.broadcast ins(%s : tensor<37x38xf32>) outs(%0 : tensor<3x37x38xf32>) dimensions = [0]
+  %left = tensor.extract_slice %x[0, 0, 0] [3, 37, 19] [1, 1, 1] : tensor<3x37x38xf32> to tensor<3x37x19xf32>
+  %right = tensor.extract_slice %x[0, 0, 19] [3, 37, 19] [1, 1, 1] : tensor<3x37x38xf32> to tensor<3x37x19xf32>
+  %n = arith.negf %right : tensor<3x37x19xf32>
+  %t = tensor.concat dim(2) %n, %left : (tensor<3x37x19xf32>, tensor<3x37x19xf32>) -> tensor<3x37x38xf32>
+  %1 = arith.mulf %x, %cs : tensor<3x37x38xf32>
+  %2 = arith.mulf %t, %ss : tensor<3x37x38xf32>
+  %3 = arith.addf %1, %2 : tensor<3x37x38xf32>
+  return %3 : tensor<3x37x38xf32>
+}
+
+func.func @thirds(%x: tensor<151x96xbf16>) -> tensor<151x96xbf16> {
+  %a = tensor.extract_slice %x[0, 0] [151, 32] [1, 1] : tensor<151x96xbf16> to tensor<151x32xbf16>
+  %b = tensor.extract_slice %x[0, 32] [151, 32] [1, 1] : tensor<151x96xbf16> to tensor<151x32xbf16>
+  %c = tensor.extract_slice %x[0, 64] [151, 32] [1, 1] : tensor<151x96xbf16> to tensor<151x32xbf16>
+  %0 = arith.addf %a, %b : tensor<151x32xbf16>
+  %1 = arith.subf %b, %c : tensor<151x32xbf16>
+  %2 = arith.mulf %c, %a : tensor<151x32xbf16>
+  %3 = tensor.concat dim(1) %0, %1, %2 : (tensor<151x32xbf16>, tensor<151x32xbf16>, tensor<151x32xbf16>) -> tensor<151x96xbf16>
+  return %3 : tensor<151x96xbf16>
 }
 
 // Bodies that capture scalars, fills with values known at run time only, and

@@ -33,6 +33,10 @@
 
 namespace chimera {
 
+/// Parts of a row that kernels take at once: what each of them is made of stays
+/// in registers until all are stored.
+constexpr int64_t mostPartsOfRow = 4;
+
 class MicroKernelRegistry
     : public mlir::DialectInterface::Base<MicroKernelRegistry> {
 public:

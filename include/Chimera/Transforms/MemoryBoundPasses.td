@@ -24,7 +24,10 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
     transposed by an operation of its own. What follows a concatenation,
     arithmetic, other orders and slices, works on its parts. Parts of a `tensor.concat` or of a
     `tensor.pad` are computed where they belong, where an operation or a loop
-    makes them, and copied otherwise. Pooling reads through `chimera.windows`.
+    makes them, and copied otherwise. With `takes-parts`, which says that kernels
+    do too, parts of a row that are equally long and read the same, as the halves
+    of a rotary embedding, become one operation, which has a loop over them.
+    Pooling reads through `chimera.windows`.
     Contractions, convolutions and dynamic shapes are left alone.
 
     Example: see `test/Transforms/MemoryBound/fuse-memory-bound.mlir`. In
@@ -36,6 +39,10 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
 
     the exponential moves into the body of the sum.
   }];
+  let options = [
+    Option<"takesParts", "takes-parts", "bool", /*default=*/"false",
+           "Kernels make all parts of a row at once, and read once what these share">
+  ];
   let dependentDialects = ["::chimera::ChimeraDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::bufferization::BufferizationDialect",

@@ -13,6 +13,8 @@
 
 #include "BodyEmitter.h"
 
+#include "Chimera/IR/MicroKernels.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -32,6 +34,9 @@ public:
 private:
   void emitVectors(Value first, int64_t vectors, LaneCount width,
                    const Values &values);
+  void emitParts(Value first, int64_t vectors, LaneCount width,
+                 const Values &values);
+  std::optional<unsigned> findPartDim();
   void emitVector(LaneCount count, Values values);
   /// Vectors of f32 that a line holds.
   int64_t vectorsOfLine() {
@@ -39,6 +44,9 @@ private:
   }
 
   SmallVector<Value> point;
+  /// The dimension whose points are parts of a row, made of the same inputs:
+  /// these are loaded once for all parts.
+  std::optional<unsigned> partDim;
 };
 
 class TransposedCopyEmitter : public MicroKernelEmitter {
@@ -87,8 +95,11 @@ LogicalResult ElementwiseEmitter::emit() {
   if (!isCovered() || !writesEveryPoint() || failed(chooseVectorDim()))
     return failure();
   unsigned numDims = op.getNumDims();
+  partDim = findPartDim();
   Dims known(numDims, true);
   known.reset(vectorDim);
+  if (partDim)
+    known.reset(*partDim);
   SmallVector<unsigned> outer(known.set_bits());
   point.assign(numDims, Value());
   int64_t extent = extents[vectorDim];
@@ -123,11 +134,46 @@ LogicalResult ElementwiseEmitter::emit() {
 /// `width` elements, in `vectors` vectors, from `first` on.
 void ElementwiseEmitter::emitVectors(Value first, int64_t vectors,
                                      LaneCount width, const Values &values) {
+  if (partDim)
+    return emitParts(first, vectors, width, values);
   buildInterleaved(vectors, [&](int64_t vector) {
     point[vectorDim] = add(first, vector * lanes);
     fetchUnused(point, vector);
     emitVector(after(width, vector), values);
   });
+}
+
+/// The same of all parts, one after the other, so that each fills its lines.
+void ElementwiseEmitter::emitParts(Value first, int64_t vectors,
+                                   LaneCount width, const Values &values) {
+  Dims known(op.getNumDims(), true);
+  known.reset(*partDim);
+  SmallVector<Values> ofVectors(vectors, values);
+  buildInterleaved(vectors, [&](int64_t vector) {
+    point[vectorDim] = add(first, vector * lanes);
+    fetchUnused(point, vector);
+    emitKnown(known, point, after(width, vector), ofVectors[vector]);
+  });
+  for (int64_t part = 0; part < extents[*partDim]; ++part) {
+    point[*partDim] = constant(part);
+    for (int64_t vector = 0; vector < vectors; ++vector) {
+      point[vectorDim] = add(first, vector * lanes);
+      emitVector(after(width, vector), ofVectors[vector]);
+    }
+  }
+}
+
+std::optional<unsigned> ElementwiseEmitter::findPartDim() {
+  for (auto index : body().getOps<IndexOp>()) {
+    unsigned dim = index.getDim();
+    bool isRead =
+        llvm::any_of(llvm::seq<unsigned>(0, op.getInputs().size()),
+                     [&](unsigned operand) { return indexes(operand, dim); });
+    if (dim != vectorDim && !isRead && !isOpen(dim) &&
+        extents[dim] <= mostPartsOfRow)
+      return dim;
+  }
+  return std::nullopt;
 }
 
 void ElementwiseEmitter::emitVector(LaneCount count, Values values) {

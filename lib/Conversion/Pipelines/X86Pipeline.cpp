@@ -38,7 +38,9 @@ using namespace chimera;
 /// Loops and blocks for what lies outside chains. What is the same twice is
 /// made once between the steps.
 static void tileOthers(OpPassManager &pm, const LoweringOptions &options) {
-  pm.addNestedPass<func::FuncOp>(createFuseMemoryBoundPass());
+  FuseMemoryBoundPassOptions fuse;
+  fuse.takesParts = true;
+  pm.addNestedPass<func::FuncOp>(createFuseMemoryBoundPass(fuse));
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
   pm.addPass(createCSEPass());

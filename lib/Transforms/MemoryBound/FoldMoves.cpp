@@ -176,9 +176,7 @@ struct SplitParts : OpRewritePattern<tensor::ExpandShapeOp> {
 // Operations on parts
 //===----------------------------------------------------------------------===//
 
-/// True if each element of the only result of `op` is computed by itself, of
-/// operands that loops index directly, wherever it is.
-static bool isElementwise(linalg::GenericOp op) {
+bool chimera::isElementwise(linalg::GenericOp op) {
   return !findObstacle(op) && isParallel(op) && op->getNumResults() == 1 &&
          !op.hasIndexSemantics() && isStatic(op.getResult(0)) &&
          op.getIndexingMapsArray().back().isPermutation() &&
@@ -232,6 +230,38 @@ static std::optional<unsigned> findPartLoop(linalg::GenericOp op,
   return op.getMatchingIndexingMap(operand).getDimPosition(concat.getDim());
 }
 
+/// True if no element is in both slices of the same tensor.
+static bool areDisjoint(tensor::ExtractSliceOp left,
+                        tensor::ExtractSliceOp right) {
+  return llvm::any_of(llvm::seq<int64_t>(0, left.getType().getRank()),
+                      [&](int64_t dim) {
+                        int64_t first = left.getStaticOffset(dim),
+                                second = right.getStaticOffset(dim);
+                        return first + left.getStaticSize(dim) <= second ||
+                               second + right.getStaticSize(dim) <= first;
+                      });
+}
+
+/// True if `value` is cut into slices, each for one operation that works
+/// element by element, and no element is in two of them: who computes it can do
+/// that there.
+static bool isCutApart(Value value) {
+  SmallVector<tensor::ExtractSliceOp> slices;
+  for (Operation *user : value.getUsers()) {
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    if (!slice || !isPlain(slice) || !slice->hasOneUse())
+      return false;
+    auto reader = dyn_cast<linalg::GenericOp>(*slice->user_begin());
+    if (!reader || !isElementwise(reader) ||
+        llvm::any_of(slices, [&](tensor::ExtractSliceOp other) {
+          return !areDisjoint(slice, other);
+        }))
+      return false;
+    slices.push_back(slice);
+  }
+  return true;
+}
+
 namespace {
 
 /// What is done to each element of a concatenation is done to its parts.
@@ -267,14 +297,16 @@ struct ComputeParts : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-/// A slice of a copy in another order is a copy of a slice.
+/// A slice of a copy in another order is a copy of a slice. So is one of what
+/// is computed element by element, if nothing is computed twice then.
 struct SliceBeforeMoving : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(tensor::ExtractSliceOp slice,
                                 PatternRewriter &rewriter) const override {
     auto op = slice.getSource().getDefiningOp<linalg::GenericOp>();
-    if (!op || !isPlain(slice) || !isElementwise(op) || !isMovement(op))
+    if (!op || !isPlain(slice) || !isElementwise(op) ||
+        !(isMovement(op) || isCutApart(op.getResult(0))))
       return failure();
     for (auto [dim, extent] :
          llvm::enumerate(slice.getSourceType().getShape())) {

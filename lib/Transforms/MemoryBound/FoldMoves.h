@@ -9,10 +9,15 @@
 #ifndef CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_FOLDMOVES_H
 #define CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_FOLDMOVES_H
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace chimera {
+
+/// True if each element of the only result of `op` is computed by itself, of
+/// operands that loops index directly, wherever it is.
+bool isElementwise(mlir::linalg::GenericOp op);
 
 /// Patterns that bring concatenations behind what follows them, and slices in
 /// front of what they cut: a channel shuffle, which concatenates, transposes

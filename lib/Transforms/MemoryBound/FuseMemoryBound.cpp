@@ -18,6 +18,7 @@
 #include "Form/DecomposeSoftmax.h"
 #include "MemoryBound/ExposeWindows.h"
 #include "MemoryBound/FoldMoves.h"
+#include "MemoryBound/JoinParts.h"
 #include "MemoryBound/MemoryBoundOps.h"
 #include "MemoryBound/PlaceParts.h"
 
@@ -422,7 +423,7 @@ void FuseMemoryBoundPass::runOnOperation() {
   for (auto concat : collect<tensor::ConcatOp>())
     if (concat->use_empty())
       concat.erase();
-    else
+    else if (!takesParts || !joinParts(concat))
       placeParts(concat);
   for (auto pad : collect<tensor::PadOp>())
     placeParts(pad);

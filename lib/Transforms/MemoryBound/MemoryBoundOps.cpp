@@ -10,6 +10,7 @@
 
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/MicroKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -81,8 +82,69 @@ bool chimera::isFunction(Operation &op) {
              arith::RemSIOp, arith::RemUIOp>(op);
 }
 
+/// The loop over parts of a row, which kernels unroll: the body asks for its
+/// place, and no input depends on it. Nothing if there is none.
+static std::optional<unsigned> findPartLoop(linalg::LinalgOp op) {
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  for (auto index : op.getBlock()->getOps<linalg::IndexOp>()) {
+    unsigned loop = index.getDim();
+    bool isRead = llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+      return op.getMatchingIndexingMap(input).isFunctionOfDim(loop);
+    });
+    if (!isRead && extents[loop] <= mostPartsOfRow)
+      return loop;
+  }
+  return std::nullopt;
+}
+
+namespace {
+/// What is computed for each part of a row, and what once for all.
+class PartWork {
+public:
+  explicit PartWork(linalg::LinalgOp op)
+      : body(op.getBlock()), loop(findPartLoop(op)) {
+    if (loop)
+      shareOfPart = 1.0 / op.getStaticLoopRanges()[*loop];
+  }
+
+  /// What each part has of `nested`, which comes behind its operands: nothing
+  /// where the number of the part says what comes of it.
+  double shareOf(Operation &nested) {
+    if (!loop)
+      return 1;
+    auto index = dyn_cast<linalg::IndexOp>(nested);
+    if (index ? index.getDim() == *loop
+              : llvm::all_of(nested.getOperands(), [&](Value operand) {
+                  return isNumber(operand);
+                })) {
+      numbers.insert_range(nested.getResults());
+      return 0;
+    }
+    bool isOfPart = llvm::any_of(nested.getOperands(), [&](Value operand) {
+      return numbers.contains(operand) || ofParts.contains(operand);
+    });
+    if (!isOfPart)
+      return shareOfPart;
+    ofParts.insert_range(nested.getResults());
+    return isa<arith::SelectOp>(nested) && isNumber(nested.getOperand(0)) ? 0
+                                                                          : 1;
+  }
+
+private:
+  bool isNumber(Value value) {
+    return numbers.contains(value) || value.getParentBlock() != body;
+  }
+
+  Block *body;
+  std::optional<unsigned> loop;
+  double shareOfPart = 1;
+  llvm::DenseSet<Value> numbers, ofParts;
+};
+} // namespace
+
 ElementWork chimera::countWork(linalg::LinalgOp op) {
   ElementWork work;
+  PartWork parts(op);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   bool hasVectors = llvm::all_of(
       maps, [](AffineMap map) { return map.isProjectedPermutation(); });
@@ -99,10 +161,11 @@ ElementWork chimera::countWork(linalg::LinalgOp op) {
   };
   for (Operation &nested : op.getBlock()->without_terminator()) {
     bool isIndex = isa<linalg::IndexOp>(nested);
+    double share = parts.shareOf(nested);
     if (!isIndex && llvm::all_of(nested.getOperands(), isUniform))
       uniform.insert_range(nested.getResults());
     else
-      (isFunction(nested) ? work.functions : work.instructions) += 1;
+      (isFunction(nested) ? work.functions : work.instructions) += share;
   }
   return work;
 }

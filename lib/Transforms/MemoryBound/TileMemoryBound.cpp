@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -506,7 +507,7 @@ void GroupBuilder::copyBody(linalg::LinalgOp op, OpBuilder &body,
     std::optional<unsigned> row;
     if (index)
       row = group.getRow(op, index.getDim());
-    if (row)
+    if (row && !isZeroInteger(ranges[*row].offset))
       mapping.map(
           index.getResult(),
           arith::AddIOp::create(body, loc, copy->getResult(0), offsets[*row]));

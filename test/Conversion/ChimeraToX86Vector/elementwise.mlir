@@ -144,3 +144,38 @@ func.func @tuned(%c: memref<64xf32>) {
   }
   return
 }
+
+// -----
+
+// What parts of a row are made of is loaded once for all of them, and each part
+// is stored where it belongs.
+
+#kernel = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+#read = affine_map<(i, p, j) -> (i, j)>
+#written = affine_map<(i, p, j) -> (i, p, j)>
+
+// CHECK-LABEL: func @parts(
+// CHECK-SAME:    %[[A:.*]]: memref<3x32xf32>, %[[B:.*]]: memref<3x32xf32>, %[[C:.*]]: memref<3x2x32xf32>)
+// CHECK:         scf.for %[[I:.*]] =
+// CHECK-NOT:       scf.for %{{.*}} = %{{.*}} to %c2
+// CHECK:           scf.for %[[J:.*]] =
+// CHECK:             vector.load %[[A]][%[[I]], %[[J]]]
+// CHECK:             vector.load %[[B]][%[[I]], %[[J]]]
+// CHECK-NOT:         vector.load
+// CHECK:             vector.store %{{.*}}, %[[C]][%[[I]], %c0{{[_0-9]*}}, %[[J]]]
+// CHECK-NOT:         vector.load
+// CHECK:             vector.store %{{.*}}, %[[C]][%[[I]], %c1{{[_0-9]*}}, %[[J]]]
+func.func @parts(%a: memref<3x32xf32>, %b: memref<3x32xf32>, %c: memref<3x2x32xf32>) {
+  chimera.micro_kernel elementwise ins(%a, %b : memref<3x32xf32>, memref<3x32xf32>) outs(%c : memref<3x2x32xf32>)
+      maps [#read, #read, #written] iterators ["parallel", "parallel", "parallel"] implementation #kernel {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %zero = arith.constant 0 : index
+    %p = chimera.index 1
+    %first = arith.cmpi eq, %p, %zero : index
+    %s = arith.addf %x, %y : f32
+    %d = arith.subf %x, %y : f32
+    %r = arith.select %first, %s, %d : f32
+    chimera.yield %r : f32
+  }
+  return
+}
