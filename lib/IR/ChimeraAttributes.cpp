@@ -369,10 +369,29 @@ static void printNumberList(AsmPrinter &printer, ArrayRef<int64_t> list) {
   printer << "]";
 }
 
+/// `[0 by 1]`, each pair two numbers of the list
+static ParseResult parsePairList(AsmParser &parser,
+                                 SmallVector<int64_t> &list) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return failure(parser.parseInteger(list.emplace_back()) ||
+                   parser.parseKeyword("by") ||
+                   parser.parseInteger(list.emplace_back()));
+  });
+}
+
+static void printPairList(AsmPrinter &printer, ArrayRef<int64_t> list) {
+  printer << "[";
+  for (size_t i = 0; i + 1 < list.size(); i += 2)
+    printer << (i > 0 ? ", " : "") << list[i] << " by " << list[i + 1];
+  printer << "]";
+}
+
 /// `, dims = [1], parallel = true`: what is left out is empty or false.
 static ParseResult parseRowOptions(AsmParser &parser,
                                    SmallVector<int64_t> &dims, bool &parallel,
-                                   bool &streamed) {
+                                   SmallVector<int64_t> &streamed,
+                                   SmallVector<int64_t> &late,
+                                   SmallVector<int64_t> &ahead) {
   auto parseBool = [&](bool &value) -> ParseResult {
     StringRef word;
     SMLoc at = parser.getCurrentLocation();
@@ -390,24 +409,35 @@ static ParseResult parseRowOptions(AsmParser &parser,
       return failure();
     ParseResult value = name == "dims"       ? parseNumberList(parser, dims)
                         : name == "parallel" ? parseBool(parallel)
-                        : name == "streamed" ? parseBool(streamed)
+                        : name == "streamed" ? parseNumberList(parser, streamed)
+                        : name == "late"     ? parsePairList(parser, late)
+                        : name == "ahead"    ? parseNumberList(parser, ahead)
                                              : failure();
     if (failed(value))
-      return parser.emitError(at, "expected 'dims', 'parallel' or 'streamed'");
+      return parser.emitError(at, "expected 'dims', 'parallel', 'streamed', "
+                                  "'late' or 'ahead' and its value");
   }
   return success();
 }
 
 static void printRowOptions(AsmPrinter &printer, ArrayRef<int64_t> dims,
-                            bool parallel, bool streamed) {
-  if (!dims.empty()) {
-    printer << ", dims = ";
-    printNumberList(printer, dims);
-  }
+                            bool parallel, ArrayRef<int64_t> streamed,
+                            ArrayRef<int64_t> late, ArrayRef<int64_t> ahead) {
+  auto printList = [&](StringRef name, ArrayRef<int64_t> list) {
+    if (list.empty())
+      return;
+    printer << ", " << name << " = ";
+    printNumberList(printer, list);
+  };
+  printList("dims", dims);
   if (parallel)
     printer << ", parallel = true";
-  if (streamed)
-    printer << ", streamed = true";
+  printList("streamed", streamed);
+  if (!late.empty()) {
+    printer << ", late = ";
+    printPairList(printer, late);
+  }
+  printList("ahead", ahead);
 }
 
 #include "Chimera/IR/ChimeraEnums.cpp.inc"

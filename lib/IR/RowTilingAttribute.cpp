@@ -19,10 +19,29 @@
 using namespace mlir;
 using namespace chimera;
 
+static LogicalResult
+verifyLate(llvm::function_ref<InFlightDiagnostic()> emitError,
+           ArrayRef<int64_t> late) {
+  if (late.size() % 2 != 0)
+    return emitError() << "late takes pairs of members";
+  llvm::SmallDenseSet<int64_t> storing;
+  for (size_t i = 0; i < late.size(); i += 2) {
+    int64_t maker = late[i], storer = late[i + 1];
+    if (maker < 0 || storer <= maker)
+      return emitError() << "member " << storer << " cannot store what member "
+                         << maker << " makes: it does not come behind it";
+    if (!storing.insert(storer).second)
+      return emitError() << "member " << storer
+                         << " can store the results of one other only";
+  }
+  return success();
+}
+
 LogicalResult
 RowTilingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       ArrayRef<int64_t> tiles, ArrayRef<int64_t> dims,
-                      bool parallel, bool streamed) {
+                      bool parallel, ArrayRef<int64_t> streamed,
+                      ArrayRef<int64_t> late, ArrayRef<int64_t> ahead) {
   for (auto [row, tile] : llvm::enumerate(tiles))
     if (tile < 1)
       return emitError() << "tile " << row << " must be positive, got " << tile;
@@ -31,19 +50,31 @@ RowTilingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   if (!dims.empty() && dims.size() != tiles.size())
     return emitError() << "there are " << dims.size() << " dims, but "
                        << tiles.size() << " tiles";
-  if (!dims.empty() && dims.front() < 0)
-    return emitError() << "dims must not be negative, got " << dims.front();
-  for (size_t i = 1; i < dims.size(); ++i)
-    if (dims[i] <= dims[i - 1])
-      return emitError() << "dims must ascend, but " << dims[i] << " follows "
-                         << dims[i - 1];
-  return success();
+  for (auto [name, list] : {std::pair(StringRef("dims"), dims),
+                            {"streamed", streamed},
+                            {"ahead", ahead}}) {
+    if (!list.empty() && list.front() < 0)
+      return emitError() << name << " must not be negative, got "
+                         << list.front();
+    for (size_t i = 1; i < list.size(); ++i)
+      if (list[i] <= list[i - 1])
+        return emitError() << name << " must ascend, but " << list[i]
+                           << " follows " << list[i - 1];
+  }
+  return verifyLate(emitError, late);
 }
 
 SmallVector<unsigned> RowTilingAttr::getLoopDims() const {
   if (!getDims().empty())
     return llvm::to_vector_of<unsigned>(getDims());
   return llvm::to_vector(llvm::seq<unsigned>(0, getTiles().size()));
+}
+
+SmallVector<std::pair<int64_t, int64_t>> RowTilingAttr::getLatePairs() const {
+  SmallVector<std::pair<int64_t, int64_t>> pairs;
+  for (size_t i = 0; i < getLate().size(); i += 2)
+    pairs.emplace_back(getLate()[i], getLate()[i + 1]);
+  return pairs;
 }
 
 LogicalResult RowTilingAttr::verifyOn(Operation *op) const {

@@ -193,8 +193,23 @@
 
 // -----
 
-// expected-error @below {{expected 'dims', 'parallel' or 'streamed'}}
+// expected-error @below {{expected 'dims', 'parallel', 'streamed', 'late' or 'ahead' and its value}}
 #attr = #chimera.row_tiling<tiles = [4], rows = 1>
+
+// -----
+
+// expected-error @below {{streamed must ascend, but 0 follows 2}}
+#attr = #chimera.row_tiling<tiles = [4], streamed = [2, 0]>
+
+// -----
+
+// expected-error @below {{member 1 cannot store what member 1 makes: it does not come behind it}}
+#attr = #chimera.row_tiling<tiles = [4], late = [1 by 1]>
+
+// -----
+
+// expected-error @below {{member 2 can store the results of one other only}}
+#attr = #chimera.row_tiling<tiles = [4], late = [0 by 2, 1 by 2]>
 
 // -----
 

@@ -29,13 +29,16 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
     rows that it reads share the loops, if these cut all that they produce; one
     that has the attribute itself runs by itself. Without tiles there are no
     loops, and the operation is alone. With `parallel`, tasks run in parallel.
-    With `streamed`, results are stored past the caches where whole lines of them are
-    written: those that no other member reads, and those that one of them adds up,
-    which stores them while it does. Members that call functions then ask for what
-    the next task reads.
+
+    Members are numbered in program order. Those that `streamed` lists store what
+    they make past the caches where they write whole lines; no other member reads
+    it. `late = [0 by 1]` sends past the caches what members read, too: 0 makes it
+    in a buffer, and 1, which adds it up, stores it while it does. The members
+    that `ahead` lists ask for what the next task reads of tensors from outside.
 
     A tile is at least 1 and at most the extent of its dimension. Parallel tasks
-    are at least two.
+    are at least two. Numbers of members ascend; a member stores what one other
+    made.
 
     `chimera-plan-memory-bound` chooses it for operations that have none;
     `chimera-tile-memory-bound` applies it. `chimera-fuse-memory-bound` comes
@@ -43,15 +46,18 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
     written by hand after it.
 
     Example: `#chimera.row_tiling<tiles = [16], parallel = true>`,
-    `#chimera.row_tiling<tiles = [64], dims = [1], streamed = true>`, `#chimera.row_tiling<tiles = []>`
+    `#chimera.row_tiling<tiles = [4], streamed = [2], late = [0 by 1], ahead = [1, 2]>`,
+    `#chimera.row_tiling<tiles = [64], dims = [1]>`, `#chimera.row_tiling<tiles = []>`
   }];
   let parameters = (ins OptionalArrayRefParameter<"int64_t">:$tiles,
                         OptionalArrayRefParameter<"int64_t">:$dims,
                         DefaultValuedParameter<"bool", "false">:$parallel,
-                        DefaultValuedParameter<"bool", "false">:$streamed);
+                        OptionalArrayRefParameter<"int64_t">:$streamed,
+                        OptionalArrayRefParameter<"int64_t">:$late,
+                        OptionalArrayRefParameter<"int64_t">:$ahead);
   let assemblyFormat = [{
     `<` `tiles` `=` custom<NumberList>($tiles) ``
-        custom<RowOptions>($dims, $parallel, $streamed) `>`
+        custom<RowOptions>($dims, $parallel, $streamed, $late, $ahead) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -59,6 +65,8 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
     ::llvm::LogicalResult verifyOn(::mlir::Operation *op) const;
     /// The dimensions that the loops go over.
     ::llvm::SmallVector<unsigned> getLoopDims() const;
+    /// `late` as pairs of members: who makes it, and who stores it.
+    ::llvm::SmallVector<std::pair<int64_t, int64_t>> getLatePairs() const;
   }];
 }
 

@@ -25,6 +25,29 @@
 
 namespace chimera::model {
 
+/// A tensor that an operation of a group makes.
+struct RowResult {
+  /// Of the tensor, or of the whole that it is a part of.
+  double bytes = 0;
+  /// Elements from one row of that to the next; 0 if it has one row.
+  int64_t rowElements = 0;
+  bool isReadByMembers = false, isReadOutside = false;
+  /// True if other operations of the program read it. Else it is handed out.
+  bool isReadLater = false;
+  /// The members that add it up, element by element, and so could store it: it
+  /// stays close to the core until then.
+  llvm::SmallVector<size_t, 2> sums;
+};
+
+/// One of the operations of a group.
+struct RowMember {
+  llvm::SmallVector<RowResult, 1> results;
+  bool callsFunctions = false;
+  /// Bytes of the largest tensor from outside of which each task reads a part
+  /// of its own by this operation, and by none behind it that calls functions.
+  double ownBytes = 0;
+};
+
 /// Operations that can share loops over rows, in figures.
 struct RowGroup {
   /// Iterations of the loops over rows, outermost first.
@@ -44,9 +67,10 @@ struct RowGroup {
   /// Of copies that turn columns into rows: the loop, not the last one, along
   /// which their input is contiguous, as the result is along the last.
   std::optional<size_t> turned;
-  /// Bytes of an element of the result, and of the largest of the results that
-  /// none of the operations reads again.
-  double elementBytes = 4, resultBytes = 0;
+  /// Bytes of an element of the result, and of all tensors of the program.
+  double elementBytes = 4, programBytes = 0;
+  /// In program order. Without them nothing is known of results.
+  llvm::SmallVector<RowMember, 4> members;
 };
 
 /// The tasks of a group.
@@ -54,8 +78,13 @@ struct RowTiling {
   /// Iterations of a task, for each of the loops over rows.
   llvm::SmallVector<int64_t, 4> tiles;
   bool isParallel = false;
-  /// True if results are to be stored past the caches.
-  bool isStreamed = false;
+  /// The members that store what they make past the caches.
+  llvm::SmallVector<int64_t, 4> streamed;
+  /// Members whose results are to go past the caches although others read them,
+  /// each with the member that stores them while it adds them up.
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 2> late;
+  /// The members that ask for what they read in the next task.
+  llvm::SmallVector<int64_t, 4> ahead;
 };
 
 /// Reductions that read the same tensor once.
@@ -73,8 +102,9 @@ struct RowPlan {
   RowTiling tiling;
 };
 
-/// Results that take more bytes than this are stored past the caches of
-/// `machine`, which would not keep them; infinite if it has no caches.
+/// Results that others read and that take more bytes than this are stored past
+/// the caches of `machine`, which would not keep them; infinite if it has no
+/// caches.
 double streamedBytes(const Machine &machine);
 
 /// Steps of the loops over rows that a task of `group` takes, if there are as

@@ -24,6 +24,7 @@
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace chimera {
@@ -48,11 +49,14 @@ public:
 
 private:
   LogicalResult choose(linalg::LinalgOp root);
+  double getProgramBytes(linalg::LinalgOp op);
   void take(const RowFusionGroup &group);
   void restoreOrders();
 
   StringRef target;
   int64_t threads;
+  /// Of all tensors of each function.
+  llvm::DenseMap<Operation *, double> programBytes;
   TakenOperations taken;
   /// The operations of blocks whose order has changed, in the order they had.
   llvm::MapVector<Block *, SmallVector<Operation *>> orders;
@@ -107,6 +111,17 @@ static SmallVector<SmallVector<unsigned>> listLoops(unsigned rank) {
   return loops;
 }
 
+/// Bytes of all tensors of the function that `op` is in.
+double RowPlanner::getProgramBytes(linalg::LinalgOp op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  if (!function)
+    return 0;
+  auto [known, isNew] = programBytes.insert({function, 0});
+  if (isNew)
+    known->second = countProgramBytes(function);
+  return known->second;
+}
+
 /// Has the model choose a group for `root`, and says so there.
 LogicalResult RowPlanner::choose(linalg::LinalgOp root) {
   FailureOr<TargetAttrInterface> found = resolveTarget(root, target);
@@ -125,17 +140,24 @@ LogicalResult RowPlanner::choose(linalg::LinalgOp root) {
     return success();
   // A number has no rows, and nothing is open.
   model::RowPlan plan;
+  double bytes = getProgramBytes(root);
+  auto getGroupFigures = [&](const RowFusionGroup &group) {
+    return getFigures(group, bytes);
+  };
   if (rank > 0)
-    plan = model::planRows(llvm::map_to_vector(groups, getFigures), machine,
-                           threads == 0 ? machine.cores : threads);
+    plan = model::planRows(llvm::map_to_vector<4>(groups, getGroupFigures),
+                           machine, threads == 0 ? machine.cores : threads);
   // The first dimensions need no list.
   SmallVector<int64_t> dims = llvm::to_vector_of<int64_t>(loops[plan.group]);
   if (dims.empty() || dims.front() == 0)
     dims.clear();
+  SmallVector<int64_t> late;
+  for (auto [maker, storer] : plan.tiling.late)
+    late.append({maker, storer});
   root->setAttr(ChimeraDialect::getRowTilingAttrName(),
                 RowTilingAttr::get(root.getContext(), plan.tiling.tiles, dims,
-                                   plan.tiling.isParallel,
-                                   plan.tiling.isStreamed));
+                                   plan.tiling.isParallel, plan.tiling.streamed,
+                                   late, plan.tiling.ahead));
   take(groups[plan.group]);
   return success();
 }

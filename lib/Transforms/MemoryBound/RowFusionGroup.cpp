@@ -17,7 +17,6 @@
 #include "MemoryBound/MemoryBoundOps.h"
 
 #include "Chimera/Chain/OpKinds.h"
-#include "Chimera/IR/ElementBytes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -35,6 +34,10 @@ RowTilingAttr chimera::getRowTiling(Operation *op) {
 
 linalg::LinalgOp RowFusionGroup::getRoot() const {
   return cast<linalg::LinalgOp>(members.back().first);
+}
+
+linalg::LinalgOp RowFusionGroup::getMember(int64_t number) const {
+  return cast<linalg::LinalgOp>((members.begin() + number)->first);
 }
 
 std::optional<unsigned> RowFusionGroup::getRow(Operation *op,
@@ -312,117 +315,8 @@ chimera::findTiledGroup(linalg::LinalgOp root, const TakenOperations &taken) {
     return fail("not all results are cut by loops over " +
                 nameLoops(getRowTiling(root)) +
                 " of the last one; list other tiles, or none for no loops");
+  if (std::optional<std::string> misuse =
+          findMisuse(*group, getRowTiling(root)))
+    return fail(*misuse);
   return std::move(*group);
-}
-
-//===----------------------------------------------------------------------===//
-// Figures
-//===----------------------------------------------------------------------===//
-
-/// Bytes of the part of `operand` that one step of the innermost loop over rows
-/// touches; nothing if it is the same for all steps.
-static double getRowBytes(const RowFusionGroup &group, OpOperand &operand) {
-  auto op = cast<linalg::LinalgOp>(operand.getOwner());
-  auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-  unsigned innermost = group.members.find(op)->second.back();
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  if (!type || !map.isFunctionOfDim(innermost))
-    return 0;
-  double bytes = bytesOf(type.getElementType());
-  for (auto [dim, extent] : llvm::enumerate(type.getShape()))
-    if (!group.getRow(op, map.getDimPosition(dim)))
-      bytes *= extent;
-  return bytes;
-}
-
-/// True if vectors run along the innermost loop over rows in `operand`, which
-/// has other dimensions.
-static bool isAlongRows(const RowFusionGroup &group, OpOperand &operand) {
-  auto op = cast<linalg::LinalgOp>(operand.getOwner());
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  unsigned numResults = map.getNumResults();
-  return numResults > group.extents.size() &&
-         map.getDimPosition(numResults - 1) ==
-             group.members.find(op)->second.back();
-}
-
-/// The loop over rows along which the input of a copy is contiguous, if that is
-/// another than the last one, which its result is contiguous along.
-static std::optional<size_t> findTurned(const RowFusionGroup &group) {
-  linalg::LinalgOp root = group.getRoot();
-  if (group.members.size() > 1 || !isMovement(root))
-    return std::nullopt;
-  AffineMap input = root.getIndexingMapsArray().front();
-  if (input.getNumResults() == 0)
-    return std::nullopt;
-  std::optional<unsigned> row =
-      group.getRow(root, input.getDimPosition(input.getNumResults() - 1));
-  if (!row || *row + 1 == group.extents.size())
-    return std::nullopt;
-  return *row;
-}
-
-bool chimera::isReadInGroup(const RowFusionGroup &group, OpResult result) {
-  return llvm::any_of(result.getUsers(),
-                      [&](Operation *user) { return group.has(user); });
-}
-
-/// Bytes of the largest result that no member reads.
-static double getResultBytes(const RowFusionGroup &group) {
-  double most = 0;
-  for (const auto &[op, rows] : group.members)
-    for (OpResult result : op->getResults()) {
-      auto type = cast<RankedTensorType>(result.getType());
-      if (isReadInGroup(group, result))
-        continue;
-      double bytes = bytesOf(type.getElementType());
-      for (int64_t extent : type.getShape())
-        bytes *= extent;
-      most = std::max(most, bytes);
-    }
-  return most;
-}
-
-/// True if no member has its vectors along another loop than the innermost one
-/// over rows, as a sum of each row has.
-static bool areVectorsAlongRows(const RowFusionGroup &group) {
-  return llvm::all_of(group.members, [](const auto &member) {
-    auto op = cast<linalg::LinalgOp>(member.first);
-    std::optional<unsigned> dim = findVectorDim(op.getIndexingMapsArray());
-    return !dim || *dim == member.second.back();
-  });
-}
-
-model::RowGroup chimera::getFigures(const RowFusionGroup &group) {
-  model::RowGroup figures;
-  figures.extents.assign(group.extents.begin(), group.extents.end());
-  figures.numOperations = group.members.size();
-  figures.cutsRows =
-      group.extents.size() ==
-      group.getRoot().getIndexingMapsArray().back().getNumResults();
-  figures.hasVectorsAlongRows = figures.cutsRows && areVectorsAlongRows(group);
-  if (figures.cutsRows)
-    figures.turned = findTurned(group);
-  figures.elementBytes =
-      bytesOf(getElementTypeOrSelf(group.getRoot()->getResults().back()));
-  figures.resultBytes = getResultBytes(group);
-  llvm::DenseSet<Value> seen;
-  for (const auto &[op, rows] : group.members) {
-    auto linalgOp = cast<linalg::LinalgOp>(op);
-    double elements = 1;
-    for (int64_t extent : linalgOp.getStaticLoopRanges())
-      elements *= extent;
-    (countWork(linalgOp).functions > 0 ? figures.functionElements
-                                       : figures.plainElements) += elements;
-    for (OpOperand &operand : op->getOpOperands()) {
-      // An output counts as the result it becomes.
-      Value value = linalgOp.isDpsInit(&operand)
-                        ? linalgOp.getTiedOpResult(&operand)
-                        : operand.get();
-      if (seen.insert(value).second)
-        figures.rowBytes += getRowBytes(group, operand);
-      figures.hasVectorsAlongRows |= isAlongRows(group, operand);
-    }
-  }
-  return figures;
 }

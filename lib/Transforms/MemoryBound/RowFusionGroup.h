@@ -22,6 +22,7 @@
 #include "Chimera/Model/RowTiling.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace chimera {
@@ -38,6 +39,8 @@ struct RowFusionGroup {
 
   mlir::linalg::LinalgOp getRoot() const;
   bool has(mlir::Operation *op) const { return members.count(op); }
+  /// The member that has this number in program order.
+  mlir::linalg::LinalgOp getMember(int64_t number) const;
   /// The loop over rows that `loop` of member `op` is, if it is one.
   std::optional<unsigned> getRow(mlir::Operation *op, unsigned loop) const;
 };
@@ -70,11 +73,31 @@ llvm::FailureOr<RowFusionGroup>
 findTiledGroup(mlir::linalg::LinalgOp root,
                const TakenOperations &taken = TakenOperations());
 
-/// True if a member of `group` reads `result`, which another one makes.
+/// True if a member of `group` reads `result`, which another one makes; and if
+/// somebody else does.
 bool isReadInGroup(const RowFusionGroup &group, mlir::OpResult result);
+bool isReadOutside(const RowFusionGroup &group, mlir::OpResult result);
 
-/// The figures of `group`, which has loops, for the model.
-model::RowGroup getFigures(const RowFusionGroup &group);
+/// True if a member, which reads by `use` what another one makes for others as
+/// well, can store it: it adds it up, element by element.
+bool canStoreLate(const RowFusionGroup &group, mlir::OpOperand &use);
+
+/// The operands of `member` by which each task reads another part of a tensor
+/// from outside.
+llvm::SmallVector<mlir::OpOperand *> findOwnParts(const RowFusionGroup &group,
+                                                  mlir::Operation *member);
+
+/// Why members cannot do what `tiling` lists them for; nothing if they can.
+std::optional<std::string> findMisuse(const RowFusionGroup &group,
+                                      RowTilingAttr tiling);
+
+/// The figures of `group`, which has loops, for the model, in a program whose
+/// tensors take `programBytes`.
+model::RowGroup getFigures(const RowFusionGroup &group, double programBytes);
+
+/// Bytes of the arguments of `function`, which has a body, and of all tensors
+/// that operations and loops make there.
+double countProgramBytes(mlir::FunctionOpInterface function);
 
 } // namespace chimera
 

@@ -45,9 +45,8 @@ namespace {
 class GroupBuilder {
 public:
   GroupBuilder(const RowFusionGroup &group, RowTilingAttr tiling)
-      : builder(group.getRoot().getContext()), group(group),
-        tiles(tiling.getTiles()), isParallel(tiling.getParallel()),
-        isStreamed(tiling.getStreamed()), loc(group.getRoot().getLoc()) {}
+      : builder(group.getRoot().getContext()), group(group), tiling(tiling),
+        tiles(tiling.getTiles()), loc(group.getRoot().getLoc()) {}
 
   /// Replaces the members.
   void build();
@@ -65,7 +64,7 @@ private:
   };
 
   void findResults();
-  void findLate();
+  void findStreamed();
   Value getDestination(OpResult result);
   SmallVector<Value> buildParallel();
   SmallVector<Value> buildSequential(unsigned row, ValueRange carried);
@@ -76,14 +75,12 @@ private:
   Slice describe(linalg::LinalgOp op, OpOperand &operand);
   Value slice(linalg::LinalgOp op, OpOperand &operand, Value tensor);
   std::optional<unsigned> getInnermost();
-  bool isReadOnce(linalg::LinalgOp op, OpOperand &operand);
   void findFetches();
   Value getAhead(linalg::LinalgOp op, OpOperand &operand);
   Value getInput(linalg::LinalgOp op, OpOperand &operand);
   Value getOutput(linalg::LinalgOp op, OpOperand &init);
   Value buildBuffer(linalg::LinalgOp op, OpOperand &init);
   ArrayAttr getExtents(linalg::LinalgOp op);
-  bool passesCaches(linalg::LinalgOp op);
   BlockOp buildBlock(linalg::LinalgOp op, ValueRange inputs, ValueRange outputs,
                      ArrayAttr extents);
   Value buildFill(linalg::FillOp fill, Value output, ArrayAttr extents);
@@ -94,13 +91,15 @@ private:
 
   OpBuilder builder;
   const RowFusionGroup &group;
+  RowTilingAttr tiling;
   /// Rows of a task, per loop of the group.
   ArrayRef<int64_t> tiles;
-  bool isParallel, isStreamed;
   Location loc;
   SmallVector<Range> ranges;
   /// What is read outside the group.
   llvm::SmallVector<OpResult> results;
+  /// The members that store past the caches.
+  llvm::DenseSet<Operation *> streamed;
   /// By the member that stores them: operands, results of other members, which
   /// stay close to the core until it has read them.
   llvm::DenseMap<Operation *, SmallVector<OpOperand *>> late;
@@ -126,44 +125,29 @@ void GroupBuilder::findResults() {
         results.push_back(result);
 }
 
-/// True if `op` copies its input as it is. Folding would make an empty block of
-/// it, and inserting a slice where it belongs is a copy anyway.
+/// True if `op` copies its input as it is. To insert a slice where it belongs
+/// is a copy anyway.
 static bool isPlainCopy(linalg::LinalgOp op) {
   return isMovement(op) &&
          op.getIndexingMapsArray().front() == op.getIndexingMapsArray().back();
 }
 
-/// True if `op` adds up what it reads by `operand`, one element for each of its
-/// points.
-static bool reducesEveryPoint(linalg::LinalgOp op, OpOperand &operand) {
-  return op.getNumReductionLoops() > 0 && op.isDpsInput(&operand) &&
-         op.getMatchingIndexingMap(&operand).getNumResults() ==
-             op.getNumLoops();
-}
-
-/// Finds results that are to go past the caches although members read them. A
-/// sum of them stores them: it has nothing else to store, and of several
-/// results that go past the caches at the same time none gets its lines filled.
-void GroupBuilder::findLate() {
-  if (!isStreamed)
-    return;
-  for (OpResult result : results) {
-    auto op = cast<linalg::LinalgOp>(result.getOwner());
-    OpOperand *init = op.getTiedOpOperand(result);
-    AffineMap map = op.getMatchingIndexingMap(init);
-    // Not what is a number or two for each row.
-    if (op.payloadUsesValueFromOperand(init) || map.getNumResults() == 0 ||
-        group.getRow(op, map.getDimPosition(map.getNumResults() - 1)))
-      continue;
-    for (OpOperand &use : result.getUses()) {
-      auto reader = dyn_cast<linalg::LinalgOp>(use.getOwner());
-      if (!reader || !group.has(reader) || late.contains(reader) ||
-          !reducesEveryPoint(reader, use))
+/// Notes who stores past the caches, and of which results that others make.
+void GroupBuilder::findStreamed() {
+  for (int64_t number : tiling.getStreamed())
+    streamed.insert(group.getMember(number));
+  for (auto [maker, number] : tiling.getLatePairs()) {
+    Operation *storer = group.getMember(number);
+    streamed.insert(storer);
+    for (OpResult result : group.getMember(maker)->getResults()) {
+      auto use = llvm::find_if(result.getUses(), [&](OpOperand &use) {
+        return use.getOwner() == storer && canStoreLate(group, use);
+      });
+      if (use == result.use_end())
         continue;
-      late[reader].push_back(&use);
+      late[storer].push_back(&*use);
       stored[result] = places[result];
       places.erase(result);
-      break;
     }
   }
 }
@@ -285,7 +269,7 @@ SmallVector<Value> GroupBuilder::buildTask(ValueRange destinations) {
     auto op = cast<linalg::LinalgOp>(result.getOwner());
     places[result] = slice(op, *op.getTiedOpOperand(result), destination);
   }
-  findLate();
+  findStreamed();
   findFetches();
   for (const auto &[op, rows] : group.members)
     buildMember(cast<linalg::LinalgOp>(op));
@@ -335,36 +319,15 @@ std::optional<unsigned> GroupBuilder::getInnermost() {
   return std::nullopt;
 }
 
-/// True if each task reads a part of its own by `operand`, which comes from
-/// outside.
-bool GroupBuilder::isReadOnce(linalg::LinalgOp op, OpOperand &operand) {
-  if (!isa<RankedTensorType>(operand.get().getType()) ||
-      group.has(operand.get().getDefiningOp()))
-    return false;
-  SmallVector<bool> cuts(tiles.size(), false);
-  for (AffineExpr dim : op.getMatchingIndexingMap(&operand).getResults())
-    if (auto row = group.getRow(op, cast<AffineDimExpr>(dim).getPosition()))
-      cuts[*row] = true;
-  return llvm::all_of(llvm::seq(tiles.size()), [&](size_t row) {
-    return cuts[row] || tiles[row] == group.extents[row];
-  });
-}
-
-/// Where results go past the caches, what the tasks read comes from memory as
-/// well. Functions have something else to do than to wait for it, so the last
-/// reader that calls some asks for what the next task reads.
+/// Of those that ask for what the next task reads of a tensor, the last one
+/// does.
 void GroupBuilder::findFetches() {
-  if (!isStreamed || !getInnermost())
+  if (!getInnermost())
     return;
   llvm::MapVector<Value, OpOperand *> readers;
-  for (const auto &[member, rows] : group.members) {
-    auto op = cast<linalg::LinalgOp>(member);
-    if (isa<linalg::FillOp>(member) || countWork(op).functions == 0)
-      continue;
-    for (OpOperand *operand : op.getDpsInputOperands())
-      if (isReadOnce(op, *operand))
-        readers[operand->get()] = operand;
-  }
+  for (int64_t number : tiling.getAhead())
+    for (OpOperand *operand : findOwnParts(group, group.getMember(number)))
+      readers[operand->get()] = operand;
   for (auto &[value, reader] : readers)
     fetched[reader->getOwner()].push_back(reader);
 }
@@ -452,23 +415,16 @@ ArrayAttr GroupBuilder::getExtents(linalg::LinalgOp op) {
   return builder.getArrayAttr(extents);
 }
 
-/// True if nobody reads what `op` writes while it is close to the core.
-bool GroupBuilder::passesCaches(linalg::LinalgOp op) {
-  return llvm::all_of(op->getResults(), [&](OpResult result) {
-    return places.contains(result) && !isReadInGroup(group, result);
-  });
-}
-
 /// A block without a body yet, named after what it does.
 BlockOp GroupBuilder::buildBlock(linalg::LinalgOp op, ValueRange inputs,
                                  ValueRange outputs, ArrayAttr extents) {
   StringRef name = op.getNumReductionLoops() > 0 ? "reduction"
                    : isa<linalg::FillOp>(op)     ? "fill"
                                                  : "elementwise";
-  auto block = BlockOp::create(
-      builder, op.getLoc(), outputs.getTypes(), name, inputs, outputs, extents,
-      RegisterTileAttr(), DenseI64ArrayAttr(), PrefetchAttr(), TapsAttr(),
-      isStreamed && (passesCaches(op) || late.contains(op)));
+  auto block =
+      BlockOp::create(builder, op.getLoc(), outputs.getTypes(), name, inputs,
+                      outputs, extents, RegisterTileAttr(), DenseI64ArrayAttr(),
+                      PrefetchAttr(), TapsAttr(), streamed.contains(op));
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())
     entry.addArgument(operand.getType(), op.getLoc());
@@ -555,7 +511,7 @@ void GroupBuilder::buildGeneric(linalg::LinalgOp op, ValueRange captured,
 }
 
 void GroupBuilder::buildMember(linalg::LinalgOp op) {
-  if (isPlainCopy(op)) {
+  if (isPlainCopy(op) && !streamed.contains(op)) {
     computed[op->getResult(0)] = getInput(op, *op.getDpsInputOperands()[0]);
     return;
   }
@@ -573,7 +529,9 @@ void GroupBuilder::buildMember(linalg::LinalgOp op) {
   SmallVector<Value> captured = llvm::to_vector(llvm::make_filter_range(
       used, [](Value value) { return !matchPattern(value, m_Constant()); }));
   llvm::append_range(inputs, captured);
-  if (op.hasIndexSemantics())
+  // A copy takes them, too: folding would make an empty block of one that
+  // reads nothing but what it yields.
+  if (op.hasIndexSemantics() || isPlainCopy(op))
     for (const Range &range : ranges)
       inputs.push_back(
           getValueOrCreateConstantIndexOp(builder, loc, range.offset));
@@ -611,7 +569,7 @@ void GroupBuilder::build() {
   Operation *root = group.getRoot();
   builder.setInsertionPointAfter(root);
   SmallVector<Value> values;
-  if (isParallel) {
+  if (tiling.getParallel()) {
     values = buildParallel();
   } else {
     SmallVector<Value> destinations;

@@ -123,7 +123,7 @@ func.func @order(%x: tensor<256x256xf32>, %i: index) -> (tensor<256x256xf32>, f3
 // CHECK-NOT:     row_tiling
 // CHECK:         math.exp
 // CHECK-NOT:     row_tiling
-// CHECK:         chimera.row_tiling = #chimera.row_tiling<tiles = [128], dims = [1], parallel = true, streamed = true>}
+// CHECK:         chimera.row_tiling = #chimera.row_tiling<tiles = [128], dims = [1], parallel = true, streamed = [2], ahead = [0]>}
 // CHECK-NEXT:    ^bb0
 // CHECK-NEXT:      arith.divf
 #id = affine_map<(i, j) -> (i, j)>
@@ -152,4 +152,39 @@ func.func @columns(%x: tensor<2048x8192xf32>) -> tensor<2048x8192xf32> {
     linalg.yield %r : f32
   } -> tensor<2048x8192xf32>
   return %shares : tensor<2048x8192xf32>
+}
+
+// -----
+
+// Of what a program hands out it has to read the lines again before it writes
+// them the next time, if its tensors outgrow the caches; what somebody reads
+// before that is found there.
+
+// CHECK-LABEL: func @handed_out(
+// CHECK:         row_tiling = #chimera.row_tiling<tiles = [{{.*}}], parallel = true, streamed = [0]>
+// CHECK-LABEL: func @read_later(
+// CHECK:         row_tiling = #chimera.row_tiling<tiles = [{{.*}}], parallel = true>
+// CHECK:         tensor.extract
+#id2 = affine_map<(i, j) -> (i, j)>
+func.func @handed_out(%x: tensor<2304x1024xf32>, %y: tensor<2304x1024xf32>) -> tensor<2x1152x1024xf32> {
+  %0 = tensor.empty() : tensor<2304x1024xf32>
+  %a = linalg.generic {indexing_maps = [#id2, #id2, #id2], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<2304x1024xf32>, tensor<2304x1024xf32>) outs(%0 : tensor<2304x1024xf32>) {
+  ^bb0(%in: f32, %in2: f32, %out: f32):
+    %s = arith.addf %in, %in2 : f32
+    linalg.yield %s : f32
+  } -> tensor<2304x1024xf32>
+  %r = tensor.expand_shape %a [[0, 1], [2]] output_shape [2, 1152, 1024] : tensor<2304x1024xf32> into tensor<2x1152x1024xf32>
+  return %r : tensor<2x1152x1024xf32>
+}
+func.func @read_later(%x: tensor<2304x1024xf32>, %y: tensor<2304x1024xf32>, %i: index) -> (tensor<2304x1024xf32>, f32) {
+  %0 = tensor.empty() : tensor<2304x1024xf32>
+  %a = linalg.generic {indexing_maps = [#id2, #id2, #id2], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<2304x1024xf32>, tensor<2304x1024xf32>) outs(%0 : tensor<2304x1024xf32>) {
+  ^bb0(%in: f32, %in2: f32, %out: f32):
+    %s = arith.addf %in, %in2 : f32
+    linalg.yield %s : f32
+  } -> tensor<2304x1024xf32>
+  %e = tensor.extract %a[%i, %i] : tensor<2304x1024xf32>
+  return %a, %e : tensor<2304x1024xf32>, f32
 }

@@ -45,3 +45,131 @@ func.func @deep(%x: tensor<8x16xf32>, %sum: tensor<8xf32>) -> (tensor<8xf32>, te
   } -> (tensor<8xf32>, tensor<8x16xf32>)
   return %0#0, %0#1 : tensor<8xf32>, tensor<8x16xf32>
 }
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @missing(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x16xf32>
+  %1 = tensor.empty() : tensor<8xf32>
+  %h = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x16xf32>) outs(%0 : tensor<8x16xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %e = math.exp %a : f32
+    linalg.yield %e : f32
+  } -> tensor<8x16xf32>
+  %acc = linalg.fill ins(%zero : f32) outs(%1 : tensor<8xf32>) -> tensor<8xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%h : tensor<8x16xf32>) outs(%acc : tensor<8xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %s = arith.addf %out, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  // expected-error @below {{'chimera.row_tiling' cannot be applied: there is no member 3, only 3}}
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%h, %sum : tensor<8x16xf32>, tensor<8xf32>) outs(%0 : tensor<8x16xf32>)
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [4], streamed = [3]>} {
+  ^bb0(%a: f32, %q: f32, %out: f32):
+    %s = arith.divf %a, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %h, %r : tensor<8x16xf32>, tensor<8x16xf32>
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @read(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x16xf32>
+  %1 = tensor.empty() : tensor<8xf32>
+  %h = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x16xf32>) outs(%0 : tensor<8x16xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %e = math.exp %a : f32
+    linalg.yield %e : f32
+  } -> tensor<8x16xf32>
+  %acc = linalg.fill ins(%zero : f32) outs(%1 : tensor<8xf32>) -> tensor<8xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%h : tensor<8x16xf32>) outs(%acc : tensor<8xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %s = arith.addf %out, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  // expected-error @below {{'chimera.row_tiling' cannot be applied: member 0 cannot send past the caches what other members read; say under 'late' who stores it}}
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%h, %sum : tensor<8x16xf32>, tensor<8xf32>) outs(%0 : tensor<8x16xf32>)
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [4], streamed = [0]>} {
+  ^bb0(%a: f32, %q: f32, %out: f32):
+    %s = arith.divf %a, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %h, %r : tensor<8x16xf32>, tensor<8x16xf32>
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @late(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x16xf32>
+  %1 = tensor.empty() : tensor<8xf32>
+  %h = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x16xf32>) outs(%0 : tensor<8x16xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %e = math.exp %a : f32
+    linalg.yield %e : f32
+  } -> tensor<8x16xf32>
+  %acc = linalg.fill ins(%zero : f32) outs(%1 : tensor<8xf32>) -> tensor<8xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%h : tensor<8x16xf32>) outs(%acc : tensor<8xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %s = arith.addf %out, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  // expected-error @below {{'chimera.row_tiling' cannot be applied: member 2 does not add up, element by element, what member 0 makes for others as well}}
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%h, %sum : tensor<8x16xf32>, tensor<8xf32>) outs(%0 : tensor<8x16xf32>)
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [4], late = [0 by 2]>} {
+  ^bb0(%a: f32, %q: f32, %out: f32):
+    %s = arith.divf %a, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %h, %r : tensor<8x16xf32>, tensor<8x16xf32>
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @ahead(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x16xf32>
+  %1 = tensor.empty() : tensor<8xf32>
+  %h = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x16xf32>) outs(%0 : tensor<8x16xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %e = math.exp %a : f32
+    linalg.yield %e : f32
+  } -> tensor<8x16xf32>
+  %acc = linalg.fill ins(%zero : f32) outs(%1 : tensor<8xf32>) -> tensor<8xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%h : tensor<8x16xf32>) outs(%acc : tensor<8xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %s = arith.addf %out, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  // expected-error @below {{'chimera.row_tiling' cannot be applied: member 1 reads no tensor from outside of which each task has a part of its own}}
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%h, %sum : tensor<8x16xf32>, tensor<8xf32>) outs(%0 : tensor<8x16xf32>)
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [4], ahead = [1]>} {
+  ^bb0(%a: f32, %q: f32, %out: f32):
+    %s = arith.divf %a, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %h, %r : tensor<8x16xf32>, tensor<8x16xf32>
+}

@@ -133,7 +133,7 @@ func.func @panel(%x: tensor<256x96xf32>) -> tensor<256x96xf32> {
   // expected-remark @below {{3 operation(s) as 3 sequential task(s)}}
   %shares = linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel"]}
       ins(%e, %sum : tensor<256x96xf32>, tensor<96xf32>) outs(%0 : tensor<256x96xf32>)
-      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [32], dims = [1], streamed = true>} {
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [32], dims = [1], streamed = [2]>} {
   ^bb0(%in: f32, %s: f32, %out: f32):
     %r = arith.divf %in, %s : f32
     linalg.yield %r : f32

@@ -1,8 +1,7 @@
 // RUN: chimera-opt %s --split-input-file --chimera-tile-memory-bound --cse --canonicalize | FileCheck %s
 
 // Both results go past the caches. The sum of both inputs stays close to the core;
-// it is stored while its squares are added up. What is read once by plain
-// arithmetic is not asked for ahead.
+// it is stored while its squares are added up.
 
 // CHECK-LABEL: func @norm(
 // CHECK:         %[[BUFFER:.*]] = tensor.empty() : tensor<4x96xf32>
@@ -36,7 +35,7 @@ func.func @norm(%x: tensor<512x96xf32>, %y: tensor<512x96xf32>) -> (tensor<512x9
   } -> tensor<512xf32>
   %scaled = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
       ins(%h, %squares : tensor<512x96xf32>, tensor<512xf32>) outs(%0 : tensor<512x96xf32>)
-      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [4], streamed = true>} {
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [4], streamed = [2], late = [0 by 1]>} {
   ^bb0(%a: f32, %q: f32, %out: f32):
     %f = math.rsqrt %q : f32
     %s = arith.mulf %a, %f : f32
@@ -47,8 +46,8 @@ func.func @norm(%x: tensor<512x96xf32>, %y: tensor<512x96xf32>) -> (tensor<512x9
 
 // -----
 
-// Of several readers the one with functions asks for what comes next; its parts
-// are as large as those of the task.
+// Of several readers that are to ask for what comes next the last one does; its
+// parts are as large as those of the task.
 
 // CHECK:       #[[$NEXT:.*]] = affine_map<()[s0] -> (506, s0 + 4)>
 // CHECK-LABEL: func @softmax(
@@ -74,11 +73,38 @@ func.func @softmax(%x: tensor<510x96xf32>) -> tensor<510x96xf32> {
   } -> tensor<510xf32>
   %e = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
       ins(%x, %most : tensor<510x96xf32>, tensor<510xf32>) outs(%0 : tensor<510x96xf32>)
-      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [4], streamed = true>} {
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [4], streamed = [1], ahead = [0, 1]>} {
   ^bb0(%a: f32, %m: f32, %out: f32):
     %d = arith.subf %a, %m : f32
     %r = math.exp %d : f32
     linalg.yield %r : f32
   } -> tensor<510x96xf32>
   return %e : tensor<510x96xf32>
+}
+
+// -----
+
+// A copy that goes past the caches is a block, and one that does not is a slice.
+
+// CHECK-LABEL: func @copies(
+// CHECK-SAME:    %[[X:.*]]: tensor<64x96xf32>)
+// CHECK:         %[[PART:.*]] = tensor.extract_slice %[[X]][%{{.*}}, 0] [8, 96]
+// CHECK:         chimera.block "elementwise" ins(%[[PART]], {{.*}} : tensor<8x96xf32>, index) outs(%{{.*}} : tensor<8x96xf32>) {{.*}} streamed
+// CHECK-NOT:     chimera.block
+#id = affine_map<(i, j) -> (i, j)>
+func.func @copies(%x: tensor<64x96xf32>) -> (tensor<64x96xf32>, tensor<64x96xf32>) {
+  %0 = tensor.empty() : tensor<64x96xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<64x96xf32>) outs(%0 : tensor<64x96xf32>)
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [8], streamed = [0]>} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<64x96xf32>
+  %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<64x96xf32>) outs(%0 : tensor<64x96xf32>)
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [8]>} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<64x96xf32>
+  return %a, %b : tensor<64x96xf32>, tensor<64x96xf32>
 }

@@ -123,6 +123,18 @@ TEST(PlanRows, CutsVectorsIntoWholeRegisters) {
   expectPlan(vector, 16, 0, {20000}, true);
 }
 
+/// An operation that makes `bytes` for others than members, which hand them
+/// out or read them later.
+RowMember makeMember(double bytes, bool isReadLater = false) {
+  RowResult result;
+  result.bytes = bytes;
+  result.isReadOutside = true;
+  result.isReadLater = isReadLater;
+  RowMember member;
+  member.results.push_back(result);
+  return member;
+}
+
 /// A copy that turns the columns of a matrix into rows.
 std::vector<RowGroup> makeTranspose(int64_t rows, int64_t columns,
                                     double bytes) {
@@ -132,7 +144,7 @@ std::vector<RowGroup> makeTranspose(int64_t rows, int64_t columns,
   groups[0].hasVectorsAlongRows = true;
   groups[1].turned = 0;
   groups[1].elementBytes = bytes;
-  groups[1].resultBytes = bytes * rows * columns;
+  groups[1].members.push_back(makeMember(bytes * rows * columns));
   return groups;
 }
 
@@ -164,15 +176,54 @@ TEST(PlanRows, TakesRunsOfColumnsThatMemoryHandsOutFast) {
   expectPlan(columns, 4, 0, {128}, true);
 }
 
+using Members = SmallVector<int64_t, 4>;
+
 TEST(PlanRows, StreamsWhatLeavesTheCachesAnyway) {
-  auto isStreamed = [](double resultBytes) {
+  auto getStreamed = [](double bytes, bool isReadLater, double programBytes) {
     RowGroup group = makeBias(512, 768).front();
-    group.resultBytes = resultBytes;
-    return planRows(group, makeZen5(), 4).tiling.isStreamed;
+    group.programBytes = programBytes;
+    group.members.push_back(makeMember(bytes, isReadLater));
+    return planRows(group, makeZen5(), 4).tiling.streamed;
   };
-  double half = makeZen5().levels.front().capacityBytes / 2;
-  EXPECT_FALSE(isStreamed(half));
-  EXPECT_TRUE(isStreamed(half + 1));
+  const MemoryLevel &outermost = makeZen5().levels.front();
+  double half = outermost.capacityBytes / 2, usable = outermost.usableBytes();
+  EXPECT_EQ(getStreamed(half, true, 10 * half), Members());
+  EXPECT_EQ(getStreamed(half + 1, true, 10 * half), Members({0}));
+  // What the program has no room for is not there when it is written again.
+  EXPECT_EQ(getStreamed(usable / 2, false, usable), Members());
+  EXPECT_EQ(getStreamed(usable / 2, false, usable + 1), Members({0}));
+  EXPECT_EQ(getStreamed(usable / 4, false, usable + 1), Members());
+}
+
+TEST(PlanRows, StreamsWholeVectors) {
+  RowGroup group = makeBias(512, 768).front();
+  group.members.push_back(makeMember(makeZen5().levels.front().capacityBytes));
+  int64_t &row = group.members.front().results.front().rowElements;
+  row = 784;
+  EXPECT_EQ(planRows(group, makeZen5(), 4).tiling.streamed, Members({0}));
+  row = 28;
+  EXPECT_EQ(planRows(group, makeZen5(), 4).tiling.streamed, Members());
+}
+
+TEST(PlanRows, LetsASumStoreWhatItReads) {
+  RowGroup group = makeBias(512, 768).front();
+  double bytes = makeZen5().levels.front().capacityBytes;
+  group.members = {makeMember(bytes), makeMember(0), makeMember(bytes)};
+  RowResult &residual = group.members[0].results.front();
+  residual.isReadByMembers = true;
+  group.members[1].results.front().isReadOutside = false;
+  group.members[2].callsFunctions = true;
+  auto plan = [&] { return planRows(group, makeZen5(), 4).tiling; };
+  // Nobody adds it up: it goes through the caches.
+  EXPECT_TRUE(plan().late.empty());
+  residual.sums = {1};
+  EXPECT_EQ(plan().streamed, Members({2}));
+  ASSERT_EQ(plan().late.size(), 1u);
+  EXPECT_EQ(plan().late.front(), std::make_pair(int64_t(0), int64_t(1)));
+  // Only what comes from memory is asked for.
+  EXPECT_EQ(plan().ahead, Members());
+  group.members[2].ownBytes = bytes;
+  EXPECT_EQ(plan().ahead, Members({2}));
 }
 
 TEST(CountParts, CutsWhatHasFewResults) {
