@@ -385,6 +385,65 @@ void chimera::joinBeforeSplitting(tensor::ConcatOp concat) {
   concat.erase();
 }
 
+/// Elements of `value` that lie together, at least, from the start of its last
+/// dimensions on.
+static int64_t countTogether(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && isReshape(op))
+    return countTogether(op->getOperand(0));
+  auto type = cast<RankedTensorType>(value.getType());
+  auto slice = dyn_cast_if_present<tensor::ExtractSliceOp>(op);
+  if (!slice)
+    return type.getNumElements();
+  // Dropped dimensions are of one element.
+  ArrayRef<int64_t> sizes = slice.getStaticSizes();
+  if (!slice.hasUnitStride() || ShapedType::isDynamicShape(sizes))
+    return 1;
+  int64_t together = 1;
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    together *= sizes[dim];
+    if (sizes[dim] != slice.getSourceType().getDimSize(dim))
+      break;
+  }
+  return std::min(together, countTogether(slice.getSource()));
+}
+
+/// True if `part` is a view, of which the last elements, as many as `together`,
+/// lie together.
+static bool isViewOf(Value part, int64_t together) {
+  Operation *op = part.getDefiningOp();
+  bool isView = !op || isReshape(op) || isa<tensor::ExtractSliceOp>(op);
+  return isView && countTogether(part) >= together;
+}
+
+void chimera::joinInnerDims(tensor::ConcatOp concat) {
+  RankedTensorType type = concat.getResultType();
+  auto dim = static_cast<int64_t>(concat.getDim());
+  int64_t together = 1;
+  for (int64_t extent : type.getShape().drop_front(dim + 1))
+    together *= extent;
+  if (type.getRank() - dim < 3 || !isStatic(concat) ||
+      !llvm::all_of(
+          concat.getInputs(),
+          [&](Value part) { return isViewOf(part, together); }))
+    return;
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t outer = 0; outer <= dim; ++outer)
+    groups.push_back({outer});
+  groups.push_back(llvm::to_vector(llvm::seq(dim + 1, type.getRank())));
+  OpBuilder builder(concat);
+  Location loc = concat.getLoc();
+  SmallVector<Value> parts;
+  for (Value part : concat.getInputs())
+    parts.push_back(
+        tensor::CollapseShapeOp::create(builder, loc, part, groups));
+  Value joined = createConcat(builder, loc, dim, parts);
+  concat.replaceAllUsesWith(
+      tensor::ExpandShapeOp::create(builder, loc, type, joined, groups)
+          .getResult());
+  concat.erase();
+}
+
 void chimera::populateForwardCopiesPatterns(RewritePatternSet &patterns) {
   patterns.add<ForwardCopy>(patterns.getContext());
 }

@@ -34,6 +34,11 @@ void populateForwardCopiesPatterns(mlir::RewritePatternSet &patterns);
 /// it in its place then; the patterns above bring slices to it by the opposite.
 void joinBeforeSplitting(mlir::tensor::ConcatOp concat);
 
+/// Where the parts of `concat` are views that nobody makes, and what lies
+/// behind the dimension that they are joined along lies together in them, makes
+/// one dimension of it: copies of long rows.
+void joinInnerDims(mlir::tensor::ConcatOp concat);
+
 } // namespace chimera
 
 #endif // CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_FOLDMOVES_H

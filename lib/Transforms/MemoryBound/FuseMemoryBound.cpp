@@ -419,6 +419,8 @@ void FuseMemoryBoundPass::runOnOperation() {
   }
   getOperation()->walk(separateStarts);
   for (auto concat : collect<tensor::ConcatOp>())
+    joinInnerDims(concat);
+  for (auto concat : collect<tensor::ConcatOp>())
     joinBeforeSplitting(concat);
   for (auto concat : collect<tensor::ConcatOp>())
     if (concat->use_empty())
