@@ -141,12 +141,13 @@ Error PieceReader::finish() {
   return Error::success();
 }
 
-Expected<Tensor> StoredTensor::read() const {
+Expected<Tensor> chimera::runner::StoredTensor::read() const {
   SmallVector<int64_t> zeros(type.shape.size());
   return read(zeros, type.shape);
 }
 
-Expected<Tensor> StoredTensor::read(ArrayRef<int64_t> offsets,
+Expected<Tensor>
+chimera::runner::StoredTensor::read(ArrayRef<int64_t> offsets,
                                     ArrayRef<int64_t> sizes) const {
   ValueType sliceType = type;
   sliceType.shape.assign(sizes.begin(), sizes.end());

@@ -3,6 +3,8 @@
 
 // RUN: chimera-run %s --constant=1,2 --sizes=64,7 --at=64,7,0,1,5,97,300 --no-time | FileCheck %s
 // RUN: chimera-run %S/Inputs/sdpa_dynamic.mlir --sizes=1x96 --at=1x96,2x5,1x1,3x130,0x0,2x0 --no-time | FileCheck %s --check-prefix=ATTENTION
+// RUN: chimera-run %S/Inputs/keys_dynamic.mlir --fuse=always --sizes=1x40 --at=1x40,3x0,2x70 --no-time | FileCheck %s --check-prefixes=KEYS,FUSED
+// RUN: chimera-run %S/Inputs/keys_dynamic.mlir --fuse=never --sizes=1x40 --at=1x40,3x0,2x70 --no-time | FileCheck %s --check-prefixes=KEYS,SPLIT
 
 // CHECK: at 64
 // CHECK: sizes      64; 7; any, by a plan for 64
@@ -21,6 +23,11 @@
 // ATTENTION: at         3x130: passed
 // ATTENTION: at         0x0: passed
 // ATTENTION: at         2x0: passed
+// KEYS: at 1x40
+// FUSED: fused:
+// SPLIT: split: not fused
+// KEYS: at         3x0: passed
+// KEYS: at         2x70: passed
 
 #row = affine_map<(m, n) -> (n)>
 #all = affine_map<(m, n) -> (m, n)>

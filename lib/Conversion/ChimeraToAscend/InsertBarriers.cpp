@@ -38,10 +38,10 @@ namespace {
 
 /// A tile's place on chip: its memory and its first byte there. Places do not
 /// overlap, and an address says the place that it is in.
-using Place = std::pair<Memory, int64_t>;
+using AccessedPlace = std::pair<Memory, int64_t>;
 
 struct Access {
-  Place place;
+  AccessedPlace place;
   bool writes = false;
   /// Results of the cube unit on their way to UB. No two such copies write the
   /// same bytes unless somebody has read them in between.
@@ -108,7 +108,7 @@ static int64_t getLeast(Value bytes) {
 
 /// A tile that has two places in turn counts as one: other pipes hand these
 /// over with flags, which order the vector unit, too.
-static Place getPlace(Value pointer) {
+static AccessedPlace getPlace(Value pointer) {
   while (auto offset = pointer.getDefiningOp<OffsetOp>())
     pointer = offset.getBase();
   auto address = pointer.getDefiningOp<AddressOp>();

@@ -15,7 +15,9 @@
 #include "Schedule/SplitChain.h"
 
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Chain/OpenSizes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
@@ -125,6 +127,44 @@ void ChainSplitter::cloneOutside(OpBuilder &builder, Value value) {
   builder.clone(*definition, outside);
 }
 
+/// What divides rows of no elements is one: divided by their sum, the nothing
+/// they come to would be no number. `sum` adds up rows of an open size.
+static void divideNothingByOne(OpBuilder &builder, linalg::GenericOp sum,
+                               int64_t size) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(sum);
+  Location loc = sum.getLoc();
+  Value init = sum.getDpsInits().front();
+  Type type = getElementTypeOrSelf(init);
+  Value count = SizeOp::create(builder, loc, builder.getIndexType(), size);
+  Value none = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value isNone = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       count, none);
+  auto number = [&](double value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getFloatAttr(type, value));
+  };
+  Value start =
+      arith::SelectOp::create(builder, loc, isNone, number(1), number(0));
+  Value empty = init.getDefiningOp<linalg::FillOp>().getDpsInits().front();
+  sum.setDpsInitOperand(
+      0, linalg::FillOp::create(builder, loc, start, empty).getResult(0));
+}
+
+/// Copies the sum of the softmax of `op`, along a row, to the outside.
+void ChainSplitter::cloneSum(OpBuilder &builder, ChainOperator op) {
+  Value value = op.sum.getResult(0);
+  if (outside.contains(value))
+    return;
+  cloneOutside(builder, value);
+  auto sum = outside.lookup(value).getDefiningOp<linalg::GenericOp>();
+  OpenSizes open(sum);
+  for (auto [size, kind] :
+       llvm::zip_equal(sum.getStaticLoopRanges(), sum.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::reduction && open.isOpen(size))
+      divideNothingByOne(builder, sum, size);
+}
+
 /// Moves the operators of `range` into a chain of their own, which reads what
 /// the operators before it, already moved, have produced.
 ChainOp ChainSplitter::isolate(OpBuilder &builder, OperatorRange range) {
@@ -167,8 +207,7 @@ ChainOp ChainSplitter::isolate(OpBuilder &builder, OperatorRange range) {
   builder.setInsertionPointAfter(part);
   for (unsigned index : cut) {
     cloneOutside(builder, analysis.operators[index].getResult());
-    linalg::GenericOp sum = analysis.operators[index].sum;
-    cloneOutside(builder, sum.getResult(0));
+    cloneSum(builder, analysis.operators[index]);
   }
   return part;
 }

@@ -47,6 +47,7 @@ private:
                ValueSet &inputs) const;
   llvm::SmallVector<unsigned> getCutSoftmaxes(OperatorRange range);
   void cloneOutside(mlir::OpBuilder &builder, mlir::Value value);
+  void cloneSum(mlir::OpBuilder &builder, ChainOperator op);
   ChainOp isolate(mlir::OpBuilder &builder, OperatorRange range);
   void replaceYields(mlir::OpBuilder &builder);
   llvm::SmallVector<mlir::Operation *>
