@@ -76,8 +76,8 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 ///
 /// - *Sides.* The columns of a tile are its last dimension, its rows the one
 ///   other that is longer than one, or one row without a loop. On chip both are
-///   rounded up to the shape of the unit; main memory is read in whole bursts of the innermost level and
-///   written as it is.
+///   rounded up to the shape of the unit; main memory is read in whole bursts
+///   of the innermost level and written as it is.
 /// - *Operands.* A factor of a contraction comes from main memory into the
 ///   innermost level inside the innermost loop on its operator's path that
 ///   affects it; for every block it goes on to the unit, the left one again for
@@ -96,9 +96,9 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 ///   has buffers if a core fills it more than once; at the unit, each half of a
 ///   memory takes a part of the depth while the other is in use. The vector
 ///   unit has two places for column groups of everything that comes or goes
-///   (one if there is only one group), whole tiles of truth values, whole rows of
-///   what is the same for all rows, a block for each row and state of a softmax, and `vectorGroups`
-///   groups to work with.
+///   (one if there is only one group), whole tiles of truth values, whole rows
+///   of what is the same for all rows, a block for each row and state of a
+///   softmax, and `vectorGroups` groups to work with.
 ///
 /// `threads` is the number of cores that share the tasks.
 RoutePlan planRoutes(const ChainProblem &problem, const Machine &machine,

@@ -416,6 +416,25 @@ static bool isViewOf(Value part, int64_t together) {
   return isView && countTogether(part) >= together;
 }
 
+void chimera::collapseConcat(tensor::ConcatOp concat,
+                             ArrayRef<ReassociationIndices> groups) {
+  OpBuilder builder(concat);
+  Location loc = concat.getLoc();
+  SmallVector<Value> parts;
+  for (Value part : concat.getInputs())
+    parts.push_back(
+        tensor::CollapseShapeOp::create(builder, loc, part, groups));
+  auto hasDim = [&](const ReassociationIndices &group) {
+    return llvm::is_contained(group, static_cast<int64_t>(concat.getDim()));
+  };
+  int64_t dim = llvm::find_if(groups, hasDim) - groups.begin();
+  Value joined = tensor::ConcatOp::create(builder, loc, dim, parts);
+  Value result = tensor::ExpandShapeOp::create(
+      builder, loc, concat.getResultType(), joined, groups);
+  concat.getResult().replaceAllUsesWith(result);
+  concat.erase();
+}
+
 void chimera::joinInnerDims(tensor::ConcatOp concat) {
   RankedTensorType type = concat.getResultType();
   auto dim = static_cast<int64_t>(concat.getDim());
@@ -431,17 +450,7 @@ void chimera::joinInnerDims(tensor::ConcatOp concat) {
   for (int64_t outer = 0; outer <= dim; ++outer)
     groups.push_back({outer});
   groups.push_back(llvm::to_vector(llvm::seq(dim + 1, type.getRank())));
-  OpBuilder builder(concat);
-  Location loc = concat.getLoc();
-  SmallVector<Value> parts;
-  for (Value part : concat.getInputs())
-    parts.push_back(
-        tensor::CollapseShapeOp::create(builder, loc, part, groups));
-  Value joined = createConcat(builder, loc, dim, parts);
-  concat.replaceAllUsesWith(
-      tensor::ExpandShapeOp::create(builder, loc, type, joined, groups)
-          .getResult());
-  concat.erase();
+  collapseConcat(concat, groups);
 }
 
 void chimera::populateForwardCopiesPatterns(RewritePatternSet &patterns) {

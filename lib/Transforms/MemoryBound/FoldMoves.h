@@ -39,6 +39,12 @@ void joinBeforeSplitting(mlir::tensor::ConcatOp concat);
 /// one dimension of it: copies of long rows.
 void joinInnerDims(mlir::tensor::ConcatOp concat);
 
+/// Joins dimensions of the parts of `concat` as `groups` say, of which the one
+/// that has the parts in a row has otherwise unit dimensions, and splits those
+/// of the result again.
+void collapseConcat(mlir::tensor::ConcatOp concat,
+                    llvm::ArrayRef<mlir::ReassociationIndices> groups);
+
 } // namespace chimera
 
 #endif // CHIMERA_LIB_TRANSFORMS_MEMORYBOUND_FOLDMOVES_H

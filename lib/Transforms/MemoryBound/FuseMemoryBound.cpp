@@ -231,26 +231,10 @@ static SmallVector<ReassociationIndices> joinUnitDims(ArrayRef<int64_t> shape,
 /// upstream has no pattern.
 static void dropUnitDims(tensor::ConcatOp concat) {
   RankedTensorType type = concat.getResultType();
-  int64_t dim = concat.getDim();
-  SmallVector<ReassociationIndices> groups = joinUnitDims(type.getShape(), dim);
-  if (static_cast<int64_t>(groups.size()) == type.getRank())
-    return;
-  OpBuilder builder(concat);
-  Location loc = concat.getLoc();
-  SmallVector<Value> parts;
-  for (Value part : concat.getInputs())
-    parts.push_back(
-        tensor::CollapseShapeOp::create(builder, loc, part, groups));
-  int64_t position = llvm::find_if(groups,
-                                   [&](const ReassociationIndices &group) {
-                                     return llvm::is_contained(group, dim);
-                                   }) -
-                     groups.begin();
-  Value joined = tensor::ConcatOp::create(builder, loc, position, parts);
-  Value result =
-      tensor::ExpandShapeOp::create(builder, loc, type, joined, groups);
-  concat.getResult().replaceAllUsesWith(result);
-  concat.erase();
+  SmallVector<ReassociationIndices> groups =
+      joinUnitDims(type.getShape(), concat.getDim());
+  if (static_cast<int64_t>(groups.size()) < type.getRank())
+    collapseConcat(concat, groups);
 }
 
 static bool hasStaticShapes(tensor::ConcatOp concat) {
