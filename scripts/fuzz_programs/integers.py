@@ -81,21 +81,11 @@ class Integers(Narrow):
         )
 
     def matmul(self, lhs, columns):
-        batch = list(lhs[1][:-2])
-        m, k = lhs[1][-2:]
-        outer = [f"d{i}" for i in range(len(batch))]
-        i, j, l = (f"d{len(batch) + n}" for n in range(3))
-        is_transposed = self.rng.random() < 0.5
-        shape = [columns, k] if is_transposed else [k, columns]
-        shares = bool(batch) and self.rng.random() < 0.3
-        rhs = self.argument(([] if shares else batch) + shape, constant=0.3)
-        right = ([] if shares else outer) + ([j, l] if is_transposed else [l, j])
-        maps = [outer + [i, l], right, outer + [i, j]]
-        if not batch and self.rng.random() < 0.1:
-            lhs = self.argument([k, m])
-            maps[0] = [l, i]
-        iterators = ["parallel"] * (len(batch) + 2) + ["reduction"]
-        return self.sums(lhs, rhs, maps, iterators, batch + [m, columns])
+        rhs, maps, iterators, shape = self.factors(lhs, columns)
+        if len(shape) == 2 and self.rng.random() < 0.1:
+            lhs = self.argument(lhs[1][::-1])
+            maps[0] = maps[0][::-1]
+        return self.sums(lhs, rhs, maps, iterators, shape)
 
     def padded(self, image):
         n, height, width, channels = image[1]

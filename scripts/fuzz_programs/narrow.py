@@ -138,7 +138,9 @@ class Narrow:
             value = self.elementwise(inputs, maps, value[1], op)
         return value
 
-    def matmul(self, lhs, columns):
+    def factors(self, lhs, columns):
+        """Something to multiply `lhs` by, the maps of both and of the product, its loops
+        and its shape."""
         batch = list(lhs[1][:-2])
         m, k = lhs[1][-2:]
         outer = [f"d{i}" for i in range(len(batch))]
@@ -147,12 +149,16 @@ class Narrow:
         shape = [columns, k] if is_transposed else [k, columns]
         shares = bool(batch) and self.rng.random() < 0.3
         rhs = self.argument(([] if shares else batch) + shape, constant=0.3)
+        right = ([] if shares else outer) + ([j, l] if is_transposed else [l, j])
+        iterators = ["parallel"] * (len(batch) + 2) + ["reduction"]
+        return (rhs, [outer + [i, l], right, outer + [i, j]], iterators,
+                batch + [m, columns])
+
+    def matmul(self, lhs, columns):
+        rhs, maps, iterators, shape = self.factors(lhs, columns)
         if self.rng.random() < 0.2:
             rhs = self.elementwise([rhs], [None], rhs[1], "convert")
-        right = ([] if shares else outer) + ([j, l] if is_transposed else [l, j])
-        return self.product(lhs, rhs, [outer + [i, l], right, outer + [i, j]],
-                            ["parallel"] * (len(batch) + 2) + ["reduction"],
-                            batch + [m, columns])
+        return self.product(lhs, rhs, maps, iterators, shape)
 
     def softmax(self, scores):
         shape = scores[1]

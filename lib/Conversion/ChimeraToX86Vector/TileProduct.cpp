@@ -193,6 +193,7 @@ private:
   unsigned lhsOf(unsigned row) const;
   unsigned rhsOf(unsigned column) const;
   Value addressOf(unsigned operand, ArrayRef<Value> at);
+  void configure();
   std::array<int8_t, kConfigurationBytes> getConfiguration();
   Value getConfigurations(ArrayRef<int8_t> bytes, const Twine &rows);
   Value extentOf(unsigned dim);
@@ -405,15 +406,20 @@ void TileProductEmitter::emitRegion(Part rows, int64_t height, Part columns,
                                     int64_t width) {
   rowParts = cut(height, implementation.getRows());
   columnParts = cut(width, implementation.getColumns());
-  std::string name;
-  for (Part part : rowParts)
-    name += "_" + std::to_string(part.size);
-  configureTiles(builder, loc(), getConfigurations(getConfiguration(), name));
+  configure();
   buildLoop(dims.columns, columns, width, [&] {
     if (!dims.rows)
       return emitBlock();
     buildLoop(*dims.rows, rows, height, [&] { emitBlock(); });
   });
+}
+
+/// Sets tiles to the sizes of what is computed at a time.
+void TileProductEmitter::configure() {
+  std::string name;
+  for (Part part : rowParts)
+    name += "_" + std::to_string(part.size);
+  configureTiles(builder, loc(), getConfigurations(getConfiguration(), name));
 }
 
 /// As many rows as there are, which is not known: blocks, a tile of what blocks
@@ -433,10 +439,7 @@ void TileProductEmitter::emitOpenRegions(Part columns, int64_t width) {
     rowParts = cut(tiles * tile, tile);
     Value left =
         arith::RemUIOp::create(builder, loc(), rows, constant(tiles * tile));
-    std::string name;
-    for (Part part : rowParts)
-      name += "_" + std::to_string(part.size);
-    configureTiles(builder, loc(), getConfigurations(getConfiguration(), name));
+    configure();
     emitRows(arith::SubIOp::create(builder, loc(), rows, left), tiles * tile);
   }
   SmallVector<int8_t> table;
