@@ -30,8 +30,10 @@
 #include "Chimera/IR/ProductBody.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
+#include "Form/BodyParts.h"
 #include "Form/CodeRange.h"
 #include "Form/SplitLoop.h"
+#include "Form/StoreCodes.h"
 #include "NamedRemarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -51,10 +53,6 @@ namespace chimera {
 
 using namespace mlir;
 using namespace chimera;
-
-/// Bits of a word, and of the codes that share one.
-static constexpr int64_t wordBits = 32;
-static constexpr int64_t kFieldBits[] = {4, 8};
 
 //===----------------------------------------------------------------------===//
 // What makes weights
@@ -122,12 +120,6 @@ private:
                                tensor::CollapseShapeOp collapse);
   LogicalResult absorbExpand(OpOperand &operand, tensor::ExpandShapeOp expand);
   void subtractAsFloats();
-  bool changesAlong(Value part, unsigned loop) const;
-  std::optional<unsigned> findFieldLoop(int64_t fields);
-  LogicalResult storeCodes();
-  LogicalResult packFields(unsigned loop, int64_t bits, CodeRange range);
-  void storeAsBytes(CodeRange range);
-  Value createNumber(OpBuilder &body, Value code) const;
   Value createFactor(OpBuilder &body, Value code, IRMapping &mapping) const;
   bool hasCommonScale() const;
   void addOperands(Value part, SmallVectorImpl<Value> &operands,
@@ -142,10 +134,6 @@ private:
   unsigned getFactorNumber() {
     return weight == 0 ? contraction.getNumDpsInputs() - 1 : 0;
   }
-  AffineMap mapOf(BlockArgument argument) const {
-    return linalg::GenericOp(contraction)
-        .getIndexingMapsArray()[argument.getArgNumber()];
-  }
 
   IRRewriter rewriter;
   linalg::LinalgOp original;
@@ -153,16 +141,7 @@ private:
   /// What the original becomes.
   linalg::GenericOp contraction;
   ProductBody product;
-  /// What is read for each number, and how.
-  Value codes;
-  AffineMap codesMap;
-  enum class Storage { AsGiven, Signed, Unsigned, Fields };
-  Storage storage = Storage::AsGiven;
-  /// The loop over the fields of a word, and their bits.
-  unsigned fieldLoop = 0;
-  int64_t fieldBits = 0;
-  /// What is to be added to what is stored.
-  int64_t least = 0;
+  StoredCodes codes;
 };
 
 } // namespace
@@ -356,190 +335,6 @@ void DequantizationFolder::subtractAsFloats() {
 }
 
 //===----------------------------------------------------------------------===//
-// How codes are stored
-//===----------------------------------------------------------------------===//
-
-/// The arguments that `part` of a body depends on.
-static SmallVector<BlockArgument> getArguments(Value part) {
-  SmallVector<BlockArgument> arguments;
-  llvm::SetVector<Value> slice;
-  if (part)
-    slice.insert(part);
-  for (size_t i = 0; i < slice.size(); ++i)
-    if (auto argument = dyn_cast<BlockArgument>(slice[i]))
-      arguments.push_back(argument);
-    else
-      slice.insert_range(slice[i].getDefiningOp()->getOperands());
-  return arguments;
-}
-
-bool DequantizationFolder::changesAlong(Value part, unsigned loop) const {
-  return llvm::any_of(getArguments(part), [&](BlockArgument argument) {
-    return mapOf(argument).isFunctionOfDim(loop);
-  });
-}
-
-/// A loop of the sum along which codes share zero and scale, and fill words of
-/// so many.
-std::optional<unsigned> DequantizationFolder::findFieldLoop(int64_t fields) {
-  SmallVector<int64_t> extents = contraction.getStaticLoopRanges();
-  for (unsigned loop = extents.size(); loop-- > 0;)
-    if (linalg::isReductionIterator(
-            contraction.getIteratorTypesArray()[loop]) &&
-        mapOf(product.code).isFunctionOfDim(loop) &&
-        extents[loop] % fields == 0 && !changesAlong(product.zero, loop) &&
-        !changesAlong(product.scale, loop))
-      return loop;
-  return std::nullopt;
-}
-
-/// Copies `value` of one body, and what it is computed from, to another.
-static Value cloneValue(OpBuilder &builder, Value value, IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  Operation *op = value.getDefiningOp();
-  for (Value operand : op->getOperands())
-    cloneValue(builder, operand, mapping);
-  return builder.clone(*op, mapping)->getResult(0);
-}
-
-/// The integer that `code` stands for, less `least`, as a number of `type`.
-static Value createStored(OpBuilder &builder, Location loc,
-                          const ProductBody &product, Value code, Type type,
-                          int64_t least) {
-  IRMapping mapping;
-  mapping.map(product.code, code);
-  Value value = cloneValue(
-      builder, product.number.getDefiningOp()->getOperand(0), mapping);
-  // Modulo the number of integers that the type has, which is exact.
-  Value first = arith::ConstantOp::create(
-      builder, loc, builder.getIntegerAttr(value.getType(), least));
-  value = arith::SubIOp::create(builder, loc, value, first);
-  unsigned from = value.getType().getIntOrFloatBitWidth(),
-           to = type.getIntOrFloatBitWidth();
-  // What is left has no sign if it starts at zero.
-  bool isSigned =
-      least == 0 && isa<arith::SIToFPOp>(product.number.getDefiningOp());
-  if (from < to && isSigned)
-    return arith::ExtSIOp::create(builder, loc, type, value);
-  if (from < to)
-    return arith::ExtUIOp::create(builder, loc, type, value);
-  if (from > to)
-    return arith::TruncIOp::create(builder, loc, type, value);
-  return value;
-}
-
-/// Packs integers of `bits` bits, those of some iterations of `loop`, into
-/// words.
-LogicalResult DequantizationFolder::packFields(unsigned loop, int64_t bits,
-                                               CodeRange range) {
-  int64_t extent = contraction.getStaticLoopRanges()[loop];
-  fieldBits = bits;
-  int64_t fields = wordBits / bits;
-  FailureOr<linalg::GenericOp> split =
-      splitLoop(rewriter, contraction, loop, {extent / fields, fields});
-  if (failed(split))
-    return failure();
-  contraction = *split;
-  product = *matchProductBody(*contraction.getBlock());
-  fieldLoop = loop + 1;
-  least = range.least;
-  storage = Storage::Fields;
-
-  Value unpacked = contraction.getInputs()[product.code.getArgNumber()];
-  auto type = cast<RankedTensorType>(unpacked.getType());
-  AffineMap read = mapOf(product.code);
-  SmallVector<int64_t> shape;
-  SmallVector<AffineExpr> words, indices;
-  SmallVector<utils::IteratorType> iterators;
-  unsigned field = 0;
-  for (auto [dim, index] : llvm::enumerate(read.getResults())) {
-    bool isField = index.isFunctionOfDim(fieldLoop);
-    iterators.push_back(isField ? utils::IteratorType::reduction
-                                : utils::IteratorType::parallel);
-    if (isField) {
-      field = dim;
-      continue;
-    }
-    shape.push_back(type.getDimSize(dim));
-    words.push_back(rewriter.getAffineDimExpr(dim));
-    indices.push_back(index);
-  }
-  Type word = rewriter.getI32Type();
-  rewriter.setInsertionPoint(contraction);
-  Value zero =
-      arith::ConstantOp::create(rewriter, loc(), rewriter.getZeroAttr(word));
-  Value empty = tensor::EmptyOp::create(rewriter, loc(), shape, word);
-  Value none =
-      linalg::FillOp::create(rewriter, loc(), zero, empty).getResult(0);
-  auto packed = linalg::GenericOp::create(
-      rewriter, loc(), none.getType(), unpacked, none,
-      ArrayRef{rewriter.getMultiDimIdentityMap(type.getRank()),
-               AffineMap::get(type.getRank(), 0, words, rewriter.getContext())},
-      iterators, [&](OpBuilder &body, Location, ValueRange scalars) {
-        Value stored =
-            createStored(body, loc(), product, scalars[0], word, least);
-        Value position = arith::IndexCastOp::create(
-            body, loc(), word, linalg::IndexOp::create(body, loc(), field));
-        Value width = arith::ConstantOp::create(
-            body, loc(), body.getIntegerAttr(word, fieldBits));
-        Value first = arith::MulIOp::create(body, loc(), position, width);
-        Value bits = arith::ShLIOp::create(body, loc(), stored, first);
-        linalg::YieldOp::create(
-            body, loc(),
-            arith::OrIOp::create(body, loc(), scalars[1], bits).getResult());
-      });
-  codes = packed.getResult(0);
-  codesMap = AffineMap::get(contraction.getNumLoops(), 0, indices,
-                            rewriter.getContext());
-  return success();
-}
-
-/// Stores each integer in a byte.
-void DequantizationFolder::storeAsBytes(CodeRange range) {
-  bool isSigned = range.least >= INT8_MIN && range.most <= INT8_MAX;
-  storage = isSigned ? Storage::Signed : Storage::Unsigned;
-  least = isSigned ? 0 : range.least;
-  Type byte = rewriter.getI8Type();
-  auto type = cast<RankedTensorType>(codes.getType());
-  rewriter.setInsertionPoint(contraction);
-  Value empty = tensor::EmptyOp::create(rewriter, loc(), type.getShape(), byte);
-  AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  auto stored = linalg::GenericOp::create(
-      rewriter, loc(), empty.getType(), codes, empty,
-      ArrayRef{identity, identity}, iterators,
-      [&](OpBuilder &body, Location, ValueRange scalars) {
-        linalg::YieldOp::create(
-            body, loc(),
-            createStored(body, loc(), product, scalars[0], byte, least));
-      });
-  codes = stored.getResult(0);
-}
-
-/// Chooses how codes are stored: in words of as few bits as they need. A vector
-/// of words takes less to decode than one of bytes; these are for sums whose
-/// steps do not fill words.
-LogicalResult DequantizationFolder::storeCodes() {
-  codes = contraction.getInputs()[product.code.getArgNumber()];
-  codesMap = mapOf(product.code);
-  Operation *decoding = product.number.getDefiningOp();
-  std::optional<CodeRange> range = findRange(
-      decoding->getOperand(0), /*isSigned=*/isa<arith::SIToFPOp>(decoding));
-  if (!range)
-    return failure();
-  for (int64_t bits : kFieldBits)
-    if (range->size() <= int64_t(1) << bits)
-      if (std::optional<unsigned> loop = findFieldLoop(wordBits / bits))
-        return packFields(*loop, bits, *range);
-  Type type = getElementTypeOrSelf(codes);
-  if (!type.isInteger(8) && range->size() <= int64_t(1) << 8)
-    storeAsBytes(*range);
-  return success(canBeCode(getElementTypeOrSelf(codes)));
-}
-
-//===----------------------------------------------------------------------===//
 // The contraction
 //===----------------------------------------------------------------------===//
 
@@ -550,41 +345,23 @@ bool DequantizationFolder::hasCommonScale() const {
   for (auto [loop, iterator] :
        llvm::enumerate(linalg::GenericOp(contraction).getIteratorTypesArray()))
     if (linalg::isReductionIterator(iterator) &&
-        changesAlong(product.scale, loop))
+        changesAlong(contraction, product.scale, loop))
       return false;
   return true;
-}
-
-/// The number that `code` stands for, but for `least`.
-Value DequantizationFolder::createNumber(OpBuilder &body, Value code) const {
-  Type type = product.number.getType();
-  IRMapping mapping;
-  switch (storage) {
-  case Storage::AsGiven:
-    mapping.map(product.code, code);
-    return cloneValue(body, product.number, mapping);
-  case Storage::Signed:
-    return arith::SIToFPOp::create(body, code.getLoc(), type, code);
-  case Storage::Unsigned:
-    return arith::UIToFPOp::create(body, code.getLoc(), type, code);
-  case Storage::Fields:
-    return createBitField(body, code.getLoc(), code, fieldLoop, fieldBits);
-  }
-  llvm_unreachable("all kinds of storage are handled");
 }
 
 /// What the other factor is multiplied by.
 Value DequantizationFolder::createFactor(OpBuilder &body, Value code,
                                          IRMapping &mapping) const {
   Location loc = code.getLoc();
-  Value number = createNumber(body, code);
+  Value number = codes.createNumber(body, product, code);
   Type type = number.getType();
   Value zero = product.zero ? cloneValue(body, product.zero, mapping) : Value();
-  if (least != 0 && zero)
+  if (codes.least != 0 && zero)
     zero = arith::SubFOp::create(body, loc, zero,
-                                 chimera::createNumber(body, loc, type, least));
-  else if (least != 0)
-    zero = chimera::createNumber(body, loc, type, -least);
+                                 createNumber(body, loc, type, codes.least));
+  else if (codes.least != 0)
+    zero = createNumber(body, loc, type, -codes.least);
   if (zero)
     number = arith::SubFOp::create(body, loc, number, zero);
   if (!product.scale || hasCommonScale())
@@ -641,7 +418,7 @@ void DequantizationFolder::addOperands(Value part,
                                        SmallVectorImpl<Value> &sources) {
   SmallVector<BlockArgument> arguments = getArguments(part);
   for (BlockArgument argument : arguments) {
-    AffineMap map = mapOf(argument);
+    AffineMap map = mapOf(contraction, argument);
     Value value = dropUnits(
         rewriter, contraction.getInputs()[argument.getArgNumber()], map);
     // Kernels widen floats themselves.
@@ -663,8 +440,8 @@ static Value prepare(OpBuilder &builder, Value value) {
 linalg::GenericOp DequantizationFolder::createContraction() {
   rewriter.setInsertionPoint(contraction);
   SmallVector<Value> operands = {
-      contraction.getInputs()[product.factor.getArgNumber()], codes};
-  SmallVector<AffineMap> maps = {mapOf(product.factor), codesMap};
+      contraction.getInputs()[product.factor.getArgNumber()], codes.tensor};
+  SmallVector<AffineMap> maps = {mapOf(contraction, product.factor), codes.map};
   SmallVector<Value> sources = {product.factor, product.code};
   addOperands(product.zero, operands, maps, sources);
   if (!hasCommonScale())
@@ -746,8 +523,10 @@ LogicalResult DequantizationFolder::fold() {
   if (!body || !body->isQuantized())
     return failure();
   product = *body;
-  if (failed(storeCodes()))
+  FailureOr<StoredCodes> stored = storeCodes(rewriter, contraction, product);
+  if (failed(stored))
     return failure();
+  codes = *stored;
   linalg::GenericOp decoding = createContraction();
   if (!isSupportedContraction(decoding))
     return failure();
@@ -755,11 +534,7 @@ LogicalResult DequantizationFolder::fold() {
   if (hasCommonScale())
     result = scale(result);
   remark::passed(loc(), named("quantized"))
-      << llvm::formatv(
-             "weights are read as codes of {0} bits",
-             storage == Storage::Fields
-                 ? fieldBits
-                 : getElementTypeOrSelf(codes).getIntOrFloatBitWidth())
+      << llvm::formatv("weights are read as codes of {0} bits", codes.bits())
              .str();
   rewriter.replaceOp(original, result);
   return success();

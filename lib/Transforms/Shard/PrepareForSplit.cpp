@@ -23,7 +23,7 @@ using namespace chimera;
 // Indices that are always zero
 //===----------------------------------------------------------------------===//
 
-static bool isZero(AffineExpr expr) {
+static bool isConstantZero(AffineExpr expr) {
   auto constant = dyn_cast<AffineConstantExpr>(expr);
   return constant && constant.getValue() == 0;
 }
@@ -34,7 +34,7 @@ static SmallVector<ReassociationIndices> groupDims(AffineMap map) {
   ReassociationIndices open;
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
     open.push_back(dim);
-    if (isZero(expr))
+    if (isConstantZero(expr))
       continue;
     groups.push_back(std::move(open));
     open.clear();
@@ -51,7 +51,7 @@ static bool hasUnitIndices(linalg::GenericOp op) {
     for (auto [expr, size] :
          llvm::zip(op.getMatchingIndexingMap(&operand).getResults(),
                    op.getShape(&operand))) {
-      if (!isZero(expr))
+      if (!isConstantZero(expr))
         continue;
       if (size != 1)
         return false;
@@ -79,14 +79,14 @@ struct DropZeroIndices : OpRewritePattern<linalg::GenericOp> {
     SmallVector<SmallVector<ReassociationIndices>> groups;
     for (auto [operand, map] : llvm::zip_equal(op->getOperands(), maps)) {
       groups.push_back(groupDims(map));
-      bool isChanged = llvm::any_of(map.getResults(), isZero);
+      bool isChanged = llvm::any_of(map.getResults(), isConstantZero);
       operands.push_back(isChanged ? tensor::CollapseShapeOp::create(
                                          rewriter, loc, operand, groups.back())
                                          .getResult()
                                    : operand);
       SmallVector<AffineExpr> kept;
       for (AffineExpr expr : map.getResults())
-        if (!isZero(expr))
+        if (!isConstantZero(expr))
           kept.push_back(expr);
       map = AffineMap::get(map.getNumDims(), 0, kept, op.getContext());
     }
