@@ -21,10 +21,34 @@ import numpy as np
 from global_memory import GlobalMemory, Memory, Race
 
 LANES = np.arange(32)
+ALL_LANES = np.ones(32, bool)
 FLOATS = ("f32", "tf32", "f16", "bf16")
 U64 = np.uint64
 # What is in a register before it is set.
 UNKNOWN = np.full(32, 0xDEADBEEFDEADBEEF, U64)
+
+
+def lay_out(count, row, column):
+    """Where `count` values of each lane lie in a tile of mma."""
+    return tuple(np.array([place(i) for i in range(count)]) for place in (row, column))
+
+
+# By the tables of the PTX ISA: the factors of m16n8k8, m16n8k16 and m16n8k32, by
+# depth, and the sums.
+GROUP, PLACE = LANES // 4, LANES % 4
+LEFT = {
+    8: lay_out(4, lambda i: GROUP + 8 * (i % 2), lambda i: PLACE + 4 * (i // 2)),
+    16: lay_out(8, lambda i: GROUP + 8 * (i // 2 % 2),
+                lambda i: 2 * PLACE + i % 2 + 8 * (i // 4)),
+    32: lay_out(16, lambda i: GROUP + 8 * (i // 4 % 2),
+                lambda i: 4 * PLACE + i % 4 + 16 * (i // 8)),
+}
+RIGHT = {
+    8: lay_out(2, lambda i: PLACE + 4 * i, lambda i: GROUP),
+    16: lay_out(4, lambda i: 2 * PLACE + i % 2 + 8 * (i // 2), lambda i: GROUP),
+    32: lay_out(8, lambda i: 4 * PLACE + i % 4 + 16 * (i // 4), lambda i: GROUP),
+}
+SUMS = lay_out(4, lambda i: GROUP + 8 * (i // 2), lambda i: 2 * PLACE + i % 2)
 
 
 def to_bf16(values):
@@ -70,9 +94,14 @@ def width(kind):
     return 1 if kind == "pred" else int(kind.lstrip("bfstu"))
 
 
+@functools.cache
+def ones(kind):
+    return U64((1 << width(kind)) - 1)
+
+
 def cut(bits, kind):
     bits = np.asarray(bits, dtype=U64)
-    return bits if width(kind) == 64 else bits & U64((1 << width(kind)) - 1)
+    return bits if width(kind) == 64 else bits & ones(kind)
 
 
 def signed(bits, kind):
@@ -147,8 +176,7 @@ class Kernel:
         before."""
         end = len(self.code)
         after = []
-        for at, (guard, _, opcode, operands) in enumerate(self.code):
-            name = opcode.split(".")[0]
+        for at, (guard, _, (name, *_), operands) in enumerate(self.code):
             targets = {at + 1} if guard or name not in ("bra", "ret") else set()
             if name == "bra":
                 targets.add(self.labels[operands[0]])
@@ -178,7 +206,7 @@ class Kernel:
             for group, single in re.findall(r"\{([^}]*)\}|([^,{}]+)", rest)
             if group or single.strip()
         ]
-        return guard, bool(negated), opcode, operands
+        return guard, bool(negated), opcode.split("."), operands
 
 
 class Launch:
@@ -209,8 +237,9 @@ class Launch:
         self.read = [set() for _ in arguments]
         # Sectors of 32 bytes that instructions of a warp touch to write.
         self.sectors = [0] * len(arguments)
-        for block in range(grid) if isinstance(grid, int) else grid:
-            self.run_block(block)
+        with np.errstate(all="ignore"):
+            for block in range(grid) if isinstance(grid, int) else grid:
+                self.run_block(block)
         for start, array in self.places:
             array[...] = np.frombuffer(
                 self.memory.bytes[start : start + array.nbytes].tobytes(),
@@ -251,7 +280,7 @@ class Warp:
         # Threads that run together: where they are, who, and where they meet
         # those below.
         end = len(launch.kernel.code)
-        self.stack = [[0, np.ones(32, bool), end]]
+        self.stack = [[0, ALL_LANES, end]]
         self.done = False
         # The register that gets what a barrier comes to.
         self.awaited = None
@@ -263,8 +292,7 @@ class Warp:
         """Until the next barrier or the end."""
         code = self.launch.kernel.code
         if self.awaited:
-            self.set(self.awaited, np.full(32, self.launch.vote, U64),
-                     np.ones(32, bool))
+            self.set(self.awaited, np.full(32, self.launch.vote, U64), ALL_LANES)
             self.awaited = None
         while True:
             pc, active, meeting = self.stack[-1]
@@ -274,27 +302,27 @@ class Warp:
                     continue
                 self.done = True
                 return
-            guard, negated, opcode, operands = code[pc]
+            guard, negated, parts, operands = code[pc]
             if guard:
                 mask = active & (self.get(guard, "pred").astype(bool) != negated)
             else:
                 mask = active
             self.stack[-1][0] = pc + 1
-            name = opcode.split(".")[0]
+            name = parts[0]
             if name == "bra":
                 self.branch(pc, active, mask, self.launch.kernel.labels[operands[0]])
             elif name == "ret":
                 self.branch(pc, active, mask, len(code))
-            elif opcode.startswith("bar.warp"):
+            elif parts[:2] == ["bar", "warp"]:
                 self.expect_all(mask)
             elif name in ("bar", "barrier"):
                 self.expect_all(mask)
-                if opcode == "bar.red.or.pred":
+                if parts == ["bar", "red", "or", "pred"]:
                     self.awaited = operands[0]
                     self.launch.votes |= bool(self.get(operands[2], "pred").any())
                 return
-            elif mask.any():
-                self.execute(name, opcode.split("."), operands, mask)
+            elif mask is ALL_LANES or mask.any():
+                self.execute(name, parts, operands, mask)
 
     def branch(self, pc, active, taken, target):
         if not taken.any():
@@ -321,19 +349,28 @@ class Warp:
             if operand == "%ctaid.x":
                 return np.full(32, self.block, U64)
             return cut(self.registers[operand], kind)
-        if operand.startswith("0f"):
-            return np.full(32, int(operand[2:], 16), U64)
-        if operand.startswith("0x") and kind in ("f16", "bf16", "b16"):
-            return np.full(32, int(operand, 16), U64)
         if "dynamic_shmem" in operand:
             return np.zeros(32, U64)
-        return cut(np.full(32, int(operand.rstrip("U"), 0) & (2**64 - 1), U64), kind)
+        return self.get_constant(operand, kind)
+
+    @staticmethod
+    @functools.cache
+    def get_constant(operand, kind):
+        if operand.startswith("0f"):
+            number = int(operand[2:], 16)
+        elif operand.startswith("0x") and kind in ("f16", "bf16", "b16"):
+            number = int(operand, 16)
+        else:
+            number = int(operand.rstrip("U"), 0) & (2**64 - 1) & int(ones(kind))
+        values = np.full(32, number, U64)
+        values.flags.writeable = False
+        return values
 
     def set(self, register, bits, mask):
-        old = self.registers.get(register)
-        if old is None:
-            old = UNKNOWN
-        self.registers[register] = np.where(mask, bits, old).astype(U64)
+        bits = np.asarray(bits, dtype=U64)
+        if mask is not ALL_LANES:
+            bits = np.where(mask, bits, self.registers.get(register, UNKNOWN))
+        self.registers[register] = bits
 
     @staticmethod
     @functools.cache
@@ -355,11 +392,9 @@ class Warp:
         inputs = [self.get(operand, kind) for operand in operands[1:]]
         if kind in ("f32", "f16", "bf16"):
             floats = [read_float(value, kind) for value in inputs]
-            with np.errstate(all="ignore"):
-                result = write_float(FLOAT[name](parts, *floats), kind)
+            result = write_float(FLOAT[name](parts, *floats), kind)
         else:
-            with np.errstate(all="ignore"):
-                result = INTEGER[name](parts, kind, *inputs)
+            result = INTEGER[name](parts, kind, *inputs)
             if "wide" not in parts:
                 result = cut(result, kind)
         self.set(operands[0], result, mask)
@@ -489,19 +524,17 @@ class Warp:
         to, source = parts[-2], parts[-1]
         if to in ("f16x2", "bf16x2"):
             kind = to[:-2]
-            with np.errstate(over="ignore"):
-                high, low = (
-                    write_float(read_float(self.get(operand, source), source), kind)
-                    for operand in operands[1:])
+            high, low = (
+                write_float(read_float(self.get(operand, source), source), kind)
+                for operand in operands[1:])
             return self.set(operands[0], high << U64(16) | low, mask)
         value = self.get(operands[1], source)
         if source in FLOATS:
-            with np.errstate(all="ignore"):
-                number = read_float(value, source).astype(np.float32)
-                if "rni" in parts or to not in FLOATS:
-                    number = (np.rint if "rni" in parts else np.trunc)(number)
-                result = (write_float(number, to) if to in FLOATS
-                          else saturate(number, to))
+            number = read_float(value, source).astype(np.float32)
+            if "rni" in parts or to not in FLOATS:
+                number = (np.rint if "rni" in parts else np.trunc)(number)
+            result = (write_float(number, to) if to in FLOATS
+                      else saturate(number, to))
         else:
             result = signed(value, source) if source[0] == "s" else value
             if to in FLOATS:
@@ -577,84 +610,49 @@ class Warp:
     def do_ldmatrix(self, parts, operands, mask):
         self.expect_all(mask)
         count = int(next(part for part in parts if part[0] == "x")[1:])
-        addresses = self.address(operands[1])
-        for matrix in range(count):
-            rows = addresses[8 * matrix : 8 * matrix + 8]
-            self.launch.conflicts += 8 - len({int(row) // 16 % 8 for row in rows})
-            places = self.launch.shared.find_aligned(rows, 16)
-            self.launch.shared.note_read(places)
-            data = self.launch.shared.bytes[places].view(np.uint16)
+        shared, rows = self.launch.shared, self.address(operands[1])[: 8 * count]
+        places = shared.find_aligned(rows, 16)
+        shared.note_read(places)
+        for matrix, register in enumerate(operands[0]):
+            own = slice(8 * matrix, 8 * matrix + 8)
+            self.launch.conflicts += 8 - len({*(rows[own] // 16 % 8).tolist()})
+            data = shared.bytes[places[own]].view(np.uint16)
             if "trans" in parts:
-                data = data.T
-            low = data[LANES // 4, 2 * (LANES % 4)].astype(U64)
-            high = data[LANES // 4, 2 * (LANES % 4) + 1].astype(U64)
-            self.set(operands[0][matrix], high << U64(16) | low, mask)
+                data = np.ascontiguousarray(data.T)
+            self.set(register, data.view(np.uint32).reshape(32), mask)
+
+    def stack_words(self, registers):
+        return np.stack([self.get(register, "b32") for register in registers])
+
+    def read_tile(self, registers, kind, places, shape):
+        """A factor of mma, of which registers hold parts: a word each or several."""
+        words, size = self.stack_words(registers), width(kind) // 8
+        if kind == "tf32":
+            self.launch.cut += np.count_nonzero(words & U64(0x1FFF))
+        values = words.astype("<u4").view(f"<u{size}").reshape(len(words), 32, -1)
+        values = values.transpose(0, 2, 1).reshape(-1, 32)
+        tile = np.zeros(shape, float if kind in FLOATS else np.int64)
+        if kind in FLOATS:
+            tile[places] = read_float(values, kind)
+        else:
+            tile[places] = signed(values, kind) if kind == "s8" else values
+        return tile
 
     def do_mma(self, parts, operands, mask):
         self.expect_all(mask)
-        kind = parts[7]
-        if parts[6] == "s32":
-            return self.multiply_bytes(parts, operands, mask)
-        group, place = LANES // 4, LANES % 4
-
-        def unpack(registers):
-            words = [self.get(register, "b32") for register in registers]
-            if kind == "tf32":
-                self.launch.cut += sum((word & U64(0x1FFF)).astype(bool).sum()
-                                       for word in words)
-                return [read_float(word, kind) for word in words]
-            return [read_float(word >> U64(16 * half) & U64(0xFFFF), kind)
-                    for word in words for half in (0, 1)]
-
-        depth = 8 if kind == "tf32" else 16
+        left, right, to = parts[7], parts[8], parts[6]
+        depth = {"tf32": 8, "f16": 16, "bf16": 16, "s8": 32, "u8": 32}[left]
         if parts[3] != f"m16n8k{depth}":
             raise NotImplementedError(parts[3])
-        left, right = np.zeros((16, depth)), np.zeros((depth, 8))
-        if kind == "tf32":
-            for i, value in enumerate(unpack(operands[1])):
-                left[group + (8 if i in (1, 3) else 0),
-                     place + (4 if i >= 2 else 0)] = value
-            for i, value in enumerate(unpack(operands[2])):
-                right[place + (4 if i == 1 else 0), group] = value
+        product = (self.read_tile(operands[1], left, LEFT[depth], (16, depth))
+                   @ self.read_tile(operands[2], right, RIGHT[depth], (depth, 8)))
+        before = self.stack_words(operands[3])
+        if to == "f32":
+            sums = write_float(read_float(before, to) + product[SUMS], to)
         else:
-            for i, value in enumerate(unpack(operands[1])):
-                row = group + (8 if i in (2, 3, 6, 7) else 0)
-                left[row, 2 * place + i % 2 + (8 if i >= 4 else 0)] = value
-            for i, value in enumerate(unpack(operands[2])):
-                right[2 * place + i % 2 + (8 if i >= 2 else 0), group] = value
-        with np.errstate(all="ignore"):
-            product = left @ right
-            for i, register in enumerate(operands[3]):
-                before = read_float(self.get(register, "b32"), "f32")
-                sums = product[group + (8 if i >= 2 else 0), 2 * place + i % 2]
-                self.set(operands[0][i],
-                         write_float((before + sums).astype(np.float32), "f32"),
-                         mask)
-
-
-    def multiply_bytes(self, parts, operands, mask):
-        if parts[3] != "m16n8k32":
-            raise NotImplementedError(parts[3])
-        group, place = LANES // 4, LANES % 4
-
-        def unpack(registers, kind):
-            words = [self.get(register, "b32") for register in registers]
-            parts = [cut(word >> U64(8 * byte), kind) for word in words
-                     for byte in range(4)]
-            return [signed(part, kind) if kind == "s8" else part.astype(np.int64)
-                    for part in parts]
-
-        left, right = np.zeros((16, 32), np.int64), np.zeros((32, 8), np.int64)
-        for i, value in enumerate(unpack(operands[1], parts[7])):
-            row = group + (8 if i in (4, 5, 6, 7, 12, 13, 14, 15) else 0)
-            left[row, 4 * place + i % 4 + (16 if i >= 8 else 0)] = value
-        for i, value in enumerate(unpack(operands[2], parts[8])):
-            right[4 * place + i % 4 + (16 if i >= 4 else 0), group] = value
-        product = left @ right
-        for i, register in enumerate(operands[3]):
-            before = signed(self.get(register, "b32"), "s32")
-            sums = product[group + (8 if i >= 2 else 0), 2 * place + i % 2]
-            self.set(operands[0][i], cut((before + sums).astype(U64), "b32"), mask)
+            sums = cut((signed(before, to) + product[SUMS]).astype(U64), to)
+        for register, values in zip(operands[0], sums):
+            self.set(register, values, mask)
 
 
 def saturate(values, kind):
