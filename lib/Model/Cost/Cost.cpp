@@ -689,7 +689,7 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
   double cycles = arithmeticCycles(schedule, works);
   plan.computeSeconds = share * cycles / machine.contractionClock();
   plan.tasks = tasks.count;
-  for (int64_t count : countMultiplyAdds(problem, schedule))
+  for (int64_t count : countMultiplyAdds(structure, schedule))
     plan.multiplyAdds += count;
 
   Stages stages;

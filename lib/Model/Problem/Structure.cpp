@@ -37,6 +37,9 @@ void ChainStructure::findUses() {
     producers[op.output] = index;
     OperatorSet bit = OperatorSet(1) << index;
     forEachRead(op, [&](const Access &access) { readers[access] |= bit; });
+    LoopSet &own = ownLoops.emplace_back(0);
+    for (LoopId loop : op.loops)
+      own |= bitOf(loop);
   }
 }
 
@@ -72,6 +75,7 @@ void ChainStructure::findDerived() {
       demands[loop] = indices;
       demanders[loop] = readers[output];
       derivedLoops[index].push_back(loop);
+      hasDerived = true;
     }
   }
 }
@@ -150,12 +154,30 @@ std::optional<LoopId> ChainStructure::onlyLoopOf(unsigned axis) const {
   return Log2_64(loops);
 }
 
-LoopSet ChainStructure::dependencies(LoopId loop, Group group) const {
+const ChainStructure::GroupFacts &ChainStructure::factsOf(Group group) const {
+  size_t size = problem.operators.size();
+  if (facts.empty())
+    facts.resize(size * size);
+  GroupFacts &known = facts[group.first * size + group.last];
+  if (!known.concerning.empty())
+    return known;
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    known.dependencies.push_back(findDependencies(loop, group));
+  for (unsigned op = 0; op < size; ++op) {
+    LoopSet &loops = known.concerning.emplace_back(0);
+    for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+      if (findConcern(loop, op, group))
+        loops |= bitOf(loop);
+  }
+  return known;
+}
+
+LoopSet ChainStructure::findDependencies(LoopId loop, Group group) const {
   LoopSet loops = bitOf(loop);
   if (follows(loop, group))
     for (const Index &demand : demands[loop])
       for (const Term &term : demand.terms)
-        loops |= dependencies(term.loop, group);
+        loops |= findDependencies(term.loop, group);
   return loops;
 }
 
@@ -167,7 +189,7 @@ LoopSet ChainStructure::affecting(const Access &access, Group group) const {
   return loops;
 }
 
-bool ChainStructure::concerns(LoopId loop, unsigned op, Group group) const {
+bool ChainStructure::findConcern(LoopId loop, unsigned op, Group group) const {
   if (problem.operators[op].hasLoop(loop))
     return true;
   // A loop inside a window moves the window, but the windows of a tile cover

@@ -22,6 +22,8 @@
 
 #include "Chimera/Model/Schedule.h"
 
+#include "llvm/ADT/StringMap.h"
+
 namespace chimera::model {
 
 /// A set of loops, one bit each.
@@ -38,6 +40,12 @@ struct Group {
   }
   bool has(unsigned op) const { return first <= op && op <= last; }
   bool covers(OperatorSet operators) const { return !(operators & ~set()); }
+};
+
+/// Over all parts that some loops make along an axis: the sum of the products
+/// of lengths, and the largest. Without dimensions: the number of parts, and 1.
+struct AxisLengths {
+  int64_t sum = 0, most = 0;
 };
 
 class ChainStructure {
@@ -72,11 +80,16 @@ public:
 
   /// The loops on which the range of `loop` depends inside `group`, itself
   /// included.
-  LoopSet dependencies(LoopId loop, Group group) const;
+  LoopSet dependencies(LoopId loop, Group group) const {
+    return isDerived(loop) ? factsOf(group).dependencies[loop] : bitOf(loop);
+  }
   /// The loops that can change the range of `access` inside `group`.
   LoopSet affecting(const Access &access, Group group) const;
   /// True if `loop` goes around `op` by itself (see Schedule.h).
-  bool concerns(LoopId loop, unsigned op, Group group) const;
+  bool concerns(LoopId loop, unsigned op, Group group) const {
+    return contains(hasDerived ? factsOf(group).concerning[op] : ownLoops[op],
+                    loop);
+  }
 
   /// True if tiles of `loop` are worth considering. Loops inside windows and
   /// derived loops stay whole (docs/model.md says why nothing is lost); of
@@ -91,10 +104,26 @@ public:
   /// Axes are numbered from 0.
   unsigned numAxes() const { return axes.size(); }
   unsigned axisOf(LoopId loop) const { return axisOfLoop[loop]; }
+  LoopSet loopsOn(unsigned axis) const { return axes[axis]; }
   /// The one loop of an axis that has no other.
   std::optional<LoopId> onlyLoopOf(unsigned axis) const;
+  /// What was measured so far, by all it depends on: schedules that differ at
+  /// one level have most walks along axes in common (AxisWalk.cpp).
+  llvm::StringMap<AxisLengths> &lengthsKnown() const { return lengths; }
 
 private:
+  /// What is the same for all questions about a group.
+  struct GroupFacts {
+    /// For each loop, those that its range depends on.
+    llvm::SmallVector<LoopSet, 12> dependencies;
+    /// For each operator, the loops that go around it by themselves.
+    llvm::SmallVector<LoopSet, 4> concerning;
+  };
+  /// Found when the group is asked for first.
+  const GroupFacts &factsOf(Group group) const;
+  LoopSet findDependencies(LoopId loop, Group group) const;
+  bool findConcern(LoopId loop, unsigned op, Group group) const;
+
   void findUses();
   void findDerived();
   void findAxes();
@@ -110,6 +139,12 @@ private:
   llvm::SmallVector<unsigned, 8> axisOfLoop;
   llvm::SmallVector<LoopSet, 8> axes;
   LoopSet cuttable = 0;
+  /// The loops of each operator.
+  llvm::SmallVector<LoopSet, 3> ownLoops;
+  bool hasDerived = false;
+  /// By the group's first and last operator.
+  mutable std::vector<GroupFacts> facts;
+  mutable llvm::StringMap<AxisLengths> lengths;
 };
 
 } // namespace chimera::model

@@ -36,7 +36,7 @@ public:
   }
 
   /// Most iterations that are left of each loop at the blocks of an operator.
-  using Sizes = SmallVector<int64_t, 8>;
+  using Sizes = SmallVector<int64_t, 16>;
 
   LoopNest run() {
     leaves.resize(problem.operators.size());
@@ -319,7 +319,12 @@ size_t chimera::model::commonDepth(const LoopNest &tree, unsigned op,
 SmallVector<int64_t, 8> chimera::model::tilesAt(const ChainProblem &problem,
                                                 const Schedule &schedule,
                                                 unsigned level, unsigned op) {
-  ChainStructure structure(problem);
+  return tilesAt(ChainStructure(problem), schedule, level, op);
+}
+
+SmallVector<int64_t, 8> chimera::model::tilesAt(const ChainStructure &structure,
+                                                const Schedule &schedule,
+                                                unsigned level, unsigned op) {
   LoopTreeBuilder builder(structure, schedule, level);
   builder.run();
   return SmallVector<int64_t, 8>(builder.sizesAt(op));

@@ -21,6 +21,11 @@ inline constexpr int64_t openTile = 0;
 LoopNest buildLoopTree(const ChainStructure &structure,
                        const Schedule &schedule, unsigned level);
 
+/// `tilesAt` for many schedules of one problem.
+llvm::SmallVector<int64_t, 8> tilesAt(const ChainStructure &structure,
+                                      const Schedule &schedule, unsigned level,
+                                      unsigned op);
+
 /// `findRollingRange` for many schedules of one problem.
 std::optional<RollingRange> findRollingRange(const ChainStructure &structure,
                                              const Schedule &schedule,

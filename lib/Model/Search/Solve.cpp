@@ -446,21 +446,21 @@ Solver::TileRule Solver::outerTiles() const {
   return rule;
 }
 
-/// The orders of `loops` at the end of level `level` of `schedule`, with their
-/// best tiles, that move less than `bound` bytes; the few that move least.
-/// Volumes are those of `completed`, the schedule with what is assumed of it.
-std::vector<LevelChoice>
-Solver::leastChoices(const Schedule &completed, const Schedule &schedule,
-                     unsigned level, ArrayRef<LoopId> loops,
-                     const TileRule &rule, int64_t bound) {
+/// The orders of `loops` at the end of the level of `formulas`, with their best
+/// tiles, that move less than `bound` bytes; the few that move least. Formulas
+/// are of `schedule` with what is assumed of it.
+std::vector<LevelChoice> Solver::leastChoices(LevelFormulas &formulas,
+                                              const Schedule &schedule,
+                                              ArrayRef<LoopId> loops,
+                                              const TileRule &rule,
+                                              int64_t bound) {
+  unsigned level = formulas.level;
   LoopList left(loops);
   erase_if(left, [&](LoopId loop) {
     return any_of(schedule.levels[level].order,
                   [&](const TiledLoop &entry) { return entry.loop == loop; });
   });
-  VolumeSearch search(structure, completed, level,
-                      costModel.capacityAt(schedule, level),
-                      transferInto(machine.levels[level], threads),
+  VolumeSearch search(formulas, costModel.capacityAt(schedule, level),
                       {rule.granularity, rule.alignment});
   LeastChoices choices(mostChoices(schedule), bound);
   choices.search(search, ordersOf(schedule, level, left), families);
@@ -484,9 +484,11 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
   erase_if(shared, [&](LoopId loop) {
     return !isShared(loop) || (inFragments && isTap(problem, loop));
   });
+  LevelFormulas formulas(structure, hopeful, level,
+                         transferInto(machine.levels[level], threads));
   for (const TileRule &rule : rulesAt(level))
     for (const LevelChoice &choice :
-         leastChoices(hopeful, schedule, level, shared, rule,
+         leastChoices(formulas, schedule, shared, rule,
                       std::numeric_limits<int64_t>::max())) {
       // Choices are sorted: no later one can be better either.
       if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
@@ -548,8 +550,8 @@ chimera::model::solveVolume(const ChainProblem &problem, int64_t usableBytes,
       loops.push_back(loop);
   if (loops.size() > mostOrderedLoops)
     erase_if(loops, [&](LoopId loop) { return !structure.isCuttable(loop); });
-  VolumeSearch search(structure, schedule, 0, usableBytes, Transfer(),
-                      {granularity, {}});
+  LevelFormulas formulas(structure, schedule, 0, Transfer());
+  VolumeSearch search(formulas, usableBytes, {granularity, {}});
   LeastChoices least(1, std::numeric_limits<int64_t>::max());
   least.search(search,
                enumerateOrders(structure, schedule, 0, loops,

@@ -383,10 +383,11 @@ void Solver::searchLeastTraffic(Innermost &level, ArrayRef<LoopId> loops) {
     if (op.rowLoop != op.vectorLoop && partOf(op.rowLoop) == 1)
       whole.alignment[op.rowLoop] = std::max(whole.alignment[op.rowLoop],
                                              best->schedule.registerTile.rows);
+  LevelFormulas formulas(structure, level.schedule, innermost(),
+                         transferInto(machine.levels.back(), threads));
   for (const TileRule &rule : {whole, any})
-    for (const LevelChoice &choice :
-         leastChoices(level.schedule, level.schedule, innermost(), loops, rule,
-                      mostBytesInto(level)))
+    for (const LevelChoice &choice : leastChoices(
+             formulas, level.schedule, loops, rule, mostBytesInto(level)))
       priceChoice(level, loops, choice.order);
 }
 
@@ -584,7 +585,7 @@ void Solver::chooseRolling(Schedule &schedule) const {
 bool Solver::pricePlan(Schedule &schedule) {
   // Homes that somebody else would find for the schedule.
   if (!schedule.homes.empty())
-    schedule.homes = findHomes(problem, machine, schedule,
+    schedule.homes = findHomes(structure, machine, schedule,
                                costModel.capacitiesOf(schedule), threads);
   if (inFragments)
     return priceGroups(schedule);

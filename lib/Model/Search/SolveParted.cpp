@@ -65,7 +65,7 @@ void Solver::fitHeld(Schedule &schedule, unsigned level) const {
       if (entry.operators != OperatorSet(1) << index ||
           !(schedule.held >> index & 1))
         continue;
-      int64_t size = tilesAt(problem, schedule, level, index)[entry.loop];
+      int64_t size = tilesAt(structure, schedule, level, index)[entry.loop];
       if (entry.loop == op.rowLoop)
         entry.tile = std::min(schedule.registerTile.rows, size);
       else if (entry.loop == op.vectorLoop)
@@ -81,7 +81,7 @@ void Solver::tryParted(Schedule schedule, unsigned level) {
   OperatorSet held = 0;
   for (unsigned op = 0; op < problem.operators.size(); ++op) {
     const std::optional<Plan> &plan =
-        planBlock(op, level, tilesAt(problem, schedule, level, op));
+        planBlock(op, level, tilesAt(structure, schedule, level, op));
     if (!plan)
       return;
     for (const auto &[inner, order] : enumerate(plan->schedule.levels))
@@ -122,9 +122,11 @@ void Solver::searchParted(const Schedule &schedule, unsigned level) {
                 costModel.leavingBytes(level);
   int64_t bound = room < 1e18 ? static_cast<int64_t>(std::max(0.0, room))
                               : std::numeric_limits<int64_t>::max();
+  LevelFormulas formulas(structure, outer, level,
+                         transferInto(machine.levels[level], threads));
   for (const TileRule &rule : rulesAt(level))
     for (const LevelChoice &choice :
-         leastChoices(outer, schedule, level, tiledLoops, rule, bound)) {
+         leastChoices(formulas, schedule, tiledLoops, rule, bound)) {
       if (leastTimeWith(schedule, level, choice.volumeBytes) >= limit())
         break;
       Schedule next = outer;

@@ -195,9 +195,8 @@ private:
   };
   TileRule outerTiles() const;
   llvm::SmallVector<TileRule, 3> rulesAt(unsigned level) const;
-  std::vector<LevelChoice> leastChoices(const Schedule &completed,
+  std::vector<LevelChoice> leastChoices(LevelFormulas &formulas,
                                         const Schedule &schedule,
-                                        unsigned level,
                                         llvm::ArrayRef<LoopId> loops,
                                         const TileRule &rule, int64_t bound);
   size_t mostChoices(const Schedule &schedule) const;

@@ -169,13 +169,23 @@ chimera::model::enumerateOrders(const ChainStructure &structure,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-VolumeSearch::VolumeSearch(const ChainStructure &structure,
-                           const Schedule &schedule, unsigned level,
-                           int64_t capacityBytes, const Transfer &transfer,
+const OrderFormula &LevelFormulas::formulaOf(const LoopOrder &order,
+                                             ArrayRef<LoopId> loops) {
+  std::unique_ptr<OrderFormula> &formula = formulas[&order];
+  if (formula)
+    return *formula;
+  Schedule whole = schedule;
+  append_range(whole.levels[level].order, order);
+  formula = std::make_unique<OrderFormula>(structure, whole, level, transfer,
+                                           loops, windows);
+  return *formula;
+}
+
+VolumeSearch::VolumeSearch(LevelFormulas &formulas, int64_t capacityBytes,
                            const TileLimits &limits)
-    : structure(structure), problem(structure.getProblem()), schedule(schedule),
-      level(level), capacityBytes(capacityBytes), transfer(transfer),
-      windows(structure), limits(limits),
+    : formulas(formulas), problem(formulas.structure.getProblem()),
+      schedule(formulas.schedule), level(formulas.level),
+      capacityBytes(capacityBytes), windows(formulas.windows), limits(limits),
       size(leftBy(problem, schedule, level)),
       tilesOfLoops(problem.loops.size()) {}
 
@@ -197,8 +207,8 @@ void VolumeSearch::setTile(unsigned place, int64_t tile) {
   auto tileOf = [&](LoopId loop) {
     return tiles[find(loopsOfOrder, loop) - loopsOfOrder.begin()];
   };
-  for (unsigned window = 0; window < windowValues.size(); ++window)
-    if (windows.dependsOn(window, loopsOfOrder[place]) && isOfOrder[window])
+  for (unsigned window : shape->getWindows())
+    if (windows.dependsOn(window, loopsOfOrder[place]))
       windowValues[window] = windows.valueOf(window, tileOf);
 }
 
@@ -212,11 +222,11 @@ int64_t VolumeSearch::volumeNow() {
   products.assign(trips);
   if (!undecided || leastValues.empty())
     return shape->volumeBytes(products, windowValues);
-  SmallVector<int64_t, 16> values = windowValues;
   for (unsigned window : shape->getWindows())
-    if (windows.dependsOnAny(window, undecided))
-      values[window] = leastValues[window];
-  return shape->volumeBytes(products, values);
+    boundValues[window] = windows.dependsOnAny(window, undecided)
+                              ? leastValues[window]
+                              : windowValues[window];
+  return shape->volumeBytes(products, boundValues);
 }
 
 /// Lengths of windows over all tiles of the loops they depend on.
@@ -224,13 +234,14 @@ void VolumeSearch::findLeastValues() {
   leastValues.clear();
   if (shape->getWindows().empty())
     return;
-  leastValues.assign(windows.size(), std::numeric_limits<int64_t>::max());
+  leastValues.resize(windows.size());
   SmallVector<int64_t, 6> chosen = tiles;
   auto tileOf = [&](LoopId loop) {
     return chosen[find(loopsOfOrder, loop) - loopsOfOrder.begin()];
   };
   for (unsigned window : shape->getWindows()) {
     int64_t &least = leastValues[window];
+    least = std::numeric_limits<int64_t>::max();
     auto tryAll = [&](unsigned place, auto &&self) -> void {
       if (place == candidates.size()) {
         least = std::min(least, windows.valueOf(window, tileOf));
@@ -292,15 +303,10 @@ std::optional<LevelChoice> VolumeSearch::best(const LoopOrder &order,
   }
   if (!canWinInOutline(order, bound))
     return std::nullopt;
-  auto &entries = schedule.levels[level].order;
-  size_t prefix = entries.size();
-  append_range(entries, order);
-  shape.emplace(structure, schedule, level, transfer, loopsOfOrder, windows);
-  entries.resize(prefix);
-  windowValues.assign(windows.size(), 0);
-  isOfOrder.assign(windows.size(), false);
-  for (unsigned window : shape->getWindows())
-    isOfOrder[window] = true;
+  shape = &formulas.formulaOf(order, loopsOfOrder);
+  // Those of other orders are not read.
+  windowValues.resize(windows.size());
+  boundValues.resize(windows.size());
   // All tiles have to be there before a window can be measured.
   for (const Candidate &candidate : candidates)
     tiles[candidate.place] = candidate.useful->tiles.back();
@@ -405,7 +411,7 @@ bool VolumeSearch::canWinInOutline(const LoopOrder &order, int64_t bound) {
     least.push_back(candidate.useful->tiles.back());
   }
   TreeOutline outline =
-      outlineOf(problem, schedule, level, transfer, order, size);
+      outlineOf(problem, schedule, level, formulas.transfer, order, size);
   LoopSet weighted = 0;
   for (const Monomial &term : outline.volume)
     weighted |= term.loops;

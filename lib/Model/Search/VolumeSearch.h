@@ -18,7 +18,10 @@
 #include "ClosedForm/TreeOutline.h"
 #include "Volume/OrderFormula.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <limits>
+#include <memory>
 #include <vector>
 
 namespace chimera::model {
@@ -43,13 +46,36 @@ struct LevelChoice {
   size_t index = 0;
 };
 
+/// The formulas of orders at the end of one level, for searches that differ in
+/// what tiles they allow.
+class LevelFormulas {
+public:
+  LevelFormulas(const ChainStructure &structure, const Schedule &schedule,
+                unsigned level, const Transfer &transfer)
+      : structure(structure), schedule(schedule), level(level),
+        transfer(transfer), windows(structure) {}
+
+  /// The formula of `order`, which stays where it is. Bit i of its sets stands
+  /// for loop `loops[i]`, those of the order.
+  const OrderFormula &formulaOf(const LoopOrder &order,
+                                llvm::ArrayRef<LoopId> loops);
+
+  const ChainStructure &structure;
+  const Schedule schedule;
+  const unsigned level;
+  const Transfer transfer;
+  WindowTable windows;
+
+private:
+  llvm::DenseMap<const LoopOrder *, std::unique_ptr<OrderFormula>> formulas;
+};
+
 /// Finds the tiles with least volume for the orders of one level.
 class VolumeSearch {
 public:
-  /// Searches level `level` of `schedule`; what the level's order holds already
-  /// stays in front.
-  VolumeSearch(const ChainStructure &structure, const Schedule &schedule,
-               unsigned level, int64_t capacityBytes, const Transfer &transfer,
+  /// Searches the level of `formulas`; what its order holds already stays in
+  /// front.
+  VolumeSearch(LevelFormulas &formulas, int64_t capacityBytes,
                const TileLimits &limits);
 
   /// The tiles for `order` that fit and move less than `bound` bytes, or
@@ -91,28 +117,28 @@ private:
   void widenFreeLoops();
   void record(int64_t volume);
 
-  const ChainStructure &structure;
+  LevelFormulas &formulas;
   const ChainProblem &problem;
-  Schedule schedule;
+  const Schedule &schedule;
   unsigned level;
   int64_t capacityBytes;
-  Transfer transfer;
-  WindowTable windows;
+  WindowTable &windows;
   bool hasOutlines = problem.consistsOfProducts();
   TileLimits limits;
   llvm::SmallVector<int64_t, 6> size;
   llvm::SmallVector<std::optional<UsefulTiles>, 6> tilesOfLoops;
   /// The order at hand: what it moves and holds, and the tiles chosen now.
-  std::optional<OrderFormula> shape;
+  const OrderFormula *shape = nullptr;
   llvm::SmallVector<Candidate, 6> candidates;
   LoopList loopsOfOrder;
   llvm::SmallVector<int64_t, 6> tiles, trips;
   /// What the tiles make of the windows.
   llvm::SmallVector<int64_t, 16> windowValues;
-  llvm::SmallVector<bool, 16> isOfOrder;
   /// The least value of each window over all tiles, and the loops of the order
   /// whose tiles are not decided.
   llvm::SmallVector<int64_t, 16> leastValues;
+  /// The former or, where tiles are not decided, the latter.
+  llvm::SmallVector<int64_t, 16> boundValues;
   LoopSet undecided = 0;
   SubsetProducts products;
   LevelChoice found;

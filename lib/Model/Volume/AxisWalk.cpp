@@ -105,15 +105,16 @@ int64_t MeasuredDim::measure(Range range) const {
 
 /// Along an axis of one loop that indexes plainly, parts make up the whole.
 std::optional<AxisWalk::Lengths> AxisWalk::runClosed() const {
+  if (measured->dims.empty() && steps.empty())
+    return Lengths{1, 1};
   std::optional<LoopId> loop = structure.onlyLoopOf(axis);
   if (!loop || measured->rollsAt)
     return std::nullopt;
   ArrayRef<MeasuredDim> dims = measured->dims;
   int64_t extent = problem.loops[*loop].extent;
   SmallVector<int64_t, 4> tiles;
-  for (unsigned step = 0; step < measured->end; ++step)
-    if (isWalked(step))
-      tiles.push_back(path.steps[step].tile);
+  for (unsigned step : steps)
+    tiles.push_back(path.steps[step].tile);
   if (dims.empty())
     return Lengths{countParts(extent, tiles), 1};
   if (dims.size() > 1 || !dims[0].index->isLoop() || dims[0].extent != extent ||
@@ -122,15 +123,53 @@ std::optional<AxisWalk::Lengths> AxisWalk::runClosed() const {
   return Lengths{extent, tiles.empty() ? extent : tiles.back()};
 }
 
+void AxisWalk::findSteps() {
+  steps.clear();
+  for (unsigned step = 0; step < measured->end; ++step)
+    if (structure.axisOf(path.steps[step].loop) == axis &&
+        measured->walks(path, step))
+      steps.push_back(step);
+}
+
+SmallVector<int64_t, 64> AxisWalk::keyOf(const MeasuredAxis &measured) {
+  this->measured = &measured;
+  findSteps();
+  SmallVector<int64_t, 64> key;
+  key.push_back(axis);
+  key.push_back(measured.neededOf ? int64_t(*measured.neededOf) : -1);
+  key.push_back(measured.rollsAt ? int64_t(*measured.rollsAt) : -1);
+  for (const MeasuredDim &dim : measured.dims) {
+    append_range(key, ArrayRef<int64_t>{dim.extent, dim.elementBytes,
+                                        dim.unitBytes, dim.index->offset});
+    for (const Term &term : dim.index->terms)
+      append_range(key, ArrayRef<int64_t>{term.loop, term.factor});
+  }
+  for (unsigned step : steps) {
+    const Path::Step &info = path.steps[step];
+    append_range(key, ArrayRef<int64_t>{step, info.loop, info.tile,
+                                        info.group.first, info.group.last});
+  }
+  for (LoopId loop = 0; loop < rollingSteps.size(); ++loop)
+    if (rollingSteps[loop] && structure.axisOf(loop) == axis)
+      append_range(key, ArrayRef<int64_t>{-1, loop, *rollingSteps[loop]});
+  return key;
+}
+
 AxisWalk::Lengths AxisWalk::run(const MeasuredAxis &measured) {
   this->measured = &measured;
+  findSteps();
   if (std::optional<Lengths> closed = runClosed())
     return *closed;
+  auto [known, isNew] =
+      structure.lengthsKnown().try_emplace(asKey(keyOf(measured)));
+  if (!isNew)
+    return known->second;
   lengths = Lengths();
   auto measure = [&] { leaf(); };
   visitLeaf = measure;
   start();
-  walk(0);
+  walk(steps);
+  known->second = lengths;
   return lengths;
 }
 
@@ -140,18 +179,28 @@ void AxisWalk::forEachRange(LoopId loop, LoopSet affecting,
   everything.end = path.steps.size();
   everything.affecting = affecting;
   measured = &everything;
+  findSteps();
   auto visitRange = [&] { visit(ranges[loop]); };
   visitLeaf = visitRange;
   start();
-  walk(0);
+  walk(steps);
+}
+
+/// Calls `visit` with each loop in `loops`.
+template <typename Visit>
+static void forEachLoop(LoopSet loops, Visit visit) {
+  for (; loops; loops &= loops - 1)
+    visit(static_cast<LoopId>(countr_zero(loops)));
 }
 
 void AxisWalk::start() {
-  ranges.clear();
-  for (const Loop &loop : problem.loops)
-    ranges.push_back({0, loop.extent});
-  needs = ranges;
-  madeUpTo.assign(problem.loops.size(), nothingYet);
+  ranges.resize_for_overwrite(problem.loops.size());
+  needs.resize_for_overwrite(problem.loops.size());
+  madeUpTo.resize_for_overwrite(problem.loops.size());
+  forEachLoop(structure.loopsOn(axis), [&](LoopId loop) {
+    ranges[loop] = needs[loop] = {0, problem.loops[loop].extent};
+    madeUpTo[loop] = nothingYet;
+  });
   readUpTo.assign(measured->dims.size(), nothingYet);
   follow({0, static_cast<unsigned>(problem.operators.size() - 1)});
 }
@@ -207,17 +256,20 @@ void AxisWalk::follow(Group group) {
     }
 }
 
-void AxisWalk::walk(unsigned step) {
-  while (step < measured->end && !isWalked(step))
-    ++step;
-  if (step == measured->end)
+void AxisWalk::walk(ArrayRef<unsigned> steps) {
+  if (steps.empty())
     return visitLeaf();
+  unsigned step = steps.front();
   const Path::Step &info = path.steps[step];
-  SmallVector<Range, 8> outerRanges = ranges, outerNeeds = needs;
+  SmallVector<std::pair<Range, Range>, 8> outer;
+  forEachLoop(structure.loopsOn(axis), [&](LoopId loop) {
+    outer.emplace_back(ranges[loop], needs[loop]);
+  });
   auto setMade = [&](auto upTo) {
-    for (LoopId loop = 0; loop < ranges.size(); ++loop)
-      if (structure.axisOf(loop) == axis && rollingSteps[loop] == step)
+    forEachLoop(structure.loopsOn(axis), [&](LoopId loop) {
+      if (rollingSteps[loop] == step)
         madeUpTo[loop] = upTo(loop);
+    });
   };
   if (measured->rollsAt == step)
     readUpTo.assign(measured->dims.size(), nothingYet);
@@ -226,13 +278,15 @@ void AxisWalk::walk(unsigned step) {
     ranges[info.loop] = {begin, std::min(begin + info.tile, whole.end)};
     needs[info.loop] = ranges[info.loop];
     follow(info.group);
-    walk(step + 1);
+    walk(steps.drop_front());
     setMade(
         [&](LoopId loop) { return std::max(madeUpTo[loop], needs[loop].end); });
   }
   setMade([](LoopId) { return nothingYet; });
-  ranges = outerRanges;
-  needs = outerNeeds;
+  const auto *saved = outer.begin();
+  forEachLoop(structure.loopsOn(axis), [&](LoopId loop) {
+    std::tie(ranges[loop], needs[loop]) = *saved++;
+  });
 }
 
 void AxisWalk::leaf() {

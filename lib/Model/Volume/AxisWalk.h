@@ -50,7 +50,7 @@ unsigned bodyDepth(const ChainStructure &structure, const Path &path,
 /// For each derived loop along a rolling intermediate, the step on the path to
 /// `op` from one iteration of which to the next the intermediate stays.
 /// Parallel loops are none.
-using RollingSteps = llvm::SmallVector<std::optional<unsigned>, 8>;
+using RollingSteps = llvm::SmallVector<std::optional<unsigned>, 16>;
 RollingSteps findRollingSteps(const ChainStructure &structure,
                               llvm::ArrayRef<Path> paths, unsigned op,
                               const Schedule &schedule);
@@ -98,6 +98,12 @@ struct MeasuredAxis {
   }
 };
 
+/// `numbers` as a key of a StringMap, which finds them without a copy.
+inline llvm::StringRef asKey(llvm::ArrayRef<int64_t> numbers) {
+  return {reinterpret_cast<const char *>(numbers.data()),
+          numbers.size() * sizeof(int64_t)};
+}
+
 class AxisWalk {
 public:
   AxisWalk(const ChainStructure &structure, const Path &path,
@@ -105,12 +111,11 @@ public:
       : structure(structure), problem(structure.getProblem()), path(path),
         rollingSteps(rollingSteps), axis(axis) {}
 
-  struct Lengths {
-    /// Over all parts: the sum of the products of lengths, and the largest.
-    /// Without dimensions: the number of parts, and 1.
-    int64_t sum = 0, most = 0;
-  };
+  using Lengths = AxisLengths;
   Lengths run(const MeasuredAxis &measured);
+
+  /// All numbers that the lengths depend on.
+  llvm::SmallVector<int64_t, 64> keyOf(const MeasuredAxis &measured);
 
   /// Calls `visit` with the range of `loop` at the end of the path, in each
   /// part that the loops in `affecting` make.
@@ -118,14 +123,11 @@ public:
                     llvm::function_ref<void(Range)> visit);
 
 private:
-  bool isWalked(unsigned step) const {
-    return structure.axisOf(path.steps[step].loop) == axis &&
-           measured->walks(path, step);
-  }
+  void findSteps();
   std::optional<Lengths> runClosed() const;
   void start();
   void follow(Group group);
-  void walk(unsigned step);
+  void walk(llvm::ArrayRef<unsigned> steps);
   void leaf();
   Range rangeOf(const Index &index, int64_t extent) const;
 
@@ -135,11 +137,13 @@ private:
   const RollingSteps &rollingSteps;
   unsigned axis;
   const MeasuredAxis *measured = nullptr;
+  /// The steps that are walked.
+  llvm::SmallVector<unsigned, 12> steps;
   llvm::function_ref<void()> visitLeaf;
-  /// Of each loop: its range, for derived ones before anything is cut off, and
-  /// where what is made already ends.
-  llvm::SmallVector<Range, 8> ranges, needs;
-  llvm::SmallVector<int64_t, 8> madeUpTo;
+  /// Of each loop of the axis: its range, for derived ones before anything is
+  /// cut off, and where what is made already ends.
+  llvm::SmallVector<Range, 16> ranges, needs;
+  llvm::SmallVector<int64_t, 16> madeUpTo;
   /// Where the previous iteration of the rolling step ended, per dimension.
   llvm::SmallVector<int64_t, 4> readUpTo;
   Lengths lengths;

@@ -91,51 +91,74 @@ static std::optional<unsigned> contiguousDim(const Tensor &tensor) {
   return longest;
 }
 
-std::vector<MeasuredAxis> Evaluator::axesOf(const Tree &tree,
-                                            const Parts &parts) const {
+/// The step whose previous part `parts` leave out, if they roll: only what
+/// moves along a single dimension leaves a box behind.
+static std::optional<unsigned> rollingStepOf(const ChainStructure &structure,
+                                             const Path &path,
+                                             const Evaluator::Parts &parts) {
+  if (!parts.extent.rolls || parts.extent.end == 0)
+    return std::nullopt;
+  const Path::Step &last = path.steps[parts.extent.end - 1];
+  auto moves = [&](const Index &index) {
+    return any_of(index.terms, [&](const Term &term) {
+      return contains(structure.dependencies(term.loop, last.group), last.loop);
+    });
+  };
+  if (count_if(parts.access.indices, moves) != 1)
+    return std::nullopt;
+  return parts.extent.end - 1;
+}
+
+void Evaluator::forEachAxis(
+    const Tree &tree, const Parts &parts,
+    function_ref<void(unsigned axis, const MeasuredAxis &)> visit) const {
   const auto &[access, op, extent] = parts;
   const Tensor &tensor = problem.tensors[access];
   const Path &path = tree.paths[op];
+  MeasuredAxis measured;
+  measured.end = extent.end;
+  measured.fresh = std::min(extent.fresh, extent.end);
+  if (extent.fresh < extent.end)
+    measured.affecting = affectingLoops(access, path);
+  if (extent.split != Extent::LikeOthers) {
+    measured.split = split;
+    measured.countsSplit = extent.split == Extent::Always;
+  }
+  if (extent.isNeed)
+    measured.neededOf = op;
+  auto axisOf = [&](const Index &index) {
+    return index.terms.empty() ? 0 : structure.axisOf(index.terms[0].loop);
+  };
+  // Along the others there is one part, of one element.
+  uint64_t axes = 0;
+  for (unsigned step = 0; step < measured.end; ++step)
+    if (measured.walks(path, step))
+      axes |= bitOf(structure.axisOf(path.steps[step].loop));
+  for (const Index &index : access.indices)
+    axes |= bitOf(axisOf(index));
   std::optional<unsigned> contiguous;
   if (extent.unitBytes > 1)
     contiguous = contiguousDim(tensor);
-  std::vector<MeasuredAxis> axes(structure.numAxes());
-  for (const auto &[place, index] : enumerate(access.indices)) {
-    unsigned axis =
-        index.terms.empty() ? 0 : structure.axisOf(index.terms[0].loop);
-    MeasuredDim dim{&index, tensor.shape[place]};
-    if (place == contiguous) {
-      dim.elementBytes = extent.elementBytes;
-      dim.unitBytes = extent.unitBytes;
+  std::optional<unsigned> rolling = rollingStepOf(structure, path, parts);
+  for (unsigned axis = 0; axis < structure.numAxes(); ++axis) {
+    if (!contains(axes, axis))
+      continue;
+    measured.dims.clear();
+    for (const auto &[place, index] : enumerate(access.indices)) {
+      if (axisOf(index) != axis)
+        continue;
+      MeasuredDim dim{&index, tensor.shape[place]};
+      if (place == contiguous) {
+        dim.elementBytes = extent.elementBytes;
+        dim.unitBytes = extent.unitBytes;
+      }
+      measured.dims.push_back(dim);
     }
-    axes[axis].dims.push_back(dim);
+    measured.rollsAt.reset();
+    if (rolling && structure.axisOf(path.steps[*rolling].loop) == axis)
+      measured.rollsAt = rolling;
+    visit(axis, measured);
   }
-  bool isFresh = extent.fresh < extent.end;
-  LoopSet affecting = isFresh ? affectingLoops(access, path) : 0;
-  for (MeasuredAxis &axis : axes) {
-    axis.end = extent.end;
-    axis.fresh = std::min(extent.fresh, extent.end);
-    axis.affecting = affecting;
-    if (extent.split != Extent::LikeOthers) {
-      axis.split = split;
-      axis.countsSplit = extent.split == Extent::Always;
-    }
-    if (extent.isNeed)
-      axis.neededOf = op;
-  }
-  if (extent.rolls && extent.end > 0) {
-    // Only what moves along a single dimension leaves a box behind.
-    const Path::Step &last = path.steps[extent.end - 1];
-    auto moves = [&](const Index &index) {
-      return any_of(index.terms, [&](const Term &term) {
-        return contains(structure.dependencies(term.loop, last.group),
-                        last.loop);
-      });
-    };
-    if (count_if(access.indices, moves) == 1)
-      axes[structure.axisOf(last.loop)].rollsAt = extent.end - 1;
-  }
-  return axes;
 }
 
 /// What an element takes by itself: the size goes with the contiguous dimension
@@ -151,13 +174,14 @@ AxisWalk::Lengths Evaluator::measure(const Tree &tree,
                                      const Parts &parts) const {
   int64_t factor = elementFactor(parts);
   AxisWalk::Lengths product{factor, factor};
-  for (const auto &[axis, measured] : enumerate(axesOf(tree, parts))) {
+  auto multiply = [&](unsigned axis, const MeasuredAxis &measured) {
     AxisWalk::Lengths lengths = AxisWalk(structure, tree.paths[parts.op],
                                          tree.rollingSteps[parts.op], axis)
                                     .run(measured);
     product.sum *= lengths.sum;
     product.most *= lengths.most;
-  }
+  };
+  forEachAxis(tree, parts, multiply);
   return product;
 }
 
@@ -482,7 +506,13 @@ Evaluation chimera::model::evaluate(const ChainProblem &problem,
 SmallVector<int64_t, 3>
 chimera::model::countMultiplyAdds(const ChainProblem &problem,
                                   const Schedule &schedule) {
-  ChainStructure structure(problem);
+  return countMultiplyAdds(ChainStructure(problem), schedule);
+}
+
+SmallVector<int64_t, 3>
+chimera::model::countMultiplyAdds(const ChainStructure &structure,
+                                  const Schedule &schedule) {
+  const ChainProblem &problem = structure.getProblem();
   LoopNest tree =
       buildLoopTree(structure, schedule, schedule.levels.size() - 1);
   std::vector<Path> paths = pathsOf(problem, tree);
@@ -514,7 +544,15 @@ SmallVector<unsigned, 6> chimera::model::findHomes(const ChainProblem &problem,
                                                    const Schedule &schedule,
                                                    ArrayRef<int64_t> capacities,
                                                    int64_t threads) {
-  ChainStructure structure(problem);
+  return findHomes(ChainStructure(problem), machine, schedule, capacities,
+                   threads);
+}
+
+SmallVector<unsigned, 6>
+chimera::model::findHomes(const ChainStructure &structure,
+                          const Machine &machine, const Schedule &schedule,
+                          ArrayRef<int64_t> capacities, int64_t threads) {
+  const ChainProblem &problem = structure.getProblem();
   unsigned levels = machine.levels.size();
   Schedule trial = schedule;
   trial.homes.assign(problem.tensors.size(), levels - 1);

@@ -72,8 +72,11 @@ public:
   const Tree &treeOfLevel() const { return here; }
   const Tree &treeOfAll() const { return whole ? *whole : here; }
 
-  /// What is measured of `parts` along each axis, and the factor besides.
-  std::vector<MeasuredAxis> axesOf(const Tree &tree, const Parts &parts) const;
+  /// Visits what is measured of `parts` along each axis that they depend on.
+  void forEachAxis(const Tree &tree, const Parts &parts,
+                   llvm::function_ref<void(unsigned axis, const MeasuredAxis &)>
+                       visit) const;
+  /// The factor besides.
   int64_t elementFactor(const Parts &parts) const;
 
 private:
@@ -132,6 +135,15 @@ private:
   /// The place of the split loop among those of this level and outside it.
   std::optional<unsigned> split;
 };
+
+/// `countMultiplyAdds` and `findHomes` for many schedules of one problem.
+llvm::SmallVector<int64_t, 3> countMultiplyAdds(const ChainStructure &structure,
+                                                const Schedule &schedule);
+llvm::SmallVector<unsigned, 6> findHomes(const ChainStructure &structure,
+                                         const Machine &machine,
+                                         const Schedule &schedule,
+                                         llvm::ArrayRef<int64_t> capacities,
+                                         int64_t threads);
 
 /// What `schedule` moves into level number `level` of `machine`, where
 /// `threads` run it, and keeps there: of a level that serves waves, for waves

@@ -56,25 +56,10 @@ int64_t chimera::model::countTrips(const ChainProblem &problem,
 unsigned WindowTable::add(const Path &path, const RollingSteps &rollingSteps,
                           unsigned axis, const MeasuredAxis &measured,
                           bool isMost) {
-  SmallVector<int64_t, 32> key = {axis, isMost};
-  key.push_back(measured.neededOf ? int64_t(*measured.neededOf) : -1);
-  key.push_back(measured.rollsAt ? int64_t(*measured.rollsAt) : -1);
-  for (const MeasuredDim &dim : measured.dims) {
-    append_range(key, ArrayRef<int64_t>{dim.extent, dim.elementBytes,
-                                        dim.unitBytes, dim.index->offset});
-    for (const Term &term : dim.index->terms)
-      append_range(key, ArrayRef<int64_t>{term.loop, term.factor});
-  }
-  for (unsigned step = 0; step < path.steps.size(); ++step) {
-    const Path::Step &info = path.steps[step];
-    if (structure.axisOf(info.loop) == axis && measured.walks(path, step))
-      append_range(key, ArrayRef<int64_t>{step, info.loop, info.tile,
-                                          info.group.first, info.group.last});
-  }
-  for (LoopId rolling = 0; rolling < rollingSteps.size(); ++rolling)
-    if (rollingSteps[rolling])
-      append_range(key, ArrayRef<int64_t>{-1, rolling, *rollingSteps[rolling]});
-  auto [entry, isNew] = known.try_emplace(std::move(key), windows.size());
+  SmallVector<int64_t, 64> key =
+      AxisWalk(structure, path, rollingSteps, axis).keyOf(measured);
+  key.push_back(isMost);
+  auto [entry, isNew] = known.try_emplace(asKey(key), windows.size());
   if (!isNew)
     return entry->second;
   Window window;
@@ -101,7 +86,7 @@ int64_t WindowTable::valueOf(unsigned index,
   SmallVector<int64_t, 2> tiles;
   for (unsigned step : window.openSteps)
     tiles.push_back(tileOf(window.path.steps[step].loop));
-  auto [entry, isNew] = window.values.try_emplace(tiles, 0);
+  auto [entry, isNew] = window.values.try_emplace(asKey(tiles), 0);
   if (isNew) {
     for (auto [step, tile] : zip(window.openSteps, tiles))
       window.path.steps[step].tile = tile;
@@ -137,8 +122,7 @@ Monomial OrderFormula::termOf(const Evaluator &evaluator,
   const RollingSteps &rollingSteps = tree.rollingSteps[parts.op];
   Monomial term;
   term.factor = evaluator.elementFactor(parts);
-  for (const auto &[axis, measured] :
-       enumerate(evaluator.axesOf(tree, parts))) {
+  auto addAxis = [&](unsigned axis, const MeasuredAxis &measured) {
     std::optional<unsigned> open;
     for (unsigned step = 0; step < measured.end; ++step)
       if (path.steps[step].tile == openTile && measured.walks(path, step) &&
@@ -148,7 +132,7 @@ Monomial OrderFormula::termOf(const Evaluator &evaluator,
       AxisWalk::Lengths lengths =
           AxisWalk(structure, path, rollingSteps, axis).run(measured);
       term.factor *= isMost ? lengths.most : lengths.sum;
-      continue;
+      return;
     }
     // Parts of a plain index make up the whole; the largest is the tile.
     bool isCount = measured.dims.empty();
@@ -161,14 +145,15 @@ Monomial OrderFormula::termOf(const Evaluator &evaluator,
       term.windows.push_back(window);
       if (!is_contained(usedWindows, window))
         usedWindows.push_back(window);
-      continue;
+      return;
     }
     if (isCount ? !isMost : isMost)
       term.loops |=
           bitOf(find(numbering, path.steps[*open].loop) - numbering.begin());
     else if (!isCount)
       term.factor *= measured.dims[0].extent;
-  }
+  };
+  evaluator.forEachAxis(tree, parts, addAxis);
   llvm::sort(term.windows);
   return term;
 }

@@ -19,8 +19,6 @@
 
 #include "Volume/Evaluator.h"
 
-#include <map>
-
 namespace chimera::model {
 
 /// The products of all subsets of some values; a subset's place is the number
@@ -69,12 +67,12 @@ private:
     llvm::SmallVector<unsigned, 2> openSteps;
     LoopSet loops = 0;
     bool isMost = false;
-    std::map<llvm::SmallVector<int64_t, 2>, int64_t> values;
+    llvm::StringMap<int64_t> values;
   };
 
   const ChainStructure &structure;
   std::vector<Window> windows;
-  std::map<llvm::SmallVector<int64_t, 32>, unsigned> known;
+  llvm::StringMap<unsigned> known;
 };
 
 /// `factor` times one figure of each loop in `loops` and of each window.
