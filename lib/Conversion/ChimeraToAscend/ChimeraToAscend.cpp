@@ -81,6 +81,21 @@ static bool isOtherView(Operation *op) {
              UnrealizedConversionCastOp>(op);
 }
 
+/// `ops`, and before them the buffers from further up that nobody else uses.
+static SmallVector<Operation *> addOwnBuffers(ArrayRef<Operation *> ops) {
+  llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
+  Block *block = ops.front()->getBlock();
+  SmallVector<Operation *> all;
+  for (auto alloc : block->getOps<memref::AllocOp>())
+    if (!inside.contains(alloc) &&
+        llvm::all_of(alloc->getUsers(), [&](Operation *user) {
+          return inside.contains(block->findAncestorOpInBlock(*user));
+        }))
+      all.push_back(alloc);
+  llvm::append_range(all, ops);
+  return all;
+}
+
 /// Puts `ops`, neighbours in a block, into a parallel loop of one iteration.
 /// What is used after them, buffers above all, stays before it, and so do other
 /// shapes of memory: a kernel takes them as its arguments.
@@ -127,7 +142,7 @@ static void wrapSerialParts(func::FuncOp function) {
           return op->walk([](MicroKernelOp) { return WalkResult::interrupt(); })
               .wasInterrupted();
         }))
-      wrapInLoop(part);
+      wrapInLoop(addOwnBuffers(part));
 }
 
 /// True if `forall` is a group of the vector unit, whose only iteration is the
