@@ -94,6 +94,8 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   ascend.wait_flag mte2 to mte1, %event
   // CPP: pipe_barrier(PIPE_V)
   ascend.pipe_barrier v
+  // CPP: pipe_barrier(PIPE_ALL)
+  ascend.pipe_barrier all
   return
 }
 // CPP: CHIMERA_NPU_ENTRY(examples, half

@@ -65,7 +65,7 @@ def Ascend_Pipe : Ascend_Enum<"Pipe", "A queue of instructions", [
   I32EnumAttrCase<"S", 0, "s">, I32EnumAttrCase<"V", 1, "v">,
   I32EnumAttrCase<"M", 2, "m">, I32EnumAttrCase<"MTE1", 3, "mte1">,
   I32EnumAttrCase<"MTE2", 4, "mte2">, I32EnumAttrCase<"MTE3", 5, "mte3">,
-  I32EnumAttrCase<"FIX", 6, "fix">]>;
+  I32EnumAttrCase<"FIX", 6, "fix">, I32EnumAttrCase<"All", 7, "all">]>;
 def Ascend_PipeAttr : Ascend_EnumAttr<Ascend_Pipe, "pipe">;
 
 def Ascend_PtrType : TypeDef<Ascend_Dialect, "Ptr"> {

@@ -317,6 +317,8 @@ def Ascend_WaitFlagOp : Ascend_Op<"wait_flag"> {
 def Ascend_PipeBarrierOp : Ascend_Op<"pipe_barrier"> {
   let summary = "holds a pipe until all it has begun is done";
   let description = [{
+    With `all` every pipe is held until all of them are done.
+
     Example: `ascend.pipe_barrier v`
   }];
   let arguments = (ins Ascend_PipeAttr:$pipe);

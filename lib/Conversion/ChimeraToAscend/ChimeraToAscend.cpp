@@ -56,9 +56,9 @@ private:
   FailureOr<func::FuncOp> makeKernel(scf::ForallOp forall, StringRef name,
                                      Refusal &refusal);
   FailureOr<func::FuncOp> makeKernel(scf::ForallOp forall, StringRef name,
-                                     OfPipes &sharedEvents, Refusal &refusal);
+                                     EventSharing &sharing, Refusal &refusal);
   FailureOr<func::FuncOp> makeGroupKernel(scf::ForallOp forall, StringRef name,
-                                          OfPipes &sharedEvents,
+                                          EventSharing &sharing,
                                           Refusal &refusal);
   func::FuncOp createKernel(Location loc, StringRef name,
                             ArrayRef<Value> memory);
@@ -322,26 +322,30 @@ static void convertArguments(func::FuncOp kernel) {
   kernel.setType(FunctionType::get(kernel.getContext(), types, {}));
 }
 
-/// Double places have an event each, or one together if there are too few.
+/// Places have events of their own, or share them if there are too few.
 FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
                                                      StringRef name,
                                                      Refusal &refusal) {
-  OfPipes sharedEvents = {};
+  EventSharing sharing;
   auto make = [&]() {
-    return isGroup(forall)
-               ? makeGroupKernel(forall, name, sharedEvents, refusal)
-               : makeKernel(forall, name, sharedEvents, refusal);
+    return isGroup(forall) ? makeGroupKernel(forall, name, sharing, refusal)
+                           : makeKernel(forall, name, sharing, refusal);
   };
   FailureOr<func::FuncOp> kernel = make();
-  if (failed(kernel) && sharedEvents != OfPipes())
-    kernel = make();
-  return kernel;
+  OfPipes lacking = sharing.lacking;
+  if (succeeded(kernel) || lacking == OfPipes())
+    return kernel;
+  kernel = make();
+  if (succeeded(kernel) || sharing.lacking == OfPipes())
+    return kernel;
+  sharing = {lacking, /*isTight=*/true};
+  return make();
 }
 
-/// Leaves in `sharedEvents` how many more events it takes.
+/// Leaves in `sharing` how many events are lacking.
 FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
                                                      StringRef name,
-                                                     OfPipes &sharedEvents,
+                                                     EventSharing &sharing,
                                                      Refusal &refusal) {
   llvm::SetVector<Value> memory, constants;
   std::optional<SmallVector<int64_t>> lower = getConstantIntValues(
@@ -387,9 +391,9 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
   }
   for (Operation &op : forall.getBody()->without_terminator())
     builder.clone(op, mapping);
-  KernelLowering lowering(tasks, cores, numTasks, machine, sharedEvents);
+  KernelLowering lowering(tasks, cores, numTasks, machine, sharing);
   if (failed(lowering.run(refusal))) {
-    sharedEvents = lowering.getLackingEvents();
+    sharing.lacking = lowering.getLackingEvents();
     kernel.erase();
     return failure();
   }
@@ -429,7 +433,7 @@ void FunctionSplitter::finishKernel(func::FuncOp kernel,
 /// The kernel of a group, which has a tiling.
 FailureOr<func::FuncOp> FunctionSplitter::makeGroupKernel(scf::ForallOp forall,
                                                           StringRef name,
-                                                          OfPipes &sharedEvents,
+                                                          EventSharing &sharing,
                                                           Refusal &refusal) {
   llvm::SetVector<Value> memory, constants;
   refusal = {forall.getLoc(), "an operand of a group is no memory"};
@@ -470,13 +474,13 @@ FailureOr<func::FuncOp> FunctionSplitter::makeGroupKernel(scf::ForallOp forall,
   if (!plan.refusal.empty())
     return refuse(plan.refusal);
   Places places(machine.capacities, getNumEvents(machine.architecture),
-                sharedEvents);
+                sharing);
   GroupKernel(builder, forall.getLoc(), *group, tile, machine.vector,
               plan.schedule, places, machine.architecture)
       .emit();
   func::ReturnOp::create(builder, forall.getLoc());
   if (!places.getFailure().empty()) {
-    sharedEvents = places.getExcess();
+    sharing.lacking = places.getExcess();
     return refuse(places.getFailure());
   }
   for (linalg::LinalgOp op : ops)

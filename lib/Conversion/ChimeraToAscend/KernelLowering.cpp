@@ -434,14 +434,16 @@ KernelLowering::bringFactor(MicroKernelOp kernel, unsigned input,
   Place place = places.allocate(Memory::L1, type,
                                 matrix->maxRows * matrix->maxColumns *
                                     type.getIntOrFloatBitWidth() / 8,
-                                isRefilled ? 2 : 1, Pipe::MTE2, Pipe::MTE1);
+                                isRefilled ? 2 : 1, Pipe::MTE2, Pipe::MTE1,
+                                position->getParentOp() == tasks);
   Value slot = isRefilled ? getSlot(position) : code.number(0);
   factor.address = getAddress(code, place, slot);
   waitFree(code, place, slot);
   copyFromMemory(*matrix, factor.address, factor.pitch);
   setFull(code, place, slot);
   waitFull(code, place, slot);
-  builder.setInsertionPointAfter(position);
+  if (!place.isJoint)
+    builder.setInsertionPointAfter(position);
   setFree(code, place, slot);
   return factor;
 }
@@ -738,6 +740,12 @@ SmallVector<std::pair<Memory, int64_t>> KernelLowering::getRoom() const {
 
 /// All places are free before the first task and after the last one.
 void KernelLowering::finish() {
+  bool hasJoint = llvm::any_of(
+      places.getAll(), [](const Place &place) { return place.isJoint; });
+  if (hasJoint && numTasks > 1) {
+    builder.setInsertionPoint(tasks.getBody()->getTerminator());
+    PipeBarrierOp::create(builder, tasks.getLoc(), Pipe::All);
+  }
   builder.setInsertionPoint(tasks);
   for (const Place &place : places.getAll())
     startFree(code, place);

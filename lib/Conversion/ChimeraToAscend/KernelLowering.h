@@ -80,12 +80,11 @@ public:
   /// `tasks` is the loop over the `numTasks` tasks of a kernel, in steps of
   /// `cores`, the number of those that run it; `machine` has more or fewer.
   KernelLowering(mlir::scf::ForOp tasks, mlir::Value cores, int64_t numTasks,
-                 const Cores &machine, const OfPipes &sharedEvents)
+                 const Cores &machine, const EventSharing &sharing)
       : builder(tasks), code(builder, tasks.getLoc()), tasks(tasks),
-        cores(cores), isRepeated(numTasks > machine.count),
+        cores(cores), numTasks(numTasks), isRepeated(numTasks > machine.count),
         architecture(machine.architecture),
-        places(machine.capacities, getNumEvents(machine.architecture),
-               sharedEvents),
+        places(machine.capacities, getNumEvents(machine.architecture), sharing),
         unit(machine.unit), cube(machine.cube) {}
 
   /// Replaces the micro kernels. Fails if some are not covered; the refusal
@@ -193,6 +192,7 @@ private:
   Code code;
   mlir::scf::ForOp tasks;
   mlir::Value cores;
+  int64_t numTasks;
   /// True if a core has several tasks.
   bool isRepeated;
   Architecture architecture;

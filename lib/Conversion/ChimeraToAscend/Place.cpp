@@ -51,8 +51,36 @@ int64_t Places::takeEvents(Pipe first, Pipe second, int64_t count) {
   return event;
 }
 
+/// The events of `place`, one for full and one for free each.
+void Places::giveEvents(Place &place, bool isFilledOnce) {
+  Pipe producer = place.producer, partner = place.getPartner();
+  int64_t &lacking = of(sharing.lacking, producer, partner);
+  bool canJoin = isFilledOnce && !place.isRelayed() &&
+                 (place.count == 1 || sharing.isTight);
+  if (lacking > 0 && canJoin) {
+    place.isJoint = true;
+    int64_t &joint = of(jointEvents, producer, partner);
+    lacking -= place.count;
+    place.numEvents = joint == 0 ? 1 : 0;
+    if (joint == 0) {
+      joint = takeEvents(producer, partner, 1) + 1;
+      ++lacking;
+    }
+    place.event = joint - 1;
+    return;
+  }
+  if (lacking > 0 && place.count > 1) {
+    lacking -= place.count - 1;
+    place.numEvents = 1;
+  }
+  place.event = takeEvents(producer, partner, place.numEvents);
+  if (place.isRelayed())
+    place.relayEvent = takeEvents(partner, place.consumer, 1);
+}
+
 Place Places::allocate(Memory memory, Type elementType, int64_t bytes,
-                       int64_t count, Pipe producer, Pipe consumer) {
+                       int64_t count, Pipe producer, Pipe consumer,
+                       bool isFilledOnce) {
   Place place;
   place.memory = memory;
   place.elementType = elementType;
@@ -69,18 +97,8 @@ Place Places::allocate(Memory memory, Type elementType, int64_t bytes,
                Twine(capacities[static_cast<unsigned>(memory)]))
                   .str();
   place.numEvents = count;
-  if (place.needsFlags()) {
-    Pipe partner = place.getPartner();
-    if (int64_t &toShare = of(shared, producer, partner);
-        count > 1 && toShare > 0) {
-      --toShare;
-      place.numEvents = 1;
-    }
-    // Both directions are used, one for full and one for free.
-    place.event = takeEvents(producer, partner, place.numEvents);
-    if (place.isRelayed())
-      place.relayEvent = takeEvents(partner, consumer, 1);
-  }
+  if (place.needsFlags())
+    giveEvents(place, isFilledOnce);
   all.push_back(place);
   return place;
 }

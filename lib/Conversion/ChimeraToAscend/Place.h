@@ -29,6 +29,14 @@ using Capacities = std::array<int64_t, 6>;
 /// A number for each two pipes, the one with the lower number first.
 using OfPipes = std::array<std::array<int64_t, 7>, 7>;
 
+/// How places make do with fewer events than they would have.
+struct EventSharing {
+  /// Events that are lacking between two pipes.
+  OfPipes lacking = {};
+  /// True if it is not enough that double places have one event.
+  bool isTight = false;
+};
+
 /// A place on chip, once or twice, with the flags between its two pipes.
 struct Place {
   Memory memory = Memory::L1;
@@ -41,6 +49,9 @@ struct Place {
   /// where events are scarce, so that one is not filled before the other has
   /// been used.
   int64_t event = 0, numEvents = 1;
+  /// True if others have the same event. The place is then free for them as
+  /// soon as it is full, and a barrier for all pipes has to end a task.
+  bool isJoint = false;
   /// No flag leads from where the matrix unit's sums leave to where operands
   /// are loaded. The matrix unit, which waits for both, passes it on, with this
   /// event.
@@ -58,14 +69,17 @@ struct Place {
 /// Gives out places and events until something is used up.
 class Places {
 public:
-  /// So many of the double places between two pipes as `shared` says make do
-  /// with one event.
-  Places(const Capacities &capacities, int64_t numEvents, const OfPipes &shared)
-      : capacities(capacities), numEvents(numEvents), shared(shared) {}
+  /// Where events are lacking, double places have one, and places that are
+  /// filled once in a task, if they are single or it is tight, have one
+  /// together.
+  Places(const Capacities &capacities, int64_t numEvents,
+         const EventSharing &sharing)
+      : capacities(capacities), numEvents(numEvents), sharing(sharing) {}
 
-  /// `count` places for `bytes` bytes each.
+  /// `count` places for `bytes` bytes each, which tasks fill once or oftener.
   Place allocate(Memory memory, mlir::Type elementType, int64_t bytes,
-                 int64_t count, Pipe producer, Pipe consumer);
+                 int64_t count, Pipe producer, Pipe consumer,
+                 bool isFilledOnce = false);
   /// Events that are lacking.
   const OfPipes &getExcess() const { return excess; }
   /// What is used up, if anything.
@@ -77,11 +91,14 @@ public:
 
 private:
   int64_t takeEvents(Pipe first, Pipe second, int64_t count);
+  void giveEvents(Place &place, bool isFilledOnce);
 
   Capacities capacities;
   Capacities used = {};
   int64_t numEvents;
-  OfPipes shared;
+  EventSharing sharing;
+  /// The event of joint places, by the lower number, plus one.
+  OfPipes jointEvents = {};
   /// Events that have been given out.
   OfPipes events = {}, excess = {};
   std::string failure;

@@ -86,7 +86,9 @@ CASES = {
         Chain(1, 1, 512, [Stage(2048), Stage(100)], wide=True),
     ],
     # Perceptrons with a gate: sums wait for those that they let pass.
-    "gate": [Gate(64, 64, 128, 64), Gate(50, 40, 96, 48)],
+    # One row; tasks that follow each other on a core.
+    "gate": [Gate(64, 64, 128, 64), Gate(50, 40, 96, 48), Gate(1, 64, 128, 64),
+             Gate(1200, 40, 96, 48)],
     # Without anything element by element; rows of results that end within a
     # block.
     "plain": [
