@@ -123,7 +123,7 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
                    });
   model::Machine common = target.getCommonFigures();
   bool hasCache = common.levels.back().ways > 0;
-  support.hasWindows = hasCache || common.groups;
+  support.hasWindows = hasCache || common.groups || !common.routes.empty();
   FailureOr<model::Machine> machine =
       target.getMachine(Float32Type::get(op->getContext()));
   if (hasCache && succeeded(machine) && !machine->matrix)

@@ -20,6 +20,7 @@
 
 #include "Chimera/Model/Schedule.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace chimera::model {
@@ -61,14 +62,30 @@ struct UnitSteps {
 /// The steps for blocks of up to so many rows, columns and elements to reduce,
 /// with factors of `elementBytes`: panels of as many columns as the right
 /// operand has room for, one instruction deep; then as deep as both have room
-/// for. None if there are too many rows.
+/// for. None if there are too many rows. `isRepeated` says that others follow
+/// which add to the same sums.
 std::optional<UnitSteps> chooseUnitSteps(const MatrixUnit &unit, int64_t rows,
                                          int64_t columns, int64_t depth,
-                                         int64_t elementBytes);
+                                         int64_t elementBytes,
+                                         bool isRepeated = false);
+
+/// The rows of a tile that a convolution reads: `pixels` neighbours in the
+/// result are `stride` apart in the image, and `taps` neighbours there count
+/// for each. On chip those that one tap counts for follow each other: the tile
+/// has a part for each remainder of `stride` that a tap has.
+struct LineOfPixels {
+  int64_t stride = 1, taps = 1;
+
+  int64_t numParts() const { return std::min(stride, taps); }
+  /// Rows of part `part`, for that many pixels.
+  int64_t rowsOf(int64_t part, int64_t pixels) const {
+    return pixels + (taps - 1 - part) / stride;
+  }
+};
 
 /// True if `machine` says how operands reach its matrix unit and sums leave it,
 /// and `problem` consists of products of two tensors that are indexed by loops
-/// alone.
+/// alone, or of which one is an image under windows.
 bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 
 /// What `schedule` moves along the routes of `machine`, if `hasRoutes`. Exact:
@@ -82,6 +99,10 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 ///   innermost level inside the innermost loop on its operator's path that
 ///   affects it; for every block it goes on to the unit, the left one again for
 ///   every panel of columns that the right one's memory takes at once.
+/// - *Windows.* A tile of an image is what lies under the windows of pixels in
+///   one row of the result: its rows are pixels, for each row of the window
+///   and in the parts of a `LineOfPixels`. For each tap its own pixels go on
+///   to the unit, with the filters' matrix for the tap.
 /// - *Sums.* They have room for the operator's tile where its outermost
 ///   reduction loop starts; an intermediate's, where its producer and its
 ///   readers part. There they leave, once the reduction is done: by the memory

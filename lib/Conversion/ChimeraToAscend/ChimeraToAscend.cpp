@@ -75,10 +75,11 @@ private:
 
 } // namespace
 
-/// True if `op` is memory under another shape, or truth values as bytes.
+/// True if `op` is memory under another shape or under windows, or truth values
+/// as bytes.
 static bool isOtherView(Operation *op) {
   return isa<memref::CollapseShapeOp, memref::ExpandShapeOp,
-             UnrealizedConversionCastOp>(op);
+             memref::ReinterpretCastOp, UnrealizedConversionCastOp>(op);
 }
 
 /// `ops`, and before them the buffers from further up that nobody else uses.

@@ -326,7 +326,8 @@ static bool isMultipleOfFractal(OpFoldResult offset) {
 }
 
 FailureOr<Matrix> KernelLowering::getMatrix(Value value, AffineMap map,
-                                            MicroKernelOp kernel) {
+                                            MicroKernelOp kernel,
+                                            const Taps &taps) {
   FailureOr<TileRef> tile = traceTile(code, value);
   if (failed(tile) || tile->dims.empty())
     return failure();
@@ -344,7 +345,11 @@ FailureOr<Matrix> KernelLowering::getMatrix(Value value, AffineMap map,
   matrix.maxColumns = extentOf(last);
   // The rows are the one other dimension that is more than one element.
   std::optional<unsigned> row;
+  unsigned single = 0;
   for (unsigned index = 0; index < last; ++index) {
+    if (taps.areLoop(map.getDimPosition(index)))
+      continue;
+    single = index;
     if (extentOf(index) == 1)
       continue;
     if (row)
@@ -356,7 +361,7 @@ FailureOr<Matrix> KernelLowering::getMatrix(Value value, AffineMap map,
     matrix.rowDim = matrix.columnDim - 1;
     matrix.maxRows = 1;
   } else {
-    unsigned index = row.value_or(last - 1);
+    unsigned index = row.value_or(single);
     matrix.rowDim = tile->dims[index];
     matrix.rowLoop = map.getDimPosition(index);
     matrix.maxRows = extentOf(index);
@@ -396,275 +401,6 @@ Value KernelLowering::getSlot(Operation *position) {
   Value trip = builder.createOrFold<arith::DivSIOp>(
       code.loc, code.sub(iv, loop.getLowerBound()), loop.getStep());
   return code.rem(trip, 2);
-}
-
-//===----------------------------------------------------------------------===//
-// Contractions
-//===----------------------------------------------------------------------===//
-
-FailureOr<KernelLowering::Factor>
-KernelLowering::bringFactor(MicroKernelOp kernel, unsigned input,
-                            unsigned depthLoop) {
-  Value value = kernel.getInputs()[input];
-  Operation *position = findPosition(kernel, value);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(position);
-  FailureOr<Matrix> matrix = getMatrix(value, kernel.getMaps()[input], kernel);
-  if (failed(matrix))
-    return failure();
-  Factor factor;
-  factor.matrix = *matrix;
-  factor.rowsAreDepth = matrix->rowLoop == depthLoop;
-  if (auto *buffer = buffers.find(matrix->tile.root); buffer != buffers.end()) {
-    builder.setInsertionPoint(kernel);
-    const TileRef &tile = matrix->tile;
-    factor.pitch = padToFractal(tile.shape[matrix->rowDim]);
-    Value row = code.number(tile.offsets[matrix->rowDim]),
-          column = code.number(tile.offsets[matrix->columnDim]);
-    factor.address = code.offset(
-        getAddress(code, buffer->second.place, code.number(0)),
-        code.add(code.mul(column, factor.pitch), code.mul(row, fractal)));
-    return factor;
-  }
-  if (failed(checkCopies(*matrix)))
-    return failure();
-  factor.pitch = matrix->maxRows;
-  Type type = matrix->tile.getRootType().getElementType();
-  bool isRefilled = position->getParentOp() != tasks || isRepeated;
-  Place place = places.allocate(Memory::L1, type,
-                                matrix->maxRows * matrix->maxColumns *
-                                    type.getIntOrFloatBitWidth() / 8,
-                                isRefilled ? 2 : 1, Pipe::MTE2, Pipe::MTE1,
-                                position->getParentOp() == tasks);
-  Value slot = isRefilled ? getSlot(position) : code.number(0);
-  factor.address = getAddress(code, place, slot);
-  waitFree(code, place, slot);
-  copyFromMemory(*matrix, factor.address, factor.pitch);
-  setFull(code, place, slot);
-  waitFull(code, place, slot);
-  if (!place.isJoint)
-    builder.setInsertionPointAfter(position);
-  setFree(code, place, slot);
-  return factor;
-}
-
-/// Loads the part of `factor` from `first` and `firstDepth` on: for the left
-/// operand the fractals of one row group after the other, for the right one
-/// those of one depth after the other, each with its depth in the direction
-/// that the unit wants.
-void KernelLowering::loadFactor(const Factor &factor, Value to, Value first,
-                                Value extent, Value firstDepth, Value depth,
-                                bool isLhs) {
-  // Groups of columns are `groupStride` fractals apart, groups of rows one.
-  int64_t groupStride = factor.pitch / fractal;
-  int64_t depthStride = factor.rowsAreDepth ? 1 : groupStride,
-          otherStride = factor.rowsAreDepth ? groupStride : 1;
-  Value numOther = code.fractals(extent), numDepth = code.fractals(depth);
-  Value start = code.add(code.mul(code.div(first, fractal), otherStride),
-                         code.mul(code.div(firstDepth, fractal), depthStride));
-  Value outer = isLhs ? numOther : numDepth,
-        inner = isLhs ? numDepth : numOther;
-  int64_t outerStride = isLhs ? otherStride : depthStride,
-          innerStride = isLhs ? depthStride : otherStride;
-  // Stored with the depth along columns, a fractal is as both want it: L0B has
-  // the fractals of the right operand transposed.
-  code.loop(code.number(0), outer, 1, [&](Value group) {
-    Value place =
-        code.offset(to, code.mul(code.mul(group, inner), fractal * fractal));
-    LoadOp::create(builder, code.loc, place, factor.address,
-                   code.add(start, code.mul(group, outerStride)), inner,
-                   code.number(innerStride), factor.rowsAreDepth);
-  });
-}
-
-/// True if `value`, a tile or where one starts, is another one in other
-/// iterations of `loop`.
-static bool dependsOn(Value value, scf::ForOp loop) {
-  if (value == loop.getInductionVar())
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && llvm::any_of(op->getOperands(), [&](Value operand) {
-           return dependsOn(operand, loop);
-         });
-}
-
-/// True if what `kernel` adds to has not been begun: in the first iteration of
-/// all loops that come back to the same sums.
-Value KernelLowering::isFirst(MicroKernelOp kernel, Value firstDepth) {
-  Value zero = code.number(0);
-  Value first = builder.createOrFold<arith::CmpIOp>(
-      code.loc, arith::CmpIPredicate::eq, firstDepth, zero);
-  FailureOr<TileRef> sums = traceTile(code, kernel.getOutput());
-  const Buffer &buffer = buffers.find(sums->root)->second;
-  if (kernel.getOverwrite() || buffer.kind == BufferKind::Tile)
-    return first;
-  MicroKernelOp fill = buffer.fill;
-  for (Operation *op = kernel->getParentOp(); op != tasks;
-       op = op->getParentOp()) {
-    auto loop = cast<scf::ForOp>(op);
-    if (fill && loop->isAncestor(fill))
-      break;
-    if (dependsOn(kernel.getOutput(), loop))
-      continue;
-    Value isStart =
-        arith::CmpIOp::create(builder, code.loc, arith::CmpIPredicate::eq,
-                              loop.getInductionVar(), loop.getLowerBound());
-    first = builder.createOrFold<arith::AndIOp>(code.loc, first, isStart);
-  }
-  return first;
-}
-
-/// Where in L0C the sums of `matrix` from `column` on lie. Its rows are those
-/// of the whole buffer, rounded up.
-Value KernelLowering::getSums(const Matrix &matrix, Value column) {
-  const Place &place = buffers.find(matrix.tile.root)->second.place;
-  Value pitch = code.padded(code.number(matrix.rows()));
-  Value start =
-      code.add(code.number(matrix.tile.offsets[matrix.columnDim]), column);
-  return code.offset(getAddress(code, place, code.number(0)),
-                     code.mul(start, pitch));
-}
-
-/// Where in UB the part `matrix` of a tile starts.
-Value KernelLowering::getTileAddress(const Matrix &matrix) {
-  const Place &place = buffers.find(matrix.tile.root)->second.place;
-  return code.offset(
-      getAddress(code, place, code.number(0)),
-      code.mul(code.number(matrix.tile.offsets[matrix.columnDim]),
-               matrix.pitch()));
-}
-
-/// Moves what a contraction has left in `block` to the tile in UB that it is
-/// for, or adds it.
-void KernelLowering::moveSums(const Matrix &sums, const Place &block,
-                              bool isAdded) {
-  Value zero = code.number(0), one = code.number(1);
-  Value rows = code.padded(code.number(sums.rows()));
-  Value from = getAddress(code, block, zero), to = getTileAddress(sums);
-  auto [between, number] =
-      isAdded ? takeScratch() : std::pair<Value, unsigned>();
-  setFull(code, block, zero);
-  waitFull(code, block, zero);
-  Value middle = between;
-  code.loop(zero, code.number(sums.columns()), fractal, [&](Value column) {
-    Value group = code.offset(to, code.mul(column, sums.pitch()));
-    code.copy(CopyKind::MatrixCcToUbuf, isAdded ? middle : group,
-              code.offset(from, code.mul(column, rows)), one,
-              code.div(rows, fractal), zero, zero);
-    if (isAdded)
-      VectorOp::create(builder, code.loc, VectorKind::Add, group,
-                       ValueRange{group, middle}, Value(),
-                       code.div(rows, fractal / 4), ArrayRef<int64_t>{1, 1, 1},
-                       ArrayRef<int64_t>{8, 8, 8});
-  });
-  setFree(code, block, zero);
-  if (isAdded)
-    releaseScratch(number);
-}
-
-LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
-  SmallVector<AffineMap> maps = kernel.getMaps();
-  builder.setInsertionPoint(kernel);
-  FailureOr<Matrix> sums = getMatrix(kernel.getOutput(), maps[2], kernel);
-  if (failed(sums))
-    return fail("the result of a contraction is no matrix");
-  auto found = buffers.find(sums->tile.root);
-  if (found == buffers.end())
-    return fail("sums have no place of their own: results must be narrower "
-                "than f32");
-  bool isTile = found->second.kind == BufferKind::Tile;
-  if (!isConstantIntValue(sums->tile.offsets[sums->rowDim], 0))
-    return fail("sums are cut by rows");
-  // One operand has the rows, the other the columns of the result.
-  unsigned lhsInput = maps[0].isFunctionOfDim(sums->columnLoop) ? 1 : 0;
-  SmallVector<unsigned> depths;
-  for (unsigned dim = 0; dim < kernel.getNumDims(); ++dim)
-    if (kernel.isReduction(dim) &&
-        *llvm::max_element(kernel.getExtentsOf(dim)) > 1)
-      depths.push_back(dim);
-  if (depths.size() > 1)
-    return fail("a contraction reduces several dimensions");
-  unsigned depthLoop = 0;
-  for (unsigned dim = 0; dim < kernel.getNumDims(); ++dim)
-    if (kernel.isReduction(dim))
-      depthLoop = dim;
-  if (!depths.empty())
-    depthLoop = depths.front();
-
-  FailureOr<Factor> left = bringFactor(kernel, lhsInput, depthLoop),
-                    right = bringFactor(kernel, 1 - lhsInput, depthLoop);
-  auto isFactor = [&](const FailureOr<Factor> &factor,
-                      std::optional<unsigned> loop) {
-    return succeeded(factor) &&
-           (factor->rowsAreDepth ? factor->matrix.columnLoop == loop
-                                 : factor->matrix.rowLoop == loop &&
-                                       factor->matrix.columnLoop == depthLoop);
-  };
-  if (!reason.empty())
-    return failure();
-  if (!isFactor(left, sums->rowLoop) || !isFactor(right, sums->columnLoop))
-    return fail(
-        "an operand of a contraction is no matrix with its columns next "
-        "to each other");
-
-  const int64_t bytes = 2;
-  std::optional<model::UnitSteps> steps = model::chooseUnitSteps(
-      unit, sums->maxRows, sums->maxColumns,
-      left->rowsAreDepth ? left->matrix.maxRows : left->matrix.maxColumns,
-      bytes);
-  if (!steps)
-    return fail("a tile has more rows than L0A takes");
-  lhsBytes = std::max(lhsBytes, steps->lhsBytes);
-  rhsBytes = std::max(rhsBytes, steps->rhsBytes);
-  int64_t columns = steps->columns, depth = steps->depth;
-  auto operandAt = [&](const Place &place, Value slot) {
-    return code.address(
-        place.memory,
-        cast<MemRefType>(kernel.getInputs()[0].getType()).getElementType(),
-        code.mul(slot,
-                 place.memory == Memory::L0A ? unit.lhsBytes : unit.rhsBytes));
-  };
-
-  builder.setInsertionPoint(kernel);
-  // Sums that are added up in UB have a place of their own in between.
-  Place block;
-  if (isTile) {
-    block = places.allocate(Memory::L0C, builder.getF32Type(),
-                            sums->maxRows * sums->maxColumns * 2 * bytes,
-                            /*count=*/1, Pipe::M, Pipe::V);
-    waitFree(code, block, code.number(0));
-  }
-  Value m = code.number(sums->rows()), n = code.number(sums->columns());
-  // A product of one row would take the row for plain numbers, not for part of
-  // fractals. What the other rows hold is not used.
-  bool hasSingleRow =
-      !sums->rowLoop ||
-      llvm::is_contained(kernel.getExtentsOf(*sums->rowLoop), 1);
-  Value madRows = hasSingleRow ? code.padded(m) : m;
-  Value k = code.number(left->rowsAreDepth ? left->matrix.rows()
-                                           : left->matrix.columns());
-  code.loop(code.number(0), n, columns, [&](Value column) {
-    Value width = code.part(n, column, columns);
-    Value to = isTile ? code.offset(getAddress(code, block, code.number(0)),
-                                    code.mul(column, code.padded(m)))
-                      : getSums(*sums, column);
-    code.loop(code.number(0), k, depth, [&](Value first) {
-      Value extent = code.part(k, first, depth);
-      Value slot = code.rem(code.div(first, depth), 2);
-      waitFree(code, lhs, slot);
-      Value a = operandAt(lhs, slot), b = operandAt(rhs, slot);
-      loadFactor(*left, a, code.number(0), m, first, extent, /*isLhs=*/true);
-      loadFactor(*right, b, column, width, first, extent, /*isLhs=*/false);
-      setFull(code, lhs, slot);
-      waitFull(code, lhs, slot);
-      MadOp::create(builder, code.loc, to, a, b, madRows, extent, width,
-                    isFirst(kernel, first));
-      setFree(code, lhs, slot);
-    });
-  });
-  if (isTile)
-    moveSums(*sums, block, /*isAdded=*/!kernel.getOverwrite());
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,6 +34,7 @@
 
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/Model/Machine.h"
+#include "Chimera/Model/Routes.h"
 #include "Chimera/Model/VectorProgram.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -55,6 +56,29 @@ struct Matrix {
   mlir::OpFoldResult columns() const { return tile.sizes[columnDim]; }
   /// Rows from one column group of the whole buffer to the next, on chip.
   int64_t pitch() const { return padToFractal(tile.shape[rowDim]); }
+};
+
+/// The loops of a contraction over the taps of its windows, and how many there
+/// are of each; one where there is no loop.
+struct Taps {
+  std::optional<unsigned> rowLoop, columnLoop;
+  int64_t rows = 1, columns = 1;
+
+  bool areLoop(unsigned loop) const {
+    return loop == rowLoop || loop == columnLoop;
+  }
+  int64_t count() const { return rows * columns; }
+};
+
+/// Where a factor lies in L1, and the rows from one of its column groups to
+/// the next.
+struct Factor {
+  mlir::Value address;
+  int64_t pitch = 0;
+  bool rowsAreDepth = false;
+  Matrix matrix;
+  /// Of the pixels under windows.
+  std::optional<model::LineOfPixels> line;
 };
 
 /// Why there is no kernel, and where what stands in the way is.
@@ -162,19 +186,18 @@ private:
   void finish();
 
   llvm::FailureOr<Matrix> getMatrix(mlir::Value value, mlir::AffineMap map,
-                                    MicroKernelOp kernel);
+                                    MicroKernelOp kernel,
+                                    const Taps &taps = {});
   mlir::Operation *findPosition(MicroKernelOp kernel, mlir::Value value);
   mlir::Value getSlot(mlir::Operation *position);
-  /// Where a factor lies in L1, and the rows from one of its column groups to
-  /// the next.
-  struct Factor {
-    mlir::Value address;
-    int64_t pitch = 0;
-    bool rowsAreDepth = false;
-    Matrix matrix;
-  };
   llvm::FailureOr<Factor> bringFactor(MicroKernelOp kernel, unsigned input,
-                                      unsigned depthLoop);
+                                      unsigned depthLoop, const Taps &taps);
+  void copyTaps(const Factor &factor, const Taps &taps, mlir::AffineMap map);
+  Factor getTap(const Factor &factor, const Taps &taps, mlir::Value row,
+                int64_t column);
+  llvm::FailureOr<unsigned> findReduction(MicroKernelOp kernel,
+                                          mlir::Value left, mlir::AffineMap map,
+                                          Taps &taps);
   void copyFromMemory(const Matrix &matrix, mlir::Value to, int64_t pitch);
   void copyGroups(const Matrix &matrix, mlir::Value to, mlir::Value from,
                   int64_t pitch);

@@ -40,14 +40,20 @@ FailureOr<TileRef> ascend::traceTile(Code &code, Value memref) {
   auto type = dyn_cast<MemRefType>(memref.getType());
   bool isRoot =
       isa<BlockArgument>(memref) || memref.getDefiningOp<memref::AllocOp>();
-  if (!type || !isRoot || !type.hasStaticShape() ||
-      !type.getLayout().isIdentity())
+  if (!type || !isRoot || !type.hasStaticShape())
     return failure();
   TileRef tile;
   tile.root = memref;
+  int64_t offset = 0;
+  if (failed(type.getStridesAndOffset(tile.strides, offset)) || offset != 0 ||
+      llvm::any_of(tile.strides, ShapedType::isDynamic) ||
+      (tile.isOnChip() && !type.getLayout().isIdentity()))
+    return failure();
   bool isRow = type.getRank() == 1;
-  if (isRow)
+  if (isRow) {
     tile.shape.push_back(1);
+    tile.strides.insert(tile.strides.begin(), type.getDimSize(0));
+  }
   llvm::append_range(tile.shape, type.getShape());
   for (auto [dim, size] : llvm::enumerate(tile.shape)) {
     tile.offsets.push_back(code.builder.getIndexAttr(0));
@@ -59,10 +65,7 @@ FailureOr<TileRef> ascend::traceTile(Code &code, Value memref) {
 }
 
 int64_t ascend::getStride(const TileRef &tile, unsigned dim) {
-  int64_t stride = 1;
-  for (int64_t size : ArrayRef(tile.shape).drop_front(dim + 1))
-    stride *= size;
-  return stride;
+  return tile.strides[dim];
 }
 
 Value ascend::getLinearOffset(Code &code, const TileRef &tile) {

@@ -27,6 +27,8 @@ namespace chimera::ascend {
 struct TileRef {
   mlir::Value root;
   llvm::SmallVector<int64_t> shape;
+  /// Elements from one index to the next, of each dimension.
+  llvm::SmallVector<int64_t> strides;
   llvm::SmallVector<mlir::OpFoldResult> offsets, sizes;
   /// The root's dimension that each of the part's dimensions is.
   llvm::SmallVector<unsigned> dims;
@@ -39,10 +41,11 @@ struct TileRef {
   }
 };
 
-/// The part that `memref` is. Fails if it is cut with strides or reshaped.
+/// The part that `memref` is. Fails if it is cut with strides or reshaped. A
+/// root on chip is row-major; one in memory may be a view of windows.
 llvm::FailureOr<TileRef> traceTile(Code &code, mlir::Value memref);
 
-/// The element of a row-major root at which `tile` starts.
+/// The element of the root at which `tile` starts.
 mlir::Value getLinearOffset(Code &code, const TileRef &tile);
 
 /// Elements from one index of the root's dimension `dim` to the next.

@@ -8,6 +8,7 @@
 
 #include "Chimera/Model/Routes.h"
 
+#include "Chimera/Model/Fragments.h"
 #include "Volume/MaskedTiles.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -70,6 +71,9 @@ private:
   bool staysAtUnit(unsigned op) const;
   bool runsOnce(const PathLoops &path, size_t index) const;
   bool isMatrix(const Access &access, const Sizes &sizes) const;
+  LoopId mainLoop(const Index &index) const;
+  std::optional<LineOfPixels> lineOf(const Access &access,
+                                     const Sizes &sizes) const;
   void planFactors(unsigned op);
   void planUnit(unsigned op);
   void planResult(unsigned op);
@@ -93,18 +97,38 @@ private:
 // Sizes
 //===----------------------------------------------------------------------===//
 
+/// The loop of `index` that moves windows, if there are any.
+LoopId RoutePlanner::mainLoop(const Index &index) const {
+  for (const Term &term : index.terms)
+    if (!isTap(problem, term.loop))
+      return term.loop;
+  return index.terms.front().loop;
+}
+
+/// The rows of `access`, if it reads an image through windows.
+std::optional<LineOfPixels> RoutePlanner::lineOf(const Access &access,
+                                                 const Sizes &sizes) const {
+  if (all_of(access.indices, [](const Index &index) { return index.isLoop(); }))
+    return std::nullopt;
+  LineOfPixels line;
+  for (const Term &term : access.indices[access.indices.size() - 2].terms)
+    if (isTap(problem, term.loop))
+      line.taps = sizes[term.loop].front().size;
+    else
+      line.stride = term.factor;
+  return line;
+}
+
 RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
                                           const Sizes &sizes) const {
-  auto loopAt = [&](size_t index) {
-    return access.indices[index].terms.front().loop;
-  };
+  auto loopAt = [&](size_t index) { return mainLoop(access.indices[index]); };
   size_t last = access.indices.size() - 1;
   Sides sides = {std::nullopt, loopAt(last)};
   if (last == 0)
     return sides;
   sides.rows = loopAt(last - 1);
   for (size_t index = 0; index < last; ++index)
-    if (sizes[loopAt(index)].front().size > 1)
+    if (sizes[loopAt(index)].front().size > 1 && !isTap(problem, loopAt(index)))
       sides.rows = loopAt(index);
   return sides;
 }
@@ -128,10 +152,22 @@ int64_t RoutePlanner::bytesRead(unsigned op, const Access &access,
   int64_t burst =
       std::max<int64_t>(1, machine.levels.back().burstBytes / elementBytes);
   LoopId columns = access.indices.back().terms.front().loop;
+  Sizes sizes = tiles.sizesAfter(op, depth);
+  std::optional<LineOfPixels> line = lineOf(access, sizes);
+  auto isOfLine = [&](LoopId loop) {
+    return line && access.indices[access.indices.size() - 2].hasLoop(loop);
+  };
   return elementBytes *
          tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) -> int64_t {
-           if (!access.hasLoop(loop))
+           if (!access.hasLoop(loop) ||
+               (isOfLine(loop) && isTap(problem, loop)))
              return 1;
+           int64_t rows = 0;
+           for (int64_t part = 0; isOfLine(loop) && part < line->numParts();
+                ++part)
+             rows += line->rowsOf(part, size);
+           if (rows > 0)
+             return rows;
            return loop == columns ? alignTo(size, burst) : size;
          });
 }
@@ -166,11 +202,24 @@ bool RoutePlanner::runsOnce(const PathLoops &path, size_t index) const {
          problem.loops[band.row].extent - 1 + *band.most <= path[index].tile;
 }
 
-/// True if a tile of `access` has at most two sides.
+/// True if a tile of `access` has at most two sides, for each tap of windows,
+/// of which there are all.
 bool RoutePlanner::isMatrix(const Access &access, const Sizes &sizes) const {
-  return count_if(access.indices, [&](const Index &index) {
-           return sizes[index.terms.front().loop].front().size > 1;
-         }) <= 2;
+  unsigned numSides = 0;
+  for (const Index &index : access.indices)
+    for (const Term &term : index.terms) {
+      int64_t size = sizes[term.loop].front().size;
+      if (!isTap(problem, term.loop))
+        numSides += size > 1;
+      else if (size != problem.loops[term.loop].extent)
+        return false;
+    }
+  if (!lineOf(access, sizes))
+    return numSides <= 2;
+  // Pixels of one row.
+  return all_of(ArrayRef(access.indices).drop_back(2), [&](const Index &index) {
+    return sizes[mainLoop(index)].front().size == 1;
+  });
 }
 
 /// Elements of the largest tile of `access`, rounded up.
@@ -178,12 +227,23 @@ int64_t RoutePlanner::room(const Access &access, const Sizes &sizes) const {
   Sides sides = sidesOf(access, sizes);
   int64_t elements = paddingOf(sides);
   for (const Index &index : access.indices) {
-    LoopId loop = index.terms.front().loop;
+    LoopId loop = mainLoop(index);
     int64_t size = sizes[loop].front().size;
     bool isSide = loop == sides.rows || loop == sides.columns;
     elements *= isSide ? alignTo(size, machine.matrix->rows) : size;
   }
-  return elements;
+  std::optional<LineOfPixels> line = lineOf(access, sizes);
+  if (!line)
+    return elements;
+  int64_t fractal = machine.matrix->rows,
+          pixels = alignTo(rowsOf(sides, sizes), fractal), rows = 0;
+  for (int64_t part = 0; part < line->numParts(); ++part)
+    rows += alignTo(line->rowsOf(part, pixels), fractal);
+  for (const Index &index : ArrayRef(access.indices).drop_back(2))
+    for (const Term &term : index.terms)
+      if (isTap(problem, term.loop))
+        rows *= sizes[term.loop].front().size;
+  return elements / pixels * rows;
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,10 +314,13 @@ void RoutePlanner::planFactors(unsigned op) {
   const PathLoops &path = tiles.pathOf(op);
   for (const Access &input : problem.operators[op].inputs) {
     const Tensor &tensor = problem.tensors[input];
-    if (tensor.role == Role::Intermediate)
-      continue;
     size_t depth = tiles.depthOf(op, input, path.size());
     Sizes sizes = tiles.sizesAfter(op, depth);
+    if (tensor.role == Role::Intermediate) {
+      if (lineOf(input, sizes))
+        plan.obstacle = "an intermediate is read through windows";
+      continue;
+    }
     if (!isMatrix(input, sizes))
       plan.obstacle = "a tile of an operand is more than one matrix";
     bool isRefilled = isRepeated;
@@ -281,12 +344,19 @@ void RoutePlanner::planUnit(unsigned op) {
     std::swap(lhs, rhs);
   int64_t elementBytes = problem.tensors[*lhs].elementBytes;
   int64_t depth = 1;
-  for (LoopId loop : description.loops)
-    if (description.isReduction(loop))
-      depth = std::max(depth, sizes[loop].front().size);
-  std::optional<UnitSteps> steps =
-      chooseUnitSteps(unit, rowsOf(result, sizes),
-                      sizes[result.columns].front().size, depth, elementBytes);
+  bool hasTaps = false;
+  for (LoopId loop : description.loops) {
+    if (!description.isReduction(loop))
+      continue;
+    int64_t size = sizes[loop].front().size;
+    if (isTap(problem, loop))
+      hasTaps |= size > 1;
+    else
+      depth = std::max(depth, size);
+  }
+  std::optional<UnitSteps> steps = chooseUnitSteps(
+      unit, rowsOf(result, sizes), sizes[result.columns].front().size, depth,
+      elementBytes, hasTaps);
   if (!steps) {
     plan.obstacle = "a tile has more rows than the unit has room for";
     return;
@@ -456,11 +526,10 @@ RoutePlan RoutePlanner::run() {
   return std::move(plan);
 }
 
-std::optional<UnitSteps> chimera::model::chooseUnitSteps(const MatrixUnit &unit,
-                                                         int64_t rows,
-                                                         int64_t columns,
-                                                         int64_t depth,
-                                                         int64_t elementBytes) {
+std::optional<UnitSteps>
+chimera::model::chooseUnitSteps(const MatrixUnit &unit, int64_t rows,
+                                int64_t columns, int64_t depth,
+                                int64_t elementBytes, bool isRepeated) {
   auto up = [](int64_t size, int64_t side) -> int64_t {
     return alignTo(size, side);
   };
@@ -478,7 +547,9 @@ std::optional<UnitSteps> chimera::model::chooseUnitSteps(const MatrixUnit &unit,
                 down(rhsElements / steps.columns, unit.depth)});
   if (steps.depth == 0)
     return std::nullopt;
-  int64_t second = std::min(steps.depth, up(depth, unit.depth) - steps.depth);
+  int64_t second = steps.depth;
+  if (!isRepeated)
+    second = std::min(second, up(depth, unit.depth) - steps.depth);
   auto bytes = [&](int64_t half, int64_t side) {
     return second > 0 ? half + side * second * elementBytes
                       : side * steps.depth * elementBytes;
@@ -486,6 +557,31 @@ std::optional<UnitSteps> chimera::model::chooseUnitSteps(const MatrixUnit &unit,
   steps.lhsBytes = bytes(unit.lhsBytes, rows);
   steps.rhsBytes = bytes(unit.rhsBytes, steps.columns);
   return steps;
+}
+
+/// True if `op` reads an image through windows that move along its rows and
+/// columns, with the channels last, and lie inside.
+static bool isImage(const ChainProblem &problem, const Operator &op,
+                    const Access &access) {
+  size_t rank = access.indices.size();
+  if (rank < 2 || !access.indices.back().isLoop() ||
+      !op.isReduction(access.indices.back().terms.front().loop))
+    return false;
+  return all_of(enumerate(access.indices), [&](auto entry) {
+    const Index &index = entry.value();
+    unsigned numPixels = 0, numTaps = 0;
+    int64_t last = index.offset;
+    for (const Term &term : index.terms) {
+      last += term.factor * (problem.loops[term.loop].extent - 1);
+      bool isPixel = op.output.hasLoop(term.loop) || index.isLoop();
+      // Taps of a row are neighbours.
+      if (!isPixel && entry.index() + 2 == rank && term.factor != 1)
+        return false;
+      (isPixel ? numPixels : numTaps) += 1;
+    }
+    return numPixels == 1 && numTaps <= 1 && index.offset == 0 &&
+           last < problem.tensors[access].shape[entry.index()];
+  });
 }
 
 bool chimera::model::hasRoutes(const ChainProblem &problem,
@@ -503,10 +599,15 @@ bool chimera::model::hasRoutes(const ChainProblem &problem,
            all_of(access.indices,
                   [](const Index &index) { return index.isLoop(); });
   };
-  return problem.consistsOfProducts() &&
-         all_of(problem.operators, [&](const Operator &op) {
-           return all_of(op.epilogue, isPlain);
-         });
+  return all_of(problem.operators, [&](const Operator &op) {
+    return op.inputs.size() == 2 && isPlain(op.output) &&
+           all_of(op.epilogue, isPlain) &&
+           (all_of(op.inputs, isPlain) ||
+            (any_of(op.inputs, isPlain) &&
+             all_of(op.inputs, [&](const Access &input) {
+               return isPlain(input) || isImage(problem, op, input);
+             })));
+  });
 }
 
 RoutePlan chimera::model::planRoutes(const ChainProblem &problem,

@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 import numpy as np
 
 from attention import Attention
+from convolutions import Convolutions, Layer
 from kernels import Failure, Kernels
 from programs import Chain, Gate, Stage
 
@@ -100,6 +101,26 @@ CASES = {
         Chain(3, 1, 40, [Stage(33), Stage(17)]),
         Chain(1, 1, 40, [Stage(33), Stage(17)]),
         Chain(1, 33, 512, [Stage(2048), Stage(100)]),
+    ],
+    # Windows of the first image, strides, channels that are no whole blocks, a tile
+    # of one pixel at an edge.
+    "convolutions": [
+        Convolutions(1, 8, 14, 64, [Layer(96, relu=True), Layer(32)]),
+        Convolutions(1, 7, 20, 32, [Layer(48, 3, relu=True)]),
+        Convolutions(1, 9, 21, 16, [Layer(32, 3, relu=True), Layer(48)]),
+        Convolutions(1, 15, 35, 32, [Layer(32, 3, 2, relu=True), Layer(16)]),
+        Convolutions(2, 7, 21, 20, [Layer(32, 5, 2), Layer(32, relu=True)]),
+        Convolutions(1, 9, 67, 16, [Layer(64, 3, 4, relu=True), Layer(16)]),
+        Convolutions(1, 9, 31, 48, [Layer(32, 1, 2, relu=True), Layer(16)]),
+        Convolutions(1, 4, 19, 24, [Layer(32, 3), Layer(16)]),
+        # Windows over what another layer makes: kernels of their own.
+        Convolutions(1, 12, 20, 64, [Layer(64, relu=True), Layer(64, 3)]),
+    ],
+    "convolutions-plain": [
+        Convolutions(1, 8, 14, 64, [Layer(96), Layer(30)]),
+        Convolutions(1, 15, 35, 32, [Layer(32, 3, 2), Layer(16)]),
+        Convolutions(2, 7, 21, 20, [Layer(33, 5, 2), Layer(17)]),
+        Convolutions(1, 9, 67, 16, [Layer(64, 3, 4), Layer(16)]),
     ],
     "paper": paper_chains(),
     # As the paper has them on an NPU.
