@@ -75,9 +75,17 @@ private:
   /// Elements of a vector that is transposed: pairs of halves are, as if each
   /// were one element, since there are shuffles that transpose words.
   int64_t getPerVector() { return isHalf() ? 2 * lanes : lanes; }
+  /// True if a square reads parts of lines, one of each row. Rows are too many
+  /// for a processor to see what comes next in each.
+  bool readsPartsOfLines() {
+    int64_t bits = getElementTypeOrSelf(op.getOutput()).getIntOrFloatBitWidth();
+    return getPerVector() * bits < figures.tuning.lineBytes * 8;
+  }
   Value loadWords(int64_t columns);
   Value fromWords(Value words, bool isUpper);
 
+  /// Columns that squares ask for ahead of those they read.
+  static constexpr int64_t columnsAhead = 64;
   /// Elements of 128 bits, within which AVX2 shuffles at no cost.
   static constexpr int64_t quarter = 4;
   /// The dimension along which the source is contiguous.
@@ -372,6 +380,11 @@ void TransposedCopyEmitter::emitSquare(Value row, int64_t rows, Value column,
     Value read = isHalf() ? loadWords(columns) : loadVector(0, point, columns);
     square = vector::InsertOp::create(builder, loc(), read, square,
                                       ArrayRef<int64_t>{i});
+    if (readsPartsOfLines() && columns == getPerVector()) {
+      SmallVector<Value> ahead = point;
+      ahead[sourceDim] = add(column, columnsAhead);
+      prefetch(0, ahead);
+    }
   }
   Value transposed = vector::TransposeOp::create(builder, loc(), square,
                                                  ArrayRef<int64_t>{1, 0});
