@@ -100,7 +100,7 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 ///   affects it; for every block it goes on to the unit, the left one again for
 ///   every panel of columns that the right one's memory takes at once.
 /// - *Windows.* A tile of an image is what lies under the windows of pixels in
-///   one row of the result: its rows are pixels, for each row of the window
+///   one row or column of the result: its rows are pixels, for each tap across
 ///   and in the parts of a `LineOfPixels`. For each tap its own pixels go on
 ///   to the unit, with the filters' matrix for the tap.
 /// - *Sums.* They have room for the operator's tile where its outermost

@@ -286,6 +286,28 @@ void KernelLowering::moveSums(const Matrix &sums, const Place &block,
     releaseScratch(number);
 }
 
+/// True if `loop` of `kernel` has one iteration.
+static bool isSingle(MicroKernelOp kernel, unsigned loop) {
+  SmallVector<int64_t> extents = kernel.getExtentsOf(loop);
+  return *llvm::max_element(extents) == 1;
+}
+
+/// Which of the indices of `map`, of an image under windows, the rows of a tile
+/// run along: the one that is longer than one, if there is one. The taps that
+/// move along it come right behind.
+static unsigned findRow(MicroKernelOp kernel, AffineMap map) {
+  unsigned row = 0;
+  bool isLong = false;
+  for (unsigned index = 0; index + 1 < map.getNumResults(); ++index) {
+    unsigned loop = map.getDimPosition(index);
+    if (kernel.isReduction(loop) || (isLong && isSingle(kernel, loop)))
+      continue;
+    row = index;
+    isLong |= !isSingle(kernel, loop);
+  }
+  return row;
+}
+
 /// The loop that `kernel` reduces, of which `left` has the rows. Those over
 /// taps of windows, which are all there, go to `taps`.
 FailureOr<unsigned> KernelLowering::findReduction(MicroKernelOp kernel,
@@ -295,7 +317,7 @@ FailureOr<unsigned> KernelLowering::findReduction(MicroKernelOp kernel,
   if (failed(tile))
     return fail("an operand of a contraction is no plain part of a tensor");
   bool isImage = !tile->getRootType().getLayout().isIdentity();
-  unsigned last = map.getNumResults() - 1;
+  unsigned last = map.getNumResults() - 1, row = findRow(kernel, map);
   SmallVector<unsigned> depths;
   unsigned depthLoop = 0;
   for (unsigned dim = 0; dim < kernel.getNumDims(); ++dim) {
@@ -303,20 +325,19 @@ FailureOr<unsigned> KernelLowering::findReduction(MicroKernelOp kernel,
       continue;
     depthLoop = dim;
     SmallVector<int64_t> extents = kernel.getExtentsOf(dim);
-    if (*llvm::max_element(extents) == 1)
+    if (isSingle(kernel, dim))
       continue;
     if (!isImage || dim == map.getDimPosition(last)) {
       depths.push_back(dim);
       continue;
     }
-    bool isOfColumns = last > 0 && map.getDimPosition(last - 1) == dim;
-    std::optional<unsigned> &loop =
-        isOfColumns ? taps.columnLoop : taps.rowLoop;
+    bool isOfRow = map.getDimPosition(row + 1) == dim;
+    std::optional<unsigned> &loop = isOfRow ? taps.columnLoop : taps.rowLoop;
     if (loop || extents.size() != 1)
       return fail("windows have other dimensions than rows and columns, or are "
                   "cut");
     loop = dim;
-    (isOfColumns ? taps.columns : taps.rows) = extents.front();
+    (isOfRow ? taps.columns : taps.rows) = extents.front();
   }
   if (depths.size() > 1)
     return fail("a contraction reduces several dimensions");

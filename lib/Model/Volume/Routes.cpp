@@ -72,6 +72,7 @@ private:
   bool runsOnce(const PathLoops &path, size_t index) const;
   bool isMatrix(const Access &access, const Sizes &sizes) const;
   LoopId mainLoop(const Index &index) const;
+  const Index &indexOfRows(const Access &access, const Sizes &sizes) const;
   std::optional<LineOfPixels> lineOf(const Access &access,
                                      const Sizes &sizes) const;
   void planFactors(unsigned op);
@@ -105,18 +106,27 @@ LoopId RoutePlanner::mainLoop(const Index &index) const {
   return index.terms.front().loop;
 }
 
-/// The rows of `access`, if it reads an image through windows.
+/// The rows of `access`, if it reads an image through windows: pixels along
+/// the side that is longer than one.
 std::optional<LineOfPixels> RoutePlanner::lineOf(const Access &access,
                                                  const Sizes &sizes) const {
   if (all_of(access.indices, [](const Index &index) { return index.isLoop(); }))
     return std::nullopt;
   LineOfPixels line;
-  for (const Term &term : access.indices[access.indices.size() - 2].terms)
+  for (const Term &term : indexOfRows(access, sizes).terms)
     if (isTap(problem, term.loop))
       line.taps = sizes[term.loop].front().size;
     else
       line.stride = term.factor;
   return line;
+}
+
+/// The index of `access` that its rows run along.
+const Index &RoutePlanner::indexOfRows(const Access &access,
+                                       const Sizes &sizes) const {
+  LoopId rows = *sidesOf(access, sizes).rows;
+  return *find_if(access.indices,
+                  [&](const Index &index) { return index.hasLoop(rows); });
 }
 
 RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
@@ -155,7 +165,7 @@ int64_t RoutePlanner::bytesRead(unsigned op, const Access &access,
   Sizes sizes = tiles.sizesAfter(op, depth);
   std::optional<LineOfPixels> line = lineOf(access, sizes);
   auto isOfLine = [&](LoopId loop) {
-    return line && access.indices[access.indices.size() - 2].hasLoop(loop);
+    return line && indexOfRows(access, sizes).hasLoop(loop);
   };
   return elementBytes *
          tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) -> int64_t {
@@ -216,10 +226,11 @@ bool RoutePlanner::isMatrix(const Access &access, const Sizes &sizes) const {
     }
   if (!lineOf(access, sizes))
     return numSides <= 2;
-  // Pixels of one row.
-  return all_of(ArrayRef(access.indices).drop_back(2), [&](const Index &index) {
-    return sizes[mainLoop(index)].front().size == 1;
-  });
+  // Pixels along one side.
+  return count_if(ArrayRef(access.indices).drop_back(),
+                  [&](const Index &index) {
+                    return sizes[mainLoop(index)].front().size > 1;
+                  }) <= 1;
 }
 
 /// Elements of the largest tile of `access`, rounded up.
@@ -239,9 +250,9 @@ int64_t RoutePlanner::room(const Access &access, const Sizes &sizes) const {
           pixels = alignTo(rowsOf(sides, sizes), fractal), rows = 0;
   for (int64_t part = 0; part < line->numParts(); ++part)
     rows += alignTo(line->rowsOf(part, pixels), fractal);
-  for (const Index &index : ArrayRef(access.indices).drop_back(2))
+  for (const Index &index : access.indices)
     for (const Term &term : index.terms)
-      if (isTap(problem, term.loop))
+      if (isTap(problem, term.loop) && !index.hasLoop(*sides.rows))
         rows *= sizes[term.loop].front().size;
   return elements / pixels * rows;
 }
@@ -574,8 +585,8 @@ static bool isImage(const ChainProblem &problem, const Operator &op,
     for (const Term &term : index.terms) {
       last += term.factor * (problem.loops[term.loop].extent - 1);
       bool isPixel = op.output.hasLoop(term.loop) || index.isLoop();
-      // Taps of a row are neighbours.
-      if (!isPixel && entry.index() + 2 == rank && term.factor != 1)
+      // Taps are neighbours.
+      if (!isPixel && term.factor != 1)
         return false;
       (isPixel ? numPixels : numTaps) += 1;
     }

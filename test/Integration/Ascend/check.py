@@ -234,7 +234,26 @@ def make_finite_attention(generator: random.Random) -> Attention:
     return attention
 
 
+def make_convolutions(generator: random.Random) -> Convolutions:
+    """One or two layers; the second is seldom more than one pixel wide."""
+    def channels():
+        return 16 * generator.randint(1, 8)
+
+    def side(layer):
+        return layer.taps + layer.stride * generator.randint(1, 40)
+
+    relu = generator.random() < 0.5
+    first = Layer(channels(), generator.choice([1, 3, 3, 5]),
+                  generator.choice([1, 1, 2, 3, 4]), relu)
+    layers = [first]
+    if generator.random() < 0.7:
+        layers.append(Layer(channels()))
+    return Convolutions(generator.choice([1, 1, 2]), side(first), side(first),
+                        generator.choice([3, 8, 16, 20, 64]), layers)
+
+
 RANDOM = {"chain": make_random, "plain": make_plain,
+          "convolutions": make_convolutions,
           "attention": make_random_attention,
           "finite-attention": make_finite_attention}
 
