@@ -68,11 +68,10 @@ def find_includes(path: str, folders: tuple[str, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-def find_set(paths: list[str], folders: tuple[str, ...],
-             sets: dict[str, list[str]] = SETS) -> str | None:
-    """The name of the first set of which the files at `paths` include all."""
+def find_set(paths: list[str], folders: tuple[str, ...]) -> str | None:
+    """The name of the largest set of which the files at `paths` include all."""
     includes = frozenset().union(*(find_includes(path, folders) for path in paths))
-    return next((name for name, headers in sets.items()
+    return next((name for name, headers in SETS.items()
                  if all(find_header(header, folders) in includes for header in headers)),
                 None)
 
