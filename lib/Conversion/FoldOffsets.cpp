@@ -13,15 +13,18 @@
 // one for each tap, and got a register of its own for each address, more than
 // there are. It is the same with the sum of an index that the result's address
 // has as well, so addresses are made in two steps: what is variable, then what
-// is constant.
+// is constant. LLVM's reduction of loop strength, which takes time by the
+// square of the addresses in a loop, then finds few.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/Conversion/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
 
 #include <map>
 #include <tuple>
@@ -187,11 +190,25 @@ void AddressSplitter::split() {
   }
 }
 
+/// Gives all accesses to a buffer the same pointer and strides. Each access has
+/// taken them out of the buffer's descriptor for itself.
+static void shareDescriptors(IRRewriter &rewriter, Operation *module) {
+  module->walk([&](LLVM::ExtractValueOp extract) {
+    SmallVector<Value> parts;
+    rewriter.setInsertionPoint(extract);
+    if (succeeded(rewriter.tryFold(extract, parts)) && !parts.empty())
+      rewriter.replaceOp(extract, parts);
+  });
+  DominanceInfo dominance(module);
+  eliminateCommonSubExpressions(rewriter, dominance, module);
+}
+
 namespace {
 class FoldOffsetsPass
     : public chimera::impl::FoldOffsetsPassBase<FoldOffsetsPass> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    shareDescriptors(rewriter, getOperation());
     SmallVector<LLVM::MulOp> products;
     getOperation()->walk([&](LLVM::MulOp op) {
       if (isa<IntegerType>(op.getType()))

@@ -59,8 +59,37 @@ llvm.func @addresses(%base: !llvm.ptr, %other: !llvm.ptr, %row: i64, %column: i6
   llvm.call @read(%a, %b, %c, %d) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
   llvm.br ^next
 ^next:
-  %e = llvm.getelementptr %base[%i1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %e = llvm.getelementptr %base[%nextStart] : (!llvm.ptr, i64) -> !llvm.ptr, f32
   llvm.call @read(%e, %e, %e, %e) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  llvm.return
+}
+
+// Each access takes the pointer out of the buffer's descriptor for itself.
+
+// CHECK-LABEL: llvm.func @descriptor(
+// CHECK-SAME:    %[[BASE:[^:]*]]: !llvm.ptr, %[[OFFSET:[^:]*]]: i64
+// CHECK-NOT:     llvm.extractvalue
+// CHECK:         %[[BUFFER:.*]] = llvm.getelementptr %[[BASE]][%[[OFFSET]]]
+// CHECK:         %[[FIRST:.*]] = llvm.getelementptr %[[BUFFER]][%{{.*}}] :
+// CHECK:         %[[START:.*]] = llvm.intr.launder.invariant.group %[[FIRST]]
+// CHECK:         %[[A:.*]] = llvm.getelementptr %[[START]][0]
+// CHECK:         %[[B:.*]] = llvm.getelementptr %[[START]][1]
+// CHECK:         llvm.call @read(%[[A]], %[[B]], %[[A]], %[[B]])
+llvm.func @descriptor(%base: !llvm.ptr, %offset: i64, %row: i64) {
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %none = llvm.mlir.poison : !llvm.struct<(ptr, i64)>
+  %pointer = llvm.insertvalue %base, %none[0] : !llvm.struct<(ptr, i64)>
+  %buffer = llvm.insertvalue %offset, %pointer[1] : !llvm.struct<(ptr, i64)>
+  %base0 = llvm.extractvalue %buffer[0] : !llvm.struct<(ptr, i64)>
+  %offset0 = llvm.extractvalue %buffer[1] : !llvm.struct<(ptr, i64)>
+  %buffer0 = llvm.getelementptr %base0[%offset0] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %a = llvm.getelementptr %buffer0[%row] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %base1 = llvm.extractvalue %buffer[0] : !llvm.struct<(ptr, i64)>
+  %offset1 = llvm.extractvalue %buffer[1] : !llvm.struct<(ptr, i64)>
+  %buffer1 = llvm.getelementptr %base1[%offset1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %next = llvm.add %row, %one : i64
+  %b = llvm.getelementptr %buffer1[%next] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  llvm.call @read(%a, %b, %a, %b) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
   llvm.return
 }
 

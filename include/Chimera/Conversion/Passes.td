@@ -337,7 +337,8 @@ def FoldOffsetsPass : Pass<"chimera-fold-offsets"> {
     comes `%first * 64 + 192`.
 
     Addresses of one block that differ by constants are then made in two steps,
-    the first in common. LLVM's reduction of loop strength would still make a
+    the first in common, after all accesses to a buffer were given the same
+    pointer and strides. LLVM's reduction of loop strength would still make a
     pointer for each, more than there are registers, where many loops lie around
     them; so the common one goes through `llvm.intr.launder.invariant.group`,
     which it does not look through and which is no instruction.
