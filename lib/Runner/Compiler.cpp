@@ -26,6 +26,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/ThreadPool.h"
 
 #include <chrono>
 
@@ -209,10 +210,43 @@ Expected<Function> chimera::runner::getSignature(func::FuncOp function) {
 // Passes
 //===----------------------------------------------------------------------===//
 
-/// The IR is verified after the last pass: after each, as `chimera-opt` does,
-/// takes a quarter of the time.
+namespace {
+/// Gives a context without threads `jobs` of them for a while. Those of a
+/// context with threads stay as they are.
+class ThreadsOfContext {
+public:
+  ThreadsOfContext(MLIRContext *context, unsigned jobs) {
+    if (jobs < 2 || context->isMultithreadingEnabled())
+      return;
+    owner = context;
+    pool.emplace(llvm::hardware_concurrency(jobs));
+    owner->setThreadPool(*pool);
+  }
+  ~ThreadsOfContext() {
+    if (!owner)
+      return;
+    owner->disableMultithreading();
+    // The context keeps its last pool for when threads are enabled again. This
+    // one lives forever and starts threads only then.
+    static auto *rest = new llvm::DefaultThreadPool();
+    owner->setThreadPool(*rest);
+    owner->disableMultithreading();
+  }
+  ThreadsOfContext(const ThreadsOfContext &) = delete;
+  ThreadsOfContext &operator=(const ThreadsOfContext &) = delete;
+
+private:
+  MLIRContext *owner = nullptr;
+  std::optional<llvm::DefaultThreadPool> pool;
+};
+} // namespace
+
+/// Runs passes on `jobs` threads. The IR is verified after the last pass: after
+/// each, as `chimera-opt` does, takes a quarter of the time.
 static Error runPasses(ModuleOp module, StringRef what,
-                       llvm::function_ref<void(OpPassManager &)> build) {
+                       llvm::function_ref<void(OpPassManager &)> build,
+                       unsigned jobs = 1) {
+  ThreadsOfContext threads(module.getContext(), jobs);
   DiagnosticCollector diagnostics(module.getContext());
   PassManager pm(module.getContext());
   pm.enableVerifier(false);
@@ -292,10 +326,14 @@ Error chimera::runner::plan(ModuleOp module, const CompileOptions &options) {
   planning.fuse = options.fuse;
   planning.tiles = options.tiles;
   planning.rank = options.rank;
-  return runPasses(module, "planning", [&](OpPassManager &pm) {
+  auto build = [&](OpPassManager &pm) {
     buildFrontEndPipeline(pm);
     buildPlanningPipeline(pm, planning);
-  });
+  };
+  // Remarks on several functions would come in any order.
+  bool hasOneFunction = llvm::hasSingleElement(module.getOps<func::FuncOp>());
+  return runPasses(module, "planning", build,
+                   hasOneFunction ? options.jobs : 1);
 }
 
 /// Makes the public functions callable: a C interface for each, and arguments
@@ -404,9 +442,13 @@ static Error lowerToLLVMDialect(ModuleOp module,
   lowering.groupRank = options.groupRank;
   lowering.emulateTiles = options.emulateTiles;
   Stage stage(options.listener, "lower");
-  return runPasses(module, "lowering", [&](OpPassManager &pm) {
-    buildLoweringPipeline(pm, lowering);
-  });
+  auto makeKernels = [&](OpPassManager &pm) {
+    buildKernelPipeline(pm, lowering);
+  };
+  if (Error error = runPasses(module, "lowering", makeKernels))
+    return error;
+  auto makeCode = [&](OpPassManager &pm) { buildCodePipeline(pm, lowering); };
+  return runPasses(module, "lowering", makeCode, options.jobs);
 }
 
 //===----------------------------------------------------------------------===//

@@ -161,6 +161,12 @@ void buildPlanningPipeline(mlir::OpPassManager &pm,
 void buildLoweringPipeline(mlir::OpPassManager &pm,
                            const LoweringOptions &options);
 
+/// Its two parts. The first makes micro kernels on buffers and says what was
+/// decided; the second works on functions by themselves and says nothing.
+void buildKernelPipeline(mlir::OpPassManager &pm,
+                         const LoweringOptions &options);
+void buildCodePipeline(mlir::OpPassManager &pm, const LoweringOptions &options);
+
 /// Forms chains, plans and tiles them, with a buffer of its own for every
 /// tensor: for back ends that go on from tiles on tensors.
 void addTilingPasses(mlir::OpPassManager &pm,

@@ -18,6 +18,7 @@
 #include "Chimera/Model/Algorithms.h"
 #include "Chimera/Model/Machine.h"
 
+#include <functional>
 #include <unordered_map>
 
 namespace chimera::model {
@@ -43,6 +44,19 @@ public:
   /// if `withRunnersUp`. Stays valid as long as the cache.
   const Solution &solve(const ChainProblem &problem, bool withRunnersUp);
 
+  /// Notes that the solution of `problem` will be asked for.
+  void expect(const ChainProblem &problem, bool withRunnersUp);
+
+  /// Solves one problem that is expected.
+  struct Task {
+    unsigned operators;
+    std::function<void()> run;
+  };
+
+  /// Appends tasks for all that is expected and not solved yet. Several threads
+  /// may run them, before anything else is asked of the cache.
+  void listExpected(std::vector<Task> &tasks);
+
   /// Problems that were solved, not counting those that were alike.
   size_t size() const { return entries.size(); }
 
@@ -50,8 +64,12 @@ private:
   struct Entry {
     ChainProblem problem;
     bool hasRunnersUp;
-    Solution solution;
+    /// Missing as long as it is only expected.
+    std::optional<Solution> solution;
   };
+
+  Entry &entryOf(const ChainProblem &problem, bool withRunnersUp);
+  void complete(Entry &entry) const;
 
   Machine machine;
   SolveOptions options;
@@ -61,6 +79,9 @@ private:
 
 /// Cuts the chain into kernels such that the predicted time is least.
 Verdict judge(const ChainProblem &problem, PlanCache &cache);
+
+/// Lets `cache` expect what `judge` will ask for.
+void expectParts(const ChainProblem &problem, PlanCache &cache);
 
 } // namespace chimera::model
 

@@ -72,8 +72,9 @@ struct CompileOptions {
   /// Called with the planned module and the seconds that planning took, if
   /// set; not for references.
   std::function<void(mlir::ModuleOp, double seconds)> onPlanned;
-  /// Threads that make machine code of the program's kernels. The code does not
-  /// depend on it.
+  /// Threads that plan chains and make machine code of the program's kernels,
+  /// the former unless the context has threads of its own. Plans and code do
+  /// not depend on it.
   unsigned jobs = 1;
   /// Hears how far the compilation is, if set. Takes the place of the context's
   /// handler of actions while chains are planned.

@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -167,24 +168,24 @@ static void addLLVMLowering(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   pm.addPass(createConvertSCFToOpenMPPass());
-  pm.addPass(createDropBarriersPass());
+  pm.addNestedPass<func::FuncOp>(createDropBarriersPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-  pm.addPass(createLimitUnrollingPass());
+  pm.addNestedPass<func::FuncOp>(createLimitUnrollingPass());
   // Scopes of stack buffers have one block each, so they go before the control
   // flow does.
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
-  pm.addPass(createLowerControlFlowPass());
-  pm.addPass(createConvertMathToLLVMPass());
+  pm.addNestedPass<func::FuncOp>(createLowerControlFlowPass());
+  pm.addNestedPass<func::FuncOp>(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addNestedPass<func::FuncOp>(createConvertVectorToLLVMPass());
   pm.addPass(createConvertOpenMPToLLVMPass());
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createFoldOffsetsPass());
+  pm.addNestedPass<LLVM::LLVMFuncOp>(createFoldOffsetsPass());
 }
 
-void chimera::buildLoweringPipeline(OpPassManager &pm,
-                                    const LoweringOptions &options) {
+void chimera::buildKernelPipeline(OpPassManager &pm,
+                                  const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createTilePass());
   pm.addNestedPass<func::FuncOp>(createRestoreSizesPass());
   // What several chains prepare of one constant is kept once.
@@ -204,6 +205,10 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createReadFromWholesPass());
   addBufferizationPasses(pm, options.outParams);
   pm.addPass(createDispatchVersionsPass());
+}
+
+void chimera::buildCodePipeline(OpPassManager &pm,
+                                const LoweringOptions &options) {
   placeBuffers(pm, options.target);
   pm.addNestedPass<func::FuncOp>(createStartCollectivesPass());
   freeBuffers(pm, options.target);
@@ -212,6 +217,12 @@ void chimera::buildLoweringPipeline(OpPassManager &pm,
                                   : createRequestTilesPass());
   pm.addPass(createConvertCollectivesToCallsPass());
   addLLVMLowering(pm);
+}
+
+void chimera::buildLoweringPipeline(OpPassManager &pm,
+                                    const LoweringOptions &options) {
+  buildKernelPipeline(pm, options);
+  buildCodePipeline(pm, options);
 }
 
 //===----------------------------------------------------------------------===//

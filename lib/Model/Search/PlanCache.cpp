@@ -26,21 +26,45 @@ static size_t hashSizes(const ChainProblem &problem) {
   return hash;
 }
 
-const Solution &PlanCache::solve(const ChainProblem &problem,
-                                 bool withRunnersUp) {
+PlanCache::Entry &PlanCache::entryOf(const ChainProblem &problem,
+                                     bool withRunnersUp) {
   withRunnersUp &= options.runnersUp > 0;
   size_t hash = hashSizes(problem);
   auto [begin, end] = entries.equal_range(hash);
   for (auto known = begin; known != end; ++known) {
-    const Entry &entry = known->second;
+    Entry &entry = known->second;
     if (entry.hasRunnersUp == withRunnersUp &&
         entry.problem.otherBytes == problem.otherBytes &&
         areAlike(entry.problem, problem))
-      return entry.solution;
+      return entry;
   }
-  Entry entry{problem, withRunnersUp, {}};
-  entry.solution.best =
-      model::solve(problem, machine, options,
-                   withRunnersUp ? &entry.solution.runnersUp : nullptr);
-  return entries.emplace(hash, std::move(entry))->second.solution;
+  return entries.emplace(hash, Entry{problem, withRunnersUp, std::nullopt})
+      ->second;
+}
+
+void PlanCache::complete(Entry &entry) const {
+  if (entry.solution)
+    return;
+  Solution &solution = entry.solution.emplace();
+  solution.best =
+      model::solve(entry.problem, machine, options,
+                   entry.hasRunnersUp ? &solution.runnersUp : nullptr);
+}
+
+const Solution &PlanCache::solve(const ChainProblem &problem,
+                                 bool withRunnersUp) {
+  Entry &entry = entryOf(problem, withRunnersUp);
+  complete(entry);
+  return *entry.solution;
+}
+
+void PlanCache::expect(const ChainProblem &problem, bool withRunnersUp) {
+  entryOf(problem, withRunnersUp);
+}
+
+void PlanCache::listExpected(std::vector<Task> &tasks) {
+  for (auto &[hash, entry] : entries)
+    if (!entry.solution)
+      tasks.push_back({static_cast<unsigned>(entry.problem.operators.size()),
+                       [this, expected = &entry] { complete(*expected); }});
 }

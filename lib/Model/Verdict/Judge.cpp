@@ -122,6 +122,31 @@ double chimera::model::secondsAfter(const ChainProblem &problem,
   return secondsOf(pass, machine, options.threads);
 }
 
+/// The problem of these operators as one kernel, if they can be one.
+static std::optional<ChainProblem> partOf(const ChainProblem &problem,
+                                          unsigned first, unsigned last) {
+  if (last - first >= mostOperators)
+    return std::nullopt;
+  if (first == 0 && last + 1 == problem.operators.size())
+    return problem;
+  ChainProblem part = isolate(problem, first, last);
+  // A stored intermediate that is read through windows, for example, is none.
+  if (Error error = part.check()) {
+    consumeError(std::move(error));
+    return std::nullopt;
+  }
+  return part;
+}
+
+void chimera::model::expectParts(const ChainProblem &problem,
+                                 PlanCache &cache) {
+  unsigned size = problem.operators.size();
+  for (unsigned first = 0; first < size; ++first)
+    for (unsigned last = first; last < size; ++last)
+      if (std::optional<ChainProblem> part = partOf(problem, first, last))
+        cache.expect(*part, /*withRunnersUp=*/last + 1 - first == size);
+}
+
 namespace {
 
 /// Finds the fastest way to cut a chain into kernels.
@@ -152,17 +177,9 @@ private:
 
 const Solution &Partitioner::solutionOf(unsigned first, unsigned last) {
   static const Solution none;
-  if (last - first >= mostOperators)
-    return none;
-  if (first == 0 && last + 1 == size)
-    return cache.solve(problem, /*withRunnersUp=*/true);
-  ChainProblem part = isolate(problem, first, last);
-  // A stored intermediate that is read through windows, for example, is none.
-  if (Error error = part.check()) {
-    consumeError(std::move(error));
-    return none;
-  }
-  return cache.solve(part, /*withRunnersUp=*/false);
+  bool isWhole = first == 0 && last + 1 == size;
+  std::optional<ChainProblem> part = partOf(problem, first, last);
+  return part ? cache.solve(*part, /*withRunnersUp=*/isWhole) : none;
 }
 
 const Plan *Partitioner::planOf(unsigned first, unsigned last) {

@@ -26,6 +26,7 @@
 #include "Chimera/Transforms/PlanChainAction.h"
 
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -57,6 +58,18 @@ public:
     return *cache;
   }
 
+  /// Solves what is expected, on the threads of `context`: what takes longest
+  /// first.
+  void solveExpected(MLIRContext *context) {
+    std::vector<model::PlanCache::Task> tasks;
+    for (auto &[key, cache] : caches)
+      cache->listExpected(tasks);
+    llvm::sort(tasks, [](const auto &left, const auto &right) {
+      return left.operators > right.operators;
+    });
+    parallelForEach(context, tasks, [](auto &task) { task.run(); });
+  }
+
 private:
   DenseMap<std::pair<Attribute, std::pair<Type, unsigned>>,
            std::unique_ptr<model::PlanCache>>
@@ -71,17 +84,21 @@ struct SchedulePass : chimera::impl::SchedulePassBase<SchedulePass> {
 /// Decides for one chain.
 class ChainScheduler {
 public:
-  ChainScheduler(ChainOp chain, FuseMode fuse, unsigned rank, bool allowsTF32)
+  /// No threads in `options` mean one per core of the target.
+  ChainScheduler(ChainOp chain, FuseMode fuse, unsigned rank, bool allowsTF32,
+                 const model::SolveOptions &options)
       : chain(chain), context(chain.getContext()), fuse(fuse), rank(rank),
-        allowsTF32(allowsTF32) {}
+        allowsTF32(allowsTF32), options(options) {}
 
-  /// `wanted` threads; 0 means one per core of the target.
-  LogicalResult run(TargetAttrInterface target, model::SolveOptions wanted,
-                    PlanCaches &caches);
+  /// Lets `caches` expect what `run` will ask for.
+  void announce(TargetAttrInterface target, PlanCaches &caches);
+  LogicalResult run(TargetAttrInterface target, PlanCaches &caches);
 
 private:
+  LogicalResult read(TargetAttrInterface target, bool emitErrors);
+  LogicalResult findUnit(TargetAttrInterface target, PlanCaches &caches);
   bool isForMatrix(const model::Machine &vectors, PlanCaches &caches,
-                   TargetAttrInterface target, Type type);
+                   TargetAttrInterface target);
   LogicalResult keepSchedule();
   void judge();
   void takeRunnerUp();
@@ -123,11 +140,13 @@ private:
   /// The runner-up that is asked for; 0 for none.
   unsigned rank;
   bool allowsTF32;
+  model::SolveOptions options;
   ChainAnalysis analysis;
+  /// The type whose unit the chain is for.
+  Type type;
   /// The types that products with code can be of.
   OperatorSupport support;
   model::Machine machine;
-  model::SolveOptions options;
   model::PlanCache *cache = nullptr;
   model::Verdict verdict;
   /// What is said of the decision. Holds what there is to say when the chain
@@ -533,8 +552,8 @@ static Type getElementType(const ChainAnalysis &analysis) {
 /// True if the chain runs on the matrix unit of `machine` rather than on that
 /// of `vectors`: because a schedule says so, or sooner by the model.
 bool ChainScheduler::isForMatrix(const model::Machine &vectors,
-                                 PlanCaches &caches, TargetAttrInterface target,
-                                 Type type) {
+                                 PlanCaches &caches,
+                                 TargetAttrInterface target) {
   const model::ChainProblem &problem = analysis.problem;
   if (chain.getSchedule())
     return chain.getSchedule()->getRegisters().getBroadcasts() == 0;
@@ -549,23 +568,56 @@ bool ChainScheduler::isForMatrix(const model::Machine &vectors,
          secondsOf(caches.get(target, type, vectors, options));
 }
 
-LogicalResult ChainScheduler::run(TargetAttrInterface target,
-                                  model::SolveOptions wanted,
-                                  PlanCaches &caches) {
-  options = wanted;
-  FailureOr<ChainAnalysis> read = analyzeChain(chain);
+/// Reads the chain and chooses the type whose unit it is for.
+LogicalResult ChainScheduler::read(TargetAttrInterface target,
+                                   bool emitErrors) {
+  FailureOr<ChainAnalysis> read = analyzeChain(chain, emitErrors);
   if (failed(read))
     return failure();
   analysis = std::move(*read);
-  Type type = getElementType(analysis);
+  type = getElementType(analysis);
   // A target without a unit for it has the one for f32.
   Type rounded = allowsTF32 ? getRoundedType(type) : Type();
   if (rounded && succeeded(target.getMachine(rounded)))
     type = rounded;
+  return success();
+}
+
+/// Finds the unit for the chain, if the target has one.
+LogicalResult ChainScheduler::findUnit(TargetAttrInterface target,
+                                       PlanCaches &caches) {
+  FailureOr<model::Machine> figures = getMachine(chain, target, type);
+  if (failed(figures))
+    return failure();
+  machine = std::move(*figures);
+  if (options.threads == 0)
+    options.threads = machine.cores;
+  if (isAnybodyListening())
+    options.runnersUp = runnersUp;
+  options.runnersUp = std::max(options.runnersUp, rank);
+  cache = &caches.get(target, type, machine, options);
+  return success();
+}
+
+void ChainScheduler::announce(TargetAttrInterface target, PlanCaches &caches) {
+  if (chain.getSchedule() || failed(read(target, /*emitErrors=*/false)) ||
+      failed(findUnit(target, caches)))
+    return;
+  const model::ChainProblem &problem = analysis.problem;
+  FailureOr<model::Machine> vectors = getVectorMachine(chain, target, type);
+  if (succeeded(vectors))
+    model::expectParts(problem, caches.get(target, type, *vectors, options));
+  if (failed(vectors) || model::runsOnTiles(problem))
+    model::expectParts(problem, *cache);
+}
+
+LogicalResult ChainScheduler::run(TargetAttrInterface target,
+                                  PlanCaches &caches) {
+  if (failed(read(target, /*emitErrors=*/true)))
+    return failure();
   summary.elementType = llvm::formatv("{0}", type).str();
   support = getOperatorSupport(chain, target);
-  FailureOr<model::Machine> figures = getMachine(chain, target, type);
-  if (failed(figures)) {
+  if (failed(findUnit(target, caches))) {
     if (auto named = dyn_cast<TargetAttr>(target))
       machine.name = named.getName().str();
     describeChain();
@@ -574,15 +626,8 @@ LogicalResult ChainScheduler::run(TargetAttrInterface target,
         formatv("target '{0}' has no unit for {1}", machine.name, type).str());
     return success();
   }
-  machine = std::move(*figures);
-  if (options.threads == 0)
-    options.threads = machine.cores;
-  if (isAnybodyListening())
-    options.runnersUp = runnersUp;
-  options.runnersUp = std::max(options.runnersUp, rank);
-  cache = &caches.get(target, type, machine, options);
   FailureOr<model::Machine> vectors = getVectorMachine(chain, target, type);
-  if (succeeded(vectors) && !isForMatrix(*vectors, caches, target, type)) {
+  if (succeeded(vectors) && !isForMatrix(*vectors, caches, target)) {
     machine = std::move(*vectors);
     cache = &caches.get(target, type, machine, options);
     remark::analysis(chain.getLoc(), named("unit"))
@@ -608,23 +653,30 @@ void SchedulePass::runOnOperation() {
   wanted.isExhaustive = exhaustive;
   if (tiles == TileMode::ClosedForm)
     wanted.tiles = model::TileSource::ClosedForm;
-  SmallVector<ChainOp> chains;
-  getOperation()->walk([&](ChainOp chain) {
-    if (!newOnly || !chain.getSchedule())
-      chains.push_back(chain);
+  SmallVector<std::pair<ChainOp, TargetAttrInterface>> chains;
+  WalkResult targets = getOperation()->walk([&](ChainOp chain) {
+    if (newOnly && chain.getSchedule())
+      return WalkResult::advance();
+    FailureOr<TargetAttrInterface> resolved = resolveTarget(chain, target);
+    if (failed(resolved))
+      return WalkResult::interrupt();
+    chains.emplace_back(chain, *resolved);
+    return WalkResult::advance();
   });
+  if (targets.wasInterrupted())
+    return signalPassFailure();
   PlanCaches caches;
-  for (ChainOp chain : chains) {
-    FailureOr<TargetAttrInterface> found = resolveTarget(chain, target);
-    if (failed(found))
-      return signalPassFailure();
+  for (auto [chain, resolved] : chains)
+    ChainScheduler(chain, fuse, rank, tf32, wanted).announce(resolved, caches);
+  caches.solveExpected(&getContext());
+  for (auto &[chain, resolved] : chains) {
+    ChainScheduler scheduler(chain, fuse, rank, tf32, wanted);
     LogicalResult planned = success();
-    getContext().executeAction<PlanChainAction>(
-        [&] {
-          planned = ChainScheduler(chain, fuse, rank, tf32)
-                        .run(*found, wanted, caches);
-        },
-        IRUnit(chain.getOperation()));
+    auto plan = [&, found = resolved] {
+      planned = scheduler.run(found, caches);
+    };
+    getContext().executeAction<PlanChainAction>(plan,
+                                                IRUnit(chain.getOperation()));
     if (failed(planned))
       return signalPassFailure();
   }

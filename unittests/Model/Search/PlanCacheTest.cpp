@@ -17,6 +17,8 @@
 
 #include "gtest/gtest.h"
 
+#include <thread>
+
 using namespace chimera::model;
 
 namespace {
@@ -80,6 +82,37 @@ TEST(PlanCacheTest, JudgesAsWithoutIt) {
       expectSame(kept.runnersUp[i], fresh.runnersUp[i]);
   }
   // Three sizes, of each both operators, and both together.
+  EXPECT_EQ(cache.size(), 9u);
+}
+
+TEST(PlanCacheTest, SolvesOnSeveralThreadsWhatIsExpected) {
+  Machine machine = makeZen5();
+  SolveOptions options = withRunnersUp(2);
+  PlanCache cache(machine, options);
+  std::vector<ChainProblem> problems;
+  for (int64_t rows : {64, 48, 64, 2048})
+    problems.push_back(makeMlp(rows, 256, 1024, 256));
+  for (const ChainProblem &problem : problems)
+    expectParts(problem, cache);
+  std::vector<PlanCache::Task> tasks;
+  cache.listExpected(tasks);
+  ASSERT_EQ(tasks.size(), 9u);
+  std::vector<std::thread> threads;
+  for (PlanCache::Task &task : tasks)
+    threads.emplace_back(task.run);
+  for (std::thread &thread : threads)
+    thread.join();
+
+  tasks.clear();
+  cache.listExpected(tasks);
+  EXPECT_TRUE(tasks.empty());
+  for (const ChainProblem &problem : problems) {
+    Verdict kept = judge(problem, cache);
+    Verdict fresh = judge(problem, machine, options);
+    EXPECT_EQ(kept.explain(), fresh.explain());
+    EXPECT_EQ(kept.seconds, fresh.seconds);
+  }
+  // Nothing that was not expected was asked for.
   EXPECT_EQ(cache.size(), 9u);
 }
 
