@@ -206,6 +206,7 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
                            registers.getBroadcasts(), registers.getDepth()};
   if (StringAttr kernel = registers.getKernel())
     schedule.registerTile.kernel = kernel.str();
+  schedule.registerTile.part = registers.getPart();
   if (failed(addPacked(chain, attribute, analysis, schedule)) ||
       failed(addTensors(chain, attribute.getStaged(), "stages", analysis,
                         schedule.staged)) ||
@@ -231,7 +232,7 @@ RegisterTileAttr chimera::getRegisterTileAttr(MLIRContext *context,
                           ? StringAttr()
                           : StringAttr::get(context, tile.kernel);
   return RegisterTileAttr::get(context, tile.rows, tile.vectors,
-                               tile.broadcasts, tile.depth, kernel);
+                               tile.broadcasts, tile.depth, kernel, tile.part);
 }
 
 /// The loops that a schedule for `analysis` is made for.

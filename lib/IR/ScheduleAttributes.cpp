@@ -56,13 +56,16 @@ LogicalResult LevelScheduleAttr::verify(EmitError emitError, StringRef name,
 
 LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
                                        int64_t vectors, int64_t broadcasts,
-                                       int64_t depth, StringAttr kernel) {
+                                       int64_t depth, StringAttr kernel,
+                                       int64_t part) {
   if (kernel && kernel.getValue().empty())
     return emitError() << "'kernel' must name a micro kernel";
   // A matrix unit broadcasts nothing.
   if (broadcasts < 0)
     return emitError() << "'broadcasts' must not be negative, got "
                        << broadcasts;
+  if (part < 0)
+    return emitError() << "'part' must not be negative, got " << part;
   return verifyPositive(
       emitError, {{"rows", rows}, {"vectors", vectors}, {"depth", depth}});
 }

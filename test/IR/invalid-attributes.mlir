@@ -71,6 +71,11 @@
 
 // -----
 
+// expected-error @below {{'part' must not be negative, got -8}}
+#attr = #chimera.registers<rows = 1, vectors = 1, broadcasts = 1, depth = 1, part = -8>
+
+// -----
+
 // expected-error @below {{level 'L1' occurs twice}}
 #attr = #chimera.schedule<levels = [<"L1" : m = 4>, <"L1" : m = 1>],
     parallel = 0, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>

@@ -71,14 +71,19 @@ def Chimera_RegisterTileAttr : Chimera_Attr<"RegisterTile", "registers"> {
     `rows` is how many times an instruction's rows a group of threads has, or
     half of that, and so on, if registers do not do.
     `kernel` names the micro kernel that offers the tile; without it the tile is
-    for any kernel that takes tiles of all sizes.
+    for any kernel that takes tiles of all sizes. With `part`, kernels that add up
+    along several loops, the channels of each tap of a window, take so many
+    iterations of the innermost before they turn to the next of the others, if
+    constants supply the vectors; without it, a few. In a schedule it is the most
+    of all operators: those with many taps take less.
 
     Example: `#chimera.registers<rows = 6, vectors = 4, broadcasts = 1, depth = 4>`,
     `#chimera.registers<rows = 6, vectors = 2, broadcasts = 0, depth = 1, kernel = "sgemm_6x32">`
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$vectors,
                         "int64_t":$broadcasts, "int64_t":$depth,
-                        OptionalParameter<"::mlir::StringAttr">:$kernel);
+                        OptionalParameter<"::mlir::StringAttr">:$kernel,
+                        DefaultValuedParameter<"int64_t", "0">:$part);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

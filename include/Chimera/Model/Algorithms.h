@@ -167,6 +167,40 @@ inline int64_t leastColumnsOfPairs(int64_t lanes) { return 2 * lanes; }
 /// same order.
 inline constexpr int64_t reductionPart = 8;
 
+/// The same where constants supply the vectors and a vector unit has few
+/// registers. A small tile of sums goes over its constants often, so these
+/// should come in the order in which they lie in memory, and its pixels line by
+/// line.
+inline constexpr int64_t longReductionPart = 256;
+
+/// RegisterTile::part of plans for `machine` that have long parts; 0 if none
+/// do.
+int64_t longPartOf(const Machine &machine);
+
+/// The loop of which kernels of `op` take a part at a time: the innermost of
+/// several over which it adds up.
+std::optional<LoopId> partedLoop(const ChainProblem &problem,
+                                 const Operator &op);
+
+/// Of `part`, a RegisterTile::part, what kernels of `op` take: the bits of a
+/// result depend on it, so it must not depend on anything a plan decides.
+int64_t reductionPartOf(const ChainProblem &problem, const Operator &op,
+                        int64_t part);
+
+/// What tiles of reduction `loop` of `op` have to be multiples of for one order
+/// of its sums in all plans of tiles with `part`, a RegisterTile::part; the
+/// extent if they have to be whole, 1 if any will do.
+int64_t orderedUnit(const ChainProblem &problem, const Operator &op,
+                    LoopId loop, int64_t part);
+
+/// True if code of `schedule` adds up in the order in which a single kernel
+/// would: the same for any number of threads.
+bool addsUpInOrder(const ChainProblem &problem, const Schedule &schedule);
+
+/// True if a factor of `op` that is the same in every call supplies vectors
+/// while rows pass by.
+bool hasConstantVectors(const ChainProblem &problem, const Operator &op);
+
 /// The register tiles no other tile contains: for every number of vectors, the
 /// most rows that fit the register file. Since blocks are cut into equal parts,
 /// a smaller tile is never better than the part of a larger one.

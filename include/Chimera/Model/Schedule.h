@@ -77,6 +77,10 @@ struct RegisterTile {
   int64_t rows = 0, vectors = 0, broadcasts = 0, depth = 1;
   /// The name, in Machine::kernels, of the micro kernel whose tile this is.
   std::string kernel = {};
+  /// Iterations of the innermost of several loops of a reduction that kernels
+  /// take before they turn to another iteration of the others, if constants
+  /// supply the vectors: channels of a tap. 0 for `reductionPart`.
+  int64_t part = 0;
 };
 
 /// How far apart the rows of an intermediate lie in a cache: a row begins with

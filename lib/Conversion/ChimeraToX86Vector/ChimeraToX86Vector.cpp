@@ -182,6 +182,7 @@ struct OuterProductModel
     model::RegisterTile tile = {registers.getRows(), registers.getVectors(),
                                 registers.getBroadcasts(),
                                 registers.getDepth()};
+    tile.part = registers.getPart();
     return emitFor(builder, cast<MicroKernelOp>(op),
                    VectorFigures(implementation), tile, extents, context);
   }
@@ -251,7 +252,8 @@ static RegisterTileAttr getTile(const model::Machine &machine,
     tile = model::edgeTile(machine.unit, tile);
   }
   return RegisterTileAttr::get(context, tile.rows, tile.vectors,
-                               tile.broadcasts, tile.depth, StringAttr());
+                               tile.broadcasts, tile.depth, StringAttr(),
+                               tile.part);
 }
 
 static MicroKernelAttrInterface offerOuterProduct(TargetAttrInterface target,

@@ -111,7 +111,7 @@ static MicroKernelAttrInterface offer(TargetAttrInterface target,
   if (!registers)
     registers = RegisterTileAttr::get(context, /*rows=*/1, /*vectors=*/1,
                                       /*broadcasts=*/0, /*depth=*/1,
-                                      /*kernel=*/StringAttr());
+                                      /*kernel=*/StringAttr(), /*part=*/0);
   // Units differ in their type alone.
   MatrixUnitAttr first = units.front();
   int64_t bytes =

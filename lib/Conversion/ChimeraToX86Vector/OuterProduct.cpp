@@ -335,8 +335,8 @@ SmallVector<Value> OuterProductEmitter::emitParts(SmallVector<Value> carried,
     return emitReduction(0, carried, rows, vectors, columns);
   }
   int64_t extent = extents[reductionDims.back()];
-  int64_t size =
-      hasOuterReduction() ? std::min(model::reductionPart, extent) : extent;
+  int64_t part = tile.part > 0 ? tile.part : model::reductionPart;
+  int64_t size = hasOuterReduction() ? std::min(part, extent) : extent;
   auto emitPart = [&](Value begin, int64_t steps, ValueRange values) {
     partBegin = begin;
     partSteps = steps;

@@ -66,13 +66,11 @@ RegisterTile Solver::tileForHeld(const Innermost &level,
 }
 
 /// True if a kernel of `op` may hold its sums: it multiplies by constants,
-/// which can lie in the order of reading.
+/// which can lie in the order of reading; or no part of its reduction fits.
 bool Solver::mayHold(const Operator &op) const {
-  return !machine.matrix && !op.rescaledBy && op.rowLoop != op.vectorLoop &&
-         any_of(op.inputs, [&](const Access &input) {
-           return problem.tensors[input].isConstant &&
-                  input.hasLoop(op.vectorLoop);
-         });
+  bool needsTo = hasSmallTiles && partedLoop(problem, op) && !op.rescaledBy &&
+                 op.rowLoop != op.vectorLoop;
+  return !machine.matrix && (needsTo || hasConstantVectors(problem, op));
 }
 
 /// What tiles of `level`, outside the innermost, may be. Right outside of it
@@ -101,7 +99,8 @@ SmallVector<Solver::TileRule, 3> Solver::rulesAt(unsigned level) const {
         if (!op.isReduction(loop))
           continue;
         int64_t others = steps / problem.loops[loop].extent;
-        int64_t least = alignTo(divideCeilSigned(depth, others), depthUnit());
+        int64_t least =
+            alignTo(divideCeilSigned(depth, others), tileUnit(loop));
         isDeeper |= least > rule.granularity[loop];
         rule.granularity[loop] = std::max(rule.granularity[loop], least);
       }
@@ -122,49 +121,60 @@ int64_t Solver::panelColumns(int64_t columns, const RegisterTile &tile) const {
   return splitEvenly(vectors, tile.vectors).size * machine.unit.lanes;
 }
 
+/// True if the constants of the only operator come in the order in which they
+/// lie: panel by panel, or as wide as they are where the reduction has to be
+/// whole.
+bool Solver::streams(const Schedule &schedule) const {
+  const Operator &op = problem.operators.front();
+  return any_of(op.inputs, [&](const Access &input) {
+    return problem.tensors[input].isConstant &&
+           (partedLoop(problem, op) ||
+            prepackedColumns(problem, schedule, 0, input));
+  });
+}
+
 /// Lets the kernel of the only operator hold its sums if blocks would cut the
 /// reduction: loops of one tile of registers, its panel of constants around all
 /// other loops or inside of them.
 void Solver::searchHeld(const Innermost &level, ArrayRef<LoopId> loops) {
   const Operator &op = problem.operators.front();
-  if (problem.operators.size() > 1 || !mayHold(op) ||
-      !is_contained(loops, op.vectorLoop))
+  if (problem.operators.size() > 1 || !mayHold(op))
     return;
   SmallVector<int64_t, 8> size = leftBy(problem, level.schedule, innermost());
   RegisterTile tile = tileForHeld(level, op);
   int64_t columns = panelColumns(size[op.vectorLoop], tile);
-  TiledLoop panel = {op.vectorLoop, std::min(columns, size[op.vectorLoop])};
+  SmallVector<TiledLoop, 1> panel;
+  if (columns < size[op.vectorLoop])
+    panel.push_back({op.vectorLoop, columns});
   SmallVector<TiledLoop, 4> around, inside;
   if (size[op.rowLoop] > tile.rows)
     inside.push_back({op.rowLoop, tile.rows});
+  int64_t depth = hasSmallTiles ? machine.unit.depth : depthUnit();
   for (LoopId loop : loops)
-    if (op.isReduction(loop) && size[loop] > depthUnit())
-      inside.push_back({loop, depthUnit()});
+    if (op.isReduction(loop) && size[loop] > depth)
+      inside.push_back({loop, depth});
     else if (!op.isReduction(loop) && loop != op.vectorLoop &&
              loop != op.rowLoop && size[loop] > 1)
       around.push_back({loop, 1});
-  if (inside.empty() || !op.isReduction(inside.back().loop))
+  auto isCut = [&](const TiledLoop &entry) {
+    return !is_contained(loops, entry.loop);
+  };
+  if (any_of(panel, isCut) || any_of(inside, isCut) || inside.empty() ||
+      !op.isReduction(inside.back().loop))
     return;
   for (bool isPanelOutside : {true, false}) {
-    if (!isPanelOutside && around.empty())
+    if (!isPanelOutside && (around.empty() || panel.empty()))
       break;
     Schedule schedule = level.schedule;
     schedule.registerTile = tile;
     schedule.held = 1;
     auto &order = schedule.levels[innermost()].order;
-    if (isPanelOutside)
-      order.push_back(panel);
-    append_range(order, around);
-    if (!isPanelOutside)
-      order.push_back(panel);
+    append_range(order, isPanelOutside ? ArrayRef(panel) : ArrayRef(around));
+    append_range(order, isPanelOutside ? ArrayRef(around) : ArrayRef(panel));
     append_range(order, inside);
     markParallel(schedule);
     dropUnheld(schedule);
-    bool streams = any_of(op.inputs, [&](const Access &input) {
-      return problem.tensors[input].isConstant &&
-             prepackedColumns(problem, schedule, 0, input);
-    });
-    if (schedule.held && streams)
+    if (schedule.held && (hasSmallTiles || streams(schedule)))
       pricePlan(schedule);
   }
 }

@@ -49,7 +49,7 @@ int64_t Solver::tileUnit(LoopId loop) const {
   if (inFragments && isTap(problem, loop))
     return 0;
   if (problem.isReduction(loop))
-    return depthUnit();
+    return std::lcm(depthUnit(), partOf(loop));
   return 0;
 }
 
@@ -71,6 +71,14 @@ int64_t Solver::depthUnit() const {
                  : reductionPart;
 }
 
+/// RegisterTile::part of all plans.
+int64_t Solver::tilePart() const {
+  bool isLong = any_of(problem.operators, [&](const Operator &op) {
+    return reductionPartOf(problem, op, longPartOf(machine)) > reductionPart;
+  });
+  return isLong ? longPartOf(machine) : 0;
+}
+
 bool Solver::runsAlong(LoopId loop, LoopId Operator::*kernelLoop) const {
   return any_of(problem.operators, [&](const Operator &op) {
     return op.hasLoop(loop) && op.*kernelLoop == loop;
@@ -79,15 +87,16 @@ bool Solver::runsAlong(LoopId loop, LoopId Operator::*kernelLoop) const {
 
 /// What all tiles of `loop` are multiples of so that kernels sum up in one
 /// order; 1 if any do. Those that sum up over one loop do with any, or with
-/// whole steps if they multiply neighbours at once.
+/// whole steps if they multiply neighbours at once. Matrix units have an order
+/// of their own.
 int64_t Solver::partOf(LoopId loop) const {
-  bool isOneOfSeveral = any_of(problem.operators, [&](const Operator &op) {
-    return op.isReduction(loop) && any_of(op.loops, [&](LoopId other) {
-             return other != loop && op.isReduction(other);
-           });
-  });
-  int64_t step = problem.isReduction(loop) ? machine.unit.depth : 1;
-  return std::lcm(isOneOfSeveral ? reductionPart : 1, step);
+  int64_t part = problem.isReduction(loop) ? machine.unit.depth : 1;
+  for (const Operator &op : problem.operators)
+    if (op.isReduction(loop) && partedLoop(problem, op))
+      part = std::lcm(part, machine.matrix ? reductionPart
+                                           : orderedUnit(problem, op, loop,
+                                                         longPartOf(machine)));
+  return part;
 }
 
 /// Tiles of `loop` that a micro kernel runs well with, the whole size first:
@@ -101,7 +110,7 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
     return tiles;
   }
   bool mayBeSmall = hasSmallTiles && problem.isReduction(loop);
-  addKernelTiles(loop, size, mayBeSmall ? machine.unit.depth : unit, tiles);
+  addKernelTiles(loop, size, mayBeSmall ? partOf(loop) : unit, tiles);
   // Kernels with tiles of one size leave edges in blocks of others.
   for (int64_t whole : kernelUnits(loop))
     addKernelTiles(loop, size, whole, tiles);
@@ -656,6 +665,9 @@ bool Solver::pricePlanOf(Schedule &schedule) {
 }
 
 bool Solver::priceTiles(Schedule &schedule) {
+  schedule.registerTile.part = tilePart();
+  if (!machine.matrix && !addsUpInOrder(problem, schedule))
+    return false;
   costModel.choosePacking(schedule);
   Plan plan = costModel.price(schedule);
   // Halos read and computed again, or kept: whichever takes less.

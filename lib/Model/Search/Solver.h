@@ -141,6 +141,7 @@ private:
   bool runsOverGroups(LoopId loop) const;
   int64_t depthUnit() const;
   int64_t partOf(LoopId loop) const;
+  int64_t tilePart() const;
   bool runsAlong(LoopId loop, LoopId Operator::*kernelLoop) const;
   llvm::SmallVector<int64_t, 16> kernelTiles(LoopId loop, int64_t size) const;
   void addKernelTiles(LoopId loop, int64_t size, int64_t unit,
@@ -159,6 +160,7 @@ private:
                    llvm::ArrayRef<TiledLoop> order);
   RegisterTile tileForHeld(const Innermost &level, const Operator &op) const;
   bool mayHold(const Operator &op) const;
+  bool streams(const Schedule &schedule) const;
   void searchHeld(const Innermost &level, llvm::ArrayRef<LoopId> loops);
   int64_t panelColumns(int64_t columns, const RegisterTile &tile) const;
   void fitHeld(Schedule &schedule, unsigned level) const;

@@ -18,6 +18,7 @@
 #include "Chimera/Chain/SameInEveryCall.h"
 #include "Chimera/IR/ElementBytes.h"
 #include "Chimera/IR/MicroKernels.h"
+#include "Chimera/Model/Algorithms.h"
 #include "Chimera/Model/Layouts.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
@@ -277,6 +278,14 @@ struct ChooseLayoutsPass
     : chimera::impl::ChooseLayoutsPassBase<ChooseLayoutsPass> {
   using Base::Base;
 
+  /// The threads for which layouts are chosen. Where kernels add up in another
+  /// order if filters are their vectors, layouts must not depend on threads.
+  int64_t getThreads(const model::Machine &machine) {
+    if (model::longPartOf(machine) > 0)
+      return 1;
+    return threads == 0 ? machine.cores : threads;
+  }
+
   void runOnOperation() override {
     if (failed(verifyPlanningOptions(getOperation(), target, threads)))
       return signalPassFailure();
@@ -294,8 +303,7 @@ struct ChooseLayoutsPass
       if (isa<ChainOp, BlockOp, MicroKernelOp, linalg::LinalgOp>(
               block->getParentOp()))
         return;
-      LayoutChooser chooser(machine, threads == 0 ? machine.cores : threads,
-                            support);
+      LayoutChooser chooser(machine, getThreads(machine), support);
       for (Operation &op : *block)
         if (std::optional<ImageOp> image = reader.read(&op))
           chooser.add(std::move(*image));

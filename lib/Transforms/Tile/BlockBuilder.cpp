@@ -11,6 +11,7 @@
 #include "Tile/RowPadding.h"
 
 #include "Chimera/Chain/ScheduleConversion.h"
+#include "Chimera/Model/Algorithms.h"
 #include "Chimera/Model/Padding.h"
 #include "Chimera/Transforms/BufferScope.h"
 
@@ -188,6 +189,15 @@ TapsAttr BlockBuilder::tapsOf(unsigned op) const {
   return TapsAttr();
 }
 
+/// The register tile for operator `op`.
+RegisterTileAttr BlockBuilder::registersOf(unsigned op) const {
+  model::RegisterTile tile = schedule.registerTile;
+  int64_t part =
+      model::reductionPartOf(problem, problem.operators[op], tile.part);
+  tile.part = part > model::reductionPart ? part : 0;
+  return getRegisterTileAttr(builder.getContext(), tile);
+}
+
 SmallVector<Value>
 BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
                          ValueRange inputs, ArrayAttr extents,
@@ -199,8 +209,7 @@ BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
   if (isContraction) {
     taps = tapsOf(op);
     prefetch = getPrefetchAttr(builder.getContext(), forms.prefetch);
-    registers =
-        getRegisterTileAttr(builder.getContext(), schedule.registerTile);
+    registers = registersOf(op);
     SmallVector<int64_t> positions;
     for (auto [index, input] : llvm::enumerate(problem.operators[op].inputs))
       if (llvm::is_contained(schedule.packed, input))

@@ -175,6 +175,7 @@ private:
                                             mlir::ArrayAttr extents,
                                             bool isContraction, BlockBody body);
   TapsAttr tapsOf(unsigned op) const;
+  RegisterTileAttr registersOf(unsigned op) const;
   mlir::ArrayAttr extentsOf(llvm::ArrayRef<model::LoopId> loops,
                             const TreePosition &position) const;
   mlir::Value getTile(mlir::Value value, const TreePosition &position) const;

@@ -420,6 +420,35 @@ func.func @window(%a: memref<1x3x20xf32>, %b: memref<3x20x16xf32>, %c: memref<1x
 
 // -----
 
+// The same with parts of 16 channels.
+
+// CHECK-LABEL: func @window_of_long_parts
+// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG:     %[[C3:.*]] = arith.constant 3 : index
+// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : index
+// CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %[[C3]] step %[[C1]]
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %[[C16]] step %[[C4]]
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %[[C3]] step %[[C1]]
+// CHECK-NOT:       scf.for
+// CHECK-COUNT-4:   vector.fma
+// CHECK:         vector.store
+func.func @window_of_long_parts(%a: memref<1x3x20xf32>, %b: memref<3x20x16xf32>, %c: memref<1x16xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%a, %b : memref<1x3x20xf32>, memref<3x20x16xf32>) outs(%c : memref<1x16xf32>)
+      maps [affine_map<(m, n, r, k) -> (m, r, k)>, affine_map<(m, n, r, k) -> (r, k, n)>, affine_map<(m, n, r, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 4, part = 16>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
 // Nine pixels of a row with a padding of one, and windows of three taps: the
 // first tap adds nothing to the first pixel, the last one nothing to the last.
 // Rows of taps are as many as there are when the code runs.
