@@ -14,7 +14,7 @@
 #ifndef CHIMERA_LIB_CONVERSION_SHAREDMEMORY_H
 #define CHIMERA_LIB_CONVERSION_SHAREDMEMORY_H
 
-#include "ImageWindows.h"
+#include "../Support/ImageWindows.h"
 #include "KernelBuilder.h"
 
 namespace chimera {

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A convolution reads its image through windows, which reach into padding at
-// the border. Neither exists in memory: copies to shared memory compute where
-// in the image each pixel under a tap lies, and fill in zeros for those that
-// lie outside.
+// the border. Where programs move data by themselves neither exists in memory:
+// copies compute where in the image each pixel under a tap lies, and fill in
+// zeros for those that lie outside.
 //
 //===----------------------------------------------------------------------===//
 
