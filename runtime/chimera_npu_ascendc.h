@@ -242,6 +242,17 @@ copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows, int64_t columns,
 }
 #endif
 
+/// The older cores take the number of repeats alone, of 512 bytes each.
+__aicore__ inline void create_cbuf_matrix(L1<half> dst, int64_t repeat,
+                                          half value) {
+  AscendC::InitConstValueParams<half> params;
+  params.repeatTimes = detail::as<uint16_t>(repeat);
+  params.blockNum = 512 / 32;
+  params.dstGap = 0;
+  params.initValue = value;
+  AscendC::InitConstValue(dst.tensor(), params);
+}
+
 #define CHIMERA_NPU_LOAD(NAME, DST)                                            \
   __aicore__ inline void NAME(DST<half> dst, L1<half> src, int64_t startIndex, \
                               int64_t repeat, int64_t srcStride,               \

@@ -460,6 +460,21 @@ void copy_gm_to_cbuf_multi_nd2nz_b16(L1<T> dst, Gm<T> src, int64_t nValue,
                layout::roundUp(dValue, 16) * size);
 }
 
+/// `repeat` fractals of L1 that hold `value`. They come as what is copied there
+/// does, and take as long.
+inline void create_cbuf_matrix(L1<half> dst, int64_t repeat, half value) {
+  requireInstruction<Op::create_cbuf_matrix, half>();
+  Machine &m = detail::machine();
+  m.issue(Op::create_cbuf_matrix, PIPE_MTE2);
+  m.requireRange("repeat", repeat, 1, 255);
+  detail::requireAligned(m, dst);
+  detail::View to = detail::write(m, dst, 0, repeat * detail::kFractalBytes);
+  for (int64_t byte = 0; byte < repeat * detail::kFractalBytes; byte += 2)
+    detail::storeElement(to.bytes + byte, value);
+  std::memset(to.written, 1, repeat * detail::kFractalBytes);
+  m.countFill(Mem::L1, repeat * detail::kFractalBytes);
+}
+
 /// `repeat` fractals, of which number i is number startIndex + i * srcStride of
 /// the source, one after another.
 inline void load_cbuf_to_ca(L0A<half> dst, L1<half> src, int64_t startIndex,

@@ -418,6 +418,12 @@ public:
         layout::ceilDiv(bursts * bytes, kArch.rate[index(from)][index(to)]);
   }
 
+  /// Of bytes that come from nowhere.
+  void countFill(Mem to, int64_t bytes) {
+    counters.cycles[currentPipe] +=
+        layout::ceilDiv(bytes, kArch.rate[index(Mem::GM)][index(to)]);
+  }
+
   void countVector(int64_t repeats, bool isHalf) {
     counters.vectorRepeats += repeats;
     counters.cycles[PIPE_V] += repeatCycles(currentOp, isHalf, repeats);

@@ -62,6 +62,7 @@ constexpr bool hasInfinities(Architecture architecture) {
   X(copy_ubuf_to_gm,        kAnyCore, kAnyCore, 0, 0, "DataCopy 0101")         \
   X(copy_ubuf_to_gm_pad,    A910B,    A910B,    0, 0, "DataCopyPad 0265")      \
   X(copy_ubuf_to_ubuf,      kAnyCore, kAnyCore, 1, 1, "DataCopy 0101")         \
+  X(create_cbuf_matrix,     kAnyCore, 0,        0, 0, "InitConstValue 0237")   \
   X(load_cbuf_to_ca,        kAnyCore, 0,        0, 0, "LoadData 0238")         \
   X(load_cbuf_to_cb,        kAnyCore, 0,        0, 0, "LoadData 0238")         \
   X(mad,                    kAnyCore, 0,        0, 0, "Mmad 0249")             \

@@ -101,6 +101,10 @@ static std::pair<StringRef, Type> getInstruction(Operation *op) {
         return std::pair(stringifyCopyKind(copy.getKind()),
                          getElementType(copy.getDestination()));
       })
+      .Case([](ClearOp clear) {
+        return std::pair(StringRef("create_cbuf_matrix"),
+                         getElementType(clear.getDestination()));
+      })
       .Case([](LoadOp load) {
         auto type = cast<PtrType>(load.getDestination().getType());
         return std::pair(StringRef(type.getMemory() == Memory::L0A

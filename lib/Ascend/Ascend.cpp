@@ -8,6 +8,7 @@
 
 #include "Chimera/Ascend/Ascend.h"
 
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -94,6 +95,10 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult ClearOp::verify() {
+  return verifyMemory(*this, "destination", getDestination(), Memory::L1);
+}
+
 LogicalResult LoadOp::verify() {
   Memory memory = cast<PtrType>(getDestination().getType()).getMemory();
   if (memory != Memory::L0A && memory != Memory::L0B)
@@ -161,6 +166,70 @@ LogicalResult CompareOp::verify() {
 LogicalResult SelectOp::verify() {
   return verifyVectors(*this, getDestination(),
                        {getLhs(), getRhs(), getMask()});
+}
+
+Value ImageOp::getViewSource() { return getSource(); }
+
+/// For each result of `map` the factors of its dimensions, and its constant.
+static std::vector<SmallVector<int64_t, 8>> getSums(AffineMap map) {
+  std::vector<SmallVector<int64_t, 8>> sums;
+  if (failed(getFlattenedAffineExprs(map, &sums)))
+    sums.clear();
+  return sums;
+}
+
+SmallVector<std::pair<unsigned, int64_t>> ImageOp::getSteps() {
+  SmallVector<std::pair<unsigned, int64_t>> steps(getMap().getNumDims());
+  for (auto [position, sum] : llvm::enumerate(getSums(getMap())))
+    for (auto [dim, factor] : llvm::enumerate(ArrayRef(sum).drop_back()))
+      if (factor != 0)
+        steps[dim] = {position, factor};
+  return steps;
+}
+
+SmallVector<int64_t> ImageOp::getFirst() {
+  SmallVector<int64_t> first;
+  for (ArrayRef<int64_t> sum : getSums(getMap()))
+    first.push_back(sum.back());
+  return first;
+}
+
+/// True if each result of `map` is a sum with positive factors, and each
+/// dimension occurs once.
+static bool isOfWindows(AffineMap map) {
+  SmallVector<unsigned> uses(map.getNumDims());
+  std::vector<SmallVector<int64_t, 8>> sums = getSums(map);
+  for (ArrayRef<int64_t> sum : sums) {
+    if (sum.size() != map.getNumDims() + 1)
+      return false;
+    for (auto [dim, factor] : llvm::enumerate(sum.drop_back())) {
+      if (factor < 0)
+        return false;
+      uses[dim] += factor > 0;
+    }
+  }
+  return sums.size() == map.getNumResults() &&
+         llvm::all_of(uses, [](unsigned count) { return count == 1; });
+}
+
+LogicalResult ImageOp::verify() {
+  auto source = cast<ShapedType>(getSource().getType()),
+       result = cast<ShapedType>(getType());
+  if (isa<MemRefType>(source) != isa<MemRefType>(result) ||
+      source.getElementType() != result.getElementType())
+    return emitOpError() << "shows " << source << " as " << result;
+  AffineMap map = getMap();
+  if (map.getNumDims() != result.getRank() || map.getNumSymbols() != 0 ||
+      map.getNumResults() != source.getRank())
+    return emitOpError("must have a map from the ")
+           << result.getRank() << " dimensions of its result to the "
+           << source.getRank() << " of its source, got "
+           << AffineMapAttr::get(map);
+  if (!isOfWindows(map))
+    return emitOpError("must be indexed by sums in which each dimension occurs "
+                       "once, got ")
+           << AffineMapAttr::get(map);
+  return success();
 }
 
 LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -152,3 +152,35 @@ func.func @f() {
   %0 = arith.constant {ascend.tiling = 8 : i64} 0 : index
   return
 }
+
+// -----
+
+func.func @f(%a: !ascend.ptr<ub, f16>, %n: index) {
+  // expected-error @below {{'ascend.clear' op destination must be in l1, got ub}}
+  ascend.clear %a repeat %n : !ascend.ptr<ub, f16>
+  return
+}
+
+// -----
+
+func.func @f(%image: tensor<9x9x16xf16>) {
+  // expected-error @below {{'ascend.image' op must be indexed by sums in which each dimension occurs once}}
+  %0 = ascend.image %image at affine_map<(h, r, w, c) -> (h + r - 1, h, c)> : tensor<9x9x16xf16> to tensor<9x3x9x16xf16>
+  return
+}
+
+// -----
+
+func.func @f(%image: tensor<9x9x16xf16>) {
+  // expected-error @below {{'ascend.image' op must have a map from the 4 dimensions of its result to the 3 of its source}}
+  %0 = ascend.image %image at affine_map<(h, r, w) -> (h + r - 1, w, 0)> : tensor<9x9x16xf16> to tensor<9x3x9x16xf16>
+  return
+}
+
+// -----
+
+func.func @f(%image: tensor<9x9x16xf16>) {
+  // expected-error @below {{'ascend.image' op shows 'tensor<9x9x16xf16>' as 'tensor<9x3x9x16xf32>'}}
+  %0 = ascend.image %image at affine_map<(h, r, w, c) -> (h + r - 1, w, c)> : tensor<9x9x16xf16> to tensor<9x3x9x16xf32>
+  return
+}

@@ -19,6 +19,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 #include <optional>
 #include <string>
@@ -56,6 +57,9 @@ bool hasInstruction(Architecture architecture, llvm::StringRef name,
                     mlir::Type type);
 /// Why `op`, an instruction, is none of `architecture`; empty if it is one.
 std::string findMissing(Architecture architecture, mlir::Operation *op);
+
+/// Images stay views in bufferization.
+void registerBufferization(mlir::DialectRegistry &registry);
 
 /// The architecture whose instructions a function consists of, by name.
 inline constexpr llvm::StringLiteral kArchAttrName = "ascend.arch";

@@ -10,6 +10,7 @@
 #define CHIMERA_ASCEND_ASCENDOPS
 
 include "Chimera/Ascend/AscendDialect.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
 
 class Ascend_Op<string mnemonic, list<Trait> traits = []>
     : Op<Ascend_Dialect, mnemonic, traits>;
@@ -58,6 +59,44 @@ def Ascend_OffsetOp : Ascend_Op<"offset", [
 }
 
 //===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+def Ascend_ImageOp : Ascend_Op<"image", [
+    Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
+  let summary = "an image seen through windows that reach beyond it";
+  let description = [{
+    Element `i` of the result is element `map(i)` of `source`, or zero where the
+    image has none. Each result of the map is a sum of dimensions with positive
+    factors, and of a constant, which is negative where the image has a border of
+    zeros before it. No memory has that border: kernels that copy a part of the
+    result fill it in on the chip.
+
+    Introduced by `show-ascend-images` for what `chimera.windows` show of a padded
+    image. On memrefs the result has the strides with which it moves through the
+    image; the constants of the map are no part of its layout.
+
+    Example: `%windows = ascend.image %image at affine_map<(h, r, w, s, c) -> (h + r - 1, w + s - 1, c)> : tensor<9x9x16xf16> to tensor<9x3x9x3x16xf16>`
+  }];
+  let arguments = (ins AnyTypeOf<[AnyStaticShapeTensor,
+                                  AnyStaticShapeMemRef]>:$source,
+                       AffineMapAttr:$map);
+  let results = (outs AnyTypeOf<[AnyStaticShapeTensor,
+                                 AnyStaticShapeMemRef]>:$result);
+  let assemblyFormat = [{
+    $source `at` $map attr-dict `:` type($source) `to` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// For each dimension of the result the one of the image that it moves
+    /// along, and by how many elements.
+    ::llvm::SmallVector<std::pair<unsigned, int64_t>> getSteps();
+    /// For each dimension of the image where the first window begins.
+    ::llvm::SmallVector<int64_t> getFirst();
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Moving
 //===----------------------------------------------------------------------===//
 
@@ -103,6 +142,20 @@ def Ascend_CopyOp : Ascend_Op<"copy"> {
     $kind $destination `,` $source `bursts` $bursts `of` $length
     `every` $first_distance `,` $second_distance attr-dict
     `:` type($destination) `,` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
+def Ascend_ClearOp : Ascend_Op<"clear"> {
+  let summary = "zeros in L1";
+  let description = [{
+    `create_cbuf_matrix`: `repeat` fractals of zeros, one behind the other.
+
+    Example: `ascend.clear %tile repeat %count : !ascend.ptr<l1, f16>`
+  }];
+  let arguments = (ins Ascend_PtrType:$destination, Index:$repeat);
+  let assemblyFormat = [{
+    $destination `repeat` $repeat attr-dict `:` type($destination)
   }];
   let hasVerifier = 1;
 }

@@ -346,6 +346,20 @@ def FoldOffsetsPass : Pass<"chimera-fold-offsets"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ShowAscendImagesPass
+    : Pass<"show-ascend-images", "::mlir::func::FuncOp"> {
+  let summary = "Let windows reach beyond images instead of padding them";
+  let description = [{
+    What `chimera.windows` show of an image that `tensor.pad` puts zeros around
+    becomes an `ascend.image`: the border is on no way from memory to a core, and
+    no image is copied to get one.
+
+    Example: see `test/Conversion/ChimeraToAscend/convolutions.mlir`.
+  }];
+  let dependentDialects = ["::chimera::ascend::AscendDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def GatherAscendGroupsPass
     : Pass<"gather-ascend-groups", "::mlir::func::FuncOp"> {
   let summary = "Put the operations of each group next to each other";

@@ -203,6 +203,16 @@ void Pattern<CopyOp>::convert(CopyOp op, Adaptor adaptor,
 }
 
 template <>
+void Pattern<ClearOp>::convert(ClearOp op, Adaptor adaptor,
+                               ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .with(adaptor.getOperands())
+      .withLiteral("half(0)")
+      .emit("create_cbuf_matrix", "dma_padding");
+  rewriter.eraseOp(op);
+}
+
+template <>
 void Pattern<LoadOp>::convert(LoadOp op, Adaptor adaptor,
                               ConversionPatternRewriter &rewriter) const {
   auto type = cast<PtrType>(op.getDestination().getType());
@@ -590,14 +600,14 @@ struct ConvertAscendToEmitCPass
     populateArithToEmitCPatterns(converter, patterns);
     populateSCFToEmitCConversionPatterns(patterns, converter);
     populateFuncToEmitCPatterns(converter, patterns);
-    patterns.add<Pattern<CopyOp>, Pattern<LoadOp>, Pattern<VectorOp>,
-                 Pattern<ReduceOp>, Pattern<BroadcastOp>, Pattern<CompareOp>,
-                 Pattern<SelectOp>, Pattern<SetVectorMaskOp>,
-                 Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
-                 Pattern<PipeBarrierOp>, ValuePattern<AddressOp>, OffsetPattern,
-                 ExtremumPattern<arith::MinSIOp, emitc::CmpPredicate::lt>,
-                 ExtremumPattern<arith::MaxSIOp, emitc::CmpPredicate::gt>>(
-        converter, &context);
+    patterns.add<
+        Pattern<CopyOp>, Pattern<ClearOp>, Pattern<LoadOp>, Pattern<VectorOp>,
+        Pattern<ReduceOp>, Pattern<BroadcastOp>, Pattern<CompareOp>,
+        Pattern<SelectOp>, Pattern<SetVectorMaskOp>, Pattern<SetFlagOp>,
+        Pattern<WaitFlagOp>, Pattern<PipeBarrierOp>, ValuePattern<AddressOp>,
+        OffsetPattern, ExtremumPattern<arith::MinSIOp, emitc::CmpPredicate::lt>,
+        ExtremumPattern<arith::MaxSIOp, emitc::CmpPredicate::gt>>(converter,
+                                                                  &context);
     if (emit == AscendEmission::Nest)
       patterns.add<MadNestPattern>(converter, &context);
     else

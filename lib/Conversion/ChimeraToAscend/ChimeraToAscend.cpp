@@ -79,7 +79,8 @@ private:
 /// as bytes.
 static bool isOtherView(Operation *op) {
   return isa<memref::CollapseShapeOp, memref::ExpandShapeOp,
-             memref::ReinterpretCastOp, UnrealizedConversionCastOp>(op);
+             memref::ReinterpretCastOp, ImageOp, UnrealizedConversionCastOp>(
+      op);
 }
 
 /// `ops`, and before them the buffers from further up that nobody else uses.
@@ -393,6 +394,9 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
   for (Operation &op : forall.getBody()->without_terminator())
     builder.clone(op, mapping);
   KernelLowering lowering(tasks, cores, numTasks, machine, sharing);
+  for (auto [value, argument] : llvm::zip_equal(memory, entry->getArguments()))
+    if (auto image = value.getDefiningOp<ImageOp>())
+      lowering.addImage(argument, image);
   if (failed(lowering.run(refusal))) {
     sharing.lacking = lowering.getLackingEvents();
     kernel.erase();

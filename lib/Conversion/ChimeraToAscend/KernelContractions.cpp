@@ -72,7 +72,7 @@ void KernelLowering::copyTaps(const Factor &factor, const Taps &taps,
                               AffineMap map) {
   const Matrix &matrix = factor.matrix;
   if (taps.count() == 1)
-    return copyFromMemory(matrix, factor.address, factor.pitch);
+    return copyInside(matrix, factor.address, factor.pitch);
   std::optional<unsigned> rowDim = findDim(matrix.tile, map, taps.rowLoop),
                           columnDim =
                               findDim(matrix.tile, map, taps.columnLoop);
@@ -92,7 +92,7 @@ void KernelLowering::copyTaps(const Factor &factor, const Taps &taps,
         part.tile.sizes[part.rowDim] = getAsOpFoldResult(
             code.add(rows, code.number(factor.line->rowsOf(column, 0))));
       Factor tap = getTap(factor, taps, row, column);
-      copyFromMemory(part, tap.address, tap.pitch);
+      copyInside(part, tap.address, tap.pitch);
     }
   });
 }

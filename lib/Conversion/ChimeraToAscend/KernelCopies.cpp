@@ -109,13 +109,18 @@ void KernelLowering::copyFromMemory(const Matrix &matrix, Value to,
                                     int64_t pitch) {
   auto type = cast<PtrType>(to.getType());
   int64_t stride = getStride(matrix.tile, matrix.rowDim);
+  Value start = getLinearOffset(code, matrix.tile);
+  if (auto image = images.find(matrix.tile.root); image != images.end())
+    for (auto [first, apart] :
+         llvm::zip_equal(image->second.first, image->second.strides))
+      start = code.sub(start, code.number(-first * apart));
   Value from = code.offset(
       UnrealizedConversionCastOp::create(
           builder, code.loc,
           PtrType::get(builder.getContext(), Memory::GM, type.getElementType()),
           matrix.tile.root)
           .getResult(0),
-      getLinearOffset(code, matrix.tile));
+      start);
   StringRef wholeMatrix = stringifyCopyKind(CopyKind::GmToCbufNd2Nz);
   if (type.getMemory() == Memory::L1 && has(wholeMatrix, type.getElementType()))
     code.copy(CopyKind::GmToCbufNd2Nz, to, from, code.number(matrix.rows()),
@@ -125,6 +130,101 @@ void KernelLowering::copyFromMemory(const Matrix &matrix, Value to,
     copyGroups(matrix, to, from, pitch);
   else
     copyRows(matrix, to, from, pitch);
+}
+
+//===----------------------------------------------------------------------===//
+// From images with a border
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::addImage(Value root, ImageOp op) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  Image &image = images[root];
+  image.steps = op.getSteps();
+  image.first = op.getFirst();
+  image.shape = llvm::to_vector(type.getShape());
+  image.strides = type.getStridesAndOffset().first;
+  SmallVector<int64_t> last = image.first;
+  for (auto [size, step] :
+       llvm::zip_equal(cast<MemRefType>(op.getType()).getShape(), image.steps))
+    last[step.first] += (size - 1) * step.second;
+  for (auto [first, end, size] :
+       llvm::zip_equal(image.first, last, image.shape))
+    image.isPadded.push_back(first < 0 || end >= size);
+}
+
+/// Leaves of the rows of `matrix` those that are in the image. Where the first
+/// of them was is `first`, and how many there are the result.
+Value KernelLowering::clipToImage(Matrix &matrix, Value &first) {
+  const Image &image = images.find(matrix.tile.root)->second;
+  TileRef &tile = matrix.tile;
+  // From the first window on, which may lie before the image.
+  SmallVector<Value> position(image.shape.size(), code.number(0));
+  for (auto [offset, step] : llvm::zip_equal(tile.offsets, image.steps))
+    position[step.first] = code.add(position[step.first],
+                                    code.mul(code.number(offset), step.second));
+  unsigned side = image.steps[matrix.rowDim].first;
+  int64_t apart = image.steps[matrix.rowDim].second;
+  Value rows = code.number(matrix.rows());
+  auto rowsBefore = [&](int64_t end) {
+    Value left = code.max(
+        code.sub(code.number(end - image.first[side]), position[side]), 0);
+    return code.min(rows, code.ceilDiv(left, apart));
+  };
+  first = rowsBefore(0);
+  Value count = code.sub(rowsBefore(image.shape[side]), first);
+  for (unsigned other = 0; other < position.size(); ++other) {
+    if (other == side || !image.isPadded[other])
+      continue;
+    // One row before the image, or behind it, is as good as none.
+    auto isBefore = [&](int64_t end) {
+      return builder.createOrFold<arith::CmpIOp>(
+          code.loc, arith::CmpIPredicate::slt, position[other],
+          code.number(end - image.first[other]));
+    };
+    Value zero = code.number(0);
+    count = builder.createOrFold<arith::SelectOp>(code.loc, isBefore(0), zero,
+                                                  count);
+    count = builder.createOrFold<arith::SelectOp>(
+        code.loc, isBefore(image.shape[other]), count, zero);
+  }
+  tile.offsets[matrix.rowDim] = getAsOpFoldResult(
+      code.add(code.number(tile.offsets[matrix.rowDim]), first));
+  tile.sizes[matrix.rowDim] = getAsOpFoldResult(count);
+  return count;
+}
+
+/// Makes zeros of `elements`, which are whole fractals.
+void KernelLowering::clear(Value to, int64_t elements) {
+  int64_t fractals = elements / (fractal * fractal);
+  for (int64_t start = 0; start < fractals; start += maxRepeat)
+    ClearOp::create(builder, code.loc,
+                    code.offset(to, code.number(start * fractal * fractal)),
+                    code.number(std::min(maxRepeat, fractals - start)));
+  PipeBarrierOp::create(builder, code.loc, Pipe::MTE2);
+}
+
+/// Copies what there is of `matrix`, and has zeros where the border of an image
+/// is.
+void KernelLowering::copyInside(const Matrix &matrix, Value to, int64_t pitch) {
+  if (!images.contains(matrix.tile.root))
+    return copyFromMemory(matrix, to, pitch);
+  Matrix inside = matrix;
+  Value first, count = clipToImage(inside, first);
+  auto when = [&](arith::CmpIPredicate predicate, Value other,
+                  function_ref<void()> body) {
+    Value holds =
+        builder.createOrFold<arith::CmpIOp>(code.loc, predicate, count, other);
+    auto branch = scf::IfOp::create(builder, code.loc, holds,
+                                    /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(branch.thenYield());
+    body();
+  };
+  when(arith::CmpIPredicate::slt, code.number(matrix.rows()),
+       [&] { clear(to, pitch * matrix.maxColumns); });
+  when(arith::CmpIPredicate::sgt, code.number(0), [&] {
+    copyFromMemory(inside, code.offset(to, code.mul(first, fractal)), pitch);
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -70,6 +70,18 @@ struct Taps {
   int64_t count() const { return rows * columns; }
 };
 
+/// The image that a root shows windows of, where they reach beyond it.
+struct Image {
+  /// For each dimension of the root the one of the image that it moves along,
+  /// and by how many elements.
+  llvm::SmallVector<std::pair<unsigned, int64_t>> steps;
+  /// For each dimension of the image where the first window begins, how many
+  /// elements there are, and those from one to the next in memory.
+  llvm::SmallVector<int64_t> first, shape, strides;
+  /// Whether windows reach beyond it along each dimension.
+  llvm::SmallVector<bool> isPadded;
+};
+
 /// Where a factor lies in L1, and the rows from one of its column groups to
 /// the next.
 struct Factor {
@@ -110,6 +122,9 @@ public:
         architecture(machine.architecture),
         places(machine.capacities, getNumEvents(machine.architecture), sharing),
         unit(machine.unit), cube(machine.cube) {}
+
+  /// Notes that `root` shows windows of an image that reach beyond it.
+  void addImage(mlir::Value root, ImageOp op);
 
   /// Replaces the micro kernels. Fails if some are not covered; the refusal
   /// says which and why, and the body is of no use any more.
@@ -199,6 +214,9 @@ private:
                                           mlir::Value left, mlir::AffineMap map,
                                           Taps &taps);
   void copyFromMemory(const Matrix &matrix, mlir::Value to, int64_t pitch);
+  mlir::Value clipToImage(Matrix &matrix, mlir::Value &first);
+  void copyInside(const Matrix &matrix, mlir::Value to, int64_t pitch);
+  void clear(mlir::Value to, int64_t elements);
   void copyGroups(const Matrix &matrix, mlir::Value to, mlir::Value from,
                   int64_t pitch);
   void copyRows(const Matrix &matrix, mlir::Value to, mlir::Value from,
@@ -223,6 +241,7 @@ private:
   model::MatrixUnit unit;
   MatrixProgramAttr cube;
   llvm::MapVector<mlir::Value, Buffer> buffers;
+  llvm::SmallDenseMap<mlir::Value, Image> images;
   llvm::SmallVector<MicroKernelOp> kernels;
   llvm::SmallVector<Scratch> scratch;
   mlir::Value numbers, columnNumbers, rowNumbers;

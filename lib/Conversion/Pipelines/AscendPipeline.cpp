@@ -73,6 +73,7 @@ void AscendBackEnd::addPasses(OpPassManager &pm,
   schedule.fuse = options.fuse;
   schedule.tiles = options.tiles;
   addTilingPasses(pm, schedule);
+  pm.addNestedPass<func::FuncOp>(createShowAscendImagesPass());
   pm.addNestedPass<func::FuncOp>(createFuseMemoryBoundPass());
   pm.addPass(createCSEPass());
   PartitionPassOptions partition;
@@ -111,6 +112,7 @@ void AscendBackEnd::addPasses(OpPassManager &pm,
 
 void AscendBackEnd::registerDialects(DialectRegistry &registry) const {
   registry.insert<ascend::AscendDialect>();
+  ascend::registerBufferization(registry);
   registerAscendMicroKernels(registry);
 }
 

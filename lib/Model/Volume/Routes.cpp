@@ -75,6 +75,12 @@ private:
   const Index &indexOfRows(const Access &access, const Sizes &sizes) const;
   std::optional<LineOfPixels> lineOf(const Access &access,
                                      const Sizes &sizes) const;
+  int64_t sumAlong(unsigned op, size_t depth, LoopId loop,
+                   function_ref<int64_t(int64_t, int64_t)> factor) const;
+  int64_t rowsInside(const Access &access, size_t index,
+                     const LineOfPixels *line, int64_t first,
+                     int64_t size) const;
+  int64_t bytesOfImage(unsigned op, const Access &access, size_t depth) const;
   void planFactors(unsigned op);
   void planUnit(unsigned op);
   void planResult(unsigned op);
@@ -154,30 +160,106 @@ int64_t RoutePlanner::padded(unsigned op, const Access &access,
          });
 }
 
+/// The sum over all tiles of `loop` inside the first `depth` loops around `op`
+/// of `factor`, of where a tile starts and its size.
+int64_t
+RoutePlanner::sumAlong(unsigned op, size_t depth, LoopId loop,
+                       function_ref<int64_t(int64_t, int64_t)> factor) const {
+  SmallVector<std::pair<int64_t, int64_t>> places = {
+      {0, problem.loops[loop].extent}};
+  for (const NestLoop &outer : ArrayRef(tiles.pathOf(op)).take_front(depth)) {
+    if (outer.loop != loop)
+      continue;
+    SmallVector<std::pair<int64_t, int64_t>> inner;
+    for (auto [first, size] : places)
+      for (int64_t begin = 0; begin < size; begin += outer.tile)
+        inner.push_back({first + begin, std::min(outer.tile, size - begin)});
+    places = std::move(inner);
+  }
+  int64_t sum = 0;
+  for (auto [first, size] : places)
+    sum += factor(first, size);
+  return sum;
+}
+
+/// How many of the pixels, or rows of pixels, under the windows of `size`
+/// neighbours from `first` on are inside the image, along index `index` of
+/// `access`: those of `line`, or those of each tap.
+int64_t RoutePlanner::rowsInside(const Access &access, size_t index,
+                                 const LineOfPixels *line, int64_t first,
+                                 int64_t size) const {
+  const Index &position = access.indices[index];
+  int64_t extent = problem.tensors[access].shape[index], taps = 1, stride = 1;
+  for (const Term &term : position.terms)
+    if (isTap(problem, term.loop))
+      taps = problem.loops[term.loop].extent;
+    else
+      stride = term.factor;
+  int64_t rows = 0;
+  for (int64_t part = 0; part < (line ? line->numParts() : taps); ++part) {
+    int64_t start = position.offset + first * stride + part;
+    int64_t count = line ? line->rowsOf(part, size) : size;
+    auto before = [&](int64_t end) {
+      return std::clamp<int64_t>(divideCeilSigned(end - start, stride), 0,
+                                 count);
+    };
+    rows += before(extent) - before(0);
+  }
+  return rows;
+}
+
+/// Bytes of an image that all tiles of `access` at `depth` together take in:
+/// what lies under their windows, each pixel once for all taps along a row.
+int64_t RoutePlanner::bytesOfImage(unsigned op, const Access &access,
+                                   size_t depth) const {
+  Sizes sizes = tiles.sizesAfter(op, depth);
+  std::optional<LineOfPixels> line = lineOf(access, sizes);
+  LoopId rows = *sidesOf(access, sizes).rows;
+  // Tiles along the loops that windows move with are counted one by one.
+  SmallVector<LoopId, 4> moving;
+  int64_t pixels = 1;
+  for (size_t index = 0; index < access.indices.size(); ++index) {
+    const Index &entry = access.indices[index];
+    LoopId pixel = mainLoop(entry);
+    if (entry.isLoop() || is_contained(moving, pixel))
+      continue;
+    moving.push_back(pixel);
+    const LineOfPixels *own = entry.hasLoop(rows) ? &*line : nullptr;
+    pixels *= sumAlong(op, depth, pixel, [&](int64_t first, int64_t size) {
+      return rowsInside(access, index, own, first, size);
+    });
+  }
+  LoopId columns = mainLoop(access.indices.back());
+  int64_t elementBytes = problem.tensors[access].elementBytes;
+  int64_t burst =
+      std::max<int64_t>(1, machine.levels.back().burstBytes / elementBytes);
+  int64_t counted = 1;
+  for (LoopId loop : moving)
+    counted *= sumAlong(op, depth, loop, [](int64_t, int64_t) { return 1; });
+  int64_t others =
+      tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) -> int64_t {
+        if (!access.hasLoop(loop) || isTap(problem, loop) ||
+            is_contained(moving, loop))
+          return 1;
+        return loop == columns ? alignTo(size, burst) : size;
+      });
+  return elementBytes * pixels * (others / counted);
+}
+
 /// Bytes of main memory that all tiles of `access` at `depth` together take in:
 /// rows come in whole bursts.
 int64_t RoutePlanner::bytesRead(unsigned op, const Access &access,
                                 size_t depth) const {
+  if (lineOf(access, tiles.sizesAfter(op, depth)))
+    return bytesOfImage(op, access, depth);
   int64_t elementBytes = problem.tensors[access].elementBytes;
   int64_t burst =
       std::max<int64_t>(1, machine.levels.back().burstBytes / elementBytes);
   LoopId columns = access.indices.back().terms.front().loop;
-  Sizes sizes = tiles.sizesAfter(op, depth);
-  std::optional<LineOfPixels> line = lineOf(access, sizes);
-  auto isOfLine = [&](LoopId loop) {
-    return line && indexOfRows(access, sizes).hasLoop(loop);
-  };
   return elementBytes *
          tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) -> int64_t {
-           if (!access.hasLoop(loop) ||
-               (isOfLine(loop) && isTap(problem, loop)))
+           if (!access.hasLoop(loop))
              return 1;
-           int64_t rows = 0;
-           for (int64_t part = 0; isOfLine(loop) && part < line->numParts();
-                ++part)
-             rows += line->rowsOf(part, size);
-           if (rows > 0)
-             return rows;
            return loop == columns ? alignTo(size, burst) : size;
          });
 }
@@ -571,27 +653,23 @@ chimera::model::chooseUnitSteps(const MatrixUnit &unit, int64_t rows,
 }
 
 /// True if `op` reads an image through windows that move along its rows and
-/// columns, with the channels last, and lie inside.
+/// columns, with the channels last. Windows may reach beyond rows and columns.
 static bool isImage(const ChainProblem &problem, const Operator &op,
                     const Access &access) {
   size_t rank = access.indices.size();
   if (rank < 2 || !access.indices.back().isLoop() ||
       !op.isReduction(access.indices.back().terms.front().loop))
     return false;
-  return all_of(enumerate(access.indices), [&](auto entry) {
-    const Index &index = entry.value();
+  return all_of(ArrayRef(access.indices).drop_back(), [&](const Index &index) {
     unsigned numPixels = 0, numTaps = 0;
-    int64_t last = index.offset;
     for (const Term &term : index.terms) {
-      last += term.factor * (problem.loops[term.loop].extent - 1);
-      bool isPixel = op.output.hasLoop(term.loop) || index.isLoop();
+      bool isPixel = op.output.hasLoop(term.loop);
       // Taps are neighbours.
       if (!isPixel && term.factor != 1)
         return false;
       (isPixel ? numPixels : numTaps) += 1;
     }
-    return numPixels == 1 && numTaps <= 1 && index.offset == 0 &&
-           last < problem.tensors[access].shape[entry.index()];
+    return numPixels == 1 && numTaps <= 1;
   });
 }
 

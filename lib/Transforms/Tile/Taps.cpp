@@ -17,8 +17,11 @@ using namespace mlir;
 using namespace chimera;
 
 TapClipper::TapClipper(OpBuilder &builder, const ChainAnalysis &analysis,
+                       const model::Schedule &schedule,
                        const model::LoopNest &tree, Location loc)
     : builder(builder), problem(analysis.problem), loc(loc) {
+  if (schedule.blocks && !schedule.blocks->rows)
+    return;
   for (unsigned op = 0; op < problem.operators.size(); ++op) {
     auto path = model::pathOf(tree, op);
     for (const model::PaddedWindow &window :

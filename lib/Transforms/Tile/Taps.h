@@ -9,7 +9,9 @@
 // Windows at the border of an image reach into padding. Memory has zeros there,
 // so that views show whole windows; what is multiplied with them is left out
 // where a tile of pixels has it in common: the range of a loop over taps
-// follows from that of the loop over pixels (Model/Padding.h).
+// follows from that of the loop over pixels (Model/Padding.h). Where a program
+// is in charge of its memories, windows are whole: the filters of a task would
+// come again for each row of pixels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +28,8 @@ class TapClipper {
 public:
   /// Code for `tree` goes where `builder` stands.
   TapClipper(mlir::OpBuilder &builder, const ChainAnalysis &analysis,
-             const model::LoopNest &tree, mlir::Location loc);
+             const model::Schedule &schedule, const model::LoopNest &tree,
+             mlir::Location loc);
 
   /// `source`, which `access` reads, with the padding that its windows reach.
   mlir::Value buildPadding(const model::Access &access,

@@ -45,7 +45,7 @@ TreeBuilder::TreeBuilder(ChainOp chain, const ChainAnalysis &analysis,
       softmax(blocks, analysis, chain.getLoc()),
       stager(builder, blocks, analysis, schedule, chain.getLoc()),
       halos(builder, blocks, analysis, schedule, tree, chain.getLoc()),
-      taps(builder, analysis, tree, chain.getLoc()),
+      taps(builder, analysis, schedule, tree, chain.getLoc()),
       split(model::findSplit(problem, schedule, tree)) {}
 
 //===----------------------------------------------------------------------===//

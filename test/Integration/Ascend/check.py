@@ -32,7 +32,7 @@ TOLERANCE = 2e-3
 TOGETHER = 25
 
 # Cases that take longer to run than to optimise.
-LARGE = ("paper", "mlp")
+LARGE = ("paper", "mlp", "paper-convolutions", "paper-convolutions-plain")
 
 SHAPES = pathlib.Path(__file__).resolve().parents[3] / "benchmarks" / "shapes"
 
@@ -45,6 +45,18 @@ def paper_chains() -> list:
     return [Chain(batch, m, k, [Stage(l), Stage(n)])
             for batch, m, n, k, l in ([int(size) for size in line[1:6]]
                                       for line in lines)]
+
+
+def paper_convolutions(relu: bool = True, share: int = 1) -> list:
+    """C1 to C8, of one image whose sides are divided by `share`."""
+    lines = [line.split(",") for line in
+             (SHAPES / "conv_chains.csv").read_text().splitlines()
+             if line.startswith("C")]
+    return [Convolutions(1, h // share, w // share, c,
+                         [Layer(f1, k1, s1, relu, k1 // 2),
+                          Layer(f2, k2, s2, relu, k2 // 2)])
+            for c, h, w, f1, f2, s1, s2, k1, k2 in ([int(size) for size in line[1:10]]
+                                                    for line in lines)]
 
 
 CASES = {
@@ -115,17 +127,31 @@ CASES = {
         Convolutions(1, 4, 19, 24, [Layer(32, 3), Layer(16)]),
         # Windows over what another layer makes: kernels of their own.
         Convolutions(1, 12, 20, 64, [Layer(64, relu=True), Layer(64, 3)]),
+        # Borders of zeros: around the image, with strides, wider than a window
+        # needs, and around what another layer makes.
+        Convolutions(1, 9, 21, 32,
+                     [Layer(32, 3, relu=True, padding=1), Layer(16)]),
+        Convolutions(2, 14, 35, 20,
+                     [Layer(32, 5, 2, relu=True, padding=2), Layer(32)]),
+        Convolutions(1, 17, 5, 16, [Layer(48, 3, 4, padding=2)]),
+        Convolutions(1, 12, 20, 64, [Layer(64, relu=True),
+                                     Layer(64, 3, relu=True, padding=1)]),
     ],
     "convolutions-plain": [
         Convolutions(1, 8, 14, 64, [Layer(96), Layer(30)]),
         Convolutions(1, 15, 35, 32, [Layer(32, 3, 2), Layer(16)]),
         Convolutions(2, 7, 21, 20, [Layer(33, 5, 2), Layer(17)]),
         Convolutions(1, 9, 67, 16, [Layer(64, 3, 4), Layer(16)]),
+        Convolutions(2, 14, 35, 20, [Layer(33, 5, 2, padding=2), Layer(17)]),
+        Convolutions(1, 12, 20, 64, [Layer(64), Layer(50, 3, padding=1)]),
     ],
     "paper": paper_chains(),
     # As the paper has them on an NPU.
     "paper-single": [dataclasses.replace(chain, batch=1)
                      for chain in paper_chains()],
+    "paper-convolutions": paper_convolutions(),
+    "paper-convolutions-plain": paper_convolutions(relu=False),
+    "paper-convolutions-small": paper_convolutions(share=7),
     # Perceptrons of transformers.
     "mlp": [
         Chain(1, m, k, [Stage(l, bias=True, activation="gelu"),
@@ -235,25 +261,45 @@ def make_finite_attention(generator: random.Random) -> Attention:
 
 
 def make_convolutions(generator: random.Random) -> Convolutions:
-    """One or two layers; the second is seldom more than one pixel wide."""
-    def channels():
-        return 16 * generator.randint(1, 8)
-
-    def side(layer):
-        return layer.taps + layer.stride * generator.randint(1, 40)
-
+    """One or two layers, with and without padding."""
     relu = generator.random() < 0.5
-    first = Layer(channels(), generator.choice([1, 3, 3, 5]),
-                  generator.choice([1, 1, 2, 3, 4]), relu)
-    layers = [first]
-    if generator.random() < 0.7:
-        layers.append(Layer(channels()))
-    return Convolutions(generator.choice([1, 1, 2]), side(first), side(first),
+
+    def layer(strides):
+        taps = generator.choice([1, 3, 3, 5])
+        padding = generator.choice([0, 0, taps // 2, taps // 2, generator.randint(0, 2)])
+        return Layer(16 * generator.randint(1, 8), taps, generator.choice(strides),
+                     relu, padding if taps > 1 else 0)
+
+    layers = [layer([1, 1, 2, 3, 4])]
+    kind = generator.random()
+    if kind < 0.5:
+        layers.append(Layer(16 * generator.randint(1, 8), relu=generator.random() < 0.3))
+    elif kind < 0.75:
+        layers.append(layer([1, 1, 2]))
+
+    def side():
+        """Of an image: each layer's windows move, but may start in the border."""
+        size = generator.randint(2, 40)
+        for own in reversed(layers):
+            size = max(1, (size - 1) * own.stride + own.taps - 2 * own.padding)
+        return min(size, 150)
+
+    return Convolutions(generator.choice([1, 1, 2]), side(), side(),
                         generator.choice([3, 8, 16, 20, 64]), layers)
+
+
+def make_plain_convolutions(generator: random.Random) -> Convolutions:
+    """Products alone, of any number of filters."""
+    case = make_convolutions(generator)
+    for layer in case.layers:
+        layer.relu = False
+        layer.channels = max(2, layer.channels - generator.randint(0, 15))
+    return case
 
 
 RANDOM = {"chain": make_random, "plain": make_plain,
           "convolutions": make_convolutions,
+          "convolutions-plain": make_plain_convolutions,
           "attention": make_random_attention,
           "finite-attention": make_finite_attention}
 

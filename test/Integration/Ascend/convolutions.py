@@ -1,7 +1,7 @@
 """Chains of convolutions in f16, as MLIR text and as numpy in f64.
 
-Images have their channels last, filters their rows first. Each layer adds up in f32;
-between layers there may be a ReLU, and everything is narrowed.
+Images have their channels last, filters their rows first. A layer may pad what it reads
+with zeros, adds up in f32 and may end with a ReLU; everything is narrowed between layers.
 """
 
 import dataclasses
@@ -19,6 +19,8 @@ class Layer:
     taps: int = 1
     stride: int = 1
     relu: bool = False
+    # Rows or columns of zeros on each side of the image.
+    padding: int = 0
 
 
 @dataclasses.dataclass
@@ -33,7 +35,7 @@ class Convolutions:
         text = shaped(self.batch, self.height, self.width, self.channels)
         for layer in self.layers:
             text += f"-{layer.channels}k{layer.taps}s{layer.stride}"
-            text += "relu" * layer.relu
+            text += f"p{layer.padding}" * (layer.padding > 0) + "relu" * layer.relu
         return text
 
     def images(self) -> list:
@@ -43,7 +45,10 @@ class Convolutions:
             _, height, width, _ = shapes[-1]
             shapes.append(
                 [self.batch]
-                + [(size - layer.taps) // layer.stride + 1 for size in (height, width)]
+                + [
+                    (size + 2 * layer.padding - layer.taps) // layer.stride + 1
+                    for size in (height, width)
+                ]
                 + [layer.channels]
             )
         return shapes
@@ -66,12 +71,28 @@ class Convolutions:
         text = (
             f"func.func @main({signature}) -> {result} {{\n"
             "%zero = arith.constant 0.0 : f32\n"
+            "%border = arith.constant 0.0 : f16\n"
         )
         current = "%x0"
         for n, layer in enumerate(self.layers):
             image, filters, made = (
                 shaped(*shape) for shape in (images[n], arguments[n + 1], images[n + 1])
             )
+            if layer.padding:
+                batch, height, width, channels = images[n]
+                sides = f"[0, {layer.padding}, {layer.padding}, 0]"
+                padded = shaped(
+                    batch,
+                    height + 2 * layer.padding,
+                    width + 2 * layer.padding,
+                    channels,
+                )
+                text += f"""%p{n} = tensor.pad {current} low{sides} high{sides} {{
+^bb0(%a{n}: index, %b{n}: index, %d{n}: index, %f{n}: index):
+tensor.yield %border : f16
+}} : tensor<{image}xf16> to tensor<{padded}xf16>
+"""
+                current, image = f"%p{n}", padded
             body = (
                 f"%m{n} = arith.maximumf %v{n}, %zero : f32\n" if layer.relu else ""
             )
@@ -106,6 +127,8 @@ linalg.yield %t{n} : f16
     def reference(self, values: list) -> np.ndarray:
         current, *filters = (value.astype(np.float64) for value in values)
         for layer, kernel in zip(self.layers, filters):
+            border = (layer.padding, layer.padding)
+            current = np.pad(current, [(0, 0), border, border, (0, 0)])
             windows = np.lib.stride_tricks.sliding_window_view(
                 current, (layer.taps, layer.taps), axis=(1, 2)
             )[:, :: layer.stride, :: layer.stride]

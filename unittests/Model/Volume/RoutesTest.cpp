@@ -15,6 +15,7 @@
 
 #include "Chimera/Model/Routes.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
 using namespace chimera::model;
@@ -227,6 +228,88 @@ TEST(Routes, AreOfProductsOnAMatrixUnit) {
   layer.kernel = 3;
   sizes.layers = {layer};
   EXPECT_FALSE(hasRoutes(makeConvChain(sizes), makeMachine()));
+}
+
+TEST(Routes, LineOfPixelsHasAPartForEachRemainderOfTheStride) {
+  LineOfPixels line{/*stride=*/1, /*taps=*/3};
+  EXPECT_EQ(line.numParts(), 1);
+  EXPECT_EQ(line.rowsOf(0, 16), 18);
+  // Pixels 0, 2, ... count for taps 0 and 2, pixels 1, 3, ... for tap 1.
+  line = {/*stride=*/2, /*taps=*/3};
+  EXPECT_EQ(line.numParts(), 2);
+  EXPECT_EQ(line.rowsOf(0, 16), 17);
+  EXPECT_EQ(line.rowsOf(1, 16), 16);
+  line = {/*stride=*/2, /*taps=*/5};
+  EXPECT_EQ(line.rowsOf(0, 16), 18);
+  EXPECT_EQ(line.rowsOf(1, 16), 17);
+  // What no tap reads has no part.
+  line = {/*stride=*/4, /*taps=*/3};
+  EXPECT_EQ(line.numParts(), 3);
+  for (int64_t part = 0; part < 3; ++part)
+    EXPECT_EQ(line.rowsOf(part, 16), 16);
+  line = {/*stride=*/2, /*taps=*/1};
+  EXPECT_EQ(line.numParts(), 1);
+  EXPECT_EQ(line.rowsOf(0, 5), 5);
+}
+
+/// A convolution with channels last, in f16.
+ChainProblem makeImageProblem(int64_t height, int64_t width,
+                              const ConvLayer &layer) {
+  ConvSizes sizes;
+  sizes.channels = 16;
+  sizes.image = {height, width};
+  sizes.layers = {layer};
+  sizes.channelsLast = true;
+  ChainProblem problem = makeConvChain(sizes);
+  for (Tensor &tensor : problem.tensors) {
+    tensor.elementBytes = 2;
+    if (tensor.role == Role::Output)
+      tensor.accumulatorBytes = 4;
+  }
+  return problem;
+}
+
+LoopId findLoop(const ChainProblem &problem, llvm::StringRef name) {
+  for (auto [index, loop] : llvm::enumerate(problem.loops))
+    if (loop.name == name)
+      return index;
+  return problem.loops.size();
+}
+
+TEST(Routes, CountWhatIsInsideAnImage) {
+  ConvLayer layer;
+  layer.channels = 16;
+  layer.kernel = 3;
+  layer.padding = 1;
+  ChainProblem problem = makeImageProblem(9, 21, layer);
+  ASSERT_TRUE(hasRoutes(problem, makeMachine()));
+  Schedule schedule = makeSchedule(
+      {{findLoop(problem, "y1"), 1}, {findLoop(problem, "x1"), 16}}, 2);
+  RoutePlan plan = planRoutes(problem, makeMachine(), schedule, 32);
+  EXPECT_EQ(plan.obstacle, "");
+  // Of three rows of pixels for each row the border has one at either end; of
+  // the 18 and 7 pixels under the windows of a row's two tiles one each.
+  int64_t pixels = (9 * 3 - 2) * (17 + 6), filters = 18 * 9 * 16;
+  EXPECT_EQ(bytesOn(plan, "memory", "L1"), (pixels + filters) * 16 * 2);
+  // Products are whole windows, zeros included.
+  EXPECT_EQ(bytesOn(plan, "L1", "A"), 9 * 9 * (16 + 16) * 16 * 2);
+  // With a stride of two: windows of pixels 0 to 10, from one before the image.
+  layer.stride = 2;
+  problem = makeImageProblem(9, 21, layer);
+  schedule = makeSchedule({{findLoop(problem, "y1"), 1}}, 1);
+  plan = planRoutes(problem, makeMachine(), schedule, 32);
+  EXPECT_EQ(plan.obstacle, "");
+  pixels = (5 * 3 - 2) * 21, filters = 5 * 9 * 16;
+  EXPECT_EQ(bytesOn(plan, "memory", "L1"), (pixels + filters) * 16 * 2);
+}
+
+TEST(Routes, AreOfWindowsThatMoveWithChannelsLast) {
+  ConvLayer layer;
+  layer.channels = 16;
+  layer.kernel = 3;
+  EXPECT_TRUE(hasRoutes(makeImageProblem(9, 21, layer), makeMachine()));
+  layer.dilation = 2;
+  EXPECT_FALSE(hasRoutes(makeImageProblem(9, 21, layer), makeMachine()));
 }
 
 TEST(Routes, SaysWhatStandsInTheWay) {

@@ -141,6 +141,16 @@ template <class T>
 void DataCopyPad(const GlobalTensor<T> &dst, const LocalTensor<T> &src,
                  const DataCopyExtParams &params);
 
+// InitConstValue (0237).
+template <class T>
+struct InitConstValueParams {
+  uint16_t repeatTimes, blockNum, dstGap;
+  T initValue;
+};
+template <class T>
+void InitConstValue(const LocalTensor<T> &dst,
+                    const InitConstValueParams<T> &params);
+
 // LoadData (0238), Mmad (0249).
 struct LoadData2DParams {
   uint16_t startIndex;
