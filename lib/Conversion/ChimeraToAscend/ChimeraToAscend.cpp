@@ -229,9 +229,17 @@ LogicalResult FunctionSplitter::checkOutside(Refusal &refusal) {
     if (isa<memref::AllocOp, memref::DeallocOp, func::ReturnOp>(op) ||
         isOtherView(&op) || op.hasTrait<OpTrait::ConstantLike>())
       continue;
-    refusal = {op.getLoc(), ("'" + op.getName().getStringRef() +
-                             "' is outside of all parallel loops")
-                                .str()};
+    if (isa<memref::SubViewOp, memref::CopyOp, linalg::FillOp>(op))
+      refusal = {
+          op.getLoc(),
+          "a tensor is copied or padded in memory; zeros around the rows "
+          "and columns of an image, under windows of several taps, need "
+          "no copy, anything else has to be part of what the program "
+          "takes"};
+    else
+      refusal = {op.getLoc(), ("'" + op.getName().getStringRef() +
+                               "' is outside of all parallel loops")
+                                  .str()};
     return failure();
   }
   if (foralls.empty()) {

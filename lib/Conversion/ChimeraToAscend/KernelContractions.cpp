@@ -138,7 +138,8 @@ FailureOr<Factor> KernelLowering::bringFactor(MicroKernelOp kernel,
   factor.rowsAreDepth = matrix->rowLoop == depthLoop;
   if (auto *buffer = buffers.find(matrix->tile.root); buffer != buffers.end()) {
     if (taps.count() > 1)
-      return fail("an intermediate is read through windows");
+      return fail("an intermediate is read through windows, and is not where "
+                  "they could be; plan the operators one by one (fuse=never)");
     builder.setInsertionPoint(kernel);
     const TileRef &tile = matrix->tile;
     factor.pitch = padToFractal(tile.shape[matrix->rowDim]);
@@ -308,6 +309,45 @@ static unsigned findRow(MicroKernelOp kernel, AffineMap map) {
   return row;
 }
 
+/// Fails if the windows that input `input` of `kernel` is, if it is windows,
+/// are others than those that `LineOfPixels` describes.
+LogicalResult KernelLowering::checkWindows(MicroKernelOp kernel,
+                                           unsigned input) {
+  builder.setInsertionPoint(kernel);
+  FailureOr<TileRef> tile = traceTile(code, kernel.getInputs()[input]);
+  if (failed(tile) || tile->getRootType().getLayout().isIdentity())
+    return success();
+  AffineMap map = kernel.getMaps()[input];
+  unsigned last = map.getNumResults() - 1;
+  auto strideOf = [&](unsigned index) {
+    return getStride(*tile, tile->dims[index]);
+  };
+  int64_t channels = tile->getRootType().getShape().back();
+  for (unsigned index = 0; index < last; ++index)
+    if (strideOf(index) < channels)
+      return fail("the channels of an image are not its last dimension; "
+                  "transpose it, filters need not be");
+  if (!kernel.isReduction(map.getDimPosition(last)))
+    return fail("each channel of an image has filters of its own, which are no "
+                "matrix for the cube unit");
+  unsigned numTaps = 0;
+  for (unsigned index = 0; index < last; ++index) {
+    if (!kernel.isReduction(map.getDimPosition(index)))
+      continue;
+    ++numTaps;
+    if (index == 0 || kernel.isReduction(map.getDimPosition(index - 1)))
+      return fail("windows are as high or as wide as their image, and do not "
+                  "move along that side; give the image one more row or column "
+                  "there, and leave out what that adds to the result");
+    if (strideOf(index - 1) % strideOf(index) != 0)
+      return fail("the taps of windows are dilated; write them as windows of "
+                  "neighbours, with filters that are zero in between");
+  }
+  return numTaps <= 2 ? success()
+                      : fail("windows have other dimensions than rows and "
+                             "columns");
+}
+
 /// The loop that `kernel` reduces, of which `left` has the rows. Those over
 /// taps of windows, which are all there, go to `taps`.
 FailureOr<unsigned> KernelLowering::findReduction(MicroKernelOp kernel,
@@ -334,8 +374,8 @@ FailureOr<unsigned> KernelLowering::findReduction(MicroKernelOp kernel,
     bool isOfRow = map.getDimPosition(row + 1) == dim;
     std::optional<unsigned> &loop = isOfRow ? taps.columnLoop : taps.rowLoop;
     if (loop || extents.size() != 1)
-      return fail("windows have other dimensions than rows and columns, or are "
-                  "cut");
+      return fail("a schedule cuts the taps of windows, of which tiles have to "
+                  "have all");
     loop = dim;
     (isOfRow ? taps.columns : taps.rows) = extents.front();
   }

@@ -70,7 +70,8 @@ LogicalResult KernelLowering::checkForm(MicroKernelOp kernel) {
   if (!multipliesAndAdds(kernel.getBody().front()))
     return fail("a contraction does something else than to multiply in f32 and "
                 "add up, which is all that the cube unit does");
-  return success();
+  return success(succeeded(checkWindows(kernel, 0)) &&
+                 succeeded(checkWindows(kernel, 1)));
 }
 
 LogicalResult KernelLowering::collect() {

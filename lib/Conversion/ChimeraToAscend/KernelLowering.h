@@ -186,6 +186,7 @@ private:
     return mlir::failure();
   }
   mlir::LogicalResult checkForm(MicroKernelOp kernel);
+  mlir::LogicalResult checkWindows(MicroKernelOp kernel, unsigned input);
   mlir::LogicalResult collect();
   mlir::LogicalResult chooseKind(Buffer &buffer);
   mlir::LogicalResult placeBuffer(mlir::Value root, Buffer &buffer);
