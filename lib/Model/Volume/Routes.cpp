@@ -558,6 +558,10 @@ void RoutePlanner::planResult(unsigned op) {
   const std::string &vectors = nameOf(Buffer::Role::Vectors);
   if (!isMatrix(output, sizes))
     plan.obstacle = "a tile of a result is more than one matrix";
+  Sides sides = sidesOf(output, sizes);
+  if (rowsOf(sides, sizes) >
+      rowsOf(sides, tiles.sizesAfter(op, tiles.pathOf(op).size())))
+    plan.obstacle = "the rows of sums are cut";
   if (hasVectorsAtUnit())
     planVectors(op, depth);
   size_t sumDepth = leavesByBlocks(op) ? tiles.pathOf(op).size() : depth;
