@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CHIMERA_LIB_CONVERSION_IMAGEWINDOWS_H
-#define CHIMERA_LIB_CONVERSION_IMAGEWINDOWS_H
+#ifndef CHIMERA_LIB_CONVERSION_SUPPORT_IMAGEWINDOWS_H
+#define CHIMERA_LIB_CONVERSION_SUPPORT_IMAGEWINDOWS_H
 
 #include "Chimera/IR/Chimera.h"
 
@@ -57,4 +57,4 @@ void showWholeImage(WindowsOp windows);
 
 } // namespace chimera
 
-#endif // CHIMERA_LIB_CONVERSION_IMAGEWINDOWS_H
+#endif // CHIMERA_LIB_CONVERSION_SUPPORT_IMAGEWINDOWS_H
