@@ -312,6 +312,15 @@ TEST(Routes, AreOfWindowsThatMoveWithChannelsLast) {
   EXPECT_FALSE(hasRoutes(makeImageProblem(9, 21, layer), makeMachine()));
 }
 
+TEST(Routes, HaveAllRowsOfSumsInABlock) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
+  // Sums of 64 rows begin outside of the loop over parts of 16.
+  RoutePlan plan = planRoutes(problem, makeMachine(),
+                              makeSchedule({{m, 64}, {k, 16}, {m, 16}}, 1), 32);
+  EXPECT_EQ(plan.obstacle, "the rows of sums are cut");
+}
+
 TEST(Routes, SaysWhatStandsInTheWay) {
   ChainProblem problem =
       makeNarrowChain({/*b=*/1, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
