@@ -14,6 +14,7 @@
 #include "Chimera/Transforms/PlanChainAction.h"
 #include "CodeGeneration.h"
 #include "DiagnosticCollector.h"
+#include "JobPool.h"
 #include "LoopOrder.h"
 #include "Machines.h"
 
@@ -26,7 +27,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/ThreadPool.h"
+#include "llvm/Support/Threading.h"
 
 #include <chrono>
 
@@ -219,7 +220,7 @@ public:
     if (jobs < 2 || context->isMultithreadingEnabled())
       return;
     owner = context;
-    pool.emplace(llvm::hardware_concurrency(jobs));
+    pool.emplace(jobs);
     owner->setThreadPool(*pool);
   }
   ~ThreadsOfContext() {
@@ -228,7 +229,8 @@ public:
     owner->disableMultithreading();
     // The context keeps its last pool for when threads are enabled again. This
     // one lives forever and starts threads only then.
-    static auto *rest = new llvm::DefaultThreadPool();
+    static auto *rest =
+        new JobPool(llvm::hardware_concurrency().compute_thread_count());
     owner->setThreadPool(*rest);
     owner->disableMultithreading();
   }
@@ -237,7 +239,7 @@ public:
 
 private:
   MLIRContext *owner = nullptr;
-  std::optional<llvm::DefaultThreadPool> pool;
+  std::optional<JobPool> pool;
 };
 } // namespace
 

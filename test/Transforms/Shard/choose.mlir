@@ -26,9 +26,9 @@
 // ALWAYS-LABEL: func @small(
 // ALWAYS: chimera.check_grid [2]
 
-// A process packs its part of the weights: half of the rows, and half of the
-// columns, in panels of 48.
-// ALONE-DAG: @mlp_prepared() {{.*}} : !llvm.array<16 x array<2048 x array<32 x f32>>>
+// A process packs its part of the weights: half of the rows, in panels of 64,
+// and half of the columns, in panels of 48.
+// ALONE-DAG: @mlp_prepared() {{.*}} : !llvm.array<8 x array<2048 x array<64 x f32>>>
 // ALONE-DAG: @mlp_prepared_0() {{.*}} : !llvm.array<43 x array<512 x array<48 x f32>>>
 // PACKED-DAG: @mlp_prepared() {{.*}} : !llvm.array<8 x array<1024 x array<64 x f32>>>
 // PACKED-DAG: @mlp_prepared_0() {{.*}} : !llvm.array<22 x array<512 x array<48 x f32>>>
