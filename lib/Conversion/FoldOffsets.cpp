@@ -13,8 +13,8 @@
 // one for each tap, and got a register of its own for each address, more than
 // there are. It is the same with the sum of an index that the result's address
 // has as well, so addresses are made in two steps: what is variable, then what
-// is constant. LLVM's reduction of loop strength, which takes time by the
-// square of the addresses in a loop, then finds few.
+// is constant. LLVM's reduction of loop strength, which weighs all addresses
+// of a loop against each other, then finds few.
 //
 //===----------------------------------------------------------------------===//
 

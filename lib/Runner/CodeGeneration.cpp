@@ -16,6 +16,7 @@
 #include "CodeGeneration.h"
 
 #include "DiagnosticCollector.h"
+#include "JobPool.h"
 #include "ProcessorCheck.h"
 #include "SplitModule.h"
 
@@ -36,9 +37,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 
-#include <atomic>
 #include <mutex>
-#include <pthread.h>
 
 using namespace mlir;
 using namespace chimera;
@@ -246,30 +245,13 @@ static std::unique_ptr<llvm::LLVMContext> createContext() {
   return context;
 }
 
-/// Calls `work` with each number below `count`, on `jobs` threads: this one
-/// and, as far as the system has any left, others.
+/// Calls `work` with each number below `count`, on `jobs` threads.
 static void runJobs(size_t count, size_t jobs,
                     llvm::function_ref<void(size_t)> work) {
-  std::atomic<size_t> next{0};
-  auto run = [&] {
-    for (size_t index = next++; index < count; index = next++)
-      work(index);
-  };
-  // LLVM's threads end the process if there are no more.
-  std::vector<pthread_t> others;
-  while (others.size() + 1 < std::min(jobs, count)) {
-    auto start = [](void *shared) -> void * {
-      (*static_cast<decltype(run) *>(shared))();
-      return nullptr;
-    };
-    pthread_t thread;
-    if (pthread_create(&thread, /*attr=*/nullptr, start, &run) != 0)
-      break;
-    others.push_back(thread);
-  }
-  run();
-  for (pthread_t thread : others)
-    pthread_join(thread, /*retval=*/nullptr);
+  JobPool pool(std::min(jobs, count));
+  for (size_t index = 0; index < count; ++index)
+    pool.async([=] { work(index); });
+  pool.wait();
 }
 
 /// A code generator like `machine`, which serves one thread.
