@@ -716,16 +716,20 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
     const auto &parts = works[index].parts;
     int64_t moved = evaluations.back().traffic[*operand].readBytes,
             read = moved;
-    if (is_contained(schedule.packed, operand->tensor))
+    SmallVector<int64_t, 6> tiles = largestOf(parts);
+    bool isPacked = is_contained(schedule.packed, operand->tensor);
+    if (isPacked)
       plan.computeSeconds +=
           share *
           packingSeconds(op, *operand, packedBytes(schedule, *operand, moved));
     else if (needsPacking(op, *operand) ||
-             conflicts(*operand, largestOf(parts), innermost))
+             conflicts(*operand, tiles, innermost))
       read = refetchedBytes(op, *operand, parts, schedule.registerTile);
     if (waitsForCollisions(op, *operand)) {
-      waiting += collisionSeconds(schedule, index, *operand, largestOf(parts),
-                                  moved, read, tasks);
+      waiting += collisionSeconds(schedule, index, *operand, tiles, moved, read,
+                                  tasks);
+      if (!isPacked)
+        intoInnermost += lostBytes(schedule, *operand, tiles, moved);
       continue;
     }
     intoInnermost += read - moved;

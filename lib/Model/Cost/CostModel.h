@@ -198,6 +198,15 @@ public:
                           int64_t moved, int64_t read,
                           const Tasks &tasks) const;
 
+  /// Bytes that could come into the innermost level while it gets lines of
+  /// `bytes` of `operand` again that kernels read but once. They go down a
+  /// panel, as wide as their register tile, before the next. Of each row, the
+  /// line that the next panel starts in, if this one has a part of it, and the
+  /// one that the hardware fetches ahead are gone when they are read, if their
+  /// sets have no room for all.
+  double lostBytes(const Schedule &schedule, const Access &operand,
+                   llvm::ArrayRef<int64_t> tiles, int64_t bytes) const;
+
   /// Seconds of packing on one core that no plan can avoid, if `bytesOf` says
   /// how much of a tensor reaches the innermost level.
   double
@@ -348,8 +357,12 @@ private:
   /// True if the lines of the operand's tile evict each other from `level`.
   bool conflicts(const Access &operand, llvm::ArrayRef<int64_t> tiles,
                  unsigned level) const;
-  bool computeConflict(const Access &operand, llvm::ArrayRef<int64_t> tiles,
-                       const MemoryLevel &cache) const;
+  /// The share of these lines that their sets in `level` have no room for.
+  double crowdedShare(const Access &operand, llvm::ArrayRef<int64_t> tiles,
+                      unsigned level) const;
+  double computeCrowdedShare(const Access &operand,
+                             llvm::ArrayRef<int64_t> tiles,
+                             const MemoryLevel &cache) const;
   /// True if the tile of `operand` collides in the level outside the innermost,
   /// which then keeps none of it.
   bool collidesOutside(const Schedule &schedule, unsigned op,
@@ -436,7 +449,7 @@ private:
 
   mutable std::map<std::pair<int64_t, int64_t>, llvm::SmallVector<unsigned, 8>>
       registerTileCache;
-  mutable std::map<llvm::SmallVector<int64_t, 6>, bool> conflictCache;
+  mutable std::map<llvm::SmallVector<int64_t, 6>, double> crowdedShares;
 };
 
 } // namespace chimera::model

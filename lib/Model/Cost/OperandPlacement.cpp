@@ -148,6 +148,19 @@ double CostModel::collisionSeconds(const Schedule &schedule, unsigned op,
   return seconds;
 }
 
+double CostModel::lostBytes(const Schedule &schedule, const Access &operand,
+                            ArrayRef<int64_t> tiles, int64_t bytes) const {
+  double share = crowdedShare(operand, tiles, machine.levels.size() - 1);
+  if (share == 0)
+    return 0;
+  int64_t columns = schedule.registerTile.vectors * machine.unit.lanes;
+  int64_t run = std::min(runBytes(operand, tiles),
+                         columns * problem.tensors[operand].elementBytes);
+  int64_t line = machine.levels.back().lineBytes;
+  int64_t lines = run % line == 0 ? 1 : 2;
+  return machine.overheads.collisionCost * share * lines * line * bytes / run;
+}
+
 double CostModel::shortRunBytes(const Schedule &schedule,
                                 ArrayRef<Work> works) const {
   double keptShare = 1 - missShares.front();
@@ -188,20 +201,27 @@ bool CostModel::isStrided(const Operator &op, const Access &operand) const {
 
 bool CostModel::conflicts(const Access &operand, ArrayRef<int64_t> tiles,
                           unsigned level) const {
+  return crowdedShare(operand, tiles, level) > 0;
+}
+
+double CostModel::crowdedShare(const Access &operand, ArrayRef<int64_t> tiles,
+                               unsigned level) const {
   SmallVector<int64_t, 6> key = {operand.tensor, level};
   for (const Index &index : operand.indices)
     key.push_back(index.extent(tiles));
-  auto [entry, isNew] = conflictCache.try_emplace(std::move(key), false);
+  auto [entry, isNew] = crowdedShares.try_emplace(std::move(key), 0);
   if (isNew)
-    entry->second = computeConflict(operand, tiles, machine.levels[level]);
+    entry->second = computeCrowdedShare(operand, tiles, machine.levels[level]);
   return entry->second;
 }
 
-/// Counts the lines of the operand's tile that fall into each set of `cache`.
-bool CostModel::computeConflict(const Access &operand, ArrayRef<int64_t> tiles,
-                                const MemoryLevel &cache) const {
+/// Counts the lines of the operand's tile that fall into each set of `cache`,
+/// as many as it has at most: the others are like them.
+double CostModel::computeCrowdedShare(const Access &operand,
+                                      ArrayRef<int64_t> tiles,
+                                      const MemoryLevel &cache) const {
   if (cache.ways == 0)
-    return false;
+    return 0;
   int64_t sets = std::max<int64_t>(1, cache.capacityBytes /
                                           (cache.lineBytes * cache.ways));
   int64_t allowed = std::max<int64_t>(1, cache.ways * waysShare);
@@ -219,20 +239,24 @@ bool CostModel::computeConflict(const Access &operand, ArrayRef<int64_t> tiles,
   }
   SmallVector<int64_t, 0> used(sets, 0);
   SmallVector<int64_t, 4> position(steps.size(), 0);
-  while (true) {
+  int64_t lines = 0, crowded = 0;
+  while (lines < sets * cache.ways) {
     int64_t begin = 0;
     for (auto [index, step] : zip(position, steps))
       begin += index * step.size;
     int64_t last = (begin + runBytes - 1) / cache.lineBytes;
-    for (int64_t line = begin / cache.lineBytes; line <= last; ++line)
+    for (int64_t line = begin / cache.lineBytes; line <= last; ++line) {
+      ++lines;
       if (++used[line % sets] > allowed)
-        return true;
+        ++crowded;
+    }
     unsigned dim = steps.size();
     while (dim > 0 && ++position[dim - 1] == steps[dim - 1].count)
       position[--dim] = 0;
     if (dim == 0)
-      return false;
+      break;
   }
+  return static_cast<double>(crowded) / lines;
 }
 
 bool CostModel::collidesOutside(const Schedule &schedule, unsigned op,

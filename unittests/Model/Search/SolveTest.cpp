@@ -252,6 +252,30 @@ TEST(Solve, FewRowsReadWhatACacheKeepsInLongRuns) {
   EXPECT_GT(secondsOf(32, 256), 1.5 * secondsOf(256, 32));
 }
 
+TEST(Solve, LosesLinesThatAreReadButOnce) {
+  // 32 rows 4 KB apart, of which each of four sets has room for nine: of each
+  // panel of a row, the line that is fetched ahead is gone, and where the next
+  // panel starts in the middle of a line, that line as well.
+  Machine machine = makeZen5();
+  auto secondsOf = [&](double collisionCost, int64_t lanes, int64_t vectors) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels.back().order = {{2, 64}, {3, 32}};
+    schedule.registerTile = {3, vectors, 2, 4};
+    machine.overheads.collisionCost = collisionCost;
+    machine.unit.lanes = lanes;
+    return price(makeGemm(1, 3, 1024, 1024), machine, schedule, withThreads(1))
+        .levels.back()
+        .seconds;
+  };
+  double lines = 23.0 / 32 * 1024 * 1024 * sizeof(float) / 64;
+  double again = 4 * 64 / machine.levels.back().bytesPerSecondPerCore;
+  EXPECT_NEAR(secondsOf(4, 16, 2) - secondsOf(0, 16, 2), lines / 2 * again,
+              1e-12);
+  EXPECT_NEAR(secondsOf(4, 8, 3) - secondsOf(0, 8, 3), lines * 2 / 1.5 * again,
+              1e-12);
+}
+
 TEST(Solve, WaitsForLinesThatEvictEachOther) {
   // 64 rows 8 KB apart fall into a few sets of the first level, so that each of
   // five tiles of rows gets them again; of rows a line longer all stay.

@@ -173,9 +173,14 @@ TEST(JudgeUnfused, LargeFeedForward) {
 }
 
 TEST(JudgeUnfused, LargeSquaresInASmallMemory) {
-  ChainProblem problem = makeMlp(2048, 2048, 2048, 2048);
+  // Lines of rows of 2064 do not collide, so that bytes are all that a slow
+  // memory takes time for.
+  ChainProblem problem = makeMlp(2064, 2064, 2064, 2064);
+  Machine machine = makeSmall();
+  machine.levels[0].bytesPerSecondPerCore /= 16;
+  machine.levels[0].bytesPerSecond /= 16;
   for (int64_t threads : {1, 2}) {
-    Verdict verdict = judge(problem, makeSmall(), withThreads(threads));
+    Verdict verdict = judge(problem, machine, withThreads(threads));
     expectSplit(verdict);
     EXPECT_EQ(verdict.reason, Reason::MovesMore) << verdict.explain();
     EXPECT_EQ(verdict.level, "L1");
