@@ -162,6 +162,16 @@ CostModel::partsOfLoops(const Path &path,
   return parts;
 }
 
+/// Parts of `loop` in which the softmax before the operator of `path` is made:
+/// those of loops that its scores share, be it read in more.
+int64_t CostModel::countSoftmaxParts(const Path &path, LoopId loop) const {
+  PartList parts = {{problem.loops[loop].extent, 1}};
+  for (const Path::Step &step : path.steps)
+    if (step.loop == loop && step.group.first < path.op)
+      parts = cutParts(parts, step.tile);
+  return countOf(parts);
+}
+
 std::vector<CostModel::Work> CostModel::workOf(const Schedule &schedule) const {
   LoopNest tree =
       buildLoopTree(structure, schedule, schedule.levels.size() - 1);
@@ -187,7 +197,7 @@ std::vector<CostModel::Work> CostModel::workOf(const Schedule &schedule) const {
       work.repeats *= countOf(work.parts[step.loop]);
     }
     if (op.rescaledBy)
-      work.rescales = countOf(work.parts[*op.rescaledBy]);
+      work.rescales = countSoftmaxParts(path, *op.rescaledBy);
     if (is_contained(schedule.rolling, op.output.tensor))
       work.keptElements = countKept(op, path, work);
     works.push_back(std::move(work));
@@ -375,65 +385,8 @@ CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
   return cycles;
 }
 
-/// Vectors of what `op` makes. Kernels that work in caches go row by row: a row
-/// of few columns, such as scores of two keys, takes a vector like a longer
-/// one.
-double CostModel::countResultVectors(const Operator &op) const {
-  auto elements = static_cast<double>(problem.sizeOf(op.output));
-  int64_t lanes = machine.unit.lanes;
-  if (machine.levels.back().ways == 0 || !op.output.hasLoop(op.vectorLoop))
-    return elements / lanes;
-  int64_t columns = problem.loops[op.vectorLoop].extent;
-  return elements / columns * divideCeilSigned(columns, lanes);
-}
-
-double CostModel::epilogueCycles(const Operator &op, bool inRegisters) const {
-  if (machine.matrix && machine.groups)
-    return groupEpilogueCycles(op);
-  if (!op.hasEpilogue && op.epilogue.empty())
-    return 0;
-  const VectorUnit &unit = machine.unit;
-  double vectors = countResultVectors(op);
-  // A matrix unit's sums are not in vector registers, nor are functions
-  // computed beside sums.
-  bool isPass = !inRegisters || machine.matrix || op.epilogueExponentials > 0;
-  double loads = isPass + op.epilogue.size(), stores = isPass;
-  double instructions =
-      op.epilogueCost + op.epilogueExponentials * unit.exponentialCost;
-  return vectors * (instructions / unit.fmaPerCycle +
-                    loads / unit.loadsPerCycle + stores / unit.storesPerCycle);
-}
-
 double CostModel::leastTapsOf(const Operator &op) const {
   return machine.matrix ? 1 : leastShareOfTaps(problem, op);
-}
-
-double CostModel::rescaleCycles(const Operator &op, int64_t parts) const {
-  if (!op.rescaledBy)
-    return 0;
-  if (machine.matrix && machine.groups)
-    return groupRescaleCycles(op, parts);
-  const VectorUnit &unit = machine.unit;
-  double vectors = countResultVectors(op);
-  // Each part but the first multiplies what is there.
-  return (parts - 1) * vectors *
-         (1 / unit.fmaPerCycle + 1 / unit.loadsPerCycle +
-          1 / unit.storesPerCycle);
-}
-
-/// Each part is scaled and added, which takes as long as to rescale it. The
-/// other parallel loops share the work, once all parts are there.
-double CostModel::combineSeconds(const Schedule &schedule) const {
-  int64_t parts = countSplitParts(schedule);
-  if (parts == 1)
-    return 0;
-  if (machine.matrix && machine.groups)
-    return groupCombineCycles(schedule, parts) / machine.contractionClock();
-  Tasks tasks = evenTasks(tasksOf(schedule).count / parts);
-  return tasks.busiestShare *
-             rescaleCycles(problem.operators.back(), parts + 1) /
-             machine.contractionClock() +
-         startSeconds(tasks);
 }
 
 double CostModel::arithmeticCycles(const Schedule &schedule,
@@ -465,7 +418,8 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
       perElement *= groupEpilogueShare(op, views);
     cycles += work.repeats * (visited.byProducts * taps * products +
                               perElement * epilogueCycles(op, inRegisters)) +
-              perElement * rescaleCycles(op, work.rescales);
+              perElement * rescaleCycles(op, work.rescales) +
+              visited.byTiles * softmaxPartCycles(op, work);
     if (work.keptElements > 0)
       cycles +=
           static_cast<double>(work.keptElements) / machine.unit.lanes *

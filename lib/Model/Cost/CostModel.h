@@ -271,12 +271,15 @@ private:
     llvm::SmallVector<PartList, 6> parts;
     /// How often all of it is repeated (recomputation).
     int64_t repeats = 1;
-    /// Parts of the loop that rescales the output.
+    /// Parts in which the softmax is made that rescales the output.
     int64_t rescales = 1;
     /// Elements of a rolling output that move in its buffer, all in all.
     int64_t keptElements = 0;
   };
   std::vector<Work> workOf(const Schedule &schedule) const;
+  int64_t countSoftmaxParts(const Path &path, LoopId loop) const;
+  /// Cycles that parts of a softmax take besides those for each element.
+  double softmaxPartCycles(const Operator &op, const Work &work) const;
   llvm::SmallVector<Arrival, 2> arrivalsAt(const Schedule &schedule,
                                            llvm::ArrayRef<Work> works) const;
   /// The size of the largest part of each loop.
