@@ -191,6 +191,7 @@ FamilySearch::makeTree(ArrayRef<LoopId> loops) {
             OrderFormula(structure, schedule, level, transfer, cut, windows),
             {},
             {}};
+  tree.formula.addLive(schedule, level, transfer, cut, windows);
   entries.resize(prefix);
   tree.weighted = weightedPlaces(tree.formula, cut.size());
   // Neither have windows a form.

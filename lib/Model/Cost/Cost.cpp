@@ -40,10 +40,10 @@ CostModel::Tasks CostModel::evenTasks(int64_t count) const {
 /// is left at the end of a loop is smaller, so it is the busiest. Tasks of a
 /// grid have code for one size.
 CostModel::Tasks CostModel::tasksOf(const Schedule &schedule) const {
-  LoopNest tree =
-      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  std::shared_ptr<const KnownTree> tree =
+      findTree(structure, schedule, schedule.levels.size() - 1);
   ArrayRef<NestLoop> loops =
-      ArrayRef(tree.loops).take_front(schedule.numParallel);
+      ArrayRef(tree->nest.loops).take_front(schedule.numParallel);
   SmallVector<int64_t, 6> size, trips;
   for (const Loop &loop : problem.loops)
     size.push_back(loop.extent);
@@ -78,9 +78,9 @@ CostModel::Tasks CostModel::tasksOf(const Schedule &schedule) const {
 int64_t CostModel::countSplitParts(const Schedule &schedule) const {
   if (!problem.operators.back().rescaledBy)
     return 1;
-  LoopNest tree =
-      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
-  return chimera::model::countSplitParts(problem, schedule, tree);
+  return chimera::model::countSplitParts(
+      problem, schedule,
+      findTree(structure, schedule, schedule.levels.size() - 1)->nest);
 }
 
 double CostModel::startSeconds(const Tasks &tasks) const {
@@ -173,12 +173,16 @@ int64_t CostModel::countSoftmaxParts(const Path &path, LoopId loop) const {
 }
 
 std::vector<CostModel::Work> CostModel::workOf(const Schedule &schedule) const {
-  LoopNest tree =
-      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
-  leaveLoopsToKernels(problem, schedule, tree);
-  std::vector<Path> paths;
-  for (unsigned op = 0; op < problem.operators.size(); ++op)
-    paths.emplace_back(tree, op);
+  std::shared_ptr<const KnownTree> tree =
+      findTree(structure, schedule, schedule.levels.size() - 1);
+  ArrayRef<Path> paths = tree->paths;
+  std::vector<Path> ofCode;
+  if (schedule.held) {
+    LoopNest nest = treeOfCode(structure, schedule);
+    for (unsigned op = 0; op < problem.operators.size(); ++op)
+      ofCode.emplace_back(nest, op);
+    paths = ofCode;
+  }
   std::vector<Work> works;
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Path &path = paths[index];
@@ -394,9 +398,7 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
   double cycles = 0;
   bool isInGroups = machine.matrix && machine.groups;
   Occupancy occupancy;
-  LoopNest tree =
-      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
-  leaveLoopsToKernels(problem, schedule, tree);
+  LoopNest tree = treeOfCode(structure, schedule);
   if (isInGroups) {
     occupancy = occupancyOf(schedule);
     cycles += restartCyclesOf(tree);

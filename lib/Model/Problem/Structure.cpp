@@ -28,6 +28,7 @@ ChainStructure::ChainStructure(const ChainProblem &problem) : problem(problem) {
   findDerived();
   findAxes();
   findCuttable();
+  findEnds();
 }
 
 void ChainStructure::findUses() {
@@ -71,6 +72,9 @@ void ChainStructure::findDerived() {
             return read.isLoop() && read.hasLoop(loop);
           }))
         continue;
+      if (all_of(indices,
+                 [&](const Index &read) { return read == indices.front(); }))
+        agreeing |= bitOf(loop);
       owners[loop] = index;
       demands[loop] = indices;
       demanders[loop] = readers[output];
@@ -126,6 +130,57 @@ void ChainStructure::findCuttable() {
   for (std::optional<LoopId> loop : longest)
     if (loop)
       cuttable |= bitOf(*loop);
+}
+
+void ChainStructure::findEnds() {
+  auto ends = [](const Operator &op, LoopId loop) {
+    return op.isReduction(loop) || is_contained(op.completes, loop);
+  };
+  for (const Operator &op : problem.operators) {
+    auto takesOther = [&](const Access &access, LoopId loop) {
+      return access == op.output.tensor &&
+             any_of(zip(op.output.indices, access.indices), [&](auto dims) {
+               const auto &[made, read] = dims;
+               return made.hasLoop(loop) && !(read == made);
+             });
+    };
+    OperatorSet &inEpilogue = epilogueReaders.emplace_back(0);
+    auto &ofLoops = waiting.emplace_back(problem.loops.size(), 0);
+    for (const auto &[number, reader] : enumerate(problem.operators)) {
+      OperatorSet bit = OperatorSet(1) << number;
+      bool readsLate = any_of(reader.epilogue, [&](const Access &access) {
+        return access == op.output.tensor;
+      });
+      if (readsLate)
+        inEpilogue |= bit;
+      for (LoopId loop = 0; loop < problem.loops.size(); ++loop) {
+        auto isOther = [&](const Access &access) {
+          return takesOther(access, loop);
+        };
+        // An epilogue runs where the result is complete.
+        if (any_of(reader.inputs, isOther) ||
+            any_of(reader.epilogue, isOther) ||
+            (readsLate && ends(reader, loop)))
+          ofLoops[loop] |= bit;
+      }
+    }
+    for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+      if (ends(op, loop))
+        ofLoops[loop] |= readers[op.output];
+  }
+}
+
+bool ChainStructure::endsBefore(unsigned op, LoopId loop,
+                                OperatorSet run) const {
+  if (waiting[op][loop] & run)
+    return true;
+  // An epilogue runs for all readers of its operator.
+  for (OperatorSet late = epilogueReaders[op] & run; late; late &= late - 1) {
+    const Operator &reader = problem.operators[countr_zero(late)];
+    if (readers[reader.output] & ~run)
+      return true;
+  }
+  return false;
 }
 
 bool ChainStructure::areTwins(LoopId left, LoopId right) const {

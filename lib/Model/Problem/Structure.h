@@ -24,6 +24,9 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <array>
+#include <memory>
+
 namespace chimera::model {
 
 /// A set of loops, one bit each.
@@ -40,7 +43,13 @@ struct Group {
   }
   bool has(unsigned op) const { return first <= op && op <= last; }
   bool covers(OperatorSet operators) const { return !(operators & ~set()); }
+  bool operator==(const Group &other) const {
+    return first == other.first && last == other.last;
+  }
+  bool operator!=(const Group &other) const { return !(*this == other); }
 };
+
+struct KnownTree;
 
 /// Over all parts that some loops make along an axis: the sum of the products
 /// of lengths, and the largest. Without dimensions: the number of parts, and 1.
@@ -72,6 +81,8 @@ public:
   }
   /// What the readers access along the dimension of a derived loop.
   llvm::ArrayRef<Index> demandsOn(LoopId loop) const { return demands[loop]; }
+  /// True if all of them access the same.
+  bool demandsAgree(LoopId loop) const { return contains(agreeing, loop); }
   /// True if the range of derived loop `loop` follows from the readers' as long
   /// as the operators of `group` are together.
   bool follows(LoopId loop, Group group) const {
@@ -90,6 +101,11 @@ public:
     return contains(hasDerived ? factsOf(group).concerning[op] : ownLoops[op],
                     loop);
   }
+
+  /// True if `loop` around the operators in `run` must end before the result of
+  /// `op` is read there: it is reduced over, or a reader takes another part
+  /// than the one at hand.
+  bool endsBefore(unsigned op, LoopId loop, OperatorSet run) const;
 
   /// True if tiles of `loop` are worth considering. Loops inside windows and
   /// derived loops stay whole (docs/model.md says why nothing is lost); of
@@ -110,6 +126,10 @@ public:
   /// What was measured so far, by all it depends on: schedules that differ at
   /// one level have most walks along axes in common (AxisWalk.cpp).
   llvm::StringMap<AxisLengths> &lengthsKnown() const { return lengths; }
+  /// The trees of the latest schedules (LoopTree.cpp).
+  llvm::MutableArrayRef<std::shared_ptr<const KnownTree>> treesKnown() const {
+    return trees;
+  }
 
 private:
   /// What is the same for all questions about a group.
@@ -125,6 +145,7 @@ private:
   bool findConcern(LoopId loop, unsigned op, Group group) const;
 
   void findUses();
+  void findEnds();
   void findDerived();
   void findAxes();
   void findCuttable();
@@ -136,6 +157,11 @@ private:
   llvm::SmallVector<llvm::SmallVector<Index, 1>, 8> demands;
   llvm::SmallVector<OperatorSet, 8> demanders;
   llvm::SmallVector<llvm::SmallVector<LoopId, 2>, 3> derivedLoops;
+  LoopSet agreeing = 0;
+  /// For each operator, by loop: the readers that wait for the loop's end.
+  llvm::SmallVector<llvm::SmallVector<OperatorSet, 16>, 3> waiting;
+  /// For each operator, those that read its result in their epilogue.
+  llvm::SmallVector<OperatorSet, 3> epilogueReaders;
   llvm::SmallVector<unsigned, 8> axisOfLoop;
   llvm::SmallVector<LoopSet, 8> axes;
   LoopSet cuttable = 0;
@@ -145,6 +171,7 @@ private:
   /// By the group's first and last operator.
   mutable std::vector<GroupFacts> facts;
   mutable llvm::StringMap<AxisLengths> lengths;
+  mutable std::array<std::shared_ptr<const KnownTree>, 64> trees;
 };
 
 } // namespace chimera::model

@@ -23,17 +23,38 @@ const LoopNest &LoopNest::partOf(unsigned op) const {
   return *find_if(parts, [&](const LoopNest &part) { return part.has(op); });
 }
 
+Path::Path(const LoopNest &tree, unsigned op) : op(op) {
+  const LoopNest *nest = &tree;
+  while (true) {
+    for (const NestLoop &loop : nest->loops)
+      steps.push_back({loop.loop,
+                       loop.tile,
+                       {nest->firstOperator, nest->lastOperator},
+                       false});
+    if (!nest->loops.empty())
+      steps.back().endsNest = true;
+    if (nest->parts.empty())
+      return;
+    nest = &nest->partOf(op);
+  }
+}
+
+unsigned Path::commonDepth(OperatorSet operators) const {
+  unsigned depth = 0;
+  while (depth < steps.size() && steps[depth].group.covers(operators))
+    ++depth;
+  return depth;
+}
+
 namespace {
+
+using Entries = SmallVector<std::pair<TiledLoop, unsigned>, 16>;
 
 class LoopTreeBuilder {
 public:
-  LoopTreeBuilder(const ChainStructure &structure, const Schedule &schedule,
-                  unsigned level)
-      : structure(structure), problem(structure.getProblem()) {
-    for (unsigned index = 0; index <= level; ++index)
-      for (const TiledLoop &entry : schedule.levels[index].order)
-        entries.push_back({entry, index});
-  }
+  LoopTreeBuilder(const ChainStructure &structure, const Entries &entries)
+      : structure(structure), problem(structure.getProblem()),
+        entries(entries) {}
 
   /// Most iterations that are left of each loop at the blocks of an operator.
   using Sizes = SmallVector<int64_t, 16>;
@@ -48,19 +69,18 @@ public:
     return build(all, 0, sizes);
   }
 
-  ArrayRef<int64_t> sizesAt(unsigned op) const { return leaves[op]; }
+  std::vector<Sizes> takeLeaves() { return std::move(leaves); }
 
 private:
   LoopNest build(Group group, size_t place, Sizes sizes);
   void follow(Group group, Sizes &sizes) const;
   OperatorSet membersOf(const TiledLoop &entry, Group group) const;
-  bool blocks(unsigned op, LoopId loop, OperatorSet run) const;
   SmallVector<Group, 4> split(Group group, OperatorSet members,
                               LoopId loop) const;
 
   const ChainStructure &structure;
   const ChainProblem &problem;
-  SmallVector<std::pair<TiledLoop, unsigned>, 16> entries;
+  const Entries &entries;
   std::vector<Sizes> leaves;
 };
 
@@ -72,14 +92,12 @@ void LoopTreeBuilder::follow(Group group, Sizes &sizes) const {
         continue;
       // Readers at different places need more than the largest of them.
       ArrayRef<Index> demands = structure.demandsOn(loop);
-      bool areAlike = all_of(demands, [&](const Index &demand) {
-        return demand == demands.front();
-      });
       int64_t size = 1;
       for (const Term &term : demands.front().terms)
         size += term.factor * (sizes[term.loop] - 1);
       int64_t extent = problem.loops[loop].extent;
-      sizes[loop] = areAlike ? std::min(extent, size) : extent;
+      sizes[loop] =
+          structure.demandsAgree(loop) ? std::min(extent, size) : extent;
     }
 }
 
@@ -108,40 +126,6 @@ OperatorSet LoopTreeBuilder::membersOf(const TiledLoop &entry,
   return members;
 }
 
-/// True if `loop` must end before the result of `op` is read in `run`: it is
-/// reduced over, or a reader takes another part than the one at hand.
-bool LoopTreeBuilder::blocks(unsigned op, LoopId loop, OperatorSet run) const {
-  const Operator &info = problem.operators[op];
-  if (!(structure.readersOf(info.output) & run))
-    return false;
-  if (info.isReduction(loop) || is_contained(info.completes, loop))
-    return true;
-  auto takesOther = [&](const Access &access) {
-    return access == info.output.tensor &&
-           any_of(zip(info.output.indices, access.indices), [&](auto dims) {
-             const auto &[made, read] = dims;
-             return made.hasLoop(loop) && !(read == made);
-           });
-  };
-  auto isOutput = [&](const Access &access) {
-    return access == info.output.tensor;
-  };
-  for (unsigned reader = op + 1; reader < problem.operators.size(); ++reader) {
-    if (!(run >> reader & 1))
-      continue;
-    const Operator &other = problem.operators[reader];
-    if (any_of(other.inputs, takesOther) || any_of(other.epilogue, takesOther))
-      return true;
-    // An epilogue runs where the result is complete, and for all its readers.
-    bool isOutside = other.isReduction(loop) ||
-                     is_contained(other.completes, loop) ||
-                     (structure.readersOf(other.output) & ~run);
-    if (isOutside && any_of(other.epilogue, isOutput))
-      return true;
-  }
-  return false;
-}
-
 /// Parts `group` into runs of neighbours that stay together under `loop`.
 SmallVector<Group, 4> LoopTreeBuilder::split(Group group, OperatorSet members,
                                              LoopId loop) const {
@@ -153,7 +137,7 @@ SmallVector<Group, 4> LoopTreeBuilder::split(Group group, OperatorSet members,
     if (mustEnd || isMember != wasMember)
       runs.push_back({op, op});
     runs.back().last = op;
-    mustEnd = isMember && blocks(op, loop, members);
+    mustEnd = isMember && structure.endsBefore(op, loop, members);
   }
   return runs;
 }
@@ -172,6 +156,7 @@ LoopNest LoopTreeBuilder::build(Group group, size_t place, Sizes sizes) {
       continue;
     SmallVector<Group, 4> runs = split(group, members, entry.loop);
     if (runs.size() > 1) {
+      nest.parts.reserve(runs.size());
       for (Group run : runs) {
         LoopNest part = build(run, place, sizes);
         // Parts without loops around them are parts of this nest.
@@ -189,10 +174,30 @@ LoopNest LoopTreeBuilder::build(Group group, size_t place, Sizes sizes) {
   }
   if (group.first == group.last)
     leaves[group.first] = sizes;
-  else
+  else {
+    nest.parts.reserve(nest.size());
     for (unsigned op = group.first; op <= group.last; ++op)
       nest.parts.push_back(build({op, op}, place, sizes));
+  }
   return nest;
+}
+
+Entries entriesOf(const Schedule &schedule, unsigned level) {
+  Entries entries;
+  for (unsigned index = 0; index <= level; ++index)
+    for (const TiledLoop &entry : schedule.levels[index].order)
+      entries.push_back({entry, index});
+  return entries;
+}
+
+size_t hashOf(const Entries &entries) {
+  uint64_t hash = entries.size();
+  for (const auto &[entry, level] : entries) {
+    uint64_t which = uint64_t(entry.operators) << 32 | entry.loop << 8 | level;
+    hash = (hash ^ which) * 0x9e3779b97f4a7c15;
+    hash = (hash ^ hash >> 32 ^ entry.tile) * 0x9e3779b97f4a7c15;
+  }
+  return hash >> 32;
 }
 
 } // namespace
@@ -200,7 +205,30 @@ LoopNest LoopTreeBuilder::build(Group group, size_t place, Sizes sizes) {
 LoopNest chimera::model::buildLoopTree(const ChainStructure &structure,
                                        const Schedule &schedule,
                                        unsigned level) {
-  return LoopTreeBuilder(structure, schedule, level).run();
+  Entries entries = entriesOf(schedule, level);
+  return LoopTreeBuilder(structure, entries).run();
+}
+
+std::shared_ptr<const KnownTree>
+chimera::model::findTree(const ChainStructure &structure,
+                         const Schedule &schedule, unsigned level) {
+  Entries entries = entriesOf(schedule, level);
+  auto trees = structure.treesKnown();
+  std::shared_ptr<const KnownTree> &known =
+      trees[hashOf(entries) % trees.size()];
+  if (known && known->entries == entries)
+    return known;
+  auto tree = std::make_shared<KnownTree>();
+  tree->entries = std::move(entries);
+  LoopTreeBuilder builder(structure, tree->entries);
+  tree->nest = builder.run();
+  tree->leaves = builder.takeLeaves();
+  size_t numOperators = structure.getProblem().operators.size();
+  tree->paths.reserve(numOperators);
+  for (unsigned op = 0; op < numOperators; ++op)
+    tree->paths.emplace_back(tree->nest, op);
+  known = std::move(tree);
+  return known;
 }
 
 LoopNest chimera::model::buildLoopTree(const ChainProblem &problem,
@@ -325,24 +353,23 @@ SmallVector<int64_t, 8> chimera::model::tilesAt(const ChainProblem &problem,
 SmallVector<int64_t, 8> chimera::model::tilesAt(const ChainStructure &structure,
                                                 const Schedule &schedule,
                                                 unsigned level, unsigned op) {
-  LoopTreeBuilder builder(structure, schedule, level);
-  builder.run();
-  return SmallVector<int64_t, 8>(builder.sizesAt(op));
+  std::shared_ptr<const KnownTree> tree = findTree(structure, schedule, level);
+  return SmallVector<int64_t, 8>(ArrayRef(tree->leaves[op]));
 }
 
 /// The number of loops at the end of `leaf`, inside `numParallel` parallel
 /// ones, that can run in the micro kernel of the operator there.
-static size_t countKernelLoops(const ChainProblem &problem,
+static size_t countKernelLoops(const ChainStructure &structure,
                                const Schedule &schedule, const LoopNest &leaf,
                                size_t numParallel) {
-  const Operator &op = problem.operators[leaf.lastOperator];
+  const Operator &op = structure.getProblem().operators[leaf.lastOperator];
   auto isReduction = [&](const NestLoop &loop) {
     return op.isReduction(loop.loop);
   };
   ArrayRef<NestLoop> outer = leaf.loops;
   while (outer.size() > numParallel && isReduction(outer.back()))
     outer = outer.drop_back();
-  int64_t rows = tilesAt(problem, schedule, schedule.levels.size() - 1,
+  int64_t rows = tilesAt(structure, schedule, schedule.levels.size() - 1,
                          leaf.lastOperator)[op.rowLoop];
   if (outer.size() == leaf.loops.size() || op.rowLoop == op.vectorLoop ||
       rows > schedule.registerTile.rows)
@@ -362,16 +389,38 @@ leafOf(LoopNest &tree, const Schedule &schedule, unsigned op) {
   return {leaf, leaf == &tree ? schedule.numParallel : 0};
 }
 
-void chimera::model::leaveLoopsToKernels(const ChainProblem &problem,
-                                         const Schedule &schedule,
-                                         LoopNest &tree) {
-  for (unsigned op = 0; op < problem.operators.size(); ++op) {
+static void leaveLoops(const ChainStructure &structure,
+                       const Schedule &schedule, LoopNest &tree) {
+  for (unsigned op = 0; op < structure.getProblem().operators.size(); ++op) {
     if (!(schedule.held >> op & 1))
       continue;
     auto [leaf, numParallel] = leafOf(tree, schedule, op);
     leaf->loops.pop_back_n(
-        countKernelLoops(problem, schedule, *leaf, numParallel));
+        countKernelLoops(structure, schedule, *leaf, numParallel));
   }
+}
+
+void chimera::model::leaveLoopsToKernels(const ChainProblem &problem,
+                                         const Schedule &schedule,
+                                         LoopNest &tree) {
+  if (schedule.held)
+    leaveLoops(ChainStructure(problem), schedule, tree);
+}
+
+LoopNest chimera::model::treeOfCode(const ChainStructure &structure,
+                                    const Schedule &schedule) {
+  LoopNest tree =
+      findTree(structure, schedule, schedule.levels.size() - 1)->nest;
+  leaveLoops(structure, schedule, tree);
+  return tree;
+}
+
+bool chimera::model::canHold(const ChainStructure &structure,
+                             const Schedule &schedule, unsigned op) {
+  LoopNest tree =
+      findTree(structure, schedule, schedule.levels.size() - 1)->nest;
+  auto [leaf, numParallel] = leafOf(tree, schedule, op);
+  return countKernelLoops(structure, schedule, *leaf, numParallel) > 0;
 }
 
 Error chimera::model::verifyHeld(const ChainProblem &problem,
@@ -381,19 +430,15 @@ Error chimera::model::verifyHeld(const ChainProblem &problem,
     return createStringError(
         "'held' lists an operator that the chain does not have; it has " +
         Twine(numOperators));
-  LoopNest tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
-  for (unsigned op = 0; op < numOperators; ++op) {
-    if (!(schedule.held >> op & 1))
-      continue;
-    auto [leaf, numParallel] = leafOf(tree, schedule, op);
-    if (countKernelLoops(problem, schedule, *leaf, numParallel) == 0)
+  ChainStructure structure(problem);
+  for (unsigned op = 0; op < numOperators; ++op)
+    if (schedule.held >> op & 1 && !canHold(structure, schedule, op))
       return createStringError(
           "the sums of operator '" + problem.operators[op].name +
           "' cannot be held in registers: its last loops have to be over what "
           "it adds up, and leave no more rows than the " +
           Twine(schedule.registerTile.rows) +
           " of a register tile; take it off the list");
-  }
   return Error::success();
 }
 

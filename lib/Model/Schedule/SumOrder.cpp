@@ -15,6 +15,8 @@
 
 #include "Chimera/Model/Algorithms.h"
 
+#include "Schedule/LoopTree.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -109,13 +111,18 @@ static bool isInOrder(const ChainProblem &problem, const LoopNest &nest,
   });
 }
 
-bool chimera::model::addsUpInOrder(const ChainProblem &problem,
+bool chimera::model::addsUpInOrder(const ChainStructure &structure,
                                    const Schedule &schedule) {
+  const ChainProblem &problem = structure.getProblem();
   if (none_of(problem.operators, [&](const Operator &op) {
         return partedLoop(problem, op).has_value();
       }))
     return true;
-  LoopNest tree = buildLoopTree(problem, schedule, schedule.levels.size() - 1);
-  leaveLoopsToKernels(problem, schedule, tree);
-  return isInOrder(problem, tree, schedule.registerTile.part);
+  return isInOrder(problem, treeOfCode(structure, schedule),
+                   schedule.registerTile.part);
+}
+
+bool chimera::model::addsUpInOrder(const ChainProblem &problem,
+                                   const Schedule &schedule) {
+  return addsUpInOrder(ChainStructure(problem), schedule);
 }

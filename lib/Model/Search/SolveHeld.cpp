@@ -181,10 +181,7 @@ void Solver::searchHeld(const Innermost &level, ArrayRef<LoopId> loops) {
 
 /// Takes operators off Schedule::held that do not have the loops for it.
 void Solver::dropUnheld(Schedule &schedule) const {
-  for (unsigned op = 0; op < problem.operators.size(); ++op) {
-    Schedule alone = schedule;
-    alone.held = schedule.held & OperatorSet(1) << op;
-    if (errorToBool(verifyHeld(problem, alone)))
-      schedule.held &= ~alone.held;
-  }
+  for (unsigned op = 0; op < problem.operators.size(); ++op)
+    if (!canHold(structure, schedule, op))
+      schedule.held &= ~(OperatorSet(1) << op);
 }

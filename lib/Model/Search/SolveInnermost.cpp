@@ -253,10 +253,12 @@ ArrayRef<Solver::InnerOrder> Solver::innerOrders(Innermost &level,
     Schedule next = level.schedule;
     append_range(next.levels[innermost()].order, *order);
     markParallel(next);
-    InnerOrder inner{
-        *order, OrderFormula(structure, next, innermost(),
-                             transferInto(machine.levels.back(), threads),
-                             /*numbering=*/level.numbering, level.windows)};
+    Transfer transfer = transferInto(machine.levels.back(), threads);
+    InnerOrder inner{*order,
+                     OrderFormula(structure, next, innermost(), transfer,
+                                  level.numbering, level.windows)};
+    inner.shape.addLive(next, innermost(), transfer, level.numbering,
+                        level.windows);
     bool isParallelSoFar = startsHere;
     for (const TiledLoop &entry : *order) {
       isParallelSoFar &= isParallel(entry.loop);
@@ -582,10 +584,11 @@ SmallVector<unsigned, 32> Solver::orderOf(const Schedule &schedule) {
 
 /// Lets all halos of `schedule` be kept that can be.
 void Solver::chooseRolling(Schedule &schedule) const {
-  LoopNest tree = buildLoopTree(structure, schedule, innermost());
+  std::shared_ptr<const KnownTree> tree =
+      findTree(structure, schedule, innermost());
   for (TensorId tensor : overlapping)
     if (problem.tensors[tensor].role == Role::Input ||
-        findRollingRange(structure, schedule, tree, tensor))
+        findRollingRange(structure, schedule, tree->nest, tensor))
       schedule.rolling.push_back(tensor);
 }
 
@@ -666,7 +669,7 @@ bool Solver::pricePlanOf(Schedule &schedule) {
 
 bool Solver::priceTiles(Schedule &schedule) {
   schedule.registerTile.part = tilePart();
-  if (!machine.matrix && !addsUpInOrder(problem, schedule))
+  if (!machine.matrix && !addsUpInOrder(structure, schedule))
     return false;
   costModel.choosePacking(schedule);
   Plan plan = costModel.price(schedule);

@@ -169,16 +169,24 @@ chimera::model::enumerateOrders(const ChainStructure &structure,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-const OrderFormula &LevelFormulas::formulaOf(const LoopOrder &order,
-                                             ArrayRef<LoopId> loops) {
-  std::unique_ptr<OrderFormula> &formula = formulas[&order];
-  if (formula)
-    return *formula;
+Schedule LevelFormulas::scheduleWith(const LoopOrder &order) const {
   Schedule whole = schedule;
   append_range(whole.levels[level].order, order);
-  formula = std::make_unique<OrderFormula>(structure, whole, level, transfer,
-                                           loops, windows);
+  return whole;
+}
+
+OrderFormula &LevelFormulas::formulaOf(const LoopOrder &order,
+                                       ArrayRef<LoopId> loops) {
+  std::unique_ptr<OrderFormula> &formula = formulas[&order];
+  if (!formula)
+    formula = std::make_unique<OrderFormula>(structure, scheduleWith(order),
+                                             level, transfer, loops, windows);
   return *formula;
+}
+
+void LevelFormulas::addLive(OrderFormula &formula, const LoopOrder &order,
+                            ArrayRef<LoopId> loops) {
+  formula.addLive(scheduleWith(order), level, transfer, loops, windows);
 }
 
 VolumeSearch::VolumeSearch(LevelFormulas &formulas, int64_t capacityBytes,
@@ -223,13 +231,15 @@ int64_t VolumeSearch::volumeNow() {
   if (!undecided || leastValues.empty())
     return shape->volumeBytes(products, windowValues);
   for (unsigned window : shape->getWindows())
-    boundValues[window] = windows.dependsOnAny(window, undecided)
-                              ? leastValues[window]
-                              : windowValues[window];
+    if (!windows.isLargest(window))
+      boundValues[window] = windows.dependsOnAny(window, undecided)
+                                ? leastValues[window]
+                                : windowValues[window];
   return shape->volumeBytes(products, boundValues);
 }
 
-/// Lengths of windows over all tiles of the loops they depend on.
+/// Lengths of windows, where volumes have them, over all tiles of the loops
+/// they depend on.
 void VolumeSearch::findLeastValues() {
   leastValues.clear();
   if (shape->getWindows().empty())
@@ -240,6 +250,8 @@ void VolumeSearch::findLeastValues() {
     return chosen[find(loopsOfOrder, loop) - loopsOfOrder.begin()];
   };
   for (unsigned window : shape->getWindows()) {
+    if (windows.isLargest(window))
+      continue;
     int64_t &least = leastValues[window];
     least = std::numeric_limits<int64_t>::max();
     auto tryAll = [&](unsigned place, auto &&self) -> void {
@@ -312,8 +324,6 @@ std::optional<LevelChoice> VolumeSearch::best(const LoopOrder &order,
     tiles[candidate.place] = candidate.useful->tiles.back();
   for (const Candidate &candidate : candidates)
     chooseSmallest(candidate);
-  if (!fits())
-    return std::nullopt;
   found = LevelChoice();
   found.volumeBytes = bound;
   undecided = 0;
@@ -329,11 +339,29 @@ std::optional<LevelChoice> VolumeSearch::best(const LoopOrder &order,
   auto *weighted = std::partition(
       candidates.begin(), candidates.end(),
       [](const Candidate &candidate) { return candidate.isFree; });
+  if (volumeNow() >= bound || !smallestFit(order))
+    return std::nullopt;
   search(ArrayRef(candidates).drop_front(weighted - candidates.begin()));
   if (found.volumeBytes == bound)
     return std::nullopt;
   widenFreeLoops();
   return found;
+}
+
+/// True if the smallest tiles of all loops have room.
+bool VolumeSearch::smallestFit(const LoopOrder &order) {
+  if (!shape->hasLive()) {
+    formulas.addLive(*shape, order, loopsOfOrder);
+    windowValues.resize(windows.size());
+    boundValues.resize(windows.size());
+  }
+  SmallVector<int64_t, 6> chosen = tiles;
+  for (const Candidate &candidate : candidates)
+    setTile(candidate.place, candidate.useful->tiles.back());
+  bool fit = fits();
+  for (unsigned place = 0; place < chosen.size(); ++place)
+    setTile(place, chosen[place]);
+  return fit;
 }
 
 void VolumeSearch::findFreeLoops() {

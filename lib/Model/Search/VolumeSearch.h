@@ -57,8 +57,11 @@ public:
 
   /// The formula of `order`, which stays where it is. Bit i of its sets stands
   /// for loop `loops[i]`, those of the order.
-  const OrderFormula &formulaOf(const LoopOrder &order,
-                                llvm::ArrayRef<LoopId> loops);
+  OrderFormula &formulaOf(const LoopOrder &order, llvm::ArrayRef<LoopId> loops);
+  /// Completes `formula`, the one of `order`, which has the volume alone at
+  /// first: most orders move too much whatever they hold.
+  void addLive(OrderFormula &formula, const LoopOrder &order,
+               llvm::ArrayRef<LoopId> loops);
 
   const ChainStructure &structure;
   const Schedule schedule;
@@ -67,6 +70,8 @@ public:
   WindowTable windows;
 
 private:
+  Schedule scheduleWith(const LoopOrder &order) const;
+
   llvm::DenseMap<const LoopOrder *, std::unique_ptr<OrderFormula>> formulas;
 };
 
@@ -103,6 +108,7 @@ private:
   int64_t volumeNow();
   bool fits();
   void findFreeLoops();
+  bool smallestFit(const LoopOrder &order);
   void search(llvm::ArrayRef<Candidate> weighted);
   bool canWinInReals(llvm::ArrayRef<Candidate> weighted);
   std::optional<TwoTileOptimum>
@@ -128,7 +134,7 @@ private:
   llvm::SmallVector<int64_t, 6> size;
   llvm::SmallVector<std::optional<UsefulTiles>, 6> tilesOfLoops;
   /// The order at hand: what it moves and holds, and the tiles chosen now.
-  const OrderFormula *shape = nullptr;
+  OrderFormula *shape = nullptr;
   llvm::SmallVector<Candidate, 6> candidates;
   LoopList loopsOfOrder;
   llvm::SmallVector<int64_t, 6> tiles, trips;

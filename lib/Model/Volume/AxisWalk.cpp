@@ -22,36 +22,20 @@ static constexpr int64_t nothingYet = std::numeric_limits<int64_t>::min();
 // Paths
 //===----------------------------------------------------------------------===//
 
-Path::Path(const LoopNest &tree, unsigned op) : op(op) {
-  const LoopNest *nest = &tree;
-  while (true) {
-    for (const NestLoop &loop : nest->loops)
-      steps.push_back({loop.loop,
-                       loop.tile,
-                       {nest->firstOperator, nest->lastOperator},
-                       false});
-    if (!nest->loops.empty())
-      steps.back().endsNest = true;
-    if (nest->parts.empty())
-      return;
-    nest = &nest->partOf(op);
-  }
-}
-
-unsigned Path::commonDepth(OperatorSet operators) const {
-  unsigned depth = 0;
-  while (depth < steps.size() && steps[depth].group.covers(operators))
-    ++depth;
-  return depth;
-}
-
 unsigned chimera::model::bodyDepth(const ChainStructure &structure,
                                    const Path &path, const Access &access,
                                    unsigned end) {
-  while (end > 0 &&
-         !contains(structure.affecting(access, path.steps[end - 1].group),
-                   path.steps[end - 1].loop))
-    --end;
+  LoopSet affecting = 0;
+  std::optional<Group> group;
+  for (; end > 0; --end) {
+    const Path::Step &step = path.steps[end - 1];
+    if (group != step.group) {
+      group = step.group;
+      affecting = structure.affecting(access, *group);
+    }
+    if (contains(affecting, step.loop))
+      break;
+  }
   return end;
 }
 

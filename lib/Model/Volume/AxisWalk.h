@@ -16,31 +16,11 @@
 #ifndef CHIMERA_LIB_MODEL_VOLUME_AXISWALK_H
 #define CHIMERA_LIB_MODEL_VOLUME_AXISWALK_H
 
-#include "Problem/Structure.h"
+#include "Schedule/LoopTree.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace chimera::model {
-
-/// The loops around an operator.
-struct Path {
-  struct Step {
-    LoopId loop = 0;
-    int64_t tile = 1;
-    /// The operators that the loop goes around.
-    Group group;
-    /// True for the last loop of its nest: inside, operators part.
-    bool endsNest = false;
-  };
-  unsigned op = 0;
-  llvm::SmallVector<Step, 12> steps;
-
-  Path(const LoopNest &tree, unsigned op);
-  Path() = default;
-
-  /// Number of the loops that go around all of `operators`.
-  unsigned commonDepth(OperatorSet operators) const;
-};
 
 /// Number of the first `end` loops of `path` down to the innermost that affects
 /// `access`.

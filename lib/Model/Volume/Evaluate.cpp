@@ -42,36 +42,22 @@ Transfer chimera::model::transferInto(const MemoryLevel &level,
           threads > std::max<int64_t>(1, level.sharers), level.holdsResults};
 }
 
-static std::vector<Path> pathsOf(const ChainProblem &problem,
-                                 const LoopNest &tree) {
-  std::vector<Path> paths;
-  for (unsigned op = 0; op < problem.operators.size(); ++op)
-    paths.emplace_back(tree, op);
-  return paths;
-}
-
 Evaluator::Evaluator(const ChainStructure &structure, const Schedule &schedule,
                      unsigned level, const Transfer &transfer)
     : structure(structure), problem(structure.getProblem()), schedule(schedule),
       level(level), transfer(transfer),
-      here(structure, buildLoopTree(structure, schedule, level)),
+      ofLevel(findTree(structure, schedule, level)),
+      whole(level + 1 == schedule.levels.size()
+                ? ofLevel
+                : findTree(structure, schedule, schedule.levels.size() - 1)),
       split(findSplit(problem, schedule, here.nest)) {
-  unsigned innermost = schedule.levels.size() - 1;
-  if (level != innermost)
-    whole.emplace(structure, buildLoopTree(structure, schedule, innermost));
   // What rolls is decided by the loops of all levels; those of the levels down
   // to this one come first on every path.
-  for (unsigned op = 0; op < problem.operators.size(); ++op) {
-    here.rollingSteps.push_back(
+  unsigned last = problem.operators.size() - 1;
+  for (unsigned op = 0; op <= (schedule.rolling.empty() ? 0 : last); ++op)
+    rollingSteps.push_back(
         findRollingSteps(structure, treeOfAll().paths, op, schedule));
-    if (whole)
-      whole->rollingSteps.push_back(here.rollingSteps.back());
-  }
 }
-
-Evaluator::Tree::Tree(const ChainStructure &structure, LoopNest nest)
-    : nest(std::move(nest)),
-      paths(pathsOf(structure.getProblem(), this->nest)) {}
 
 //===----------------------------------------------------------------------===//
 // Products over axes
@@ -110,7 +96,8 @@ static std::optional<unsigned> rollingStepOf(const ChainStructure &structure,
 }
 
 void Evaluator::forEachAxis(
-    const Tree &tree, const Parts &parts,
+    const KnownTree &tree, const Parts &parts,
+    function_ref<bool(const PlainAxis &, const MeasuredAxis &)> visitPlain,
     function_ref<void(unsigned axis, const MeasuredAxis &)> visit) const {
   const auto &[access, op, extent] = parts;
   const Tensor &tensor = problem.tensors[access];
@@ -126,23 +113,42 @@ void Evaluator::forEachAxis(
   }
   if (extent.isNeed)
     measured.neededOf = op;
-  auto axisOf = [&](const Index &index) {
-    return index.terms.empty() ? 0 : structure.axisOf(index.terms[0].loop);
-  };
-  // Along the others there is one part, of one element.
-  uint64_t axes = 0;
-  for (unsigned step = 0; step < measured.end; ++step)
-    if (measured.walks(path, step))
-      axes |= bitOf(structure.axisOf(path.steps[step].loop));
-  for (const Index &index : access.indices)
-    axes |= bitOf(axisOf(index));
   std::optional<unsigned> contiguous;
   if (extent.unitBytes > 1)
     contiguous = contiguousDim(tensor);
   std::optional<unsigned> rolling = rollingStepOf(structure, path, parts);
-  for (unsigned axis = 0; axis < structure.numAxes(); ++axis) {
-    if (!contains(axes, axis))
+  // Along the others there is one part, of one element.
+  uint64_t axes = 0, notPlain = 0;
+  SmallVector<PlainAxis, 24> plain(structure.numAxes());
+  for (unsigned step = 0; step < measured.end; ++step) {
+    if (!measured.walks(path, step))
       continue;
+    unsigned axis = structure.axisOf(path.steps[step].loop);
+    axes |= bitOf(axis);
+    plain[axis].last = step;
+    if (path.steps[step].tile == openTile)
+      plain[axis].open = step;
+  }
+  auto axisOf = [&](const Index &index) {
+    return index.terms.empty() ? 0 : structure.axisOf(index.terms[0].loop);
+  };
+  for (const auto &[place, index] : enumerate(access.indices)) {
+    unsigned axis = axisOf(index);
+    if (plain[axis].dim || !index.isLoop() || place == contiguous)
+      notPlain |= bitOf(axis);
+    axes |= bitOf(axis);
+    plain[axis].dim = tensor.shape[place];
+  }
+  if (rolling)
+    notPlain |= bitOf(structure.axisOf(path.steps[*rolling].loop));
+  for (; axes; axes &= axes - 1) {
+    unsigned axis = countr_zero(axes);
+    std::optional<LoopId> loop = structure.onlyLoopOf(axis);
+    if (loop && !contains(notPlain, axis)) {
+      plain[axis].loop = *loop;
+      if (visitPlain(plain[axis], measured))
+        continue;
+    }
     measured.dims.clear();
     for (const auto &[place, index] : enumerate(access.indices)) {
       if (axisOf(index) != axis)
@@ -161,6 +167,23 @@ void Evaluator::forEachAxis(
   }
 }
 
+std::optional<AxisLengths>
+Evaluator::lengthsAlong(const PlainAxis &axis, const Path &path,
+                        const MeasuredAxis &measured) const {
+  int64_t extent = problem.loops[axis.loop].extent;
+  if (axis.dim) {
+    if (*axis.dim != extent)
+      return std::nullopt;
+    return AxisLengths{extent,
+                       axis.last ? path.steps[*axis.last].tile : extent};
+  }
+  SmallVector<int64_t, 4> tiles;
+  for (unsigned step = 0; step <= *axis.last; ++step)
+    if (path.steps[step].loop == axis.loop && measured.walks(path, step))
+      tiles.push_back(path.steps[step].tile);
+  return AxisLengths{countParts(extent, tiles), 1};
+}
+
 /// What an element takes by itself: the size goes with the contiguous dimension
 /// if that comes in units.
 int64_t Evaluator::elementFactor(const Parts &parts) const {
@@ -170,27 +193,42 @@ int64_t Evaluator::elementFactor(const Parts &parts) const {
   return alignTo(extent.elementBytes, extent.unitBytes);
 }
 
-AxisWalk::Lengths Evaluator::measure(const Tree &tree,
+AxisWalk::Lengths Evaluator::measure(const KnownTree &tree,
                                      const Parts &parts) const {
   int64_t factor = elementFactor(parts);
   AxisWalk::Lengths product{factor, factor};
-  auto multiply = [&](unsigned axis, const MeasuredAxis &measured) {
-    AxisWalk::Lengths lengths = AxisWalk(structure, tree.paths[parts.op],
-                                         tree.rollingSteps[parts.op], axis)
-                                    .run(measured);
+  const Path &path = tree.paths[parts.op];
+  auto multiply = [&](AxisLengths lengths) {
     product.sum *= lengths.sum;
     product.most *= lengths.most;
   };
-  forEachAxis(tree, parts, multiply);
+  forEachAxis(
+      tree, parts,
+      [&](const PlainAxis &axis, const MeasuredAxis &measured) {
+        std::optional<AxisLengths> lengths = lengthsAlong(axis, path, measured);
+        if (lengths)
+          multiply(*lengths);
+        return lengths.has_value();
+      },
+      [&](unsigned axis, const MeasuredAxis &measured) {
+        multiply(AxisWalk(structure, path, rollingStepsOf(parts.op), axis)
+                     .run(measured));
+      });
   return product;
 }
 
 /// Loops on `path` that affect `access` where they stand.
 LoopSet Evaluator::affectingLoops(const Access &access,
                                   const Path &path) const {
-  LoopSet loops = 0;
-  for (const Path::Step &step : path.steps)
-    loops |= structure.affecting(access, step.group) & bitOf(step.loop);
+  LoopSet loops = 0, affecting = 0;
+  std::optional<Group> group;
+  for (const Path::Step &step : path.steps) {
+    if (group != step.group) {
+      group = step.group;
+      affecting = structure.affecting(access, *group);
+    }
+    loops |= affecting & bitOf(step.loop);
+  }
   return loops;
 }
 
@@ -458,7 +496,7 @@ bool Evaluator::isRefilled(const Parts &parts) const {
   for (unsigned axis = 0; axis < structure.numAxes(); ++axis) {
     MeasuredAxis fillings;
     fillings.end = fillings.fresh = parts.extent.end;
-    AxisWalk walk(structure, here.paths[parts.op], here.rollingSteps[parts.op],
+    AxisWalk walk(structure, here.paths[parts.op], rollingStepsOf(parts.op),
                   axis);
     if (walk.run(fillings).sum > 1)
       return true;
@@ -513,9 +551,9 @@ SmallVector<int64_t, 3>
 chimera::model::countMultiplyAdds(const ChainStructure &structure,
                                   const Schedule &schedule) {
   const ChainProblem &problem = structure.getProblem();
-  LoopNest tree =
-      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
-  std::vector<Path> paths = pathsOf(problem, tree);
+  std::shared_ptr<const KnownTree> tree =
+      findTree(structure, schedule, schedule.levels.size() - 1);
+  ArrayRef<Path> paths = tree->paths;
   SmallVector<int64_t, 3> counts;
   for (const auto &[index, op] : enumerate(problem.operators)) {
     RollingSteps rolling = findRollingSteps(structure, paths, index, schedule);

@@ -23,15 +23,6 @@ public:
 
   Evaluation run() const;
 
-  /// A loop tree with what is asked of it.
-  struct Tree {
-    Tree(const ChainStructure &structure, LoopNest nest);
-
-    LoopNest nest;
-    std::vector<Path> paths;
-    std::vector<RollingSteps> rollingSteps;
-  };
-
   /// How far the parts of a tensor extend that are measured: those that the
   /// first `end` loops make, of which the loops from `fresh` on only count if
   /// they affect it.
@@ -69,13 +60,34 @@ public:
     return measure(treeOfAll(), parts).most;
   }
 
-  const Tree &treeOfLevel() const { return here; }
-  const Tree &treeOfAll() const { return whole ? *whole : here; }
+  const KnownTree &treeOfLevel() const { return here; }
+  const KnownTree &treeOfAll() const { return *whole; }
+  const RollingSteps &rollingStepsOf(unsigned op) const {
+    return rollingSteps[rollingSteps.size() > 1 ? op : 0];
+  }
 
-  /// Visits what is measured of `parts` along each axis that they depend on.
-  void forEachAxis(const Tree &tree, const Parts &parts,
-                   llvm::function_ref<void(unsigned axis, const MeasuredAxis &)>
-                       visit) const;
+  /// An axis of a single loop that indexes one dimension of a tensor at most.
+  struct PlainAxis {
+    LoopId loop = 0;
+    /// Elements along the dimension, if there is one.
+    std::optional<int64_t> dim;
+    /// The last of the steps that are walked along the axis, and the last of
+    /// those whose tile is open.
+    std::optional<unsigned> last, open;
+  };
+  /// Visits what is measured of `parts` along each axis that they depend on:
+  /// first as a plain axis, if it is one, and unless that was enough.
+  void
+  forEachAxis(const KnownTree &tree, const Parts &parts,
+              llvm::function_ref<bool(const PlainAxis &, const MeasuredAxis &)>
+                  visitPlain,
+              llvm::function_ref<void(unsigned axis, const MeasuredAxis &)>
+                  visit) const;
+  /// The lengths along a plain axis whose tiles are all known; nothing if a
+  /// walk has to tell.
+  std::optional<AxisLengths> lengthsAlong(const PlainAxis &axis,
+                                          const Path &path,
+                                          const MeasuredAxis &measured) const;
   /// The factor besides.
   int64_t elementFactor(const Parts &parts) const;
 
@@ -89,7 +101,7 @@ private:
     extent.unitBytes = transfer.unitBytes;
     return extent;
   }
-  AxisWalk::Lengths measure(const Tree &tree, const Parts &parts) const;
+  AxisWalk::Lengths measure(const KnownTree &tree, const Parts &parts) const;
   bool isRefilled(const Parts &parts) const;
   int64_t elementBytesOf(TensorId tensor) const {
     return problem.tensors[tensor].elementBytes;
@@ -129,9 +141,11 @@ private:
   const Schedule &schedule;
   unsigned level;
   Transfer transfer;
-  /// The tree of the levels down to this one; that of all, if it is another.
-  Tree here;
-  std::optional<Tree> whole;
+  /// The tree of the levels down to this one, and that of all.
+  std::shared_ptr<const KnownTree> ofLevel, whole;
+  const KnownTree &here = *ofLevel;
+  /// Of each operator, or of all if nothing rolls.
+  std::vector<RollingSteps> rollingSteps;
   /// The place of the split loop among those of this level and outside it.
   std::optional<unsigned> split;
 };

@@ -113,47 +113,48 @@ static void addTerm(SmallVectorImpl<Monomial> &sum, const Monomial &term) {
     same->factor += term.factor;
 }
 
-Monomial OrderFormula::termOf(const Evaluator &evaluator,
-                              const Evaluator::Tree &tree,
+Monomial OrderFormula::termOf(const Evaluator &evaluator, const KnownTree &tree,
                               const Evaluator::Parts &parts, bool isMost,
                               ArrayRef<LoopId> numbering,
                               WindowTable &windows) {
   const Path &path = tree.paths[parts.op];
-  const RollingSteps &rollingSteps = tree.rollingSteps[parts.op];
+  const RollingSteps &rollingSteps = evaluator.rollingStepsOf(parts.op);
   Monomial term;
   term.factor = evaluator.elementFactor(parts);
+  auto addPlain = [&](const Evaluator::PlainAxis &axis,
+                      const MeasuredAxis &measured) {
+    if (!axis.open) {
+      std::optional<AxisLengths> lengths =
+          evaluator.lengthsAlong(axis, path, measured);
+      if (lengths)
+        term.factor *= isMost ? lengths->most : lengths->sum;
+      return lengths.has_value();
+    }
+    // Parts of a plain index make up the whole; the largest is the tile.
+    if (isMost == axis.dim.has_value())
+      term.loops |= bitOf(find(numbering, axis.loop) - numbering.begin());
+    else if (axis.dim)
+      term.factor *= *axis.dim;
+    return true;
+  };
   auto addAxis = [&](unsigned axis, const MeasuredAxis &measured) {
-    std::optional<unsigned> open;
+    bool isOpen = false;
     for (unsigned step = 0; step < measured.end; ++step)
-      if (path.steps[step].tile == openTile && measured.walks(path, step) &&
-          structure.axisOf(path.steps[step].loop) == axis)
-        open = step;
-    if (!open) {
+      isOpen |= path.steps[step].tile == openTile &&
+                structure.axisOf(path.steps[step].loop) == axis &&
+                measured.walks(path, step);
+    if (!isOpen) {
       AxisWalk::Lengths lengths =
           AxisWalk(structure, path, rollingSteps, axis).run(measured);
       term.factor *= isMost ? lengths.most : lengths.sum;
       return;
     }
-    // Parts of a plain index make up the whole; the largest is the tile.
-    bool isCount = measured.dims.empty();
-    bool isPlain = structure.onlyLoopOf(axis) && !measured.rollsAt &&
-                   (isCount || (measured.dims.size() == 1 &&
-                                measured.dims[0].index->isLoop() &&
-                                measured.dims[0].unitBytes <= 1));
-    if (!isPlain) {
-      unsigned window = windows.add(path, rollingSteps, axis, measured, isMost);
-      term.windows.push_back(window);
-      if (!is_contained(usedWindows, window))
-        usedWindows.push_back(window);
-      return;
-    }
-    if (isCount ? !isMost : isMost)
-      term.loops |=
-          bitOf(find(numbering, path.steps[*open].loop) - numbering.begin());
-    else if (!isCount)
-      term.factor *= measured.dims[0].extent;
+    unsigned window = windows.add(path, rollingSteps, axis, measured, isMost);
+    term.windows.push_back(window);
+    if (!is_contained(usedWindows, window))
+      usedWindows.push_back(window);
   };
-  evaluator.forEachAxis(tree, parts, addAxis);
+  evaluator.forEachAxis(tree, parts, addPlain, addAxis);
   llvm::sort(term.windows);
   return term;
 }
@@ -175,10 +176,16 @@ OrderFormula::OrderFormula(const ChainStructure &structure,
     if (term.factor)
       reads.push_back({parts.access.tensor, term});
   });
+}
+
+void OrderFormula::addLive(const Schedule &schedule, unsigned level,
+                           const Transfer &transfer, ArrayRef<LoopId> numbering,
+                           WindowTable &windows) {
+  Evaluator evaluator(structure, schedule, level, transfer);
   live.resize(structure.getProblem().operators.size());
   evaluator.countLive([&](const Evaluator::Parts &parts, OperatorSet during,
                           bool isHome) {
-    const Evaluator::Tree &tree =
+    const KnownTree &tree =
         isHome ? evaluator.treeOfAll() : evaluator.treeOfLevel();
     Monomial term = termOf(evaluator, tree, parts, true, numbering, windows);
     // A tile that a loop replaces is filled more than once.

@@ -101,10 +101,15 @@ public:
   /// Bit i of the formulas' sets stands for loop `numbering[i]`.
   ///
   /// The formulas hold as long as each of the loops makes more than one trip,
-  /// and the levels inside leave it no larger tiles.
+  /// and the levels inside leave it no larger tiles. Without the live set until
+  /// `addLive` is called with the same.
   OrderFormula(const ChainStructure &structure, const Schedule &schedule,
                unsigned level, const Transfer &transfer,
                llvm::ArrayRef<LoopId> numbering, WindowTable &windows);
+  void addLive(const Schedule &schedule, unsigned level,
+               const Transfer &transfer, llvm::ArrayRef<LoopId> numbering,
+               WindowTable &windows);
+  bool hasLive() const { return !live.empty(); }
 
   int64_t volumeBytes(const SubsetProducts &trips,
                       llvm::ArrayRef<int64_t> windows) const;
@@ -124,7 +129,7 @@ public:
   }
 
 private:
-  Monomial termOf(const Evaluator &evaluator, const Evaluator::Tree &tree,
+  Monomial termOf(const Evaluator &evaluator, const KnownTree &tree,
                   const Evaluator::Parts &parts, bool isMost,
                   llvm::ArrayRef<LoopId> numbering, WindowTable &windows);
 

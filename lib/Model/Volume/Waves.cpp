@@ -23,8 +23,9 @@ Schedule chimera::model::scheduleOfWaves(const ChainStructure &structure,
                                          const Schedule &schedule,
                                          unsigned level, int64_t tasks,
                                          bool streams) {
-  LoopNest tree =
-      buildLoopTree(structure, schedule, schedule.levels.size() - 1);
+  std::shared_ptr<const KnownTree> known =
+      findTree(structure, schedule, schedule.levels.size() - 1);
+  const LoopNest &tree = known->nest;
   ArrayRef<NestLoop> parallel =
       ArrayRef(tree.loops)
           .take_front(
