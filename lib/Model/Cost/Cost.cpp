@@ -636,17 +636,26 @@ double CostModel::besideBytes(const Evaluation &evaluation,
   return std::max<int64_t>(0, bytes) * machine.overheads.besideCost;
 }
 
-Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
+/// Adds the stage of a level into which `bytes` come.
+void CostModel::addLevel(Stages &stages, const Schedule &schedule,
+                         unsigned level, const Evaluation &evaluation,
+                         double bytes, const Tasks &tasks) const {
+  double seconds = bytes / bandwidth(tasks, level);
+  if (level + 1 < machine.levels.size())
+    return stages.add(seconds);
+  stages.add(seconds,
+             streamedBytes(schedule, evaluation) / bandwidth(tasks, level));
+}
+
+std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
+                                          double limit, bool isOpen) const {
   Plan plan;
-  plan.schedule = schedule;
   std::vector<Work> works = workOf(schedule);
   Tasks tasks = tasksOf(schedule);
   double share = tasks.busiestShare;
   double cycles = arithmeticCycles(schedule, works);
   plan.computeSeconds = share * cycles / machine.contractionClock();
   plan.tasks = tasks.count;
-  for (int64_t count : countMultiplyAdds(structure, schedule))
-    plan.multiplyAdds += count;
 
   Stages stages;
   unsigned innermost = machine.levels.size() - 1;
@@ -657,10 +666,17 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
   for (auto [op, work] : zip(problem.operators, works))
     plan.computeSeconds +=
         readingSeconds(schedule, op, largestOf(work.parts), tasks);
-  std::vector<Evaluation> evaluations;
-  for (unsigned index = 0; index < machine.levels.size(); ++index)
-    evaluations.push_back(
-        evaluateOn(structure, machine, schedule, index, threads));
+  std::vector<Evaluation> evaluations(machine.levels.size());
+  // What is known so far is a bound: all that follows adds to it.
+  Stages known;
+  for (unsigned index = machine.levels.size(); index-- > 0;) {
+    if (known.with(plan.computeSeconds) >= limit * (1 + cutOffMargin))
+      return std::nullopt;
+    evaluations[index] =
+        evaluateOn(structure, machine, schedule, index, threads);
+    addLevel(known, schedule, index, evaluations[index],
+             evaluations[index].volumeBytes() - leavingBytes(index), tasks);
+  }
   // What is fetched again as lines collide: bytes, and seconds where it is
   // known what they take.
   double intoInnermost = 0, intoOuter = 0, waiting = 0;
@@ -712,11 +728,7 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
       bytes += intoOuter + besideBytes(evaluation, leavingBytes(index)) +
                (isOpen ? 0 : shortRunBytes(schedule, works));
     cost.seconds = bytes / bandwidth(tasks, index);
-    if (index == innermost)
-      stages.add(cost.seconds,
-                 streamedBytes(schedule, evaluation) / bandwidth(tasks, index));
-    else
-      stages.add(cost.seconds);
+    addLevel(stages, schedule, index, evaluation, bytes, tasks);
     plan.levels.push_back(cost);
   }
   if (hasRoutes(problem, machine))
@@ -727,6 +739,11 @@ Plan CostModel::price(const Schedule &schedule, bool isOpen) const {
         stages.add(share * route.seconds);
   plan.seconds = stages.with(plan.computeSeconds + waiting) +
                  startSeconds(tasks) + combineSeconds(schedule);
+  if (plan.seconds >= limit)
+    return std::nullopt;
+  plan.schedule = schedule;
+  for (int64_t count : countMultiplyAdds(structure, schedule))
+    plan.multiplyAdds += count;
   return plan;
 }
 

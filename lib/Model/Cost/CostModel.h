@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -93,7 +94,14 @@ public:
   const Access *vectorOperand(const Operator &op) const;
   /// The full price of `schedule`. Without the innermost level, which `isOpen`
   /// says is not decided, lines collide as little as they may.
-  Plan price(const Schedule &schedule, bool isOpen = false) const;
+  Plan price(const Schedule &schedule, bool isOpen = false) const {
+    return *priceBelow(schedule, std::numeric_limits<double>::infinity(),
+                       isOpen);
+  }
+  /// The price of `schedule` if it takes less than `limit` seconds. Of most
+  /// candidates a part of the price is enough to see that they do not.
+  std::optional<Plan> priceBelow(const Schedule &schedule, double limit,
+                                 bool isOpen = false) const;
 
   /// Seconds of arithmetic on the busiest core that no plan goes below.
   double leastSeconds(const Schedule &schedule) const;
@@ -399,6 +407,9 @@ private:
   /// registers.
   int64_t streamedBytes(const Schedule &schedule,
                         const Evaluation &innermost) const;
+  void addLevel(Stages &stages, const Schedule &schedule, unsigned level,
+                const Evaluation &evaluation, double bytes,
+                const Tasks &tasks) const;
   int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
   int64_t allocatedBytes(const Schedule &schedule, unsigned level,
                          const Evaluation &evaluation) const;

@@ -499,25 +499,31 @@ void Solver::searchOuter(const Schedule &schedule, unsigned level,
     }
 }
 
+/// Equal times: the order that comes first.
+void Solver::addToOrders(const Plan &plan) {
+  SmallVector<unsigned, 32> order = orderOf(plan.schedule);
+  auto known = find_if(bestOfOrders,
+                       [&](const auto &entry) { return entry.first == order; });
+  if (known != bestOfOrders.end()) {
+    if (known->second.seconds <= plan.seconds)
+      return;
+    bestOfOrders.erase(known);
+  }
+  auto place = partition_point(bestOfOrders, [&](const auto &entry) {
+    return std::tie(entry.second.seconds, entry.first) <
+           std::tie(plan.seconds, order);
+  });
+  bestOfOrders.insert(place, {std::move(order), plan});
+  if (bestOfOrders.size() > runnersUp + 1)
+    bestOfOrders.pop_back();
+}
+
 SmallVector<Plan, 4> Solver::takeRunnersUp() {
   SmallVector<Plan, 4> plans;
   for (auto &[order, plan] : bestOfOrders)
-    if (best && orderOf(plan.schedule) != orderOf(best->schedule))
-      plans.push_back(plan);
-  // Equal times: the order that comes first in the map.
-  SmallVector<unsigned, 16> places;
-  for (unsigned place = 0; place < plans.size(); ++place)
-    places.push_back(place);
-  llvm::sort(places, [&](unsigned left, unsigned right) {
-    return std::tie(plans[left].seconds, left) <
-           std::tie(plans[right].seconds, right);
-  });
-  if (places.size() > runnersUp)
-    places.resize(runnersUp);
-  SmallVector<Plan, 4> sorted;
-  for (unsigned place : places)
-    sorted.push_back(plans[place]);
-  return sorted;
+    if (best && order != orderOf(best->schedule) && plans.size() < runnersUp)
+      plans.push_back(std::move(plan));
+  return plans;
 }
 
 std::optional<Plan> chimera::model::solve(const ChainProblem &problem,

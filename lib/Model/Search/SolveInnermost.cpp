@@ -672,15 +672,39 @@ bool Solver::priceTiles(Schedule &schedule) {
   if (!machine.matrix && !addsUpInOrder(structure, schedule))
     return false;
   costModel.choosePacking(schedule);
-  Plan plan = costModel.price(schedule);
+  double limit = worthPricing();
+  std::optional<Plan> plan = costModel.priceBelow(schedule, limit);
   // Halos read and computed again, or kept: whichever takes less.
   if (!overlapping.empty()) {
     chooseRolling(schedule);
-    Plan keeping = costModel.price(schedule);
+    std::optional<Plan> keeping =
+        costModel.priceBelow(schedule, plan ? plan->seconds : limit);
     schedule.rolling.clear();
-    if (keeping.seconds < plan.seconds)
-      plan = keeping;
+    if (keeping)
+      plan = std::move(keeping);
   }
+  return plan && takePlan(*plan);
+}
+
+/// The seconds from which on a plan changes nothing.
+double Solver::worthPricing() const {
+  // Forms ask whether a plan fits, and a route may be slower than it says.
+  constexpr double always = std::numeric_limits<double>::infinity();
+  if (!best || fromForms || hasRoutes(problem, machine))
+    return always;
+  double seconds = best->seconds;
+  if (mayLoseData())
+    seconds *= 1 + timeError;
+  if (runnersUp > 0 && bestOfOrders.size() <= runnersUp)
+    return always;
+  if (runnersUp > 0)
+    seconds = std::max(seconds, bestOfOrders.back().second.seconds);
+  // Ties count.
+  return seconds * (1 + cutOffMargin);
+}
+
+/// Keeps `plan` if it is among the best; false if it does not fit.
+bool Solver::takePlan(const Plan &plan) {
   if (hasRoutes(problem, machine) &&
       !planRoutes(problem, machine, plan.schedule, threads).obstacle.empty())
     return false;
@@ -688,13 +712,10 @@ bool Solver::priceTiles(Schedule &schedule) {
   for (const auto &[index, level] : enumerate(plan.levels))
     if (level.liveBytes > costModel.capacityAt(plan.schedule, index))
       return false;
-  if (runnersUp) {
-    auto [entry, isNew] =
-        bestOfOrders.try_emplace(orderOf(plan.schedule), plan);
-    if (!isNew && plan.seconds < entry->second.seconds)
-      entry->second = plan;
-  }
-  ties.add(plan);
+  if (runnersUp > 0)
+    addToOrders(plan);
+  if (mayLoseData())
+    ties.add(plan);
   if (!best || plan.seconds < best->seconds)
     best = plan;
   return true;

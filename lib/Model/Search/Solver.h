@@ -186,6 +186,9 @@ private:
   bool priceGroups(Schedule &schedule);
   bool pricePlanOf(Schedule &schedule);
   bool priceTiles(Schedule &schedule);
+  double worthPricing() const;
+  bool takePlan(const Plan &plan);
+  void addToOrders(const Plan &plan);
   std::optional<Schedule> withWholePanels(const Schedule &schedule);
   std::optional<Schedule> withPanelsOfWords(const Schedule &schedule) const;
   double leastTimeWith(const Schedule &schedule, unsigned level,
@@ -244,8 +247,9 @@ private:
   std::optional<Plan> best;
   /// Plans that take about as long.
   NearTies ties;
-  /// The best plan of each order, if they are wanted.
-  std::map<llvm::SmallVector<unsigned, 32>, Plan> bestOfOrders;
+  /// The best plan of each of the best orders, sorted: those that are wanted
+  /// and one more, which may be the best of all.
+  std::vector<std::pair<llvm::SmallVector<unsigned, 32>, Plan>> bestOfOrders;
   /// Plans of blocks by operator, level and sizes.
   std::map<llvm::SmallVector<int64_t, 10>, std::optional<Plan>> blockPlans;
   /// The lowest estimate of all candidates seen.
