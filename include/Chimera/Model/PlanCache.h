@@ -68,6 +68,9 @@ private:
     std::optional<Solution> solution;
   };
 
+  /// True if what other kernels use between two runs makes no difference
+  /// between problems that are alike.
+  bool haveSameRoom(const ChainProblem &left, const ChainProblem &right) const;
   Entry &entryOf(const ChainProblem &problem, bool withRunnersUp);
   void complete(Entry &entry) const;
 

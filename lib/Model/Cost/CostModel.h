@@ -81,6 +81,10 @@ private:
   double longest = 0, sum = 0, ofForeseen = 0, hidden = 0;
 };
 
+/// True if a call finds all of `bytes`, what it and others use, in `level`,
+/// where the call before has left it.
+bool keepsAll(const MemoryLevel &level, double bytes);
+
 class CostModel {
 public:
   CostModel(const ChainStructure &structure, const Machine &machine,

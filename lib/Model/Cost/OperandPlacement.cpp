@@ -498,6 +498,10 @@ CostModel::arrivalsAt(const Schedule &schedule, ArrayRef<Work> works) const {
   return arrivals;
 }
 
+bool chimera::model::keepsAll(const MemoryLevel &level, double bytes) {
+  return bytes <= keptShare * level.usableBytes();
+}
+
 /// The share of what comes from outside and leaves that a call does not find
 /// where the call before left it: nothing of what half fills a level, all of
 /// what fills it, which evicts itself. Of machines whose levels are caches

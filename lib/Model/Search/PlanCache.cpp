@@ -13,17 +13,39 @@
 
 #include "Chimera/Model/PlanCache.h"
 
+#include "Cost/CostModel.h"
+
 #include "llvm/ADT/Hashing.h"
 
 using namespace llvm;
 using namespace chimera::model;
 
 static size_t hashSizes(const ChainProblem &problem) {
-  hash_code hash = hash_combine(problem.operators.size(),
-                                problem.tensors.size(), problem.otherBytes);
+  hash_code hash =
+      hash_combine(problem.operators.size(), problem.tensors.size());
   for (const Loop &loop : problem.loops)
     hash = hash_combine(hash, loop.extent);
   return hash;
+}
+
+bool PlanCache::haveSameRoom(const ChainProblem &left,
+                             const ChainProblem &right) const {
+  if (left.otherBytes == right.otherBytes)
+    return true;
+  // What parts of the problem, and blocks of these, may add at most.
+  double own = 0;
+  for (const auto &[id, tensor] : enumerate(left.tensors))
+    own += 2.0 * left.sizeOf(id) * tensor.elementBytes;
+  return all_of(machine.levels, [&](const MemoryLevel &level) {
+    auto isNothing = [&](const ChainProblem &problem) {
+      return keepsAll(level, problem.otherBytes + own);
+    };
+    auto isTooMuch = [&](const ChainProblem &problem) {
+      return problem.otherBytes > level.usableBytes();
+    };
+    return (isNothing(left) && isNothing(right)) ||
+           (isTooMuch(left) && isTooMuch(right));
+  });
 }
 
 PlanCache::Entry &PlanCache::entryOf(const ChainProblem &problem,
@@ -33,10 +55,14 @@ PlanCache::Entry &PlanCache::entryOf(const ChainProblem &problem,
   auto [begin, end] = entries.equal_range(hash);
   for (auto known = begin; known != end; ++known) {
     Entry &entry = known->second;
-    if (entry.hasRunnersUp == withRunnersUp &&
-        entry.problem.otherBytes == problem.otherBytes &&
-        areAlike(entry.problem, problem))
-      return entry;
+    // Whoever finds other orders finds the same best plan.
+    bool isEnough =
+        entry.hasRunnersUp || !withRunnersUp || !entry.solution.has_value();
+    if (!isEnough || !haveSameRoom(entry.problem, problem) ||
+        !areAlike(entry.problem, problem))
+      continue;
+    entry.hasRunnersUp |= withRunnersUp;
+    return entry;
   }
   return entries.emplace(hash, Entry{problem, withRunnersUp, std::nullopt})
       ->second;

@@ -530,7 +530,10 @@ std::optional<Plan> chimera::model::solve(const ChainProblem &problem,
                                           const Machine &machine,
                                           const SolveOptions &options,
                                           SmallVectorImpl<Plan> *runnersUp) {
-  Solver solver(problem, machine, options);
+  SolveOptions wanted = options;
+  if (!runnersUp)
+    wanted.runnersUp = 0;
+  Solver solver(problem, machine, wanted);
   std::optional<Plan> best = solver.run();
   if (runnersUp) {
     *runnersUp = solver.takeRunnersUp();

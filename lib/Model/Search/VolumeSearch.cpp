@@ -121,11 +121,20 @@ private:
     return true;
   }
 
-  void extend() {
+  /// True if no order before has the same tree.
+  bool isNew(const LoopNest &tree) {
     std::vector<unsigned> key;
-    LoopNest tree = buildLoopTree(structure, schedule, level);
     appendKey(tree, key);
-    if (seen.insert(std::move(key)).second)
+    return seen.insert(std::move(key)).second;
+  }
+
+  void extend() {
+    // Around one operator all loops stand as they are listed.
+    LoopNest tree;
+    bool isAlone = structure.getProblem().operators.size() == 1;
+    if (!isAlone)
+      tree = buildLoopTree(structure, schedule, level);
+    if (isAlone || isNew(tree))
       orders.push_back(current);
     for (const TiledLoop &variant : variants) {
       if (!mayFollow(variant.loop, tree))

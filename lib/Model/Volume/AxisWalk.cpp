@@ -115,27 +115,33 @@ void AxisWalk::findSteps() {
       steps.push_back(step);
 }
 
-SmallVector<int64_t, 64> AxisWalk::keyOf(const MeasuredAxis &measured) {
+SmallVector<int64_t, 32> AxisWalk::keyOf(const MeasuredAxis &measured) {
   this->measured = &measured;
   findSteps();
-  SmallVector<int64_t, 64> key;
-  key.push_back(axis);
-  key.push_back(measured.neededOf ? int64_t(*measured.neededOf) : -1);
-  key.push_back(measured.rollsAt ? int64_t(*measured.rollsAt) : -1);
+  // Small numbers share a word.
+  SmallVector<int64_t, 32> key;
+  auto orNone = [](std::optional<unsigned> number) -> int64_t {
+    return number ? *number + 1 : 0;
+  };
+  key.push_back(int64_t(axis) << 40 | orNone(measured.neededOf) << 20 |
+                orNone(measured.rollsAt));
   for (const MeasuredDim &dim : measured.dims) {
-    append_range(key, ArrayRef<int64_t>{dim.extent, dim.elementBytes,
-                                        dim.unitBytes, dim.index->offset});
+    key.push_back(dim.extent);
+    key.push_back(dim.elementBytes << 32 | dim.unitBytes);
+    key.push_back(dim.index->offset);
     for (const Term &term : dim.index->terms)
-      append_range(key, ArrayRef<int64_t>{term.loop, term.factor});
+      key.push_back(term.factor << 8 | term.loop);
+    key.push_back(-1);
   }
   for (unsigned step : steps) {
     const Path::Step &info = path.steps[step];
-    append_range(key, ArrayRef<int64_t>{step, info.loop, info.tile,
-                                        info.group.first, info.group.last});
+    key.push_back(int64_t(step) << 48 | int64_t(info.loop) << 32 |
+                  int64_t(info.group.first) << 16 | info.group.last);
+    key.push_back(info.tile);
   }
   for (LoopId loop = 0; loop < rollingSteps.size(); ++loop)
     if (rollingSteps[loop] && structure.axisOf(loop) == axis)
-      append_range(key, ArrayRef<int64_t>{-1, loop, *rollingSteps[loop]});
+      key.push_back(-(int64_t(loop) << 32 | (*rollingSteps[loop] + 1)));
   return key;
 }
 

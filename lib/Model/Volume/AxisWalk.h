@@ -95,7 +95,7 @@ public:
   Lengths run(const MeasuredAxis &measured);
 
   /// All numbers that the lengths depend on.
-  llvm::SmallVector<int64_t, 64> keyOf(const MeasuredAxis &measured);
+  llvm::SmallVector<int64_t, 32> keyOf(const MeasuredAxis &measured);
 
   /// Calls `visit` with the range of `loop` at the end of the path, in each
   /// part that the loops in `affecting` make.

@@ -56,7 +56,7 @@ int64_t chimera::model::countTrips(const ChainProblem &problem,
 unsigned WindowTable::add(const Path &path, const RollingSteps &rollingSteps,
                           unsigned axis, const MeasuredAxis &measured,
                           bool isMost) {
-  SmallVector<int64_t, 64> key =
+  SmallVector<int64_t, 32> key =
       AxisWalk(structure, path, rollingSteps, axis).keyOf(measured);
   key.push_back(isMost);
   auto [entry, isNew] = known.try_emplace(asKey(key), windows.size());
@@ -86,15 +86,23 @@ int64_t WindowTable::valueOf(unsigned index,
   SmallVector<int64_t, 2> tiles;
   for (unsigned step : window.openSteps)
     tiles.push_back(tileOf(window.path.steps[step].loop));
-  auto [entry, isNew] = window.values.try_emplace(asKey(tiles), 0);
+  // Most depend on one tile.
+  auto [value, isNew] = [&]() -> std::pair<int64_t *, bool> {
+    if (tiles.size() == 1) {
+      auto entry = window.ofTile.try_emplace(tiles.front(), 0);
+      return {&entry.first->second, entry.second};
+    }
+    auto entry = window.values.try_emplace(asKey(tiles), 0);
+    return {&entry.first->second, entry.second};
+  }();
   if (isNew) {
     for (auto [step, tile] : zip(window.openSteps, tiles))
       window.path.steps[step].tile = tile;
     AxisWalk walk(structure, window.path, window.rollingSteps, window.axis);
     AxisWalk::Lengths lengths = walk.run(window.measured);
-    entry->second = window.isMost ? lengths.most : lengths.sum;
+    *value = window.isMost ? lengths.most : lengths.sum;
   }
-  return entry->second;
+  return *value;
 }
 
 //===----------------------------------------------------------------------===//

@@ -19,6 +19,8 @@
 
 #include "Volume/Evaluator.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 namespace chimera::model {
 
 /// The products of all subsets of some values; a subset's place is the number
@@ -67,6 +69,8 @@ private:
     llvm::SmallVector<unsigned, 2> openSteps;
     LoopSet loops = 0;
     bool isMost = false;
+    /// By the tiles of the open steps: of one, or of several.
+    llvm::DenseMap<int64_t, int64_t> ofTile;
     llvm::StringMap<int64_t> values;
   };
 
