@@ -237,47 +237,42 @@ void VolumeSearch::chooseSmallest(const Candidate &candidate) {
 /// have their largest now; the volume itself if there are none.
 int64_t VolumeSearch::volumeNow() {
   products.assign(trips);
-  if (!undecided || leastValues.empty())
+  if (!undecided || shape->getWindows().empty())
     return shape->volumeBytes(products, windowValues);
   for (unsigned window : shape->getWindows())
     if (!windows.isLargest(window))
       boundValues[window] = windows.dependsOnAny(window, undecided)
-                                ? leastValues[window]
+                                ? findLeastValue(window)
                                 : windowValues[window];
   return shape->volumeBytes(products, boundValues);
 }
 
-/// Lengths of windows, where volumes have them, over all tiles of the loops
-/// they depend on.
-void VolumeSearch::findLeastValues() {
-  leastValues.clear();
-  if (shape->getWindows().empty())
-    return;
+/// The least length of `window` over all tiles of the loops it depends on,
+/// which are the same in all orders.
+int64_t VolumeSearch::findLeastValue(unsigned window) {
   leastValues.resize(windows.size());
+  std::optional<int64_t> &least = leastValues[window];
+  if (least)
+    return *least;
+  least = std::numeric_limits<int64_t>::max();
   SmallVector<int64_t, 6> chosen = tiles;
   auto tileOf = [&](LoopId loop) {
     return chosen[find(loopsOfOrder, loop) - loopsOfOrder.begin()];
   };
-  for (unsigned window : shape->getWindows()) {
-    if (windows.isLargest(window))
-      continue;
-    int64_t &least = leastValues[window];
-    least = std::numeric_limits<int64_t>::max();
-    auto tryAll = [&](unsigned place, auto &&self) -> void {
-      if (place == candidates.size()) {
-        least = std::min(least, windows.valueOf(window, tileOf));
-        return;
-      }
-      const Candidate &candidate = candidates[place];
-      if (!windows.dependsOn(window, candidate.entry.loop))
-        return self(place + 1, self);
-      for (int64_t tile : candidate.useful->tiles) {
-        chosen[candidate.place] = tile;
-        self(place + 1, self);
-      }
-    };
-    tryAll(0, tryAll);
-  }
+  auto tryAll = [&](unsigned place, auto &&self) -> void {
+    if (place == loopsOfOrder.size()) {
+      least = std::min(*least, windows.valueOf(window, tileOf));
+      return;
+    }
+    if (!windows.dependsOn(window, loopsOfOrder[place]))
+      return self(place + 1, self);
+    for (int64_t tile : usefulTiles(loopsOfOrder[place]).tiles) {
+      chosen[place] = tile;
+      self(place + 1, self);
+    }
+  };
+  tryAll(0, tryAll);
+  return *least;
 }
 
 /// Compares the windows of neighbouring tiles. Where several tiles decide about
@@ -336,7 +331,6 @@ std::optional<LevelChoice> VolumeSearch::best(const LoopOrder &order,
   found = LevelChoice();
   found.volumeBytes = bound;
   undecided = 0;
-  findLeastValues();
   for (Candidate &candidate : candidates)
     candidate.isMonotone = isMonotone(candidate);
   findFreeLoops();

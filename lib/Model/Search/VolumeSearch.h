@@ -103,7 +103,7 @@ private:
   void choose(const Candidate &candidate, size_t index);
   void setTile(unsigned place, int64_t tile);
   void chooseSmallest(const Candidate &candidate);
-  void findLeastValues();
+  int64_t findLeastValue(unsigned window);
   bool isMonotone(const Candidate &candidate);
   int64_t volumeNow();
   bool fits();
@@ -140,9 +140,9 @@ private:
   llvm::SmallVector<int64_t, 6> tiles, trips;
   /// What the tiles make of the windows.
   llvm::SmallVector<int64_t, 16> windowValues;
-  /// The least value of each window over all tiles, and the loops of the order
-  /// whose tiles are not decided.
-  llvm::SmallVector<int64_t, 16> leastValues;
+  /// The least value of each window over all tiles, where it is known, and the
+  /// loops of the order whose tiles are not decided.
+  llvm::SmallVector<std::optional<int64_t>, 16> leastValues;
   /// The former or, where tiles are not decided, the latter.
   llvm::SmallVector<int64_t, 16> boundValues;
   LoopSet undecided = 0;
