@@ -15,7 +15,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cost/BlockCost.h"
+#include "Cost/CostModel.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -274,4 +276,34 @@ double chimera::model::kernelCycles(const VectorUnit &unit,
   return cycles + edgeCycles(fullRows, fullColumns, depth - steps, true) +
          edgeCycles(rows - fullRows, columns, depth, loadsOutput) +
          edgeCycles(fullRows, columns - fullColumns, depth, loadsOutput);
+}
+
+ArrayRef<unsigned> CostModel::registerTilesFor(int64_t rows,
+                                               int64_t vectors) const {
+  // Beyond the largest register tile nothing changes.
+  rows = std::min(rows, machine.unit.registers);
+  vectors = std::min(vectors, machine.unit.registers);
+  auto [entry, isNew] = registerTileCache.try_emplace({rows, vectors});
+  SmallVector<unsigned, 8> &indices = entry->second;
+  if (!isNew)
+    return indices;
+  auto contains = [&](unsigned outer, unsigned inner) {
+    const RegisterTile &large = registerTiles[outer];
+    const RegisterTile &small = registerTiles[inner];
+    return std::min(large.rows, rows) >= std::min(small.rows, rows) &&
+           std::min(large.vectors, vectors) >= std::min(small.vectors, vectors);
+  };
+  for (unsigned index = 0; index < registerTiles.size(); ++index) {
+    // Kernels with tiles of their own are not parts of others.
+    if (!registerTiles[index].kernel.empty())
+      continue;
+    erase_if(indices, [&](unsigned other) { return contains(index, other); });
+    if (none_of(indices,
+                [&](unsigned other) { return contains(other, index); }))
+      indices.push_back(index);
+  }
+  for (unsigned index = 0; index < registerTiles.size(); ++index)
+    if (!registerTiles[index].kernel.empty())
+      indices.push_back(index);
+  return indices;
 }
