@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/Ascend/Ascend.h"
+#include "Chimera/IR/SteppedType.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -68,16 +69,8 @@ struct ImageOpInterface
 
 private:
   static MemRefType getViewType(ImageOp image, MemRefType source) {
-    auto [apart, offset] = source.getStridesAndOffset();
-    SmallVector<int64_t> strides;
-    for (auto [position, step] : image.getSteps())
-      strides.push_back(ShapedType::isDynamic(apart[position])
-                            ? ShapedType::kDynamic
-                            : apart[position] * step);
-    return MemRefType::get(
-        cast<ShapedType>(image.getType()).getShape(), source.getElementType(),
-        StridedLayoutAttr::get(source.getContext(), offset, strides),
-        source.getMemorySpace());
+    return getSteppedType(source, cast<ShapedType>(image.getType()).getShape(),
+                          image.getSteps());
   }
 };
 } // namespace

@@ -14,6 +14,7 @@
 
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/Collectives.h"
+#include "Chimera/IR/SteppedType.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -198,18 +199,9 @@ struct WindowsOpInterface
   }
 
 private:
-  /// The view of a buffer of type `source`.
   static MemRefType getViewType(WindowsOp windows, MemRefType source) {
-    auto [apart, offset] = source.getStridesAndOffset();
-    SmallVector<int64_t> strides;
-    for (auto [position, step] : windows.getSteps())
-      strides.push_back(ShapedType::isDynamic(apart[position])
-                            ? ShapedType::kDynamic
-                            : apart[position] * step);
-    return MemRefType::get(
-        windows.getType().getShape(), source.getElementType(),
-        StridedLayoutAttr::get(source.getContext(), offset, strides),
-        source.getMemorySpace());
+    return getSteppedType(source, windows.getType().getShape(),
+                          windows.getSteps());
   }
 
   static OpFoldResult multiply(OpBuilder &builder, Location loc,
