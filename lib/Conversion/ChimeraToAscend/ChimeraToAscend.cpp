@@ -238,7 +238,9 @@ LogicalResult FunctionSplitter::checkOutside(Refusal &refusal) {
           "takes"};
     else
       refusal = {op.getLoc(), ("'" + op.getName().getStringRef() +
-                               "' is outside of all parallel loops")
+                               "' is outside of all parallel loops, where "
+                               "nothing runs; take what it makes as an "
+                               "argument, or leave it to the caller")
                                   .str()};
     return failure();
   }

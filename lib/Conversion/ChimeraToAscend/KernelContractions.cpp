@@ -345,7 +345,8 @@ LogicalResult KernelLowering::checkWindows(MicroKernelOp kernel,
   }
   return numTaps <= 2 ? success()
                       : fail("windows have other dimensions than rows and "
-                             "columns");
+                             "columns; add up convolutions in these two, one "
+                             "for each tap along the others");
 }
 
 /// The loop that `kernel` reduces, of which `left` has the rows. Those over

@@ -29,6 +29,9 @@ static bool isContraction(linalg::LinalgOp op) {
 static StringRef getAdvice(linalg::LinalgOp op) {
   if (op.hasDynamicShape())
     return "its shape is not static; give its tensors static shapes";
+  if (op.getNumReductionLoops() > 1 && op.hasOnlyProjectedPermutations())
+    return "it adds up along several dimensions, as of an image that is as "
+           "large as its windows; collapse them into one, of both operands";
   return "it is in no chain; the remarks of chimera-form-chains say why "
          "(--remarks-filter=chimera)";
 }

@@ -78,7 +78,7 @@ return %t : tensor<1x7x19x32xf16>
 
 // -----
 
-// CHECK: error: no kernel for an Ascend core: windows have other dimensions than rows and columns
+// CHECK: error: no kernel for an Ascend core: windows have other dimensions than rows and columns; add up convolutions in these two, one for each tap along the others
 func.func @volume(%a: tensor<1x5x9x21x32xf16>, %f: tensor<3x3x3x32x32xf16>) -> tensor<1x3x7x19x32xf16> {
 %z = arith.constant 0.0 : f32
 %e = tensor.empty() : tensor<1x3x7x19x32xf32>

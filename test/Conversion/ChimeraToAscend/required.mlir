@@ -61,3 +61,30 @@ func.func @function(%x: tensor<64x48xf16>, %w: tensor<48x80xf16>) -> tensor<64x8
   } -> tensor<64x80xf32>
   return %r : tensor<64x80xf32>
 }
+
+// -----
+
+// An image as large as its windows is one row.
+func.func @whole(%x: tensor<1x3x3x32xf16>, %w: tensor<3x3x32x32xf16>) -> tensor<1x1x1x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = tensor.empty() : tensor<1x1x1x32xf32>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<1x1x1x32xf32>) -> tensor<1x1x1x32xf32>
+  // expected-error @+1 {{no kernel for this operator: it adds up along several dimensions, as of an image that is as large as its windows; collapse them into one, of both operands}}
+  %c = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<1x3x3x32xf16>, tensor<3x3x32x32xf16>)
+      outs(%c1 : tensor<1x1x1x32xf32>) -> tensor<1x1x1x32xf32>
+  return %c : tensor<1x1x1x32xf32>
+}
+
+// -----
+
+func.func private @note()
+func.func @between(%x: tensor<64x48xf16>, %w: tensor<48x80xf16>) -> tensor<64x80xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = tensor.empty() : tensor<64x80xf32>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<64x80xf32>) -> tensor<64x80xf32>
+  %c = linalg.matmul ins(%x, %w : tensor<64x48xf16>, tensor<48x80xf16>)
+      outs(%c1 : tensor<64x80xf32>) -> tensor<64x80xf32>
+  // expected-error @+1 {{no kernel for an Ascend core: 'func.call' is outside of all parallel loops, where nothing runs; take what it makes as an argument, or leave it to the caller}}
+  call @note() : () -> ()
+  return %c : tensor<64x80xf32>
+}
