@@ -527,7 +527,9 @@ void copy_matrix_cc_to_cbuf(L1<half> dst, L0C<float> src, int64_t rows,
   m.require(srcRows % 16 == 0, "rows in L0C are no whole fractals");
   detail::requireMode<half>(m, mode);
   detail::requireAligned(m, dst);
-  detail::requireAligned(m, src);
+  // A row of a fractal may be the first: 64 bytes are what the general
+  // restrictions ask of addresses in L0C (page 0004).
+  m.requireAligned(Mem::L0C, src.offset, 64);
   for (int64_t column = 0; column < columns; column += 16)
     detail::drain<half>(detail::write(m, dst, column * dstRows * 2, rows * 32),
                         detail::read(m, src, column * srcRows * 4, rows * 64),

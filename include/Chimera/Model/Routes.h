@@ -81,6 +81,12 @@ struct LineOfPixels {
   int64_t rowsOf(int64_t part, int64_t pixels) const {
     return pixels + (taps - 1 - part) / stride;
   }
+  /// Pixels that there has to be room for if `pixels` are read `step` at a
+  /// time, in whole fractals.
+  int64_t roomFor(int64_t pixels, int64_t step, int64_t fractal) const {
+    int64_t last = (pixels - 1) / step * step;
+    return last + (step + fractal - 1) / fractal * fractal;
+  }
 };
 
 /// True if `machine` says how operands reach its matrix unit and sums leave it,
@@ -103,6 +109,12 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 ///   one row or column of the result: its rows are pixels, for each tap across
 ///   and in the parts of a `LineOfPixels`. For each tap its own pixels go on
 ///   to the unit, with the filters' matrix for the tap.
+///   A tile of several rows of pixels, or of several images, is as many
+///   products, one after the other.
+/// - *Images in between.* What windows take of an intermediate lies in the
+///   innermost level as they take it, border included, with room for the
+///   windows of all that producer and reader have in common. Only pixels that
+///   are made, and that a window takes, go there; zeros come by no route.
 /// - *Sums.* They have room for the operator's tile where its outermost
 ///   reduction loop starts; an intermediate's, where its producer and its
 ///   readers part. There they leave, once the reduction is done: by the memory

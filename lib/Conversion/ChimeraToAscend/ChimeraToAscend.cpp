@@ -15,6 +15,7 @@
 #include "GroupKernel.h"
 #include "KernelLowering.h"
 #include "SeparateSums.h"
+#include "SplitLines.h"
 
 #include "../Support/RequiredKernels.h"
 
@@ -710,8 +711,10 @@ struct ConvertChimeraToAscendPass
       wrapGroups(copy);
       wrapSerialParts(copy);
       sinkSubviews(copy);
-      for (auto forall : copy.getBody().front().getOps<scf::ForallOp>())
+      for (auto forall : copy.getBody().front().getOps<scf::ForallOp>()) {
         separateSums(forall);
+        splitLines(forall);
+      }
     }
     if (failed(FunctionSplitter(copy, cores).run(refusal))) {
       copy.erase();

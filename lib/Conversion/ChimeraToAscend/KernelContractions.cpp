@@ -25,19 +25,10 @@ using namespace mlir;
 using namespace chimera;
 using namespace chimera::ascend;
 
-/// The dimension of `tile`, which `map` indexes, that `loop` runs along.
-static std::optional<unsigned> findDim(const TileRef &tile, AffineMap map,
-                                       std::optional<unsigned> loop) {
-  for (unsigned index = 0; loop && index < map.getNumResults(); ++index)
-    if (map.getDimPosition(index) == *loop)
-      return tile.dims[index];
-  return std::nullopt;
-}
-
 /// The pixels of `matrix`, if it is what an image has under windows.
 static std::optional<model::LineOfPixels>
 readLine(const Matrix &matrix, const Taps &taps, AffineMap map) {
-  if (matrix.tile.getRootType().getLayout().isIdentity())
+  if (!matrix.tile.showsWindows)
     return std::nullopt;
   model::LineOfPixels line;
   if (std::optional<unsigned> dim =
@@ -51,10 +42,7 @@ readLine(const Matrix &matrix, const Taps &taps, AffineMap map) {
 
 /// Rows in L1 of the parts of a line before `part`, and of that part.
 static int64_t startOf(const Factor &factor, int64_t part) {
-  int64_t rows = 0;
-  for (int64_t other = 0; other < part; ++other)
-    rows += padToFractal(factor.line->rowsOf(other, factor.matrix.maxRows));
-  return rows;
+  return startOfPart(*factor.line, factor.pixels, part);
 }
 static int64_t pitchOf(const Factor &factor, int64_t part) {
   return startOf(factor, part + 1) - startOf(factor, part);
@@ -102,22 +90,23 @@ void KernelLowering::copyTaps(const Factor &factor, const Taps &taps,
 Factor KernelLowering::getTap(const Factor &factor, const Taps &taps, Value row,
                               int64_t column) {
   Factor tap = factor;
-  int64_t width = factor.matrix.maxColumns;
   if (!factor.line) {
     Value index = code.add(code.mul(row, taps.columns), code.number(column));
-    tap.address = code.offset(factor.address,
-                              code.mul(index, factor.matrix.maxRows * width));
+    int64_t elements = factor.matrix.maxRows * factor.matrix.maxColumns;
+    tap.address = code.offset(factor.address, code.mul(index, elements));
     return tap;
   }
   const model::LineOfPixels &line = *factor.line;
   int64_t part = column % line.stride;
   tap.pitch = pitchOf(factor, part);
   int64_t start =
-      startOf(factor, part) * width + column / line.stride * fractal;
+      startOf(factor, part) * factor.width + column / line.stride * fractal;
+  Value first = code.add(code.mul(factor.firstColumn, tap.pitch),
+                         code.mul(factor.firstPixel, fractal));
+  int64_t elements = startOf(factor, line.numParts()) * factor.width;
   tap.address = code.offset(
-      factor.address,
-      code.add(code.mul(row, startOf(factor, line.numParts()) * width),
-               code.number(start)));
+      factor.start,
+      code.add(code.add(code.mul(row, elements), first), code.number(start)));
   return tap;
 }
 
@@ -137,23 +126,25 @@ FailureOr<Factor> KernelLowering::bringFactor(MicroKernelOp kernel,
   factor.matrix = *matrix;
   factor.rowsAreDepth = matrix->rowLoop == depthLoop;
   if (auto *buffer = buffers.find(matrix->tile.root); buffer != buffers.end()) {
-    if (taps.count() > 1)
-      return fail("an intermediate is read through windows, and is not where "
-                  "they could be; plan the operators one by one (fuse=never)");
     builder.setInsertionPoint(kernel);
     const TileRef &tile = matrix->tile;
+    if (buffer->second.frame)
+      return readFrame(buffer->second, factor, taps, map);
     factor.pitch = padToFractal(tile.shape[matrix->rowDim]);
     Value row = code.number(tile.offsets[matrix->rowDim]),
           column = code.number(tile.offsets[matrix->columnDim]);
     factor.address = code.offset(
         getAddress(code, buffer->second.place, code.number(0)),
-        code.add(code.mul(column, factor.pitch), code.mul(row, fractal)));
+        code.add(getLineStart(*matrix), code.add(code.mul(column, factor.pitch),
+                                                 code.mul(row, fractal))));
     return factor;
   }
   if (failed(checkCopies(*matrix)))
     return failure();
   factor.pitch = matrix->maxRows;
   factor.line = readLine(*matrix, taps, map);
+  factor.pixels = matrix->maxRows;
+  factor.width = matrix->maxColumns;
   Type type = matrix->tile.getRootType().getElementType();
   bool isRefilled = position->getParentOp() != tasks || isRepeated;
   Place place = places.allocate(Memory::L1, type,
@@ -162,7 +153,8 @@ FailureOr<Factor> KernelLowering::bringFactor(MicroKernelOp kernel,
                                 isRefilled ? 2 : 1, Pipe::MTE2, Pipe::MTE1,
                                 position->getParentOp() == tasks);
   Value slot = isRefilled ? getSlot(position) : code.number(0);
-  factor.address = getAddress(code, place, slot);
+  factor.address = factor.start = getAddress(code, place, slot);
+  factor.firstPixel = factor.firstColumn = code.number(0);
   waitFree(code, place, slot);
   copyTaps(factor, taps, map);
   setFull(code, place, slot);
@@ -247,7 +239,7 @@ Value KernelLowering::getSums(const Matrix &matrix, Value column) {
   Value start =
       code.add(code.number(matrix.tile.offsets[matrix.columnDim]), column);
   return code.offset(getAddress(code, place, code.number(0)),
-                     code.mul(start, pitch));
+                     code.add(getLineStart(matrix), code.mul(start, pitch)));
 }
 
 /// Where in UB the part `matrix` of a tile starts.
@@ -315,14 +307,14 @@ LogicalResult KernelLowering::checkWindows(MicroKernelOp kernel,
                                            unsigned input) {
   builder.setInsertionPoint(kernel);
   FailureOr<TileRef> tile = traceTile(code, kernel.getInputs()[input]);
-  if (failed(tile) || tile->getRootType().getLayout().isIdentity())
+  if (failed(tile) || !tile->showsWindows)
     return success();
   AffineMap map = kernel.getMaps()[input];
   unsigned last = map.getNumResults() - 1;
   auto strideOf = [&](unsigned index) {
     return getStride(*tile, tile->dims[index]);
   };
-  int64_t channels = tile->getRootType().getShape().back();
+  int64_t channels = tile->shape.back();
   for (unsigned index = 0; index < last; ++index)
     if (strideOf(index) < channels)
       return fail("the channels of an image are not its last dimension; "
@@ -357,7 +349,7 @@ FailureOr<unsigned> KernelLowering::findReduction(MicroKernelOp kernel,
   FailureOr<TileRef> tile = traceTile(code, left);
   if (failed(tile))
     return fail("an operand of a contraction is no plain part of a tensor");
-  bool isImage = !tile->getRootType().getLayout().isIdentity();
+  bool isImage = tile->showsWindows;
   unsigned last = map.getNumResults() - 1, row = findRow(kernel, map);
   SmallVector<unsigned> depths;
   unsigned depthLoop = 0;

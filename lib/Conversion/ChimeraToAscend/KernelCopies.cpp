@@ -200,7 +200,6 @@ void KernelLowering::clear(Value to, int64_t elements) {
     ClearOp::create(builder, code.loc,
                     code.offset(to, code.number(start * fractal * fractal)),
                     code.number(std::min(maxRepeat, fractals - start)));
-  PipeBarrierOp::create(builder, code.loc, Pipe::MTE2);
 }
 
 /// Copies what there is of `matrix`, and has zeros where the border of an image
@@ -220,8 +219,10 @@ void KernelLowering::copyInside(const Matrix &matrix, Value to, int64_t pitch) {
     builder.setInsertionPoint(branch.thenYield());
     body();
   };
-  when(arith::CmpIPredicate::slt, code.number(matrix.rows()),
-       [&] { clear(to, pitch * matrix.maxColumns); });
+  when(arith::CmpIPredicate::slt, code.number(matrix.rows()), [&] {
+    clear(to, pitch * matrix.maxColumns);
+    PipeBarrierOp::create(builder, code.loc, Pipe::MTE2);
+  });
   when(arith::CmpIPredicate::sgt, code.number(0), [&] {
     copyFromMemory(inside, code.offset(to, code.mul(first, fractal)), pitch);
   });
@@ -230,6 +231,32 @@ void KernelLowering::copyInside(const Matrix &matrix, Value to, int64_t pitch) {
 //===----------------------------------------------------------------------===//
 // Sums that leave
 //===----------------------------------------------------------------------===//
+
+/// Sums on their way to an image under windows: a row of pixels at once, or
+/// with a stride each pixel by itself, with all its channels.
+void KernelLowering::drainToFrame(const Matrix &result, const Buffer &buffer,
+                                  Value source) {
+  int64_t stride = buffer.frame->line.stride;
+  Value rows = code.padded(code.number(result.rows())),
+        columns = code.padded(code.number(result.columns())),
+        column = code.number(result.tile.offsets[result.columnDim]);
+  forEachPart(result, buffer,
+              [&](Value first, Value count, Value to, int64_t pitch) {
+                Value start = code.offset(to, code.mul(column, pitch));
+                auto drain = [&](Value pixel, Value number) {
+                  Value from = code.add(first, code.mul(pixel, stride));
+                  code.copy(CopyKind::MatrixCcToCbuf,
+                            code.offset(start, code.mul(pixel, fractal)),
+                            code.offset(source, code.mul(from, fractal)),
+                            number, columns, rows, code.number(pitch));
+                };
+                if (stride == 1)
+                  drain(code.number(0), count);
+                else
+                  code.loop(code.number(0), count, 1,
+                            [&](Value pixel) { drain(pixel, code.number(1)); });
+              });
+}
 
 /// Sums on their way out of L0C, as they are or narrowed: all that can happen
 /// to them where the vector units are in other cores.
@@ -258,11 +285,16 @@ LogicalResult KernelLowering::lowerDrain(MicroKernelOp kernel) {
         columns = code.number(sums->columns());
   const TileRef &tile = result->tile;
   auto buffer = buffers.find(tile.root);
+  if (buffer != buffers.end() && buffer->second.frame) {
+    drainToFrame(*result, buffer->second, source);
+    return success();
+  }
   if (buffer != buffers.end()) {
     int64_t pitch = result->pitch();
-    Value start =
+    Value start = code.add(
+        getLineStart(*result),
         code.add(code.mul(code.number(tile.offsets[result->columnDim]), pitch),
-                 code.mul(code.number(tile.offsets[result->rowDim]), fractal));
+                 code.mul(code.number(tile.offsets[result->rowDim]), fractal)));
     code.copy(
         CopyKind::MatrixCcToCbuf,
         code.offset(getAddress(code, buffer->second.place, code.number(0)),

@@ -34,8 +34,7 @@ static Operation *findAncestor(Block *block, Operation *op) {
   return block->findAncestorOpInBlock(*op);
 }
 
-/// The innermost block that holds all of `ops`.
-static Block *findCommonBlock(ArrayRef<MicroKernelOp> ops) {
+Block *ascend::findCommonBlock(ArrayRef<MicroKernelOp> ops) {
   Block *block = ops.front()->getBlock();
   while (!llvm::all_of(ops, [&](MicroKernelOp op) {
     return findAncestor(block, op) != nullptr;
@@ -48,6 +47,11 @@ static Block *findCommonBlock(ArrayRef<MicroKernelOp> ops) {
 static bool isFill(MicroKernelOp kernel) {
   return kernel.getKind() == MicroKernelKind::Elementwise &&
          kernel.getInputs().empty() && kernel.getOutputs().size() == 1;
+}
+
+/// True if `kernel` makes zeros, or another number, of what is multiplied.
+static bool isBorder(MicroKernelOp kernel) {
+  return isFill(kernel) && getElementTypeOrSelf(kernel.getOutput()).isF16();
 }
 
 /// Loops alone around it, extents that are known, and factors that the cube
@@ -89,16 +93,21 @@ LogicalResult KernelLowering::collect() {
       FailureOr<TileRef> tile = traceTile(code, operand.get());
       if (failed(tile))
         return fail("a tile is not a plain part of a row-major tensor");
-      if (kernel.getKind() != MicroKernelKind::Contraction)
+      if (kernel.getKind() != MicroKernelKind::Contraction && !isFill(kernel))
         for (unsigned dim = 0; dim + 1 < kernel.getNumDims(); ++dim)
           for (int64_t extent : kernel.getExtentsOf(dim))
             maxGroupRows = std::max(maxGroupRows, padToFractal(extent));
       if (!tile->isOnChip())
         continue;
-      Buffer &buffer = buffers[tile->root];
       bool isOutput = operand.getOperandNumber() >= kernel.getInputs().size();
+      if (tile->showsWindows &&
+          (isOutput || failed(noteFrame(kernel, operand.getOperandNumber()))))
+        return failure();
+      Buffer &buffer = buffers[tile->root];
       if (!isOutput)
         buffer.readers.push_back(kernel);
+      else if (isBorder(kernel))
+        buffer.borders.push_back(kernel);
       else if (isFill(kernel))
         buffer.fill = kernel;
       else
@@ -159,12 +168,20 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
                                    /*count=*/1, Pipe::V, Pipe::V);
     return success();
   }
-  if (shape.empty() || llvm::count_if(shape.drop_back(), isSide) > 1)
+  if (shape.empty() || (buffer.kind == BufferKind::Tile &&
+                        llvm::count_if(shape.drop_back(), isSide) > 1))
     return fail("a buffer holds several matrices");
-  int64_t numRows = 1;
+  // Rows of the last side, one matrix behind the other.
+  int64_t numRows = 1, numMatrices = 1;
   for (int64_t size : shape.drop_back())
-    numRows = std::max(numRows, size);
-  int64_t elements = padToFractal(numRows) * padToFractal(shape.back());
+    if (isSide(size)) {
+      numMatrices *= numRows;
+      numRows = size;
+    }
+  int64_t elements =
+      numMatrices * padToFractal(numRows) * padToFractal(shape.back());
+  if (buffer.frame)
+    elements = buffer.frame->rows * buffer.frame->elements();
   int64_t bytes = elements * type.getElementTypeBitWidth() / 8;
   if (buffer.kind == BufferKind::Tile) {
     buffer.place = places.allocate(Memory::UB, type.getElementType(), bytes,
@@ -186,6 +203,10 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
           : places.allocate(Memory::L1, type.getElementType(), bytes,
                             /*count=*/1, hasVectors() ? Pipe::MTE3 : Pipe::FIX,
                             Pipe::MTE1);
+  if (!buffer.borders.empty())
+    buffer.border = places.allocate(Memory::L1, type.getElementType(),
+                                    /*bytes=*/0, /*count=*/1, Pipe::MTE2,
+                                    Pipe::MTE1, block->getParentOp() == tasks);
   return success();
 }
 
@@ -288,6 +309,8 @@ void KernelLowering::setLanes(int64_t high, int64_t low) {
 void KernelLowering::separate(const Buffer &buffer) {
   if (!buffer.place.needsFlags())
     return;
+  if (buffer.border)
+    separateBorder(buffer);
   SmallVector<MicroKernelOp> all = buffer.writers;
   llvm::append_range(all, buffer.readers);
   Block *block = findCommonBlock(all);
@@ -300,6 +323,25 @@ void KernelLowering::separate(const Buffer &buffer) {
   waitFull(code, buffer.place, slot);
   builder.setInsertionPointAfter(findAncestor(block, buffer.readers.back()));
   setFree(code, buffer.place, slot);
+}
+
+/// Lets loads for products wait until the border is there, and the border until
+/// loads are done with what was there before.
+void KernelLowering::separateBorder(const Buffer &buffer) {
+  SmallVector<MicroKernelOp> all = buffer.borders;
+  llvm::append_range(all, buffer.writers);
+  llvm::append_range(all, buffer.readers);
+  Block *block = findCommonBlock(all);
+  const Place &border = *buffer.border;
+  Value slot = code.number(0);
+  builder.setInsertionPoint(findAncestor(block, buffer.borders.front()));
+  waitFree(code, border, slot);
+  builder.setInsertionPointAfter(findAncestor(block, buffer.borders.back()));
+  setFull(code, border, slot);
+  waitFull(code, border, slot);
+  if (!border.isJoint)
+    builder.setInsertionPointAfter(findAncestor(block, buffer.readers.back()));
+  setFree(code, border, slot);
 }
 
 //===----------------------------------------------------------------------===//
@@ -424,6 +466,8 @@ LogicalResult KernelLowering::lowerFill(MicroKernelOp kernel) {
   builder.setInsertionPoint(kernel);
   FailureOr<TileRef> tile = traceTile(code, kernel.getOutput());
   auto found = buffers.find(tile->root);
+  if (isBorder(kernel) && found != buffers.end())
+    return lowerBorder(kernel, *tile, found->second);
   Value number = kernel.getBody().front().getTerminator()->getOperand(0);
   FloatAttr constant;
   if (found == buffers.end() || found->second.kind == BufferKind::Factor ||

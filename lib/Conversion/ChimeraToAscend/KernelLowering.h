@@ -82,6 +82,15 @@ struct Image {
   llvm::SmallVector<bool> isPadded;
 };
 
+/// The innermost block that holds all of `ops`.
+mlir::Block *findCommonBlock(llvm::ArrayRef<MicroKernelOp> ops);
+/// Rows in L1 before part `part` of a line with room for `pixels`.
+int64_t startOfPart(const model::LineOfPixels &line, int64_t pixels,
+                    int64_t part);
+/// The dimension of `tile`, which `map` indexes, that `loop` runs along.
+std::optional<unsigned> findDim(const TileRef &tile, mlir::AffineMap map,
+                                std::optional<unsigned> loop);
+
 /// Where a factor lies in L1, and the rows from one of its column groups to
 /// the next.
 struct Factor {
@@ -91,6 +100,26 @@ struct Factor {
   Matrix matrix;
   /// Of the pixels under windows.
   std::optional<model::LineOfPixels> line;
+  /// Of a line: the pixels of the result that there is room for, where it
+  /// begins, and its columns; of what is read of it the first pixel of the
+  /// result and the first column.
+  int64_t pixels = 0, width = 0;
+  mlir::Value start, firstPixel, firstColumn;
+};
+
+/// How an image that is made in the kernel lies in L1, for windows over it: its
+/// rows one behind the other, each in the parts of a line.
+struct Frame {
+  model::LineOfPixels line;
+  /// Of the result, that there is room for in a row.
+  int64_t pixels = 0;
+  int64_t rows = 0, width = 0;
+
+  /// Rows in L1 of the parts before `part`, and the elements of a line.
+  int64_t startOf(int64_t part) const {
+    return startOfPart(line, pixels, part);
+  }
+  int64_t elements() const { return startOf(line.numParts()) * width; }
 };
 
 /// Why there is no kernel, and where what stands in the way is.
@@ -149,6 +178,11 @@ private:
     MicroKernelOp fill;
     BufferKind kind = BufferKind::Sums;
     Place place;
+    /// Of an image under windows: how it lies, who makes its border of zeros,
+    /// and the events for that.
+    std::optional<Frame> frame;
+    llvm::SmallVector<MicroKernelOp> borders;
+    std::optional<Place> border;
   };
 
   /// A place for one column group of f32, for whoever needs one.
@@ -198,6 +232,21 @@ private:
   mlir::LogicalResult lower(MicroKernelOp kernel);
   mlir::LogicalResult lowerContraction(MicroKernelOp kernel);
   mlir::LogicalResult lowerFill(MicroKernelOp kernel);
+  mlir::LogicalResult noteFrame(MicroKernelOp kernel, unsigned input);
+  mlir::LogicalResult lowerBorder(MicroKernelOp kernel, const TileRef &tile,
+                                  const Buffer &buffer);
+  void separateBorder(const Buffer &buffer);
+  mlir::Value getLine(const TileRef &tile, unsigned rowDim,
+                      std::optional<unsigned> except = std::nullopt);
+  mlir::Value getLineStart(const Matrix &matrix);
+  Factor readFrame(const Buffer &buffer, Factor factor, const Taps &taps,
+                   mlir::AffineMap map);
+  void forEachPart(const Matrix &matrix, const Buffer &buffer,
+                   llvm::function_ref<void(mlir::Value first, mlir::Value count,
+                                           mlir::Value to, int64_t pitch)>
+                       write);
+  void drainToFrame(const Matrix &result, const Buffer &buffer,
+                    mlir::Value source);
   mlir::LogicalResult lowerDrain(MicroKernelOp kernel);
   void finish();
 

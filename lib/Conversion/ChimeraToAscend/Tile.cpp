@@ -38,17 +38,20 @@ FailureOr<TileRef> ascend::traceTile(Code &code, Value memref) {
     return tile;
   }
   auto type = dyn_cast<MemRefType>(memref.getType());
-  bool isRoot =
-      isa<BlockArgument>(memref) || memref.getDefiningOp<memref::AllocOp>();
+  auto windows = memref.getDefiningOp<memref::ReinterpretCastOp>();
+  Value root = windows ? windows.getSource() : memref;
+  bool isOnChip = root.getDefiningOp<memref::AllocOp>() != nullptr;
+  bool isRoot = isOnChip || isa<BlockArgument>(memref);
   if (!type || !isRoot || !type.hasStaticShape())
     return failure();
   TileRef tile;
-  tile.root = memref;
+  tile.root = root;
   int64_t offset = 0;
   if (failed(type.getStridesAndOffset(tile.strides, offset)) || offset != 0 ||
       llvm::any_of(tile.strides, ShapedType::isDynamic) ||
-      (tile.isOnChip() && !type.getLayout().isIdentity()))
+      (isOnChip && !tile.getRootType().getLayout().isIdentity()))
     return failure();
+  tile.showsWindows = !type.getLayout().isIdentity();
   bool isRow = type.getRank() == 1;
   if (isRow) {
     tile.shape.push_back(1);

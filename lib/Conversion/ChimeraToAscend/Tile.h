@@ -8,7 +8,9 @@
 //
 // Micro kernels work on memrefs, which are parts of others. Here they are
 // traced to where they come from: an argument of the kernel, which is in GM, or
-// a buffer of the schedule, which is to become tiles on chip.
+// a buffer of the schedule, which is to become tiles on chip. Windows show
+// their pixels oftener than these are there: their dimensions are those of the
+// view.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +34,9 @@ struct TileRef {
   llvm::SmallVector<mlir::OpFoldResult> offsets, sizes;
   /// The root's dimension that each of the part's dimensions is.
   llvm::SmallVector<unsigned> dims;
+  /// True if it is of windows over the root, or of what they show of another
+  /// layout than row-major.
+  bool showsWindows = false;
 
   bool isOnChip() const {
     return root.getDefiningOp<mlir::memref::AllocOp>() != nullptr;
@@ -42,7 +47,8 @@ struct TileRef {
 };
 
 /// The part that `memref` is. Fails if it is cut with strides or reshaped. A
-/// root on chip is row-major; one in memory may be a view of windows.
+/// root on chip is row-major, but windows may be in between; one in memory may
+/// itself be a view of windows.
 llvm::FailureOr<TileRef> traceTile(Code &code, mlir::Value memref);
 
 /// The element of the root at which `tile` starts.

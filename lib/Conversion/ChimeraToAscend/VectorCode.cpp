@@ -371,6 +371,24 @@ VectorCode::Operand VectorCode::readGroup(const Access &access, Value column,
   return {Shape::Group, to};
 }
 
+/// Hands column group `column` of a row of pixels on to windows: with a stride,
+/// the pixels of each part one by one.
+void VectorCode::writeFrame(const Matrix &output,
+                            const KernelLowering::Buffer &buffer, Value from,
+                            Value column) {
+  int64_t stride = buffer.frame->line.stride;
+  Value start =
+      code.add(code.number(output.tile.offsets[output.columnDim]), column);
+  Value zero = code.number(0), one = code.number(1);
+  lowering.forEachPart(
+      output, buffer, [&](Value first, Value count, Value to, int64_t pitch) {
+        code.copy(CopyKind::UbufToCbuf, code.offset(to, code.mul(start, pitch)),
+                  code.offset(from, code.mul(first, fractal)),
+                  stride == 1 ? one : count, stride == 1 ? count : one,
+                  code.number(stride - 1), zero);
+      });
+}
+
 /// Hands column group `column` of a result on.
 void VectorCode::write(const Access &access, Value column, Value slot) {
   const Matrix &output = access.matrix;
@@ -380,13 +398,16 @@ void VectorCode::write(const Access &access, Value column, Value slot) {
   auto buffer = lowering.buffers.find(tile.root);
   setFull(code, *access.place, slot);
   waitFull(code, *access.place, slot);
-  if (buffer != lowering.buffers.end()) {
+  if (buffer != lowering.buffers.end() && buffer->second.frame) {
+    writeFrame(output, buffer->second, from, column);
+  } else if (buffer != lowering.buffers.end()) {
     int64_t pitch = output.pitch();
     Value start = code.add(code.number(tile.offsets[output.columnDim]), column);
     Value row = code.number(tile.offsets[output.rowDim]);
-    Value to =
-        code.offset(getAddress(code, buffer->second.place, zero),
-                    code.add(code.mul(start, pitch), code.mul(row, fractal)));
+    Value to = code.offset(
+        getAddress(code, buffer->second.place, zero),
+        code.add(lowering.getLineStart(output),
+                 code.add(code.mul(start, pitch), code.mul(row, fractal))));
     code.copy(CopyKind::UbufToCbuf, to, from, one, rows, zero, zero);
   } else {
     Type type = tile.getRootType().getElementType();

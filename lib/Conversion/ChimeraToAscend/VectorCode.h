@@ -111,6 +111,8 @@ private:
   Operand readGroup(const Access &access, mlir::Value column, mlir::Value slot);
   mlir::LogicalResult writeGroup(unsigned output, mlir::Value column,
                                  mlir::Value slot);
+  void writeFrame(const Matrix &output, const KernelLowering::Buffer &buffer,
+                  mlir::Value from, mlir::Value column);
   void write(const Access &access, mlir::Value column, mlir::Value slot);
   void accumulate(const Reduction &reduction, mlir::Value column, bool isEdge);
   void finish(const Reduction &reduction);

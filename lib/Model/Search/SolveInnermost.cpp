@@ -674,8 +674,9 @@ bool Solver::priceTiles(Schedule &schedule) {
   costModel.choosePacking(schedule);
   double limit = worthPricing();
   std::optional<Plan> plan = costModel.priceBelow(schedule, limit);
-  // Halos read and computed again, or kept: whichever takes less.
-  if (!overlapping.empty()) {
+  // Halos read and computed again, or kept: whichever takes less. Programs that
+  // move their tiles by themselves keep none.
+  if (!overlapping.empty() && !hasRoutes(problem, machine)) {
     chooseRolling(schedule);
     std::optional<Plan> keeping =
         costModel.priceBelow(schedule, plan ? plan->seconds : limit);

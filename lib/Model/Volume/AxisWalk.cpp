@@ -176,6 +176,18 @@ void AxisWalk::forEachRange(LoopId loop, LoopSet affecting,
   walk(steps);
 }
 
+void AxisWalk::forEachPart(unsigned end,
+                           function_ref<void(ArrayRef<Range>)> visit) {
+  MeasuredAxis everything;
+  everything.end = everything.fresh = end;
+  measured = &everything;
+  findSteps();
+  auto visitRanges = [&] { visit(ranges); };
+  visitLeaf = visitRanges;
+  start();
+  walk(steps);
+}
+
 /// Calls `visit` with each loop in `loops`.
 template <typename Visit>
 static void forEachLoop(LoopSet loops, Visit visit) {

@@ -101,6 +101,10 @@ public:
   /// part that the loops in `affecting` make.
   void forEachRange(LoopId loop, LoopSet affecting,
                     llvm::function_ref<void(Range)> visit);
+  /// Calls `visit` with the ranges of the loops on the axis, by their ids, in
+  /// each part that the first `end` loops of the path make.
+  void forEachPart(unsigned end,
+                   llvm::function_ref<void(llvm::ArrayRef<Range>)> visit);
 
 private:
   void findSteps();

@@ -8,7 +8,7 @@
 //
 // Without masks a sum over tiles is a product of sums over loops. The loops of
 // masks are gone over together, tile by tile, but for the innermost one, whose
-// tiles differ in the last only.
+// tiles differ in the last only. So are loops of which some follow from others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -139,11 +139,23 @@ void MaskedLoopWalk::visit(size_t index) {
 // Places
 //===----------------------------------------------------------------------===//
 
+/// True if an operator reads what another one makes by other loops.
+static bool hasDerivedLoops(const ChainProblem &problem) {
+  return any_of(problem.operators, [&](const Operator &op) {
+    return any_of(op.inputs, [&](const Access &input) {
+      return problem.tensors[input].role == Role::Intermediate &&
+             any_of(input.indices,
+                    [](const Index &index) { return !index.isLoop(); });
+    });
+  });
+}
+
 MaskedTiles::MaskedTiles(const ChainProblem &problem, const Schedule &schedule)
     : problem(problem), schedule(schedule),
       tree(buildLoopTree(problem, schedule, schedule.levels.size() - 1)) {
   for (unsigned op = 0; op < problem.operators.size(); ++op) {
     paths.push_back(model::pathOf(tree, op));
+    depths.push_back(paths.back().size());
     isSkipping.emplace_back(paths.back().size(), false);
   }
   for (const Band &band : problem.bands)
@@ -152,6 +164,38 @@ MaskedTiles::MaskedTiles(const ChainProblem &problem, const Schedule &schedule)
         maskedLoops.push_back(loop);
   if (!maskedLoops.empty())
     markSkipping(tree, 0);
+  if (!hasDerivedLoops(problem))
+    return;
+  structure.emplace(problem);
+  derivedAxes.resize(structure->numAxes());
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    if (structure->isDerived(loop))
+      derivedAxes[structure->axisOf(loop)] = true;
+  for (unsigned op = 0; op < problem.operators.size(); ++op)
+    walked.emplace_back(tree, op);
+}
+
+void MaskedTiles::addLoop(unsigned op, LoopId loop, int64_t tile) {
+  paths[op].push_back(
+      {loop, tile, paths[op].empty() ? 0u : paths[op].back().level});
+  isSkipping[op].push_back(false);
+  if (structure)
+    walked[op].steps.push_back({loop, tile, {op, op}, false});
+}
+
+void MaskedTiles::forEachPart(unsigned op, size_t depth, LoopId loop,
+                              function_ref<void(ArrayRef<Range>)> visit) const {
+  // No image rolls.
+  RollingSteps rolling(problem.loops.size());
+  AxisWalk walk(*structure, walked[op], rolling, structure->axisOf(loop));
+  walk.forEachPart(depth, [&](ArrayRef<Range> ranges) {
+    // Where nothing is made no tile is.
+    if (none_of(structure->derivedLoopsOf(op), [&](LoopId derived) {
+          return structure->axisOf(derived) == structure->axisOf(loop) &&
+                 ranges[derived].size() <= 0;
+        }))
+      visit(ranges);
+  });
 }
 
 /// Finds the loops of `nest`, and inside it, which leave tiles out: those
@@ -175,13 +219,39 @@ MaskedTiles::Sizes MaskedTiles::sizesAfter(unsigned op, size_t depth) const {
     sizes.push_back({{loop.extent, 1}});
   for (const NestLoop &loop : ArrayRef(paths[op]).take_front(depth))
     sizes[loop.loop] = cutParts(sizes[loop.loop], loop.tile);
+  for (LoopId loop : problem.operators[op].loops) {
+    if (!isDerived(loop))
+      continue;
+    std::map<int64_t, int64_t, std::greater<>> counts;
+    forEachPart(op, depth, loop,
+                [&](ArrayRef<Range> ranges) { ++counts[ranges[loop].size()]; });
+    sizes[loop].clear();
+    for (auto [size, count] : counts)
+      sizes[loop].push_back({size, count});
+  }
   return sizes;
+}
+
+/// True if loop `index` on the path to `op` makes its tiles of `tensor` others.
+bool MaskedTiles::affects(unsigned op, size_t index, TensorId tensor) const {
+  LoopId loop = paths[op][index].loop;
+  if (!structure)
+    return problem.indexes(tensor, loop);
+  const Operator &description = problem.operators[op];
+  auto isAffected = [&](const Access &access) {
+    return access == tensor &&
+           contains(structure->affecting(access, walked[op].steps[index].group),
+                    loop);
+  };
+  return isAffected(description.output) ||
+         any_of(description.inputs, isAffected) ||
+         any_of(description.epilogue, isAffected);
 }
 
 size_t MaskedTiles::depthOf(unsigned op, TensorId tensor, size_t most) const {
   size_t depth = most;
   size_t least = schedule.numParallel;
-  while (depth > least && !problem.indexes(tensor, paths[op][depth - 1].loop))
+  while (depth > least && !affects(op, depth - 1, tensor))
     --depth;
   return depth;
 }
@@ -190,8 +260,10 @@ size_t MaskedTiles::depthOfSums(unsigned op) const {
   const Operator &description = problem.operators[op];
   TensorId output = description.output;
   if (problem.tensors[output].role != Role::Intermediate) {
-    auto inside = ArrayRef(paths[op]).drop_front(
-        std::min<size_t>(schedule.numParallel, paths[op].size()));
+    auto inside =
+        ArrayRef(paths[op])
+            .take_front(depths[op])
+            .drop_front(std::min<size_t>(schedule.numParallel, depths[op]));
     return find_if(inside,
                    [&](const NestLoop &loop) {
                      return description.isReduction(loop.loop);
@@ -199,7 +271,7 @@ size_t MaskedTiles::depthOfSums(unsigned op) const {
            paths[op].begin();
   }
   auto reads = [&](const Access &access) { return access == output; };
-  size_t depth = paths[op].size();
+  size_t depth = depths[op];
   for (auto [index, reader] : enumerate(problem.operators))
     if (any_of(reader.inputs, reads) || any_of(reader.epilogue, reads))
       depth = std::min(depth, commonDepth(tree, op, index));
@@ -214,8 +286,21 @@ int64_t
 MaskedTiles::sumOver(unsigned op, size_t depth,
                      function_ref<int64_t(LoopId, int64_t)> factor) const {
   int64_t product = 1;
+  for (unsigned axis = 0; axis < derivedAxes.size(); ++axis) {
+    if (!derivedAxes[axis])
+      continue;
+    LoopSet loops = structure->loopsOn(axis);
+    int64_t sum = 0;
+    forEachPart(op, depth, countr_zero(loops), [&](ArrayRef<Range> ranges) {
+      int64_t term = 1;
+      for (LoopSet left = loops; left; left &= left - 1)
+        term *= factor(countr_zero(left), ranges[countr_zero(left)].size());
+      sum += term;
+    });
+    product *= sum;
+  }
   for (auto [loop, parts] : enumerate(sizesAfter(op, depth))) {
-    if (is_contained(maskedLoops, loop))
+    if (is_contained(maskedLoops, loop) || isOnDerivedAxis(loop))
       continue;
     int64_t sum = 0;
     for (Parts part : parts)

@@ -8,7 +8,8 @@
 //
 // Where programs move all data by themselves, what moves is what the loops of
 // the schedule visit: tiles that are cut off at the edges, and none of those
-// that a mask leaves nothing of. This counts them, for every machine with such
+// that a mask leaves nothing of. What makes the image under a tile's windows
+// visits what these cover. This counts them, for every machine with such
 // programs.
 //
 //===----------------------------------------------------------------------===//
@@ -18,6 +19,7 @@
 
 #include "Problem/Parts.h"
 #include "Schedule/LoopTree.h"
+#include "Volume/AxisWalk.h"
 
 #include "Chimera/Model/Algorithms.h"
 
@@ -35,6 +37,19 @@ public:
   const LoopNest &getTree() const { return tree; }
   /// The loops around `op`.
   const PathLoops &pathOf(unsigned op) const { return paths[op]; }
+  /// Puts a loop around the blocks of `op`, inside all others and inside the
+  /// place where sums begin and end.
+  void addLoop(unsigned op, LoopId loop, int64_t tile);
+
+  /// True if the range of `loop` follows from those of its readers' loops.
+  bool isDerived(LoopId loop) const {
+    return structure && structure->isDerived(loop);
+  }
+  /// Calls `visit` with the ranges of `loop` and of the loops that it hangs
+  /// together with, by their ids, in each tile inside the first `depth` loops
+  /// around `op`; only if one of them is derived.
+  void forEachPart(unsigned op, size_t depth, LoopId loop,
+                   llvm::function_ref<void(llvm::ArrayRef<Range>)> visit) const;
 
   /// What the first `depth` loops around `op` leave of each loop, masks aside;
   /// the largest part first.
@@ -68,11 +83,22 @@ public:
 private:
   void markSkipping(const LoopNest &nest, size_t depth);
   bool isTakenBefore(unsigned op, TensorId tensor, size_t depth) const;
+  bool affects(unsigned op, size_t index, TensorId tensor) const;
+  bool isOnDerivedAxis(LoopId loop) const {
+    return structure && derivedAxes[structure->axisOf(loop)];
+  }
 
   const ChainProblem &problem;
   const Schedule &schedule;
   LoopNest tree;
   llvm::SmallVector<PathLoops, 3> paths;
+  /// Loops around each operator in the tree.
+  llvm::SmallVector<size_t, 3> depths;
+  /// Only if there are derived loops: who reads what, the axes that have them,
+  /// and the loops around each operator as walks along axes take them.
+  std::optional<ChainStructure> structure;
+  llvm::SmallVector<bool, 8> derivedAxes;
+  llvm::SmallVector<Path, 3> walked;
   /// For each operator, which loops around it leave out what masks do.
   llvm::SmallVector<llvm::SmallVector<bool, 12>, 3> isSkipping;
   /// The loops of masks.

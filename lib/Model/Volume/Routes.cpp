@@ -39,6 +39,9 @@ public:
          ArrayRef(tiles.getTree().loops).take_front(schedule.numParallel))
       tasks *= divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
     isRepeated = tasks > threads;
+    if (readsWindows(problem))
+      for (unsigned op = 0; op < problem.operators.size(); ++op)
+        addLines(op);
   }
 
   RoutePlan run();
@@ -75,6 +78,13 @@ private:
   const Index &indexOfRows(const Access &access, const Sizes &sizes) const;
   std::optional<LineOfPixels> lineOf(const Access &access,
                                      const Sizes &sizes) const;
+  LineOfPixels lineAlong(const Index &index, const Sizes &sizes) const;
+  void addLines(unsigned op);
+  const Access *findReading(unsigned op, unsigned &reader) const;
+  void checkFrame(unsigned op, unsigned reader, const Access &reading);
+  int64_t frameElements(unsigned op, unsigned reader,
+                        const Access &reading) const;
+  int64_t framedElements(unsigned op, const Access &reading) const;
   int64_t sumAlong(unsigned op, size_t depth, LoopId loop,
                    function_ref<int64_t(int64_t, int64_t)> factor) const;
   int64_t rowsInside(const Access &access, size_t index,
@@ -118,13 +128,33 @@ std::optional<LineOfPixels> RoutePlanner::lineOf(const Access &access,
                                                  const Sizes &sizes) const {
   if (all_of(access.indices, [](const Index &index) { return index.isLoop(); }))
     return std::nullopt;
+  return lineAlong(indexOfRows(access, sizes), sizes);
+}
+
+/// The rows of pixels that windows take along `index`.
+LineOfPixels RoutePlanner::lineAlong(const Index &index,
+                                     const Sizes &sizes) const {
   LineOfPixels line;
-  for (const Term &term : indexOfRows(access, sizes).terms)
+  for (const Term &term : index.terms)
     if (isTap(problem, term.loop))
       line.taps = sizes[term.loop].front().size;
     else
       line.stride = term.factor;
   return line;
+}
+
+/// A block with several rows of pixels is as many products, one after the
+/// other.
+void RoutePlanner::addLines(unsigned op) {
+  const Access &output = problem.operators[op].output;
+  Sizes sizes = tiles.sizesAfter(op, tiles.pathOf(op).size());
+  Sides sides = sidesOf(output, sizes);
+  for (const Index &index : output.indices) {
+    LoopId loop = mainLoop(index);
+    if (loop != sides.rows && loop != sides.columns &&
+        sizes[loop].front().size > 1)
+      tiles.addLoop(op, loop, 1);
+  }
 }
 
 /// The index of `access` that its rows run along.
@@ -165,6 +195,13 @@ int64_t RoutePlanner::padded(unsigned op, const Access &access,
 int64_t
 RoutePlanner::sumAlong(unsigned op, size_t depth, LoopId loop,
                        function_ref<int64_t(int64_t, int64_t)> factor) const {
+  if (tiles.isDerived(loop)) {
+    int64_t sum = 0;
+    tiles.forEachPart(op, depth, loop, [&](ArrayRef<Range> ranges) {
+      sum += factor(ranges[loop].begin, ranges[loop].size());
+    });
+    return sum;
+  }
   SmallVector<std::pair<int64_t, int64_t>> places = {
       {0, problem.loops[loop].extent}};
   for (const NestLoop &outer : ArrayRef(tiles.pathOf(op)).take_front(depth)) {
@@ -340,6 +377,114 @@ int64_t RoutePlanner::room(const Access &access, const Sizes &sizes) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Images between operators
+//===----------------------------------------------------------------------===//
+
+/// How what `op` makes is read by `reader`, if that is through windows.
+const Access *RoutePlanner::findReading(unsigned op, unsigned &reader) const {
+  TensorId output = problem.operators[op].output;
+  if (problem.tensors[output].role != Role::Intermediate)
+    return nullptr;
+  for (auto [index, other] : enumerate(problem.operators))
+    for (const Access &input : other.inputs)
+      if (input == output && any_of(input.indices, [](const Index &read) {
+            return !read.isLoop();
+          })) {
+        reader = index;
+        return &input;
+      }
+  return nullptr;
+}
+
+/// Pixels of rows of the image lie behind each other, and windows take rows of
+/// them.
+void RoutePlanner::checkFrame(unsigned op, unsigned reader,
+                              const Access &reading) {
+  const Access &output = problem.operators[op].output;
+  auto sidesAt = [&](unsigned index, const Access &access) {
+    return sidesOf(access, tiles.sizesAfter(index, tiles.pathOf(index).size()));
+  };
+  size_t rank = reading.indices.size();
+  auto hasLines = [&](Sides sides, const Access &access) {
+    return rank >= 2 && sides.rows == mainLoop(access.indices[rank - 2]);
+  };
+  if (!hasLines(sidesAt(op, output), output) ||
+      !hasLines(sidesAt(reader, reading), reading))
+    plan.obstacle = "windows take columns of an image that another operator "
+                    "makes";
+  if (count_if(problem.operators, [&](const Operator &other) {
+        return is_contained(other.inputs, output.tensor) ||
+               is_contained(other.epilogue, output.tensor);
+      }) > 1)
+    plan.obstacle = "an image under windows is read by several operators";
+  // What makes the image would have to leave out the end of its own windows.
+  for (auto [index, size] :
+       zip_equal(reading.indices, problem.tensors[output].shape)) {
+    int64_t end = index.offset + 1;
+    for (const Term &term : index.terms)
+      end += term.factor * (problem.loops[term.loop].extent - 1);
+    if (end < size)
+      plan.obstacle = "windows leave out the end of an image that another "
+                      "operator makes";
+  }
+  if (is_contained(schedule.rolling, output.tensor))
+    plan.obstacle = "an image that another operator makes does not roll";
+}
+
+/// Room for the image that `op` makes under one tile's windows, border
+/// included: rows in the parts that a row of windows takes.
+int64_t RoutePlanner::frameElements(unsigned op, unsigned reader,
+                                    const Access &reading) const {
+  size_t rank = reading.indices.size();
+  Sizes outer =
+            tiles.sizesAfter(reader, commonDepth(tiles.getTree(), op, reader)),
+        inner = tiles.sizesAfter(reader, tiles.pathOf(reader).size());
+  SmallVector<int64_t> most;
+  for (const PartList &parts : outer)
+    most.push_back(parts.front().size);
+  int64_t fractal = machine.matrix->rows;
+  int64_t elements = alignTo(reading.indices.back().extent(most), fractal);
+  for (const Index &index : ArrayRef(reading.indices).drop_back(2))
+    elements *= index.extent(most);
+  const Index &row = reading.indices[rank - 2];
+  LineOfPixels line = lineAlong(row, outer);
+  int64_t step = inner[mainLoop(row)].front().size,
+          pixels = line.roomFor(most[mainLoop(row)], step, fractal), rows = 0;
+  for (int64_t part = 0; part < line.numParts(); ++part)
+    rows += alignTo(line.rowsOf(part, pixels), fractal);
+  return elements * rows;
+}
+
+/// Elements that `op` hands on to images under windows: pixels that some window
+/// takes, with whole groups of channels.
+int64_t RoutePlanner::framedElements(unsigned op, const Access &reading) const {
+  const Access &output = problem.operators[op].output;
+  size_t depth = tiles.depthOfSums(op), rank = reading.indices.size();
+  Sizes sizes = tiles.sizesAfter(op, depth);
+  LoopId rows = mainLoop(output.indices[rank - 2]),
+         columns = mainLoop(output.indices.back());
+  int64_t elements = tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) {
+    return !output.hasLoop(loop) ? 1
+           : loop == columns     ? alignTo(size, machine.matrix->columns)
+                                 : size;
+  });
+  const Index &row = reading.indices[rank - 2];
+  LineOfPixels line = lineAlong(row, sizes);
+  if (line.numParts() == line.stride || !tiles.isDerived(rows))
+    return elements;
+  int64_t all = 0, taken = 0;
+  tiles.forEachPart(op, depth, rows, [&](ArrayRef<Range> ranges) {
+    int64_t origin = row.offset;
+    for (const Term &term : row.terms)
+      origin += term.factor * ranges[term.loop].begin;
+    all += ranges[rows].size();
+    for (int64_t pixel = ranges[rows].begin; pixel < ranges[rows].end; ++pixel)
+      taken += (pixel - origin) % line.stride < line.numParts();
+  });
+  return elements / all * taken;
+}
+
+//===----------------------------------------------------------------------===//
 // Routes and memories
 //===----------------------------------------------------------------------===//
 
@@ -410,8 +555,8 @@ void RoutePlanner::planFactors(unsigned op) {
     size_t depth = tiles.depthOf(op, input, path.size());
     Sizes sizes = tiles.sizesAfter(op, depth);
     if (tensor.role == Role::Intermediate) {
-      if (lineOf(input, sizes))
-        plan.obstacle = "an intermediate is read through windows";
+      if (lineOf(input, sizes) && !isMatrix(input, sizes))
+        plan.obstacle = "windows over an intermediate are cut";
       continue;
     }
     if (!isMatrix(input, sizes))
@@ -556,7 +701,12 @@ void RoutePlanner::planResult(unsigned op) {
   bool isIntermediate = tensor.role == Role::Intermediate;
   const std::string &sums = nameOf(Buffer::Role::Sums);
   const std::string &vectors = nameOf(Buffer::Role::Vectors);
-  if (!isMatrix(output, sizes))
+  unsigned reader = 0;
+  const Access *reading = findReading(op, reader);
+  if (reading)
+    checkFrame(op, reader, *reading);
+  // Rows of pixels are as many matrices.
+  if (!readsWindows(problem) && !isMatrix(output, sizes))
     plan.obstacle = "a tile of a result is more than one matrix";
   Sides sides = sidesOf(output, sizes);
   if (rowsOf(sides, sizes) >
@@ -583,8 +733,12 @@ void RoutePlanner::planResult(unsigned op) {
   if (staysAtUnit(op))
     return;
   if (isIntermediate) {
-    move(from, level(), elements * tensor.elementBytes);
-    use(level(), room(output, sizes) * tensor.elementBytes);
+    move(from, level(),
+         (reading ? framedElements(op, *reading) : elements) *
+             tensor.elementBytes);
+    use(level(),
+        (reading ? frameElements(op, reader, *reading) : room(output, sizes)) *
+            tensor.elementBytes);
   } else {
     move(from, Machine::mainMemory,
          tiles.elementsOf(op, output, depth) * tensor.elementBytes);

@@ -14,6 +14,9 @@
 // CHECK: // main_kernel(arg0 : 1x9x21x32xf16,
 // CHECK: void main_kernel(
 // CHECK: for (size_t [[TASK:[a-z0-9]+]] = v{{[0-9]+}};
+// The filters of all taps, once for all rows of pixels of the tile.
+// CHECK: copy_gm_to_cbuf(
+// CHECK: for (size_t {{[a-z0-9]+}} = 0; {{[a-z0-9]+}} < 3; {{[a-z0-9]+}} += 1) {
 // Rows of the image, each for all taps: zeros first where the border is, then what
 // there is.
 // CHECK: wait_flag(PIPE_MTE1, PIPE_MTE2,
@@ -25,8 +28,6 @@
 // CHECK: if (
 // CHECK: copy_gm_to_cbuf(
 // CHECK: set_flag(PIPE_MTE2, PIPE_MTE1,
-// The filters of all taps.
-// CHECK: copy_gm_to_cbuf(
 // Taps in a row are a block further on each.
 // CHECK: for (size_t {{[a-z0-9]+}} = 0; {{[a-z0-9]+}} < 3; {{[a-z0-9]+}} += 1) {
 // CHECK-COUNT-3: mad(

@@ -125,8 +125,15 @@ CASES = {
         Convolutions(1, 9, 67, 16, [Layer(64, 3, 4, relu=True), Layer(16)]),
         Convolutions(1, 9, 31, 48, [Layer(32, 1, 2, relu=True), Layer(16)]),
         Convolutions(1, 4, 19, 24, [Layer(32, 3), Layer(16)]),
-        # Windows over what another layer makes: kernels of their own.
+        # Windows over what another layer makes: with one tap or more before them,
+        # borders and strides of either layer.
         Convolutions(1, 12, 20, 64, [Layer(64, relu=True), Layer(64, 3)]),
+        Convolutions(1, 12, 20, 64, [Layer(64, 3, relu=True, padding=1),
+                                     Layer(64, 3, relu=True, padding=1)]),
+        Convolutions(2, 13, 35, 32, [Layer(48, 3), Layer(32, 3, 2, padding=1)]),
+        Convolutions(1, 21, 35, 20, [Layer(48, 3, 2, relu=True, padding=1),
+                                     Layer(32, 5, 2, relu=True, padding=2)]),
+        Convolutions(1, 17, 37, 16, [Layer(64, relu=True), Layer(48, 1, 2)]),
         # Borders of zeros: around the image, with strides, wider than a window
         # needs, and around what another layer makes.
         Convolutions(1, 9, 21, 32,
@@ -144,6 +151,9 @@ CASES = {
         Convolutions(1, 9, 67, 16, [Layer(64, 3, 4), Layer(16)]),
         Convolutions(2, 14, 35, 20, [Layer(33, 5, 2, padding=2), Layer(17)]),
         Convolutions(1, 12, 20, 64, [Layer(64), Layer(50, 3, padding=1)]),
+        Convolutions(2, 13, 35, 32, [Layer(50, 3), Layer(33, 3, 2, padding=1)]),
+        Convolutions(1, 21, 35, 20, [Layer(48, 3, 2, padding=1),
+                                     Layer(20, 5, 2, padding=2)]),
     ],
     "paper": paper_chains(),
     # As the paper has them on an NPU.
@@ -272,9 +282,9 @@ def make_convolutions(generator: random.Random) -> Convolutions:
 
     layers = [layer([1, 1, 2, 3, 4])]
     kind = generator.random()
-    if kind < 0.5:
+    if kind < 0.3:
         layers.append(Layer(16 * generator.randint(1, 8), relu=generator.random() < 0.3))
-    elif kind < 0.75:
+    elif kind < 0.8:
         layers.append(layer([1, 1, 2]))
 
     def side():

@@ -18,6 +18,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
+
 using namespace chimera::model;
 
 namespace {
@@ -252,19 +254,29 @@ TEST(Routes, LineOfPixelsHasAPartForEachRemainderOfTheStride) {
   EXPECT_EQ(line.rowsOf(0, 5), 5);
 }
 
-/// A convolution with channels last, in f16.
+/// Convolutions with channels last, in f16, each finished element by element if
+/// there are several.
 ChainProblem makeImageProblem(int64_t height, int64_t width,
-                              const ConvLayer &layer) {
+                              llvm::ArrayRef<ConvLayer> layers) {
   ConvSizes sizes;
   sizes.channels = 16;
   sizes.image = {height, width};
-  sizes.layers = {layer};
+  sizes.layers.append(layers.begin(), layers.end());
   sizes.channelsLast = true;
   ChainProblem problem = makeConvChain(sizes);
   for (Tensor &tensor : problem.tensors) {
     tensor.elementBytes = 2;
-    if (tensor.role == Role::Output)
+    if (tensor.role != Role::Input)
       tensor.accumulatorBytes = 4;
+  }
+  for (Operator &op : problem.operators) {
+    op.hasEpilogue = layers.size() > 1;
+    // Of filters, too, with the matrix for a tap.
+    Access &filters = op.inputs[1];
+    std::reverse(filters.indices.begin(), filters.indices.end());
+    Tensor &tensor = problem.tensors[filters];
+    std::reverse(tensor.shape.begin(), tensor.shape.end());
+    std::reverse(tensor.strides.begin(), tensor.strides.end());
   }
   return problem;
 }
@@ -301,6 +313,91 @@ TEST(Routes, CountWhatIsInsideAnImage) {
   EXPECT_EQ(plan.obstacle, "");
   pixels = (5 * 3 - 2) * 21, filters = 5 * 9 * 16;
   EXPECT_EQ(bytesOn(plan, "memory", "L1"), (pixels + filters) * 16 * 2);
+}
+
+// Of a tile of several rows filters come once.
+TEST(Routes, GoOverRowsOfPixels) {
+  ConvLayer layer;
+  layer.channels = 16;
+  layer.kernel = 3;
+  layer.padding = 1;
+  ChainProblem problem = makeImageProblem(9, 21, layer);
+  Schedule schedule = makeSchedule({{findLoop(problem, "y1"), 3}}, 1);
+  RoutePlan plan = planRoutes(problem, makeMachine(), schedule, 32);
+  EXPECT_EQ(plan.obstacle, "");
+  EXPECT_EQ(bytesOn(plan, "memory", "L1"),
+            ((9 * 3 - 2) * 21 + 3 * 9 * 16) * 16 * 2);
+  EXPECT_EQ(bytesOn(plan, "L1", "A"), 9 * 9 * 32 * 16 * 2);
+  EXPECT_EQ(bytesOn(plan, "L1", "B"), 9 * 9 * 16 * 16 * 2);
+  // The sums of all rows, and twice what windows take of one.
+  EXPECT_EQ(bytesIn(plan, "C"), 3 * 32 * 16 * 4);
+  EXPECT_EQ(bytesIn(plan, "L1"), (2 * 3 * 48 + 9 * 16) * 16 * 2);
+}
+
+TEST(Routes, KeepsImagesBetweenOperators) {
+  ConvLayer layer;
+  layer.channels = 16;
+  layer.kernel = 3;
+  layer.padding = 1;
+  ChainProblem problem = makeImageProblem(9, 21, {layer, layer});
+  ASSERT_TRUE(hasRoutes(problem, makeMachine()));
+  Schedule schedule = makeSchedule({{findLoop(problem, "y2"), 3}}, 1);
+  RoutePlan plan = planRoutes(problem, makeMachine(), schedule, 32);
+  EXPECT_EQ(plan.obstacle, "");
+  // For rows 0 to 2, 3 to 5 and 6 to 8 the first operator makes rows 0 to 3, 2
+  // to 6 and 5 to 8.
+  constexpr int64_t made = 4 + 5 + 4, taken = 11 + 15 + 11;
+  EXPECT_EQ(bytesOn(plan, "memory", "L1"),
+            (taken * 21 + 3 * 2 * 9 * 16) * 16 * 2);
+  EXPECT_EQ(bytesOn(plan, "L1", "A"), (made + 9) * 9 * 32 * 16 * 2);
+  EXPECT_EQ(bytesOn(plan, "L1", "B"), (made + 9) * 9 * 16 * 16 * 2);
+  EXPECT_EQ(bytesOn(plan, "C", "V"), (made + 9) * 32 * 16 * 4);
+  // Pixels alone; the border comes from nowhere.
+  EXPECT_EQ(bytesOn(plan, "V", "L1"), made * 21 * 16 * 2);
+  EXPECT_EQ(bytesOn(plan, "V", "memory"), 9 * 21 * 16 * 2);
+  // Of the image five rows, each with the 34 pixels under 32 windows, rounded
+  // up.
+  EXPECT_EQ(bytesIn(plan, "L1"), (2 * 3 * 48 + 2 * 9 * 16 + 5 * 48) * 16 * 2);
+  EXPECT_EQ(bytesIn(plan, "C"), (5 + 3) * 32 * 16 * 4);
+  schedule.rolling = {problem.operators[0].output};
+  EXPECT_EQ(planRoutes(problem, makeMachine(), schedule, 32).obstacle,
+            "an image that another operator makes does not roll");
+  schedule = makeSchedule(
+      {{findLoop(problem, "x2"), 1}, {findLoop(problem, "y2"), 3}}, 2);
+  EXPECT_EQ(planRoutes(problem, makeMachine(), schedule, 32).obstacle,
+            "windows take columns of an image that another operator makes");
+}
+
+// With a stride, pixels that one tap takes lie behind each other; those that
+// none takes are made and go nowhere.
+TEST(Routes, KeepsThePixelsThatWindowsTake) {
+  ConvLayer first, second;
+  first.channels = second.channels = 16;
+  first.kernel = 3;
+  first.padding = 1;
+  second.kernel = 3;
+  second.stride = 2;
+  ChainProblem problem = makeImageProblem(9, 23, {first, second});
+  Schedule schedule = makeSchedule({{findLoop(problem, "y2"), 2}}, 1);
+  RoutePlan plan = planRoutes(problem, makeMachine(), schedule, 32);
+  EXPECT_EQ(plan.obstacle, "");
+  // Rows 0 to 4 and 4 to 8, all 23 pixels for 11 windows.
+  EXPECT_EQ(bytesOn(plan, "V", "L1"), 10 * 23 * 16 * 2);
+  // Pixels of 16 windows for taps 0 and 2, and for tap 1.
+  int64_t frame = 5 * (32 + 16);
+  EXPECT_EQ(bytesIn(plan, "L1"), (2 * 3 * 48 + 2 * 9 * 16 + frame) * 16 * 2);
+  second.kernel = 1;
+  problem = makeImageProblem(9, 23, {first, second});
+  schedule = makeSchedule({{findLoop(problem, "y2"), 1}}, 1);
+  plan = planRoutes(problem, makeMachine(), schedule, 32);
+  EXPECT_EQ(plan.obstacle, "");
+  // Every second pixel of every second row.
+  EXPECT_EQ(bytesOn(plan, "C", "V"), (5 * 32 + 5 * 16) * 16 * 4);
+  EXPECT_EQ(bytesOn(plan, "V", "L1"), 5 * 12 * 16 * 2);
+  problem = makeImageProblem(9, 22, {first, second});
+  EXPECT_EQ(planRoutes(problem, makeMachine(), schedule, 32).obstacle,
+            "windows leave out the end of an image that another operator "
+            "makes");
 }
 
 TEST(Routes, AreOfWindowsThatMoveWithChannelsLast) {
