@@ -164,8 +164,8 @@ def Chimera_BlocksAttr : Chimera_Attr<"Blocks", "blocks"> {
     are given by position.
 
     - `rows`: the layout of intermediates in a cache. Without it their rows
-      follow each other, and no two share a buffer, as suits a memory that a
-      program is in charge of.
+      follow each other, no two share a buffer, and blocks have all taps of their
+      windows, as suits a memory that a program is in charge of.
     - `ahead`: operators that have the loops over their reduction to themselves
       and whose first tile there overwrites the sums, which are zeroed otherwise.
     - `repeated`: operators whose scores, in a softmax, are computed from the
