@@ -4,7 +4,7 @@ Each mutation takes one line of a kernel: it removes a flag that is raised or
 waited for or a barrier, makes a memory smaller by a block than what the kernel takes, or
 swaps a layout (loads a fractal transposed that is not, or the other way round,
 exchanges the steps between fractals, the sides of a product, or the row and
-column distances of a copy). Noticed means: it does not compile, the model
+column distances of a copy, leaves a border out). Noticed means: it does not compile, the model
 reports an error, or the result or the counted bytes are wrong.
 
 usage: mutate.py --opt=PATH --translate=PATH --runtime=DIR --work=DIR
@@ -23,6 +23,7 @@ sys.dont_write_bytecode = True
 import numpy as np
 
 from attention import Attention
+from convolutions import Convolutions, Layer
 from kernels import Failure, Kernels, ROOM
 from programs import Chain, Stage
 
@@ -35,9 +36,17 @@ CHAINS = [
     Attention(2, 70, 300, 48),
     Chain(1, 96, 80, [Stage(176, bias=True, activation="gelu"), Stage(176)]),
     Chain(2, 70, 40, [Stage(170, transposed=True), Stage(165)]),
+    # A border of zeros around an image from memory, and windows with a border over
+    # what another layer makes, with a stride or without.
+    Convolutions(1, 9, 21, 32, [Layer(32, 3, relu=True, padding=1)]),
+    Convolutions(1, 13, 20, 32, [Layer(32, 3, relu=True, padding=1),
+                                 Layer(32, 3, padding=1)]),
+    Convolutions(1, 13, 33, 16, [Layer(48, relu=True), Layer(32, 3, 2, padding=1)]),
+    Convolutions(1, 13, 33, 32, [Layer(32, 3), Layer(20, 3, 2, padding=1)]),
 ]
 # What each of them is compiled for.
-TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b"]
+TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b", "ascend310p", "ascend310p",
+                                "ascend910", "ascend910b"]
 CORES = 2
 TOLERANCE = 2e-3
 # Mutations in one file: compiling the functional model takes longer than
@@ -78,6 +87,10 @@ def swap_layout(lines: list, generator: random.Random):
         elif re.match(r"\s*mad\(", line):
             changes += [(i, exchange(line, 3, 4)), (i, exchange(line, 4, 5)),
                         (i, exchange(line, 3, 5))]
+        elif "create_cbuf_matrix(" in line:
+            changes += [(i, ""), (i, line.replace("half(0)", "half(1)"))]
+        elif "copy_matrix_cc_to_cbuf(" in line:
+            changes += [(i, exchange(line, 2, 3)), (i, exchange(line, 4, 5))]
         elif "nd2nz" in line:
             changes.append((i, exchange(line, 2, 3)))
         elif "copy_gm_to_" in line or "copy_ubuf_to_gm(" in line:
