@@ -69,8 +69,8 @@ struct ImageOpInterface
 
 private:
   static MemRefType getViewType(ImageOp image, MemRefType source) {
-    return getSteppedType(source, cast<ShapedType>(image.getType()).getShape(),
-                          image.getSteps());
+    return chimera::getSteppedType(
+        source, cast<ShapedType>(image.getType()).getShape(), image.getSteps());
   }
 };
 } // namespace
