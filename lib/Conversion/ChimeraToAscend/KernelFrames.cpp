@@ -56,7 +56,7 @@ LogicalResult KernelLowering::noteFrame(MicroKernelOp kernel, unsigned input) {
   FailureOr<Matrix> matrix = getMatrix(value, map, kernel, taps);
   if (failed(matrix) || !matrix->rowLoop)
     return fail("windows over an image that another operator makes are no "
-                "matrix");
+                "matrix; plan the operators one by one (fuse=never)");
   const TileRef &tile = matrix->tile;
   ArrayRef<int64_t> shape = tile.getRootType().getShape();
   Frame frame;
@@ -195,7 +195,8 @@ LogicalResult KernelLowering::lowerBorder(MicroKernelOp kernel,
   Value number = kernel.getBody().front().getTerminator()->getOperand(0);
   if (!buffer.frame || !matchPattern(number, m_PosZeroFloat()))
     return fail("a tile that is multiplied is filled with something else than "
-                "zeros around an image");
+                "zeros around an image; plan the operators one by one "
+                "(fuse=never)");
   const Frame &frame = *buffer.frame;
   Value start = getAddress(code, buffer.place, code.number(0));
   auto clearAll = [&] { clear(start, frame.rows * frame.elements()); };

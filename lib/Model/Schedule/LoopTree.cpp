@@ -12,6 +12,7 @@
 
 #include "Schedule/LoopTree.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
@@ -190,14 +191,11 @@ Entries entriesOf(const Schedule &schedule, unsigned level) {
   return entries;
 }
 
-size_t hashOf(const Entries &entries) {
-  uint64_t hash = entries.size();
-  for (const auto &[entry, level] : entries) {
-    uint64_t which = uint64_t(entry.operators) << 32 | entry.loop << 8 | level;
-    hash = (hash ^ which) * 0x9e3779b97f4a7c15;
-    hash = (hash ^ hash >> 32 ^ entry.tile) * 0x9e3779b97f4a7c15;
-  }
-  return hash >> 32;
+hash_code hashOf(const Entries &entries) {
+  hash_code hash(entries.size());
+  for (const auto &[entry, level] : entries)
+    hash = hash_combine(hash, entry.loop, entry.tile, entry.operators, level);
+  return hash;
 }
 
 } // namespace
