@@ -14,6 +14,7 @@
 #ifndef CHIMERA_IR_STEPPEDTYPE_H
 #define CHIMERA_IR_STEPPEDTYPE_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace chimera {
