@@ -41,7 +41,7 @@ def chimera(
         module: dynamo's graph.
         example_inputs: its inputs, with symbols where sizes are dynamic.
         options: `target`, `threads`, `sizes`, `fuse` and `cache`, as
-            `chimera.compile` takes them.
+            `chimera.compile` takes them; `threads` is torch's number where not given.
         mode: must be None or "default"; torch's other modes mean nothing here.
         more: options, given by name.
 
@@ -52,7 +52,9 @@ def chimera(
     """
     if mode not in (None, "default"):
         raise ValueError(f"the backend chimera has no mode {mode!r}")
-    chosen = Options.read({**(options or {}), **more})
+    torch = require("torch")
+    given = {**(options or {}), **more}
+    chosen = Options.read({"threads": torch.get_num_threads(), **given})
     try:
         require("torch_mlir.extras.fx_importer")
     except MissingPackageError as error:

@@ -129,6 +129,28 @@ def test_registered_by_name() -> None:
         assert compiled(torch.randn(3, 16)).shape == (3, 8)
 
 
+def test_as_many_threads_as_torch_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int | None] = []
+    real = chimera._compiler.compile_text
+
+    def note(text: str, **options: Any) -> Any:
+        asked.append(options["threads"])
+        return real(text, **options)
+
+    monkeypatch.setattr(chimera._compiler, "compile_text", note)
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            check(Net().eval(), torch.randn(threads, 16))
+    finally:
+        torch.set_num_threads(before)
+    given = torch.compile(Net().eval(), backend=backend, options={"threads": 3})
+    with torch.no_grad():
+        given(torch.randn(3, 16))
+    assert asked == [1, 2, 3]
+
+
 def test_wrong_options_are_named() -> None:
     compiled = torch.compile(Net().eval(), backend=backend, options={"tile": 1})
     with pytest.raises(Exception, match="no option 'tile'"), torch.no_grad():
