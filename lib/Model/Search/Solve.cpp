@@ -99,9 +99,9 @@ std::optional<LoopId> Solver::splittableLoop() const {
 
 void Solver::classifyLoops() {
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop) {
-    bool isOfBlocks = inFragments && isTap(problem, loop);
+    bool isCutTap = (inFragments || cutsTaps) && isTap(problem, loop);
     if (problem.loops[loop].extent == 1 ||
-        !(structure.isCuttable(loop) || isOfBlocks))
+        !(structure.isCuttable(loop) || isCutTap))
       continue;
     // Vectors of a depthwise convolution run along a loop that indexes all.
     bool isVectorLoop = any_of(problem.operators, [&](const Operator &op) {
@@ -124,6 +124,22 @@ void Solver::classifyLoops() {
     });
     tiledLoops.erase(shortest);
   }
+}
+
+bool Solver::hasTaps() const {
+  for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
+    if (isTap(problem, loop))
+      return true;
+  return false;
+}
+
+/// Windows of a single channel that are more than the innermost level holds, as
+/// of images that are cut into patches, have to be cut themselves.
+void Solver::cutTaps() {
+  cutsTaps = true;
+  batchLoops.clear();
+  tiledLoops.clear();
+  classifyLoops();
 }
 
 /// Windows of neighbouring tiles share rows if several loops move them.
@@ -268,7 +284,12 @@ std::optional<Plan> Solver::run() {
   }
   // Without a plan an operator runs as loops over scalars, where chains fall
   // apart.
-  if (!best && !inSteps && problem.operators.size() == 1) {
+  bool isAlone = !inSteps && problem.operators.size() == 1;
+  if (!best && isAlone && hasTaps()) {
+    cutTaps();
+    searchAll();
+  }
+  if (!best && isAlone) {
     hasSmallTiles = true;
     searchAll();
   }

@@ -58,6 +58,8 @@ private:
   void addSplits(llvm::SmallVectorImpl<Order> &prefixes, const Order &batch,
                  int64_t tasks, LoopId loop) const;
   void classifyLoops();
+  bool hasTaps() const;
+  void cutTaps();
   void findOverlaps();
   llvm::SmallVector<Order, 8> parallelPrefixes() const;
   void addBlockShapes(llvm::SmallVectorImpl<Order> &prefixes,
@@ -226,6 +228,8 @@ private:
   bool fromForms;
   /// Tiles may be smaller than is of use otherwise, since no others fit.
   bool hasSmallTiles = false;
+  /// Loops over the taps of windows are cut as others are.
+  bool cutsTaps = false;
   /// What blocks compute is in registers of threads.
   bool inFragments = hasFragments(problem, machine);
   /// Memories that a program is in charge of hold whole steps of the matrix

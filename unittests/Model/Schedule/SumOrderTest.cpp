@@ -131,7 +131,9 @@ TEST(SumOrder, PlansForAnyNumberOfThreadsKeepIt) {
       for (const Window &sizes :
            {Window{7, 3, 64, 8}, Window{8, 3, 130, 24}, Window{18, 3, 300, 16},
             Window{4, 5, 40, 17}, Window{14, 11, 64, 64},
-            Window{28, 3, 520, 64}}) {
+            Window{28, 3, 520, 64},
+            // The taps of one channel are more than the first level holds.
+            Window{7, 32, 3, 256}, Window{5, 40, 1, 48}}) {
         Window window = sizes;
         window.isConstant = isConstant;
         ChainProblem problem = makeWindow(window);
