@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chimera.errors import UnsupportedError
+from chimera.errors import ChimeraError, UnsupportedError
 from chimera.importers import require
 from chimera.importers.torch import lower_graph
 
@@ -55,6 +55,7 @@ class Options:
     sizes: Any = None
     fuse: str = "auto"
     cache: bool = True
+    discard_weights: bool = False
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
@@ -70,22 +71,35 @@ class Options:
             )
         return cls(**given)
 
+    def for_compiler(self) -> dict[str, Any]:
+        """What decides about code."""
+        options = dataclasses.asdict(self)
+        del options["discard_weights"]
+        return options
+
 
 MOST_INSTANCES = 16
 """Sets of weights of one part that are kept packed."""
 
 
 class Weights:
-    """The instances of a library, one for each set of weights it is called with."""
+    """The instances of a library, one for each set of weights it is called with.
 
-    def __init__(self, library: Any, positions: Sequence[int]) -> None:
+    Where weights are discarded, their storage is given back once they are packed. The
+    tensors stay, as what their module is known by.
+    """
+
+    def __init__(
+        self, library: Any, positions: Sequence[int], discards: bool = False
+    ) -> None:
         self._library = library
         self._positions = tuple(positions)
+        self._discards = discards
         self._packed: dict[tuple[int, ...], tuple[Any, Any]] = {}
-        self._owners: dict[tuple[int, ...], weakref.ref[Any]] = {}
+        self._owners: dict[tuple[int, ...], list[weakref.ref[Any]]] = {}
         self._lock = threading.Lock()
         torch = require("torch")
-        self._pointer = torch.Tensor.data_ptr
+        self._identity = id if discards else torch.Tensor.data_ptr
         self._version = torch._C.TensorBase._version.__get__
 
     def __len__(self) -> int:
@@ -93,7 +107,7 @@ class Weights:
 
     def instance(self, tensors: Sequence[Any]) -> Any:
         """The instance for these weights, packed as they are now."""
-        key = tuple(map(self._pointer, tensors))
+        key = tuple(map(self._identity, tensors))
         versions = (_refreshed, self._read_versions(tensors))
         packed = self._packed.get(key)
         if packed is not None and packed[0] == versions:
@@ -119,10 +133,20 @@ class Weights:
             return known
         if len(self._packed) >= MOST_INSTANCES:
             self._forget(next(iter(self._packed)))
-        if tensors:
-            self._owners[key] = weakref.ref(tensors[0], self._forgetter(key))
-        values = (tensor.detach() for tensor in tensors)
-        return self._library.instantiate(dict(zip(self._positions, values)))
+        if self._discards:
+            _check_storage(tensors)
+        # A number is that of its tensor only as long as the tensor lives.
+        owners = tensors if self._discards else tensors[:1]
+        forget = self._forgetter(key)
+        self._owners[key] = [weakref.ref(tensor, forget) for tensor in owners]
+        values = [tensor.detach() for tensor in tensors]
+        instance = self._library.instantiate(dict(zip(self._positions, values)))
+        if self._discards:
+            instance.discard()
+            kept = {self._positions.index(number) for number in instance.constants}
+            _empty([t for i, t in enumerate(tensors) if i not in kept],
+                   [tensors[i] for i in kept])
+        return instance
 
     def _forget(self, key: tuple[int, ...]) -> None:
         self._packed.pop(key, None)
@@ -138,6 +162,24 @@ class Weights:
                 owner._forget(key)
 
         return forget
+
+
+def _check_storage(tensors: Sequence[Any]) -> None:
+    if any(t.numel() and not t.untyped_storage().nbytes() for t in tensors):
+        raise ChimeraError(
+            "weights were discarded that another graph of the model needs, one after a "
+            "graph break or for other shapes: compile it without discard_weights"
+        )
+
+
+def _empty(tensors: Sequence[Any], kept: Sequence[Any]) -> None:
+    """Gives back the memory of tensors that share none with those in `kept`."""
+    used = {tensor.untyped_storage()._cdata for tensor in kept}
+    for tensor in tensors:
+        storage = tensor.untyped_storage()
+        # What is mapped from a file takes no memory that is worth anything.
+        if storage._cdata not in used and storage.resizable():
+            storage.resize_(0)
 
 
 class Part:
@@ -174,10 +216,10 @@ class Part:
         library = require("chimera._compiler").compile_text(
             self._text,
             constants=tuple(self._places),
-            **dataclasses.asdict(options),
+            **options.for_compiler(),
         )
         self._text = ""
-        self._weights = Weights(library, self._places)
+        self._weights = Weights(library, self._places, options.discard_weights)
 
     def keeps(self, promised: Sequence[tuple[int, ...] | None]) -> bool:
         """Whether results have these strides in every call, where there are any."""

@@ -40,8 +40,10 @@ def chimera(
     Args:
         module: dynamo's graph.
         example_inputs: its inputs, with symbols where sizes are dynamic.
-        options: `target`, `threads`, `sizes`, `fuse` and `cache`, as
-            `chimera.compile` takes them; `threads` is torch's number where not given.
+        options: `target`, `threads`, `sizes`, `fuse`, `cache` and `discard_weights`,
+            as `chimera.compile` takes them; `threads` is torch's number where not
+            given. Weights that are discarded are empty in the module as well, which
+            has to be one graph for one set of shapes then.
         mode: must be None or "default"; torch's other modes mean nothing here.
         more: options, given by name.
 

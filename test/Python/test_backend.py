@@ -157,6 +157,34 @@ def test_wrong_options_are_named() -> None:
         compiled(torch.randn(3, 16))
 
 
+def test_discarded_weights_leave_the_module() -> None:
+    model, inputs = models.make("bert")
+    with torch.no_grad():
+        expected = model(*inputs)
+        options = {"discard_weights": True}
+        compiled = torch.compile(model, backend=backend, options=options)
+        for _ in range(2):
+            models.assert_equal(expected, compiled(*inputs))
+    layer = model.encoder.layer[0]
+    assert layer.output.dense.weight.untyped_storage().nbytes() == 0
+    assert layer.output.dense.weight.shape == (64, 128)
+    assert model.embeddings.word_embeddings.weight.untyped_storage().nbytes() > 0
+    longer = [torch.cat([value, value], 1) for value in inputs]
+    with torch.no_grad(), pytest.raises(ChimeraError, match="without discard_weights"):
+        compiled(*longer)
+
+
+def test_modules_without_weights_are_told_apart() -> None:
+    models_, x = [Net().eval(), Net().eval()], torch.randn(3, 16)
+    with torch.no_grad():
+        expected = [model(x) for model in models_]
+        options = {"discard_weights": True}
+        calls = [torch.compile(m, backend=backend, options=options) for m in models_]
+        for _ in range(2):
+            for call, result in zip(calls, expected):
+                models.assert_equal(result, call(x))
+
+
 class TestWeights:
     def test_modules_of_a_class_share_code_and_no_weights(
         self, compiled_texts: list[str]
