@@ -20,6 +20,7 @@ from chimera._split import compile_graph
 from chimera.errors import ChimeraError, MissingPackageError
 from chimera.importers import require
 from chimera.importers._decompositions import attention, table
+from chimera.importers._images import interpolate
 
 if TYPE_CHECKING:
     import torch
@@ -63,7 +64,7 @@ def chimera(
         note_fallback(f"everything runs in torch: {error}")
         eager: Callable[..., Any] = module.forward
         return eager
-    _replace_attention(module)
+    _spell_out(module)
     whole: list[Part] = []
     compile_part = functools.partial(_compile, options=chosen, whole=whole)
     autograd = require("torch._dynamo.backends.common").aot_autograd(
@@ -120,17 +121,25 @@ def _keep_promises(
     return run
 
 
-def _replace_attention(module: torch.fx.GraphModule) -> None:
-    """Spell attention out before torch picks a kernel for it that no one can read."""
-    torch = require("torch")
-    theirs = torch.nn.functional.scaled_dot_product_attention
+def _spell_out(module: torch.fx.GraphModule) -> None:
+    """Spell out what torch would make into operators that say less than it does.
+
+    It picks a kernel for attention that no one can read, and looks up each pixel of an
+    interpolation by a computed index.
+    """
+    functional = require("torch").nn.functional
+    theirs = functional.scaled_dot_product_attention
     for part in module.modules():
-        if not isinstance(part, torch.fx.GraphModule):
+        if not isinstance(part, require("torch").fx.GraphModule):
             continue
         for node in part.graph.nodes:
+            if node.op != "call_function":
+                continue
             dropout = node.kwargs.get("dropout_p", (*node.args, *[0.0] * 5)[4])
-            if node.op == "call_function" and node.target is theirs and not dropout:
+            if node.target is theirs and not dropout:
                 node.target = attention
+            elif node.target is functional.interpolate:
+                node.target = interpolate
         part.recompile()
 
 

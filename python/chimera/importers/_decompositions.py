@@ -13,9 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chimera.importers import require
+from chimera.importers._images import convolution, upsample_bilinear
 
 MOST_PAIRS = 1 << 26
 """Elements that a decomposition may compare in pairs before it gives up."""
+
+BLOCK = 32
+"""Elements whose prefix sums are taken at once: all pairs of them are looked at."""
 
 MOST_SELECTED = 8
 """The longest topk that is written as one argmax after the other."""
@@ -37,6 +41,8 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.scaled_dot_product_attention.default: attention,
         aten._scaled_dot_product_flash_attention_for_cpu.default: flash_attention,
         aten._transformer_encoder_layer_fwd.default: encoder_layer,
+        aten.convolution.default: convolution,
+        aten.upsample_bilinear2d.vec: upsample_bilinear,
         aten.cumsum.default: cumulative_sum,
         aten.topk.default: largest,
         aten.index_put.default: index_put,
@@ -233,20 +239,39 @@ def encoder_layer(
 
 
 def cumulative_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Prefix sums as sums under a triangular mask."""
+    """Prefix sums of blocks, to which those of what comes before are added."""
     torch = require("torch")
     if dtype is None:
         dtype = x.dtype if x.dtype.is_floating_point else torch.int64
     if x.dim() == 0:
         return x.to(dtype)
     length = x.shape[dim]
-    if isinstance(length, int) and x.numel() * length > MOST_PAIRS:
+    if isinstance(length, int) and x.numel() * min(length, 2 * BLOCK) > MOST_PAIRS:
         return NotImplemented
-    rows = x.to(dtype).movedim(dim, -1).unsqueeze(-2)
-    places = torch.arange(length, device=x.device)
-    below = places <= places.unsqueeze(-1)
-    sums = torch.where(below, rows, 0).sum(-1, dtype=dtype)
+    sums = _prefix_sums(x.to(dtype).movedim(dim, -1))
     return sums.movedim(-1, dim).contiguous()
+
+
+def _prefix_sums(rows: Any) -> Any:
+    """Those of the last dimension: in blocks, where it is long and its size known."""
+    pad = require("torch").nn.functional.pad
+    length = rows.shape[-1]
+    if not isinstance(length, int) or length <= 2 * BLOCK:
+        return _masked_sums(rows)
+    blocks = -(-length // BLOCK)
+    padded = pad(rows, (0, blocks * BLOCK - length))
+    sums = _masked_sums(padded.unflatten(-1, (blocks, BLOCK)))
+    before = pad(_prefix_sums(sums[..., :-1, -1]), (1, 0))
+    return (sums + before.unsqueeze(-1)).flatten(-2)[..., :length]
+
+
+def _masked_sums(rows: Any) -> Any:
+    """Prefix sums as sums under a triangular mask."""
+    torch = require("torch")
+    places = torch.arange(rows.shape[-1], device=rows.device)
+    below = places <= places.unsqueeze(-1)
+    terms = torch.where(below, rows.unsqueeze(-2), 0)
+    return terms.sum(-1, dtype=rows.dtype)
 
 
 def largest(

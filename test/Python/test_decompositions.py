@@ -1,0 +1,127 @@
+"""Operators spelled out in others agree with torch's own."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_mlir")
+
+import torch.nn.functional as F  # noqa: E402
+
+import models  # noqa: E402
+from chimera.backend import chimera as backend  # noqa: E402
+from chimera.importers._decompositions import cumulative_sum  # noqa: E402
+from chimera.importers._images import (  # noqa: E402
+    convolution,
+    interpolate,
+    upsample_bilinear,
+)
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+
+
+def check_compiled(function: Any, *inputs: torch.Tensor) -> None:
+    compiled = torch.compile(function, backend=backend)
+    with torch.inference_mode():
+        models.assert_equal(function(*inputs), compiled(*inputs))
+
+
+def test_transposed_convolutions() -> None:
+    generator = random.Random(0)
+    seen = 0
+    for _ in range(400):
+        rank, groups = generator.choice([1, 2, 2, 3]), generator.choice([1, 1, 2, 3])
+        channels, filters = (generator.randint(1, 3) for _ in range(2))
+        drawn = []
+        for _ in range(rank):
+            taps, stride = generator.randint(1, 5), generator.randint(1, 4)
+            size, padding = generator.randint(1, 6), generator.randint(0, taps - 1)
+            extra = generator.randint(0, stride - 1)
+            drawn.append((size, taps, stride, padding, extra))
+        if any((n - 1) * s - 2 * p + k + e < 1 for n, k, s, p, e in drawn):
+            continue
+        sizes, taps, stride, padding, extra = (list(part) for part in zip(*drawn))
+        x = torch.randn(2, groups * channels, *sizes)
+        weight = torch.randn(groups * channels, filters, *taps)
+        bias = generator.choice([None, torch.randn(groups * filters)])
+        arguments = (x, weight, bias, stride, padding, [1] * rank, True, extra, groups)
+        actual = convolution(*arguments)
+        if actual is NotImplemented:
+            assert max(stride) == 1
+            continue
+        expected = torch.ops.aten.convolution.default(*arguments)
+        torch.testing.assert_close(actual, expected, atol=1e-4, rtol=1e-4)
+        seen += 1
+    assert seen > 200
+
+
+@pytest.mark.parametrize("taps, stride", [(2, 2), (4, 2), (3, 2), (2, 3)])
+def test_transposed_convolutions_compiled(taps: int, stride: int) -> None:
+    layer = torch.nn.ConvTranspose2d(12, 7, taps, stride=stride, padding=taps // 3)
+    check_compiled(layer.eval(), torch.randn(2, 12, 9, 14))
+
+
+def test_dilated_and_plain_ones_are_left_alone() -> None:
+    x, weight = torch.randn(1, 2, 5, 5), torch.randn(2, 3, 3, 3)
+    for stride, dilation, transposed in ((1, 1, True), (2, 2, True), (2, 1, False)):
+        arguments = ([stride] * 2, [0, 0], [dilation] * 2, transposed, [0, 0], 1)
+        assert convolution(x, weight, None, *arguments) is NotImplemented
+
+
+@pytest.mark.parametrize("scales", [(2, 2), (3, 2), (4, 1), (8, 8)])
+@pytest.mark.parametrize("sizes", [(5, 7), (1, 3), (6, 1)])
+def test_interpolation(sizes: tuple[int, int], scales: tuple[int, int]) -> None:
+    x = torch.randn(2, 3, *sizes)
+    given = [n * scale for n, scale in zip(sizes, scales)]
+    expected = F.interpolate(x, size=given, mode="bilinear")
+    factors = [float(scale) for scale in scales]
+    for actual in (
+        upsample_bilinear(x, given, False, None),
+        upsample_bilinear(x, None, False, factors),
+    ):
+        torch.testing.assert_close(actual, expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scale_factor": 2},
+        {"size": (10, 21)},
+        {"size": (9, 8)},
+        {"scale_factor": 2, "align_corners": True},
+        {"scale_factor": 2, "antialias": True},
+        {"scale_factor": 2.5},
+        {"scale_factor": 2, "mode": "nearest"},
+    ],
+)
+def test_interpolation_with_options(options: dict[str, Any]) -> None:
+    options = {"mode": "bilinear", **options}
+    x = torch.randn(2, 3, 5, 7)
+    torch.testing.assert_close(interpolate(x, **options), F.interpolate(x, **options))
+    if "antialias" not in options:
+        check_compiled(lambda x: F.interpolate(x, **options) * 1.5, x)
+
+
+@pytest.mark.parametrize("length", [1, 64, 65, 97, 1000, 5000])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool])
+def test_prefix_sums(length: int, dtype: torch.dtype) -> None:
+    x = torch.randn(2, length, 3)
+    x = x > 0 if dtype == torch.bool else (8 * x).to(dtype)
+    actual, expected = cumulative_sum(x, 1), torch.cumsum(x, 1)
+    torch.testing.assert_close(actual, expected, atol=1e-2, rtol=1e-5)
+
+
+def test_prefix_sums_of_what_is_not_finite() -> None:
+    x = torch.randn(3, 200)
+    x[0, 100], x[1, 70], x[2, 3] = float("inf"), float("nan"), -float("inf")
+    actual, expected = cumulative_sum(x, 1), torch.cumsum(x, 1)
+    torch.testing.assert_close(actual, expected, equal_nan=True, atol=1e-4, rtol=1e-4)
+    check_compiled(lambda x: torch.cumsum(x, 1), torch.randn(3, 200))
