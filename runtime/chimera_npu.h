@@ -23,7 +23,9 @@
 //  - `pipe_barrier` takes no time;
 //  - sums are formed along k, one after the other, in single precision; exp, ln
 //    and reciprocals are correctly rounded, or nearly so;
-//  - the 910B is one core with a cube and a vector unit, not a group of three.
+//  - a kernel of the 910B that is not mixed has one core with a cube and a
+//  vector
+//    unit, and not a group of three.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +40,7 @@
 #include "chimera_npu_copy.h"
 #include "chimera_npu_layouts.h"
 #include "chimera_npu_machine.h"
+#include "chimera_npu_turns.h"
 #include "chimera_npu_vector.h"
 
 #include <cstdint>
@@ -68,8 +71,21 @@ inline void wait_flag(Pipe source, Pipe target, int event) {
 /// What comes next in `pipe` starts when what came before is done.
 inline void pipe_barrier(Pipe pipe) { detail::machine().barrier(pipe); }
 
+/// What the other cores of the block do after `wait_cross_flag`, of two that
+/// set it the last, comes after what `pipe` did here before.
+inline void set_cross_flag(Pipe pipe, int flag) {
+  detail::machine().setCrossFlag(pipe, flag);
+}
+inline void wait_cross_flag(int flag) {
+  Machine &machine = detail::machine();
+  while (!machine.takeCrossFlag(flag))
+    detail::Turns::current->pass(flag);
+}
+
+/// Which block this is and, of the vector cores of a block, which of them.
 inline int64_t block_idx() { return detail::machine().blockIdx(); }
 inline int64_t block_num() { return detail::machine().blockNum(); }
+inline int64_t sub_block_idx() { return detail::machine().subBlockIdx(); }
 
 //===----------------------------------------------------------------------===//
 // Launching
@@ -113,6 +129,23 @@ Report launch(int64_t cores, void (*kernel)(Params...), Args... args) {
   return machine.takeReport();
 }
 
+/// The same for a kernel of cores of several kinds: `cube` runs on one of each
+/// block, `vector` on the others, in turns.
+template <class... Params, class... Args>
+Report launchMixed(int64_t cores, void (*cube)(Params...),
+                   void (*vector)(Params...), Args... args) {
+  Machine machine(cores);
+  (detail::addArgument(machine, args), ...);
+  detail::Running running(machine);
+  for (int64_t core = 0; core < cores; ++core) {
+    machine.startCore(core, /*mixed=*/true);
+    detail::Turns(machine).run(
+        [&](int part) { (part == 0 ? cube : vector)(args...); });
+    machine.finishCore();
+  }
+  return machine.takeReport();
+}
+
 namespace detail {
 
 inline std::string errorJson(const std::string &reason,
@@ -133,15 +166,13 @@ inline bool put(const std::string &text, char *json, int64_t capacity) {
   return true;
 }
 
-template <class... T, size_t... I>
-int runEntry(void (*kernel)(Gm<T>...), std::index_sequence<I...>, void **arrays,
-             const int64_t *elements, int64_t cores, char *json,
-             int64_t capacity) {
+template <class... T, size_t... I, class Launch>
+int runEntry(Launch launch, std::index_sequence<I...>, void **arrays,
+             const int64_t *elements, char *json, int64_t capacity) {
   if (json && capacity > 0)
     *json = '\0';
   try {
-    Report report = launch(cores, kernel,
-                           Gm<T>(static_cast<T *>(arrays[I]), elements[I])...);
+    Report report = launch(Gm<T>(static_cast<T *>(arrays[I]), elements[I])...);
     std::string text = report.toJson();
     if (put(text, json, capacity) || !json)
       return 0;
@@ -161,8 +192,18 @@ struct Entry {
   static int run(void (*kernel)(Gm<T>...), void **arrays,
                  const int64_t *elements, int64_t cores, char *json,
                  int64_t capacity) {
-    return runEntry<T...>(kernel, std::index_sequence_for<T...>(), arrays,
-                          elements, cores, json, capacity);
+    return runEntry<T...>(
+        [=](Gm<T>... args) { return launch(cores, kernel, args...); },
+        std::index_sequence_for<T...>(), arrays, elements, json, capacity);
+  }
+  static int runMixed(void (*cube)(Gm<T>...), void (*vector)(Gm<T>...),
+                      void **arrays, const int64_t *elements, int64_t cores,
+                      char *json, int64_t capacity) {
+    return runEntry<T...>(
+        [=](Gm<T>... args) {
+          return launchMixed(cores, cube, vector, args...);
+        },
+        std::index_sequence_for<T...>(), arrays, elements, json, capacity);
   }
 };
 
@@ -180,6 +221,17 @@ struct Entry {
     using namespace chimera_npu;                                               \
     return chimera_npu::detail::Entry<__VA_ARGS__>::run(                       \
         KERNEL, arrays, elements, cores, json, jsonCapacity);                  \
+  }
+
+/// The same for a kernel of two parts, `<kernel>_cube` and `<kernel>_vector`.
+#define CHIMERA_NPU_MIXED_ENTRY(KERNEL, ...)                                   \
+  extern "C" int KERNEL##_launch(void **arrays, const int64_t *elements,       \
+                                 int64_t cores, char *json,                    \
+                                 int64_t jsonCapacity) {                       \
+    using namespace chimera_npu;                                               \
+    return chimera_npu::detail::Entry<__VA_ARGS__>::runMixed(                  \
+        KERNEL##_cube, KERNEL##_vector, arrays, elements, cores, json,         \
+        jsonCapacity);                                                         \
   }
 
 #endif // CHIMERA_NPU_ASCENDC

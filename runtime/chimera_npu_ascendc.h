@@ -240,6 +240,15 @@ copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows, int64_t columns,
   detail::drain<T>(dst, src, rows, columns, srcRows, dstStride,
                    /*toRows=*/true, mode);
 }
+template <class T>
+__aicore__ inline void copy_matrix_cc_to_gm_nz(Gm<T> dst, L0C<float> src,
+                                               int64_t rows, int64_t columns,
+                                               int64_t srcRows, int64_t dstRows,
+                                               CrMode mode) {
+  // Groups start so many blocks of 32 bytes from one another.
+  detail::drain<T>(dst, src, rows, columns, srcRows, dstRows * sizeof(T) / 2,
+                   /*toRows=*/false, mode);
+}
 #endif
 
 /// The older cores take the number of repeats alone, of 512 bytes each.
@@ -451,7 +460,30 @@ __aicore__ inline void pipe_barrier(Pipe pipe) {
     AscendC::PipeBarrier<PIPE_ALL>();
 }
 
+#if CHIMERA_NPU_ARCH == 9102
+/// Mode 2: between the core with the cube unit and the vector cores of a block.
+__aicore__ inline void set_cross_flag(Pipe pipe, int32_t flag) {
+  auto number = detail::as<uint16_t>(flag);
+  if (pipe == PIPE_FIX)
+    AscendC::CrossCoreSetFlag<2, PIPE_FIX>(number);
+  else if (pipe == PIPE_MTE2)
+    AscendC::CrossCoreSetFlag<2, PIPE_MTE2>(number);
+  else
+    AscendC::CrossCoreSetFlag<2, PIPE_MTE3>(number);
+}
+__aicore__ inline void wait_cross_flag(int32_t flag) {
+  AscendC::CrossCoreWaitFlag(detail::as<uint16_t>(flag));
+}
+
+/// Vector cores of a mixed kernel count for themselves: there are as many in a
+/// block as the ratio says, which is one elsewhere.
+__aicore__ inline int64_t block_idx() {
+  return AscendC::GetBlockIdx() / AscendC::GetTaskRatio();
+}
+__aicore__ inline int64_t sub_block_idx() { return AscendC::GetSubBlockIdx(); }
+#else
 __aicore__ inline int64_t block_idx() { return AscendC::GetBlockIdx(); }
+#endif
 __aicore__ inline int64_t block_num() { return AscendC::GetBlockNum(); }
 
 //===----------------------------------------------------------------------===//
@@ -476,6 +508,10 @@ __aicore__ inline void enter(void (*kernel)(Gm<T>...), Addresses... addresses) {
 #define CHIMERA_NPU_PARAMETERS_6 CHIMERA_NPU_PARAMETERS_5, GM_ADDR a6
 #define CHIMERA_NPU_PARAMETERS_7 CHIMERA_NPU_PARAMETERS_6, GM_ADDR a7
 #define CHIMERA_NPU_PARAMETERS_8 CHIMERA_NPU_PARAMETERS_7, GM_ADDR a8
+#define CHIMERA_NPU_PARAMETERS_9 CHIMERA_NPU_PARAMETERS_8, GM_ADDR a9
+#define CHIMERA_NPU_PARAMETERS_10 CHIMERA_NPU_PARAMETERS_9, GM_ADDR a10
+#define CHIMERA_NPU_PARAMETERS_11 CHIMERA_NPU_PARAMETERS_10, GM_ADDR a11
+#define CHIMERA_NPU_PARAMETERS_12 CHIMERA_NPU_PARAMETERS_11, GM_ADDR a12
 #define CHIMERA_NPU_ARGUMENTS_1 a1
 #define CHIMERA_NPU_ARGUMENTS_2 CHIMERA_NPU_ARGUMENTS_1, a2
 #define CHIMERA_NPU_ARGUMENTS_3 CHIMERA_NPU_ARGUMENTS_2, a3
@@ -484,9 +520,13 @@ __aicore__ inline void enter(void (*kernel)(Gm<T>...), Addresses... addresses) {
 #define CHIMERA_NPU_ARGUMENTS_6 CHIMERA_NPU_ARGUMENTS_5, a6
 #define CHIMERA_NPU_ARGUMENTS_7 CHIMERA_NPU_ARGUMENTS_6, a7
 #define CHIMERA_NPU_ARGUMENTS_8 CHIMERA_NPU_ARGUMENTS_7, a8
-#define CHIMERA_NPU_NINTH(A, B, C, D, E, F, G, H, I, ...) I
+#define CHIMERA_NPU_ARGUMENTS_9 CHIMERA_NPU_ARGUMENTS_8, a9
+#define CHIMERA_NPU_ARGUMENTS_10 CHIMERA_NPU_ARGUMENTS_9, a10
+#define CHIMERA_NPU_ARGUMENTS_11 CHIMERA_NPU_ARGUMENTS_10, a11
+#define CHIMERA_NPU_ARGUMENTS_12 CHIMERA_NPU_ARGUMENTS_11, a12
+#define CHIMERA_NPU_THIRTEENTH(A, B, C, D, E, F, G, H, I, J, K, L, M, ...) M
 #define CHIMERA_NPU_COUNT(...)                                                 \
-  CHIMERA_NPU_NINTH(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+  CHIMERA_NPU_THIRTEENTH(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define CHIMERA_NPU_JOIN(A, B) A##B
 #define CHIMERA_NPU_LIST(NAME, COUNT) CHIMERA_NPU_JOIN(NAME, COUNT)
 
@@ -497,6 +537,21 @@ __aicore__ inline void enter(void (*kernel)(Gm<T>...), Addresses... addresses) {
     chimera_npu::enter(KERNEL,                                                 \
                        CHIMERA_NPU_LIST(CHIMERA_NPU_ARGUMENTS_,                \
                                         CHIMERA_NPU_COUNT(__VA_ARGS__)));      \
+  }
+
+/// The same of a kernel in two parts, one for each kind of core.
+#define CHIMERA_NPU_MIXED_ENTRY(KERNEL, ...)                                   \
+  extern "C" __global__ __aicore__ void KERNEL##_entry(CHIMERA_NPU_LIST(       \
+      CHIMERA_NPU_PARAMETERS_, CHIMERA_NPU_COUNT(__VA_ARGS__))) {              \
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);                         \
+    if (g_coreType == AscendC::AIC)                                            \
+      chimera_npu::enter(KERNEL##_cube,                                        \
+                         CHIMERA_NPU_LIST(CHIMERA_NPU_ARGUMENTS_,              \
+                                          CHIMERA_NPU_COUNT(__VA_ARGS__)));    \
+    else                                                                       \
+      chimera_npu::enter(KERNEL##_vector,                                      \
+                         CHIMERA_NPU_LIST(CHIMERA_NPU_ARGUMENTS_,              \
+                                          CHIMERA_NPU_COUNT(__VA_ARGS__)));    \
   }
 
 #endif // CHIMERA_NPU_ASCENDC_H

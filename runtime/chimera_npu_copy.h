@@ -565,6 +565,28 @@ void copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows,
   m.countRoute(Mem::L0C, Mem::GM, rows, columns * 4, columns * size);
 }
 
+/// The same tile to column groups of `dstRows` rows, as it is in NZ. Nothing
+/// says what is beyond the columns, of which whole groups leave.
+template <class T, Mem From = Mem::L0C, IfRoute<From, Mem::GM> = 0>
+void copy_matrix_cc_to_gm_nz(Gm<T> dst, L0C<float> src, int64_t rows,
+                             int64_t columns, int64_t srcRows, int64_t dstRows,
+                             CrMode mode) {
+  Machine &m = detail::machine();
+  m.issue(Op::copy_matrix_cc_to_gm_nz, PIPE_FIX);
+  m.requireRange("columns", columns, 1, 4095);
+  m.require(columns % 16 == 0, "columns are no whole fractals");
+  m.requireRange("rows", rows, 1, std::min(srcRows, dstRows));
+  m.require(srcRows % 16 == 0, "rows in L0C are no whole fractals");
+  detail::requireMode<T>(m, mode);
+  detail::requireAligned(m, src);
+  constexpr int64_t size = sizeof(T);
+  for (int64_t column = 0; column < columns; column += 16)
+    detail::drain<T>(
+        detail::write(m, dst, column * dstRows * size, rows * 16 * size),
+        detail::read(m, src, column * srcRows * 4, rows * 64), rows * 16, mode);
+  m.countRoute(Mem::L0C, Mem::GM, columns / 16, rows * 64, rows * 16 * size);
+}
+
 //===----------------------------------------------------------------------===//
 // Cube unit
 //===----------------------------------------------------------------------===//

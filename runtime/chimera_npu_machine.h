@@ -17,6 +17,10 @@
 // bytes of which neither is known to the other are an error even though they
 // happened to run in an order that is right.
 //
+// Cores that work on one block together, one with a cube unit and two with
+// vector units, have memories, pipes and flags of their own, and main memory in
+// common. Flags between them carry clocks as those within a core do.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef CHIMERA_NPU_MACHINE_H
@@ -30,6 +34,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -162,6 +167,9 @@ struct Counters {
   }
 };
 
+/// The cores that work on a block; the first one has the cube unit.
+inline constexpr int kNumParts = 1 + numVectorCores(kArchitecture);
+
 struct Report {
   /// By block index.
   std::vector<Counters> cores;
@@ -192,11 +200,6 @@ public:
     if (cores < 1 || cores >= kManyCores)
       throw Error(Reason::Launch, "a launch on " + std::to_string(cores) +
                                       " cores is not possible");
-    for (int mem = 1; mem < kNumMems; ++mem) {
-      memories[mem].bytes.resize(kArch.capacity[mem]);
-      memories[mem].written.resize(kArch.capacity[mem]);
-      memories[mem].shadow.resize(layout::ceilDiv(kArch.capacity[mem], kBlock));
-    }
   }
 
   /// Arguments may overlap: what is known about their bytes is then known once.
@@ -224,37 +227,41 @@ public:
     regions.push_back(std::move(added));
   }
 
-  void startCore(int64_t core) {
+  /// Starts block `core`, on a core that has all units or, if the kernel is
+  /// mixed, on several that have some of them.
+  void startCore(int64_t core, bool mixed = false) {
     currentCore = core;
-    counters = Counters();
-    for (Memory &memory : memories) {
-      // A number that is none, in every type.
-      std::fill(memory.bytes.begin(), memory.bytes.end(), uint8_t(0xff));
-      std::fill(memory.written.begin(), memory.written.end(), uint8_t(0));
-      std::fill(memory.shadow.begin(), memory.shadow.end(), Block());
+    isMixed = mixed;
+    crossFlags = {};
+    for (part = 0; part < (isMixed ? kNumParts : 1); ++part) {
+      state() = Core();
+      for (int mem = 1; mem < kNumMems; ++mem)
+        if (hasMemory(Mem(mem)))
+          clear(state().memories[mem], kArch.capacity[mem]);
+      for (std::vector<Op> &ops : state().history)
+        ops.assign(1, Op::count);
     }
-    for (int pipe = 0; pipe < kNumPipes; ++pipe) {
-      clocks[pipe] = Clock{};
-      issued[pipe] = 0;
-      history[pipe].assign(1, Op::count);
-    }
-    flags = {};
-    mask = {~uint64_t(0), ~uint64_t(0)};
+    part = 0;
   }
 
   void finishCore() {
-    for (int source = 0; source < kNumPipes; ++source)
-      for (int target = 0; target < kNumPipes; ++target)
-        for (int event = 0; event < kNumEvents; ++event)
-          if (flags[source][target][event].isSet)
-            throw Error(Reason::Flag,
-                        flagName(Pipe(source), Pipe(target), event) +
-                            " is still set when the kernel ends, core " +
-                            std::to_string(currentCore));
-    counters.criticalCycles =
-        *std::max_element(counters.cycles.begin(), counters.cycles.end());
-    report.cores.push_back(counters);
+    Counters whole;
+    for (part = 0; part < (isMixed ? kNumParts : 1); ++part) {
+      requireNoFlags();
+      Counters &own = state().counters;
+      std::array<int64_t, kNumPipes> cycles = whole.cycles;
+      whole.add(own);
+      for (int pipe = 0; pipe < kNumPipes; ++pipe)
+        whole.cycles[pipe] = std::max(cycles[pipe], own.cycles[pipe]);
+    }
+    part = 0;
+    whole.criticalCycles =
+        *std::max_element(whole.cycles.begin(), whole.cycles.end());
+    report.cores.push_back(whole);
   }
+
+  /// Lets core `number` of a block go on.
+  void enterPart(int number) { part = number; }
 
   Report takeReport() {
     std::vector<int64_t> busy(kArch.cores);
@@ -268,26 +275,32 @@ public:
 
   int64_t blockIdx() const { return currentCore; }
   int64_t blockNum() const { return numCores; }
+  int64_t subBlockIdx() const {
+    if (part == 0)
+      throw Error(Reason::Parameter, "this is no vector core of a block");
+    return part - 1;
+  }
 
   //===--- Instructions ---------------------------------------------------===//
 
   /// Starts an instruction, to which the accesses that follow belong.
   void issue(Op op, Pipe pipe) {
-    currentOp = op;
-    currentPipe = pipe;
-    ++issued[pipe];
-    keepsOrder = false;
-    history[pipe].push_back(op);
-    ++counters.instructions[static_cast<int>(op)];
+    Core &core = state();
+    core.op = op;
+    core.pipe = pipe;
+    ++core.issued[pipe];
+    core.keepsOrder = false;
+    core.history[pipe].push_back(op);
+    ++core.counters.instructions[static_cast<int>(op)];
   }
 
   /// The instruction takes long enough for those before it in its pipe.
-  void keepOrder() { keepsOrder = true; }
+  void keepOrder() { state().keepsOrder = true; }
 
   [[noreturn]] void fail(Reason reason, const std::string &message) const {
-    throw Error(reason, describe(currentOp, currentPipe, issued[currentPipe]) +
-                            ", core " + std::to_string(currentCore) + ": " +
-                            message);
+    const Core &core = state();
+    throw Error(reason, describe(core.op, core.pipe, core.issued[core.pipe]) +
+                            ", " + coreName() + ": " + message);
   }
 
   void require(bool condition, const char *message) const {
@@ -312,31 +325,30 @@ public:
 
   const uint8_t *read(Mem mem, int64_t offset, int64_t bytes) {
     Memory &memory = enter(mem, offset, bytes);
-    for (int64_t block = offset / kBlock; block * kBlock < offset + bytes;
-         ++block) {
-      Block &state = memory.shadow[block];
-      if (!isDone(state.writer, state.writeTick))
-        failHazard("reads what", state.writer, state.writeTick, "wrote",
-                   name(mem), block * kBlock, kBlock);
-      state.readTick[currentPipe] = issued[currentPipe];
+    for (int64_t at = offset / kBlock; at * kBlock < offset + bytes; ++at) {
+      Block &block = memory.shadow[at];
+      if (!isDone(unitOf(block.writer), block.writeTick))
+        failHazard("reads what", unitOf(block.writer), block.writeTick, "wrote",
+                   name(mem), at * kBlock, kBlock);
+      block.readTick[state().pipe] = now();
     }
     return memory.bytes.data() + offset;
   }
 
   uint8_t *write(Mem mem, int64_t offset, int64_t bytes) {
     Memory &memory = enter(mem, offset, bytes);
-    for (int64_t block = offset / kBlock; block * kBlock < offset + bytes;
-         ++block) {
-      Block &state = memory.shadow[block];
-      if (!isDone(state.writer, state.writeTick))
-        failHazard("writes over what", state.writer, state.writeTick, "wrote",
-                   name(mem), block * kBlock, kBlock);
+    for (int64_t at = offset / kBlock; at * kBlock < offset + bytes; ++at) {
+      Block &block = memory.shadow[at];
+      if (!isDone(unitOf(block.writer), block.writeTick))
+        failHazard("writes over what", unitOf(block.writer), block.writeTick,
+                   "wrote", name(mem), at * kBlock, kBlock);
       for (int pipe = 0; pipe < kNumPipes; ++pipe)
-        if (!isDone(Pipe(pipe), state.readTick[pipe]))
-          failHazard("writes over what", Pipe(pipe), state.readTick[pipe],
-                     "reads", name(mem), block * kBlock, kBlock);
-      state.writer = currentPipe;
-      state.writeTick = issued[currentPipe];
+        if (!isDone(unitOf(Pipe(pipe)), block.readTick[pipe]))
+          failHazard("writes over what", unitOf(Pipe(pipe)),
+                     block.readTick[pipe], "reads", name(mem), at * kBlock,
+                     kBlock);
+      block.writer = state().pipe;
+      block.writeTick = now();
     }
     return memory.bytes.data() + offset;
   }
@@ -344,14 +356,14 @@ public:
   /// A byte for every byte of a memory, zero where nothing was written. The
   /// address was checked by an access.
   uint8_t *written(Mem mem, int64_t offset) {
-    return memories[index(mem)].written.data() + offset;
+    return state().memories[index(mem)].written.data() + offset;
   }
 
   /// Fails if an earlier repeat of the current instruction has written the
   /// block at `offset`.
   void requireNotOwn(Mem mem, int64_t offset) const {
-    const Block &state = memories[index(mem)].shadow[offset / kBlock];
-    if (state.writer == currentPipe && state.writeTick == issued[currentPipe])
+    const Block &block = state().memories[index(mem)].shadow[offset / kBlock];
+    if (block.writer == state().pipe && block.writeTick == now())
       fail(Reason::Hazard, "a repeat reads what an earlier one wrote: " +
                                range(name(mem), offset, kBlock));
   }
@@ -362,18 +374,18 @@ public:
     int64_t offset = address - region.base;
     for (int64_t granule = offset / region.granule;
          granule * region.granule < offset + bytes; ++granule) {
-      GmState &state = region.shadow[granule];
-      if (state.writerCore) {
-        if (state.writerCore != core)
-          failRace("reads what", state.writerCore, "writes", region, granule);
-        if (!isDone(state.writer, state.writeTick))
-          failHazard("reads what", state.writer, state.writeTick, "wrote", "GM",
+      GmState &known = region.shadow[granule];
+      if (known.writerCore) {
+        if (known.writerCore != core)
+          failRace("reads what", known.writerCore, "writes", region, granule);
+        if (!isDone(known.writer, known.writeTick))
+          failHazard("reads what", known.writer, known.writeTick, "wrote", "GM",
                      granule * region.granule, region.granule);
       }
-      state.readTick = issued[currentPipe];
-      state.reader = currentPipe;
-      state.readerCore =
-          state.readerCore == 0 || state.readerCore == core ? core : kManyCores;
+      known.readTick = now();
+      known.reader = unitOf(state().pipe);
+      known.readerCore =
+          known.readerCore == 0 || known.readerCore == core ? core : kManyCores;
     }
   }
 
@@ -383,30 +395,32 @@ public:
     int64_t offset = address - region.base;
     for (int64_t granule = offset / region.granule;
          granule * region.granule < offset + bytes; ++granule) {
-      GmState &state = region.shadow[granule];
-      if (state.writerCore) {
-        if (state.writerCore != core)
-          failRace("writes what", state.writerCore, "writes", region, granule);
-        if (!isDone(state.writer, state.writeTick))
-          failHazard("writes over what", state.writer, state.writeTick, "wrote",
+      GmState &known = region.shadow[granule];
+      if (known.writerCore) {
+        if (known.writerCore != core)
+          failRace("writes what", known.writerCore, "writes", region, granule);
+        if (!isDone(known.writer, known.writeTick))
+          failHazard("writes over what", known.writer, known.writeTick, "wrote",
                      "GM", granule * region.granule, region.granule);
       }
-      if (state.readerCore) {
-        if (state.readerCore != core)
-          failRace("writes what", state.readerCore, "reads", region, granule);
-        if (!isDone(state.reader, state.readTick))
-          failHazard("writes over what", state.reader, state.readTick, "reads",
+      if (known.readerCore) {
+        if (known.readerCore != core)
+          failRace("writes what", known.readerCore, "reads", region, granule);
+        if (!isDone(known.reader, known.readTick))
+          failHazard("writes over what", known.reader, known.readTick, "reads",
                      "GM", granule * region.granule, region.granule);
       }
-      state.writer = currentPipe;
-      state.writeTick = issued[currentPipe];
-      state.writerCore = core;
+      known.writer = unitOf(state().pipe);
+      known.writeTick = now();
+      known.writerCore = core;
     }
   }
 
-  /// Of each of `bursts` bursts. Those of main memory take whole pieces of it.
+  /// Of each of `bursts` bursts. Those of main memory take whole pieces of it,
+  /// and vector cores of one block share what their rate is.
   void countRoute(Mem from, Mem to, int64_t bursts, int64_t read,
                   int64_t written) {
+    Counters &counters = state().counters;
     RouteCounters &route = counters.routes[index(from)][index(to)];
     route.read += bursts * read;
     route.written += bursts * written;
@@ -414,22 +428,26 @@ public:
     int64_t bytes = std::max(read, written);
     if (from == Mem::GM || to == Mem::GM)
       bytes = layout::roundUp(bytes, kArch.piece);
-    counters.cycles[currentPipe] +=
+    if (part > 0 && from != to)
+      bytes *= kNumParts - 1;
+    counters.cycles[state().pipe] +=
         layout::ceilDiv(bursts * bytes, kArch.rate[index(from)][index(to)]);
   }
 
   /// Of bytes that come from nowhere.
   void countFill(Mem to, int64_t bytes) {
-    counters.cycles[currentPipe] +=
+    state().counters.cycles[state().pipe] +=
         layout::ceilDiv(bytes, kArch.rate[index(Mem::GM)][index(to)]);
   }
 
   void countVector(int64_t repeats, bool isHalf) {
+    Counters &counters = state().counters;
     counters.vectorRepeats += repeats;
-    counters.cycles[PIPE_V] += repeatCycles(currentOp, isHalf, repeats);
+    counters.cycles[PIPE_V] += repeatCycles(state().op, isHalf, repeats);
   }
 
   void countMad(int64_t m, int64_t k, int64_t n) {
+    Counters &counters = state().counters;
     ++counters.mads;
     counters.macs += m * k * n;
     counters.cycles[PIPE_M] += kArch.productStart + layout::tileSize(m, n) /
@@ -443,8 +461,7 @@ public:
     Flag &flag = enterFlag(Op::set_flag, source, target, event);
     if (flag.isSet)
       throw Error(Reason::Flag, flagName(source, target, event) +
-                                    " is set twice, core " +
-                                    std::to_string(currentCore));
+                                    " is set twice, " + coreName());
     flag.isSet = true;
     flag.clock = getReached(source);
   }
@@ -453,32 +470,85 @@ public:
     Flag &flag = enterFlag(Op::wait_flag, source, target, event);
     if (!flag.isSet)
       throw Error(Reason::Flag, "waits for " + flagName(source, target, event) +
-                                    ", which nothing has set, core " +
-                                    std::to_string(currentCore));
+                                    ", which nothing has set, " + coreName());
     flag.isSet = false;
-    join(clocks[target], flag.clock);
+    join(state().clocks[target], flag.clock);
   }
 
   void barrier(Pipe pipe) {
-    ++counters.instructions[static_cast<int>(Op::pipe_barrier)];
+    count(Op::pipe_barrier);
     if (pipe == PIPE_S)
       throw Error(Reason::Parameter, "PIPE_S has no barrier");
-    if (pipe == PIPE_ALL)
-      clocks.fill(issued);
-    else
-      clocks[pipe][pipe] = issued[pipe];
+    if (pipe != PIPE_ALL) {
+      state().clocks[pipe][unitOf(pipe)] = state().issued[pipe];
+      return;
+    }
+    Clock all = {};
+    for (int other = 0; other < kNumPipes; ++other)
+      join(all, getReached(Pipe(other)));
+    state().clocks.fill(all);
+  }
+
+  //===--- Order between cores --------------------------------------------===//
+
+  /// The core with the cube unit sets a flag for each vector core, a vector
+  /// core one of two that the other waits for.
+  void setCrossFlag(Pipe pipe, int number) {
+    count(Op::set_cross_flag);
+    requireCrossFlag(number);
+    if (pipe == PIPE_S || pipe >= PIPE_ALL)
+      throw Error(Reason::Parameter,
+                  std::string(name(pipe)) + " sets no flag between cores");
+    ++numCrossFlagsSet;
+    for (int vector = 1; vector < kNumParts; ++vector) {
+      if (part > 0 && part != vector)
+        continue;
+      std::deque<Clock> &flag = crossFlags[vector][part == 0][number];
+      flag.push_back(getReached(pipe));
+      if (flag.size() > kMostCrossFlags)
+        throw Error(Reason::Flag, crossFlagName(number) + " is set more than " +
+                                      std::to_string(kMostCrossFlags) +
+                                      " times, " + coreName());
+    }
+  }
+
+  /// Takes what the other side has set, if it has: nothing of this core starts
+  /// before.
+  bool takeCrossFlag(int number) {
+    requireCrossFlag(number);
+    for (int vector = 1; vector < kNumParts; ++vector)
+      if ((part == 0 || part == vector) &&
+          crossFlags[vector][part != 0][number].empty())
+        return false;
+    count(Op::wait_cross_flag);
+    for (int vector = 1; vector < kNumParts; ++vector) {
+      if (part > 0 && part != vector)
+        continue;
+      std::deque<Clock> &flag = crossFlags[vector][part != 0][number];
+      for (Clock &clock : state().clocks)
+        join(clock, flag.front());
+      flag.pop_front();
+    }
+    return true;
+  }
+
+  /// How often flags between cores were set.
+  int64_t getNumCrossFlagsSet() const { return numCrossFlagsSet; }
+  [[noreturn]] void failCrossFlag(int number) const {
+    throw Error(Reason::Flag, "waits for " + crossFlagName(number) +
+                                  ", which nothing has set, " + coreName());
   }
 
   //===--- Vector mask ----------------------------------------------------===//
 
   void setMask(uint64_t high, uint64_t low) {
-    ++counters.instructions[static_cast<int>(Op::set_vector_mask)];
+    count(Op::set_vector_mask);
     if (high == 0 && low == 0)
       throw Error(Reason::Parameter, "the vector mask has no lane");
-    mask = {low, high};
+    state().mask = {low, high};
   }
   bool isActive(int64_t lane) const {
-    return mask[lane / 64] >> (lane % 64) & 1;
+    return state().mask[lane / 64] >> (lane % 64) & 1;
   }
   /// `count` is less than 64 and divides it, and `first` is a multiple of it.
   bool anyActive(int64_t first, int64_t count) const {
@@ -492,8 +562,9 @@ public:
   std::vector<float> lhsScratch, rhsScratch;
 
 private:
-  /// Instructions of each pipe.
-  using Clock = std::array<uint32_t, kNumPipes>;
+  /// Pipes of all cores of a block, and instructions of each.
+  static constexpr int kNumUnits = kNumParts * kNumPipes;
+  using Clock = std::array<uint32_t, kNumUnits>;
 
   static constexpr int64_t kBlock = 32;
   static constexpr uint16_t kManyCores = 0xffff;
@@ -512,7 +583,7 @@ private:
   struct GmState {
     uint32_t writeTick = 0, readTick = 0;
     uint16_t writerCore = 0, readerCore = 0;
-    Pipe writer = PIPE_S, reader = PIPE_S;
+    uint8_t writer = 0, reader = 0;
   };
   /// Rows need not be multiples of blocks, and neighbours belong to different
   /// cores: granules are elements.
@@ -528,24 +599,89 @@ private:
     Clock clock = {};
   };
 
+  /// What a core of a block is and knows.
+  struct Core {
+    Op op = Op::count;
+    Pipe pipe = PIPE_S;
+    Counters counters;
+    std::array<Memory, kNumMems> memories;
+    /// What each pipe knows to be complete, of itself as of the others.
+    std::array<Clock, kNumPipes> clocks = {};
+    std::array<uint32_t, kNumPipes> issued = {};
+    bool keepsOrder = false;
+    /// By pipe and tick, to say in an error what ran then.
+    std::array<std::vector<Op>, kNumPipes> history;
+    std::array<std::array<std::array<Flag, kNumEvents>, kNumPipes>, kNumPipes>
+        flags = {};
+    std::array<uint64_t, 2> mask = {~uint64_t(0), ~uint64_t(0)};
+  };
+
+  Core &state() { return parts[part]; }
+  const Core &state() const { return parts[part]; }
+  uint32_t now() const { return state().issued[state().pipe]; }
+  int unitOf(Pipe pipe) const { return part * kNumPipes + pipe; }
+  void count(Op op) { ++state().counters.instructions[static_cast<int>(op)]; }
+
+  bool hasMemory(Mem mem) const {
+    return !isMixed || (mem == Mem::UB) == (part > 0);
+  }
+  std::string coreName() const {
+    std::string text = "core " + std::to_string(currentCore);
+    return !isMixed    ? text
+           : part == 0 ? text + " (cube)"
+                       : text + " (vector " + std::to_string(part - 1) + ")";
+  }
+
+  static void clear(Memory &memory, int64_t bytes) {
+    // A number that is none, in every type.
+    memory.bytes.assign(bytes, uint8_t(0xff));
+    memory.written.assign(bytes, uint8_t(0));
+    memory.shadow.assign(layout::ceilDiv(bytes, kBlock), Block());
+  }
+
+  void requireNoFlags() const {
+    auto requireTaken = [&](bool isSet, const std::string &flag) {
+      if (isSet)
+        throw Error(Reason::Flag,
+                    flag + " is still set when the kernel ends, " + coreName());
+    };
+    for (int source = 0; source < kNumPipes; ++source)
+      for (int target = 0; target < kNumPipes; ++target)
+        for (int event = 0; event < kNumEvents; ++event)
+          requireTaken(state().flags[source][target][event].isSet,
+                       flagName(Pipe(source), Pipe(target), event));
+    for (const auto &direction : crossFlags[part])
+      for (int number = 0; number < kNumCrossFlags; ++number)
+        requireTaken(!direction[number].empty(), crossFlagName(number));
+  }
+
+  void requireCrossFlag(int number) const {
+    if (!isMixed)
+      throw Error(Reason::Parameter,
+                  "a kernel of one core sets no flags between cores");
+    if (number < 0 || number >= kNumCrossFlags)
+      throw Error(Reason::Parameter, crossFlagName(number) + " does not exist");
+  }
+
   /// What is complete once all that `pipe` has begun is.
   Clock getReached(Pipe pipe) const {
-    Clock clock = clocks[pipe];
-    clock[pipe] = issued[pipe];
+    Clock clock = state().clocks[pipe];
+    clock[unitOf(pipe)] = state().issued[pipe];
     return clock;
   }
 
-  /// True if the current instruction comes after number `tick` of `pipe`, or is
-  /// that one.
-  bool isDone(Pipe pipe, uint32_t tick) const {
-    if (pipe == currentPipe && (keepsOrder || tick == issued[pipe]))
+  /// True if the current instruction comes after number `tick` of pipe `unit`,
+  /// or is that one.
+  bool isDone(int unit, uint32_t tick) const {
+    const Core &core = state();
+    if (unit == unitOf(core.pipe) && (core.keepsOrder || tick == now()))
       return true;
-    return tick <= clocks[currentPipe][pipe];
+    return tick <= core.clocks[core.pipe][unit];
   }
 
   static void join(Clock &clock, const Clock &other) {
-    for (int pipe = 0; pipe < kNumPipes; ++pipe)
-      clock[pipe] = std::max(clock[pipe], other[pipe]);
+    for (int unit = 0; unit < kNumUnits; ++unit)
+      clock[unit] = std::max(clock[unit], other[unit]);
   }
 
   static std::string describe(Op op, Pipe pipe, uint32_t tick) {
@@ -558,31 +694,39 @@ private:
            " EVENT_ID" + std::to_string(event);
   }
 
+  static std::string crossFlagName(int number) {
+    return "flag " + std::to_string(number) + " between cores";
+  }
+
   static std::string range(const char *memory, int64_t offset, int64_t bytes) {
     return std::string(memory) + " bytes [" + std::to_string(offset) + ", " +
            std::to_string(offset + bytes) + ")";
   }
 
   uint64_t activeOf(int64_t first, int64_t count) const {
-    return mask[first / 64] >> (first % 64) & ((uint64_t(1) << count) - 1);
+    return state().mask[first / 64] >> (first % 64) &
+           ((uint64_t(1) << count) - 1);
   }
 
   Flag &enterFlag(Op op, Pipe source, Pipe target, int event) {
-    ++counters.instructions[static_cast<int>(op)];
+    count(op);
     if (!hasFlags(source, target) || event < 0 || event >= kNumEvents)
       throw Error(Reason::Parameter,
                   flagName(source, target, event) + " does not exist");
-    return flags[source][target][event];
+    return state().flags[source][target][event];
   }
 
   Memory &enter(Mem mem, int64_t offset, int64_t bytes) {
+    if (!hasMemory(mem))
+      fail(Reason::Parameter,
+           std::string(name(mem)) + " is a memory of another core");
     int64_t capacity = kArch.capacity[index(mem)];
     if (offset < 0 || offset + bytes > capacity)
       fail(Reason::Capacity,
            range(name(mem), offset, bytes) + " of " + std::to_string(capacity));
-    int64_t &highWater = counters.highWater[index(mem)];
+    int64_t &highWater = state().counters.highWater[index(mem)];
     highWater = std::max(highWater, offset + bytes);
-    return memories[index(mem)];
+    return state().memories[index(mem)];
   }
 
   Region &findRegion(const uint8_t *address, int64_t bytes) {
@@ -593,12 +737,14 @@ private:
     fail(Reason::OutOfBounds, "an address in no argument of the kernel");
   }
 
-  [[noreturn]] void failHazard(const char *does, Pipe pipe, uint32_t tick,
+  [[noreturn]] void failHazard(const char *does, int unit, uint32_t tick,
                                const char *did, const char *memory,
                                int64_t offset, int64_t bytes) const {
+    Pipe pipe = Pipe(unit % kNumPipes);
+    const Core &other = parts[unit / kNumPipes];
     fail(Reason::Hazard,
-         std::string(does) + " " + describe(history[pipe][tick], pipe, tick) +
-             " " + did +
+         std::string(does) + " " +
+             describe(other.history[pipe][tick], pipe, tick) + " " + did +
              " with nothing to order them: " + range(memory, offset, bytes));
   }
 
@@ -614,21 +760,18 @@ private:
 
   int64_t numCores;
   int64_t currentCore = 0;
-  Op currentOp = Op::count;
-  Pipe currentPipe = PIPE_S;
-  Counters counters;
+  /// Which of the cores of the block runs.
+  int part = 0;
+  bool isMixed = false;
   Report report;
-  std::array<Memory, kNumMems> memories;
+  std::array<Core, kNumParts> parts;
   std::vector<Region> regions;
-  /// What each pipe knows to be complete, of itself as of the others.
-  std::array<Clock, kNumPipes> clocks = {};
-  Clock issued = {};
-  bool keepsOrder = false;
-  /// By pipe and tick, to say in an error what ran then.
-  std::array<std::vector<Op>, kNumPipes> history;
-  std::array<std::array<std::array<Flag, kNumEvents>, kNumPipes>, kNumPipes>
-      flags = {};
-  std::array<uint64_t, 2> mask = {};
+  /// By vector core, whether it is what waits, and number: what was complete
+  /// when it was set, oldest first.
+  std::array<std::array<std::array<std::deque<Clock>, kNumCrossFlags>, 2>,
+             kNumParts>
+      crossFlags;
+  int64_t numCrossFlagsSet = 0;
 };
 
 } // namespace CHIMERA_NPU_VARIANT

@@ -35,6 +35,16 @@ constexpr int numEvents(Architecture architecture) {
   return architecture == A910 ? 4 : architecture == A310P ? 8 : 6;
 }
 
+/// The vector cores beside a core with a cube unit; none where that core has a
+/// vector unit itself.
+constexpr int numVectorCores(Architecture architecture) {
+  return architecture == A910B ? 2 : 0;
+}
+
+/// Flags between such cores, each of which counts how often it was set, and up
+/// to how many (CrossCoreSetFlag 0273, CrossCoreWaitFlag 0274).
+inline constexpr int kNumCrossFlags = 11, kMostCrossFlags = 15;
+
 /// True if a `vsel` of several repeats can take other bits for each of them.
 /// The 910 takes the first ones again.
 constexpr bool selectsOn(Architecture architecture) {
@@ -69,6 +79,7 @@ constexpr bool hasInfinities(Architecture architecture) {
   X(copy_matrix_cc_to_ubuf, kOneCore, kOneCore, 0, 0, "DataCopy 0101")         \
   X(copy_matrix_cc_to_cbuf, A910B,    0,        0, 0, "DataCopy 00130")        \
   X(copy_matrix_cc_to_gm,   A910B,    A910B,    0, 0, "Fixpipe 0251")          \
+  X(copy_matrix_cc_to_gm_nz, A910B,   A910B,    0, 0, "Fixpipe 0251")          \
   X(vadd,          kAnyCore, kAnyCore, 2, 2, "Add 0035")                       \
   X(vsub,          kAnyCore, kAnyCore, 2, 2, "Sub 0036")                       \
   X(vmul,          kAnyCore, kAnyCore, 2, 2, "Mul 0037")                       \
@@ -105,7 +116,9 @@ constexpr bool hasInfinities(Architecture architecture) {
   X(set_vector_mask, kAnyCore, kAnyCore, 0, 0, "SetVectorMask 0096")           \
   X(set_flag,      kAnyCore, kAnyCore, 0, 0, "SetFlag 0270")                   \
   X(wait_flag,     kAnyCore, kAnyCore, 0, 0, "WaitFlag 0270")                  \
-  X(pipe_barrier,  kAnyCore, kAnyCore, 0, 0, "PipeBarrier 0271")
+  X(pipe_barrier,  kAnyCore, kAnyCore, 0, 0, "PipeBarrier 0271")               \
+  X(set_cross_flag,  A910B,  A910B,    0, 0, "CrossCoreSetFlag 0273")          \
+  X(wait_cross_flag, A910B,  A910B,    0, 0, "CrossCoreWaitFlag 0274")
 // clang-format on
 
 enum class Op : uint8_t {

@@ -23,6 +23,9 @@
 #define __global__
 #define __gm__
 #define GM_ADDR __gm__ uint8_t *
+// SetKernelType: which cores run a kernel.
+#define KERNEL_TASK_TYPE_DEFAULT(TYPE)                                         \
+  static_assert(AscendC::TYPE == AscendC::KERNEL_TYPE_MIX_AIC_1_2, "")
 
 using half = _Float16;
 
@@ -258,6 +261,19 @@ void PipeBarrier();
 int64_t GetBlockIdx();
 int64_t GetBlockNum();
 
+// Cores of a block: CrossCoreSetFlag (0273), CrossCoreWaitFlag (0274),
+// GetTaskRatio (0188), GetSubBlockIdx.
+template <uint8_t modeId, pipe_t pipe>
+void CrossCoreSetFlag(uint16_t flagId);
+template <uint8_t modeId = 0, pipe_t pipe = PIPE_S>
+void CrossCoreWaitFlag(uint16_t flagId);
+int64_t GetTaskRatio();
+int64_t GetSubBlockIdx();
+enum { AIC, AIV };
+enum { KERNEL_TYPE_MIX_AIC_1_2 };
+
 } // namespace AscendC
+
+extern const int g_coreType;
 
 #endif // KERNEL_OPERATOR_H
