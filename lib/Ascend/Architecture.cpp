@@ -50,6 +50,12 @@ int64_t ascend::getNumEvents(Architecture architecture) {
   return chimera_npu::numEvents(getRow(architecture));
 }
 
+int64_t ascend::getNumCrossFlags(Architecture architecture) {
+  return chimera_npu::numVectorCores(getRow(architecture)) > 0
+             ? chimera_npu::kNumCrossFlags
+             : 0;
+}
+
 bool ascend::hasInfinities(Architecture architecture) {
   return chimera_npu::hasInfinities(getRow(architecture));
 }
@@ -138,6 +144,54 @@ static std::pair<StringRef, Type> getInstruction(Operation *op) {
       .Default(std::pair(StringRef(), Type()));
 }
 
+static std::optional<CoreKind> getCoreOf(Pipe pipe) {
+  switch (pipe) {
+  case Pipe::M:
+  case Pipe::MTE1:
+  case Pipe::FIX:
+    return CoreKind::Cube;
+  case Pipe::V:
+  case Pipe::MTE3:
+    return CoreKind::Vector;
+  default:
+    return std::nullopt;
+  }
+}
+
+static CoreKind getCoreAt(Value pointer) {
+  return cast<PtrType>(pointer.getType()).getMemory() == Memory::UB
+             ? CoreKind::Vector
+             : CoreKind::Cube;
+}
+
+std::optional<CoreKind> ascend::getCore(Operation *op) {
+  using Result = std::optional<CoreKind>;
+  auto ofFlag = [](Pipe from, Pipe to) -> Result {
+    Result core = getCoreOf(from);
+    return core ? core : getCoreOf(to);
+  };
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case([](CopyOp copy) -> Result {
+        bool isOfVector = getCoreAt(copy.getSource()) == CoreKind::Vector ||
+                          getCoreAt(copy.getDestination()) == CoreKind::Vector;
+        return isOfVector ? CoreKind::Vector : CoreKind::Cube;
+      })
+      .Case<ClearOp, LoadOp, MadOp>([](auto) { return CoreKind::Cube; })
+      .Case<VectorOp, ReduceOp, BroadcastOp, CompareOp, SelectOp,
+            SetVectorMaskOp, SubBlockIdxOp>(
+          [](auto) { return CoreKind::Vector; })
+      .Case<SetFlagOp, WaitFlagOp>(
+          [&](auto flag) { return ofFlag(flag.getFrom(), flag.getTo()); })
+      .Case([](PipeBarrierOp barrier) -> Result {
+        // Zeros around images are the one use of a barrier of MTE2.
+        return barrier.getPipe() == Pipe::MTE2 ? CoreKind::Cube
+                                               : getCoreOf(barrier.getPipe());
+      })
+      .Case<SetCrossFlagOp, WaitCrossFlagOp>(
+          [](auto flag) { return flag.getCore(); })
+      .Default(Result());
+}
+
 /// The event of a flag, if it is known.
 static std::optional<int64_t> getEvent(Operation *op) {
   Value event;
@@ -156,6 +210,9 @@ std::string ascend::findMissing(Architecture architecture, Operation *op) {
   auto [name, type] = getInstruction(op);
   if (!name.empty() && !hasInstruction(architecture, name, type))
     return llvm::formatv("the {0} has no {1} for {2}", arch, name, type);
+  if (isa<SetCrossFlagOp, WaitCrossFlagOp, SubBlockIdxOp>(op) &&
+      chimera_npu::numVectorCores(getRow(architecture)) == 0)
+    return llvm::formatv("the {0} has its units in one core", arch);
   auto select = dyn_cast<SelectOp>(op);
   if (select && !select.getSame() && !selectsOn(architecture))
     return llvm::formatv("the {0} selects by the same bits in every repeat",

@@ -77,6 +77,7 @@ static std::pair<Memory, Memory> getEnds(CopyKind kind) {
   case CopyKind::MatrixCcToCbuf:
     return {Memory::L0C, Memory::L1};
   case CopyKind::MatrixCcToGm:
+  case CopyKind::MatrixCcToGmNz:
     return {Memory::L0C, Memory::GM};
   }
   llvm_unreachable("unknown instruction");
@@ -240,6 +241,25 @@ LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+/// Fails unless `attribute` says which core's instructions `op` consists of.
+static LogicalResult verifyCore(Operation *op, Attribute attribute) {
+  auto name = dyn_cast<StringAttr>(attribute);
+  std::optional<CoreKind> core =
+      name ? symbolizeCoreKind(name.getValue()) : std::nullopt;
+  if (!core)
+    return op->emitOpError() << "'" << kCoreAttrName
+                             << "' must name a kind of core, got " << attribute;
+  WalkResult result = op->walk([&](Operation *inside) {
+    std::optional<CoreKind> own = getCore(inside);
+    if (!own || *own == *core)
+      return WalkResult::advance();
+    inside->emitOpError() << "is no instruction of a " << name.getValue()
+                          << " core";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult
 AscendDialect::verifyOperationAttribute(Operation *op,
                                         NamedAttribute attribute) {
@@ -253,6 +273,8 @@ AscendDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError()
            << "'" << kTilingAttrName << "' must be '#ascend.tiling', got "
            << attribute.getValue();
+  if (attribute.getName() == kCoreAttrName)
+    return verifyCore(op, attribute.getValue());
   if (attribute.getName() != kArchAttrName)
     return success();
   auto name = dyn_cast<StringAttr>(attribute.getValue());

@@ -95,6 +95,10 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   // CPP: wait_flag(PIPE_MTE2, PIPE_MTE1,
   ascend.set_flag mte2 to mte1, %event
   ascend.wait_flag mte2 to mte1, %event
+  // CPP: set_cross_flag(PIPE_FIX,
+  // CPP: wait_cross_flag(
+  ascend.set_cross_flag cube fix, %event
+  ascend.wait_cross_flag vector, %event
   // CPP: pipe_barrier(PIPE_V)
   ascend.pipe_barrier v
   // CPP: pipe_barrier(PIPE_ALL)

@@ -184,3 +184,34 @@ func.func @f(%image: tensor<9x9x16xf16>) {
   %0 = ascend.image %image at affine_map<(h, r, w, c) -> (h + r - 1, w, c)> : tensor<9x9x16xf16> to tensor<9x3x9x16xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{'ascend.core' must name a kind of core, got "scalar"}}
+func.func @f() attributes {ascend.core = "scalar"} {
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<l1, f16>, %n: index) attributes {ascend.core = "vector"} {
+  // expected-error @below {{'ascend.clear' op is no instruction of a vector core}}
+  ascend.clear %a repeat %n : !ascend.ptr<l1, f16>
+  return
+}
+
+// -----
+
+func.func @f(%n: index) attributes {ascend.core = "cube"} {
+  // expected-error @below {{'ascend.wait_cross_flag' op is no instruction of a cube core}}
+  ascend.wait_cross_flag vector, %n
+  return
+}
+
+// -----
+
+func.func @f(%n: index) attributes {ascend.arch = "ascend910"} {
+  // expected-error @below {{'ascend.wait_cross_flag' op the ascend910 has its units in one core}}
+  ascend.wait_cross_flag vector, %n
+  return
+}

@@ -43,6 +43,9 @@ namespace chimera::ascend {
 std::optional<Architecture> getArchitecture(llvm::StringRef cpu);
 /// Events between two pipes that a program may use.
 int64_t getNumEvents(Architecture architecture);
+/// Flags between the cores of a block that a program may use; none where it has
+/// one core.
+int64_t getNumCrossFlags(Architecture architecture);
 /// True if the vector unit computes with infinities; if not, it saturates.
 bool hasInfinities(Architecture architecture);
 /// True if each repeat of a selection can take bits of its own.
@@ -61,11 +64,18 @@ std::string findMissing(Architecture architecture, mlir::Operation *op);
 /// Images stay views in bufferization.
 void registerBufferization(mlir::DialectRegistry &registry);
 
+/// The kind of core whose instruction `op` is, where the units are in cores of
+/// their own; none if both have it, or it is no instruction.
+std::optional<CoreKind> getCore(mlir::Operation *op);
+
 /// The architecture whose instructions a function consists of, by name.
 inline constexpr llvm::StringLiteral kArchAttrName = "ascend.arch";
 /// Marks functions that are kernels: what their arguments are, as `arg0 :
 /// 64x32xf16`, for those who launch them.
 inline constexpr llvm::StringLiteral kKernelAttrName = "ascend.kernel";
+/// On kernels that two kinds of cores run together, of which this is the part
+/// of one: its kind by name.
+inline constexpr llvm::StringLiteral kCoreAttrName = "ascend.core";
 /// The number of the group that an operation belongs to.
 inline constexpr llvm::StringLiteral kGroupAttrName = "ascend.group";
 /// How a group of operations runs: a TilingAttr on its last one.

@@ -31,7 +31,9 @@ def Ascend_Dialect : Dialect {
     each other (zZ), in L0B those of one depth, each transposed (nZ).
 
     A function marked `ascend.arch` consists of instructions that the
-    architecture has, for the types that it has them for.
+    architecture has, for the types that it has them for. One that is marked
+    `ascend.core`, `"cube"` or `"vector"`, too, is the part of a kernel that cores
+    of this kind run, of their instructions alone.
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -67,6 +69,11 @@ def Ascend_Pipe : Ascend_Enum<"Pipe", "A queue of instructions", [
   I32EnumAttrCase<"MTE2", 4, "mte2">, I32EnumAttrCase<"MTE3", 5, "mte3">,
   I32EnumAttrCase<"FIX", 6, "fix">, I32EnumAttrCase<"All", 7, "all">]>;
 def Ascend_PipeAttr : Ascend_EnumAttr<Ascend_Pipe, "pipe">;
+
+def Ascend_CoreKind : Ascend_Enum<"CoreKind",
+    "A core of a block where units are in cores of their own", [
+  I32EnumAttrCase<"Cube", 0, "cube">, I32EnumAttrCase<"Vector", 1, "vector">]>;
+def Ascend_CoreKindAttr : Ascend_EnumAttr<Ascend_CoreKind, "core_kind">;
 
 def Ascend_PtrType : TypeDef<Ascend_Dialect, "Ptr"> {
   let mnemonic = "ptr";

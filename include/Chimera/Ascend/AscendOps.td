@@ -37,6 +37,15 @@ def Ascend_BlockNumOp : Ascend_Op<"block_num", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Ascend_SubBlockIdxOp : Ascend_Op<"sub_block_idx", [Pure]> {
+  let summary = "which of the vector cores beside a cube core this is";
+  let description = [{
+    Example: `%half = ascend.sub_block_idx`
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def Ascend_AddressOp : Ascend_Op<"address", [Pure]> {
   let summary = "a place on chip, in bytes from the start of its memory";
   let description = [{
@@ -110,7 +119,8 @@ def Ascend_CopyKind : Ascend_Enum<"CopyKind", "An instruction that copies", [
   I32EnumAttrCase<"MatrixCcToCbuf", 6, "copy_matrix_cc_to_cbuf">,
   I32EnumAttrCase<"MatrixCcToGm", 7, "copy_matrix_cc_to_gm">,
   I32EnumAttrCase<"GmToUbufPad", 8, "copy_gm_to_ubuf_pad">,
-  I32EnumAttrCase<"UbufToGmPad", 9, "copy_ubuf_to_gm_pad">]>;
+  I32EnumAttrCase<"UbufToGmPad", 9, "copy_ubuf_to_gm_pad">,
+  I32EnumAttrCase<"MatrixCcToGmNz", 10, "copy_matrix_cc_to_gm_nz">]>;
 def Ascend_CopyKindAttr : Ascend_EnumAttr<Ascend_CopyKind, "copy">;
 
 def Ascend_CopyOp : Ascend_Op<"copy"> {
@@ -128,10 +138,11 @@ def Ascend_CopyOp : Ascend_Op<"copy"> {
     The others move matrices, `bursts` rows of `length` columns.
     `copy_gm_to_cbuf_multi_nd2nz_b16` takes rows that start as many elements
     apart as the first distance says to column groups of as many rows as the
-    second says. `copy_matrix_cc_to_cbuf` and `copy_matrix_cc_to_gm` take sums in
-    column groups of as many rows as the first distance says, and narrow them
-    where the destination is, to column groups of as many rows, or to rows that
-    start as many elements apart, as the second says.
+    second says. `copy_matrix_cc_to_cbuf`, `copy_matrix_cc_to_gm_nz` and
+    `copy_matrix_cc_to_gm` take sums in column groups of as many rows as the first
+    distance says, and narrow them where the destination is: the first two to
+    column groups of as many rows, the last one to rows that start as many
+    elements apart, as the second says.
 
     Example: `ascend.copy copy_gm_to_cbuf %tile, %from bursts %rows of %length every %gap, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>`
   }];
@@ -376,6 +387,33 @@ def Ascend_PipeBarrierOp : Ascend_Op<"pipe_barrier"> {
   }];
   let arguments = (ins Ascend_PipeAttr:$pipe);
   let assemblyFormat = "$pipe attr-dict";
+}
+
+def Ascend_SetCrossFlagOp : Ascend_Op<"set_cross_flag"> {
+  let summary = "tells the other cores of a block that a pipe has come this far";
+  let description = [{
+    Each of the flags between the core with the cube unit and the vector cores of
+    a block counts how often it was set. The cube core sets it for each vector
+    core; for the cube core it is set when all vector cores have.
+
+    `core` is the one that does it, of which pipe `from` has come this far.
+
+    Example: `ascend.set_cross_flag cube fix, %flag`
+  }];
+  let arguments = (ins Ascend_CoreKindAttr:$core, Ascend_PipeAttr:$from,
+                       Index:$flag);
+  let assemblyFormat = "$core $from `,` $flag attr-dict";
+}
+
+def Ascend_WaitCrossFlagOp : Ascend_Op<"wait_cross_flag"> {
+  let summary = "holds a core until a flag of others is set, once more";
+  let description = [{
+    `core` is the one that waits, with all its pipes.
+
+    Example: `ascend.wait_cross_flag vector, %flag`
+  }];
+  let arguments = (ins Ascend_CoreKindAttr:$core, Index:$flag);
+  let assemblyFormat = "$core `,` $flag attr-dict";
 }
 
 #endif // CHIMERA_ASCEND_ASCENDOPS

@@ -72,6 +72,7 @@ static StringRef getWord(CopyKind kind) {
     return "dma_copy";
   case CopyKind::MatrixCcToCbuf:
   case CopyKind::MatrixCcToGm:
+  case CopyKind::MatrixCcToGmNz:
     return "fixpipe_op";
   }
   llvm_unreachable("unknown instruction");
@@ -365,6 +366,25 @@ void Pattern<PipeBarrierOp>::convert(
   rewriter.eraseOp(op);
 }
 
+template <>
+void Pattern<SetCrossFlagOp>::convert(
+    SetCrossFlagOp op, Adaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .withLiteral(spellPipe(op.getFrom()))
+      .with(adaptor.getFlag())
+      .emit("set_cross_flag");
+  rewriter.eraseOp(op);
+}
+
+template <>
+void Pattern<WaitCrossFlagOp>::convert(
+    WaitCrossFlagOp op, Adaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc()).with(adaptor.getFlag()).emit("wait_cross_flag");
+  rewriter.eraseOp(op);
+}
+
 /// Operations with a result that are calls without an effect.
 template <typename OpTy>
 struct ValuePattern : OpConversionPattern<OpTy> {
@@ -541,11 +561,22 @@ static void emitArchitecture(OpBuilder &builder, Location loc,
 }
 
 /// What lets programs launch `kernel`, behind it; what its arguments are,
-/// before it.
+/// before it. Of a kernel in two parts that for vector cores comes last.
 static void frame(func::FuncOp kernel) {
   OpBuilder builder(kernel);
   Location loc = kernel.getLoc();
-  std::string name = kernel.getName().str(), types;
+  StringRef wholeName = kernel.getName();
+  std::string entry = "CHIMERA_NPU_ENTRY(";
+  bool isFirst = true, isLast = true;
+  if (auto core = kernel->getAttrOfType<StringAttr>(kCoreAttrName)) {
+    wholeName.consume_back(core.getValue());
+    wholeName.consume_back("_");
+    isLast = core.getValue() == stringifyCoreKind(CoreKind::Vector);
+    isFirst = !isLast;
+    entry = "CHIMERA_NPU_MIXED_ENTRY(";
+    kernel->removeAttr(kCoreAttrName);
+  }
+  std::string name = wholeName.str(), types;
   for (Type type : kernel.getArgumentTypes())
     types += ", " + spellType(cast<PtrType>(type).getElementType());
   kernel->removeAttr(kArchAttrName);
@@ -553,9 +584,12 @@ static void frame(func::FuncOp kernel) {
   auto arguments = cast<ArrayAttr>(kernel->removeAttr(kKernelAttrName));
   for (auto text : arguments.getAsRange<StringAttr>())
     list += (list.empty() ? "" : ", ") + text.getValue().str();
-  emitc::VerbatimOp::create(builder, loc, "// " + name + "(" + list + ")");
   auto room = cast<DictionaryAttr>(kernel->removeAttr(kRoomAttrName));
+  if (isFirst)
+    emitc::VerbatimOp::create(builder, loc, "// " + name + "(" + list + ")");
   for (NamedAttribute memory : room) {
+    if (!isFirst)
+      break;
     std::string bytes =
         std::to_string(cast<IntegerAttr>(memory.getValue()).getInt());
     std::string place = memory.getName().getValue().upper();
@@ -565,8 +599,8 @@ static void frame(func::FuncOp kernel) {
             ", \"" + name + " needs more " + place + "\");");
   }
   builder.setInsertionPointAfter(kernel);
-  emitc::VerbatimOp::create(builder, loc,
-                            "CHIMERA_NPU_ENTRY(" + name + types + ")");
+  if (isLast)
+    emitc::VerbatimOp::create(builder, loc, entry + name + types + ")");
 }
 
 namespace {
@@ -604,8 +638,9 @@ struct ConvertAscendToEmitCPass
         Pattern<CopyOp>, Pattern<ClearOp>, Pattern<LoadOp>, Pattern<VectorOp>,
         Pattern<ReduceOp>, Pattern<BroadcastOp>, Pattern<CompareOp>,
         Pattern<SelectOp>, Pattern<SetVectorMaskOp>, Pattern<SetFlagOp>,
-        Pattern<WaitFlagOp>, Pattern<PipeBarrierOp>, ValuePattern<AddressOp>,
-        OffsetPattern, ExtremumPattern<arith::MinSIOp, emitc::CmpPredicate::lt>,
+        Pattern<WaitFlagOp>, Pattern<PipeBarrierOp>, Pattern<SetCrossFlagOp>,
+        Pattern<WaitCrossFlagOp>, ValuePattern<AddressOp>, OffsetPattern,
+        ExtremumPattern<arith::MinSIOp, emitc::CmpPredicate::lt>,
         ExtremumPattern<arith::MaxSIOp, emitc::CmpPredicate::gt>>(converter,
                                                                   &context);
     if (emit == AscendEmission::Nest)
@@ -616,6 +651,8 @@ struct ConvertAscendToEmitCPass
         converter, &context, /*benefit=*/2);
     patterns.add<ValuePattern<BlockIdxOp>>(converter, &context, "block_idx");
     patterns.add<ValuePattern<BlockNumOp>>(converter, &context, "block_num");
+    patterns.add<ValuePattern<SubBlockIdxOp>>(converter, &context,
+                                              "sub_block_idx");
     ConversionTarget target(context);
     target.addLegalDialect<emitc::EmitCDialect>();
     target.addLegalOp<ModuleOp>();
