@@ -29,8 +29,11 @@ namespace chimera::model {
 struct RouteTraffic {
   std::string source, destination;
   int64_t bytes = 0;
+  /// Of these, what the cores of the matrix unit and of the vector units hand
+  /// each other through main memory: no level sees it.
+  int64_t handedBytes = 0;
   /// Of one core, at the full speed of the route.
-  double seconds = 0;
+  double seconds = 0, handedSeconds = 0;
 };
 
 /// The room that tiles take in one memory of a core.
@@ -49,6 +52,15 @@ struct RoutePlan {
 /// Column groups of sums that an epilogue has room for besides its operands and
 /// its result: more than any of those that occur in networks needs.
 inline constexpr int64_t vectorGroups = 10;
+
+/// Where the vector units are in cores of their own, so many of them belong to
+/// a matrix unit and share the rows of its tiles, each in whole steps: those
+/// that an instruction covers beside a block for each row.
+inline constexpr int64_t vectorCores = 2, vectorCoreRows = 8;
+inline int64_t rowsOfVectorCore(int64_t rows) {
+  int64_t step = vectorCores * vectorCoreRows;
+  return (rows + step - 1) / step * vectorCoreRows;
+}
 
 /// The steps in which the matrix unit takes a block: panels of `columns`, and
 /// in each the reduction, `depth` at a time. Half of an operand's memory takes

@@ -14,6 +14,7 @@
 
 #include "GroupKernel.h"
 #include "KernelLowering.h"
+#include "SeparateCores.h"
 #include "SeparateSums.h"
 #include "SplitLines.h"
 
@@ -65,6 +66,7 @@ private:
                             ArrayRef<Value> memory);
   void finishKernel(func::FuncOp kernel,
                     ArrayRef<std::pair<Memory, int64_t>> room);
+  void describeWorkspaces(func::FuncOp kernel, ArrayRef<MemRefType> types);
   std::string describe(Value value);
   std::string getFreeName(std::string name);
 
@@ -72,6 +74,8 @@ private:
   func::FuncOp function;
   Cores machine;
   SmallVector<scf::ForallOp> foralls;
+  /// Places that kernels need for themselves, of all of them.
+  unsigned numWorkspaces = 0;
 };
 
 } // namespace
@@ -252,6 +256,16 @@ LogicalResult FunctionSplitter::checkOutside(Refusal &refusal) {
   return success();
 }
 
+/// Sizes and elements, as in 64x32xf16.
+static std::string describeType(MemRefType type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (int64_t size : type.getShape())
+    os << size << "x";
+  os << type.getElementType();
+  return text;
+}
+
 /// An argument or a buffer of the function, for those who launch the kernels.
 std::string FunctionSplitter::describe(Value value) {
   std::string text;
@@ -268,11 +282,7 @@ std::string FunctionSplitter::describe(Value value) {
     }
     os << "tmp" << number;
   }
-  auto type = cast<MemRefType>(value.getType());
-  os << " : ";
-  for (int64_t size : type.getShape())
-    os << size << "x";
-  os << type.getElementType();
+  os << " : " << describeType(cast<MemRefType>(value.getType()));
   return text;
 }
 
@@ -294,33 +304,15 @@ static LogicalResult getMemory(scf::ForallOp forall,
   return success();
 }
 
-/// Removes what nobody uses any more: the memrefs of tiles.
-static void removeDead(func::FuncOp kernel) {
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    SmallVector<Operation *> dead;
-    kernel.walk([&](Operation *op) {
-      bool isUnusedAlloc = isa<memref::AllocOp>(op) &&
-                           llvm::all_of(op->getUsers(), [](Operation *user) {
-                             return isa<memref::DeallocOp>(user);
-                           });
-      if (isUnusedAlloc || isOpTriviallyDead(op))
-        dead.push_back(op);
-    });
-    for (Operation *op : dead) {
-      for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
-        user->erase();
-      op->erase();
-      changed = true;
-    }
-  }
-}
-
 /// Makes addresses of the memrefs that `kernel` takes.
 static void convertArguments(func::FuncOp kernel) {
   SmallVector<Type> types;
   for (BlockArgument argument : kernel.getArguments()) {
+    // What a kernel needs for itself has addresses from the start.
+    if (isa<PtrType>(argument.getType())) {
+      types.push_back(argument.getType());
+      continue;
+    }
     auto type =
         PtrType::get(kernel.getContext(), Memory::GM,
                      cast<MemRefType>(argument.getType()).getElementType());
@@ -413,8 +405,20 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
     kernel.erase();
     return failure();
   }
+  describeWorkspaces(kernel, lowering.getWorkspaces());
   finishKernel(kernel, lowering.getRoom());
   return kernel;
+}
+
+/// Adds what `kernel` needs for itself to what its arguments are.
+void FunctionSplitter::describeWorkspaces(func::FuncOp kernel,
+                                          ArrayRef<MemRefType> types) {
+  SmallVector<Attribute> descriptions =
+      llvm::to_vector(kernel->getAttrOfType<ArrayAttr>(kKernelAttrName));
+  for (MemRefType type : types)
+    descriptions.push_back(builder.getStringAttr(
+        "work" + Twine(numWorkspaces++) + " : " + describeType(type)));
+  kernel->setAttr(kKernelAttrName, builder.getArrayAttr(descriptions));
 }
 
 /// A function for a kernel that takes `memory`.
@@ -531,6 +535,8 @@ LogicalResult FunctionSplitter::run(Refusal &refusal) {
     }
     kernels.push_back(*kernel);
   }
+  for (func::FuncOp kernel : kernels)
+    separateCores(kernel);
   function.erase();
   return success();
 }
@@ -592,7 +598,8 @@ static std::string findMissingRoute(const model::Machine &machine,
   SmallVector<std::pair<StringRef, StringRef>> routes = {
       {memory, l1}, {l1, lhs}, {l1, rhs}};
   if (architecture == Architecture::Ascend910B)
-    llvm::append_values(routes, std::pair(sums, l1), std::pair(sums, memory));
+    llvm::append_values(routes, std::pair(sums, l1), std::pair(sums, memory),
+                        std::pair(memory, vectors), std::pair(vectors, memory));
   else
     llvm::append_values(routes, std::pair(memory, vectors),
                         std::pair(sums, vectors), std::pair(vectors, l1),

@@ -248,7 +248,7 @@ Value KernelLowering::getTileAddress(const Matrix &matrix) {
   return code.offset(
       getAddress(code, place, code.number(0)),
       code.mul(code.number(matrix.tile.offsets[matrix.columnDim]),
-               matrix.pitch()));
+               pitchInUb(matrix)));
 }
 
 /// Moves what a contraction has left in `block` to the tile in UB that it is
@@ -441,7 +441,8 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
   if (isTile) {
     block = places.allocate(Memory::L0C, builder.getF32Type(),
                             sums->maxRows * sums->maxColumns * 2 * bytes,
-                            /*count=*/1, Pipe::M, Pipe::V);
+                            /*count=*/1, Pipe::M,
+                            isCoupled() ? Pipe::V : Pipe::FIX);
     waitFree(code, block, code.number(0));
   }
   Value m = code.number(sums->rows()), n = code.number(sums->columns());
@@ -487,7 +488,9 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
     else
       code.loop(code.number(0), code.number(taps.rows), 1, multiplyRow);
   });
-  if (isTile)
+  if (isTile && isMixed)
+    addSums(*sums, block, /*isAdded=*/!kernel.getOverwrite(), kernel);
+  else if (isTile)
     moveSums(*sums, block, /*isAdded=*/!kernel.getOverwrite());
   return success();
 }

@@ -40,6 +40,8 @@ LogicalResult KernelLowering::checkCopies(const Matrix &matrix) {
 LogicalResult KernelLowering::checkStore(MicroKernelOp kernel,
                                          const Matrix &matrix) {
   auto isWhole = [](int64_t extent) { return extent % fractal == 0; };
+  if (has(stringifyCopyKind(CopyKind::UbufToGmPad), builder.getF32Type()))
+    return checkCopies(matrix);
   if (isWhole(getStride(matrix.tile, matrix.rowDim)) &&
       llvm::all_of(kernel.getExtentsOf(matrix.columnLoop), isWhole))
     return checkCopies(matrix);
@@ -104,6 +106,23 @@ void KernelLowering::copyRows(const Matrix &matrix, Value to, Value from,
   });
 }
 
+/// One copy for each column group, of as many bytes as there are.
+void KernelLowering::copyPadded(const Matrix &matrix, Value to, Value from,
+                                int64_t pitch) {
+  int64_t bytes = getElementBytes(to);
+  int64_t stride = getStride(matrix.tile, matrix.rowDim);
+  Value columns = code.number(matrix.columns());
+  code.loop(code.number(0), columns, fractal, [&](Value column) {
+    Value width = code.mul(code.part(columns, column, fractal), bytes);
+    // One row alone may be shorter than a group.
+    Value gap = code.max(code.sub(code.number(stride * bytes), width), 0);
+    code.copy(CopyKind::GmToUbufPad, code.offset(to, code.mul(column, pitch)),
+              code.offset(from, column), code.number(matrix.rows()), width, gap,
+              code.sub(code.number(fractal * bytes / blockBytes),
+                       code.ceilDiv(width, blockBytes)));
+  });
+}
+
 /// Copies `matrix` to column groups of `pitch` rows.
 void KernelLowering::copyFromMemory(const Matrix &matrix, Value to,
                                     int64_t pitch) {
@@ -126,6 +145,8 @@ void KernelLowering::copyFromMemory(const Matrix &matrix, Value to,
     code.copy(CopyKind::GmToCbufNd2Nz, to, from, code.number(matrix.rows()),
               code.number(matrix.columns()), code.number(stride),
               code.number(pitch));
+  else if (has(stringifyCopyKind(CopyKind::GmToUbufPad), type.getElementType()))
+    copyPadded(matrix, to, from, pitch);
   else if (stride * getElementBytes(to) % blockBytes == 0)
     copyGroups(matrix, to, from, pitch);
   else

@@ -54,6 +54,24 @@ static bool isBorder(MicroKernelOp kernel) {
   return isFill(kernel) && getElementTypeOrSelf(kernel.getOutput()).isF16();
 }
 
+/// True if `kernel` hands sums on as they are, or narrowed.
+static bool isDrain(MicroKernelOp kernel) {
+  if (kernel.getKind() != MicroKernelKind::Elementwise ||
+      kernel->getNumOperands() != 2 || kernel.getInputs().size() != 1)
+    return false;
+  Block &body = kernel.getBody().front();
+  Value made = body.getTerminator()->getOperand(0);
+  if (auto narrow = made.getDefiningOp<arith::TruncFOp>())
+    made = narrow.getIn();
+  return made == body.getArgument(0);
+}
+
+/// True if only vector units do what `kernel` does.
+bool KernelLowering::needsVectors(MicroKernelOp kernel) const {
+  return kernel.getKind() != MicroKernelKind::Contraction && !isFill(kernel) &&
+         (isCoupled() || !isDrain(kernel));
+}
+
 /// Loops alone around it, extents that are known, and factors that the cube
 /// unit multiplies: what the lowering of `kernel` relies on.
 LogicalResult KernelLowering::checkForm(MicroKernelOp kernel) {
@@ -81,6 +99,10 @@ LogicalResult KernelLowering::checkForm(MicroKernelOp kernel) {
 LogicalResult KernelLowering::collect() {
   tasks.getBody()->walk(
       [&](MicroKernelOp kernel) { kernels.push_back(kernel); });
+  isMixed = !isCoupled() && llvm::any_of(kernels, [&](MicroKernelOp kernel) {
+    return needsVectors(kernel);
+  });
+  maxGroupRows = rowsInUb(1);
   OpBuilder::InsertionGuard guard(builder);
   for (MicroKernelOp kernel : kernels) {
     code.loc = kernel.getLoc();
@@ -93,10 +115,10 @@ LogicalResult KernelLowering::collect() {
       FailureOr<TileRef> tile = traceTile(code, operand.get());
       if (failed(tile))
         return fail("a tile is not a plain part of a row-major tensor");
-      if (kernel.getKind() != MicroKernelKind::Contraction && !isFill(kernel))
+      if (needsVectors(kernel))
         for (unsigned dim = 0; dim + 1 < kernel.getNumDims(); ++dim)
           for (int64_t extent : kernel.getExtentsOf(dim))
-            maxGroupRows = std::max(maxGroupRows, padToFractal(extent));
+            maxGroupRows = std::max(maxGroupRows, rowsInUb(extent));
       if (!tile->isOnChip())
         continue;
       bool isOutput = operand.getOperandNumber() >= kernel.getInputs().size();
@@ -164,7 +186,7 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
     if (!type.getElementType().isF32() || llvm::count_if(shape, isSide) > 1)
       return fail("a buffer has several rows of numbers, or not in f32");
     buffer.place = places.allocate(Memory::UB, type.getElementType(),
-                                   padToFractal(numRows) * blockBytes,
+                                   rowsInUb(numRows) * blockBytes,
                                    /*count=*/1, Pipe::V, Pipe::V);
     return success();
   }
@@ -184,8 +206,10 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
     elements = buffer.frame->rows * buffer.frame->elements();
   int64_t bytes = elements * type.getElementTypeBitWidth() / 8;
   if (buffer.kind == BufferKind::Tile) {
-    buffer.place = places.allocate(Memory::UB, type.getElementType(), bytes,
-                                   /*count=*/1, Pipe::V, Pipe::V);
+    buffer.place =
+        places.allocate(Memory::UB, type.getElementType(),
+                        bytes / padToFractal(numRows) * rowsInUb(numRows),
+                        /*count=*/1, Pipe::V, Pipe::V);
     return success();
   }
   // One fill and one use for each pair of flags.
@@ -195,14 +219,21 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
   if (!findAncestor(block, buffer.writers.back())
            ->isBeforeInBlock(findAncestor(block, buffer.readers.front())))
     return fail("a buffer is filled again after it has been used");
+  auto isOfVectors = [&](MicroKernelOp kernel) { return needsVectors(kernel); };
+  bool isMade = llvm::any_of(buffer.writers, isOfVectors);
+  if (!isCoupled() && isMade && buffer.frame)
+    return fail("an image between windows passes vector units in other cores; "
+                "plan the operators one by one (fuse=never)");
+  if (isMade && !llvm::all_of(buffer.writers, isOfVectors))
+    return fail("a factor comes from several cores");
+  Pipe writer = isCoupled() ? Pipe::MTE3 : isMade ? Pipe::MTE2 : Pipe::FIX;
   buffer.place =
       buffer.kind == BufferKind::Sums
           ? places.allocate(Memory::L0C, type.getElementType(), bytes,
                             /*count=*/1, Pipe::M,
-                            hasVectors() ? Pipe::V : Pipe::FIX)
+                            isCoupled() ? Pipe::V : Pipe::FIX)
           : places.allocate(Memory::L1, type.getElementType(), bytes,
-                            /*count=*/1, hasVectors() ? Pipe::MTE3 : Pipe::FIX,
-                            Pipe::MTE1);
+                            /*count=*/1, writer, Pipe::MTE1);
   if (!buffer.borders.empty())
     buffer.border = places.allocate(Memory::L1, type.getElementType(),
                                     /*bytes=*/0, /*count=*/1, Pipe::MTE2,
@@ -456,7 +487,7 @@ LogicalResult KernelLowering::lower(MicroKernelOp kernel) {
     return lowerContraction(kernel);
   if (isFill(kernel))
     return lowerFill(kernel);
-  if (!hasVectors())
+  if (!needsVectors(kernel))
     return lowerDrain(kernel);
   return VectorCode(*this, kernel).emit();
 }
@@ -490,7 +521,7 @@ LogicalResult KernelLowering::lowerFill(MicroKernelOp kernel) {
   };
   if (buffer.kind == BufferKind::Rows) {
     Value address = getAddress(code, buffer.place, code.number(0));
-    int64_t numRows = padToFractal(tile->getRootType().getNumElements());
+    int64_t numRows = rowsInUb(tile->getRootType().getNumElements());
     constexpr int64_t rowsPerRepeat = 8;
     fillFrom(address, code.number(numRows / rowsPerRepeat));
     return success();
@@ -501,12 +532,13 @@ LogicalResult KernelLowering::lowerFill(MicroKernelOp kernel) {
     return fail("what is filled is no matrix");
   Value address = getTileAddress(*matrix);
   constexpr int64_t rowsPerRepeat = 4;
-  Value repeat =
-      code.div(code.padded(code.number(matrix->rows())), rowsPerRepeat);
+  int64_t pitch = pitchInUb(*matrix);
+  Value rows =
+      isMixed ? code.number(pitch) : code.padded(code.number(matrix->rows()));
   code.loop(code.number(0), code.number(matrix->columns()), fractal,
             [&](Value column) {
-              fillFrom(code.offset(address, code.mul(column, matrix->pitch())),
-                       repeat);
+              fillFrom(code.offset(address, code.mul(column, pitch)),
+                       code.div(rows, rowsPerRepeat));
             });
   return success();
 }
@@ -517,6 +549,14 @@ SmallVector<std::pair<Memory, int64_t>> KernelLowering::getRoom() const {
   for (Memory memory : {Memory::L1, Memory::L0C, Memory::UB})
     room.push_back({memory, places.getUsed(memory)});
   return room;
+}
+
+SmallVector<MemRefType> KernelLowering::getWorkspaces() const {
+  SmallVector<MemRefType> types;
+  for (const Workspace &workspace : workspaces)
+    types.push_back(
+        MemRefType::get({numBlocks, workspace.elements}, workspace.type));
+  return types;
 }
 
 /// All places are free before the first task and after the last one.
@@ -533,6 +573,7 @@ void KernelLowering::finish() {
   builder.setInsertionPointAfter(tasks);
   for (const Place &place : places.getAll())
     endFree(code, place);
+  finishExchanges();
   for (MicroKernelOp kernel : llvm::reverse(kernels))
     kernel.erase();
 }
@@ -576,6 +617,8 @@ LogicalResult KernelLowering::run(Refusal &refusal) {
                   Twine(model::vectorGroups));
     if (!places.getFailure().empty())
       return fail(places.getFailure());
+    if (!reason.empty())
+      return failure();
     return checkInstructions();
   };
   if (failed(attempt())) {

@@ -13,9 +13,11 @@
 //   factors of contractions     in L1; a fractal column of it in L0A or L0B
 //   sums of contractions        in L0C
 //   what is done element by
-//   element                     in UB, one column group after the other; where
-//                               the vector unit is in another core, on the way
-//                               out of L0C
+//   element                     in UB, one column group after the other; to
+//   cores
+//                               of their own through main memory, or, if it is
+//                               no more than to narrow them, on the way out of
+//                               L0C
 //   what several kernels do
 //   element by element          in UB, where sums are moved, or added up, block
 //                               by block
@@ -122,6 +124,14 @@ struct Frame {
   int64_t elements() const { return startOf(line.numParts()) * width; }
 };
 
+/// Memory that a kernel needs for itself: what each of its blocks has, and how
+/// many elements these are.
+struct Workspace {
+  mlir::Type type;
+  mlir::Value start, size;
+  int64_t elements = 0;
+};
+
 /// Why there is no kernel, and where what stands in the way is.
 struct Refusal {
   mlir::Location loc;
@@ -147,7 +157,9 @@ public:
   KernelLowering(mlir::scf::ForOp tasks, mlir::Value cores, int64_t numTasks,
                  const Cores &machine, const EventSharing &sharing)
       : builder(tasks), code(builder, tasks.getLoc()), tasks(tasks),
-        cores(cores), numTasks(numTasks), isRepeated(numTasks > machine.count),
+        cores(cores), numTasks(numTasks),
+        numBlocks(std::min(numTasks, machine.count)),
+        isRepeated(numTasks > machine.count),
         architecture(machine.architecture),
         places(machine.capacities, getNumEvents(machine.architecture), sharing),
         unit(machine.unit), cube(machine.cube) {}
@@ -164,6 +176,9 @@ public:
 
   /// The bytes that the kernel takes of each memory on chip.
   llvm::SmallVector<std::pair<Memory, int64_t>> getRoom() const;
+
+  /// The memory that it needs for itself, as the types of its last arguments.
+  llvm::SmallVector<mlir::MemRefType> getWorkspaces() const;
 
 private:
   friend class VectorCode;
@@ -211,10 +226,40 @@ private:
   /// there is. A maximum starts below all scores, and masks put scores there:
   /// both only have to vanish beside any score that counts.
   double getNumber(double number) const;
-  /// True if the vector unit works on what the matrix unit has computed.
-  bool hasVectors() {
-    return has("copy_matrix_cc_to_ubuf", builder.getF32Type());
+  /// True if the vector unit is where the matrix unit is.
+  bool isCoupled() const {
+    return has("copy_matrix_cc_to_ubuf",
+               mlir::Float32Type::get(tasks->getContext()));
   }
+  /// True if vector units take part.
+  bool hasVectors() const { return isCoupled() || isMixed; }
+  bool needsVectors(MicroKernelOp kernel) const;
+  int64_t rowsInUb(int64_t rows) const;
+  /// Rows in UB from one column group of a whole tile to the next.
+  int64_t pitchInUb(const Matrix &matrix) const {
+    return rowsInUb(matrix.tile.shape[matrix.rowDim]);
+  }
+  // KernelExchange.cpp: from core to core.
+  int64_t takeCrossFlags(int64_t count);
+  mlir::Value getWorkspace(mlir::Type type);
+  /// A place for `elements` that `producer` fills and the other core reads at
+  /// `position`.
+  Exchange makeExchange(mlir::Operation *position, mlir::Type type,
+                        int64_t elements, CoreKind producer, Pipe producerPipe,
+                        Pipe consumerPipe);
+  mlir::Value locate(const Exchange &exchange);
+  void finishExchanges();
+  std::pair<mlir::Value, mlir::Value> shareRows(mlir::Value rows);
+  Exchange handOver(const Matrix &matrix, MicroKernelOp kernel);
+  Exchange handOver(const Matrix &matrix, mlir::Value sums,
+                    MicroKernelOp kernel);
+  void addSums(const Matrix &sums, const Place &block, bool isAdded,
+               MicroKernelOp kernel);
+  mlir::Value bringRows(const Exchange &exchange, const Matrix &matrix,
+                        const Place &place, mlir::Value slot,
+                        mlir::Value column, mlir::Value first,
+                        mlir::Value count);
+  void takeBack(const Exchange &exchange, const Matrix &matrix);
   mlir::LogicalResult fail(const llvm::Twine &text) {
     reason = text.str();
     return mlir::failure();
@@ -271,6 +316,8 @@ private:
                   int64_t pitch);
   void copyRows(const Matrix &matrix, mlir::Value to, mlir::Value from,
                 int64_t pitch);
+  void copyPadded(const Matrix &matrix, mlir::Value to, mlir::Value from,
+                  int64_t pitch);
   void loadFactor(const Factor &factor, mlir::Value to, mlir::Value first,
                   mlir::Value extent, mlir::Value firstDepth, mlir::Value depth,
                   bool isLhs);
@@ -283,10 +330,15 @@ private:
   Code code;
   mlir::scf::ForOp tasks;
   mlir::Value cores;
-  int64_t numTasks;
+  int64_t numTasks, numBlocks;
   /// True if a core has several tasks.
   bool isRepeated;
   Architecture architecture;
+  /// True if cores of both kinds take part.
+  bool isMixed = false;
+  llvm::SmallVector<Exchange> exchanges;
+  llvm::SmallVector<Workspace> workspaces;
+  int64_t numCrossFlags = 0;
   Places places;
   model::MatrixUnit unit;
   MatrixProgramAttr cube;
@@ -296,7 +348,7 @@ private:
   llvm::SmallVector<Scratch> scratch;
   mlir::Value numbers, columnNumbers, rowNumbers;
   /// The most rows of a column group, rounded up.
-  int64_t maxGroupRows = fractal;
+  int64_t maxGroupRows = 0;
   /// What the cube unit multiplies, for all contractions.
   Place lhs, rhs;
   int64_t lhsBytes = 0, rhsBytes = 0;

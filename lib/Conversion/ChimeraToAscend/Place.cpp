@@ -52,9 +52,17 @@ int64_t Places::takeEvents(Pipe first, Pipe second, int64_t count) {
 }
 
 /// The events of `place`, one for full and one for free each.
-void Places::giveEvents(Place &place, bool isFilledOnce) {
+void Places::giveEvents(Place &place, bool isFilledOnce,
+                        std::optional<unsigned> turn) {
   Pipe producer = place.producer, partner = place.getPartner();
   int64_t &lacking = of(sharing.lacking, producer, partner);
+  auto taken = turnEvents.find({producer, partner, turn.value_or(0)});
+  if (lacking > 0 && turn && taken != turnEvents.end()) {
+    lacking -= place.count;
+    place.numEvents = 0;
+    place.event = taken->second;
+    return;
+  }
   bool canJoin = isFilledOnce && !place.isRelayed() &&
                  (place.count == 1 || sharing.isTight);
   if (lacking > 0 && canJoin) {
@@ -74,13 +82,15 @@ void Places::giveEvents(Place &place, bool isFilledOnce) {
     place.numEvents = 1;
   }
   place.event = takeEvents(producer, partner, place.numEvents);
+  if (turn && place.numEvents == 1)
+    turnEvents[{producer, partner, *turn}] = place.event;
   if (place.isRelayed())
     place.relayEvent = takeEvents(partner, place.consumer, 1);
 }
 
 Place Places::allocate(Memory memory, Type elementType, int64_t bytes,
                        int64_t count, Pipe producer, Pipe consumer,
-                       bool isFilledOnce) {
+                       bool isFilledOnce, std::optional<unsigned> turn) {
   Place place;
   place.memory = memory;
   place.elementType = elementType;
@@ -98,7 +108,7 @@ Place Places::allocate(Memory memory, Type elementType, int64_t bytes,
                   .str();
   place.numEvents = count;
   if (place.needsFlags())
-    giveEvents(place, isFilledOnce);
+    giveEvents(place, isFilledOnce, turn);
   all.push_back(place);
   return place;
 }
@@ -153,4 +163,32 @@ void ascend::startFree(Code &code, const Place &place) {
 void ascend::endFree(Code &code, const Place &place) {
   for (int64_t slot = 0; slot < place.numEvents; ++slot)
     waitFree(code, place, code.number(slot));
+}
+
+static CoreKind getOther(CoreKind core) {
+  return core == CoreKind::Cube ? CoreKind::Vector : CoreKind::Cube;
+}
+
+/// `flag` of the place that is used now.
+static Value getFlag(Code &code, int64_t flag, const Exchange &exchange) {
+  return code.add(code.number(flag), exchange.slot);
+}
+
+void ascend::waitFree(Code &code, const Exchange &exchange) {
+  WaitCrossFlagOp::create(code.builder, code.loc, exchange.producer,
+                          getFlag(code, exchange.free, exchange));
+}
+void ascend::setFull(Code &code, const Exchange &exchange) {
+  SetCrossFlagOp::create(code.builder, code.loc, exchange.producer,
+                         exchange.producerPipe,
+                         getFlag(code, exchange.full, exchange));
+}
+void ascend::waitFull(Code &code, const Exchange &exchange) {
+  WaitCrossFlagOp::create(code.builder, code.loc, getOther(exchange.producer),
+                          getFlag(code, exchange.full, exchange));
+}
+void ascend::setFree(Code &code, const Exchange &exchange) {
+  SetCrossFlagOp::create(code.builder, code.loc, getOther(exchange.producer),
+                         exchange.consumerPipe,
+                         getFlag(code, exchange.free, exchange));
 }

@@ -20,6 +20,8 @@
 #include "Code.h"
 
 #include <array>
+#include <map>
+#include <optional>
 #include <string>
 
 namespace chimera::ascend {
@@ -66,6 +68,22 @@ struct Place {
   Pipe getPartner() const { return isRelayed() ? Pipe::M : consumer; }
 };
 
+/// A place in main memory, once or twice, where the cores of a block hand tiles
+/// over.
+struct Exchange {
+  mlir::Type type;
+  /// The core that fills it, the pipe that does and the one that reads it.
+  CoreKind producer = CoreKind::Cube;
+  Pipe producerPipe = Pipe::FIX, consumerPipe = Pipe::MTE2;
+  /// In the block's part of the workspace, and of one.
+  int64_t first = 0, elements = 0;
+  int64_t count = 1;
+  /// The flags of the first.
+  int64_t full = 0, free = 0;
+  /// Which one is used now.
+  mlir::Value slot;
+};
+
 /// Gives out places and events until something is used up.
 class Places {
 public:
@@ -77,9 +95,12 @@ public:
       : capacities(capacities), numEvents(numEvents), sharing(sharing) {}
 
   /// `count` places for `bytes` bytes each, which tasks fill once or oftener.
+  /// Those of one `turn` between the same pipes are never full at the same
+  /// time, and can have one event if these are lacking.
   Place allocate(Memory memory, mlir::Type elementType, int64_t bytes,
                  int64_t count, Pipe producer, Pipe consumer,
-                 bool isFilledOnce = false);
+                 bool isFilledOnce = false,
+                 std::optional<unsigned> turn = std::nullopt);
   /// Events that are lacking.
   const OfPipes &getExcess() const { return excess; }
   /// What is used up, if anything.
@@ -91,7 +112,8 @@ public:
 
 private:
   int64_t takeEvents(Pipe first, Pipe second, int64_t count);
-  void giveEvents(Place &place, bool isFilledOnce);
+  void giveEvents(Place &place, bool isFilledOnce,
+                  std::optional<unsigned> turn);
 
   Capacities capacities;
   Capacities used = {};
@@ -99,6 +121,8 @@ private:
   EventSharing sharing;
   /// The event of joint places, by the lower number, plus one.
   OfPipes jointEvents = {};
+  /// The events of those that take turns, by the pipes and the turn.
+  std::map<std::tuple<Pipe, Pipe, unsigned>, int64_t> turnEvents;
   /// Events that have been given out.
   OfPipes events = {}, excess = {};
   std::string failure;
@@ -111,6 +135,10 @@ void waitFree(Code &code, const Place &place, mlir::Value slot);
 void setFull(Code &code, const Place &place, mlir::Value slot);
 void waitFull(Code &code, const Place &place, mlir::Value slot);
 void setFree(Code &code, const Place &place, mlir::Value slot);
+void waitFree(Code &code, const Exchange &exchange);
+void setFull(Code &code, const Exchange &exchange);
+void waitFull(Code &code, const Exchange &exchange);
+void setFree(Code &code, const Exchange &exchange);
 /// At the start of a kernel all places are free; at its end they have to be.
 void startFree(Code &code, const Place &place);
 void endFree(Code &code, const Place &place);

@@ -341,8 +341,14 @@ void VectorCode::emitLogical(bool isAnd, Operand to, Operand a, Operand b) {
 
 /// The number of each row or column of the tile.
 VectorCode::Operand VectorCode::emitIndex(IndexOp op) {
-  if (rowLoop == op.getDim())
-    return {Shape::Rows, lowering.getRowNumbers()};
+  if (rowLoop == op.getDim()) {
+    Value numbers = lowering.getRowNumbers();
+    if (!firstRow)
+      return {Shape::Rows, numbers};
+    Value own = temporary();
+    emitScalar(VectorKind::Adds, own, numbers, asScalar(firstRow), Shape::Rows);
+    return {Shape::Rows, own};
+  }
   if (op.getDim() != columnLoop)
     return {Shape::Number, asNumber(0)};
   Value numbers = lowering.getColumnNumbers(), result = temporary();

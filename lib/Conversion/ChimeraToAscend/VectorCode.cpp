@@ -51,6 +51,22 @@ void VectorCode::releaseUnused(Operation &op) {
   }
 }
 
+/// The same before the groups, where what others read later is yet to be
+/// computed.
+void VectorCode::releaseDone(Operation &op) {
+  for (Value operand : op.getOperands()) {
+    Value place = getOperand(operand).value;
+    bool isRead = llvm::any_of(operands, [&](const auto &other) {
+      return other.second.value == place &&
+             !llvm::all_of(other.first.getUsers(), [&](Operation *user) {
+               return done.contains(user);
+             });
+    });
+    if (!isRead)
+      release(place);
+  }
+}
+
 const KernelLowering::Buffer *VectorCode::getBuffer(Value operand) {
   FailureOr<TileRef> tile = traceTile(code, operand);
   if (failed(tile))
@@ -79,7 +95,7 @@ Value VectorCode::getDestination(Operation &op) {
       return access.address;
     inPlace[&op] = number;
     return code.offset(access.address,
-                       code.mul(current, access.matrix.pitch()));
+                       code.mul(current, lowering.pitchInUb(access.matrix)));
   }
   return temporary();
 }
@@ -117,6 +133,7 @@ LogicalResult VectorCode::findSides() {
     maxColumns = matrix->maxColumns;
     rows = code.padded(code.number(matrix->rows()));
     columns = code.number(matrix->columns());
+    takeShare(code.number(matrix->rows()));
     return success();
   }
   // One number for each row: the one dimension that is more than one element.
@@ -125,6 +142,7 @@ LogicalResult VectorCode::findSides() {
   if (map.getNumResults() == 0) {
     maxRows = fractal;
     rows = code.number(fractal);
+    takeShare(code.number(1));
     return success();
   }
   unsigned dim = map.getNumResults() - 1;
@@ -134,6 +152,7 @@ LogicalResult VectorCode::findSides() {
   rowLoop = map.getDimPosition(dim);
   maxRows = padToFractal(*llvm::max_element(kernel.getExtentsOf(*rowLoop)));
   rows = code.padded(code.number(tile->sizes[tile->dims[dim]]));
+  takeShare(code.number(tile->sizes[tile->dims[dim]]));
   return success();
 }
 
@@ -159,7 +178,8 @@ LogicalResult VectorCode::bringColumns(unsigned number, Access &access) {
   Value zero = code.number(0), one = code.number(1);
   Value count = code.number(tile.sizes[tile.dims.back()]);
   Place place = lowering.places.allocate(
-      Memory::UB, type, elements * getBytes(type), 1, Pipe::MTE2, Pipe::V);
+      Memory::UB, type, elements * getBytes(type), 1, Pipe::MTE2, Pipe::V,
+      /*isFilledOnce=*/false, number);
   Value to = getAddress(code, place, zero);
   Value from = code.offset(
       UnrealizedConversionCastOp::create(
@@ -168,9 +188,12 @@ LogicalResult VectorCode::bringColumns(unsigned number, Access &access) {
           .getResult(0),
       getLinearOffset(code, tile));
   waitFree(code, place, zero);
-  code.copy(CopyKind::GmToUbuf, to, from, one,
-            code.ceilDiv(code.mul(count, getBytes(type)), blockBytes), zero,
-            zero);
+  Value bytes = code.mul(count, getBytes(type));
+  if (lowering.has(stringifyCopyKind(CopyKind::GmToUbufPad), type))
+    code.copy(CopyKind::GmToUbufPad, to, from, one, bytes, zero, zero);
+  else
+    code.copy(CopyKind::GmToUbuf, to, from, one,
+              code.ceilDiv(bytes, blockBytes), zero, zero);
   setFull(code, place, zero);
   waitFull(code, place, zero);
   Value halves = isByte ? widenBytes(to, elements) : to;
@@ -209,9 +232,16 @@ LogicalResult VectorCode::prepareMoved(unsigned number, Access &access) {
                            succeeded(lowering.checkCopies(access.matrix)))))
     return failure();
   access.kind = isResult ? Access::Kind::Result : Access::Kind::Memory;
+  if (!isOnChip)
+    shareRows(access.matrix);
+  else if (numRows)
+    access.exchange = lowering.makeExchange(
+        kernel, type, access.matrix.maxRows * access.matrix.maxColumns,
+        CoreKind::Vector, Pipe::MTE3, Pipe::MTE2);
   access.place = lowering.places.allocate(
       Memory::UB, type, maxRows * fractal * getBytes(type), groupPlaces(),
-      isResult ? Pipe::V : Pipe::MTE2, isResult ? Pipe::MTE3 : Pipe::V);
+      isResult ? Pipe::V : Pipe::MTE2, isResult ? Pipe::MTE3 : Pipe::V,
+      /*isFilledOnce=*/false, number);
   return success();
 }
 
@@ -270,6 +300,10 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
     return lowering.fail("an elementwise operation reads what another one "
                          "made");
   access.kind = Kind::Sums;
+  if (numRows)
+    access.place = lowering.places.allocate(
+        Memory::UB, builder.getF32Type(), maxRows * fractal * sizeof(float),
+        groupPlaces(), Pipe::MTE2, Pipe::V, /*isFilledOnce=*/false, number);
   return success();
 }
 
@@ -333,8 +367,11 @@ VectorCode::Operand VectorCode::readGroup(const Access &access, Value column,
     return {Shape::Rows, access.address};
   case Kind::Tile:
     return {Shape::Group,
-            code.offset(access.address, code.mul(column, matrix.pitch()))};
+            code.offset(access.address,
+                        code.mul(column, lowering.pitchInUb(matrix)))};
   case Kind::Sums: {
+    if (access.exchange)
+      return takeOver(access, column, slot);
     Value to = temporary();
     code.copy(CopyKind::MatrixCcToUbuf, to, lowering.getSums(matrix, column),
               one, code.div(rows, fractal), zero, zero);
@@ -400,6 +437,12 @@ void VectorCode::write(const Access &access, Value column, Value slot) {
   waitFull(code, *access.place, slot);
   if (buffer != lowering.buffers.end() && buffer->second.frame) {
     writeFrame(output, buffer->second, from, column);
+  } else if (access.exchange) {
+    code.copy(CopyKind::UbufToGm,
+              code.offset(lowering.locate(*access.exchange),
+                          code.add(code.mul(column, output.maxRows),
+                                   code.mul(firstRow, fractal))),
+              from, one, numRows, zero, zero);
   } else if (buffer != lowering.buffers.end()) {
     int64_t pitch = output.pitch();
     Value start = code.add(code.number(tile.offsets[output.columnDim]), column);
@@ -419,9 +462,17 @@ void VectorCode::write(const Access &access, Value column, Value slot) {
             .getResult(0),
         code.add(getLinearOffset(code, tile), column));
     int64_t blocks = fractal * bytes / blockBytes,
-            rowBlocks = getStride(tile, output.rowDim) * bytes / blockBytes;
-    code.copy(CopyKind::UbufToGm, to, from, code.number(output.rows()),
-              code.number(blocks), zero, code.number(rowBlocks - blocks));
+            rowBytes = getStride(tile, output.rowDim) * bytes;
+    Value rowsOfResult = code.number(output.rows());
+    if (lowering.has(stringifyCopyKind(CopyKind::UbufToGmPad), type)) {
+      Value width = code.mul(code.part(columns, column, fractal), bytes);
+      code.copy(CopyKind::UbufToGmPad, to, from, rowsOfResult, width,
+                code.max(code.sub(code.number(rowBytes), width), 0),
+                code.sub(code.number(blocks), code.ceilDiv(width, blockBytes)));
+    } else {
+      code.copy(CopyKind::UbufToGm, to, from, rowsOfResult, code.number(blocks),
+                zero, code.number(rowBytes / blockBytes - blocks));
+    }
   }
   setFree(code, *access.place, slot);
 }
@@ -438,8 +489,8 @@ LogicalResult VectorCode::writeGroup(unsigned output, Value column,
                          "depend on a matrix");
   value = asGroup(value);
   if (access.kind == Access::Kind::Tile) {
-    Value to =
-        code.offset(access.address, code.mul(column, access.matrix.pitch()));
+    Value to = code.offset(access.address,
+                           code.mul(column, lowering.pitchInUb(access.matrix)));
     auto found = inPlace.find(yielded.getDefiningOp());
     if (found == inPlace.end() || found->second != number)
       emitScalar(VectorKind::Adds, to, value.value, 0);
@@ -581,6 +632,7 @@ LogicalResult VectorCode::emitRows() {
       return failure();
     operands[op.getResult(0)] = *result;
     done.insert(&op);
+    releaseDone(op);
   }
   std::swap(kept, taken);
   if (columnLoop)
@@ -630,6 +682,9 @@ LogicalResult VectorCode::emitGroup(Value column, bool isEdge) {
     if (isMatrix && failed(writeGroup(output, column, slot)))
       return failure();
   }
+  for (const auto &[place, own] : inUse)
+    setFree(code, place, own);
+  inUse.clear();
   for (const auto &[address, number] : taken)
     lowering.releaseScratch(number);
   taken.clear();
@@ -673,9 +728,20 @@ LogicalResult VectorCode::emitGroups() {
 LogicalResult VectorCode::emit() {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(kernel);
-  if (failed(prepare()) || failed(emitRows()) ||
-      (columnLoop && failed(emitGroups())))
+  if (failed(prepare()))
     return failure();
+  openExchanges();
+  if (mayHaveNoRows()) {
+    Value hasRows = arith::CmpIOp::create(
+        builder, code.loc, arith::CmpIPredicate::sgt, numRows, code.number(0));
+    auto branch = scf::IfOp::create(builder, code.loc, hasRows,
+                                    /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenYield());
+  }
+  if (failed(emitRows()) || (columnLoop && failed(emitGroups())))
+    return failure();
+  builder.setInsertionPoint(kernel);
+  closeExchanges();
   for (const auto &[address, number] : kept)
     lowering.releaseScratch(number);
   return success();

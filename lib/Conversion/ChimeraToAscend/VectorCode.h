@@ -75,6 +75,9 @@ private:
     std::optional<Place> place;
     /// The first element, of what is in UB.
     mlir::Value address;
+    /// Of sums from another core, and of what goes back there, where they are
+    /// in memory.
+    std::optional<Exchange> exchange;
   };
 
   /// An output that combines the elements of each row.
@@ -104,6 +107,14 @@ private:
   bool isOutput(unsigned number) const {
     return number >= kernel->getNumOperands() - numOutputs;
   }
+
+  // VectorExchange.cpp: vector units in cores of their own.
+  void takeShare(mlir::Value all);
+  void shareRows(Matrix &matrix);
+  void openExchanges();
+  Operand takeOver(const Access &access, mlir::Value column, mlir::Value slot);
+  void closeExchanges();
+  bool mayHaveNoRows();
 
   mlir::LogicalResult emitRows();
   mlir::LogicalResult emitGroups();
@@ -165,6 +176,7 @@ private:
   }
   void release(mlir::Value address);
   void releaseUnused(mlir::Operation &op);
+  void releaseDone(mlir::Operation &op);
   mlir::Value asNumber(double number);
   /// One group moves while another is worked on, if there are several.
   int64_t groupPlaces() const { return maxColumns > fractal ? 2 : 1; }
@@ -191,6 +203,9 @@ private:
   /// Rows of a group, rounded up, and columns.
   mlir::Value rows, columns;
   int64_t maxRows = 0, maxColumns = 0;
+  /// Of the tile, the first row of this core and how many it has, if several
+  /// cores share it.
+  mlir::Value firstRow, numRows;
 
   llvm::SmallVector<Access, 0> accesses;
   llvm::SmallVector<Reduction, 1> reductions;
@@ -199,6 +214,8 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 8> done;
   /// Column of the group that is written now.
   mlir::Value current;
+  /// Places of groups that are read where they are, until the group is done.
+  llvm::SmallVector<std::pair<Place, mlir::Value>> inUse;
   /// Operations whose results are where the tile with that number is.
   llvm::SmallDenseMap<mlir::Operation *, unsigned> inPlace;
   /// The scratch places that are given back after a group, and after all.

@@ -705,8 +705,9 @@ std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
     for (const RouteTraffic &route :
          planRoutes(problem, machine, schedule, threads).routes)
       // What comes into the levels has been counted, and nothing else.
-      if (route.source != Machine::mainMemory)
-        stages.add(share * route.seconds);
+      stages.add(share * (route.source != Machine::mainMemory
+                              ? route.seconds
+                              : route.handedSeconds));
   plan.seconds = stages.with(plan.computeSeconds + waiting) +
                  startSeconds(tasks) + combineSeconds(schedule);
   if (plan.seconds >= limit)

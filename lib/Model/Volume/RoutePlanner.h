@@ -40,10 +40,12 @@ private:
   };
   Sides sidesOf(const Access &access, const Sizes &sizes) const;
   int64_t padded(unsigned op, const Access &access, size_t depth) const;
+  int64_t inGroups(unsigned op, const Access &access, size_t depth) const;
   int64_t bytesRead(unsigned op, const Access &access, size_t depth) const;
   int64_t pad(Sides sides, LoopId loop, int64_t size) const;
   int64_t paddingOf(Sides sides) const;
   int64_t rowsOf(Sides sides, const Sizes &sizes) const;
+  int64_t rowsInVectors(int64_t rows) const;
   int64_t room(const Access &access, const Sizes &sizes) const;
 
   bool hasRoute(llvm::StringRef from, llvm::StringRef to) const;

@@ -103,6 +103,18 @@ int64_t RoutePlanner::padded(unsigned op, const Access &access,
          });
 }
 
+/// Elements of all tiles of `access` at `depth` together, in whole column
+/// groups of the rows that there are.
+int64_t RoutePlanner::inGroups(unsigned op, const Access &access,
+                               size_t depth) const {
+  LoopId columns = sidesOf(access, tiles.sizesAfter(op, depth)).columns;
+  return tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) -> int64_t {
+    return !access.hasLoop(loop) ? 1
+           : loop == columns     ? alignTo(size, machine.matrix->columns)
+                                 : size;
+  });
+}
+
 /// The sum over all tiles of `loop` inside the first `depth` loops around `op`
 /// of `factor`, of where a tile starts and its size.
 int64_t
@@ -228,6 +240,12 @@ int64_t RoutePlanner::paddingOf(Sides sides) const {
 /// The rows of the largest tile.
 int64_t RoutePlanner::rowsOf(Sides sides, const Sizes &sizes) const {
   return sides.rows ? sizes[*sides.rows].front().size : 1;
+}
+
+/// The rows of a tile that there is room for where a vector unit works on it.
+int64_t RoutePlanner::rowsInVectors(int64_t rows) const {
+  return hasVectorsAtUnit() ? alignTo(rows, machine.matrix->rows)
+                            : rowsOfVectorCore(rows);
 }
 
 /// True if a mask leaves one iteration of a loop, the same for all rows.

@@ -70,7 +70,8 @@ bool RoutePlanner::narrowsOnTheWayOut() const {
   });
 }
 
-/// `bytes` along the shortest way there is.
+/// `bytes` along the shortest way there is. What passes main memory, one core
+/// hands to another.
 void RoutePlanner::move(StringRef from, StringRef to, int64_t bytes) {
   std::map<std::string, size_t> reachedBy;
   std::deque<std::string> open = {from.str()};
@@ -86,9 +87,17 @@ void RoutePlanner::move(StringRef from, StringRef to, int64_t bytes) {
     plan.obstacle = ("there is no way from " + from + " to " + to).str();
     return;
   }
+  SmallVector<size_t, 2> way;
+  bool isHanded = false;
   for (std::string at = to.str(); at != from;
-       at = machine.routes[reachedBy[at]].source)
-    plan.routes[reachedBy[at]].bytes += bytes;
+       at = machine.routes[reachedBy[at]].source) {
+    way.push_back(reachedBy[at]);
+    isHanded |= at != to && at == Machine::mainMemory;
+  }
+  for (size_t index : way) {
+    plan.routes[index].bytes += bytes;
+    plan.routes[index].handedBytes += isHanded ? bytes : 0;
+  }
 }
 
 /// Room for a tile of its own, or, if `isShared`, one that all take in turn.
@@ -215,7 +224,7 @@ void RoutePlanner::planVectors(unsigned op, size_t depth) {
   const MatrixUnit &unit = *machine.matrix;
   Sizes sizes = tiles.sizesAfter(op, depth);
   Sides sides = sidesOf(output, sizes);
-  int64_t rows = alignTo(rowsOf(sides, sizes), unit.rows);
+  int64_t rows = rowsInVectors(rowsOf(sides, sizes));
   int64_t groupElements = rows * unit.columns;
   mostGroupElements = std::max(mostGroupElements, groupElements);
   // Of what comes and goes, one group moves while another is worked on.
@@ -223,10 +232,16 @@ void RoutePlanner::planVectors(unsigned op, size_t depth) {
   int64_t places = columns > unit.columns ? 2 : 1;
   int64_t bytes =
       staysAtUnit(op) ? 0 : places * groupElements * tensor.elementBytes;
+  // Sums that come from another core have places, too.
+  int64_t placeOfSums =
+      hasVectorsAtUnit() ? 0 : places * groupElements * sumBytes;
+  bytes += staysAtUnit(op) ? 0 : placeOfSums;
   for (const Access &operand : description.epilogue) {
     // Sums come as those of the operator itself do.
-    if (problem.tensors[operand].role == Role::Intermediate)
+    if (problem.tensors[operand].role == Role::Intermediate) {
+      bytes += placeOfSums;
       continue;
+    }
     int64_t elementBytes = problem.tensors[operand].elementBytes;
     bool hasRows = sides.rows && operand.hasLoop(*sides.rows);
     // Truth values come as whole rows of blocks, and turn to halves first.
@@ -239,7 +254,9 @@ void RoutePlanner::planVectors(unsigned op, size_t depth) {
                        : places * groupElements * elementBytes;
   }
   if (leavesByBlocks(op))
-    bytes += room(output, sizes) * sumBytes;
+    bytes += room(output, sizes) /
+             alignTo(rowsOf(sides, sizes), machine.matrix->rows) * rows *
+             sumBytes;
   // Maximum and sum, and what another block makes of them.
   int64_t numStates = description.states.size() * (leavesByBlocks(op) ? 2 : 1);
   bytes += numStates * rows * unitBlock;
@@ -267,22 +284,30 @@ void RoutePlanner::planResult(unsigned op) {
   if (rowsOf(sides, sizes) >
       rowsOf(sides, tiles.sizesAfter(op, tiles.pathOf(op).size())))
     plan.obstacle = "the rows of sums are cut";
-  if (hasVectorsAtUnit())
+  // Groups of them pass the vector unit, where it is on the way.
+  bool isWorkedOn = description.epilogueCost > 0 ||
+                    !description.epilogue.empty() || leavesByBlocks(op),
+       passesVectors =
+           isWorkedOn || staysAtUnit(op) ||
+           (hasVectorsAtUnit() &&
+            !hasRoute(sums, isIntermediate ? level() : Machine::mainMemory)) ||
+           (description.hasEpilogue && !narrowsOnTheWayOut());
+  if (hasVectorsAtUnit() || passesVectors)
     planVectors(op, depth);
+  if (!hasVectorsAtUnit() && passesVectors && reading)
+    plan.obstacle =
+        "an image between windows passes vector units in other cores";
   size_t sumDepth = leavesByBlocks(op) ? tiles.pathOf(op).size() : depth;
   Sizes sumSizes = tiles.sizesAfter(op, sumDepth);
   use(sums, room(output, sumSizes) * tensor.heldBytes());
-  int64_t elements = padded(op, output, depth);
+  auto countElements = [&](size_t where) {
+    return passesVectors && !hasVectorsAtUnit() ? inGroups(op, output, where)
+                                                : padded(op, output, where);
+  };
+  int64_t elements = countElements(depth);
   std::string from = sums;
-  bool isWorkedOn = description.epilogueCost > 0 ||
-                    !description.epilogue.empty() || leavesByBlocks(op);
-  // Groups of them pass the vector unit, where it is on the way.
-  bool passesVectors =
-      hasVectorsAtUnit() &&
-      !hasRoute(sums, isIntermediate ? level() : Machine::mainMemory);
-  if (isWorkedOn || passesVectors ||
-      (description.hasEpilogue && !narrowsOnTheWayOut())) {
-    move(sums, vectors, padded(op, output, sumDepth) * tensor.heldBytes());
+  if (passesVectors) {
+    move(sums, vectors, countElements(sumDepth) * tensor.heldBytes());
     from = vectors;
   }
   if (staysAtUnit(op))
@@ -301,8 +326,12 @@ void RoutePlanner::planResult(unsigned op) {
   for (const Access &operand : description.epilogue) {
     if (problem.tensors[operand].role == Role::Intermediate)
       continue;
+    // Cores that share rows all need what is the same for them.
+    bool isForAll =
+        !hasVectorsAtUnit() && !(sides.rows && operand.hasLoop(*sides.rows));
     move(Machine::mainMemory, vectors,
-         bytesRead(op, operand, tiles.depthOf(op, operand, depth)));
+         bytesRead(op, operand, tiles.depthOf(op, operand, depth)) *
+             (isForAll ? vectorCores : 1));
   }
 }
 
@@ -322,8 +351,10 @@ RoutePlan RoutePlanner::run() {
       vectorGroups * mostGroupElements * sumBytes);
   if (plan.obstacle.empty() && findSplit(problem, schedule, tiles.getTree()))
     plan.obstacle = "no core combines the parts of a row that others have";
-  for (auto [traffic, route] : zip(plan.routes, machine.routes))
+  for (auto [traffic, route] : zip(plan.routes, machine.routes)) {
     traffic.seconds = traffic.bytes / route.bytesPerSecond;
+    traffic.handedSeconds = traffic.handedBytes / route.bytesPerSecond;
+  }
   for (const MemoryUse &memory : plan.memories)
     if (memory.bytes > memory.capacityBytes && plan.obstacle.empty())
       plan.obstacle = "tiles need " + std::to_string(memory.bytes) +

@@ -270,6 +270,13 @@ def make_finite_attention(generator: random.Random) -> Attention:
     return attention
 
 
+def make_number_attention(generator: random.Random) -> Attention:
+    """For cores that make no numbers of truth values."""
+    attention = make_random_attention(generator)
+    attention.of = generator.choice(["f16", "f32"])
+    return attention
+
+
 def make_convolutions(generator: random.Random) -> Convolutions:
     """One or two layers, with and without padding."""
     relu = generator.random() < 0.5
@@ -311,7 +318,8 @@ RANDOM = {"chain": make_random, "plain": make_plain,
           "convolutions": make_convolutions,
           "convolutions-plain": make_plain_convolutions,
           "attention": make_random_attention,
-          "finite-attention": make_finite_attention}
+          "finite-attention": make_finite_attention,
+          "number-attention": make_number_attention}
 
 
 def judge(chain, kernels: Kernels, seed: int, nest=None) -> str:
@@ -320,9 +328,9 @@ def judge(chain, kernels: Kernels, seed: int, nest=None) -> str:
         return "not lowered"
     try:
         values = chain.make_arguments(seed)
-        result, reports = kernels.run(values, cores=32)
+        result, reports = kernels.run(values)
         if nest:
-            again, counted = nest.run(values, cores=32)
+            again, counted = nest.run(values)
             if "MadNest" not in nest.text:
                 return "no loops were written out"
             if not np.array_equal(result, again) or reports != counted:

@@ -9,6 +9,9 @@ import subprocess
 
 import numpy as np
 
+# Cores that kernels are launched on where nothing else is said: as many as there
+# are, or more. What a kernel needs for itself is there for as many as there are.
+CORES = {"ascend910b": 24}
 TYPES = {"f16": np.float16, "f32": np.float32, "i1": np.bool_}
 ROOM = re.compile(r"index\(Mem::(\w+)\)\] >= (\d+), \"(\w+) needs")
 SIGNATURE = re.compile(r"^// (\w+)\((.*)\)$", re.M)
@@ -56,6 +59,7 @@ class Kernels:
         report = json.loads((where / "report.json").read_text())
         self.plans = [kernel for chain in report["chains"]
                       for kernel in chain["kernels"]]
+        self.cores = CORES.get(target, 32)
         self.compiler, self.runtime, self.flags = (compiler,
                                                    tools["runtime"], flags)
         self.build(code, where / f"out.{pathlib.Path(compiler).name}.so", [])
@@ -98,12 +102,12 @@ class Kernels:
         other.build(code, where / f"{name}.so", flags)
         return other
 
-    def run(self, values: list, cores: int) -> tuple:
+    def run(self, values: list, cores: int = 0) -> tuple:
         """The result for `values`, and a report for each kernel."""
         results, reports = self.run_all(values, cores)
         return results[0], reports
 
-    def run_all(self, values: list, cores: int) -> tuple:
+    def run_all(self, values: list, cores: int = 0) -> tuple:
         """All results for `values`, and a report for each kernel."""
         memory = {f"arg{i}": np.ascontiguousarray(value)
                   for i, value in enumerate(values)}
@@ -118,7 +122,8 @@ class Kernels:
             report = ctypes.create_string_buffer(1 << 20)
             status = getattr(self.library, name + "_launch")(
                 (ctypes.c_void_p * len(arrays))(*arrays),
-                (ctypes.c_int64 * len(sizes))(*sizes), ctypes.c_int64(cores),
+                (ctypes.c_int64 * len(sizes))(*sizes),
+                ctypes.c_int64(cores or self.cores),
                 report, ctypes.c_int64(len(report)))
             told = json.loads(report.value.decode())
             if status:

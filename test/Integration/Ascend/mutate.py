@@ -1,7 +1,7 @@
 """Breaks emitted kernels and checks that the functional model notices.
 
 Each mutation takes one line of a kernel: it removes a flag that is raised or
-waited for or a barrier, makes a memory smaller by a block than what the kernel takes, or
+waited for, within a core or between cores, or a barrier, makes a memory smaller by a block than what the kernel takes, or
 swaps a layout (loads a fractal transposed that is not, or the other way round,
 exchanges the steps between fractals, the sides of a product, or the row and
 column distances of a copy, leaves a border out). Noticed means: it does not compile, the model
@@ -43,10 +43,15 @@ CHAINS = [
                                  Layer(32, 3, padding=1)]),
     Convolutions(1, 13, 33, 16, [Layer(48, relu=True), Layer(32, 3, 2, padding=1)]),
     Convolutions(1, 13, 33, 32, [Layer(32, 3), Layer(20, 3, 2, padding=1)]),
+    # Between cores: what vector cores do after one product and before another.
+    Chain(1, 96, 80, [Stage(70, bias=True, activation="gelu"),
+                      Stage(50, residual=True)]),
+    Chain(1, 100, 40, [Stage(600, activation="relu"), Stage(64, bias=True)]),
+    Attention(2, 70, 300, 48, causal=True),
 ]
 # What each of them is compiled for.
 TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b", "ascend310p", "ascend310p",
-                                "ascend910", "ascend910b"]
+                                "ascend910"] + ["ascend910b"] * 4
 CORES = 2
 TOLERANCE = 2e-3
 # Mutations in one file: compiling the functional model takes longer than
@@ -56,7 +61,7 @@ TOGETHER = 25
 
 def remove_order(lines: list, generator: random.Random):
     places = [i for i, line in enumerate(lines)
-              if re.match(r"\s*((set|wait)_flag|pipe_barrier)\(", line)]
+              if re.match(r"\s*((set|wait)_(cross_)?flag|pipe_barrier)\(", line)]
     place = generator.choice(places)
     return lines[:place] + lines[place + 1:], [], f"without {lines[place].strip()}"
 
@@ -89,7 +94,7 @@ def swap_layout(lines: list, generator: random.Random):
                         (i, exchange(line, 3, 5))]
         elif "create_cbuf_matrix(" in line:
             changes += [(i, ""), (i, line.replace("half(0)", "half(1)"))]
-        elif "copy_matrix_cc_to_cbuf(" in line:
+        elif "copy_matrix_cc_to_cbuf(" in line or "to_gm_nz(" in line:
             changes += [(i, exchange(line, 2, 3)), (i, exchange(line, 4, 5))]
         elif "nd2nz" in line:
             changes.append((i, exchange(line, 2, 3)))
