@@ -29,11 +29,9 @@ namespace chimera::model {
 struct RouteTraffic {
   std::string source, destination;
   int64_t bytes = 0;
-  /// Of these, what the cores of the matrix unit and of the vector units hand
-  /// each other through main memory: no level sees it.
-  int64_t handedBytes = 0;
-  /// Of one core, at the full speed of the route.
-  double seconds = 0, handedSeconds = 0;
+  /// Of one core, at the full speed of the route; and of what no level counts
+  /// and nobody waits for, which goes on beside everything else.
+  double seconds = 0, besideSeconds = 0;
 };
 
 /// The room that tiles take in one memory of a core.
@@ -45,6 +43,10 @@ struct MemoryUse {
 struct RoutePlan {
   llvm::SmallVector<RouteTraffic, 8> routes;
   llvm::SmallVector<MemoryUse, 5> memories;
+  /// Of one core, the time for what the core of the matrix unit hands to those
+  /// of the vector units through main memory and waits for to come back:
+  /// nothing else of it goes on meanwhile.
+  double waitSeconds = 0;
   /// Why no program can follow the schedule, if so.
   std::string obstacle;
 };

@@ -701,13 +701,13 @@ std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
     addLevel(stages, schedule, index, evaluation, bytes, tasks);
     plan.levels.push_back(cost);
   }
-  if (hasRoutes(problem, machine))
-    for (const RouteTraffic &route :
-         planRoutes(problem, machine, schedule, threads).routes)
-      // What comes into the levels has been counted, and nothing else.
-      stages.add(share * (route.source != Machine::mainMemory
-                              ? route.seconds
-                              : route.handedSeconds));
+  if (hasRoutes(problem, machine)) {
+    RoutePlan routes = planRoutes(problem, machine, schedule, threads);
+    for (const RouteTraffic &route : routes.routes)
+      if (route.besideSeconds > 0)
+        stages.add(share * route.besideSeconds);
+    waiting += share * routes.waitSeconds;
+  }
   plan.seconds = stages.with(plan.computeSeconds + waiting) +
                  startSeconds(tasks) + combineSeconds(schedule);
   if (plan.seconds >= limit)

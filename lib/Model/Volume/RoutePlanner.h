@@ -51,7 +51,8 @@ private:
   bool hasRoute(llvm::StringRef from, llvm::StringRef to) const;
   bool hasVectorsAtUnit() const;
   bool narrowsOnTheWayOut() const;
-  void move(llvm::StringRef from, llvm::StringRef to, int64_t bytes);
+  void move(llvm::StringRef from, llvm::StringRef to, int64_t bytes,
+            bool isAwaited = false);
   void use(llvm::StringRef memory, int64_t bytes, bool isShared = false);
   bool leavesByBlocks(unsigned op) const;
   bool staysAtUnit(unsigned op) const;
@@ -89,6 +90,9 @@ private:
   /// Of the largest column group.
   int64_t mostGroupElements = 0;
   RoutePlan plan;
+  /// By route, what cores hand each other through main memory, and of that what
+  /// they wait for.
+  llvm::SmallVector<int64_t, 8> handedBytes, awaitedBytes;
 };
 
 } // namespace chimera::model

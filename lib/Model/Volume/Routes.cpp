@@ -71,8 +71,9 @@ bool RoutePlanner::narrowsOnTheWayOut() const {
 }
 
 /// `bytes` along the shortest way there is. What passes main memory, one core
-/// hands to another.
-void RoutePlanner::move(StringRef from, StringRef to, int64_t bytes) {
+/// hands to another, and waits until it is there if `isAwaited`.
+void RoutePlanner::move(StringRef from, StringRef to, int64_t bytes,
+                        bool isAwaited) {
   std::map<std::string, size_t> reachedBy;
   std::deque<std::string> open = {from.str()};
   while (!open.empty() && !reachedBy.count(to.str())) {
@@ -96,7 +97,8 @@ void RoutePlanner::move(StringRef from, StringRef to, int64_t bytes) {
   }
   for (size_t index : way) {
     plan.routes[index].bytes += bytes;
-    plan.routes[index].handedBytes += isHanded ? bytes : 0;
+    handedBytes[index] += isHanded ? bytes : 0;
+    awaitedBytes[index] += isHanded && isAwaited ? bytes : 0;
   }
 }
 
@@ -307,7 +309,8 @@ void RoutePlanner::planResult(unsigned op) {
   int64_t elements = countElements(depth);
   std::string from = sums;
   if (passesVectors) {
-    move(sums, vectors, countElements(sumDepth) * tensor.heldBytes());
+    move(sums, vectors, countElements(sumDepth) * tensor.heldBytes(),
+         /*isAwaited=*/isIntermediate);
     from = vectors;
   }
   if (staysAtUnit(op))
@@ -315,7 +318,8 @@ void RoutePlanner::planResult(unsigned op) {
   if (isIntermediate) {
     move(from, level(),
          (reading ? framedElements(op, *reading) : elements) *
-             tensor.elementBytes);
+             tensor.elementBytes,
+         /*isAwaited=*/true);
     use(level(),
         (reading ? frameElements(op, reader, *reading) : room(output, sizes)) *
             tensor.elementBytes);
@@ -338,6 +342,8 @@ void RoutePlanner::planResult(unsigned op) {
 RoutePlan RoutePlanner::run() {
   for (const Route &route : machine.routes)
     plan.routes.push_back({route.source, route.destination});
+  handedBytes.assign(plan.routes.size(), 0);
+  awaitedBytes.assign(plan.routes.size(), 0);
   plan.memories.push_back({level(), 0, machine.levels.back().usableBytes()});
   for (const Buffer &buffer : machine.buffers)
     plan.memories.push_back({buffer.name, 0, buffer.capacityBytes});
@@ -351,9 +357,15 @@ RoutePlan RoutePlanner::run() {
       vectorGroups * mostGroupElements * sumBytes);
   if (plan.obstacle.empty() && findSplit(problem, schedule, tiles.getTree()))
     plan.obstacle = "no core combines the parts of a row that others have";
-  for (auto [traffic, route] : zip(plan.routes, machine.routes)) {
+  for (auto [index, route] : enumerate(machine.routes)) {
+    RouteTraffic &traffic = plan.routes[index];
     traffic.seconds = traffic.bytes / route.bytesPerSecond;
-    traffic.handedSeconds = traffic.handedBytes / route.bytesPerSecond;
+    // What comes into the levels is counted there.
+    int64_t beside = route.source == Machine::mainMemory ? handedBytes[index]
+                                                         : traffic.bytes;
+    traffic.besideSeconds =
+        (beside - awaitedBytes[index]) / route.bytesPerSecond;
+    plan.waitSeconds += awaitedBytes[index] / route.bytesPerSecond;
   }
   for (const MemoryUse &memory : plan.memories)
     if (memory.bytes > memory.capacityBytes && plan.obstacle.empty())
