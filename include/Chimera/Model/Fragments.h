@@ -77,6 +77,7 @@ bool hasFragments(const ChainProblem &problem, const Machine &machine);
 ///   sums are held for one element at a time. The rows of the register tile say
 ///   how many instructions' rows a group takes, or a half of that, and so on,
 ///   if registers do not do.
+/// - *Tasks.* Parallel loops make them; without any there is one.
 /// - *Windows.* A tile of what is read through windows belongs to one tap: the
 ///   loops over taps are around the blocks, and each product adds up over what
 ///   is left. What lies outside the image is zeros, and is not moved.

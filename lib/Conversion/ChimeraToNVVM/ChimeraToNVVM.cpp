@@ -373,6 +373,12 @@ struct ConvertChimeraToNVVMPass
     getOperation()->walk(
         [&](scf::ForallOp forall) { foralls.push_back(forall); });
     llvm::for_each(foralls, wrapCombination);
+    SmallVector<Operation *> tiles;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<BlockOp, scf::ForOp>(op) && isa<func::FuncOp>(op->getParentOp()))
+        tiles.push_back(op);
+    });
+    llvm::for_each(tiles, wrapTile);
     WalkResult result = getOperation()->walk([&](BlockOp block) {
       scf::ForallOp outermost;
       for (auto loop = block->getParentOfType<scf::ForallOp>(); loop;
@@ -384,7 +390,8 @@ struct ConvertChimeraToNVVMPass
       }
       return WalkResult(refuse(block.getStructuredOp()->getLoc(),
                                "its schedule has no parallel "
-                               "loop to make thread blocks of"));
+                               "loop to make thread blocks of, nor is its "
+                               "result one tile"));
     });
     // What combines parts belongs to the loop that makes them.
     SmallVector<scf::ForallOp> found(programs.begin(), programs.end());

@@ -11,6 +11,7 @@
 #include "Chimera/IR/Chimera.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/MathExtras.h"
@@ -116,22 +117,10 @@ static BlockOp findLastBlock(scf::ForallOp forall) {
   return last;
 }
 
-void chimera::wrapCombination(scf::ForallOp blocks) {
-  BlockOp last = makesParts(blocks) ? findLastBlock(blocks) : BlockOp();
-  if (!last || last->getNumResults() != 1)
-    return;
-  SetVector<Operation *> combining;
-  BackwardSliceOptions options;
-  options.inclusive = true;
-  options.omitUsesFromAbove = false;
-  options.filter = [&](Operation *op) {
-    return op->getBlock() == blocks->getBlock() && blocks->isBeforeInBlock(op);
-  };
-  if (failed(getBackwardSlice(last.getOperation(), &combining, options)))
-    return;
-  OpBuilder builder(last);
-  Location loc = last.getLoc();
-  Value result = last->getResult(0);
+/// Puts `ops`, which make `result`, into a loop of no dimensions.
+static void wrap(const SetVector<Operation *> &ops, Value result) {
+  OpBuilder builder(result.getDefiningOp());
+  Location loc = result.getLoc();
   auto type = cast<RankedTensorType>(result.getType());
   Value place = tensor::EmptyOp::create(builder, loc, type.getShape(),
                                         type.getElementType());
@@ -139,7 +128,7 @@ void chimera::wrapCombination(scf::ForallOp blocks) {
       builder, loc, ArrayRef<OpFoldResult>(), ArrayRef<OpFoldResult>(),
       ArrayRef<OpFoldResult>(), place, /*mapping=*/std::nullopt);
   result.replaceAllUsesWith(forall->getResult(0));
-  for (Operation *op : combining)
+  for (Operation *op : ops)
     op->moveBefore(forall.getTerminator());
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
       ones(type.getRank(), builder.getIndexAttr(1)),
@@ -148,4 +137,86 @@ void chimera::wrapCombination(scf::ForallOp blocks) {
   tensor::ParallelInsertSliceOp::create(builder, loc, result,
                                         forall.getRegionIterArgs()[0], offsets,
                                         sizes, ones);
+}
+
+/// What makes `result` of what `isPart` says belongs to it, itself included.
+static SetVector<Operation *>
+collectMakers(Value result, llvm::function_ref<bool(Operation *)> isPart) {
+  SetVector<Operation *> makers;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitUsesFromAbove = false;
+  options.filter = isPart;
+  if (failed(getBackwardSlice(result.getDefiningOp(), &makers, options)))
+    return {};
+  return makers;
+}
+
+void chimera::wrapCombination(scf::ForallOp blocks) {
+  BlockOp last = makesParts(blocks) ? findLastBlock(blocks) : BlockOp();
+  if (!last || last->getNumResults() != 1)
+    return;
+  Value result = last->getResult(0);
+  wrap(collectMakers(result,
+                     [&](Operation *op) {
+                       return op->getBlock() == blocks->getBlock() &&
+                              blocks->isBeforeInBlock(op);
+                     }),
+       result);
+}
+
+/// What `tensor`, made by blocks and loops, is written over.
+static Value getDestination(Value tensor) {
+  while (Operation *def = tensor.getDefiningOp()) {
+    unsigned index = cast<OpResult>(tensor).getResultNumber();
+    if (auto block = dyn_cast<BlockOp>(def))
+      tensor = block.getOutputs()[index];
+    else if (auto loop = dyn_cast<scf::ForOp>(def))
+      tensor = loop.getInits()[index];
+    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(def))
+      tensor = insert.getDest();
+    else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def))
+      tensor = slice.getSource();
+    else
+      break;
+  }
+  return tensor;
+}
+
+/// True if blocks of the same chain go on with `tensor`.
+static bool isWrittenOver(Value tensor) {
+  return llvm::any_of(tensor.getUsers(), [&](Operation *user) {
+    if (auto block = dyn_cast<BlockOp>(user))
+      return llvm::is_contained(block.getOutputs(), tensor);
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(user))
+      return insert.getDest() == tensor;
+    return isa<scf::ForOp>(user);
+  });
+}
+
+/// True if `op` is made of blocks of a chain, or is there for them alone.
+static bool isOfChain(Operation *op) {
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return slice.hasUnitStride() && slice.getDroppedDims().none() &&
+           llvm::all_of(op->getUsers(), isOfChain);
+  if (isa<scf::ForOp>(op))
+    return op->walk([](BlockOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  return isa<BlockOp, tensor::InsertSliceOp, bufferization::AllocTensorOp>(op);
+}
+
+void chimera::wrapTile(Operation *op) {
+  if (!isOfChain(op) || op->getNumResults() != 1)
+    return;
+  // What stays within the chain is written over memory of its own.
+  Value result = op->getResult(0);
+  if (isWrittenOver(result) ||
+      !getDestination(result).getDefiningOp<tensor::EmptyOp>())
+    return;
+  wrap(collectMakers(result,
+                     [&](Operation *maker) {
+                       return maker->getBlock() == op->getBlock() &&
+                              isOfChain(maker);
+                     }),
+       result);
 }

@@ -40,6 +40,10 @@ struct Combination {
 /// dimensions, if there is one tile alone, and no loop.
 void wrapCombination(mlir::scf::ForallOp blocks);
 
+/// The same for a chain without parallel loops, whose results are one tile, if
+/// `op` makes its result.
+void wrapTile(mlir::Operation *op);
+
 /// True if `other` is among the numbers that `index` is computed from.
 bool dependsOn(mlir::Value index, mlir::Value other);
 

@@ -197,8 +197,6 @@ std::string FragmentPlanner::findObstacle(unsigned op) const {
 }
 
 std::string FragmentPlanner::findObstacle() const {
-  if (schedule.numParallel == 0)
-    return "no parallel loop makes blocks";
   for (unsigned op = 0; op < problem.operators.size(); ++op)
     if (std::string reason = findObstacle(op); !reason.empty())
       return reason;

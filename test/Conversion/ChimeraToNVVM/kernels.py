@@ -76,6 +76,10 @@ RUN = [
     Chain("f16", 0, 32, 32, 48, 24, "gelu", "m = 16, l = 16"),
     Chain("f16", 0, 32, 48, 32, 24, tiles="m = 16, l = 16", transposed="xwv"),
     Chain("f16", 0, 70, 48, 80, 40, tiles="m = 64, l = 32", rows=2),
+    # One tile: one block, with loops and without.
+    Chain("f16", 0, 16, 64, 48, 16, tiles="; l = 16"),
+    Chain("f16", 0, 16, 64, 16, 16, tiles=";"),
+    Chain("bf16", 0, 30, 64, 64, 40, tiles="; n = 24, k = 32"),
 ]
 # In tf32: as above, with any order of the factors, and extents of which rows have
 # an odd number of 8, of 4 and of 2 words, or are odd.
@@ -124,6 +128,8 @@ ATTENTION = [
     Attention("f16", 2, 0, 48, 64, 64, "causal", "b = 1, m = 16, l = 32, n = 32"),
     Attention("f16", 2, 0, 64, 96, 64, "", None),
     Attention("f16", 2, 0, 70, 80, 64, "causal", "b = 1, m = 64, l = 16", 2),
+    # One head of few queries: one block.
+    Attention("f16", 1, 0, 9, 45, 64, "causal", "; l = 16"),
     # One query, and one for each head of a group.
     Attention("f16", 3, 0, 1, 45, 64, "", "b = 1, l = 16"),
     Attention("f16", 2, 3, 1, 64, 64, "", None),
@@ -239,12 +245,13 @@ def make_from(text, case, target, burst=None, options=""):
     if case.tiles:
         text = run(["chimera-opt", f"--chimera-form-chains=target={target}"], text).stdout
         # What is before a semicolon makes the blocks, with parts of a reduction.
-        outer, _, inner = case.tiles.rpartition(";")
-        parallel = outer.count("=") or (
+        outer, cut, inner = case.tiles.rpartition(";")
+        parallel = outer.count("=") if cut else (
             (case.heads > 1) + bool(case.group) + (case.m > 1)
             if isinstance(case, Attention) else 1 + bool(getattr(case, "batch", 0)))
-        schedule = (f' schedule(<levels = [<"L2"{" : " + outer if outer else ""}>,'
-                    f' <"SMEM" : {inner}>],'
+        around, inside = (" : " + loops if loops.strip() else ""
+                          for loops in (outer, inner))
+        schedule = (f' schedule(<levels = [<"L2"{around}>, <"SMEM"{inside}>],'
                     f" parallel = {parallel}, registers ="
                     f" <rows = {case.rows}, vectors = 20, broadcasts = 0,"
                     " depth = 1>>) {")

@@ -189,7 +189,6 @@ TEST(Fragments, SaysWhatCannotBeFollowed) {
                          makeSchedule(order, numParallel))
         .obstacle;
   };
-  EXPECT_EQ(obstacleOf({{m, 16}}, 0), "no parallel loop makes blocks");
   EXPECT_EQ(obstacleOf({{m, 16}}, 1),
             "sums of several matrices of a batch are held");
   EXPECT_EQ(obstacleOf({{b, 1}, {m, 16}, {l, 64}}, 2),
