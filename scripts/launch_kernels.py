@@ -7,7 +7,9 @@
 MODULE is what the pipeline prints with `format=bin`, MANIFEST the file it writes.
 The function's first arguments come from the inputs, the others are its results.
 Without inputs there are random ones. Arrays of bf16 are of type uint16. A function
-that computes anything on the host, as the manifest says, is not run.
+that computes anything on the host, as the manifest says, is not run. All that is done
+is done in one stream, in the order of the manifest: kernels read what those before
+them have written.
 
 Needs numpy and the driver, libcuda.so.1, and nothing else of CUDA. Prints
 "skipped: no driver" and ends well where there is none.
@@ -23,6 +25,7 @@ TYPES = {"f16": "float16", "bf16": "uint16", "f32": "float32", "f64": "float64",
          "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32",
          "i64": "int64", "index": "int64"}
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: does not wait for the default stream.
 
 
 class Driver:
@@ -44,6 +47,8 @@ class Driver:
         self.call("cuDeviceGet", ctypes.byref(device), 0)
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.call("cuCtxSetCurrent", context)
+        self.stream = ctypes.c_void_p()
+        self.call("cuStreamCreate", ctypes.byref(self.stream), NON_BLOCKING)
 
     def load(self, code, entry, shared):
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
@@ -57,31 +62,37 @@ class Driver:
         place = ctypes.c_uint64()
         self.call("cuMemAlloc_v2", ctypes.byref(place),
                   ctypes.c_size_t(max(array.nbytes, 1)))
-        self.call("cuMemcpyHtoD_v2", place, array.ctypes.data_as(ctypes.c_void_p),
-                  ctypes.c_size_t(array.nbytes))
+        self.call("cuMemcpyHtoDAsync_v2", place,
+                  array.ctypes.data_as(ctypes.c_void_p),
+                  ctypes.c_size_t(array.nbytes), self.stream)
         return place
 
     def fetch(self, array, place):
-        self.call("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), place,
-                  ctypes.c_size_t(array.nbytes))
+        self.call("cuMemcpyDtoHAsync_v2", array.ctypes.data_as(ctypes.c_void_p),
+                  place, ctypes.c_size_t(array.nbytes), self.stream)
+
+    def wait(self):
+        self.call("cuStreamSynchronize", self.stream)
 
     def launch(self, function, grid, block, shared, values):
         pointers = (ctypes.c_void_p * len(values))(
             *(ctypes.addressof(value) for value in values))
-        self.call("cuLaunchKernel", function, *grid, *block, shared, None, pointers,
-                  None)
+        self.call("cuLaunchKernel", function, *grid, *block, shared, self.stream,
+                  pointers, None)
 
     def time(self, work):
         """Microseconds that the GPU takes."""
         events = [ctypes.c_void_p() for _ in range(2)]
         for event in events:
             self.call("cuEventCreate", ctypes.byref(event), 0)
-        self.call("cuEventRecord", events[0], None)
+        self.call("cuEventRecord", events[0], self.stream)
         work()
-        self.call("cuEventRecord", events[1], None)
+        self.call("cuEventRecord", events[1], self.stream)
         self.call("cuEventSynchronize", events[1])
         milliseconds = ctypes.c_float()
         self.call("cuEventElapsedTime", ctypes.byref(milliseconds), *events)
+        for event in events:
+            self.call("cuEventDestroy_v2", event)
         return milliseconds.value * 1000
 
 
@@ -178,6 +189,15 @@ def choose_kernels(manifest, options):
     return kernels
 
 
+def check_alignment(kernel, places):
+    """Ends where an array starts elsewhere than the kernel's instructions can."""
+    for argument in kernel["arguments"]:
+        alignment = argument.get("alignment", 1)
+        if alignment > 1 and places[key_of(kernel, argument)].value % alignment:
+            sys.exit(f"an array of {kernel['entry']} does not start at a multiple of "
+                     f"{alignment} bytes")
+
+
 def run(driver, kernels, code, options):
     import numpy as np
     driver.start()
@@ -188,6 +208,7 @@ def run(driver, kernels, code, options):
               for key, array in arrays.items()}
     work = []
     for kernel in kernels:
+        check_alignment(kernel, places)
         values = [places[key_of(kernel, argument)]
                   for argument in kernel["arguments"]]
         work.append((driver.load(code[kernel["module"]], kernel["entry"],
@@ -203,6 +224,7 @@ def run(driver, kernels, code, options):
     for key, array in arrays.items():
         if array.shape:
             driver.fetch(array, places[key])
+    driver.wait()
     print(f"{times[len(times) // 2]:.1f} us")
     if options.expect:
         found = arrays[max(key for key in arrays if key[1] == "argument")]

@@ -32,6 +32,10 @@ using namespace chimera;
 
 static constexpr StringLiteral kManifestAttrName = "chimera.manifest";
 
+/// Kernels access up to so many bytes at once, at multiples of that from where
+/// an array starts.
+static constexpr int64_t arrayAlignment = 16;
+
 /// The constants `values`; nothing if one is none.
 static std::optional<llvm::json::Array> readExtents(gpu::KernelDim3 values) {
   llvm::json::Array extents;
@@ -79,6 +83,7 @@ static llvm::json::Object describeArgument(Value value,
     for (int64_t extent : type.getShape())
       shape.push_back(extent);
     argument["shape"] = std::move(shape);
+    argument["alignment"] = arrayAlignment;
   }
   auto source = dyn_cast<BlockArgument>(value);
   if (source && isa<FunctionOpInterface>(source.getOwner()->getParentOp())) {

@@ -24,7 +24,8 @@
 // CHECK-NOT:  "operation"
 // CHECK:      "kernels": [
 // CHECK:        "arguments": [
-// CHECK:          "argument": 1,
+// CHECK:          "alignment": 16,
+// CHECK-NEXT:     "argument": 1,
 // CHECK-NEXT:     "shape": [
 // CHECK-NEXT:       8,
 // CHECK-NEXT:       16
