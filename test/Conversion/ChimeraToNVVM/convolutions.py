@@ -222,7 +222,8 @@ def convolve(np, image, filters, stride):
 
 
 def convolution_data(case, numbers):
-    """Arguments of the function, and what each layer is to make."""
+    """Arguments of the function, what each layer is to make, and the sums of the
+    magnitudes of what that adds up."""
     np, isFirst = numbers.np, case.layout == "nchw"
     sizes = sizes_of(case)
     inputs, channels, expected = (
@@ -230,28 +231,32 @@ def convolution_data(case, numbers):
         case.c,
         [],
     )
-    image = numbers.widen(inputs[0])[0]
+    image, sums = numbers.widen(inputs[0])[0], []
     if isFirst:
         image = np.moveaxis(image, 0, -1)
+    terms = np.abs(image)
     for number, (filters, side, stride) in enumerate(case.layers, 1):
         inputs.append(numbers.normal(*filter_shape(case, filters, channels, side)))
         weights = numbers.widen(inputs[-1])
         if isFirst:
             weights = weights.transpose(2, 3, 1, 0)
         image = convolve(np, image, weights, stride)
+        terms = convolve(np, terms, np.abs(weights), stride)
         isLast = number == len(case.layers)
         if isLast and case.ending == "residual":
             inputs.append(numbers.normal(1, *shape_of(case, filters, sizes[-1])))
         if isLast and case.ending in ("residual", "shortcut"):
             added = numbers.widen(inputs[-1 if case.ending == "residual" else 0])[0]
-            image = image + (np.moveaxis(added, 0, -1) if isFirst else added)
+            added = np.moveaxis(added, 0, -1) if isFirst else added
+            image, terms = image + added, terms + np.abs(added)
         if not isLast or case.ending:
             image = np.maximum(image, 0)
         made = np.moveaxis(image, -1, 0) if isFirst else image
         expected.append(made[None])
+        sums.append((np.moveaxis(terms, -1, 0) if isFirst else terms)[None])
         image = numbers.widen(numbers.narrow(image))
         channels = filters
-    return inputs, expected
+    return inputs, expected, sums
 
 
 def run_convolution(case, target):
@@ -262,9 +267,11 @@ def check_convolution(case, made):
     """What is wrong with the kernels: of all layers, or one for each."""
     numbers = kernels.Numbers(case.type)
     np, emulator = numbers.np, numbers.ptx
-    inputs, layers = convolution_data(case, numbers)
+    inputs, layers, sums = convolution_data(case, numbers)
     problems, results = [], []
-    for late in (True, False):
+    for late, reverse in emulator.ORDERS:
+        if problems:
+            break
         arrays = {("argument", number): array for number, array in enumerate(inputs)}
         origins, depth, rounded = {}, 0, 0
         for index, (text, manifest, plan) in enumerate(made):
@@ -274,12 +281,12 @@ def check_convolution(case, made):
             blocks = np.arange(manifest["grid"][0])
             launch = emulator.Launch(
                 emulator.Kernel(text),
-                blocks if late else numbers.random.permutation(blocks),
+                blocks if reverse else numbers.random.permutation(blocks),
                 manifest["block"][0],
                 manifest["shared"],
                 [*(arrays[key] for key in keys[:-1]), result],
                 late=late,
-                reverse=late,
+                reverse=reverse,
             )
             arrays[keys[-1]] = result
             isLast = index + 1 == len(made)
@@ -292,16 +299,17 @@ def check_convolution(case, made):
             if not plan and not isLast:
                 problems += ["banks are in conflict"] * (launch.conflicts > 0)
                 continue
-            expected = layers[depth - 1]
+            expected, terms = layers[depth - 1], sums[depth - 1]
             if plan and case.layout == "nchw":
-                expected = np.moveaxis(expected, 1, -1)
-            found = numbers.widen(result).reshape(expected.shape)
-            error = np.abs(found - expected).max() / np.abs(expected).max()
+                expected, terms = (
+                    np.moveaxis(array, 1, -1) for array in (expected, terms)
+                )
+            allowed = kernels.TOLERANCE[case.type] * rounded
+            error, off = kernels.find_errors(numbers, result, expected, terms, allowed)
+            problems += off
             print(
                 *case, f"kernel {index + 1} of {len(made)} error {error:.1e}", end=" "
             )
-            if not error < kernels.TOLERANCE[case.type] * rounded:
-                problems.append("wrong result")
             if plan:
                 places = [origins.get(key, key) for key in keys]
                 problems += check_bytes(

@@ -195,7 +195,7 @@ def run_case(case, target):
     made = kernels.make_from(write(case), case, target, burst=1)
     inputs, expected = data(case)
     problems, bits = [], set()
-    for late in (True, False):
+    for late, reverse in ptx.ORDERS:
         arrays = {("argument", number): array for number, array in enumerate(inputs)}
         arrays["argument", len(inputs)] = np.zeros_like(expected)
         for text, manifest, plan in made:
@@ -209,7 +209,7 @@ def run_case(case, target):
                 manifest["shared"],
                 [arrays[key] for key in keys],
                 late=late,
-                reverse=late,
+                reverse=reverse,
             )
             problems += check_bytes(launch, keys, arrays, plan)
             if launch.conflicts:
@@ -227,7 +227,7 @@ def run_case(case, target):
 def compile_case(case, target):
     problems = []
     for text, manifest, plan in kernels.make_from(write(case), case, target):
-        chip, report, opcodes = kernels.assemble(text)
+        chip, report, opcodes = kernels.assemble(text, kernels.chip_of(text))
         print(*case, chip, "grid", manifest["grid"][0], "IMMA", opcodes["IMMA"])
         if "warning" in report or opcodes["LDL"] or opcodes["STL"]:
             problems.append(report)

@@ -20,11 +20,14 @@ All print a line per kernel and end with an error if something is wrong.
 """
 
 import contextlib
+import importlib.util
 import io
 import json
 import math
+import os
 import re
 import resource
+import shutil
 import struct
 import subprocess
 import sys
@@ -33,7 +36,7 @@ from collections import Counter
 from pathlib import Path
 
 import convolutions
-from expected import compare, expect
+from expected import compare, expect, paths_of
 from programs import Attention, Chain, write
 
 COMPILED = [
@@ -205,10 +208,19 @@ ATTENTION_TF32 = [
 ELEMENT_BYTES = {"f16": 2, "bf16": 2, "f32": 4}
 # Of the largest result: f16 and tf32 have 11 bits, bf16 has 8.
 TOLERANCE = {"f16": 1e-3, "bf16": 8e-3, "f32": 1e-3}
+# And of the magnitudes of an element's own terms, so many times as much: softmaxes
+# grow what their scores are off by.
+ELEMENT_SLACK = 2
 
 # By the low 12 bits of an instruction.
 OPCODES = {0x23C: "HMMA", 0x83B: "LDSM", 0xFAE: "LDGSTS", 0x308: "MUFU",
            0xF89: "SHFL", 0x983: "LDL", 0x387: "STL", 0x237: "IMMA"}
+# Of these there is one encoding.
+DISASSEMBLED = ("HMMA", "IMMA", "LDSM", "LDGSTS", "MUFU")
+# Chips that run the code of others, too.
+LATER_CHIPS = {"sm_80": ("sm_100", "sm_120")}
+# Takes all registers that a thread can have; for sm_120 ptxas spills some bytes more.
+SPILLED_LATER = [Attention("f16", 32, 0, 4, 2048, 128)]
 # Seconds of a processor that ptxas may take for a case. Words are twice the
 # instructions.
 MOST_SECONDS = {"f16": 2, "bf16": 2, "f32": 4}
@@ -302,15 +314,37 @@ def count_opcodes(cubin):
     return opcodes
 
 
-def assemble(ptx):
-    """What ptxas says, and the machine code."""
-    chip = re.search(r"^\.target (\w+)", ptx, re.M)[1]
+def chip_of(ptx):
+    return re.search(r"^\.target (\w+)", ptx, re.M)[1]
+
+
+def assemble(ptx, chip, disassembler=None):
+    """What ptxas says, and the machine code; it has to be what the disassembler reads,
+    if there is one."""
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
         report = run(["ptxas", f"-arch={chip}", "-O3", "-v", str(source), "-o",
                       str(cubin)]).stderr
-        return chip, report, count_opcodes(cubin.read_bytes())
+        opcodes = count_opcodes(cubin.read_bytes())
+        if disassembler:
+            text = run([disassembler, "-c", str(cubin)]).stdout
+            found = Counter(re.findall(
+                r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z0-9]+)", text))
+            for name in DISASSEMBLED:
+                if found[name] != opcodes[name]:
+                    report += f"warning: {found[name]} {name} by nvdisasm\n"
+        return chip, report, opcodes
+
+
+def find_disassembler():
+    """nvdisasm, on PATH, beside ptxas, or in a package of Python."""
+    beside = Path(os.path.realpath(shutil.which("ptxas") or "")).parent / "nvdisasm"
+    package = importlib.util.find_spec("triton")
+    inside = (Path(package.origin).parent / "backends/nvidia/bin/nvdisasm"
+              if package else beside)
+    return shutil.which("nvdisasm") or next(
+        (str(path) for path in (beside, inside) if path.exists()), None)
 
 
 def machine_of(target):
@@ -336,8 +370,43 @@ def build_case(case, target):
     start = spent()
     kernels = make(case, target)
     made = spent()
-    assembled = [assemble(ptx) for ptx, _, _ in kernels]
+    assembled = [assemble(ptx, chip_of(ptx)) for ptx, _, _ in kernels]
     return kernels, assembled, (made - start, spent() - made)
+
+
+def check_later_chips(case, kernels):
+    """The same PTX for chips that came later: nothing is spilled, in the same time."""
+    problems = []
+    for chip in LATER_CHIPS.get(chip_of(kernels[0][0]), ()):
+        for ptx, _, _ in kernels:
+            start = spent()
+            _, report, opcodes = assemble(ptx, chip)
+            took = spent() - start
+            print(" ", chip, "registers", re.search(r"Used (\d+)", report)[1],
+                  *(f"{name} {opcodes[name]}" for name in ("LDL", "STL")))
+            isSpilled = opcodes["LDL"] or opcodes["STL"]
+            if "warning" in report or isSpilled and case not in SPILLED_LATER:
+                problems.append(f"{chip}: {report}")
+            if took > MOST_SECONDS[case.type]:
+                problems.append(f"ptxas takes {took:.1f} s for {chip}")
+    return problems
+
+
+def expect_functions(case, kernel, plan):
+    """The least and most MUFU of a kernel, by its plan: in a softmax an exponential of
+    each score and of each row's step, and a reciprocal of each row's sum, of which a
+    thread has two of 16. Under a mask some are there twice, in code for tiles that it
+    cuts. Of parts of a reduction, rows that do not exist are dropped."""
+    if not isinstance(case, Attention):
+        isPlain = getattr(case, "activation", "") in ("relu", "none")
+        return 0, 0 if isPlain else math.inf
+    if any("buffer" in argument for argument in kernel["arguments"]):
+        return 1, math.inf
+    _, sizes = next(paths_of(plan))
+    *_, columns, _ = sizes.values()
+    rows = 2 * plan["fragments"]["row_tiles"]
+    functions = rows * (2 * -(-columns // 8) + 2)
+    return functions, functions * (2 if case.mask else 1)
 
 
 def too_slow(case, seconds):
@@ -383,8 +452,15 @@ def compile_case(case, target):
             problems += compare(expected, ptx, opcodes)
         elif case not in STRAIGHT or not opcodes["HMMA"]:
             problems.append("no instructions are expected")
-        if isinstance(case, Attention) and not (opcodes["MUFU"] and opcodes["SHFL"]):
-            problems.append("no exponentials, or no exchange between threads")
+        least, most = expect_functions(case, kernel, plan)
+        if not least <= opcodes["MUFU"] <= most:
+            problems.append(f"{opcodes['MUFU']} MUFU, not {least} to {most}")
+        if isinstance(case, Attention) and not opcodes["SHFL"]:
+            problems.append("no exchange between threads")
+    problems += check_later_chips(case, kernels)
+    if isinstance(case, Attention) and (disassembler := find_disassembler()):
+        problems += [report for ptx, _, _ in kernels if "nvdisasm" in (
+            report := assemble(ptx, chip_of(ptx), disassembler)[1])]
     took = "{:.2f} s, and {:.2f} s of ptxas".format(*seconds)
     print(f"  in {took}")
     if too_slow(case, seconds):
@@ -430,8 +506,10 @@ def chain_data(case, numbers):
         if name in case.transposed:
             inputs[index] = np.ascontiguousarray(inputs[index].swapaxes(-1, -2))
     hidden = numbers.widen(x) @ numbers.widen(w)
+    terms = np.abs(numbers.widen(x)) @ np.abs(numbers.widen(w))
     if case.activation != "none":
         hidden += numbers.widen(b)
+        terms += np.abs(numbers.widen(b))
     if case.activation == "relu":
         hidden = np.maximum(hidden, 0)
     if case.activation == "tanh":
@@ -439,7 +517,7 @@ def chain_data(case, numbers):
     if case.activation == "gelu":
         hidden *= 0.5 * (1 + np.vectorize(math.erf)(hidden * 0.5 ** 0.5))
     hidden = numbers.widen(numbers.narrow(hidden))
-    return inputs, hidden @ numbers.widen(v)
+    return inputs, hidden @ numbers.widen(v), terms @ np.abs(numbers.widen(v))
 
 
 def attention_data(case, numbers):
@@ -465,7 +543,25 @@ def attention_data(case, numbers):
     power = np.exp(score - np.where(np.isinf(most), 0, most))
     with np.errstate(invalid="ignore"):
         expected = power @ values / power.sum(-1, keepdims=True)
-    return [q, k, v, mask], expected
+        terms = power @ np.abs(values) / power.sum(-1, keepdims=True)
+    return [q, k, v, mask], expected, terms
+
+
+def find_errors(numbers, result, expected, terms, allowed):
+    """The largest error, of the largest result, and what is wrong: each element may be
+    off by so much of the sum of its terms' magnitudes, too. What is no number has to
+    be none."""
+    np = numbers.np
+    found = numbers.widen(result).reshape(expected.shape)
+    if (np.isnan(found) != np.isnan(expected)).any():
+        return np.inf, ["no numbers where there should be some"]
+    off = np.abs(found - expected)
+    error = np.nanmax(off) / np.nanmax(np.abs(expected))
+    problems = [] if error < allowed else [f"off by {error}"]
+    apart = np.nan_to_num(off / np.maximum(terms, np.finfo(np.float32).tiny))
+    if apart.max() >= ELEMENT_SLACK * allowed:
+        problems.append(f"an element is off by {apart.max():.1e} of its terms")
+    return error, problems
 
 
 def silence():
@@ -482,26 +578,26 @@ def check_kernel(case, text, manifest, plan):
     numbers = Numbers(case.type)
     np, emulator = numbers.np, numbers.ptx
     is_chain = isinstance(case, Chain)
-    inputs, expected = (chain_data if is_chain else attention_data)(case, numbers)
+    inputs, expected, terms = (chain_data if is_chain else attention_data)(
+        case, numbers)
     problems, results = [], []
     arguments = [make_buffer(np, argument) if "buffer" in argument
                  else inputs[argument["argument"]]
                  for argument in manifest["arguments"][:-1]]
     kernel = emulator.Kernel(text)
-    for late in (True, False):
+    for late, reverse in emulator.ORDERS:
+        if problems:
+            break
         result = numbers.narrow(np.full(expected.shape, np.nan))
         blocks = np.arange(manifest["grid"][0])
         launch = emulator.Launch(
-            kernel, blocks if late else numbers.random.permutation(blocks),
+            kernel, blocks if reverse else numbers.random.permutation(blocks),
             manifest["block"][0], manifest["shared"], [*arguments, result], late=late,
-            reverse=late)
+            reverse=reverse)
         results.append(result.tobytes())
-        found = numbers.widen(result)
-        isSame = (np.isnan(found) == np.isnan(expected)).all()
-        error = (np.nanmax(np.abs(found - expected)) / np.nanmax(np.abs(expected))
-                 if isSame else np.inf)
-        if not isSame or not error < TOLERANCE[case.type]:
-            problems.append("wrong result")
+        error, wrong = find_errors(numbers, result, expected, terms,
+                                   TOLERANCE[case.type])
+        problems += wrong
         print(*case, f"error {error:.1e}", end=" ")
         problems += check_bytes(case, launch, manifest, plan)
         if (has_whole_sectors(case)

@@ -9,10 +9,12 @@ cp.async do what the tables of the PTX ISA say. An asynchronous copy arrives whe
 is waited for, or at once, as chosen: a kernel that forgets to wait, or that
 overwrites what is still in use, computes something else in one of the two. Accesses to
 shared memory that neither a barrier nor a wait puts in order are errors. Shared
-memory starts as NaN; accesses outside of tensors or not aligned are errors.
+memory starts as NaN; accesses outside of tensors or not aligned are errors. What
+approximates is off by as much as the PTX ISA allows, to one side or the other.
 """
 
 import functools
+import itertools
 import re
 from collections import Counter
 
@@ -24,6 +26,8 @@ LANES = np.arange(32)
 ALL_LANES = np.ones(32, bool)
 FLOATS = ("f32", "tf32", "f16", "bf16")
 U64 = np.uint64
+# Whether copies arrive late, and whether the last warp runs first.
+ORDERS = tuple(itertools.product((True, False), repeat=2))
 # What is in a register before it is set.
 UNKNOWN = np.full(32, 0xDEADBEEFDEADBEEF, U64)
 
@@ -237,6 +241,8 @@ class Launch:
         self.read = [set() for _ in arguments]
         # Sectors of 32 bytes that instructions of a warp touch to write.
         self.sectors = [0] * len(arguments)
+        # How often warps execute each statement.
+        self.executed = Counter()
         with np.errstate(all="ignore"):
             for block in range(grid) if isinstance(grid, int) else grid:
                 self.run_block(block)
@@ -303,6 +309,7 @@ class Warp:
                 self.done = True
                 return
             guard, negated, parts, operands = code[pc]
+            self.launch.executed[pc] += 1
             if guard:
                 mask = active & (self.get(guard, "pred").astype(bool) != negated)
             else:
@@ -716,13 +723,49 @@ INTEGER = {
     "max": choose(np.maximum),
     "bfe": extract,
 }
+
+
+def miss(exact, relative, inputs):
+    """A result that is off by a share of itself: upwards or downwards, as the bits of
+    the inputs say, so that the same inputs make the same bits."""
+    mixed = np.zeros(32, np.uint32)
+    for value in inputs:
+        bits = value.astype(np.float32).view(np.uint32)
+        mixed = (mixed ^ bits) * np.uint32(0x9E3779B1)
+    sign = np.where(mixed >> np.uint32(31), 1.0, -1.0)
+    return (exact * (1 + sign * relative)).astype(np.float32)
+
+
+def flush(values):
+    """Subnormal numbers as zeros."""
+    return np.where(np.abs(values) < 2.0 ** -126, values.dtype.type(0), values)
+
+
 def divide(parts, left, right):
-    quotient = left / right
+    exact = left.astype(np.float64) / right
+    if left.dtype != np.float32 or "rn" in parts:
+        return exact.astype(left.dtype)
+    # Both are off by two units in the last place.
+    quotient = miss(exact, 2.0 ** -22, (left, right))
     # The fast one is a product with the reciprocal, which gets too small.
     if "approx" in parts:
         quotient = np.where(np.abs(right) > 2.0 ** 126, quotient.dtype.type(0),
                             quotient)
     return quotient
+
+
+def raise_two(parts, exponent):
+    if "ftz" in parts:
+        exponent = flush(exponent)
+    power = miss(np.exp2(exponent.astype(np.float64)), 2.0 ** -22, (exponent,))
+    return flush(power) if "ftz" in parts else power
+
+
+def root(parts, value):
+    exact = np.sqrt(value.astype(np.float64))
+    if "approx" in parts:
+        return miss(exact, 2.0 ** -23, (value,))
+    return exact.astype(value.dtype)
 
 
 FLOAT = {
@@ -735,9 +778,10 @@ FLOAT = {
     "abs": lambda parts, a: np.abs(a),
     "max": lambda parts, a, b: (np.maximum if "NaN" in parts else np.fmax)(a, b),
     "min": lambda parts, a, b: (np.minimum if "NaN" in parts else np.fmin)(a, b),
-    "ex2": lambda parts, a: np.exp2(a),
-    "rcp": lambda parts, a: np.float32(1) / a,
-    "rsqrt": lambda parts, a: np.float32(1) / np.sqrt(a),
-    "sqrt": lambda parts, a: np.sqrt(a),
+    "ex2": raise_two,
+    "rcp": lambda parts, a: divide(parts, np.ones_like(a), a),
+    "rsqrt": lambda parts, a:
+        miss(1 / np.sqrt(a.astype(np.float64)), 2.0 ** -22, (a,)),
+    "sqrt": root,
     "div": divide,
 }
