@@ -15,6 +15,7 @@
 #include "Cost/CostModel.h"
 
 #include "Cost/BlockCost.h"
+#include "Volume/FragmentRows.h"
 #include "Volume/Waves.h"
 
 #include "Chimera/Model/Padding.h"
@@ -729,6 +730,8 @@ CostModel::capacitiesOf(const Schedule &schedule) const {
 Plan chimera::model::price(const ChainProblem &problem, const Machine &machine,
                            const Schedule &schedule,
                            const SolveOptions &options) {
+  if (std::optional<ChainProblem> rows = withFragmentRows(problem, machine))
+    return price(*rows, machine, schedule, options);
   ChainStructure structure(problem);
   CostModel costModel(structure, machine, options);
   Schedule complete = schedule;

@@ -20,6 +20,8 @@
 
 #include "Search/Solver.h"
 
+#include "Volume/FragmentRows.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -551,6 +553,8 @@ std::optional<Plan> chimera::model::solve(const ChainProblem &problem,
                                           const Machine &machine,
                                           const SolveOptions &options,
                                           SmallVectorImpl<Plan> *runnersUp) {
+  if (std::optional<ChainProblem> rows = withFragmentRows(problem, machine))
+    return solve(*rows, machine, options, runnersUp);
   SolveOptions wanted = options;
   if (!runnersUp)
     wanted.runnersUp = 0;

@@ -8,6 +8,7 @@
 
 #include "Chimera/Model/Fragments.h"
 
+#include "Volume/FragmentRows.h"
 #include "Volume/MaskedTiles.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -355,6 +356,31 @@ bool chimera::model::hasFragments(const ChainProblem &problem,
                                   const Machine &machine) {
   return machine.matrix && machine.groups &&
          all_of(problem.operators, isProduct);
+}
+
+std::optional<ChainProblem>
+chimera::model::withFragmentRows(const ChainProblem &problem,
+                                 const Machine &machine) {
+  if (!hasFragments(problem, machine))
+    return std::nullopt;
+  std::optional<ChainProblem> changed;
+  for (unsigned number = 0; number < problem.operators.size(); ++number) {
+    const Operator &op = problem.operators[number];
+    ArrayRef<Index> indices = op.output.indices;
+    if (indices.size() < 2 || op.rowLoop == op.vectorLoop ||
+        indices.back().terms.front().loop != op.vectorLoop)
+      continue;
+    LoopId rows = indices.drop_back().back().terms.front().loop;
+    bool usesVectorsAgain = any_of(op.inputs, [&](const Access &input) {
+      return input.hasLoop(op.vectorLoop) && !input.hasLoop(rows);
+    });
+    if (rows == op.rowLoop || !usesVectorsAgain)
+      continue;
+    if (!changed)
+      changed = problem;
+    changed->operators[number].rowLoop = rows;
+  }
+  return changed;
 }
 
 FragmentPlan chimera::model::planFragments(const ChainProblem &problem,

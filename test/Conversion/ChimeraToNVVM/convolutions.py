@@ -101,6 +101,8 @@ RUN = [
     # not between two.
     Convolution("f16", "nchw", 24, 5, 19, ((40, 3, 2), (16, 1, 1)), "residual"),
     Convolution("bf16", "nchw", 32, 4, 16, ((32, 1, 1), (24, 3, 1)), "relu"),
+    # Higher than wide: rows of a tile are pixels of a line all the same.
+    Convolution("f16", "nhwc", 24, 9, 5, ((32, 3, 1), (16, 1, 1)), "relu"),
 ]
 
 # As the planner has them: C1 to C8 of table V of the Chimera paper, in one kernel but

@@ -479,6 +479,11 @@ TEST(Fragments, MultipliesOneTapAtATime) {
   SolveOptions options;
   options.threads = makeMachine().cores;
   EXPECT_TRUE(solve(problem, makeMachine(), options));
+  // Rows are the pixels of a line, though kernels of other machines take lines.
+  ChainProblem high = makeLayers(32, 8, windows);
+  for (Operator &op : high.operators)
+    op.rowLoop = loopNamed(high, "y1");
+  EXPECT_TRUE(solve(high, makeMachine(), options));
 }
 
 TEST(Fragments, ShowNoIntermediateThroughWindows) {
