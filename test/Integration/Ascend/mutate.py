@@ -8,7 +8,7 @@ column distances of a copy, leaves a border out). Noticed means: it does not com
 reports an error, or the result or the counted bytes are wrong.
 
 usage: mutate.py --opt=PATH --translate=PATH --runtime=DIR --work=DIR
-                 [--compiler=CXX] [--count=N] [--seed=N]
+                 [--compiler=CXX] [--count=N] [--seed=N] [--mixed]
 """
 
 import argparse
@@ -43,15 +43,17 @@ CHAINS = [
                                  Layer(32, 3, padding=1)]),
     Convolutions(1, 13, 33, 16, [Layer(48, relu=True), Layer(32, 3, 2, padding=1)]),
     Convolutions(1, 13, 33, 32, [Layer(32, 3), Layer(20, 3, 2, padding=1)]),
-    # Between cores: what vector cores do after one product and before another.
+]
+# What each of them is compiled for.
+TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b", "ascend310p", "ascend310p",
+                                "ascend910", "ascend910b"]
+# Between cores: what vector cores do after one product and before another.
+MIXED_CHAINS = [
     Chain(1, 96, 80, [Stage(70, bias=True, activation="gelu"),
                       Stage(50, residual=True)]),
     Chain(1, 100, 40, [Stage(600, activation="relu"), Stage(64, bias=True)]),
     Attention(2, 70, 300, 48, causal=True),
 ]
-# What each of them is compiled for.
-TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b", "ascend310p", "ascend310p",
-                                "ascend910"] + ["ascend910b"] * 4
 CORES = 2
 TOLERANCE = 2e-3
 # Mutations in one file: compiling the functional model takes longer than
@@ -166,7 +168,11 @@ def main() -> int:
     parser.add_argument("--compiler", default="g++")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--mixed", action="store_true",
+                        help="kernels of two kinds of cores")
     arguments = parser.parse_args()
+    if arguments.mixed:
+        CHAINS[:], TARGETS[:] = MIXED_CHAINS, ["ascend910b"] * len(MIXED_CHAINS)
     tools = {"opt": arguments.opt, "translate": arguments.translate,
              "runtime": arguments.runtime}
     work = pathlib.Path(arguments.work)
