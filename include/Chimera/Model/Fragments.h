@@ -41,9 +41,15 @@ RowShares shareRows(int64_t rows, int64_t unitRows, int64_t wanted,
 int64_t registersBesideTiles(const ThreadGroups &groups, int64_t rowTiles,
                              int64_t operandRegisters);
 
+/// Bytes of the innermost level in which `sharers` groups with the same `rows`
+/// tell each other numbers of these; none if there is one.
+int64_t bytesOfSharers(int64_t sharers, int64_t rows);
+
 struct FragmentPlan {
   /// Groups of threads of a block, and how many instructions' rows each holds.
   int64_t groups = 0, rowTiles = 0;
+  /// Groups that hold the same rows.
+  int64_t sharers = 1;
   /// Registers that each thread needs, where it needs most, and can have.
   int64_t registers = 0, availableRegisters = 0;
   /// Bytes of factors in the innermost level.
@@ -90,6 +96,11 @@ bool hasFragments(const ChainProblem &problem, const Machine &machine);
 /// - *Factors* are in the innermost level with sides rounded up to the shape of
 ///   the unit, as often as the level has buffers if a loop inside the parallel
 ///   ones chooses the tile.
+/// - *Sharers.* The depth of the register tile says how many groups hold the
+///   same rows, each a part of a softmax' columns, if a block has the rows of
+///   one group and its only loops inside the parallel ones run over these
+///   columns. Groups tell each other what they reduce along rows, and add up
+///   their sums where the first tiles were.
 /// - *Parts.* A parallel loop may split the reduction of a softmax. Sums and
 ///   states of parts leave the registers once and come into those of one task.
 /// - *Traffic* of the innermost level is, under a mask and through windows,

@@ -8,6 +8,7 @@
 
 #include "Elementwise.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -65,13 +66,15 @@ LogicalResult ElementwiseBuilder::readOutputs() {
 /// The part with columns that do not exist out of the way.
 Value ElementwiseBuilder::exclude(const Output &output, Value part,
                                   int64_t column) {
-  if (!columns.present || (column + 1) * mmaColumns <= columns.least)
+  int64_t mostBefore = (columns.sharers - 1) * columns.tiles * mmaColumns;
+  if (!columns.present ||
+      mostBefore + (column + 1) * mmaColumns <= columns.least)
     return part;
   OpBuilder &builder = kernel.builder;
   SmallVector<Value> exists;
   for (int64_t element = 0; element < 4; ++element)
     exists.push_back(
-        kernel.isLess(kernel.getColumn(column, element % 2), columns.present));
+        kernel.isLess(getColumn(column, element % 2), columns.present));
   Value mask = vector::FromElementsOp::create(
       builder, kernel.loc, typeOf(builder.getI1Type()), exists);
   Value neutral = makeVector(
@@ -117,6 +120,58 @@ Value ElementwiseBuilder::reduceRows(const Output &output, Value part) {
   }
   auto type = VectorType::get({2}, rows.front().getType());
   return vector::FromElementsOp::create(builder, loc, type, rows);
+}
+
+Value ElementwiseBuilder::getColumn(int64_t column, int64_t place) {
+  Value own = kernel.getColumn(column, place);
+  return columns.first ? kernel.add(columns.first, own) : own;
+}
+
+/// Where `sharer` leaves a number of a thread's row.
+Value ElementwiseBuilder::getScratch(Value sharer, int64_t rowTile,
+                                     int64_t half) {
+  return kernel.add(kernel.mul(sharer, kernel.layout.rows()),
+                    kernel.getRow(rowTile, half));
+}
+
+/// Completes what is reduced along rows by what the other warps with these rows
+/// have, in their order, and by what there was.
+void ElementwiseBuilder::combineSharers(MutableArrayRef<Fragment> results) {
+  if (!columns.first)
+    return;
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  Value isFirst = kernel.isLess(kernel.placeInGroup(), kernel.constant(1));
+  for (auto [index, output] : llvm::enumerate(outputs)) {
+    if (!output.combiner)
+      continue;
+    Fragment &rows = results[index];
+    ElementwiseOperand &init = operands[op.getNumDpsInputs() + index];
+    gpu::BarrierOp::create(builder, loc);
+    kernel.createIf(isFirst, [&] {
+      for (int64_t row = 0; row < rows.rowTiles; ++row)
+        for (int64_t half : {0, 1})
+          memref::StoreOp::create(
+              builder, loc,
+              vector::ExtractOp::create(builder, loc, rows.at(row, 0), half),
+              kernel.scratch, ValueRange{getScratch(kernel.sharer, row, half)});
+    });
+    gpu::BarrierOp::create(builder, loc);
+    for (int64_t row = 0; row < rows.rowTiles; ++row) {
+      Value all;
+      for (int64_t sharer = 0; sharer < columns.sharers; ++sharer) {
+        SmallVector<Value> numbers;
+        for (int64_t half : {0, 1})
+          numbers.push_back(memref::LoadOp::create(
+              builder, loc, kernel.scratch,
+              ValueRange{getScratch(kernel.constant(sharer), row, half)}));
+        Value own = vector::FromElementsOp::create(builder, loc,
+                                                   rows.partType(), numbers);
+        all = all ? combine(output, all, own) : own;
+      }
+      rows.at(row, 0) = combine(output, init.fragment->at(row, 0), all);
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +223,7 @@ Value ElementwiseBuilder::getIndices(unsigned dim, int64_t row,
   for (int64_t element = 0; element < (isRows ? 2 : 4); ++element)
     indices.push_back(dim == rowDim()
                           ? kernel.getRow(row, isRows ? element : element / 2)
-                          : kernel.getColumn(column, element % 2));
+                          : getColumn(column, element % 2));
   return vector::FromElementsOp::create(kernel.builder, kernel.loc,
                                         typeOf(kernel.builder.getIndexType()),
                                         indices);
@@ -195,10 +250,10 @@ Value ElementwiseBuilder::loadPart(const ElementwiseOperand &operand,
         if (dim < rowDim())
           continue;
         bool isRow = dim == rowDim();
-        Value own = isRow ? kernel.getRow(row, half)
-                          : kernel.getColumn(column, element % 2);
-        int64_t covered =
-            isRow ? kernel.layout.rows() : columns.tiles * mmaColumns;
+        Value own =
+            isRow ? kernel.getRow(row, half) : getColumn(column, element % 2);
+        int64_t covered = isRow ? kernel.layout.rows()
+                                : columns.sharers * columns.tiles * mmaColumns;
         if (getConstantIntValue(tile.sizes[i]) != covered)
           own = kernel.min(own, kernel.add(tile.sizes[i], -1));
         indices[i] = kernel.add(indices[i], own);
@@ -379,8 +434,10 @@ ElementwiseBuilder::mapRowTile(int64_t row, MutableArrayRef<Fragment> results) {
     ElementwiseOperand &init = operands[op.getNumDpsInputs() + index];
     if (!init.fragment || !init.fragment->isRows)
       return fail("a reduction along rows starts from outside");
-    results[index].at(row, 0) = combine(output, init.fragment->at(row, 0),
-                                        reduceRows(output, reduced[index]));
+    Value own = reduceRows(output, reduced[index]);
+    // Others follow what each warp has of its own, outside of branches.
+    results[index].at(row, 0) =
+        columns.first ? own : combine(output, init.fragment->at(row, 0), own);
   }
   return success();
 }
@@ -394,6 +451,7 @@ SmallVector<Fragment> ElementwiseBuilder::createResults() {
     results.push_back(isRows || output.combiner
                           ? Fragment::ofRows(type, rowTiles)
                           : Fragment(type, rowTiles, columns.tiles));
+    results.back().isShared = !results.back().isRows && columns.first;
   }
   return results;
 }
@@ -430,9 +488,10 @@ ElementwiseBuilder::rangeOf(Value value) {
   if (auto index = dyn_cast<linalg::IndexOp>(def)) {
     if (index.getDim() < rowDim())
       return Range{kernel.constant(0), kernel.constant(0)};
-    if (index.getDim() > rowDim())
-      return Range{kernel.constant(0),
-                   kernel.constant(columns.tiles * mmaColumns - 1)};
+    if (index.getDim() > rowDim()) {
+      Value first = columns.first ? columns.first : kernel.constant(0);
+      return Range{first, kernel.add(first, columns.tiles * mmaColumns - 1)};
+    }
     int64_t rows = kernel.layout.rowTiles * mmaRows;
     return Range{kernel.warpRow,
                  kernel.add(kernel.warpRow, kernel.constant(rows - 1))};
@@ -536,8 +595,10 @@ FailureOr<SmallVector<Fragment>> ElementwiseBuilder::run(Refusal &refusal) {
   if (succeeded(readOutputs())) {
     SmallVector<Fragment> results = createResults();
     Value whole = isRows ? Value() : findWholeTile();
-    if (succeeded(whole ? mapByTiles(whole, results) : mapAll(results)))
+    if (succeeded(whole ? mapByTiles(whole, results) : mapAll(results))) {
+      combineSharers(results);
       return results;
+    }
   }
   return refusal.set(refused.op, refused.reason);
 }

@@ -39,6 +39,10 @@ struct ElementwiseOperand {
 struct ColumnRange {
   int64_t tiles = 1, least = 0;
   mlir::Value present;
+  /// Warps that have a part of the columns each, and the first of this one's;
+  /// null if there is one warp.
+  int64_t sharers = 1;
+  mlir::Value first;
 };
 
 class ElementwiseBuilder {
@@ -107,6 +111,9 @@ private:
   mlir::Value combine(const Output &output, mlir::Value left,
                       mlir::Value right);
   mlir::Value reduceRows(const Output &output, mlir::Value part);
+  mlir::Value getColumn(int64_t column, int64_t place);
+  mlir::Value getScratch(mlir::Value sharer, int64_t rowTile, int64_t half);
+  void combineSharers(llvm::MutableArrayRef<Fragment> results);
 
   KernelBuilder &kernel;
   mlir::linalg::GenericOp op;

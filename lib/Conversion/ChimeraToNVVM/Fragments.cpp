@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -82,6 +83,12 @@ FragmentBuilder::Operand FragmentBuilder::getSums(Value part) {
       registers.push_back(vector::ExtractOp::create(
           kernel.builder, kernel.loc, part, ArrayRef<int64_t>{row, place}));
   return registers;
+}
+
+/// Where the part of this thread's warp starts, of `size` for each of
+/// `sharers`.
+Value FragmentBuilder::startOf(int64_t sharers, int64_t size) {
+  return sharers == 1 ? kernel.constant(0) : kernel.mul(kernel.sharer, size);
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,6 +190,10 @@ FragmentBuilder::Operands
 FragmentBuilder::takeLhs(const Contraction &contraction, Fragment &lhs,
                          int64_t step, Value depth) {
   int64_t tilesPerStep = contraction.stepDepth() / mmaColumns;
+  // What the last sharer has before it, and this one.
+  int64_t mostBefore = (contraction.depthSharers - 1) * contraction.ownDepth();
+  depth = kernel.sub(depth,
+                     startOf(contraction.depthSharers, contraction.ownDepth()));
   Operands operands(lhs.rowTiles);
   for (auto [rowTile, operand] : llvm::enumerate(operands)) {
     SmallVector<Value> parts;
@@ -190,7 +201,8 @@ FragmentBuilder::takeLhs(const Contraction &contraction, Fragment &lhs,
       int64_t column = tilesPerStep * step + tile;
       // What does not exist must be zero: it is multiplied by zeros, and may be
       // anything, infinity included.
-      bool isWhole = (column + 1) * mmaColumns <= contraction.leastDepth;
+      bool isWhole =
+          mostBefore + (column + 1) * mmaColumns <= contraction.leastDepth;
       Value part = column >= lhs.columnTiles
                        ? createZero(kernel.builder, kernel.loc, lhs.partType())
                    : isWhole ? lhs.at(rowTile, column)
@@ -210,6 +222,21 @@ FragmentBuilder::takeLhs(const Contraction &contraction, Fragment &lhs,
 // Right operands
 //===----------------------------------------------------------------------===//
 
+/// Where column tile `column` of this thread's warp starts.
+Value FragmentBuilder::firstColumn(const Contraction &contraction,
+                                   int64_t column) {
+  return kernel.add(kernel.constant(column * mmaColumns),
+                    startOf(contraction.columnSharers,
+                            contraction.columnTiles() * mmaColumns));
+}
+
+/// Where `step` of this thread's warp starts in the reduction.
+Value FragmentBuilder::alongReduction(const Contraction &contraction,
+                                      Value step) {
+  return kernel.add(kernel.mul(step, contraction.stepDepth()),
+                    startOf(contraction.depthSharers, contraction.ownDepth()));
+}
+
 /// Those of `count` column tiles, one or two, from `column` on.
 FragmentBuilder::Operands
 FragmentBuilder::loadRhs(const Contraction &contraction, Value step,
@@ -222,8 +249,8 @@ FragmentBuilder::loadRhs(const Contraction &contraction, Value step,
     return operands;
   }
   bool isTransposed = contraction.rhs.isTransposedThere();
-  Value first = kernel.constant(column * mmaColumns);
-  Value along = kernel.mul(step, contraction.stepDepth());
+  Value first = firstColumn(contraction, column);
+  Value along = alongReduction(contraction, step);
   MatrixOrder order =
       isTransposed ? MatrixOrder::ByChunks : MatrixOrder::ByRows;
   Operand registers = getRegisters(shared.load(
@@ -241,8 +268,8 @@ FragmentBuilder::loadRhs(const Contraction &contraction, Value step,
 FragmentBuilder::Operand
 FragmentBuilder::loadRhsWords(const Contraction &contraction, Value step,
                               const SharedTile &tile, int64_t column) {
-  Value along = kernel.mul(step, contraction.stepDepth());
-  Value first = kernel.constant(column * mmaColumns);
+  Value along = alongReduction(contraction, step);
+  Value first = firstColumn(contraction, column);
   if (contraction.rhs.isTransposed) {
     Value pair =
         shared.loadWords(tile, first, along, kernel.groupInWarp(),
@@ -333,10 +360,61 @@ void FragmentBuilder::multiply(Fragment &sums, Fragment &lhs,
                                const SharedTile &rhs,
                                const Contraction &contraction, Value depth) {
   complete(lhs);
-  int64_t steps = llvm::divideCeil(contraction.depth, contraction.stepDepth());
+  int64_t steps =
+      llvm::divideCeil(contraction.ownDepth(), contraction.stepDepth());
   for (int64_t step = 0; step < steps; ++step)
     multiplyStep(sums, contraction, kernel.constant(step),
                  takeLhs(contraction, lhs, step, depth), rhs);
+}
+
+/// The sums lie where tiles were: element by element, a row of all banks each.
+LogicalResult FragmentBuilder::addSharers(Fragment &sums, int64_t bytes) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  complete(sums);
+  int64_t sharers = kernel.layout.sharers;
+  int64_t numbers = sums.parts.size() * 4;
+  if ((sharers - 1) * numbers * warpSize * 4 > bytes)
+    return failure();
+  Value memory = shared.viewAsWords();
+  auto placeOf = [&](Value sharer, int64_t number) {
+    Value before =
+        kernel.mul(kernel.add(sharer, kernel.constant(-1)), numbers * warpSize);
+    return kernel.add(kernel.add(before, number * warpSize), kernel.lane);
+  };
+  shared.await(0);
+  kernel.createIf(kernel.isLess(kernel.constant(0), kernel.sharer), [&] {
+    for (auto [index, part] : llvm::enumerate(sums.parts))
+      for (auto [element, number] : llvm::enumerate(getSums(part)))
+        memref::StoreOp::create(
+            builder, loc, number, memory,
+            placeOf(kernel.sharer, 4 * static_cast<int64_t>(index) + element));
+  });
+  shared.synchronize();
+  SmallVector<Type> types(sums.parts.size(), sums.partType());
+  auto ifOp = scf::IfOp::create(builder, loc, types, kernel.isFirstSharer(),
+                                /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    scf::YieldOp::create(builder, loc, sums.parts);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    for (int64_t sharer = 1; sharer < sharers; ++sharer)
+      for (auto [index, part] : llvm::enumerate(sums.parts)) {
+        SmallVector<Value> numbersOf;
+        for (int64_t element = 0; element < 4; ++element)
+          numbersOf.push_back(memref::LoadOp::create(
+              builder, loc, memory,
+              ValueRange{placeOf(kernel.constant(sharer),
+                                 4 * static_cast<int64_t>(index) + element)}));
+        Value other = vector::FromElementsOp::create(
+            builder, loc, sums.partType(), numbersOf);
+        part = arith::AddFOp::create(builder, loc, part, other);
+      }
+    scf::YieldOp::create(builder, loc, sums.parts);
+  }
+  llvm::copy(ifOp.getResults(), sums.parts.begin());
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -463,9 +541,9 @@ void FragmentBuilder::store(Fragment &fragment, const GlobalTile &to) {
   for (int64_t rowTile = 0; rowTile < fragment.rowTiles; ++rowTile)
     for (int64_t half : {0, 1}) {
       Value row = kernel.getRow(rowTile, half);
-      Value exists = hasAll ? arith::ConstantIntOp::create(kernel.builder,
-                                                           kernel.loc, 1, 1)
-                            : kernel.isLess(row, rows);
+      Value exists = kernel.isFirstSharer();
+      if (!hasAll)
+        exists = kernel.both(exists, kernel.isLess(row, rows));
       // Outside of the branch, which threads of a warp may take or not.
       SmallVector<std::pair<Value, int64_t>> gathered;
       int64_t column = 0;
@@ -493,7 +571,9 @@ void FragmentBuilder::store(Fragment &fragment, const GlobalTile &to) {
 /// Of the four threads that have a row's number, the first stores it.
 void FragmentBuilder::storeRows(Fragment &fragment, const GlobalTile &to) {
   complete(fragment);
-  Value isFirst = kernel.isLess(kernel.placeInGroup(), kernel.constant(1));
+  Value isFirst =
+      kernel.both(kernel.isLess(kernel.placeInGroup(), kernel.constant(1)),
+                  kernel.isFirstSharer());
   for (int64_t rowTile = 0; rowTile < fragment.rowTiles; ++rowTile)
     for (int64_t half : {0, 1}) {
       Value row = kernel.getRow(rowTile, half);

@@ -29,6 +29,8 @@ struct Fragment {
   llvm::SmallVector<mlir::Value> parts;
   /// True if there is one number for each row.
   bool isRows = false;
+  /// True if warps that share rows have a part of the columns each.
+  bool isShared = false;
 
   Fragment() = default;
   Fragment(mlir::Type elementType, int64_t rowTiles, int64_t columnTiles)
@@ -65,6 +67,10 @@ public:
   void multiply(Fragment &sums, Fragment &lhs, const SharedTile &rhs,
                 const Contraction &contraction, mlir::Value depth);
 
+  /// Adds to the `sums` of the first of the warps that share rows those of the
+  /// others. Fails if shared memory is too small.
+  llvm::LogicalResult addSharers(Fragment &sums, int64_t bytes);
+
   void store(Fragment &fragment, const GlobalTile &to);
   /// The same for numbers of rows.
   void storeRows(Fragment &fragment, const GlobalTile &to);
@@ -82,6 +88,9 @@ private:
                    mlir::Value depth);
   mlir::Value maskColumns(Fragment &fragment, int64_t row, int64_t column,
                           mlir::Value limit);
+  mlir::Value startOf(int64_t sharers, int64_t size);
+  mlir::Value firstColumn(const Contraction &contraction, int64_t column);
+  mlir::Value alongReduction(const Contraction &contraction, mlir::Value step);
   Operands loadRhs(const Contraction &contraction, mlir::Value step,
                    const SharedTile &tile, int64_t column, int64_t count);
   Operand loadRhsWords(const Contraction &contraction, mlir::Value step,

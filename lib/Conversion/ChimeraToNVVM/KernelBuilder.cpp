@@ -27,7 +27,9 @@ using namespace chimera;
 void KernelBuilder::createThread() {
   thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   lane = rem(thread, warpSize);
-  warpRow = mul(div(thread, warpSize), layout.rowTiles * mmaRows);
+  Value warp = div(thread, warpSize);
+  warpRow = mul(div(warp, layout.sharers), layout.rowTiles * mmaRows);
+  sharer = layout.sharers > 1 ? rem(warp, layout.sharers) : constant(0);
 }
 
 Value KernelBuilder::getRow(int64_t rowTile, int64_t half) {

@@ -36,6 +36,10 @@ public:
   mlir::Value getRow(int64_t rowTile, int64_t half);
   mlir::Value getColumn(int64_t columnTile, int64_t place);
 
+  /// Whether the thread is the one of those with the same elements that stores
+  /// them.
+  mlir::Value isFirstSharer() { return isLess(sharer, constant(1)); }
+
   /// The group of four threads in the warp, and the thread in its group.
   mlir::Value groupInWarp() { return div(lane, 4); }
   mlir::Value placeInGroup() { return rem(lane, 4); }
@@ -105,6 +109,9 @@ public:
   /// The thread in its block, the lane in its warp, and the first row of the
   /// warp's share of a tile.
   mlir::Value thread, lane, warpRow;
+  /// Which of the warps that share its rows a thread belongs to, and where
+  /// these tell each other numbers of rows; null if there is one.
+  mlir::Value sharer, scratch;
   /// Why the code that was generated cannot be used; empty if it can.
   std::string problem;
 };

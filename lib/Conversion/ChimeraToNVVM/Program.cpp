@@ -367,7 +367,7 @@ FailureOr<Program> Program::read(scf::ForallOp forall,
     return failure();
   for (auto &[block, contraction] : program.contractions) {
     program.chooseTileLayouts(contraction);
-    int64_t side = std::lcm(mmaColumns, contraction.stepDepth());
+    int64_t side = contraction.side();
     int64_t depth = llvm::alignTo(contraction.depth, side);
     int64_t columns = llvm::alignTo(contraction.columns, side);
     program.share(contraction.lhs, contraction, program.layout.rows(), depth);
@@ -436,6 +436,30 @@ LogicalResult Program::chooseLayout(Refusal &refusal) {
       model::shareRows(rows, mmaRows, wantedRowTiles, limits.groups);
   layout.rowTiles = shares.rowTiles;
   layout.warps = shares.groups;
+  int64_t sharers = registers ? registers->getDepth() : 1;
+  return sharers > 1 ? shareColumns(sharers, refusal) : success();
+}
+
+/// Gives each of `sharers` warps a part of what the second product adds up
+/// over.
+LogicalResult Program::shareColumns(int64_t sharers, Refusal &refusal) {
+  auto *first = &contractions.front().second,
+       *second = &contractions.back().second;
+  bool isShareable = contractions.size() == 2 && layout.warps == 1 &&
+                     first->startsFromZero && isLocal(second->lhs.value) &&
+                     llvm::alignTo(second->depth, second->side()) %
+                             (sharers * second->side()) ==
+                         0;
+  if (!isShareable)
+    return refusal.set(
+        forall,
+        llvm::formatv("{0} warps cannot share the columns of a softmax "
+                      "here: they need {1} or a multiple for each in a "
+                      "block of up to {2} rows",
+                      sharers, second->side(), layout.rowTiles * mmaRows)
+            .str());
+  layout.warps = layout.sharers = sharers;
+  first->columnSharers = second->depthSharers = sharers;
   return success();
 }
 
@@ -482,6 +506,8 @@ LogicalResult Program::placeTiles(Refusal &refusal) {
     tile.byteOffset = sharedBytes;
     sharedBytes += llvm::alignTo(tile.bytes(), model::factorAlignment);
   }
+  tileBytes = sharedBytes;
+  sharedBytes += model::bytesOfSharers(layout.sharers, layout.rows());
   if (sharedBytes <= limits.sharedBytes)
     return success();
   return refusal.set(

@@ -26,8 +26,10 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <limits>
+#include <numeric>
 
 namespace chimera {
 
@@ -42,13 +44,14 @@ struct Refusal {
   mlir::LogicalResult set(mlir::Operation *where, const llvm::Twine &why);
 };
 
-/// How the rows of a tile are shared out: to each warp `rowTiles` times 16
-/// rows, one below the other.
+/// How the rows of a tile are shared out: to each warp, or to `sharers` warps
+/// of which each has a part of a softmax' columns, `rowTiles` times 16 rows,
+/// one below the other.
 struct ThreadLayout {
-  int64_t warps = 1, rowTiles = 1;
+  int64_t warps = 1, rowTiles = 1, sharers = 1;
 
   int64_t threads() const { return warps * warpSize; }
-  int64_t rows() const { return warps * rowTiles * mmaRows; }
+  int64_t rows() const { return warps / sharers * rowTiles * mmaRows; }
 };
 
 /// An operand of a block that multiplies.
@@ -81,9 +84,23 @@ struct Contraction {
   /// True if bytes of the left, or the right, factor have no sign.
   bool isLhsUnsigned = false, isRhsUnsigned = false;
   MatrixProgramAttr instruction;
+  /// Warps that have a part of the columns each, or of the reduction.
+  int64_t columnSharers = 1, depthSharers = 1;
 
   /// What one instruction adds up over.
   int64_t stepDepth() const { return instruction.getDepth(); }
+  /// Rows and columns of factors in shared memory are multiples of this.
+  int64_t side() const { return std::lcm(mmaColumns, stepDepth()); }
+  /// The column tiles of a warp, and its part of the reduction.
+  int64_t columnTiles() const {
+    return columnSharers == 1
+               ? llvm::divideCeil(columns, mmaColumns)
+               : llvm::alignTo(columns, side()) / mmaColumns / columnSharers;
+  }
+  int64_t ownDepth() const {
+    return depthSharers == 1 ? depth
+                             : llvm::alignTo(depth, side()) / depthSharers;
+  }
 };
 
 /// A tile of a tensor from outside that is kept in shared memory, row after
@@ -148,6 +165,8 @@ public:
   int64_t getWantedRowTiles() const { return wantedRowTiles; }
   const BlockLimits &getLimits() const { return limits; }
   int64_t getSharedBytes() const { return sharedBytes; }
+  /// Those of tiles alone; what warps that share rows tell each other follows.
+  int64_t getTileBytes() const { return tileBytes; }
   llvm::MapVector<TileKey, SharedTile> &getTiles() { return tiles; }
   const SharedTile &getTile(const Factor &factor) const {
     return tiles.find(keyOf(factor))->second;
@@ -178,6 +197,7 @@ private:
 
   llvm::LogicalResult readContractions(Refusal &refusal);
   llvm::LogicalResult chooseLayout(Refusal &refusal);
+  llvm::LogicalResult shareColumns(int64_t sharers, Refusal &refusal);
   void chooseTileLayouts(Contraction &contraction) const;
   static TileKey keyOf(const Factor &factor) {
     return {factor.value,
@@ -195,7 +215,7 @@ private:
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   llvm::MapVector<TileKey, SharedTile> tiles;
   ThreadLayout layout;
-  int64_t sharedBytes = 0, rank = 0, wantedRowTiles = 1;
+  int64_t sharedBytes = 0, tileBytes = 0, rank = 0, wantedRowTiles = 1;
 };
 
 /// The map from a matrix, the last two of `numDims` dimensions, to its rows.

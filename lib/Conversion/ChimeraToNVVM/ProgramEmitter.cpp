@@ -429,7 +429,8 @@ LogicalResult ProgramEmitter::checkRegisters(int64_t registers) {
 LogicalResult ProgramEmitter::emitContraction(const Contraction &contraction) {
   BlockOp block = contraction.block;
   Fragment sums(contraction.sumType, kernel.layout.rowTiles,
-                llvm::divideCeil(contraction.columns, mmaColumns));
+                contraction.columnTiles());
+  sums.isShared = contraction.columnSharers > 1;
   int64_t registers = 0;
   if (contraction.startsFromZero) {
     if (!program.isCarried(block.getOutputs()[0]))
@@ -461,8 +462,17 @@ LogicalResult ProgramEmitter::emitContraction(const Contraction &contraction) {
                       : right->sizes[contraction.rhs.rowDim];
     fragments.multiply(sums, *lhs, rhs, contraction, depth);
   }
+  if (contraction.depthSharers > 1 &&
+      !program.isCarried(block.getOutputs()[0]) && failed(addSharers(sums)))
+    return failure();
   values[block.getResult(0)] = sums;
   return checkRegisters(registers);
+}
+
+LogicalResult ProgramEmitter::addSharers(Fragment &sums) {
+  if (succeeded(fragments.addSharers(sums, program.getTileBytes())))
+    return success();
+  return fail("sums of warps that share rows do not fit shared memory");
 }
 
 LogicalResult
@@ -548,14 +558,18 @@ ProgramEmitter::readColumns(BlockOp block, linalg::GenericOp op,
   for (auto [operand, inside] : llvm::zip_equal(operands, op->getOperands())) {
     if (!operand.fragment || operand.fragment->isRows)
       continue;
+    if (operand.fragment->isShared)
+      columns.sharers = kernel.layout.sharers;
     columns.tiles = std::min(columns.tiles, operand.fragment->columnTiles);
     OpFoldResult present = getColumns(getOutside(block, inside));
     if (present && !columns.present)
       columns.present = indices.get(kernel, present);
   }
+  if (columns.sharers > 1)
+    columns.first = kernel.mul(kernel.sharer, columns.tiles * mmaColumns);
   bool isReduced = op.getNumReductionLoops() > 0;
   if (isReduced && !columns.present &&
-      columns.least < columns.tiles * mmaColumns)
+      columns.least < columns.sharers * columns.tiles * mmaColumns)
     return fail("it is not known how many columns there are");
   return columns;
 }

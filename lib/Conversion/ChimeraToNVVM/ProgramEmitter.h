@@ -103,6 +103,8 @@ private:
   getColumnTiles(mlir::OffsetSizeAndStrideOpInterface op,
                  const Fragment &whole);
   llvm::LogicalResult checkRegisters(int64_t registers);
+  llvm::LogicalResult addSharers(Fragment &sums);
+  llvm::LogicalResult addSharersBehind(mlir::scf::ForOp loop);
 
   KernelBuilder &kernel;
   Program &program;

@@ -137,10 +137,30 @@ LogicalResult ProgramEmitter::emitLoop(scf::ForOp op) {
   LogicalResult emitted =
       program.mustUnroll(op) ? unroll(loop) : emitRolled(loop);
   --depth;
+  if (depth == 0 && succeeded(emitted))
+    emitted = addSharersBehind(op);
   // Who has waited for an iteration's tiles has waited for all before them.
   isStaticPending = wasPending && (loop.tiles.empty() || !runsForSure(loop));
   carriedRegisters = carriedBefore;
   return emitted;
+}
+
+/// Adds up what warps that share rows have carried through `loop`, if it runs a
+/// product along whose reduction each has a part.
+LogicalResult ProgramEmitter::addSharersBehind(scf::ForOp loop) {
+  bool addsUp = false;
+  loop.walk([&](BlockOp block) {
+    const Contraction *contraction = program.getContraction(block);
+    addsUp |= contraction && contraction->depthSharers > 1;
+  });
+  if (!addsUp)
+    return success();
+  for (Value result : loop.getResults())
+    if (auto found = values.find(result); found != values.end() &&
+                                          !found->second.isRows &&
+                                          failed(addSharers(found->second)))
+      return failure();
+  return success();
 }
 
 /// Gives the arguments of the loop's body the parts `values`, one after the

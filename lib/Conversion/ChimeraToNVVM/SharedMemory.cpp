@@ -100,7 +100,7 @@ void SharedMemory::create() {
                                           gpu::AddressSpace::Workgroup);
   auto bytes = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type(),
                                MemRefLayoutAttrInterface(), space);
-  Value whole = gpu::DynamicSharedMemoryOp::create(builder, kernel.loc, bytes);
+  whole = gpu::DynamicSharedMemoryOp::create(builder, kernel.loc, bytes);
   for (auto &[key, tile] : program.getTiles()) {
     auto type = MemRefType::get({tile.stages, tile.rows, tile.columns},
                                 getElementTypeOrSelf(tile.source.getType()),
@@ -112,6 +112,23 @@ void SharedMemory::create() {
             .getResult();
     place.stage = kernel.constant(0);
   }
+  int64_t offset = program.getTileBytes();
+  if (kernel.layout.sharers > 1)
+    kernel.scratch = viewRest(offset, program.getSharedBytes() - offset);
+}
+
+/// `bytes` from `offset` on as words of f32.
+Value SharedMemory::viewRest(int64_t offset, int64_t bytes) {
+  OpBuilder &builder = kernel.builder;
+  auto space = cast<MemRefType>(whole.getType()).getMemorySpace();
+  auto type = MemRefType::get({bytes / 4}, builder.getF32Type(),
+                              MemRefLayoutAttrInterface(), space);
+  return memref::ViewOp::create(builder, kernel.loc, type, whole,
+                                kernel.constant(offset), ValueRange());
+}
+
+Value SharedMemory::viewAsWords() {
+  return viewRest(0, program.getSharedBytes());
 }
 
 /// The row of shared memory that row `row` of `tile` is: getColumnSlot, in

@@ -62,6 +62,9 @@ public:
   void await(int64_t groups);
   void synchronize();
 
+  /// All memory as words of f32.
+  mlir::Value viewAsWords();
+
   /// The place that matrices are read from.
   void use(const SharedTile &tile, mlir::Value stage) {
     places[&tile].stage = stage;
@@ -115,9 +118,12 @@ private:
   mlir::Value swizzle(const SharedTile &tile, mlir::Value row,
                       mlir::Value chunk);
 
+  mlir::Value viewRest(int64_t offset, int64_t bytes);
+
   KernelBuilder &kernel;
   Program &program;
   llvm::DenseMap<const SharedTile *, Place> places;
+  mlir::Value whole;
 };
 
 } // namespace chimera

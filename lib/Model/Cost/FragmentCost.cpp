@@ -34,6 +34,11 @@ static constexpr double rescaleCost = 2;
 /// loop: for its first tile, which nothing asked for ahead.
 static constexpr double restartCycles = 500;
 
+/// Cycles of a block of products in which groups that share columns tell each
+/// other the maxima and the sums of their rows: twice two barriers, and to the
+/// innermost level and back, 30 cycles each.
+static constexpr double sharingCycles = 240;
+
 /// Cycles in which what a task has written reaches all others, it counts
 /// itself, and the first part arrives: three times through the level that all
 /// share. Several parts are on their way at a time, so each takes a share of
@@ -110,8 +115,10 @@ double CostModel::groupCycles(const Operator &op,
   double loading = repeats * loaded *
                    problem.tensors[op.inputs.front()].elementBytes /
                    unit.loadBytesPerCycle;
-  return std::max(products, loading) +
-         calls * machine.overheads.blockCycles / occupancy.tasks;
+  bool isShared = tile.depth > 1 && op.rescaledBy;
+  double waiting =
+      machine.overheads.blockCycles + (isShared ? sharingCycles : 0);
+  return std::max(products, loading) + calls * waiting / occupancy.tasks;
 }
 
 double CostModel::restartCyclesOf(const LoopNest &tree) const {

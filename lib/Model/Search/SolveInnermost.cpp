@@ -604,18 +604,37 @@ bool Solver::pricePlan(Schedule &schedule) {
   return pricePlanOf(schedule);
 }
 
-/// Prices `schedule` with every number of instructions' rows for each group.
+/// True if all rows are those of one group, which then leaves units idle, and
+/// groups can share the columns of a softmax instead.
+bool Solver::mayShareColumns() const {
+  const Operator &last = problem.operators.back();
+  ArrayRef<Index> indices = last.output.indices;
+  if (!last.rescaledBy || indices.size() < 2)
+    return false;
+  LoopId rows = indices.drop_back().back().terms.front().loop;
+  // Single rows of a batch have columns of their own.
+  bool areSingle = any_of(last.inputs, [&](const Access &input) {
+    return input.hasLoop(rows) && input.hasLoop(last.vectorLoop);
+  });
+  return areSingle || problem.loops[rows].extent <= machine.matrix->rows;
+}
+
+/// Prices `schedule` with every number of instructions' rows for each group,
+/// and of groups that share columns.
 bool Solver::priceGroups(Schedule &schedule) {
   bool fits = false;
   RegisterTile tile = schedule.registerTile;
-  for (int64_t rows = 1; rows <= tile.rows; rows *= 2) {
-    schedule.registerTile.rows = rows;
-    schedule.registerTile.vectors = std::max<int64_t>(1, tile.vectors / rows);
-    FragmentPlan fragments = planFragments(problem, machine, schedule);
-    // With less than it asks for it is another schedule.
-    if (fragments.obstacle.empty() && fragments.rowTiles >= rows)
-      fits |= pricePlanOf(schedule);
-  }
+  int64_t mostSharers = mayShareColumns() ? machine.groups->units : 1;
+  for (int64_t sharers = 1; sharers <= mostSharers; sharers *= 2)
+    for (int64_t rows = 1; rows <= tile.rows; rows *= 2) {
+      schedule.registerTile.rows = rows;
+      schedule.registerTile.vectors = std::max<int64_t>(1, tile.vectors / rows);
+      schedule.registerTile.depth = sharers;
+      FragmentPlan fragments = planFragments(problem, machine, schedule);
+      // With less than it asks for it is another schedule.
+      if (fragments.obstacle.empty() && fragments.rowTiles >= rows)
+        fits |= pricePlanOf(schedule);
+    }
   schedule.registerTile = tile;
   return fits;
 }

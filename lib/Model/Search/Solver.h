@@ -185,6 +185,7 @@ private:
   bool priceCandidate(Innermost &level, const Candidate &candidate);
   void chooseRolling(Schedule &schedule) const;
   bool pricePlan(Schedule &schedule);
+  bool mayShareColumns() const;
   bool priceGroups(Schedule &schedule);
   bool pricePlanOf(Schedule &schedule);
   bool priceTiles(Schedule &schedule);

@@ -64,6 +64,11 @@ private:
     return problem.tensors[tensor].role == Role::Intermediate;
   }
   LoopId reductionOf(unsigned op) const;
+  /// Sides of factors in the innermost level are multiples of this.
+  int64_t side() const { return std::lcm(unit.columns, unit.depth); }
+  int64_t rowsOfBlock() const {
+    return plan.groups / plan.sharers * plan.rowTiles * unit.rows;
+  }
   Sizes sizesAfter(unsigned op, size_t depth) const;
   unsigned lastReader(unsigned op) const;
 
@@ -75,6 +80,7 @@ private:
   int64_t registersDuring(unsigned op) const;
   int64_t factorBytes(unsigned op) const;
   void shareRows(int64_t wanted);
+  std::string findSharingObstacle() const;
 
   const ChainProblem &problem;
   const MatrixUnit &unit;
@@ -213,7 +219,8 @@ void FragmentPlanner::shareRows(int64_t wanted) {
   RowShares shares =
       chimera::model::shareRows(rows, unit.rows, wanted, threadGroups);
   plan.rowTiles = shares.rowTiles;
-  plan.groups = shares.groups;
+  plan.sharers = std::max<int64_t>(1, schedule.registerTile.depth);
+  plan.groups = shares.groups * plan.sharers;
   plan.availableRegisters = threadGroups.availableRegisters(plan.groups);
 }
 
@@ -222,6 +229,8 @@ void FragmentPlanner::shareRows(int64_t wanted) {
 int64_t FragmentPlanner::registersOf(unsigned op, size_t depth,
                                      int64_t bytes) const {
   int64_t columns = sizesAfter(op, depth)[columnsOf(op)];
+  if (isIntermediate(problem.operators[op].output) && plan.sharers > 1)
+    columns = alignTo(columns, side()) / plan.sharers;
   int64_t instructions =
       plan.rowTiles * divideCeilSigned(columns, unit.columns);
   return instructions * unit.rows * unit.columns / threadGroups.threads *
@@ -257,8 +266,7 @@ int64_t FragmentPlanner::registersDuring(unsigned op) const {
 /// Of the factors of `op` that come from outside.
 int64_t FragmentPlanner::factorBytes(unsigned op) const {
   int64_t bytes = 0;
-  int64_t rows = plan.groups * plan.rowTiles * unit.rows;
-  int64_t side = std::lcm(unit.columns, unit.depth);
+  int64_t rows = rowsOfBlock();
   for (const Access &input : problem.operators[op].inputs) {
     if (isIntermediate(input))
       continue;
@@ -268,12 +276,39 @@ int64_t FragmentPlanner::factorBytes(unsigned op) const {
     Sizes sizes = sizesAfter(op, innermost);
     int64_t tile =
         problem.tensors[input].elementBytes *
-        alignTo(sizes[reductionOf(op)], side) *
-        (input.hasLoop(columnsOf(op)) ? alignTo(sizes[columnsOf(op)], side)
+        alignTo(sizes[reductionOf(op)], side()) *
+        (input.hasLoop(columnsOf(op)) ? alignTo(sizes[columnsOf(op)], side())
                                       : rows);
     bytes += alignTo(tile * (isRefilled ? level.buffers : 1), factorAlignment);
   }
   return bytes;
+}
+
+/// Why groups cannot share columns as `plan` says, empty if they can.
+std::string FragmentPlanner::findSharingObstacle() const {
+  if (plan.sharers == 1)
+    return {};
+  std::optional<LoopId> columns = problem.operators.back().rescaledBy;
+  if (!columns || problem.operators.size() != 2)
+    return "groups can only share the columns of a softmax";
+  if (plan.groups != plan.sharers || plan.groups > threadGroups.most)
+    return "groups that share columns have rows of several groups";
+  for (unsigned op : {0, 1})
+    for (const NestLoop &loop :
+         ArrayRef(tiles.pathOf(op))
+             .drop_front(std::min<size_t>(schedule.numParallel,
+                                          tiles.pathOf(op).size())))
+      if (loop.loop != *columns)
+        return "groups share columns that another loop is inside of";
+  Sizes sizes = sizesAfter(0, tiles.pathOf(0).size());
+  if (alignTo(sizes[*columns], side()) % (plan.sharers * side()) != 0)
+    return "a tile has too few columns to share";
+  // Sums of all groups but the first are where tiles were.
+  int64_t sums = registersOf(1, tiles.depthOfSums(1), registerBytes);
+  int64_t bytes = sums * registerBytes * threadGroups.threads;
+  if ((plan.sharers - 1) * bytes > plan.factorBytes)
+    return "sums of groups that share columns need more than their tiles";
+  return {};
 }
 
 FragmentPlan FragmentPlanner::run() {
@@ -292,6 +327,10 @@ FragmentPlan FragmentPlanner::run() {
   }
   for (unsigned op = 0; op < problem.operators.size(); ++op)
     plan.factorBytes += factorBytes(op);
+  plan.obstacle = findSharingObstacle();
+  plan.factorBytes += bytesOfSharers(plan.sharers, rowsOfBlock());
+  if (!plan.obstacle.empty())
+    return std::move(plan);
   if (plan.registers > plan.availableRegisters)
     plan.obstacle = "tiles need " + std::to_string(plan.registers) +
                     " registers of each thread, there are " +
@@ -312,6 +351,12 @@ RowShares chimera::model::shareRows(int64_t rows, int64_t unitRows,
                              std::clamp<int64_t>(wanted, 1, tiles));
   shares.groups = divideCeilSigned(tiles, shares.rowTiles);
   return shares;
+}
+
+int64_t chimera::model::bytesOfSharers(int64_t sharers, int64_t rows) {
+  if (sharers == 1)
+    return 0;
+  return alignTo(sharers * rows * registerBytes, factorAlignment);
 }
 
 int64_t chimera::model::registersBesideTiles(const ThreadGroups &groups,

@@ -46,6 +46,15 @@ def paths_of(plan):
                 r"(\w+)=(\d+)", line["tiles"])}
 
 
+def sharers_of(plan, sizes):
+    """Warps that have the same rows of a tile of these sizes: each has a part of the
+    first product's columns, which the second one adds up over."""
+    *_, rows, _, _ = (size for name, size in sizes.items() if name not in TAPS)
+    fragments = plan["fragments"]
+    row_groups = -(-up(rows, 16) // (16 * fragments["row_tiles"]))
+    return fragments["groups"] // row_groups
+
+
 def copies_of(own, last, others, path, sizes, threads, buffers, bytes, side):
     """LDGSTS for the tile of a factor of `others` times the size of loop `last`,
     along which elements of so many bytes are neighbours, in whole multiples of
@@ -93,11 +102,17 @@ def expect(plan, threads, buffers, rhs_by_columns, bytes):
                    or (index == 0 and line["loop"] in (depth, *TAPS))
                    or all(line in path for path, _ in products) for line in path):
             return None
-        steps = up(sizes[depth], step) // step
-        own_hmma = up(sizes[columns], 8) // 8 * row_tiles
+        sharers = sharers_of(plan, sizes)
+        own_columns, own_depth = sizes[columns], sizes[depth]
+        if sharers > 1 and index == 0:
+            own_columns = up(own_columns, side) // sharers
+        if sharers > 1 and index == 1:
+            own_depth = up(own_depth, side) // sharers
+        steps = up(own_depth, step) // step
+        own_hmma = up(own_columns, 8) // 8 * row_tiles
         own_ldsm = row_tiles if index == 0 else 0
         if bytes == 2 or (rhs_by_columns[index] and index == 0):
-            own_ldsm += up(sizes[columns], 16) // 16
+            own_ldsm += up(own_columns, 16) // 16
         if index == 0 and steps > STRAIGHT:
             together = max(count for count in range(1, STRAIGHT + 1)
                            if steps % count == 0)
@@ -108,8 +123,8 @@ def expect(plan, threads, buffers, rhs_by_columns, bytes):
         batch = set(sizes) - {rows, columns, depth}
         if index == 0:
             ldgsts += copies_of({*batch, rows, depth}, depth,
-                                threads // 32 * 16 * row_tiles, path, sizes, threads,
-                                buffers, bytes, side)
+                                threads // 32 // sharers * 16 * row_tiles, path,
+                                sizes, threads, buffers, bytes, side)
         last, other = ((depth, columns) if rhs_by_columns[index]
                        else (columns, depth))
         ldgsts += copies_of({*batch, columns, depth}, last, up(sizes[other], side),

@@ -28,6 +28,7 @@ CASES = [
     Attention("f16", 2, 0, 64, 64, 64, "causal", "b = 1, m = 32, l = 16"),
     Attention("f16", 2, 0, 32, 48, 64, "", "b = 1, m = 16, l = 16"),
     Attention("f16", 2, 0, 16, 64, 64, "", "b = 1, l = 32; l = 16"),
+    Attention("f16", 2, 0, 16, 96, 64, "causal", "b = 1; l = 32", sharers=2),
     Convolution("f16", "nhwc", 32, 4, 20, ((32, 3, 1), (16, 1, 1)), "relu",
                 "h = 1, h1 = 16; r = 1, r1 = 1"),
 ]
@@ -77,6 +78,8 @@ MUTATIONS = {
         r"(ld\.global\.b32\s+[^;]*?, \[%rd\d+\+)(-?\d+)(\];)", shift_constant),
     "a part to elsewhere": (
         r"(st\.global\.v2\.b32\s+\[%rd\d+\+)(\d+)(\],)", shift_constant),
+    "a row from elsewhere": (
+        r"(ld\.shared\.b32\s+%r\d+, \[%rd\d+\+)(\d+)(\];)", shift_constant),
     "the wrong neighbour": (r"(shfl\.sync\.bfly\.b32 [^;]*?, )([12])(, 31)",
                             lambda m, rng: f"{m[1]}{3 - int(m[2])}{m[3]}"),
 }

@@ -109,9 +109,9 @@ func.func @mlp(%x: tensor<{x}>, %w: tensor<{w}>, %b: tensor<{chain.l}x{kind}>,
 # values, each for `group` heads of queries (0: one, and no dimension for it). The
 # `mask` is "", "causal", "last" (causal, the last row of queries beside the last
 # key), "window" (causal, 12 keys wide), "added" (m x l, from memory) or "none", which
-# leaves some rows nothing.
-Attention = namedtuple("Attention", "type heads group m l d mask tiles rows",
-                       defaults=("", None, 1))
+# leaves some rows nothing. Of each tile's keys `sharers` warps have a part.
+Attention = namedtuple("Attention", "type heads group m l d mask tiles rows sharers",
+                       defaults=("", None, 1, 1))
 
 MASKS = {
     "": "",

@@ -358,6 +358,41 @@ TEST(Fragments, LetBlocksSplitASoftmax) {
             2 * parts + result + 3 * 32 * 32 * 2 + 3 * 2 * 16 * 32 * 2);
 }
 
+TEST(Fragments, LetGroupsShareTheColumnsOfASoftmax) {
+  Machine machine = makeDeepMachine();
+  ChainProblem problem = makeNarrowAttention(32, 96, std::nullopt);
+  LoopId rows = loopNamed(problem, "m"), keys = loopNamed(problem, "l"),
+         values = loopNamed(problem, "n");
+  auto planFor = [&](int64_t sharers, int64_t rowsOfBlock,
+                     llvm::ArrayRef<TiledLoop> inside) {
+    Schedule schedule = makeSplitSchedule({{rows, rowsOfBlock}}, inside);
+    schedule.registerTile.depth = sharers;
+    return planFragments(problem, machine, schedule);
+  };
+  FragmentPlan alone = planFor(1, 16, {{keys, 32}}),
+               shared = planFor(2, 16, {{keys, 32}});
+  EXPECT_EQ(shared.obstacle, "");
+  EXPECT_EQ(alone.groups, 1);
+  EXPECT_EQ(shared.groups, 2);
+  EXPECT_EQ(shared.sharers, 2);
+  // Half of the scores, and as many sums.
+  EXPECT_LT(shared.registers, alone.registers);
+  EXPECT_EQ(shared.factorBytes, alone.factorBytes + 2 * 16 * 4);
+  EXPECT_EQ(planFor(4, 16, {{keys, 32}}).obstacle,
+            "a tile has too few columns to share");
+  EXPECT_EQ(planFor(2, 32, {{keys, 32}}).obstacle,
+            "groups that share columns have rows of several groups");
+  EXPECT_EQ(planFor(2, 16, {{keys, 32}, {values, 16}}).obstacle,
+            "groups share columns that another loop is inside of");
+  ChainProblem chain =
+      makeNarrowChain({/*b=*/1, /*m=*/16, /*n=*/32, /*k=*/32, /*l=*/32});
+  Schedule schedule;
+  schedule = makeSchedule({{loopNamed(chain, "l"), 32}}, 0);
+  schedule.registerTile.depth = 2;
+  EXPECT_EQ(planFragments(chain, makeMachine(), schedule).obstacle,
+            "groups can only share the columns of a softmax");
+}
+
 TEST(Fragments, AreSplitWhereBlocksAreFew) {
   Machine machine = makeDeepMachine();
   SolveOptions options;
