@@ -14,7 +14,11 @@ import torch.nn.functional as F  # noqa: E402
 
 import models  # noqa: E402
 from chimera.backend import chimera as backend  # noqa: E402
-from chimera.importers._decompositions import cumulative_sum  # noqa: E402
+from chimera.importers._decompositions import (  # noqa: E402
+    cumulative_sum,
+    find_extremum,
+    take_extremum,
+)
 from chimera.importers._images import (  # noqa: E402
     convolution,
     interpolate,
@@ -108,6 +112,33 @@ def test_interpolation_with_options(options: dict[str, Any]) -> None:
     torch.testing.assert_close(interpolate(x, **options), F.interpolate(x, **options))
     if "antialias" not in options:
         check_compiled(lambda x: F.interpolate(x, **options) * 1.5, x)
+
+
+@pytest.mark.parametrize("options", [{}, {"dim": 1}, {"dim": -2, "keepdim": True}])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_of_extrema(
+    name: str, dtype: torch.dtype, options: dict[str, Any]
+) -> None:
+    x = torch.randn(3, 40, 5)
+    # Some are equal, and the first of them counts.
+    x = (4 * x).to(torch.int32).to(dtype)
+    if dtype.is_floating_point:
+        x[0, 7, 1], x[0, 9, 1], x[2, :, 3] = float("nan"), float("nan"), -float("inf")
+    expected = getattr(torch, name)(x, **options)
+    actual = find_extremum(x, **options, largest=name == "argmax")
+    assert actual.dtype == expected.dtype and torch.equal(actual, expected)
+    if "dim" in options:
+        both = take_extremum(x, **options, largest=name == "argmax")
+        theirs = getattr(torch, name[3:])(x, **options)
+        torch.testing.assert_close(both[0], theirs.values, equal_nan=True)
+        assert torch.equal(both[1], theirs.indices)
+    if dtype == torch.float32:
+        compiled = torch.compile(
+            lambda x: getattr(torch, name)(x, **options), backend=backend
+        )
+        with torch.inference_mode():
+            assert torch.equal(compiled(x), expected)
 
 
 @pytest.mark.parametrize("length", [1, 64, 65, 97, 1000, 5000])

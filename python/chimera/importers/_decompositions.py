@@ -44,6 +44,10 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.convolution.default: convolution,
         aten.upsample_bilinear2d.vec: upsample_bilinear,
         aten.cumsum.default: cumulative_sum,
+        aten.argmax.default: functools.partial(find_extremum, largest=True),
+        aten.argmin.default: functools.partial(find_extremum, largest=False),
+        aten.max.dim: functools.partial(take_extremum, largest=True),
+        aten.min.dim: functools.partial(take_extremum, largest=False),
         aten.topk.default: largest,
         aten.index_put.default: index_put,
         aten._unsafe_index_put.default: index_put,
@@ -272,6 +276,41 @@ def _masked_sums(rows: Any) -> Any:
     below = places <= places.unsqueeze(-1)
     terms = torch.where(below, rows.unsqueeze(-2), 0)
     return terms.sum(-1, dtype=rows.dtype)
+
+
+def find_extremum(
+    x: Any, dim: int | None = None, keepdim: bool = False, *, largest: bool
+) -> Any:
+    """The first place of the extremum, which is a reduction of its own.
+
+    A reduction that carries a number and its place has a choice in every step, which
+    no vector makes.
+    """
+    torch = require("torch")
+    if x.dim() == 0 or x.dtype == torch.bool:
+        return NotImplemented
+    if dim is None:
+        if keepdim:
+            return NotImplemented
+        x, dim = x.reshape(-1), 0
+    length = x.shape[dim]
+    shape = [1] * x.dim()
+    shape[dim] = length
+    places = torch.arange(length, device=x.device).reshape(shape)
+    extremum = (x.amax if largest else x.amin)(dim, keepdim=True)
+    found = x == extremum
+    if x.dtype.is_floating_point:
+        # The extremum of a row with one that is no number is the first such.
+        found = found | (x != x)
+    return torch.where(found, places, length).amin(dim, keepdim=keepdim)
+
+
+def take_extremum(x: Any, dim: int, keepdim: bool = False, *, largest: bool) -> Any:
+    """The extremum and the first place of it."""
+    place = find_extremum(x, dim, keepdim, largest=largest)
+    if place is NotImplemented:
+        return NotImplemented
+    return (x.amax if largest else x.amin)(dim, keepdim=keepdim), place
 
 
 def largest(
