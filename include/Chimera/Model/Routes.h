@@ -52,8 +52,10 @@ struct RoutePlan {
 };
 
 /// Column groups of sums that an epilogue has room for besides its operands and
-/// its result: more than any of those that occur in networks needs.
-inline constexpr int64_t vectorGroups = 10;
+/// its result: more than any of those that occur in networks needs. Vector
+/// units in cores of their own have to know which rows theirs are, and what
+/// they hand over is another group than what they keep.
+inline int64_t vectorGroups(bool isAtUnit) { return isAtUnit ? 10 : 12; }
 
 /// Where the vector units are in cores of their own, so many of them belong to
 /// a matrix unit and share the rows of its tiles, each in whole steps: those

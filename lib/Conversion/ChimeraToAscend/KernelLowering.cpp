@@ -136,7 +136,8 @@ LogicalResult KernelLowering::collect() {
         buffer.writers.push_back(kernel);
     }
   }
-  for (int64_t group = 0; hasVectors() && group < model::vectorGroups; ++group)
+  const size_t groups = model::vectorGroups(isCoupled());
+  while (hasVectors() && scratch.size() < groups)
     addScratch();
   for (auto &[root, buffer] : buffers) {
     code.loc = root.getLoc();
@@ -611,10 +612,11 @@ LogicalResult KernelLowering::run(Refusal &refusal) {
       if (failed(lower(kernel)))
         return failure();
     code.loc = tasks.getLoc();
-    if (scratch.size() > model::vectorGroups)
+    if (const size_t groups = model::vectorGroups(isCoupled());
+        scratch.size() > groups)
       return fail("an elementwise operation works with " +
                   Twine(scratch.size()) + " column groups at once, there are " +
-                  Twine(model::vectorGroups));
+                  Twine(groups));
     if (!places.getFailure().empty())
       return fail(places.getFailure());
     if (!reason.empty())

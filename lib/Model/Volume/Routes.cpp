@@ -354,7 +354,7 @@ RoutePlan RoutePlanner::run() {
   }
   // None of them where no operator has the vector unit at hand.
   use(nameOf(Buffer::Role::Vectors),
-      vectorGroups * mostGroupElements * sumBytes);
+      vectorGroups(hasVectorsAtUnit()) * mostGroupElements * sumBytes);
   if (plan.obstacle.empty() && findSplit(problem, schedule, tiles.getTree()))
     plan.obstacle = "no core combines the parts of a row that others have";
   for (auto [index, route] : enumerate(machine.routes)) {
