@@ -14,12 +14,19 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
                     %rows: index, %pitch: index, %block: index, %first: index,
                     %count: index, %step: index, %m: index, %k: index,
                     %n: index, %init: i1, %event: index, %high: i64, %low: i64,
-                    %number: f32, %length: index, %gap: index)
+                    %number: f32, %length: index, %gap: index,
+                    %flag: index)
     attributes {ascend.kernel = ["arg0 : 64x32xf16"], ascend.room = {l1 = 4096}} {
   // CPP: block_idx()
   // CPP: block_num()
   %core = ascend.block_idx
   %cores = ascend.block_num
+  // CPP: sub_block_idx()
+  %half = ascend.sub_block_idx
+  // CPP: set_cross_flag(PIPE_FIX, [[FLAG:v[0-9]+]]);
+  // CPP: wait_cross_flag([[FLAG]]);
+  ascend.set_cross_flag cube fix, %flag
+  ascend.wait_cross_flag vector, %flag
   // CPP: [[TILE:v[0-9]+]] = L1<half>(
   %tile = ascend.address %bytes : !ascend.ptr<l1, f16>
   // CPP: [[TILE]] + v
