@@ -114,6 +114,17 @@ def test_interpolation_with_options(options: dict[str, Any]) -> None:
         check_compiled(lambda x: F.interpolate(x, **options) * 1.5, x)
 
 
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu_is_as_precise_as_f32(approximate: str) -> None:
+    def function(x: torch.Tensor) -> Any:
+        return F.gelu(x, approximate=approximate)
+
+    x = torch.linspace(-8, 8, 4001)
+    with torch.inference_mode():
+        actual = torch.compile(function, backend=backend)(x).double()
+    torch.testing.assert_close(actual, function(x.double()), atol=2e-6, rtol=0)
+
+
 @pytest.mark.parametrize("options", [{}, {"dim": 1}, {"dim": -2, "keepdim": True}])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32])
 @pytest.mark.parametrize("name", ["argmax", "argmin"])

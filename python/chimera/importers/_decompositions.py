@@ -54,6 +54,7 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.index_copy.default: index_copy,
         aten.index_add.default: index_add,
         aten.constant_pad_nd.default: pad,
+        aten.gelu.default: gelu,
         aten.erfc.default: lambda x: 1 - x.erf(),
         aten.hypot.default: lambda x, y: (x * x + y * y).sqrt(),
         aten.isfinite.default: is_finite,
@@ -240,6 +241,15 @@ def encoder_layer(
         return x + feed(normalise(x, scale_2, shift_2))
     x = normalise(x + mix(x), scale_1, shift_1)
     return normalise(x + feed(x), scale_2, shift_2)
+
+
+def gelu(x: Any, *, approximate: str = "none") -> Any:
+    """GELU by tanh; torch-mlir has the root of 2 / pi to four digits."""
+    if approximate != "tanh":
+        return NotImplemented
+    wide = _widen(x)
+    inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide))
+    return (0.5 * wide * (1 + inner.tanh())).to(x.dtype)
 
 
 def cumulative_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
