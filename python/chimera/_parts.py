@@ -144,8 +144,10 @@ class Weights:
         if self._discards:
             instance.discard()
             kept = {self._positions.index(number) for number in instance.constants}
-            _empty([t for i, t in enumerate(tensors) if i not in kept],
-                   [tensors[i] for i in kept])
+            _empty(
+                [t for i, t in enumerate(tensors) if i not in kept],
+                [tensors[i] for i in kept],
+            )
         return instance
 
     def _forget(self, key: tuple[int, ...]) -> None:
@@ -167,8 +169,9 @@ class Weights:
 def _check_storage(tensors: Sequence[Any]) -> None:
     if any(t.numel() and not t.untyped_storage().nbytes() for t in tensors):
         raise ChimeraError(
-            "weights were discarded that another graph of the model needs, one after a "
-            "graph break or for other shapes: compile it without discard_weights"
+            "weights were discarded that are to be packed again: after a change, or for "
+            "another graph of the model, behind a graph break or for other shapes; "
+            "compile it without discard_weights"
         )
 
 
