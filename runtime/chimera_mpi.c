@@ -196,7 +196,7 @@ static MPI_Comm world;
 /* MPICH's mpirun drops what it has not read yet of a process that aborts, which
    may be the line that says why. */
 static void stop(void *context) {
-  enum { nanoseconds_to_read = 200000000 };
+  enum { nanoseconds_to_read = 500000000 };
   (void)context;
   nanosleep(&(struct timespec){.tv_nsec = nanoseconds_to_read}, NULL);
   MPI_Abort(MPI_COMM_WORLD, 1);
@@ -269,16 +269,23 @@ static int leave_at_finalize(MPI_Comm communicator, int key, void *value,
   return MPI_SUCCESS;
 }
 
-/* At the end of the process. One that has failed ends the others; they would
-   wait for it. */
+/* At the end of the process. One that has failed ends the others, which would
+   wait for it, and says so: MPICH's own line about that is often lost. */
 static void finish(int status, void *unused) {
   (void)unused;
   int is_finalized = 0;
   MPI_Finalized(&is_finalized);
   if (is_finalized)
     return;
-  if (status != 0)
-    stop(NULL);
+  if (status != 0) {
+    int rank = 0, count = 1;
+    char message[64];
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &count);
+    snprintf(message, sizeof message, "process %d of %d has ended with status %d",
+             rank, count, status);
+    chimera_end_processes(message);
+  }
   MPI_Finalize();
 }
 
