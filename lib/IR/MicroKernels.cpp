@@ -10,6 +10,7 @@
 
 #include "Chimera/IR/NumberTypes.h"
 #include "Chimera/IR/ProductBody.h"
+#include "Chimera/Model/Layouts.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -126,8 +127,10 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
   support.hasWindows = hasCache || common.groups || !common.routes.empty();
   FailureOr<model::Machine> machine =
       target.getMachine(Float32Type::get(op->getContext()));
-  if (hasCache && succeeded(machine) && !machine->matrix)
+  if (hasCache && succeeded(machine) && !machine->matrix) {
     support.lanes = machine->unit.lanes;
+    support.usesWorthTransposing = model::usesWorthTransposing(*machine);
+  }
   return support;
 }
 

@@ -91,6 +91,10 @@ struct OperatorSupport {
   /// Elements of the vectors that sums lie in, where kernels multiply them by
   /// single elements of rows in a cache. 0 where they do not.
   int64_t lanes = 0;
+  /// By how many of these vectors a kernel has to multiply each element of rows
+  /// that lie next to each other, for a copy that has them apart to take less
+  /// time.
+  double usesWorthTransposing = 0;
 
   /// True if products of `lhs` and `rhs` do.
   bool multiplies(mlir::Type lhs, mlir::Type rhs) const;

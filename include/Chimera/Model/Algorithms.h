@@ -167,10 +167,9 @@ inline int64_t leastColumnsOfPairs(int64_t lanes) { return 2 * lanes; }
 /// same order.
 inline constexpr int64_t reductionPart = 8;
 
-/// The same where constants supply the vectors and a vector unit has few
-/// registers. A small tile of sums goes over its constants often, so these
-/// should come in the order in which they lie in memory, and its pixels line by
-/// line.
+/// The same where constants supply the vectors of a vector unit. A tile of sums
+/// goes over its constants often, so these should come in the order in which
+/// they lie in memory, and its pixels line by line.
 inline constexpr int64_t longReductionPart = 256;
 
 /// RegisterTile::part of plans for `machine` that have long parts; 0 if none

@@ -75,11 +75,10 @@ double secondsToReorder(double bytes, int64_t elementBytes,
 /// Seconds to copy `bytes` in the order that they have.
 double secondsToCopy(double bytes, const Machine &machine, int64_t threads);
 
-/// True if a product takes less time with a copy of the operand that gives it
-/// rows, in which what it sums up lies next to each other, than with the
-/// operand itself, in which rows do. It multiplies `uses` vectors by each
-/// element.
-bool shouldTransposeRows(double uses);
+/// The operand that gives a product its rows may be read from a copy, in which
+/// what is summed up lies next to each other, or across, where rows do. The copy
+/// takes less time if each element is multiplied by so many vectors.
+double usesWorthTransposing(const Machine &machine);
 
 /// The operations of a program and the images that they hand on.
 struct LayoutProblem {

@@ -99,15 +99,26 @@ double chimera::model::secondsOf(const ConvolutionFigures &figures,
   return seconds;
 }
 
-/// Each step of the reduction finds its rows in another line, and another page
-/// if planes are large: 1x1 convolutions of 136 channels and 544 filters on
-/// 16^2 to 84^2 pixels took 6 to 35 % longer than with channels last (Zen 3).
-/// Transposing images takes 1 to 5 % of a convolution's time, and as long if
-/// there are few filters.
-static constexpr double leastUses = 8;
+/// A register tile whose rows lie next to each other finds those of each step of
+/// the reduction in a line of its own, and waits so many cycles for it: 1x1
+/// convolutions of 128 to 1024 channels took up to 4 % longer than with channels
+/// last with tiles of 13 x 2 vectors of 16 lanes (Zen 4), 4 to 15 % with 6 x 2
+/// of eight (the same) and 6 to 35 % (Zen 3).
+static constexpr double cyclesOfLine = 1;
 
-bool chimera::model::shouldTransposeRows(double uses) {
-  return uses >= leastUses;
+double chimera::model::usesWorthTransposing(const Machine &machine) {
+  constexpr int64_t many = 1 << 12;
+  RegisterTile tile = selectRegisterTile(machine.unit, many,
+                                         many * machine.unit.lanes, many);
+  double cyclesOfUse =
+      cyclesOfLine / static_cast<double>(tile.rows * tile.vectors);
+  // What the program takes comes from memory, and so does its copy if it is of
+  // any size: no arithmetic hides that.
+  MemoryPass pass;
+  pass.readBytes = pass.writtenBytes = 1e9;
+  double elements = pass.readBytes / sizeof(float);
+  return secondsOf(pass, machine, /*threads=*/1) / elements *
+         machine.unit.cyclesPerSecond / cyclesOfUse;
 }
 
 static bool isLast(ArrayRef<ImageLayout> layouts, unsigned op) {

@@ -24,17 +24,13 @@
 using namespace llvm;
 using namespace chimera::model;
 
-/// Fewer registers than this are few.
-static constexpr int64_t manyRegisters = 32;
-
 /// Steps of all loops with one part, at most: for two vectors of columns the
-/// constants of 3 x 3 taps and a whole long part, 147 KB, fit the second level
-/// of a processor.
+/// constants of 3 x 3 taps and a whole long part, 147 KB of eight lanes, 295 of
+/// sixteen, fit the second level of a processor.
 static constexpr int64_t mostStepsOfPart = 9 * longReductionPart;
 
 int64_t chimera::model::longPartOf(const Machine &machine) {
-  bool areFew = !machine.matrix && machine.unit.registers < manyRegisters;
-  return areFew ? longReductionPart : 0;
+  return machine.matrix ? 0 : longReductionPart;
 }
 
 /// The loops over which `op` adds up, outermost first. One iteration is no

@@ -28,7 +28,6 @@
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/NumberTypes.h"
-#include "Chimera/Model/Layouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -390,7 +389,7 @@ bool BodyNormalizer::staysTransposed(linalg::GenericOp transpose,
   for (int64_t extent : op.getStaticLoopRanges())
     uses *= extent;
   auto type = cast<RankedTensorType>(operand.get().getType());
-  return model::shouldTransposeRows(uses / type.getNumElements());
+  return uses / type.getNumElements() >= support.usesWorthTransposing;
 }
 
 /// Elementwise operations fuse into their only user. Into a contraction only

@@ -101,8 +101,15 @@ TEST(Layouts, DepthwiseConvolutionsPayForPartOfAVector) {
 }
 
 TEST(Layouts, RowsThatManyVectorsUseAreTransposed) {
-  EXPECT_TRUE(shouldTransposeRows(8));
-  EXPECT_FALSE(shouldTransposeRows(7.9));
+  // Memory moves 4 bytes in a cycle, twelve for each element: three cycles.
+  Machine machine = makeZen5();
+  machine.levels[0].bytesPerSecondPerCore = 4 * machine.unit.cyclesPerSecond;
+  for (MemoryLevel &level : llvm::drop_begin(machine.levels))
+    level.bytesPerSecond = level.bytesPerSecondPerCore = 1e18;
+  machine.overheads = {};
+  RegisterTile tile = selectRegisterTile(machine.unit, 4096, 65536, 4096);
+  EXPECT_NEAR(usesWorthTransposing(machine), 3.0 * tile.rows * tile.vectors,
+              1e-3 * tile.rows * tile.vectors);
 }
 
 TEST(Layouts, ImagesAreReorderedOnce) {
