@@ -282,8 +282,8 @@ static void finish(int status, void *unused) {
     char message[64];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &count);
-    snprintf(message, sizeof message, "process %d of %d has ended with status %d",
-             rank, count, status);
+    snprintf(message, sizeof message,
+             "process %d of %d has ended with status %d", rank, count, status);
     chimera_end_processes(message);
   }
   MPI_Finalize();

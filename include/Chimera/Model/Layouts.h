@@ -76,8 +76,8 @@ double secondsToReorder(double bytes, int64_t elementBytes,
 double secondsToCopy(double bytes, const Machine &machine, int64_t threads);
 
 /// The operand that gives a product its rows may be read from a copy, in which
-/// what is summed up lies next to each other, or across, where rows do. The copy
-/// takes less time if each element is multiplied by so many vectors.
+/// what is summed up lies next to each other, or across, where rows do. The
+/// copy takes less time if each element is multiplied by so many vectors.
 double usesWorthTransposing(const Machine &machine);
 
 /// The operations of a program and the images that they hand on.

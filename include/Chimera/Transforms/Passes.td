@@ -233,8 +233,8 @@ def ChooseLayoutsPass : Pass<"chimera-choose-layouts"> {
     takes in either layout and what it costs to transpose an image, and finds the
     best assignment of all. What the program takes and returns stays as it is.
     Where the order of a sum depends on the layout, as with the long parts of
-    channels on targets with few vector registers, layouts are those for one
-    thread, so that results are the same on any number.
+    channels on targets with vector units, layouts are those for one thread, so
+    that results are the same on any number.
 
     Whether a tensor of five dimensions is a volume or has groups, convolutions
     and reshapes tell; elementwise operations, padding and concatenations follow

@@ -216,7 +216,8 @@ double CostModel::crowdedShare(const Access &operand, ArrayRef<int64_t> tiles,
 }
 
 /// Counts the lines of the operand's tile that fall into each set of `cache`,
-/// as many as it has at most: the others are like them.
+/// as many as it has room for: the others are like them, and that they are too
+/// many is no collision.
 double CostModel::computeCrowdedShare(const Access &operand,
                                       ArrayRef<int64_t> tiles,
                                       const MemoryLevel &cache) const {
@@ -240,7 +241,7 @@ double CostModel::computeCrowdedShare(const Access &operand,
   SmallVector<int64_t, 0> used(sets, 0);
   SmallVector<int64_t, 4> position(steps.size(), 0);
   int64_t lines = 0, crowded = 0;
-  while (lines < sets * cache.ways) {
+  while (lines < sets * allowed) {
     int64_t begin = 0;
     for (auto [index, step] : zip(position, steps))
       begin += index * step.size;

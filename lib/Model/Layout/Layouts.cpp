@@ -99,17 +99,17 @@ double chimera::model::secondsOf(const ConvolutionFigures &figures,
   return seconds;
 }
 
-/// A register tile whose rows lie next to each other finds those of each step of
-/// the reduction in a line of its own, and waits so many cycles for it: 1x1
-/// convolutions of 128 to 1024 channels took up to 4 % longer than with channels
-/// last with tiles of 13 x 2 vectors of 16 lanes (Zen 4), 4 to 15 % with 6 x 2
-/// of eight (the same) and 6 to 35 % (Zen 3).
+/// A register tile whose rows lie next to each other finds those of each step
+/// of the reduction in a line of its own, and waits so many cycles for it: 1x1
+/// convolutions of 128 to 1024 channels took up to 4 % longer than with
+/// channels last with tiles of 13 x 2 vectors of 16 lanes (Zen 4), 4 to 15 %
+/// with 6 x 2 of eight (the same) and 6 to 35 % (Zen 3).
 static constexpr double cyclesOfLine = 1;
 
 double chimera::model::usesWorthTransposing(const Machine &machine) {
   constexpr int64_t many = 1 << 12;
-  RegisterTile tile = selectRegisterTile(machine.unit, many,
-                                         many * machine.unit.lanes, many);
+  RegisterTile tile =
+      selectRegisterTile(machine.unit, many, many * machine.unit.lanes, many);
   double cyclesOfUse =
       cyclesOfLine / static_cast<double>(tile.rows * tile.vectors);
   // What the program takes comes from memory, and so does its copy if it is of

@@ -295,6 +295,25 @@ TEST(Solve, WaitsForLinesThatEvictEachOther) {
             3 * again / machine.levels[2].bytesPerSecondPerCore);
 }
 
+TEST(Solve, WhatIsTooMuchForACacheIsNoCollision) {
+  // Whole rows of B lie in order, twelve times what the first level holds: each
+  // of four tiles of rows reads them from the second, and no line evicts
+  // another before its time.
+  Machine machine = makeZen5();
+  auto secondsOf = [&](double collisionCost) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels.back().order = {{1, 8}};
+    schedule.registerTile = {8, 3, 2, 4};
+    schedule.held = {0};
+    machine.overheads.collisionCost = collisionCost;
+    return price(makeGemm(1, 32, 64, 2304), machine, schedule, withThreads(1))
+        .seconds;
+  };
+  EXPECT_GT(secondsOf(0), 0);
+  EXPECT_DOUBLE_EQ(secondsOf(4), secondsOf(0));
+}
+
 TEST(Solve, TheBusiestThreadHasTheLargestTasks) {
   // Of 194 rows two are left for the second thread, or each gets 97.
   Machine machine = makeZen5();
