@@ -54,6 +54,19 @@ FinishEmitter::Values FinishEmitter::emitColumn(ArrayRef<Value> point,
   return values;
 }
 
+void FinishEmitter::fetch(ArrayRef<Value> point) {
+  SmallVector<Value> own = toOwn(point);
+  for (BlockArgument argument : body().getArguments()) {
+    unsigned operand = argument.getArgNumber();
+    bool isOfAll = llvm::all_of(llvm::seq(op.getNumDims()), [&](unsigned dim) {
+      return indexes(operand, dim);
+    });
+    if (!excluded.contains(argument) && !argument.use_empty() && isOfAll)
+      prefetch(operand, own);
+  }
+  prefetch(outputIndex(), own, /*isWrite=*/true);
+}
+
 void FinishEmitter::emit(Value sum, ArrayRef<Value> point, LaneCount count,
                          Values values) {
   SmallVector<Value> own = toOwn(point);

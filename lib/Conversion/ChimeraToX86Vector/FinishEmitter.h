@@ -36,6 +36,9 @@ public:
   /// `point`, of the contraction, in other dimensions than the one along which
   /// vectors run.
   Values emitColumn(llvm::ArrayRef<mlir::Value> point, LaneCount count);
+  /// Asks for what the vector of sums at `point` alone is finished with, and
+  /// for where it is stored.
+  void fetch(llvm::ArrayRef<mlir::Value> point);
   /// Finishes `sum` at `point` and stores it.
   void emit(mlir::Value sum, llvm::ArrayRef<mlir::Value> point, LaneCount count,
             Values values);

@@ -239,9 +239,10 @@ Value MicroKernelEmitter::widen(Value vector) {
       builder, loc(), vectorType(getWideType(builder.getContext())), vector);
 }
 
-void MicroKernelEmitter::prefetch(unsigned operand, ArrayRef<Value> point) {
+void MicroKernelEmitter::prefetch(unsigned operand, ArrayRef<Value> point,
+                                  bool isWrite) {
   memref::PrefetchOp::create(builder, loc(), op->getOperand(operand),
-                             indices(operand, point), /*isWrite=*/false,
+                             indices(operand, point), isWrite,
                              /*localityHint=*/3, /*isDataCache=*/true);
 }
 

@@ -118,7 +118,8 @@ protected:
   mlir::Value widen(mlir::Value vector);
   /// Asks for the element of operand `operand` at `point`, which may be
   /// outside.
-  void prefetch(unsigned operand, llvm::ArrayRef<mlir::Value> point);
+  void prefetch(unsigned operand, llvm::ArrayRef<mlir::Value> point,
+                bool isWrite = false);
   void storeVector(unsigned operand, mlir::Value vector,
                    llvm::ArrayRef<mlir::Value> point, LaneCount count);
   /// The first `count` lanes of a vector of `width` elements.

@@ -302,10 +302,30 @@ void OuterProductEmitter::emitTile(Value row, int64_t rows, Value column,
   if (stepSize > 1 && !op.getOverwrite())
     accumulators = exchangeLanes(accumulators, vectors, /*isBack=*/false);
   subtractShifts(accumulators, vectors);
+  fetchForFinish(rows, vectors);
   accumulators = emitSums(accumulators, rows, vectors, columns);
   if (stepSize > 1)
     accumulators = exchangeLanes(accumulators, vectors, /*isBack=*/true);
   storeTile(accumulators, rows, vectors, columns);
+}
+
+/// Asks for what the sums of a tile are finished with, a residual for example,
+/// and where they are stored, while they are computed: rows of a tile are too
+/// short for a processor to see what comes next.
+void OuterProductEmitter::fetchForFinish(int64_t rows, int64_t vectors) {
+  // Few steps leave no time for an answer.
+  constexpr int64_t leastSteps = 32;
+  int64_t steps = 1;
+  for (unsigned dim : reductionDims)
+    steps *= mostOf(dim);
+  if (!finish || steps < leastSteps)
+    return;
+  int64_t vectorBytes = lanes * int64_t(sizeof(float)),
+          perLine =
+              std::max<int64_t>(1, figures.tuning.lineBytes / vectorBytes);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; j += perLine)
+      finish->fetch(pointOf(i, j));
 }
 
 void OuterProductEmitter::storeTile(ArrayRef<Value> sums, int64_t rows,

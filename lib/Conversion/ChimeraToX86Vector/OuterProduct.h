@@ -136,6 +136,7 @@ private:
   emitDots(mlir::Value first, int64_t steps,
            llvm::SmallVector<mlir::Value> carried, int64_t rows,
            int64_t vectors, LaneCount columns);
+  void fetchForFinish(int64_t rows, int64_t vectors);
   void storeTile(llvm::ArrayRef<mlir::Value> sums, int64_t rows,
                  int64_t vectors, LaneCount columns);
   /// True if what the innermost loop adds up is added up again outside.

@@ -1,10 +1,16 @@
 // RUN: chimera-opt %s --chimera-lower-micro-kernels --split-input-file | FileCheck %s
 
 // A sum of channels, and what another tensor adds, is finished before it is
-// stored: nothing loads it again. The bias is loaded once for both rows.
+// stored: nothing loads it again. The bias is loaded once for both rows. What is
+// another for each sum, and where sums are stored, is asked for first.
 
 // CHECK-LABEL: func @finish(
 // CHECK-SAME:    %[[A:[^:]*]]: memref<2x64xf32>, %[[B:[^:]*]]: memref<64x16xf32>, %[[C:[^:]*]]: memref<2x16xf32>, %[[BIAS:[^:]*]]: memref<16xf32>
+// CHECK:         memref.prefetch %{{.*}}[%c0, %c0], read, locality<3>, data : memref<2x16xf32, strided<[16, 1]>>
+// CHECK-NEXT:    memref.prefetch %[[C]][%c0, %c0], write, locality<3>, data
+// CHECK:         memref.prefetch %{{.*}}[%c1, %c0], read, locality<3>, data : memref<2x16xf32, strided<[16, 1]>>
+// CHECK-NEXT:    memref.prefetch %[[C]][%c1, %c0], write, locality<3>, data
+// CHECK-NOT:     memref.prefetch
 // CHECK:         scf.for
 // CHECK:         %[[B0:.*]] = vector.load %[[BIAS]][%c0]
 // CHECK-NOT:     vector.load %[[BIAS]]
