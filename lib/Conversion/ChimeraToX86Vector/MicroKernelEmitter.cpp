@@ -261,6 +261,12 @@ void MicroKernelEmitter::storeVector(unsigned operand, Value vector,
         llvm::MaybeAlign(lanes * elementType.getIntOrFloatBitWidth() / 8));
   else if (count.covers(lanes))
     vector::StoreOp::create(builder, loc(), vector, memref, position);
+  else if (count.covers(1) && !count.covers(2))
+    // LLVM 22 stores four bytes for a single one that saturates (vpmovusdb).
+    memref::StoreOp::create(
+        builder, loc(),
+        vector::ExtractOp::create(builder, loc(), vector, int64_t(0)), memref,
+        position);
   else
     vector::MaskedStoreOp::create(builder, loc(), memref, position,
                                   mask(count, lanes), vector);

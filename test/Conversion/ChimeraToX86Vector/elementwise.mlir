@@ -179,3 +179,28 @@ func.func @parts(%a: memref<3x32xf32>, %b: memref<3x32xf32>, %c: memref<3x2x32xf
   }
   return
 }
+
+// -----
+
+// One lane is stored as a number: LLVM makes a masked store of one byte that
+// saturates four bytes long.
+
+// CHECK-LABEL: func @one_lane(
+// CHECK:         %[[LAST:.*]] = vector.extract %{{.*}}[0] : i8 from vector<16xi8>
+// CHECK:         memref.store %[[LAST]], %{{.*}}[%c16] : memref<17xi8>
+// CHECK-NOT:     vector.maskedstore
+func.func @one_lane(%a: memref<17xi32>, %out: memref<17xi8>) {
+  chimera.micro_kernel elementwise
+      ins(%a : memref<17xi32>) outs(%out : memref<17xi8>)
+      maps [affine_map<(n) -> (n)>, affine_map<(n) -> (n)>] iterators ["parallel"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: i32, %y: i8):
+    %least = arith.constant 0 : i32
+    %most = arith.constant 255 : i32
+    %0 = arith.maxsi %x, %least : i32
+    %1 = arith.minsi %0, %most : i32
+    %2 = arith.trunci %1 : i32 to i8
+    chimera.yield %2 : i8
+  }
+  return
+}

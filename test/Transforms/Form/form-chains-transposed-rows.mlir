@@ -2,7 +2,7 @@
 // RUN: chimera-opt %s --chimera-form-chains="target=a100 compiled-only" --split-input-file | FileCheck %s --check-prefix=GPU
 
 // Register tiles get their rows element by element, and vectors of columns are
-// multiplied by each. Eight vectors of sixteen lanes by each element are worth
+// multiplied by each. Thirty vectors of sixteen lanes by each element are worth
 // a copy in which what a row sums up lies together.
 
 // CHECK-LABEL: func.func @wide(
@@ -12,31 +12,31 @@
 // GPU-LABEL:   func.func @wide(
 // GPU-NOT:       linalg.generic
 // GPU:           chimera.chain
-func.func @wide(%a: tensor<96x64xf32>, %b: tensor<96x128xf32>) -> tensor<64x128xf32> {
+func.func @wide(%a: tensor<96x64xf32>, %b: tensor<96x480xf32>) -> tensor<64x480xf32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<64x96xf32>
   %1 = linalg.transpose ins(%a : tensor<96x64xf32>) outs(%0 : tensor<64x96xf32>) permutation = [1, 0]
-  %2 = tensor.empty() : tensor<64x128xf32>
-  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<64x128xf32>) -> tensor<64x128xf32>
-  %4 = linalg.matmul ins(%1, %b : tensor<64x96xf32>, tensor<96x128xf32>) outs(%3 : tensor<64x128xf32>) -> tensor<64x128xf32>
-  return %4 : tensor<64x128xf32>
+  %2 = tensor.empty() : tensor<64x480xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<64x480xf32>) -> tensor<64x480xf32>
+  %4 = linalg.matmul ins(%1, %b : tensor<64x96xf32>, tensor<96x480xf32>) outs(%3 : tensor<64x480xf32>) -> tensor<64x480xf32>
+  return %4 : tensor<64x480xf32>
 }
 
 // -----
 
-// Seven are not.
+// Twenty-eight are not.
 
 // CHECK-LABEL: func.func @narrow(
 // CHECK-SAME:      %[[A:.*]]: tensor<96x64xf32>, %[[B:[^:]*]]:
 // CHECK:         chimera.chain ins(%[[A]], %[[B]] : tensor<96x64xf32>,
-func.func @narrow(%a: tensor<96x64xf32>, %b: tensor<96x112xf32>) -> tensor<64x112xf32> {
+func.func @narrow(%a: tensor<96x64xf32>, %b: tensor<96x448xf32>) -> tensor<64x448xf32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<64x96xf32>
   %1 = linalg.transpose ins(%a : tensor<96x64xf32>) outs(%0 : tensor<64x96xf32>) permutation = [1, 0]
-  %2 = tensor.empty() : tensor<64x112xf32>
-  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<64x112xf32>) -> tensor<64x112xf32>
-  %4 = linalg.matmul ins(%1, %b : tensor<64x96xf32>, tensor<96x112xf32>) outs(%3 : tensor<64x112xf32>) -> tensor<64x112xf32>
-  return %4 : tensor<64x112xf32>
+  %2 = tensor.empty() : tensor<64x448xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<64x448xf32>) -> tensor<64x448xf32>
+  %4 = linalg.matmul ins(%1, %b : tensor<64x96xf32>, tensor<96x448xf32>) outs(%3 : tensor<64x448xf32>) -> tensor<64x448xf32>
+  return %4 : tensor<64x448xf32>
 }
 
 // -----
