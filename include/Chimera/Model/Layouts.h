@@ -80,6 +80,10 @@ double secondsToCopy(double bytes, const Machine &machine, int64_t threads);
 /// copy takes less time if each element is multiplied by so many vectors.
 double usesWorthTransposing(const Machine &machine);
 
+/// The same for an operand that is read through windows, whose planes come
+/// again for every tap.
+inline constexpr double windowUsesWorthTransposing = 8;
+
 /// The operations of a program and the images that they hand on.
 struct LayoutProblem {
   static constexpr double impossible = std::numeric_limits<double>::infinity();

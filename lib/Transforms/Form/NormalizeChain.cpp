@@ -28,6 +28,7 @@
 #include "Chimera/Chain/ChainAnalysis.h"
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/IR/NumberTypes.h"
+#include "Chimera/Model/Layouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -389,7 +390,12 @@ bool BodyNormalizer::staysTransposed(linalg::GenericOp transpose,
   for (int64_t extent : op.getStaticLoopRanges())
     uses *= extent;
   auto type = cast<RankedTensorType>(operand.get().getType());
-  return uses / type.getNumElements() >= support.usesWorthTransposing;
+  bool hasWindows = llvm::any_of(read.getResults(), [](AffineExpr index) {
+    return !isa<AffineDimExpr>(index);
+  });
+  return uses / type.getNumElements() >=
+         (hasWindows ? model::windowUsesWorthTransposing
+                     : support.usesWorthTransposing);
 }
 
 /// Elementwise operations fuse into their only user. Into a contraction only
