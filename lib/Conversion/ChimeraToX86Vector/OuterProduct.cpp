@@ -494,7 +494,11 @@ void OuterProductEmitter::fetchShare(Value first, int64_t step,
   Value panel = add(divide(column, panels.width), panels.first);
   share.tiles = panels.all;
   share.tile = panel;
-  for (unsigned dim : ArrayRef(reductionDims).drop_back())
+  SmallVector<unsigned> outer(ArrayRef(reductionDims).drop_back());
+  for (unsigned dim : llvm::reverse(groupDims))
+    if (!llvm::is_contained(reductionDims, dim))
+      outer.insert(outer.begin(), dim);
+  for (unsigned dim : outer)
     share.outer.push_back({point[dim], mostOf(dim)});
   if (rowDim) {
     int64_t tiles = llvm::divideCeilSigned(extents[*rowDim], tileRows);

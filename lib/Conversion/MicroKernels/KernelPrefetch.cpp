@@ -29,6 +29,7 @@ public:
     auto type = dyn_cast<MemRefType>(prefetch.getSource().getType());
     if (!type || prefetch.getBounds().size() < 2)
       return;
+    countIterations();
     if (isGapless() || !emitBlocks())
       emitEvenly();
   }
@@ -38,8 +39,8 @@ private:
   bool emitBlocks();
   void emitLine(Value row, Value line);
 
+  void countIterations();
   bool isGapless();
-  bool followsLoops();
   int64_t lineElements();
   /// Lines that a row of the tile takes.
   int64_t countLines() {
@@ -63,7 +64,10 @@ private:
   OpBuilder &builder;
   Location loc;
   PrefetchOp prefetch;
-  const PrefetchShare &share;
+  PrefetchShare share;
+  /// The first dimensions of what is fetched that are as long as the loops
+  /// around: each of their iterations fetches matrices of its own.
+  size_t following = 0;
 };
 
 } // namespace
@@ -83,15 +87,21 @@ bool PrefetchEmitter::isGapless() {
          strides[strides.size() - 2] == prefetch.getBounds().back();
 }
 
-/// True if each iteration of the loops around fetches a matrix of its own: the
-/// first dimensions of what is fetched are as long as these loops.
-bool PrefetchEmitter::followsLoops() {
+/// Iterations of loops that no dimension follows are parts of the tile's.
+void PrefetchEmitter::countIterations() {
   ArrayRef<int64_t> matrices = prefetch.getBounds().drop_back(2);
-  return matrices.size() == share.outer.size() &&
-         llvm::all_of(llvm::zip_equal(matrices, share.outer), [](auto pair) {
-           auto &[extent, loop] = pair;
-           return extent == loop.second;
-         });
+  size_t both = std::min(matrices.size(), share.outer.size());
+  while (following < both &&
+         matrices[following] == share.outer[following].second)
+    ++following;
+  int64_t inside = share.iterations;
+  for (auto [iv, trips] :
+       llvm::reverse(ArrayRef(share.outer).drop_front(following))) {
+    share.iteration =
+        arith::AddIOp::create(builder, loc, scale(iv, inside), share.iteration);
+    inside *= trips;
+  }
+  share.iterations = inside;
 }
 
 /// Each tile of the kernel takes as many of the lines as the others. Within the
@@ -145,9 +155,8 @@ bool PrefetchEmitter::emitBlocks() {
 void PrefetchEmitter::emitLine(Value row, Value line) {
   size_t rank = prefetch.getBounds().size();
   SmallVector<Value> position(rank, constant(0));
-  if (followsLoops())
-    for (auto [index, loop] : llvm::zip(position, share.outer))
-      index = loop.first;
+  for (size_t dim = 0; dim < following; ++dim)
+    position[dim] = share.outer[dim].first;
   position[rank - 2] = row;
   position.back() = scale(line, lineElements());
   // Into the second level: the first is for what is used now.

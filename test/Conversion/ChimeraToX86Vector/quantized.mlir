@@ -61,6 +61,44 @@ func.func @row(%x: memref<2x1x8xf32>, %w: memref<2x1x8xi32>, %s: memref<2x8xf32>
 
 // -----
 
+// Each group of words fetches the words of a group of the next tile, a row of
+// them with each row.
+// CHECK-LABEL: func.func @fetching(
+// CHECK-SAME:    %[[NEXT:[^ ]*]]: memref<4x2x8xi32, strided<[64, 32, 1]>>
+// CHECK:       scf.for %[[G:.*]] = %c0 to %c4
+// CHECK:         scf.for %[[K:.*]] = %c0 to %c2
+// CHECK:           memref.prefetch %[[NEXT]][%[[G]], %[[K]], %{{.*}}], read, locality<2>
+// CHECK-NOT:   memref.prefetch %[[NEXT]]
+#kernel = #chimera.outer_product<lanes = 8, registers = <rows = 4, vectors = 4, broadcasts = 1, depth = 4>>
+func.func @fetching(%next: memref<4x2x8xi32, strided<[64, 32, 1]>>, %x: memref<4x4x2x8xf32>, %w: memref<4x2x8xi32>, %s: memref<4x8xf32>, %y: memref<4x8xf32>) {
+  chimera.prefetch %next within [4, 2, 8] : memref<4x2x8xi32, strided<[64, 32, 1]>>
+  chimera.micro_kernel contraction overwrite ins(%x, %w, %s : memref<4x4x2x8xf32>, memref<4x2x8xi32>, memref<4x8xf32>)
+      outs(%y : memref<4x8xf32>)
+      maps [affine_map<(m, n, g, k, j) -> (m, g, k, j)>, affine_map<(m, n, g, k, j) -> (g, k, n)>,
+            affine_map<(m, n, g, k, j) -> (g, n)>, affine_map<(m, n, g, k, j) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction", "reduction", "reduction"] extents [[4], [8], [4], [2], [8]]
+      implementation #kernel {
+  ^bb0(%a: f32, %word: i32, %scale: f32, %sum: f32):
+    %c4 = arith.constant 4 : index
+    %c15 = arith.constant 15 : i32
+    %c8 = arith.constant 8.0 : f32
+    %field = chimera.index 4
+    %at = arith.muli %field, %c4 : index
+    %bit = arith.index_cast %at : index to i32
+    %0 = arith.shrui %word, %bit : i32
+    %1 = arith.andi %0, %c15 : i32
+    %2 = arith.sitofp %1 : i32 to f32
+    %3 = arith.subf %2, %c8 : f32
+    %4 = arith.mulf %3, %scale : f32
+    %5 = arith.mulf %a, %4 : f32
+    %6 = arith.addf %sum, %5 : f32
+    chimera.yield %6 : f32
+  }
+  return
+}
+
+// -----
+
 // Bytes, and more rows than a tile has: the panel is decoded once, with zeros, and
 // both tiles of rows read it. The next kernel has its panel in the same memory.
 // CHECK-LABEL: func.func @panel(
