@@ -490,15 +490,18 @@ LogicalResult MemoryLevelAttr::verify(EmitError emitError, StringRef name,
 LogicalResult VectorTuningAttr::verify(EmitError emitError, int64_t chains,
                                        int64_t accumulators, int64_t rowVectors,
                                        int64_t ahead, int64_t streams,
-                                       int64_t streamAhead, int64_t line,
-                                       int64_t interleaved,
+                                       int64_t streamAhead, int64_t fetchLevel,
+                                       int64_t line, int64_t interleaved,
                                        int64_t reducedRows) {
+  if (fetchLevel > 2)
+    return emitError() << "'fetch_level' must be 1 or 2, got " << fetchLevel;
   return verifyPositive(emitError, {{"chains", chains},
                                     {"accumulators", accumulators},
                                     {"row_vectors", rowVectors},
                                     {"ahead", ahead},
                                     {"streams", streams},
                                     {"stream_ahead", streamAhead},
+                                    {"fetch_level", fetchLevel},
                                     {"line", line},
                                     {"interleaved", interleaved},
                                     {"reduced_rows", reducedRows}});

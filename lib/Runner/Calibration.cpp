@@ -497,10 +497,11 @@ void Calibrator::useStreams(int64_t streams) {
     tuning = given.getFigures();
   figures.unit =
       withUnit(figures.unit.getClock(), figures.unit.getExponential(),
-               VectorTuningAttr::get(
-                   figures.context, tuning.chains, tuning.accumulators,
-                   tuning.rowVectors, tuning.ahead, streams, tuning.streamAhead,
-                   tuning.lineBytes, tuning.interleaved, tuning.reducedRows));
+               VectorTuningAttr::get(figures.context, tuning.chains,
+                                     tuning.accumulators, tuning.rowVectors,
+                                     tuning.ahead, streams, tuning.streamAhead,
+                                     tuning.fetchLevel, tuning.lineBytes,
+                                     tuning.interleaved, tuning.reducedRows));
 }
 
 /// Takes as few streams as reach about the best rate.

@@ -251,11 +251,11 @@ func.func private @registers_of_a_kernel() attributes {
 }
 
 // CHECK: @tuned
-// CHECK-SAME: #chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>, avx512 = false, tuning = <chains = 10, line = 128, interleaved = 2, reduced_rows = 8>>
+// CHECK-SAME: #chimera.outer_product<lanes = 16, registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>, avx512 = false, tuning = <chains = 10, fetch_level = 2, line = 128, interleaved = 2, reduced_rows = 8>>
 func.func private @tuned() attributes {
   chimera.test = #chimera.outer_product<lanes = 16, avx512 = false,
     registers = <rows = 6, vectors = 4, broadcasts = 1, depth = 4>,
-    tuning = <line = 128, chains = 10, reduced_rows = 8, interleaved = 2, ahead = 32>>
+    tuning = <line = 128, chains = 10, reduced_rows = 8, interleaved = 2, ahead = 32, fetch_level = 2>>
 }
 
 // CHECK: @layouts

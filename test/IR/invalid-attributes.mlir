@@ -521,6 +521,11 @@ func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
+// expected-error @+1 {{'fetch_level' must be 1 or 2, got 3}}
+#tuning = #chimera.vector_tuning<fetch_level = 3>
+
+// -----
+
 // expected-error @+1 {{'reduced_rows' must be positive, got -1}}
 #tuning = #chimera.vector_tuning<reduced_rows = -1>
 

@@ -45,7 +45,7 @@
 // XEON-GOLD-6240-SAME: overheads = <region = 1000, fresh = 4000000000>, cpu = "cascadelake">}
 
 // ZEN4:      chimera.target = #chimera.target<"zen4", cores = 2,
-// ZEN4-SAME: unit = <bits = 512, registers = 32, fma = 1, load = 1, store = 1, latency = 4, clock = 3690000000, exponential = 9, tuning = <streams = 1>>,
+// ZEN4-SAME: unit = <bits = 512, registers = 32, fma = 1, load = 1, store = 1, latency = 4, clock = 3690000000, exponential = 9, tuning = <ahead = 128, streams = 1, stream_ahead = 64, fetch_level = 2>>,
 // ZEN4-SAME: levels = [<"L3", capacity = 33554432, usable = 80, core_bandwidth = 24600000000, chip_bandwidth = 32900000000, sharers = 2, line = 64, ways = 16>,
 // ZEN4-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 78700000000, chip_bandwidth = 157400000000, sharers = 1, line = 64, ways = 8>,
 // ZEN4-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 115000000000, chip_bandwidth = 230000000000, sharers = 1, line = 64, ways = 8>],

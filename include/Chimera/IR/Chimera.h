@@ -57,6 +57,10 @@ struct VectorTuning {
   /// (Granite Rapids), others have less (Zen 4). All ask for what comes a
   /// little later; more or less ahead makes little difference.
   int64_t streams = 2, streamAhead = 16;
+  /// The cache, counted from the core, that prefetches of what comes from
+  /// memory fill. The lines that a core of Zen 4 has under way into its first
+  /// level are few; into its second it has twice as many.
+  int64_t fetchLevel = 1;
   /// Of all caches.
   int64_t lineBytes = 64;
   /// As many bodies with exponentials and the like take turns: enough to hide

@@ -351,6 +351,7 @@ def Chimera_VectorTuningAttr : Chimera_Attr<"VectorTuning", "vector_tuning"> {
       matrix is used for a few rows;
     - `streams` and `stream_ahead`: parts of a matrix that are read by turns where
       it is used for one row, and vectors asked for ahead in each;
+    - `fetch_level`: the cache, 1 or 2, that these prefetches fill;
     - `line`: bytes that one prefetch brings;
     - `interleaved`: bodies with exponentials and the like that take turns;
     - `reduced_rows`: rows that are reduced together.
@@ -364,6 +365,7 @@ def Chimera_VectorTuningAttr : Chimera_Attr<"VectorTuning", "vector_tuning"> {
     DefaultValuedParameter<"int64_t", "VectorTuning().ahead">:$ahead,
     DefaultValuedParameter<"int64_t", "VectorTuning().streams">:$streams,
     DefaultValuedParameter<"int64_t", "VectorTuning().streamAhead">:$stream_ahead,
+    DefaultValuedParameter<"int64_t", "VectorTuning().fetchLevel">:$fetch_level,
     DefaultValuedParameter<"int64_t", "VectorTuning().lineBytes">:$line,
     DefaultValuedParameter<"int64_t", "VectorTuning().interleaved">:$interleaved,
     DefaultValuedParameter<"int64_t", "VectorTuning().reducedRows">:$reduced_rows);
@@ -371,7 +373,8 @@ def Chimera_VectorTuningAttr : Chimera_Attr<"VectorTuning", "vector_tuning"> {
     VectorTuning getFigures() const {
       return {getChains(),      getAccumulators(), getRowVectors(),
               getAhead(),       getStreams(),      getStreamAhead(),
-              getLine(),        getInterleaved(),  getReducedRows()};
+              getFetchLevel(),  getLine(),         getInterleaved(),
+              getReducedRows()};
     }
   }];
   let assemblyFormat = "`<` struct(params) `>`";

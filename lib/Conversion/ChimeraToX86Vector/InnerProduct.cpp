@@ -344,7 +344,7 @@ void InnerProductEmitter::prefetchAfter(unsigned operand,
     int64_t steps = llvm::divideCeil(figures.tuning.ahead, perStep);
     here[vectorDim] = add(here[vectorDim], steps * getStep());
   }
-  prefetch(operand, here);
+  prefetchFar(operand, here);
 }
 
 /// Adds `sums`, one lane for each column, to the output or puts them there.

@@ -246,6 +246,13 @@ void MicroKernelEmitter::prefetch(unsigned operand, ArrayRef<Value> point,
                              /*localityHint=*/3, /*isDataCache=*/true);
 }
 
+void MicroKernelEmitter::prefetchFar(unsigned operand, ArrayRef<Value> point) {
+  memref::PrefetchOp::create(
+      builder, loc(), op->getOperand(operand), indices(operand, point),
+      /*isWrite=*/false, /*localityHint=*/4 - figures.tuning.fetchLevel,
+      /*isDataCache=*/true);
+}
+
 void MicroKernelEmitter::storeVector(unsigned operand, Value vector,
                                      ArrayRef<Value> point, LaneCount count) {
   SmallVector<Value> position = indices(operand, point);

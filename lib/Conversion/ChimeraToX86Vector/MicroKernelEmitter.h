@@ -120,6 +120,8 @@ protected:
   /// outside.
   void prefetch(unsigned operand, llvm::ArrayRef<mlir::Value> point,
                 bool isWrite = false);
+  /// Asks for it if it comes from memory and is due some vectors later.
+  void prefetchFar(unsigned operand, llvm::ArrayRef<mlir::Value> point);
   void storeVector(unsigned operand, mlir::Value vector,
                    llvm::ArrayRef<mlir::Value> point, LaneCount count);
   /// The first `count` lanes of a vector of `width` elements.

@@ -512,18 +512,19 @@ void OuterProductEmitter::fetchShare(Value first, int64_t step,
   emitPrefetches(builder, loc(), prefetches, share);
 }
 
-/// If a matrix is read for a few rows, asks for what comes some vectors after
-/// those at `here`, of which there are `vectors` in a step.
+/// If a matrix is read once, for one tile of rows, asks for what comes some
+/// vectors after those at `here`, of which there are `vectors` in a step. A
+/// tile reads pieces of its rows, and a processor does not see the next one.
+/// Filters of windows serve other rows of an image as well.
 void OuterProductEmitter::fetchAhead(unsigned operand, SmallVector<Value> here,
                                      int64_t vectors) {
   int64_t rows = rowsInAll();
-  bool isReading = rows > 1 && rows <= model::mostRowsOfReading;
-  if (!waitsForRows() && !isReading)
+  if (rows > tile.rows || hasOuterReduction())
     return;
-  int64_t ahead = isReading ? figures.tuning.ahead : streamAhead();
+  int64_t ahead = rows > 1 ? figures.tuning.ahead : streamAhead();
   unsigned along = dimToFetch(operand);
   here[along] = add(here[along], llvm::divideCeil(ahead, vectors));
-  prefetch(operand, here);
+  prefetchFar(operand, here);
 }
 
 SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,

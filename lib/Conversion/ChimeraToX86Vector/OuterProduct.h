@@ -52,8 +52,6 @@ public:
 private:
   /// Fewer rows are no stream.
   static constexpr int64_t leastStream = 64;
-  /// Rows in more panels have parts far apart.
-  static constexpr int64_t mostPanelsOfStream = 3;
 
   void chooseDims();
   bool mayDecode();
@@ -73,7 +71,6 @@ private:
                  int64_t vectors, LaneCount columns);
   void emitTile(mlir::Value row, int64_t rows, mlir::Value column,
                 int64_t vectors, LaneCount columns);
-  int64_t wordVectorsAhead() const;
   void fetchShared(int64_t vectors);
   void emitGroup(int64_t rows, int64_t vectors, LaneCount columns);
   mlir::Value decode(mlir::Value codes, int64_t vector,
@@ -183,12 +180,6 @@ private:
     return rowsInAll() == 1 && !hasOuterReduction() &&
            extents[reductionDims.back()] > leastStream && !isOpen(vectorDim) &&
            extents[vectorDim] <= tile.vectors * lanes;
-  }
-  /// The same of rows of any number that a panel or a few hold: all that counts
-  /// is their way from memory.
-  bool waitsForRows() const {
-    return rowsInAll() == 1 && !hasOuterReduction() && !isOpen(vectorDim) &&
-           extents[vectorDim] <= mostPanelsOfStream * tile.vectors * lanes;
   }
   /// Lanes of vector `index` of a panel `columns` elements wide.
   LaneCount lanesOf(int64_t index, LaneCount columns) {

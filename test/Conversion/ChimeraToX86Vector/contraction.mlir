@@ -180,8 +180,8 @@ func.func @turns(%a: memref<1x96xf32>, %b: memref<96x16xf32>, %c: memref<1x16xf3
 
 // -----
 
-// With two to four rows there is little to do for each vector but to wait: it
-// is asked for early.
+// A matrix that is read for one tile of rows is asked for early, into the level
+// that the target wants.
 
 // CHECK-LABEL: func @ahead
 // CHECK:         scf.for
@@ -189,6 +189,42 @@ func.func @turns(%a: memref<1x96xf32>, %b: memref<96x16xf32>, %c: memref<1x16xf3
 // CHECK:           vector.fma
 func.func @ahead(%a: memref<4x64xf32>, %b: memref<64x64xf32>, %c: memref<4x64xf32>) {
   chimera.micro_kernel contraction ins(%a, %b : memref<4x64xf32>, memref<64x64xf32>) outs(%c : memref<4x64xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 4, broadcasts = 1, depth = 4>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func @second_level
+// CHECK:         scf.for
+// CHECK:           memref.prefetch %{{.*}}, read, locality<2>, data : memref<64x64xf32>
+// CHECK:           vector.fma
+func.func @second_level(%a: memref<4x64xf32>, %b: memref<64x64xf32>, %c: memref<4x64xf32>) {
+  chimera.micro_kernel contraction ins(%a, %b : memref<4x64xf32>, memref<64x64xf32>) outs(%c : memref<4x64xf32>)
+      maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 4, broadcasts = 1, depth = 4>,
+        tuning = <ahead = 64, fetch_level = 2>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// Other tiles of rows would ask for it again.
+
+// CHECK-LABEL: func @more_tiles
+// CHECK-NOT:     memref.prefetch
+// CHECK:         return
+func.func @more_tiles(%a: memref<8x64xf32>, %b: memref<64x64xf32>, %c: memref<8x64xf32>) {
+  chimera.micro_kernel contraction ins(%a, %b : memref<8x64xf32>, memref<64x64xf32>) outs(%c : memref<8x64xf32>)
       maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
       iterators ["parallel", "parallel", "reduction"]
       implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 4, broadcasts = 1, depth = 4>> {
@@ -248,6 +284,35 @@ func.func @prefetch(%next: memref<8x32xf32, strided<[64, 1]>>, %a: memref<8x8xf3
 // CHECK-NOT:     prefetch
 func.func @prefetch_taps(%next: memref<3x2x16xf32, strided<[64, 16, 1]>>, %a: memref<8x3x2xf32>, %b: memref<3x2x16xf32>, %c: memref<8x16xf32>) {
   chimera.prefetch %next within [3, 2, 16] : memref<3x2x16xf32, strided<[64, 16, 1]>>
+  chimera.micro_kernel contraction overwrite ins(%a, %b : memref<8x3x2xf32>, memref<3x2x16xf32>) outs(%c : memref<8x16xf32>)
+      maps [affine_map<(w, f, s, c) -> (w, s, c)>, affine_map<(w, f, s, c) -> (s, c, f)>, affine_map<(w, f, s, c) -> (w, f)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"]
+      implementation #chimera.outer_product<lanes = 16, registers = <rows = 8, vectors = 1, broadcasts = 1, depth = 1>> {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    chimera.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// The next tile has no part for each tap: all iterations share its rows, of which
+// each fetches one.
+
+// CHECK-LABEL: func @prefetch_in_all_taps
+// CHECK-SAME:    %[[NEXT:[^ ]*]]: memref<6x16xf32, strided<[64, 1]>>
+// CHECK:         scf.for %[[TAP:[a-z0-9]+]] = %c0 to %c3
+// CHECK:           scf.for %[[C:[a-z0-9]+]] = %c0 to %c2
+// CHECK:             %[[BEFORE:.*]] = arith.muli %[[TAP]], %c2
+// CHECK:             %[[ROW:.*]] = arith.addi %[[BEFORE]], %[[C]]
+// CHECK:             memref.prefetch %[[NEXT]][%[[ROW]], %{{.*}}], read, locality<2>, data
+// CHECK-NOT:         memref.prefetch
+// CHECK-COUNT-8:     vector.fma
+// CHECK-NOT:     prefetch
+func.func @prefetch_in_all_taps(%next: memref<6x16xf32, strided<[64, 1]>>, %a: memref<8x3x2xf32>, %b: memref<3x2x16xf32>, %c: memref<8x16xf32>) {
+  chimera.prefetch %next within [6, 16] : memref<6x16xf32, strided<[64, 1]>>
   chimera.micro_kernel contraction overwrite ins(%a, %b : memref<8x3x2xf32>, memref<3x2x16xf32>) outs(%c : memref<8x16xf32>)
       maps [affine_map<(w, f, s, c) -> (w, s, c)>, affine_map<(w, f, s, c) -> (s, c, f)>, affine_map<(w, f, s, c) -> (w, f)>]
       iterators ["parallel", "parallel", "reduction", "reduction"]
