@@ -199,6 +199,32 @@ Expected<double> chimera::runner::measureReading(TargetAttr target,
   return static_cast<double>(rows * rowBytes) / *seconds;
 }
 
+/// Four vectors times a matrix of {0} columns, of which a kernel reads pieces
+/// of the rows.
+static constexpr const char *piecesProgram = R"mlir(
+  func.func @main(%x: tensor<4x1024xf32>, %y: tensor<1024x{0}xf32>)
+      -> tensor<4x{0}xf32> {{
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<4x{0}xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x{0}xf32>)
+        -> tensor<4x{0}xf32>
+    %z = linalg.matmul ins(%x, %y : tensor<4x1024xf32>, tensor<1024x{0}xf32>)
+        outs(%init : tensor<4x{0}xf32>) -> tensor<4x{0}xf32>
+    return %z : tensor<4x{0}xf32>
+  })mlir";
+
+Expected<double> chimera::runner::measureReadingPieces(TargetAttr target,
+                                                       int64_t bytes) {
+  // Rows of whole pages, all of which start at the same place of one.
+  constexpr int64_t columnBytes = 1024 * sizeof(float), unit = 1024;
+  int64_t columns = llvm::alignTo(std::max(bytes / columnBytes, unit), unit);
+  Expected<double> seconds =
+      timeProgram(target, formatv(piecesProgram, columns).str(), /*calls=*/1);
+  if (!seconds)
+    return seconds.takeError();
+  return static_cast<double>(columns * columnBytes) / *seconds;
+}
+
 /// Eight vectors times a matrix of 64 x 128, whose dimensions are {0}.
 static constexpr const char *transposingProgram = R"mlir(
   #rows = affine_map<(m, n, k) -> (m, k)>
@@ -309,8 +335,12 @@ private:
   Error setTransposing();
   Error setRuns();
   void setOverhead(int64_t OverheadFigures::*figure, int64_t value);
+  Error setFetching();
   Error setStreams();
-  void useStreams(int64_t streams);
+  VectorTuning getTuning() const;
+  void useTuning(const VectorTuning &tuning);
+  Expected<double> setFastest(ArrayRef<VectorTuning> candidates,
+                              Expected<double> (*measure)(TargetAttr, int64_t));
   VectorUnitAttr withUnit(int64_t clock, int64_t exponential,
                           VectorTuningAttr tuning) const;
   Expected<TargetAttr> assemble() const;
@@ -491,43 +521,83 @@ Error Calibrator::setRuns() {
   return Error::success();
 }
 
-void Calibrator::useStreams(int64_t streams) {
-  VectorTuning tuning;
-  if (VectorTuningAttr given = figures.unit.getTuning())
-    tuning = given.getFigures();
-  figures.unit =
-      withUnit(figures.unit.getClock(), figures.unit.getExponential(),
-               VectorTuningAttr::get(figures.context, tuning.chains,
-                                     tuning.accumulators, tuning.rowVectors,
-                                     tuning.ahead, streams, tuning.streamAhead,
-                                     tuning.fetchLevel, tuning.lineBytes,
-                                     tuning.interleaved, tuning.reducedRows));
+VectorTuning Calibrator::getTuning() const {
+  VectorTuningAttr given = figures.unit.getTuning();
+  return given ? given.getFigures() : VectorTuning();
 }
 
-/// Takes as few streams as reach about the best rate.
-Error Calibrator::setStreams() {
+void Calibrator::useTuning(const VectorTuning &tuning) {
+  figures.unit =
+      withUnit(figures.unit.getClock(), figures.unit.getExponential(),
+               VectorTuningAttr::get(
+                   figures.context, tuning.chains, tuning.accumulators,
+                   tuning.rowVectors, tuning.ahead, tuning.streams,
+                   tuning.streamAhead, tuning.fetchLevel, tuning.lineBytes,
+                   tuning.interleaved, tuning.reducedRows));
+}
+
+/// Takes the first of `candidates` that reaches about the best rate at which
+/// `measure` reads a matrix from memory, in bytes per second.
+Expected<double> Calibrator::setFastest(ArrayRef<VectorTuning> candidates,
+                                        Expected<double> (*measure)(TargetAttr,
+                                                                    int64_t)) {
   constexpr double noise = 1.05;
+  auto bytes = static_cast<int64_t>(getBytesBeyond(figures.levels[0].capacity));
   double best = 0;
-  int64_t chosen = 1;
-  for (int64_t streams : {1, 2, 4}) {
-    useStreams(streams);
+  VectorTuning chosen = candidates.front();
+  for (const VectorTuning &tuning : candidates) {
+    useTuning(tuning);
     Expected<TargetAttr> target = assemble();
     if (!target)
       return target.takeError();
-    Expected<double> rate = measureReading(
-        *target,
-        static_cast<int64_t>(getBytesBeyond(figures.levels[0].capacity)));
+    Expected<double> rate = measure(*target, bytes);
     if (!rate)
       return rate.takeError();
     if (*rate <= noise * best)
       continue;
     best = *rate;
-    chosen = streams;
+    chosen = tuning;
   }
-  useStreams(chosen);
+  useTuning(chosen);
+  return best;
+}
+
+/// How far ahead, and into which level, a matrix is asked for.
+Error Calibrator::setFetching() {
+  SmallVector<VectorTuning> candidates;
+  for (int64_t level : {1, 2})
+    for (int64_t ahead : {32, 128}) {
+      VectorTuning &tuning = candidates.emplace_back(getTuning());
+      tuning.fetchLevel = level;
+      tuning.ahead = ahead;
+    }
+  Expected<double> rate = setFastest(candidates, measureReadingPieces);
+  if (!rate)
+    return rate.takeError();
+  report(
+      formatv("a matrix of which pieces are read for four vectors: asked for "
+              "{0} vectors ahead, into L{1}, {2:F1} GB/s",
+              getTuning().ahead, getTuning().fetchLevel, 1e-9 * *rate)
+          .str());
+  return Error::success();
+}
+
+/// How many parts of a matrix are read by turns, and how far ahead each is
+/// asked for.
+Error Calibrator::setStreams() {
+  SmallVector<VectorTuning> candidates;
+  for (int64_t ahead : {16, 64})
+    for (int64_t streams : {1, 2, 4}) {
+      VectorTuning &tuning = candidates.emplace_back(getTuning());
+      tuning.streams = streams;
+      tuning.streamAhead = ahead;
+    }
+  Expected<double> rate = setFastest(candidates, measureReading);
+  if (!rate)
+    return rate.takeError();
   report(formatv("a matrix that is read for one vector: in {0} parts by turns, "
-                 "{1:F1} GB/s",
-                 chosen, 1e-9 * best)
+                 "asked for {1} vectors ahead, {2:F1} GB/s",
+                 getTuning().streams, getTuning().streamAhead, 1e-9 * *rate)
              .str());
   return Error::success();
 }
@@ -548,6 +618,8 @@ Expected<TargetAttr> Calibrator::run() {
   if (figures.levels.size() > 2)
     if (Error error = setRuns())
       return error;
+  if (Error error = setFetching())
+    return error;
   if (Error error = setStreams())
     return error;
   return assemble();

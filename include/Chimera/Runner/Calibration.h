@@ -38,6 +38,10 @@ llvm::Expected<double> measureExponential(TargetAttr target);
 /// vector, with the streams of `target`.
 llvm::Expected<double> measureReading(TargetAttr target, int64_t bytes);
 
+/// The same for four vectors and a matrix that is contiguous across them, of
+/// which kernels read pieces of the rows.
+llvm::Expected<double> measureReadingPieces(TargetAttr target, int64_t bytes);
+
 /// How many times as long as a copy it takes a kernel for `target` to turn the
 /// columns of a matrix in the nearest caches into vectors.
 llvm::Expected<double> measureTransposing(TargetAttr target);
@@ -50,9 +54,9 @@ llvm::Expected<double> measureRuns(int64_t bytes, double bytesPerSecond);
 /// `target`, which describes this machine, with figures measured on `threads`
 /// threads: the clock that FMAs are sustained at, how much of the outermost
 /// cache is its own, what comes into each cache level with one thread and with
-/// all, the exponential, the streams, and the overheads `region`, `fresh`,
-/// `transpose` and `reach`. Takes some ten seconds. `report` gets a line for
-/// each.
+/// all, the exponential, what is asked for ahead, the streams, and the
+/// overheads `region`, `fresh`, `transpose` and `reach`. Takes some ten
+/// seconds. `report` gets a line for each.
 llvm::Expected<TargetAttr>
 calibrate(TargetAttr target, int64_t threads,
           llvm::function_ref<void(const llvm::Twine &line)> report);
