@@ -182,6 +182,7 @@ private:
   void cutReduction(MicroKernelOp kernel, unsigned dim, int64_t count);
   void interleave(MicroKernelOp kernel, unsigned input,
                   const OperandLayout &layout);
+  bool comesInTiles(MicroKernelOp kernel, unsigned input);
   void fetchAhead(MicroKernelOp kernel, unsigned input, Operation *position);
   void hoistSlices(Value value);
 
@@ -537,6 +538,35 @@ static bool isPrepared(Value value) {
   return tensor && tensor.getBuffer().getDefiningOp<memref::GetGlobalOp>();
 }
 
+/// Rows for which `kernel` uses operand `input`.
+static int64_t countRows(MicroKernelOp kernel, unsigned input) {
+  AffineMap map = kernel.getMaps()[input];
+  int64_t rows = 1;
+  for (unsigned dim = 0; dim < kernel.getNumDims(); ++dim)
+    if (!kernel.isReduction(dim) && !map.isFunctionOfDim(dim))
+      rows *= *llvm::max_element(kernel.getExtentsOf(dim));
+  return rows;
+}
+
+/// True if operand `input` of `kernel` lies outside of all loops, and the
+/// kernel uses a tile of it, small enough to ask for the next one meanwhile,
+/// for several tiles of rows. A kernel that has one asks for what it reads by
+/// itself.
+bool BlockMapper::comesInTiles(MicroKernelOp kernel, unsigned input) {
+  RegisterTileAttr registers = block.getRegistersAttr();
+  PrefetchAttr prefetch = block.getPrefetchAttr();
+  if (!registers || !prefetch ||
+      countRows(kernel, input) <= registers.getRows())
+    return false;
+  Value operand = kernel.getInputs()[input];
+  int64_t bytes = llvm::product_of(getBounds(kernel, input)) *
+                  bytesOf(getElementTypeOrSelf(operand));
+  while (auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>())
+    operand = slice.getSource();
+  return bytes <= prefetch.getPart() &&
+         isa<FunctionOpInterface>(operand.getParentBlock()->getParentOp());
+}
+
 void BlockMapper::packOperands(MicroKernelOp kernel) {
   MicroKernelAttrInterface implementation = kernel.getImplementationAttr();
   if (!implementation || kernel.getKind() != MicroKernelKind::Contraction)
@@ -571,7 +601,8 @@ void BlockMapper::packOperands(MicroKernelOp kernel) {
     bool isLast = *result + 1 == map.getNumResults();
     if (!isLast || llvm::is_contained(packed, input)) {
       pack(kernel, input, {layout.along});
-    } else if (Value operand = kernel.getInputs()[input]; isPrepared(operand)) {
+    } else if (Value operand = kernel.getInputs()[input];
+               isPrepared(operand) || comesInTiles(kernel, input)) {
       hoistSlices(operand);
       Value whole = getUncut(operand, getBounds(kernel, input));
       fetchAhead(kernel, input, findUser(kernel, whole));

@@ -188,6 +188,65 @@ func.func @varying(%b: tensor<6x32xf32>, %a: tensor<16x6xf32>, %c: tensor<16x32x
 
 // -----
 
+// Two tiles of rows use a tile of what lies outside of all loops: the kernel asks
+// for the next one meanwhile.
+
+// CHECK-LABEL: func @in_place
+// CHECK:         %[[NEXT:.*]] = arith.select
+// CHECK:         %[[TILE:.*]] = tensor.extract_slice %{{.*}}[0, %[[NEXT]]] [6, 16]
+// CHECK-NEXT:    chimera.prefetch %[[TILE]] within [6, 16]
+// CHECK-NEXT:    chimera.micro_kernel contraction
+func.func @in_place(%b: tensor<6x32xf32>, %a: tensor<8x6xf32>, %c: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %0 = scf.for %l = %c0 to %c32 step %c16 iter_args(%cl = %c) -> (tensor<8x32xf32>) {
+    %bs = tensor.extract_slice %b[0, %l] [6, 16] [1, 1] : tensor<6x32xf32> to tensor<6x16xf32>
+    %cs = tensor.extract_slice %cl[0, %l] [8, 16] [1, 1] : tensor<8x32xf32> to tensor<8x16xf32>
+    %1 = chimera.block "gemm0" ins(%a, %bs : tensor<8x6xf32>, tensor<6x16xf32>)
+        outs(%cs : tensor<8x16xf32>) extents [[8], [16], [6]]
+        registers <rows = 4, vectors = 1, broadcasts = 1, depth = 2>
+        prefetch <part = 384, loops = fixed> {
+    ^bb0(%x: tensor<8x6xf32>, %y: tensor<6x16xf32>, %z: tensor<8x16xf32>):
+      %2 = linalg.matmul ins(%x, %y : tensor<8x6xf32>, tensor<6x16xf32>) outs(%z : tensor<8x16xf32>) -> tensor<8x16xf32>
+      chimera.yield %2 : tensor<8x16xf32>
+    } -> tensor<8x16xf32>
+    %3 = tensor.insert_slice %1 into %cl[0, %l] [8, 16] [1, 1] : tensor<8x16xf32> into tensor<8x32xf32>
+    scf.yield %3 : tensor<8x32xf32>
+  }
+  return %0 : tensor<8x32xf32>
+}
+
+// -----
+
+// A kernel of one tile of rows asks for what it reads next by itself.
+
+// CHECK-LABEL: func @one_tile
+// CHECK-NOT:     chimera.prefetch
+// CHECK:         return
+func.func @one_tile(%b: tensor<6x32xf32>, %a: tensor<8x6xf32>, %c: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %0 = scf.for %l = %c0 to %c32 step %c16 iter_args(%cl = %c) -> (tensor<8x32xf32>) {
+    %bs = tensor.extract_slice %b[0, %l] [6, 16] [1, 1] : tensor<6x32xf32> to tensor<6x16xf32>
+    %cs = tensor.extract_slice %cl[0, %l] [8, 16] [1, 1] : tensor<8x32xf32> to tensor<8x16xf32>
+    %1 = chimera.block "gemm0" ins(%a, %bs : tensor<8x6xf32>, tensor<6x16xf32>)
+        outs(%cs : tensor<8x16xf32>) extents [[8], [16], [6]]
+        registers <rows = 8, vectors = 1, broadcasts = 1, depth = 2>
+        prefetch <part = 384, loops = fixed> {
+    ^bb0(%x: tensor<8x6xf32>, %y: tensor<6x16xf32>, %z: tensor<8x16xf32>):
+      %2 = linalg.matmul ins(%x, %y : tensor<8x6xf32>, tensor<6x16xf32>) outs(%z : tensor<8x16xf32>) -> tensor<8x16xf32>
+      chimera.yield %2 : tensor<8x16xf32>
+    } -> tensor<8x16xf32>
+    %3 = tensor.insert_slice %1 into %cl[0, %l] [8, 16] [1, 1] : tensor<8x16xf32> into tensor<8x32xf32>
+    scf.yield %3 : tensor<8x32xf32>
+  }
+  return %0 : tensor<8x32xf32>
+}
+
+// -----
+
 // A fill is an elementwise kernel with a constant body; constants of a body
 // move into the kernel.
 
