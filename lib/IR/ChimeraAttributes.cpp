@@ -615,16 +615,17 @@ LogicalResult ThreadGroupsAttr::verify(EmitError emitError, int64_t threads,
 
 LogicalResult OverheadsAttr::verify(EmitError emitError, int64_t block,
                                     int64_t transpose, int64_t run,
-                                    int64_t runCost, int64_t reach,
-                                    int64_t collision, int64_t beside,
-                                    int64_t region, int64_t fresh,
-                                    int64_t reused) {
+                                    int64_t runCost, int64_t followed,
+                                    int64_t reach, int64_t collision,
+                                    int64_t beside, int64_t region,
+                                    int64_t fresh, int64_t reused) {
   for (auto [name, figure] :
        std::initializer_list<std::pair<StringRef, int64_t>>{
            {"block", block},
            {"transpose", transpose},
            {"run", run},
            {"run_cost", runCost},
+           {"followed", followed},
            {"reach", reach},
            {"collision", collision},
            {"beside", beside},

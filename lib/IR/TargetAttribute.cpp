@@ -121,6 +121,7 @@ static model::Overheads getFigures(const OverheadFigures &overheads) {
   figures.transposeFactor = overheads.transpose / 100.0;
   figures.shortRunBytes = overheads.run;
   figures.shortRunCost = overheads.runCost / 100.0;
+  figures.followedRows = overheads.followed;
   figures.runBytes = overheads.reach;
   figures.collisionCost = overheads.collision / 100.0;
   figures.besideCost = overheads.beside / 100.0;

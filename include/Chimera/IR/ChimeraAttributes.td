@@ -507,6 +507,7 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
       copy (600);
     - `run`, `run_cost`: reads from memory in runs of up to so many neighbouring
       bytes (512) take so many per cent longer (120);
+    - `followed`: rows that a processor reads ahead in at the same time (16);
     - `reach`: bytes that could come in from the outermost cache while the next
       run of neighbours is found there (170);
     - `collision`: what it takes to read bytes again that evicted themselves from
@@ -527,6 +528,7 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
     DefaultValuedParameter<"int64_t", "OverheadFigures().transpose">:$transpose,
     DefaultValuedParameter<"int64_t", "OverheadFigures().run">:$run,
     DefaultValuedParameter<"int64_t", "OverheadFigures().runCost">:$run_cost,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().followed">:$followed,
     DefaultValuedParameter<"int64_t", "OverheadFigures().reach">:$reach,
     DefaultValuedParameter<"int64_t", "OverheadFigures().collision">:$collision,
     DefaultValuedParameter<"int64_t", "OverheadFigures().beside">:$beside,
@@ -535,13 +537,15 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
     DefaultValuedParameter<"int64_t", "OverheadFigures().reused">:$reused);
   let builders = [AttrBuilder<(ins "const ::chimera::OverheadFigures &":$figures), [{
     return $_get($_ctxt, figures.block, figures.transpose, figures.run,
-                 figures.runCost, figures.reach, figures.collision,
-                 figures.beside, figures.region, figures.fresh, figures.reused);
+                 figures.runCost, figures.followed, figures.reach,
+                 figures.collision, figures.beside, figures.region,
+                 figures.fresh, figures.reused);
   }]>];
   let extraClassDeclaration = [{
     OverheadFigures getFigures() const {
-      return {getBlock(), getTranspose(), getRun(),    getRunCost(), getReach(),
-              getCollision(), getBeside(), getRegion(), getFresh(), getReused()};
+      return {getBlock(), getTranspose(), getRun(), getRunCost(),
+              getFollowed(), getReach(), getCollision(), getBeside(),
+              getRegion(), getFresh(), getReused()};
     }
   }];
   let assemblyFormat = "`<` struct(params) `>`";

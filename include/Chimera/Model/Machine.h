@@ -192,6 +192,10 @@ struct Overheads {
   /// runs of up to so many bytes take beyond their share of the bandwidth.
   double shortRunBytes = 512;
   double shortRunCost = 1.2;
+  /// Rows that a processor reads ahead in at the same time. If a tile has
+  /// pieces of more, it has lost the first row when it comes to the next piece
+  /// of it.
+  int64_t followedRows = 16;
   /// What it takes to find the next run in a cache outside the level that is
   /// filled, in bytes that could come in meanwhile. One core of a Zen 5 reads
   /// its third level, in tiles of 256 rows, at 27, 49, 72, 100 and 115 GB/s in

@@ -693,6 +693,8 @@ std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
     double bytes = cost.bytes - leavingBytes(index) +
                    softmaxBytes(schedule, index) +
                    allocatedBytes(schedule, index, evaluation);
+    if (index == 0 && !isOpen)
+      bytes += brokenRunBytes(schedule, works);
     if (index == innermost)
       bytes += intoInnermost;
     else if (index + 1 == innermost)

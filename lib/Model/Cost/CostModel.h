@@ -357,6 +357,15 @@ private:
   double readingSeconds(const Schedule &schedule, const Operator &op,
                         llvm::ArrayRef<int64_t> tiles,
                         const Tasks &tasks) const;
+  /// Rows of `operand` of which blocks of `op` with these tiles read a piece
+  /// before they come to the next piece of the first.
+  int64_t rowsOfPiece(const Schedule &schedule, const Operator &op,
+                      const Access &operand,
+                      llvm::ArrayRef<int64_t> tiles) const;
+  /// Bytes that could come from memory while pieces of more rows are waited for
+  /// than a processor follows.
+  double brokenRunBytes(const Schedule &schedule,
+                        llvm::ArrayRef<Work> works) const;
   /// Bytes that could come into the level outside the innermost while short
   /// runs are looked for in the outermost.
   double shortRunBytes(const Schedule &schedule,

@@ -107,6 +107,65 @@ double CostModel::readingSeconds(const Schedule &schedule, const Operator &op,
   return seconds;
 }
 
+/// The extent of `loop` outside the loops of `level`.
+static int64_t extentAround(const ChainProblem &problem,
+                            const Schedule &schedule, unsigned level,
+                            LoopId loop) {
+  while (level-- > 0)
+    for (const TiledLoop &tiled : schedule.levels[level].order)
+      if (tiled.loop == loop)
+        return tiled.tile;
+  return problem.loops[loop].extent;
+}
+
+int64_t CostModel::rowsOfPiece(const Schedule &schedule, const Operator &op,
+                               const Access &operand,
+                               ArrayRef<int64_t> tiles) const {
+  auto isAlongRows = [&](LoopId loop) { return loop == op.vectorLoop; };
+  SmallVector<int64_t, 6> covered(tiles);
+  int64_t rows = 1;
+  for (const Index &index : operand.indices)
+    if (none_of(index.terms,
+                [&](const Term &term) { return isAlongRows(term.loop); }))
+      rows *= index.extent(tiles);
+  // A block reads a panel of its columns, and then the next one.
+  int64_t panel = schedule.registerTile.vectors * machine.unit.lanes;
+  if (tiles[op.vectorLoop] > panel)
+    return rows;
+  for (unsigned level = schedule.levels.size(); level-- > 0;)
+    for (const TiledLoop &tiled : reverse(schedule.levels[level].order)) {
+      int64_t all = extentAround(problem, schedule, level, tiled.loop);
+      if (all <= covered[tiled.loop] || !operand.hasLoop(tiled.loop))
+        continue;
+      if (isAlongRows(tiled.loop))
+        return rows;
+      rows *= llvm::divideCeil(all, covered[tiled.loop]);
+      covered[tiled.loop] = all;
+    }
+  return rows;
+}
+
+double CostModel::brokenRunBytes(const Schedule &schedule,
+                                 ArrayRef<Work> works) const {
+  if (machine.levels.size() < 2)
+    return 0;
+  double bytes = 0;
+  for (const auto &[op, work] : zip(problem.operators, works)) {
+    const Access *operand = vectorOperand(op);
+    if (!operand || problem.tensors[*operand].isConstant ||
+        needsPacking(op, *operand) ||
+        is_contained(schedule.packed, operand->tensor) ||
+        is_contained(schedule.staged, operand->tensor))
+      continue;
+    SmallVector<int64_t, 6> tiles = largestOf(work.parts);
+    if (rowsOfPiece(schedule, op, *operand, tiles) >
+        machine.overheads.followedRows)
+      bytes += outerTrafficOf(schedule).fromMemory[*operand].readBytes *
+               runCost(machine, runBytes(*operand, tiles));
+  }
+  return bytes;
+}
+
 bool CostModel::waitsForCollisions(const Operator &op,
                                    const Access &operand) const {
   return !needsPacking(op, operand) &&
