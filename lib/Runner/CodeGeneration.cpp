@@ -18,6 +18,7 @@
 #include "DiagnosticCollector.h"
 #include "JobPool.h"
 #include "ProcessorCheck.h"
+#include "ShareLoops.h"
 #include "SplitModule.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -385,6 +386,7 @@ chimera::runner::generateLLVM(ModuleOp module, ModuleInterface interface,
   if (options.lowering == Lowering::Chimera)
     addProcessorCheck(*whole.module, *whole.machine, interface.functions);
   reportFailures(*whole.module);
+  shareLoops(*whole.module);
   std::string problems;
   llvm::raw_string_ostream os(problems);
   if (llvm::verifyModule(*whole.module, &os))
