@@ -494,7 +494,7 @@ void OuterProductEmitter::fetchShare(Value first, int64_t step,
   Value panel = add(divide(column, panels.width), panels.first);
   share.tiles = panels.all;
   share.tile = panel;
-  SmallVector<unsigned> outer(ArrayRef(reductionDims).drop_back());
+  SmallVector<unsigned> outer(reductionDims.begin(), reductionDims.end() - 1);
   for (unsigned dim : llvm::reverse(groupDims))
     if (!llvm::is_contained(reductionDims, dim))
       outer.insert(outer.begin(), dim);
