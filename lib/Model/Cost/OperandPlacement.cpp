@@ -121,12 +121,10 @@ static int64_t extentAround(const ChainProblem &problem,
 int64_t CostModel::rowsOfPiece(const Schedule &schedule, const Operator &op,
                                const Access &operand,
                                ArrayRef<int64_t> tiles) const {
-  auto isAlongRows = [&](LoopId loop) { return loop == op.vectorLoop; };
   SmallVector<int64_t, 6> covered(tiles);
   int64_t rows = 1;
   for (const Index &index : operand.indices)
-    if (none_of(index.terms,
-                [&](const Term &term) { return isAlongRows(term.loop); }))
+    if (!index.hasLoop(op.vectorLoop))
       rows *= index.extent(tiles);
   // A block reads a panel of its columns, and then the next one.
   int64_t panel = schedule.registerTile.vectors * machine.unit.lanes;
@@ -137,7 +135,7 @@ int64_t CostModel::rowsOfPiece(const Schedule &schedule, const Operator &op,
       int64_t all = extentAround(problem, schedule, level, tiled.loop);
       if (all <= covered[tiled.loop] || !operand.hasLoop(tiled.loop))
         continue;
-      if (isAlongRows(tiled.loop))
+      if (tiled.loop == op.vectorLoop)
         return rows;
       rows *= llvm::divideCeil(all, covered[tiled.loop]);
       covered[tiled.loop] = all;

@@ -1,0 +1,78 @@
+//===- ReadingTest.cpp - Matrices that are read where they lie ------------===//
+//
+// Part of the Chimera project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What memory takes longer for than for whole rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProblems.h"
+
+#include "gtest/gtest.h"
+
+using namespace chimera::model;
+
+namespace {
+
+enum : TensorId { A, B };
+
+SolveOptions oneThread() {
+  SolveOptions options;
+  options.threads = 1;
+  return options;
+}
+
+TEST(Reading, ConstantsThatAreNotPrepackedComeInShortRuns) {
+  Machine machine = makeZen5();
+  auto secondsOf = [&](int64_t extent, bool isPrepacked) {
+    ChainProblem problem = makeGemm(1, 1, extent, extent);
+    problem.tensors[B].isConstant = true;
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels.back().order = {{2, 128}, {3, 32}};
+    schedule.registerTile = {1, 8, 1, 4};
+    if (isPrepacked)
+      schedule.prepacked = {B};
+    return price(problem, machine, schedule, oneThread()).seconds;
+  };
+  EXPECT_GT(secondsOf(4096, false), 1.2 * secondsOf(4096, true));
+  // A matrix that stays in L2 is read from there in both cases.
+  EXPECT_LT(secondsOf(256, false), 1.05 * secondsOf(256, true));
+}
+
+/// A processor follows so many rows of a matrix; of more it has lost the first
+/// when its next piece is due.
+TEST(Reading, WaitsForPiecesOfManyRows) {
+  Machine machine = makeZen5();
+  machine.overheads.shortRunBytes = 256;
+  machine.overheads.shortRunCost = 0.75;
+  ChainProblem problem = makeGemm(1, 4, 4096, 4096);
+  auto bytesOf = [&](llvm::ArrayRef<TiledLoop> order, int64_t followed) {
+    machine.overheads.followedRows = followed;
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels.back().order.assign(order.begin(), order.end());
+    schedule.registerTile = {4, 4, 1, 4};
+    Plan plan = price(problem, machine, schedule, oneThread());
+    return plan.levels.front().seconds *
+           machine.levels.front().bytesPerSecondPerCore;
+  };
+  auto areLost = [&](llvm::ArrayRef<TiledLoop> order) {
+    return bytesOf(order, 16) - bytesOf(order, 1 << 20);
+  };
+  constexpr double matrix = 4096.0 * 4096 * 4;
+  // A block has pieces of 64 rows, a panel wide: 256 bytes.
+  EXPECT_NEAR(areLost({{2, 64}, {3, 64}}), 0.75 * matrix, 1e-3 * matrix);
+  // Pieces of 16 rows, and then of the next ones, or the next pieces.
+  EXPECT_NEAR(areLost({{2, 64}, {3, 16}}), 0.75 * matrix, 1e-3 * matrix);
+  EXPECT_EQ(areLost({{3, 16}, {2, 64}}), 0);
+  // Panels of a block follow each other.
+  EXPECT_EQ(areLost({{2, 256}, {3, 16}}), 0);
+  EXPECT_NEAR(areLost({{2, 256}, {3, 32}}), 0.1875 * matrix, 1e-3 * matrix);
+}
+
+} // namespace
