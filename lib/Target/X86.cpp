@@ -140,10 +140,10 @@ static constexpr Processor kProcessors[] = {
     {"znver4", 512, "zen4", R"(#chimera.target<"zen4",
   // A virtual machine with two cores of an EPYC 9004. Caches: as the system
   // reports them. Pipes are 256 bits wide, so that 512-bit instructions start at
-  // half their rate (AMD 57647). Clock, exponentials, streams, bandwidths and
-  // overheads: measured by benchmarks/calibrate. Prefetches into the first level
-  // read pieces of rows from memory at 14 GB/s, those into the second at 40, and
-  // the farther ahead the faster up to about 4 KB of each row.
+  // half their rate (AMD 57647). Clock, exponentials, streams, bandwidths, the
+  // other overheads and the level that prefetches fill: measured by
+  // benchmarks/calibrate. `ahead`, `run` and `run_cost`: measured by hand
+  // (docs/model.md, docs/rationale.md).
   cores = 2,
   unit = <bits = 512, registers = 32, fma = 1, load = 1, store = 1,
           latency = 4, clock = 3690000000, exponential = 9,

@@ -55,7 +55,8 @@ struct VectorTuning {
   /// If a matrix is read for one row, its way from memory is all that counts.
   /// Some cores have more of it under way if they read two parts by turns
   /// (Granite Rapids), others have less (Zen 4). All ask for what comes a
-  /// little later; more or less ahead makes little difference.
+  /// little later; more or less ahead makes little difference in the first
+  /// level, and some in the second.
   int64_t streams = 2, streamAhead = 16;
   /// The cache, counted from the core, that prefetches of what comes from
   /// memory fill. The lines that a core of Zen 4 has under way into its first

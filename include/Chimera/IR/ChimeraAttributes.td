@@ -139,10 +139,12 @@ def Chimera_PrefetchAttr : Chimera_Attr<"Prefetch", "prefetch"> {
     What is asked for in time (`chimera.prefetch`) is near when it is read.
 
     - `part`: bytes that the kernels of one operator may ask for of what the next
-      one in the same loop reads; if there are more, they ask for none of them.
+      one in the same loop reads, or of the next tile of a matrix that several
+      tiles of rows use in place; if there are more, they ask for none of them.
       0 if it is not given: they ask for nothing.
-    - `loops`: where kernels ask for what the next iteration copies for them, or
-      has of an operand that was prepared before the call. `fixed`: where all
+    - `loops`: where kernels ask for what the next iteration copies for them, has
+      of an operand that was prepared before the call, or has of such a matrix.
+      `fixed`: where all
       loops from the copy to the kernel have trip counts that are constant;
       `any`: where it is known how many trips they have at most; `none`, which is
       meant if it is not given: nowhere.

@@ -93,13 +93,15 @@ struct RowLayout {
 /// What the kernels of products ask for while they compute, so that it is near
 /// when it is read.
 struct Prefetching {
-  /// Loops in which kernels ask for what the next iteration copies, or has of
-  /// what was prepared before the call: none; those with a kernel in loops of
+  /// Loops in which kernels ask for what the next iteration copies, has of
+  /// what was prepared before the call, or has of a matrix that several tiles
+  /// of rows use in place: none; those with a kernel in loops of
   /// fixed trip counts; or all.
   enum class Loops { None, Fixed, Any };
 
   /// Bytes that the kernels of one operator may ask for of what the next one in
-  /// the same loop reads. If there are more, they ask for none of them.
+  /// the same loop reads, or of the next tile of such a matrix. If there are
+  /// more, they ask for none of them.
   int64_t partBytes = 0;
   Loops loops = Loops::None;
 
