@@ -260,6 +260,14 @@ def two_reductions(count: int):
     return program, [largest, squares], (lambda ops, x: (abs(x).max(), (x * x).sum()))
 
 
+def column_sums(rows: int, columns: int):
+    program = MemoryProgram()
+    result = program.reduced(
+        program.argument(rows, columns), ["%r = arith.addf %out, %i0 : f32"], [1]
+    )
+    return program, [result], lambda ops, x: x.sum(0)
+
+
 def norm_residual_relu(channels: int, pixels: int):
     """A batch norm whose statistics are known, and what follows it."""
     program = MemoryProgram()
@@ -294,6 +302,8 @@ CASES = {
     "channel shuffle 32 x 58 x 28 x 28": (channel_shuffle, (32, 58, 28, 28)),
     "rotary 8 x 32 x 512 x 128": (rotary, (8, 32, 512, 128)),
     "two reductions of 64 MiB": (two_reductions, (2**24,)),
+    "sums of columns 8192 x 2048": (column_sums, (8192, 2048)),
+    "sums of columns 512 x 1024": (column_sums, (512, 1024)),
     "LayerNorm 128 x 768": (layer_norm, (128, 768)),
     "GELU 128 x 3072": (gelu, (128, 3072)),
     "add, RMSNorm 128 x 512": (add_rms_norm, (128, 512)),

@@ -387,11 +387,10 @@ static void printPairList(AsmPrinter &printer, ArrayRef<int64_t> list) {
 }
 
 /// `, dims = [1], parallel = true`: what is left out is empty or false.
-static ParseResult parseRowOptions(AsmParser &parser,
-                                   SmallVector<int64_t> &dims, bool &parallel,
-                                   SmallVector<int64_t> &streamed,
-                                   SmallVector<int64_t> &late,
-                                   SmallVector<int64_t> &ahead) {
+static ParseResult
+parseRowOptions(AsmParser &parser, SmallVector<int64_t> &dims, bool &parallel,
+                SmallVector<int64_t> &streamed, SmallVector<int64_t> &late,
+                SmallVector<int64_t> &ahead, SmallVector<int64_t> &rowwise) {
   auto parseBool = [&](bool &value) -> ParseResult {
     StringRef word;
     SMLoc at = parser.getCurrentLocation();
@@ -412,17 +411,19 @@ static ParseResult parseRowOptions(AsmParser &parser,
                         : name == "streamed" ? parseNumberList(parser, streamed)
                         : name == "late"     ? parsePairList(parser, late)
                         : name == "ahead"    ? parseNumberList(parser, ahead)
+                        : name == "rowwise"  ? parsePairList(parser, rowwise)
                                              : failure();
     if (failed(value))
       return parser.emitError(at, "expected 'dims', 'parallel', 'streamed', "
-                                  "'late' or 'ahead' and its value");
+                                  "'late', 'ahead' or 'rowwise' and its value");
   }
   return success();
 }
 
 static void printRowOptions(AsmPrinter &printer, ArrayRef<int64_t> dims,
                             bool parallel, ArrayRef<int64_t> streamed,
-                            ArrayRef<int64_t> late, ArrayRef<int64_t> ahead) {
+                            ArrayRef<int64_t> late, ArrayRef<int64_t> ahead,
+                            ArrayRef<int64_t> rowwise) {
   auto printList = [&](StringRef name, ArrayRef<int64_t> list) {
     if (list.empty())
       return;
@@ -433,11 +434,15 @@ static void printRowOptions(AsmPrinter &printer, ArrayRef<int64_t> dims,
   if (parallel)
     printer << ", parallel = true";
   printList("streamed", streamed);
-  if (!late.empty()) {
-    printer << ", late = ";
-    printPairList(printer, late);
-  }
+  auto printPairs = [&](StringRef name, ArrayRef<int64_t> pairs) {
+    if (pairs.empty())
+      return;
+    printer << ", " << name << " = ";
+    printPairList(printer, pairs);
+  };
+  printPairs("late", late);
   printList("ahead", ahead);
+  printPairs("rowwise", rowwise);
 }
 
 #include "Chimera/IR/ChimeraEnums.cpp.inc"

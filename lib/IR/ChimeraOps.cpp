@@ -74,6 +74,18 @@ static LogicalResult verifyExtents(Operation *op, ArrayAttr extents,
   return success();
 }
 
+/// A number of rows is for reductions, and is more than one.
+static LogicalResult verifyRowwise(Operation *op, std::optional<uint64_t> rows,
+                                   bool isReduction) {
+  if (!rows)
+    return success();
+  if (!isReduction)
+    return op->emitOpError("'rowwise' is for reductions");
+  if (*rows < 2)
+    return op->emitOpError("'rowwise' takes at least 2 rows, got ") << *rows;
+  return success();
+}
+
 /// Checks that `taps` names a parallel dimension of `numDims` and one that is
 /// summed up.
 static LogicalResult
@@ -175,6 +187,9 @@ LogicalResult BlockOp::verifyRegions() {
                           return structured.getIteratorTypesArray()[dim] ==
                                  utils::IteratorType::reduction;
                         })))
+    return failure();
+  if (failed(verifyRowwise(*this, getRowwise(),
+                           structured.getNumReductionLoops() > 0)))
     return failure();
   return verifyExtents(*this, getExtentsAttr(), structured.getNumLoops());
 }
@@ -400,6 +415,9 @@ LogicalResult MicroKernelOp::verifyRegions() {
                        "what their body does not read");
   if (failed(verifyTaps(*this, getTapsAttr(), getNumDims(),
                         [&](unsigned dim) { return isReduction(dim); })))
+    return failure();
+  if (failed(verifyRowwise(*this, getRowwise(),
+                           getKind() == MicroKernelKind::Reduction)))
     return failure();
   return verifyExtents(*this, getExtentsAttr(), getNumDims());
 }

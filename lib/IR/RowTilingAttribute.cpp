@@ -37,11 +37,29 @@ verifyLate(llvm::function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+static LogicalResult
+verifyRowwise(llvm::function_ref<InFlightDiagnostic()> emitError,
+              ArrayRef<int64_t> rowwise) {
+  if (rowwise.size() % 2 != 0)
+    return emitError() << "rowwise takes pairs of a member and its rows";
+  for (size_t i = 0; i < rowwise.size(); i += 2) {
+    if (rowwise[i] < 0 || (i > 0 && rowwise[i] <= rowwise[i - 2]))
+      return emitError() << "members of rowwise must ascend from 0, got "
+                         << rowwise[i];
+    if (rowwise[i + 1] < 2)
+      return emitError() << "member " << rowwise[i]
+                         << " must read at least 2 rows at once, got "
+                         << rowwise[i + 1];
+  }
+  return success();
+}
+
 LogicalResult
 RowTilingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       ArrayRef<int64_t> tiles, ArrayRef<int64_t> dims,
                       bool parallel, ArrayRef<int64_t> streamed,
-                      ArrayRef<int64_t> late, ArrayRef<int64_t> ahead) {
+                      ArrayRef<int64_t> late, ArrayRef<int64_t> ahead,
+                      ArrayRef<int64_t> rowwise) {
   for (auto [row, tile] : llvm::enumerate(tiles))
     if (tile < 1)
       return emitError() << "tile " << row << " must be positive, got " << tile;
@@ -61,7 +79,9 @@ RowTilingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
         return emitError() << name << " must ascend, but " << list[i]
                            << " follows " << list[i - 1];
   }
-  return verifyLate(emitError, late);
+  if (failed(verifyLate(emitError, late)))
+    return failure();
+  return verifyRowwise(emitError, rowwise);
 }
 
 SmallVector<unsigned> RowTilingAttr::getLoopDims() const {
@@ -70,11 +90,21 @@ SmallVector<unsigned> RowTilingAttr::getLoopDims() const {
   return llvm::to_vector(llvm::seq<unsigned>(0, getTiles().size()));
 }
 
-SmallVector<std::pair<int64_t, int64_t>> RowTilingAttr::getLatePairs() const {
+static SmallVector<std::pair<int64_t, int64_t>>
+toPairs(ArrayRef<int64_t> numbers) {
   SmallVector<std::pair<int64_t, int64_t>> pairs;
-  for (size_t i = 0; i < getLate().size(); i += 2)
-    pairs.emplace_back(getLate()[i], getLate()[i + 1]);
+  for (size_t i = 0; i < numbers.size(); i += 2)
+    pairs.emplace_back(numbers[i], numbers[i + 1]);
   return pairs;
+}
+
+SmallVector<std::pair<int64_t, int64_t>> RowTilingAttr::getLatePairs() const {
+  return toPairs(getLate());
+}
+
+SmallVector<std::pair<int64_t, int64_t>>
+RowTilingAttr::getRowwisePairs() const {
+  return toPairs(getRowwise());
 }
 
 LogicalResult RowTilingAttr::verifyOn(Operation *op) const {

@@ -71,10 +71,10 @@ func.func private @schedule_with_blocks() attributes {
 
 // CHECK: @row_tiling
 // CHECK-SAME: [#chimera.row_tiling<tiles = [16, 64], parallel = true>, #chimera.row_tiling<tiles = [16]>, #chimera.row_tiling<tiles = []>,
-// CHECK-SAME: #chimera.row_tiling<tiles = [64], dims = [1], parallel = true, streamed = [0, 2], late = [0 by 1, 2 by 3], ahead = [1]>]
+// CHECK-SAME: #chimera.row_tiling<tiles = [64], dims = [1], parallel = true, streamed = [0, 2], late = [0 by 1, 2 by 3], ahead = [1], rowwise = [4 by 8]>]
 func.func private @row_tiling() attributes {
   chimera.test = [#chimera.row_tiling<tiles = [16, 64], parallel = true>, #chimera.row_tiling<tiles = [16], parallel = false>, #chimera.row_tiling<tiles = []>,
-                  #chimera.row_tiling<tiles = [64], late = [0 by 1, 2 by 3], streamed = [0, 2], dims = [1], ahead = [1], parallel = true>]
+                  #chimera.row_tiling<tiles = [64], late = [0 by 1, 2 by 3], streamed = [0, 2], rowwise = [4 by 8], dims = [1], ahead = [1], parallel = true>]
 }
 
 // CHECK: @schedule

@@ -198,7 +198,7 @@
 
 // -----
 
-// expected-error @below {{expected 'dims', 'parallel', 'streamed', 'late' or 'ahead' and its value}}
+// expected-error @below {{expected 'dims', 'parallel', 'streamed', 'late', 'ahead' or 'rowwise' and its value}}
 #attr = #chimera.row_tiling<tiles = [4], rows = 1>
 
 // -----
@@ -210,6 +210,16 @@
 
 // expected-error @below {{member 1 cannot store what member 1 makes: it does not come behind it}}
 #attr = #chimera.row_tiling<tiles = [4], late = [1 by 1]>
+
+// -----
+
+// expected-error @below {{members of rowwise must ascend from 0, got 1}}
+#attr = #chimera.row_tiling<tiles = [4], rowwise = [1 by 8, 1 by 4]>
+
+// -----
+
+// expected-error @below {{member 1 must read at least 2 rows at once, got 1}}
+#attr = #chimera.row_tiling<tiles = [4], rowwise = [1 by 1]>
 
 // -----
 

@@ -714,3 +714,28 @@ func.func @windows_type(%a: tensor<9xf32>) {
   chimera.windows %a at affine_map<(m) -> (m)> : tensor<9xf32> to tensor<9xf16>
   return
 }
+
+// -----
+
+func.func @rowwise_elementwise(%x: memref<8xf32>, %y: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op 'rowwise' is for reductions}}
+  chimera.micro_kernel elementwise ins(%x : memref<8xf32>) outs(%y : memref<8xf32>)
+      maps [affine_map<(n) -> (n)>, affine_map<(n) -> (n)>] iterators ["parallel"] rowwise 8 {
+  ^bb0(%v: f32, %o: f32):
+    chimera.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+func.func @rowwise_one(%x: memref<4x8xf32>, %y: memref<8xf32>) {
+  // expected-error @below {{'chimera.micro_kernel' op 'rowwise' takes at least 2 rows, got 1}}
+  chimera.micro_kernel reduction ins(%x : memref<4x8xf32>) outs(%y : memref<8xf32>)
+      maps [affine_map<(l, n) -> (l, n)>, affine_map<(l, n) -> (n)>] iterators ["reduction", "parallel"] rowwise 1 {
+  ^bb0(%v: f32, %m: f32):
+    %0 = arith.addf %m, %v : f32
+    chimera.yield %0 : f32
+  }
+  return
+}

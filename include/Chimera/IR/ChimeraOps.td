@@ -87,7 +87,8 @@ def Chimera_BlockOp : Chimera_Op<"block", [
     the positions of the inputs to be copied into contiguous memory, `prefetch`
     what kernels ask for ahead of time; without it, nothing. `taps` says which
     taps of a convolution lie on padding; with `streamed`, results go past the
-    caches as those of a `chimera.micro_kernel` do. Introduced by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
+    caches, and `rowwise` says how rows are read, as those of a
+    `chimera.micro_kernel` do and are. Introduced by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
 
     Example:
 
@@ -109,7 +110,8 @@ def Chimera_BlockOp : Chimera_Op<"block", [
                        OptionalAttr<DenseI64ArrayAttr>:$packed,
                        OptionalAttr<Chimera_PrefetchAttr>:$prefetch,
                        OptionalAttr<Chimera_TapsAttr>:$taps,
-                       UnitAttr:$streamed);
+                       UnitAttr:$streamed,
+                       OptionalAttr<I64Attr>:$rowwise);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -117,7 +119,8 @@ def Chimera_BlockOp : Chimera_Op<"block", [
     `outs` `(` $outputs `:` type($outputs) `)`
     (`extents` $extents^)? (`registers` $registers^)? (`packed` $packed^)?
     (`prefetch` $prefetch^)? (`taps` $taps^)?
-    (`streamed` $streamed^)? attr-dict-with-keyword $body `->` type($results)
+    (`streamed` $streamed^)? (`rowwise` $rowwise^)?
+    attr-dict-with-keyword $body `->` type($results)
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
@@ -162,6 +165,10 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     stored past the caches, since nobody reads them before they would have left
     these. Implementations do so where the place in memory allows.
 
+    `rowwise 8`, of reductions along columns, asks for eight rows to be read at
+    once from their beginnings to their ends, with results in a cache meanwhile:
+    so memory hands out fast what does not lie in a cache.
+
     An input that the body does not use is what is read next: implementations may
     ask for it ahead of time.
 
@@ -193,7 +200,8 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
                        OptionalAttr<Chimera_MicroKernelAttrInterface>:$otherwise,
                        UnitAttr:$overwrite,
                        OptionalAttr<Chimera_TapsAttr>:$taps,
-                       UnitAttr:$streamed);
+                       UnitAttr:$streamed,
+                       OptionalAttr<I64Attr>:$rowwise);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -202,7 +210,8 @@ def Chimera_MicroKernelOp : Chimera_Op<"micro_kernel", [
     `maps` $indexing_maps `iterators` $iterator_types
     (`extents` $extents^)? (`implementation` $implementation^)?
     (`otherwise` $otherwise^)? (`taps` $taps^)?
-    (`streamed` $streamed^)? attr-dict-with-keyword $body (`->` type($results)^)?
+    (`streamed` $streamed^)? (`rowwise` $rowwise^)?
+    attr-dict-with-keyword $body (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {

@@ -35,10 +35,14 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
     it. `late = [0 by 1]` sends past the caches what members read, too: 0 makes it
     in a buffer, and 1, which adds it up, stores it while it does. The members
     that `ahead` lists ask for what the next task reads of tensors from outside.
+    `rowwise = [2 by 8]` has member 2, which reduces along columns, read eight
+    rows at once from their beginnings to their ends, with its results in a cache
+    meanwhile. Without it, a few columns at a time are read from top to bottom,
+    with their results in registers.
 
     A tile is at least 1 and at most the extent of its dimension. Parallel tasks
     are at least two. Numbers of members ascend; a member stores what one other
-    made.
+    made, and reads at least two rows at once.
 
     `chimera-plan-memory-bound` chooses it for operations that have none;
     `chimera-tile-memory-bound` applies it. `chimera-fuse-memory-bound` comes
@@ -47,17 +51,19 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
 
     Example: `#chimera.row_tiling<tiles = [16], parallel = true>`,
     `#chimera.row_tiling<tiles = [4], streamed = [2], late = [0 by 1], ahead = [1, 2]>`,
-    `#chimera.row_tiling<tiles = [64], dims = [1]>`, `#chimera.row_tiling<tiles = []>`
+    `#chimera.row_tiling<tiles = [64], dims = [1]>`, `#chimera.row_tiling<tiles = []>`,
+    `#chimera.row_tiling<tiles = [4096], rowwise = [0 by 8]>`
   }];
   let parameters = (ins OptionalArrayRefParameter<"int64_t">:$tiles,
                         OptionalArrayRefParameter<"int64_t">:$dims,
                         DefaultValuedParameter<"bool", "false">:$parallel,
                         OptionalArrayRefParameter<"int64_t">:$streamed,
                         OptionalArrayRefParameter<"int64_t">:$late,
-                        OptionalArrayRefParameter<"int64_t">:$ahead);
+                        OptionalArrayRefParameter<"int64_t">:$ahead,
+                        OptionalArrayRefParameter<"int64_t">:$rowwise);
   let assemblyFormat = [{
     `<` `tiles` `=` custom<NumberList>($tiles) ``
-        custom<RowOptions>($dims, $parallel, $streamed, $late, $ahead) `>`
+        custom<RowOptions>($dims, $parallel, $streamed, $late, $ahead, $rowwise) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -67,6 +73,8 @@ def Chimera_RowTilingAttr : Chimera_Attr<"RowTiling", "row_tiling"> {
     ::llvm::SmallVector<unsigned> getLoopDims() const;
     /// `late` as pairs of members: who makes it, and who stores it.
     ::llvm::SmallVector<std::pair<int64_t, int64_t>> getLatePairs() const;
+    /// `rowwise` as pairs: a member, and how many rows it reads at once.
+    ::llvm::SmallVector<std::pair<int64_t, int64_t>> getRowwisePairs() const;
   }];
 }
 

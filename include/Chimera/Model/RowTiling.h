@@ -46,6 +46,9 @@ struct RowMember {
   /// Bytes of the largest tensor from outside of which each task reads a part
   /// of its own by this operation, and by none behind it that calls functions.
   double ownBytes = 0;
+  /// Bytes of the largest tensor from outside that it reduces along columns, of
+  /// which neighbours lie next to each other; 0 if it reduces none.
+  double columnBytes = 0;
 };
 
 /// Operations that can share loops over rows, in figures.
@@ -85,12 +88,18 @@ struct RowTiling {
   llvm::SmallVector<std::pair<int64_t, int64_t>, 2> late;
   /// The members that ask for what they read in the next task.
   llvm::SmallVector<int64_t, 4> ahead;
+  /// The members that reduce along columns and read rows from their beginnings
+  /// to their ends, each with how many it reads at once.
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 2> rowwise;
 };
 
 /// Reductions that read the same tensor once.
 struct ReductionFigures {
   /// Iterations of the parallel loops, and of the outermost reduced one.
   int64_t steps = 1, extent = 1;
+  /// Of the steps, neighbours in memory as in the result; 1 if it goes along
+  /// rows.
+  int64_t columns = 1;
   /// Elements that all loops go over.
   double elements = 0;
 };
@@ -127,8 +136,9 @@ int64_t countTasks(llvm::ArrayRef<int64_t> extents,
                    llvm::ArrayRef<int64_t> tiles);
 
 /// How many parts `reduction` is cut into along the outermost reduced loop,
-/// each a task of its own: 1 if it has rows to share, or is done before other
-/// threads start. Depends on no machine, so that results do not either.
+/// each a task of its own: 1 if it has rows or long enough pieces of rows to
+/// share, or is done before other threads start. Depends on no machine, so that
+/// results do not either.
 int64_t countParts(const ReductionFigures &reduction);
 
 /// The best of `groups`, one or more for different loops, on `threads` threads

@@ -119,7 +119,7 @@ MicroKernelOp SumSeparator::createCopy(Value buffer) {
           SmallVector<StringRef>(extents.size(), "parallel")),
       builder.getArrayAttr(listed), MicroKernelAttrInterface(),
       MicroKernelAttrInterface(), /*overwrite=*/false, TapsAttr(),
-      /*streamed=*/false);
+      /*streamed=*/false, /*rowwise=*/IntegerAttr());
   Type element = cast<MemRefType>(tile.getType()).getElementType();
   Block &body = copy.getBody().emplaceBlock();
   body.addArguments({element, element}, {loc, loc});

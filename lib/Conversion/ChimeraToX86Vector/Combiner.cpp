@@ -67,6 +67,11 @@ bool Combiner::losesNans() const {
                              arith::FastMathFlags::nnan);
 }
 
+bool Combiner::isExact() const {
+  return !propagatesNans(operation) &&
+         !isa<arith::MaxNumFOp, arith::MinNumFOp>(operation);
+}
+
 Value Combiner::combineFast(OpBuilder &builder, Value accumulator,
                             Value value) const {
   Location loc = operation->getLoc();

@@ -46,6 +46,8 @@ public:
   /// True if a result must not be a number once an element is not, and
   /// combineFast does not see to it.
   bool losesNans() const;
+  /// True if combineFast does exactly what the body does, NaNs included.
+  bool isExact() const;
 
 private:
   mlir::Operation *operation = nullptr;

@@ -19,7 +19,23 @@
 //
 // Rows and vectors make independent chains of combinations, so that their
 // latency does not limit. If vectors run along a parallel dimension, a tile is
-// a few vectors of one row and nothing has to be combined at its end.
+// a few vectors of one row and nothing has to be combined at its end. Such a
+// tile comes down its columns with results in registers:
+//
+//   for columns, a few vectors at a time
+//     for the reduced dimensions
+//       the body; an accumulator of each vector
+//
+// or, asked to read rows, goes along some of them with results in a cache, as
+// memory hands them out fastest:
+//
+//   for the reduced dimensions, a few rows at a time
+//     for columns, a few vectors at a time
+//       for these rows
+//         the body; an accumulator of each vector
+//
+// Either way each element of the result takes the same values in the same
+// order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,14 +71,18 @@ private:
   void chooseDims();
   void emitRows();
   void emitPanels();
+  void emitRowwise(int64_t most);
+  void emitSomeRows(Value first, int64_t count, ArrayRef<unsigned> loops);
   void emitTile(int64_t tileRows, int64_t tileVectors);
   SmallVector<Value> start();
   SmallVector<Value> emitReduced(unsigned depth, SmallVector<Value> carried);
+  SmallVector<Value> emitTogether(SmallVector<Value> carried);
   SmallVector<Value> emitAlongRows(SmallVector<Value> carried);
   SmallVector<Value> emitStep(int64_t count, LaneCount width,
                               SmallVector<Value> carried);
   void emitInstance(int64_t row, int64_t vector, LaneCount width,
                     const Values &shared, SmallVector<Value> &contributions);
+  void fetchRows(int64_t vector);
   void checkNumbers(unsigned number, int64_t count,
                     ArrayRef<Value> contributions, SmallVector<Value> &carried);
   void finishRows(unsigned number, ArrayRef<Value> carried);
@@ -70,6 +90,11 @@ private:
   Value loadRows(unsigned operand);
   void storeRows(unsigned operand, Value vector);
 
+  /// True if tiles go on from what memory holds of `accumulator`. Else they
+  /// start from something neutral, and memory takes part at their end.
+  bool goesOn(const Accumulator &accumulator) const {
+    return !alongRows && accumulator.combiner.isExact();
+  }
   VectorType typeOf(const Accumulator &accumulator) {
     return vectorType(
         getElementTypeOrSelf(op->getOperand(accumulator.operand)));
@@ -98,6 +123,9 @@ private:
   bool alongRows = false;
   std::optional<unsigned> rowDim;
   SmallVector<unsigned> outerDims, innerDims;
+  /// If rows are read along: how many at once, and the first of these.
+  int64_t rowsAtOnce = 0;
+  Value firstRow;
   /// The dimensions of the loops outside tiles, and what depends on them alone.
   Dims outerKnown;
   Values outerValues;
@@ -167,6 +195,10 @@ LogicalResult ReductionEmitter::emit() {
     return failure();
   chooseDims();
   point.assign(op.getNumDims(), Value());
+  if (std::optional<uint64_t> most = op.getRowwise(); most && !alongRows) {
+    emitRowwise(*most);
+    return success();
+  }
   buildNest(outerDims, point, [&] {
     outerValues.clear();
     emitKnown(outerKnown, point, lanes, outerValues);
@@ -240,6 +272,49 @@ void ReductionEmitter::emitPanels() {
   emitTile(1, llvm::divideCeil(extent - full, lanes));
 }
 
+/// Goes along `most` rows at once. Other dimensions come inside if they are
+/// part of what follows a row in memory.
+void ReductionEmitter::emitRowwise(int64_t most) {
+  unsigned rowsDim = innerDims.back();
+  SmallVector<unsigned> around, inside;
+  AffineMap read = maps.front();
+  for (AffineMap map : ArrayRef(maps).take_front(op.getInputs().size()))
+    if (map.isFunctionOfDim(rowsDim) && map.isFunctionOfDim(vectorDim))
+      read = map;
+  auto placeOf = [&](unsigned dim) {
+    return read.getResultPosition(builder.getAffineDimExpr(dim)).value_or(0);
+  };
+  for (unsigned dim : outerDims)
+    (placeOf(dim) > placeOf(rowsDim) ? inside : around).push_back(dim);
+  llvm::append_range(around, ArrayRef(innerDims).drop_back());
+  buildNest(around, point, [&] {
+    if (isOpen(rowsDim)) {
+      Value end = extentOf(rowsDim), whole = endOfSteps(constant(0), end, most);
+      buildOpenLoop(constant(0), whole, most,
+                    [&](Value row) { emitSomeRows(row, most, inside); });
+      return buildOpenLoop(whole, end, 1,
+                           [&](Value row) { emitSomeRows(row, 1, inside); });
+    }
+    int64_t extent = extents[rowsDim], full = extent - extent % most;
+    buildLoop(0, full, most,
+              [&](Value row) { emitSomeRows(row, most, inside); });
+    if (full != extent)
+      emitSomeRows(constant(full), extent - full, inside);
+  });
+}
+
+/// Goes along `count` rows from `first`, which `loops` lie in.
+void ReductionEmitter::emitSomeRows(Value first, int64_t count,
+                                    ArrayRef<unsigned> loops) {
+  firstRow = first;
+  rowsAtOnce = count;
+  buildNest(loops, point, [&] {
+    outerValues.clear();
+    emitKnown(outerKnown, point, lanes, outerValues);
+    emitPanels();
+  });
+}
+
 SmallVector<Value> ReductionEmitter::pointOf(int64_t row, int64_t vector) {
   SmallVector<Value> result = point;
   if (rowDim)
@@ -265,7 +340,8 @@ void ReductionEmitter::emitTile(int64_t tileRows, int64_t tileVectors) {
     emitKnown(known, pointOf(row, vector), after(columns, vector),
               tileValues[slot]);
   }
-  SmallVector<Value> carried = emitReduced(0, start());
+  SmallVector<Value> carried =
+      rowsAtOnce > 0 ? emitTogether(start()) : emitReduced(0, start());
   for (unsigned number = 0; number < accumulators.size(); ++number)
     if (alongRows)
       finishRows(number, carried);
@@ -275,9 +351,16 @@ void ReductionEmitter::emitTile(int64_t tileRows, int64_t tileVectors) {
 
 SmallVector<Value> ReductionEmitter::start() {
   SmallVector<Value> carried;
-  for (const Accumulator &accumulator : accumulators)
-    carried.append(rows * vectors, accumulator.combiner.getNeutral(
-                                       builder, typeOf(accumulator)));
+  for (const Accumulator &accumulator : accumulators) {
+    if (!goesOn(accumulator)) {
+      carried.append(rows * vectors, accumulator.combiner.getNeutral(
+                                         builder, typeOf(accumulator)));
+      continue;
+    }
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      carried.push_back(loadVector(accumulator.operand, pointOf(0, vector),
+                                   after(columns, vector)));
+  }
   VectorType maskType = vectorType(builder.getI1Type());
   Value all = arith::ConstantOp::create(builder, loc(),
                                         DenseElementsAttr::get(maskType, true));
@@ -296,6 +379,15 @@ SmallVector<Value> ReductionEmitter::emitReduced(unsigned depth,
   return buildLoopOver(dim, carried, [&](Value iv, ValueRange values) {
     point[dim] = iv;
     return emitReduced(depth + 1, SmallVector<Value>(values));
+  });
+}
+
+/// The rows of a tile that are read at once.
+SmallVector<Value> ReductionEmitter::emitTogether(SmallVector<Value> carried) {
+  return buildLoop(0, rowsAtOnce, 1, carried, [&](Value iv, ValueRange values) {
+    point[innerDims.back()] =
+        arith::AddIOp::create(builder, loc(), firstRow, iv);
+    return emitStep(vectors, columns, SmallVector<Value>(values));
   });
 }
 
@@ -374,6 +466,7 @@ void ReductionEmitter::emitInstance(int64_t row, int64_t vector,
     values.insert(tileValues[row].begin(), tileValues[row].end());
   SmallVector<Value> here = pointOf(row, vector);
   fetchUnused(here, vector);
+  fetchRows(vector);
   emitKnown(Dims(op.getNumDims(), true), here, width, values);
   unsigned numInputs = op.getInputs().size();
   for (unsigned output : written)
@@ -386,6 +479,22 @@ void ReductionEmitter::emitInstance(int64_t row, int64_t vector,
           builder, loc(), mask(width, lanes), value,
           accumulator.combiner.getNeutral(builder, typeOf(accumulator)));
     contributions[indexOf(number, row, vector)] = value;
+  }
+}
+
+/// Asks for what lies in the next rows where vector `vector` of a tile lies in
+/// these, if that is to wait in a cache that has room for it.
+void ReductionEmitter::fetchRows(int64_t vector) {
+  if (rowsAtOnce == 0 || figures.tuning.fetchLevel < 2)
+    return;
+  for (unsigned input = 0; input < op.getInputs().size(); ++input) {
+    if (!isa<MemRefType>(op.getInputs()[input].getType()) ||
+        !isContiguous(input) || !indexes(input, innerDims.back()))
+      continue;
+    SmallVector<Value> there = pointOf(0, vector);
+    Value &row = there[innerDims.back()];
+    row = add(row, rowsAtOnce);
+    prefetchFar(input, there);
   }
 }
 
@@ -464,6 +573,10 @@ void ReductionEmitter::finishVectors(unsigned number, ArrayRef<Value> carried) {
                            result);
     SmallVector<Value> here = pointOf(0, vector);
     LaneCount count = after(columns, vector);
+    if (goesOn(accumulators[number])) {
+      storeVector(operand, result, here, count);
+      continue;
+    }
     Value before = loadVector(operand, here, count);
     storeVector(operand, combiner.combine(builder, before, result), here,
                 count);

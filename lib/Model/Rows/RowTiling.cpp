@@ -54,9 +54,24 @@ static constexpr double keptShare = 0.5;
 /// by themselves gain from 4.3 MiB on where 11.7 MiB are usable, and from 7 MiB
 /// on if the copy is read at once (Zen 3).
 static constexpr double handedShare = 0.25;
+/// Memory hands out rows faster than columns of a few vectors, if these come
+/// from there. What takes more than this share of the usable part of the
+/// outermost level may: rows take 1.1 times as long as columns if it is in that
+/// level after all, columns 1.5 to 3 times as long as rows if it is not, from
+/// 16 MiB on of 32 (Zen 4).
+static constexpr double columnShare = 0.5;
+/// Of the innermost level, what the results of rows that are read at once take
+/// at most: the rest is for the rows.
+static constexpr double resultShare = 0.5;
 /// Parts of a reduction to fewer than `leastRows` results: a few for each core
 /// of most machines. Not a figure of one, so that sums are the same on all.
 static constexpr double mostParts = 64;
+/// Neighbours that a task takes at least of reductions along columns: two
+/// threads that read shorter pieces of the same rows hinder each other.
+static constexpr int64_t leastColumns = 256;
+/// Elements that such a reduction has at least if it is cut into parts: fewer
+/// are in a cache of one core, where columns are as fast as rows.
+static constexpr double leastElementsOfColumns = 1024 * 1024;
 
 //===----------------------------------------------------------------------===//
 // Figures of a group
@@ -159,8 +174,22 @@ static double columnsOfPanel(const RowGroup &group, const Machine &machine) {
   return std::max(unit, std::floor(std::min(run, kept) / unit) * unit);
 }
 
+/// True if `member` is to read rows from their beginnings to their ends.
+static bool readsRowwise(const RowMember &member, const Machine &machine) {
+  const MemoryLevel &outermost = machine.levels.front();
+  return outermost.ways > 0 &&
+         member.columnBytes > outermost.usableBytes() * columnShare;
+}
+
+/// True if nothing of what `group` reads so has to stay in a cache.
+static bool readsOnceRowwise(const RowGroup &group, const Machine &machine) {
+  return group.members.size() == 1 &&
+         readsRowwise(group.members.front(), machine);
+}
+
 /// Operations that follow each other want rows in the innermost level, unless
-/// those are too few. One alone reads them once.
+/// those are too few. One alone reads them once. What it adds up in a cache
+/// stays in the innermost level.
 double chimera::model::rowsOfTask(const RowGroup &group,
                                   const Machine &machine) {
   double unit = unitOf(group, machine);
@@ -169,6 +198,9 @@ double chimera::model::rowsOfTask(const RowGroup &group,
   double bytes = std::max(1.0, group.rowBytes);
   double many = passingBytes(machine) / bytes;
   double rows = machine.levels.back().usableBytes() / bytes;
+  if (group.hasVectorsAlongRows && readsOnceRowwise(group, machine))
+    return std::max(unit, std::floor(machine.levels.back().usableBytes() *
+                                     resultShare / group.elementBytes));
   double least = std::max(leastRows, unit);
   if (group.numOperations == 1)
     rows = many;
@@ -293,12 +325,23 @@ static void chooseAhead(const RowGroup &group, const Machine &machine,
       tiling.ahead.push_back(number);
 }
 
+/// Finds the members that read rows: half as many at once as a processor reads
+/// ahead in, which leaves it some for the next ones.
+static void chooseRowwise(const RowGroup &group, const Machine &machine,
+                          RowTiling &tiling) {
+  int64_t rows = std::max<int64_t>(2, machine.overheads.followedRows / 2);
+  for (auto [number, member] : enumerate(group.members))
+    if (readsRowwise(member, machine))
+      tiling.rowwise.emplace_back(number, rows);
+}
+
 /// Cuts `group` into tasks: inner loops whole as long as a task has room for
 /// more, the next one in tiles, those outside step by step.
 static RowTiling chooseTiling(const RowGroup &group, const Machine &machine,
                               int64_t threads) {
   RowTiling tiling;
   chooseStores(group, machine, tiling);
+  chooseRowwise(group, machine, tiling);
   tiling.isParallel = isWorthThreads(group, machine, threads);
   int64_t wanted = tiling.isParallel ? threads : 1;
   int64_t groupUnit = unitOf(group, machine), others = countSteps(group);
@@ -333,9 +376,12 @@ static RowTiling chooseTiling(const RowGroup &group, const Machine &machine,
 //===----------------------------------------------------------------------===//
 
 int64_t chimera::model::countParts(const ReductionFigures &reduction) {
-  if (reduction.steps >= leastRows)
+  int64_t together = std::min(reduction.columns, leastColumns);
+  int64_t tasks = reduction.steps / together;
+  if (tasks >= leastRows ||
+      (together > 1 && reduction.elements < leastElementsOfColumns))
     return 1;
-  double wanted = std::ceil(mostParts / reduction.steps);
+  double wanted = std::ceil(mostParts / tasks);
   double most = std::min<double>(reduction.extent,
                                  reduction.elements / leastElementsOfPart);
   return std::max<int64_t>(1, std::min(wanted, most));
@@ -352,7 +398,8 @@ RowPlan chimera::model::planRows(ArrayRef<RowGroup> groups,
     double unit = unitOf(group, machine);
     bool isBusy = !isWorthThreads(group, machine, threads) ||
                   keepsBusy(countSteps(group) / unit, threads);
-    bool fits = group.rowBytes * unit <= passingBytes(machine);
+    bool fits = group.rowBytes * unit <= passingBytes(machine) ||
+                readsOnceRowwise(group, machine);
     return std::make_tuple(isBusy, group.numOperations,
                            group.turned.has_value(), fits, !group.cutsRows,
                            group.extents.size());

@@ -219,7 +219,7 @@ MicroKernelOp BlockMapper::createKernel() {
       builder.getStrArrayAttr(iterators), block.getExtentsAttr(),
       /*implementation=*/MicroKernelAttrInterface(),
       /*otherwise=*/MicroKernelAttrInterface(), startsFromZero(structured),
-      block.getTapsAttr(), block.getStreamed());
+      block.getTapsAttr(), block.getStreamed(), block.getRowwiseAttr());
 }
 
 /// Gives `kernel` the implementation that the schedule has chosen, or the first
@@ -390,7 +390,7 @@ void BlockMapper::pack(MicroKernelOp kernel, unsigned input,
       builder.getStrArrayAttr(SmallVector<StringRef>(order.size(), "parallel")),
       builder.getArrayAttr(extents), MicroKernelAttrInterface(),
       MicroKernelAttrInterface(), /*overwrite=*/false, /*taps=*/TapsAttr(),
-      /*streamed=*/false);
+      /*streamed=*/false, /*rowwise=*/IntegerAttr());
   Block &body = copy.getBody().emplaceBlock();
   body.addArguments({elementType, elementType}, {loc, loc});
   builder.setInsertionPointToStart(&body);

@@ -100,12 +100,18 @@ LogicalResult RowPlanner::plan(linalg::LinalgOp op) {
 }
 
 /// What loops can go over of `rank` dimensions: neighbours, the first ones
-/// first, since these are what comes next to each other in memory.
+/// first, since these are what comes next to each other in memory; or these and
+/// the last one, as the columns of what is reduced along one between.
 static SmallVector<SmallVector<unsigned>> listLoops(unsigned rank) {
   SmallVector<SmallVector<unsigned>> loops;
   for (unsigned first = 0; first < rank; ++first)
     for (unsigned end = first + 1; end <= rank; ++end)
       loops.push_back(llvm::to_vector(llvm::seq(first, end)));
+  for (unsigned first = 0; first < rank; ++first)
+    for (unsigned end = first + 1; end + 1 < rank; ++end) {
+      loops.push_back(llvm::to_vector(llvm::seq(first, end)));
+      loops.back().push_back(rank - 1);
+    }
   if (rank == 0)
     loops.emplace_back();
   return loops;
@@ -149,15 +155,18 @@ LogicalResult RowPlanner::choose(linalg::LinalgOp root) {
                            machine, threads == 0 ? machine.cores : threads);
   // The first dimensions need no list.
   SmallVector<int64_t> dims = llvm::to_vector_of<int64_t>(loops[plan.group]);
-  if (dims.empty() || dims.front() == 0)
+  if (dims == llvm::to_vector(llvm::seq<int64_t>(0, dims.size())))
     dims.clear();
   SmallVector<int64_t> late;
   for (auto [maker, storer] : plan.tiling.late)
     late.append({maker, storer});
+  SmallVector<int64_t> rowwise;
+  for (auto [member, rows] : plan.tiling.rowwise)
+    rowwise.append({member, rows});
   root->setAttr(ChimeraDialect::getRowTilingAttrName(),
                 RowTilingAttr::get(root.getContext(), plan.tiling.tiles, dims,
                                    plan.tiling.isParallel, plan.tiling.streamed,
-                                   late, plan.tiling.ahead));
+                                   late, plan.tiling.ahead, rowwise));
   take(groups[plan.group]);
   return success();
 }

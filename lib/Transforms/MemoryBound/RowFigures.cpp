@@ -119,6 +119,13 @@ double chimera::countProgramBytes(FunctionOpInterface function) {
   return bytes;
 }
 
+/// True if `op` reduces neighbours in memory side by side.
+static bool reducesColumns(linalg::LinalgOp op) {
+  std::optional<unsigned> dim = findVectorDim(op.getIndexingMapsArray());
+  return op.getNumReductionLoops() > 0 && dim &&
+         op.getIteratorTypesArray()[*dim] == utils::IteratorType::parallel;
+}
+
 //===----------------------------------------------------------------------===//
 // Decisions by hand
 //===----------------------------------------------------------------------===//
@@ -135,6 +142,8 @@ std::optional<std::string> chimera::findMisuse(const RowFusionGroup &group,
   SmallVector<int64_t> listed(tiling.getStreamed());
   llvm::append_range(listed, tiling.getAhead());
   llvm::append_range(listed, tiling.getLate());
+  for (auto [number, rows] : tiling.getRowwisePairs())
+    listed.push_back(number);
   for (int64_t number : listed)
     if (number >= count)
       return llvm::formatv("there is no member {0}, only {1}", number, count);
@@ -142,6 +151,11 @@ std::optional<std::string> chimera::findMisuse(const RowFusionGroup &group,
     if (!canPassCaches(group, group.getMember(number)))
       return llvm::formatv("member {0} cannot send past the caches what other "
                            "members read; say under 'late' who stores it",
+                           number);
+  for (auto [number, rows] : tiling.getRowwisePairs())
+    if (!reducesColumns(cast<linalg::LinalgOp>(group.getMember(number))))
+      return llvm::formatv("member {0} does not reduce along columns, so there "
+                           "are no rows that it could read at once",
                            number);
   for (auto [maker, storer] : tiling.getLatePairs()) {
     Operation *by = group.getMember(storer);
@@ -243,6 +257,11 @@ static model::RowMember describeMember(const RowFusionGroup &group,
                                        linalg::LinalgOp op) {
   model::RowMember member;
   member.callsFunctions = countWork(op).functions > 0;
+  if (reducesColumns(op))
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (!group.has(input->get().getDefiningOp()))
+        member.columnBytes =
+            std::max(member.columnBytes, getBytes(input->get().getType()));
   for (OpResult result : op->getResults()) {
     model::RowResult &made = member.results.emplace_back();
     RankedTensorType whole = getWhole(op.getTiedOpOperand(result)->get());

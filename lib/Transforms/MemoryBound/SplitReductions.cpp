@@ -89,6 +89,9 @@ static int64_t countParts(linalg::GenericOp op, unsigned loop) {
       figures.steps *= extent;
   }
   figures.extent = op.getStaticLoopRanges()[loop];
+  if (std::optional<unsigned> dim = findVectorDim(op.getIndexingMapsArray());
+      dim && !isReduction(op, *dim))
+    figures.columns = op.getStaticLoopRanges()[*dim];
   return model::countParts(figures);
 }
 
@@ -332,7 +335,8 @@ SmallVector<Value> Splitter::reduceRest() {
   return llvm::to_vector_of<Value>(rest->getResults());
 }
 
-/// Combines what the parts have, in their order.
+/// Combines what the parts have, in their order. That has no part in loops over
+/// what the parts read: these would cut columns where the parts go along rows.
 SmallVector<Value> Splitter::combine(ValueRange partial, ValueRange starts) {
   SmallVector<Value> results;
   for (auto [number, part, start] : llvm::enumerate(partial, starts)) {
@@ -350,6 +354,9 @@ SmallVector<Value> Splitter::combine(ValueRange partial, ValueRange starts) {
           copy->setOperands({values[1], values[0]});
           linalg::YieldOp::create(body, loc, copy->getResults());
         });
+    whole->setAttr(
+        ChimeraDialect::getRowTilingAttrName(),
+        RowTilingAttr::get(op.getContext(), {}, {}, false, {}, {}, {}, {}));
     results.push_back(whole.getResult(0));
   }
   return results;

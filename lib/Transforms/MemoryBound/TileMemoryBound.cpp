@@ -65,6 +65,7 @@ private:
 
   void findResults();
   void findStreamed();
+  void findRowwise();
   Value getDestination(OpResult result);
   SmallVector<Value> buildParallel();
   SmallVector<Value> buildSequential(unsigned row, ValueRange carried);
@@ -100,6 +101,9 @@ private:
   llvm::SmallVector<OpResult> results;
   /// The members that store past the caches.
   llvm::DenseSet<Operation *> streamed;
+  /// The members that read rows from their beginnings to their ends, and how
+  /// many at once.
+  llvm::DenseMap<Operation *, int64_t> rowsAtOnce;
   /// By the member that stores them: operands, results of other members, which
   /// stay close to the core until it has read them.
   llvm::DenseMap<Operation *, SmallVector<OpOperand *>> late;
@@ -150,6 +154,11 @@ void GroupBuilder::findStreamed() {
       places.erase(result);
     }
   }
+}
+
+void GroupBuilder::findRowwise() {
+  for (auto [number, rows] : tiling.getRowwisePairs())
+    rowsAtOnce[group.getMember(number)] = rows;
 }
 
 static linalg::FillOp getFill(Value init) {
@@ -421,10 +430,12 @@ BlockOp GroupBuilder::buildBlock(linalg::LinalgOp op, ValueRange inputs,
   StringRef name = op.getNumReductionLoops() > 0 ? "reduction"
                    : isa<linalg::FillOp>(op)     ? "fill"
                                                  : "elementwise";
-  auto block =
-      BlockOp::create(builder, op.getLoc(), outputs.getTypes(), name, inputs,
-                      outputs, extents, RegisterTileAttr(), DenseI64ArrayAttr(),
-                      PrefetchAttr(), TapsAttr(), streamed.contains(op));
+  auto block = BlockOp::create(
+      builder, op.getLoc(), outputs.getTypes(), name, inputs, outputs, extents,
+      RegisterTileAttr(), DenseI64ArrayAttr(), PrefetchAttr(), TapsAttr(),
+      streamed.contains(op),
+      rowsAtOnce.contains(op) ? builder.getI64IntegerAttr(rowsAtOnce.lookup(op))
+                              : IntegerAttr());
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())
     entry.addArgument(operand.getType(), op.getLoc());
@@ -563,6 +574,7 @@ void GroupBuilder::buildMember(linalg::LinalgOp op) {
 
 void GroupBuilder::build() {
   findResults();
+  findRowwise();
   for (int64_t extent : group.extents)
     ranges.push_back(
         {builder.getIndexAttr(0), builder.getIndexAttr(extent), {extent}});

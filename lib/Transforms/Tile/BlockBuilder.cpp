@@ -220,7 +220,7 @@ BlockBuilder::buildBlock(unsigned op, ValueRange destinations,
   auto block = BlockOp::create(builder, loc(), destinations.getTypes(),
                                problem.operators[op].name, inputs, destinations,
                                extents, registers, packed, prefetch, taps,
-                               /*streamed=*/false);
+                               /*streamed=*/false, /*rowwise=*/IntegerAttr());
   OpBuilder::InsertionGuard guard(builder);
   Block &entry = block.getBody().emplaceBlock();
   for (Value operand : block->getOperands())

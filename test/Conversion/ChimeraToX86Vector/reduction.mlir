@@ -87,18 +87,53 @@ func.func @maximum_of_numbers(%x: memref<20xf32>, %max: memref<f32>) {
 
 #impl = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
 
-// Along columns there is nothing to combine but rows.
+// Along columns there is nothing to combine but rows: sums go on from memory.
 
 // CHECK-LABEL: func @columns
-// CHECK:         %[[SUMS:.*]]:2 = scf.for
+// CHECK:         %[[BEFORE:.*]] = vector.load %[[SUM:.*]][%c0] : memref<32xf32>
+// CHECK:         %[[SUMS:.*]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %[[BEFORE]],
 // CHECK:           vector.load {{.*}} : memref<9x32xf32>
 // CHECK:           arith.addf
-// CHECK:         vector.load {{.*}} : memref<32xf32>
-// CHECK-NEXT:    arith.addf %{{.*}}, %[[SUMS]]#0
+// CHECK:         vector.store %[[SUMS]]#0, %[[SUM]][%c0]
 // CHECK-NOT:     vector.shuffle
 func.func @columns(%x: memref<9x32xf32>, %sum: memref<32xf32>) {
   chimera.micro_kernel reduction ins(%x : memref<9x32xf32>) outs(%sum : memref<32xf32>)
       maps [affine_map<(l, n) -> (l, n)>, affine_map<(l, n) -> (n)>] iterators ["reduction", "parallel"] implementation #impl {
+  ^bb0(%v: f32, %m: f32):
+    %0 = arith.addf %m, %v : f32
+    chimera.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#impl = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>,
+                               tuning = <fetch_level = 2>>
+
+// Four rows at once from their beginnings to their ends, and the two that are
+// left. The dimension in the middle is a part of what follows a row in memory,
+// the first one is not. Where prefetches fill the second level, they ask for the
+// next four rows.
+
+// CHECK-LABEL: func @rowwise
+// CHECK:         scf.for %[[B:.*]] = %c0 to %c3 step %c1 {
+// CHECK-NEXT:      scf.for %[[I:.*]] = %c0 to %c8 step %c4 {
+// CHECK-NEXT:        scf.for %[[H:.*]] = %c0 to %c2 step %c1 {
+// CHECK:                 vector.load %[[SUM:.*]][%[[B]], %[[H]], %c0] : memref<3x2x128xf32>
+// CHECK:                 scf.for %[[R:.*]] = %c0 to %c4 step %c1 iter_args
+// CHECK-NEXT:              %[[ROW:.*]] = arith.addi %[[I]], %[[R]]
+// CHECK:                   vector.load %[[X:.*]][%[[B]], %[[ROW]], %[[H]], %c0]
+// CHECK:                   %[[NEXT:.*]] = arith.addi %{{.*}}, %c4
+// CHECK:                   memref.prefetch %{{.*}}[%{{.*}}, %[[NEXT]], %{{.*}}, %{{.*}}], read, locality<2>
+// CHECK:                 vector.store %{{.*}}, %[[SUM]][%[[B]], %[[H]], %c0]
+// CHECK:           scf.for %{{.*}} = %c0 to %c2 step %c1 {
+// CHECK:             scf.for %[[R:.*]] = %c0 to %c2 step %c1 iter_args
+// CHECK-NEXT:          arith.addi %[[R]], %c8
+func.func @rowwise(%x: memref<3x10x2x128xf32>, %sum: memref<3x2x128xf32>) {
+  chimera.micro_kernel reduction ins(%x : memref<3x10x2x128xf32>) outs(%sum : memref<3x2x128xf32>)
+      maps [affine_map<(b, l, h, n) -> (b, l, h, n)>, affine_map<(b, l, h, n) -> (b, h, n)>]
+      iterators ["parallel", "reduction", "parallel", "parallel"] implementation #impl rowwise 4 {
   ^bb0(%v: f32, %m: f32):
     %0 = arith.addf %m, %v : f32
     chimera.yield %0 : f32

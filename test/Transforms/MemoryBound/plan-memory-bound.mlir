@@ -188,3 +188,43 @@ func.func @read_later(%x: tensor<2304x1024xf32>, %y: tensor<2304x1024xf32>, %i: 
   %e = tensor.extract %a[%i, %i] : tensor<2304x1024xf32>
   return %a, %e : tensor<2304x1024xf32>, f32
 }
+
+// -----
+
+// What is reduced along columns and comes from memory is read by rows. If the
+// columns of images are reduced, loops go over images and columns.
+
+// CHECK-LABEL: func @columns(
+// CHECK:         row_tiling<tiles = [2048], parallel = true, rowwise = [0 by 8]>
+// ONE-LABEL:   func @columns(
+// ONE:           row_tiling<tiles = [{{[0-9]+}}], rowwise = [0 by 8]>
+// CHECK-LABEL: func @images(
+// CHECK:         row_tiling<tiles = [1, {{[0-9]+}}], dims = [0, 2], parallel = true, {{.*}}rowwise = [0 by 8]>
+#all = affine_map<(i, j, k) -> (i, j, k)>
+#kept = affine_map<(i, j, k) -> (i, k)>
+func.func @columns(%x: tensor<8192x8192xf32>, %s: tensor<8192xf32>) -> tensor<8192xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<8192x8192xf32>) outs(%s : tensor<8192xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %r = arith.addf %out, %in : f32
+    linalg.yield %r : f32
+  } -> tensor<8192xf32>
+  return %0 : tensor<8192xf32>
+}
+
+func.func @images(%x: tensor<16x512x8192xf32>, %s: tensor<16x8192xf32>) -> tensor<16x512x8192xf32> {
+  %0 = tensor.empty() : tensor<16x512x8192xf32>
+  %sum = linalg.generic {indexing_maps = [#all, #kept], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x : tensor<16x512x8192xf32>) outs(%s : tensor<16x8192xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %r = arith.addf %out, %in : f32
+    linalg.yield %r : f32
+  } -> tensor<16x8192xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #kept, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %sum : tensor<16x512x8192xf32>, tensor<16x8192xf32>) outs(%0 : tensor<16x512x8192xf32>) {
+  ^bb0(%in: f32, %q: f32, %out: f32):
+    %r = arith.divf %in, %q : f32
+    linalg.yield %r : f32
+  } -> tensor<16x512x8192xf32>
+  return %1 : tensor<16x512x8192xf32>
+}

@@ -109,3 +109,50 @@ func.func @whole(%x: tensor<512x1024xf32>, %rows: tensor<512xf32>, %all: tensor<
   } -> tensor<f32>
   return %0, %1, %2 : tensor<512xf32>, tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// Few columns of many rows are cut along the rows, and what the parts have is
+// combined outside their loops; many columns are tasks enough, and small
+// tensors are in a cache.
+
+// CHECK-LABEL: func @columns(
+// CHECK:         tensor.expand_shape {{.*}} output_shape [64, 1562, 64]
+// CHECK:         %[[PARTS:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]}
+// CHECK:         linalg.generic {{.*}} ins(%[[PARTS]] : tensor<64x64xf32>) {{.*}} attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = []>}
+// CHECK-LABEL: func @many(
+// CHECK-NOT:     tensor.expand_shape
+// CHECK-LABEL: func @few(
+// CHECK-NOT:     tensor.expand_shape
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func @columns(%x: tensor<100000x64xf32>, %s: tensor<64xf32>) -> tensor<64xf32> {
+  // expected-remark @below {{1 reduction(s) in 64 parts}}
+  %0 = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<100000x64xf32>) outs(%s : tensor<64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %r = arith.addf %out, %in : f32
+    linalg.yield %r : f32
+  } -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+func.func @many(%x: tensor<8192x1024xf32>, %s: tensor<1024xf32>) -> tensor<1024xf32> {
+  %0 = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<8192x1024xf32>) outs(%s : tensor<1024xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %r = arith.addf %out, %in : f32
+    linalg.yield %r : f32
+  } -> tensor<1024xf32>
+  return %0 : tensor<1024xf32>
+}
+
+func.func @few(%x: tensor<4096x64xf32>, %s: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<4096x64xf32>) outs(%s : tensor<64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %r = arith.addf %out, %in : f32
+    linalg.yield %r : f32
+  } -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}

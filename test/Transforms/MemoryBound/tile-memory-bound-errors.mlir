@@ -173,3 +173,19 @@ func.func @ahead(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
   } -> tensor<8x16xf32>
   return %h, %r : tensor<8x16xf32>, tensor<8x16xf32>
 }
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @no_columns(%x: tensor<64x16xf32>, %s: tensor<64xf32>) -> tensor<64xf32> {
+  // expected-error @below {{'chimera.row_tiling' cannot be applied: member 0 does not reduce along columns, so there are no rows that it could read at once}}
+  %0 = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x16xf32>) outs(%s : tensor<64xf32>)
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [8], rowwise = [0 by 8]>} {
+  ^bb0(%in: f32, %out: f32):
+    %r = arith.addf %out, %in : f32
+    linalg.yield %r : f32
+  } -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}

@@ -140,3 +140,26 @@ func.func @panel(%x: tensor<256x96xf32>) -> tensor<256x96xf32> {
   } -> tensor<256x96xf32>
   return %shares : tensor<256x96xf32>
 }
+
+// -----
+
+// A sum of columns that reads four rows at once.
+
+// PLAN-LABEL:  func @rowwise(
+// PLAN:          rowwise = [0 by 4]
+// CHECK-LABEL: func @rowwise(
+// CHECK:         scf.for
+// CHECK:           chimera.block "reduction" {{.*}} rowwise 4 {
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func @rowwise(%x: tensor<64x96xf32>, %s: tensor<96xf32>) -> tensor<96xf32> {
+  // expected-remark @below {{1 operation(s) as 2 sequential task(s)}}
+  %0 = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<64x96xf32>) outs(%s : tensor<96xf32>)
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [48], rowwise = [0 by 4]>} {
+  ^bb0(%in: f32, %out: f32):
+    %r = arith.addf %out, %in : f32
+    linalg.yield %r : f32
+  } -> tensor<96xf32>
+  return %0 : tensor<96xf32>
+}

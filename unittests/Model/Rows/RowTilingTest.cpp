@@ -226,6 +226,49 @@ TEST(PlanRows, LetsASumStoreWhatItReads) {
   EXPECT_EQ(plan().ahead, Members({2}));
 }
 
+TEST(PlanRows, ReadsRowsWhereColumnsComeFromMemory) {
+  // Sums of 8192 columns of 2048 rows.
+  RowGroup group = makeGroup({8192}, 1, 1, 0, 4 * 2048);
+  group.members = {makeMember(4 * 8192)};
+  Machine machine = makeZen5();
+  double usable = machine.levels.front().usableBytes();
+  group.members[0].columnBytes = usable / 2;
+  RowTiling columns = planRows(group, machine, 1).tiling;
+  EXPECT_TRUE(columns.rowwise.empty());
+  group.members[0].columnBytes = usable / 2 + 1;
+  RowTiling rows = planRows(group, machine, 1).tiling;
+  ASSERT_EQ(rows.rowwise.size(), 1u);
+  // Half of the rows that are followed.
+  EXPECT_EQ(rows.rowwise.front(), std::make_pair(int64_t(0), int64_t(8)));
+  // Their sums take up to half of the innermost level, and more than what had
+  // to fit with all that is summed up.
+  double most = machine.levels.back().usableBytes() / 2 / 4;
+  EXPECT_LE(rows.tiles.front(), most);
+  EXPECT_GT(rows.tiles.front(), most / 2);
+  EXPECT_LT(columns.tiles.front(), rows.tiles.front() / 8);
+}
+
+TEST(CountParts, CutsWhatHasFewColumns) {
+  ReductionFigures sum;
+  sum.steps = sum.columns = 64;
+  sum.extent = 1 << 16;
+  sum.elements = 1 << 22;
+  EXPECT_EQ(countParts(sum), 64);
+  // 512 columns are two tasks, and 1024 are enough.
+  sum.steps = sum.columns = 512;
+  EXPECT_EQ(countParts(sum), 32);
+  sum.steps = sum.columns = 1024;
+  EXPECT_EQ(countParts(sum), 1);
+  // So are 64 columns of four images.
+  sum.steps = 256;
+  sum.columns = 64;
+  EXPECT_EQ(countParts(sum), 1);
+  // A cache of one core has this.
+  sum.steps = 64;
+  sum.elements = (1 << 20) - 1;
+  EXPECT_EQ(countParts(sum), 1);
+}
+
 TEST(CountParts, CutsWhatHasFewResults) {
   ReductionFigures sum;
   sum.extent = 1 << 24;
