@@ -320,6 +320,27 @@ def ExpandOpenShapesPass : Pass<"chimera-expand-open-shapes"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def LowerPlainMathPass : Pass<"chimera-lower-plain-math"> {
+  let summary = "Lower functions that are an instruction or a few of them";
+  let description = [{
+    Absolute values, signs, rounding, square roots, fused multiply-adds, counts of
+    bits and questions about numbers become intrinsics of LLVM. What is left of
+    the math dialect is for `convert-math-to-libm`, whose functions are accurate:
+    upstream's `convert-math-to-llvm` makes `exp(x) - 1` of `expm1` and
+    `log(1 + x)` of `log1p`, which lose small arguments, and libm has no function
+    for integers and signs.
+
+    Example: see `test/Conversion/lower-plain-math.mlir`. From
+
+    ```mlir
+    %1 = math.absi %0 : i64
+    ```
+
+    comes `"llvm.intr.abs"(%0) <{is_int_min_poison = false}>`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def FoldOffsetsPass : Pass<"chimera-fold-offsets"> {
   let summary = "Take constants out of products of indices";
   let description = [{

@@ -9,6 +9,7 @@
 #include "BodyEmitter.h"
 
 #include "Functions.h"
+#include "WideFunctions.h"
 #include "X86Intrinsics.h"
 
 #include "Chimera/IR/NumberTypes.h"
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -43,6 +45,132 @@ BodyEmitter::BodyEmitter(OpBuilder &builder, MicroKernelOp op,
       dependences[result] = dims;
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Inputs that are spread
+//===----------------------------------------------------------------------===//
+
+/// Vectors that are read to put one together, at most.
+static constexpr int64_t mostSpread = 4;
+
+std::optional<int64_t> BodyEmitter::findSpread(unsigned operand, unsigned dim) {
+  AffineMap map = maps[operand];
+  auto type = dyn_cast<MemRefType>(op->getOperand(operand).getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (operand >= op.getInputs().size() || !type || map.getNumResults() == 0 ||
+      map.getDimPosition(map.getNumResults() - 1) != dim ||
+      type.getElementType().isInteger(1) ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(strides.back()) || strides.back() < 2 ||
+      strides.back() > mostSpread)
+    return std::nullopt;
+  return strides.back();
+}
+
+LogicalResult BodyEmitter::chooseVectorDim() {
+  std::optional<std::tuple<bool, int64_t, bool>> best;
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
+    auto isAlong = [&](unsigned operand) {
+      return !indexes(operand, dim) || isContiguous(operand, dim);
+    };
+    auto operands = llvm::seq<unsigned>(maps.size());
+    if (!llvm::all_of(operands, [&](unsigned operand) {
+          return isAlong(operand) || findSpread(operand, dim);
+        }))
+      continue;
+    std::tuple score(llvm::all_of(operands, isAlong), mostOf(dim),
+                     !op.isReduction(dim));
+    if (best && score < *best)
+      continue;
+    best = score;
+    vectorDim = dim;
+  }
+  if (!best)
+    return failure();
+  for (unsigned operand = 0; operand < maps.size(); ++operand)
+    if (findSpread(operand, vectorDim))
+      flat[operand] = flatten(operand);
+  return success();
+}
+
+Value BodyEmitter::flatten(unsigned operand) {
+  Value memref = op->getOperand(operand);
+  auto type = cast<MemRefType>(memref.getType());
+  auto parts = memref::ExtractStridedMetadataOp::create(builder, loc(), memref);
+  Value size = constant(1);
+  for (auto [extent, stride] :
+       llvm::zip_equal(parts.getSizes(), parts.getStrides())) {
+    Value steps = arith::SubIOp::create(builder, loc(), extent, constant(1));
+    Value bytes = arith::MulIOp::create(builder, loc(), steps, stride);
+    size = arith::AddIOp::create(builder, loc(), size, bytes);
+  }
+  auto layout =
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1});
+  auto flatType = MemRefType::get({ShapedType::kDynamic}, type.getElementType(),
+                                  layout, type.getMemorySpace());
+  return memref::ReinterpretCastOp::create(
+      builder, loc(), flatType, parts.getBaseBuffer(),
+      OpFoldResult(parts.getOffset()), {OpFoldResult(size)},
+      {OpFoldResult(builder.getIndexAttr(1))});
+}
+
+Value BodyEmitter::loadSpread(unsigned operand, ArrayRef<Value> point,
+                              LaneCount count) {
+  auto type = cast<MemRefType>(op->getOperand(operand).getType());
+  SmallVector<int64_t> strides;
+  int64_t offset, spread = *findSpread(operand, vectorDim);
+  (void)type.getStridesAndOffset(strides, offset);
+  Value place = constant(0);
+  for (auto [number, index] : llvm::enumerate(indices(operand, point))) {
+    Value stride = ShapedType::isDynamic(strides[number])
+                       ? memref::ExtractStridedMetadataOp::create(
+                             builder, loc(), op->getOperand(operand))
+                             .getStrides()[number]
+                       : constant(strides[number]);
+    Value step = arith::MulIOp::create(builder, loc(), index, stride);
+    place = arith::AddIOp::create(builder, loc(), place, step);
+  }
+  VectorType vector = vectorType(type.getElementType());
+  // The last vector ends with the last lane.
+  auto startOf = [&](int64_t part) {
+    return std::min(part * lanes, (lanes - 1) * (spread - 1));
+  };
+  auto load = [&](int64_t part) -> Value {
+    int64_t start = startOf(part), left = 1 - spread - start;
+    LaneCount here = lanes;
+    if (count.value) {
+      Value first =
+          arith::MulIOp::create(builder, loc(), count.value, constant(spread));
+      here = add(first, left);
+    } else if (!count.covers(lanes)) {
+      here = std::max<int64_t>(0, count.known * spread + left);
+    }
+    Value at = add(place, start);
+    if (here.covers(lanes))
+      return vector::LoadOp::create(builder, loc(), vector, flat[operand], at);
+    return vector::MaskedLoadOp::create(builder, loc(), vector, flat[operand],
+                                        at, mask(here, lanes), zero(vector));
+  };
+  Value result = load(0);
+  for (int64_t part = 1; part < spread; ++part) {
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t element = lane * spread;
+      bool isHere = element >= part * lanes && element < (part + 1) * lanes;
+      order.push_back(isHere      ? lanes + element - startOf(part)
+                      : part == 1 ? std::min(element, lanes - 1)
+                                  : lane);
+    }
+    result =
+        vector::ShuffleOp::create(builder, loc(), result, load(part), order);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// What is covered
+//===----------------------------------------------------------------------===//
 
 /// True if vectors of `type` can be computed with, and loaded and stored.
 static bool hasVectors(Type type) {
@@ -112,6 +240,10 @@ void BodyEmitter::fetchUnused(ArrayRef<Value> point, int64_t vector) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
 Value BodyEmitter::asVector(Value value, const Values &values) {
   return broadcast(values.lookup(value));
 }
@@ -136,7 +268,8 @@ Value BodyEmitter::emitArgument(BlockArgument argument, ArrayRef<Value> point,
                                 LaneCount count) {
   unsigned operand = argument.getArgNumber();
   if (indexes(operand, vectorDim))
-    return loadVector(operand, point, count);
+    return flat.contains(operand) ? loadSpread(operand, point, count)
+                                  : loadVector(operand, point, count);
   // Loads broadcast for free, registers do not.
   Value scalar = loadScalar(operand, point);
   return isa<FloatType>(scalar.getType()) ? broadcast(scalar) : scalar;
@@ -188,6 +321,17 @@ static bool isRoundedToBf16(Operation &function) {
   });
 }
 
+/// True if `function` is a power whose exponent is a constant for which there
+/// are products and roots (populateMathAlgebraicSimplificationPatterns).
+static bool isSimplePower(Operation &function) {
+  APFloat exponent(0.0f);
+  if (!isa<math::PowFOp>(function) ||
+      !matchPattern(function.getOperand(1), m_ConstantFloat(&exponent)))
+    return false;
+  return llvm::is_contained({1.0, 2.0, 3.0, -1.0, 0.5, -0.5, 0.75},
+                            exponent.convertToDouble());
+}
+
 Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
                                  const Values &values) {
   Type type = nested.getResult(0).getType();
@@ -212,6 +356,15 @@ Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
             emitFunction(builder, &nested, mapping.lookup(nested.getOperand(0)),
                          figures.hasAvx512, isRoundedToBf16(nested)))
       return approximated;
+  if (!isScalar && type.isF32() && !isSimplePower(nested)) {
+    SmallVector<Value> operands =
+        llvm::map_to_vector(nested.getOperands(), [&](Value operand) {
+          return mapping.lookup(operand);
+        });
+    if (!operands.empty() && operands.front().getType() == vectorType(type))
+      if (Value computed = emitWideFunction(builder, &nested, operands))
+        return computed;
+  }
   if (!isScalar && type.isBF16() && flushesDenormals(nested.getResult(0)) &&
       llvm::is_contained(figures.dots, type))
     return createBf16(builder, loc(), mapping.lookup(nested.getOperand(0)));

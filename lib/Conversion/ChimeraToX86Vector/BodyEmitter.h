@@ -34,6 +34,11 @@ protected:
   /// depend on the vector dimension as scalars, everything else as vectors.
   using Values = llvm::DenseMap<mlir::Value, mlir::Value>;
 
+  /// Lets vectors run along the longest dimension along which every operand
+  /// that it indexes is contiguous, rather one that is not reduced; if there is
+  /// none, along one along which inputs may be spread. Fails if there is no
+  /// such dimension either.
+  llvm::LogicalResult chooseVectorDim();
   /// True if every operation of the body works on vectors as on scalars and may
   /// run on lanes that are thrown away.
   bool isCovered();
@@ -68,6 +73,15 @@ private:
   /// True if the vectors of the body pass by elements of `argument`, which it
   /// does not use.
   bool isFetched(mlir::BlockArgument argument);
+  /// Elements from one neighbour along `dim` to the next, if operand `operand`
+  /// is an input that has a few others between them.
+  std::optional<int64_t> findSpread(unsigned operand, unsigned dim);
+  /// Input `operand`, which is spread, as memory without dimensions.
+  mlir::Value flatten(unsigned operand);
+  /// A vector of an input that is spread. Only what lies between the first and
+  /// the last of `count` lanes is read.
+  mlir::Value loadSpread(unsigned operand, llvm::ArrayRef<mlir::Value> point,
+                         LaneCount count);
   mlir::Value emitArgument(mlir::BlockArgument argument,
                            llvm::ArrayRef<mlir::Value> point, LaneCount count);
   mlir::Value emitOperation(mlir::Operation &nested,
@@ -78,6 +92,8 @@ private:
                             llvm::ArrayRef<mlir::Value> point,
                             const Values &values);
 
+  /// Of inputs that are spread along the vector dimension.
+  llvm::DenseMap<unsigned, mlir::Value> flat;
   /// The dimensions that each value of the body depends on.
   llvm::DenseMap<mlir::Value, Dims> dependences;
 };

@@ -81,19 +81,6 @@ void MicroKernelEmitter::useLastDim() {
   vectorDim = output.getDimPosition(output.getNumResults() - 1);
 }
 
-LogicalResult MicroKernelEmitter::chooseVectorDim() {
-  std::optional<unsigned> best;
-  for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
-    bool works = llvm::all_of(llvm::seq(maps.size()), [&](unsigned operand) {
-      return !indexes(operand, dim) || isContiguous(operand, dim);
-    });
-    if (works && (!best || mostOf(dim) >= mostOf(*best)))
-      best = dim;
-  }
-  vectorDim = best.value_or(0);
-  return success(best.has_value());
-}
-
 bool MicroKernelEmitter::isContiguous(unsigned operand, unsigned dim) const {
   AffineMap map = maps[operand];
   auto type = dyn_cast<MemRefType>(op->getOperand(operand).getType());

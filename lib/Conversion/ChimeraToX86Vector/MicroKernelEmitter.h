@@ -69,9 +69,6 @@ public:
 protected:
   /// Lets vectors run along the last dimension of the last output.
   void useLastDim();
-  /// Lets vectors run along the longest dimension along which every operand
-  /// that it indexes is contiguous. Fails if there is none.
-  llvm::LogicalResult chooseVectorDim();
   /// True if operand `operand` has neighbours along `dim` next to each other in
   /// memory.
   bool isContiguous(unsigned operand, unsigned dim) const;

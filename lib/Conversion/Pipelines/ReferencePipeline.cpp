@@ -13,11 +13,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Chimera/Conversion/Passes.h"
 #include "Chimera/Conversion/Pipelines.h"
 #include "Chimera/Transforms/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
+#include "mlir/Conversion/MathToFuncs/MathToFuncs.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -51,11 +53,14 @@ static void addBufferization(OpPassManager &pm, bool outParams) {
   bufferization::buildBufferDeallocationPipeline(pm);
 }
 
-/// Mathematical functions become calls of libm; what libm lacks is expanded.
+/// Mathematical functions become calls of libm, and instructions where libm has
+/// none or they do the same.
 static void addMathLowering(OpPassManager &pm) {
   math::MathExpandOpsPassOptions expand;
   expand.opMnemonics = {"clampf", "fpowi", "rsqrt"};
   pm.addPass(math::createMathExpandOpsPass(expand));
+  pm.addPass(createConvertMathToFuncs());
+  pm.addNestedPass<func::FuncOp>(createLowerPlainMathPass());
   pm.addPass(createConvertMathToLibmPass());
   // bf16 conversions as integer arithmetic: they need no runtime library.
   arith::ArithExpandOpsPassOptions arith;

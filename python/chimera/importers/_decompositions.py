@@ -19,7 +19,11 @@ MOST_PAIRS = 1 << 26
 """Elements that a decomposition may compare in pairs before it gives up."""
 
 BLOCK = 32
-"""Elements whose prefix sums are taken at once: all pairs of them are looked at."""
+"""Neighbours whose prefix sums are taken at once: all pairs of them are looked at."""
+
+SHORT_BLOCK = 8
+"""The same of elements that are no neighbours in memory: others are, which fill
+vectors."""
 
 MOST_SELECTED = 8
 """The longest topk that is written as one argmax after the other."""
@@ -262,30 +266,34 @@ def cumulative_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
     length = x.shape[dim]
     if isinstance(length, int) and x.numel() * min(length, 2 * BLOCK) > MOST_PAIRS:
         return NotImplemented
-    sums = _prefix_sums(x.to(dtype).movedim(dim, -1))
-    return sums.movedim(-1, dim).contiguous()
+    return _prefix_sums(x.to(dtype), dim % x.dim()).contiguous()
 
 
-def _prefix_sums(rows: Any) -> Any:
-    """Those of the last dimension: in blocks, where it is long and its size known."""
+def _prefix_sums(x: Any, dim: int) -> Any:
+    """Those along a dimension: in blocks, where it is long and its size known."""
     pad = require("torch").nn.functional.pad
-    length = rows.shape[-1]
-    if not isinstance(length, int) or length <= 2 * BLOCK:
-        return _masked_sums(rows)
-    blocks = -(-length // BLOCK)
-    padded = pad(rows, (0, blocks * BLOCK - length))
-    sums = _masked_sums(padded.unflatten(-1, (blocks, BLOCK)))
-    before = pad(_prefix_sums(sums[..., :-1, -1]), (1, 0))
-    return (sums + before.unsqueeze(-1)).flatten(-2)[..., :length]
+    length, behind = x.shape[dim], 2 * (x.dim() - 1 - dim)
+    block = BLOCK if behind == 0 else SHORT_BLOCK
+    if not isinstance(length, int) or length <= 2 * block:
+        return _masked_sums(x, dim)
+    blocks = -(-length // block)
+    padded = pad(x, (0,) * behind + (0, blocks * block - length))
+    sums = _masked_sums(padded.unflatten(dim, (blocks, block)), dim + 1)
+    whole = sums.narrow(dim, 0, blocks - 1).select(dim + 1, block - 1)
+    before = pad(_prefix_sums(whole, dim), (0,) * behind + (1, 0))
+    return (sums + before.unsqueeze(dim + 1)).flatten(dim, dim + 1).narrow(
+        dim, 0, length
+    )
 
 
-def _masked_sums(rows: Any) -> Any:
-    """Prefix sums as sums under a triangular mask."""
+def _masked_sums(x: Any, dim: int) -> Any:
+    """Prefix sums as sums under a triangular mask, side by side in memory."""
     torch = require("torch")
-    places = torch.arange(rows.shape[-1], device=rows.device)
-    below = places <= places.unsqueeze(-1)
-    terms = torch.where(below, rows.unsqueeze(-2), 0)
-    return terms.sum(-1, dtype=rows.dtype)
+    places = torch.arange(x.shape[dim], device=x.device)
+    above = places.unsqueeze(-1) <= places
+    above = above.reshape(*above.shape, *[1] * (x.dim() - 1 - dim))
+    terms = torch.where(above, x.unsqueeze(dim + 1), 0)
+    return terms.sum(dim, dtype=x.dtype)
 
 
 def find_extremum(

@@ -308,3 +308,31 @@ func.func @many_rows(%s: memref<20x128xf32>, %sum: memref<20xf32>) {
   }
   return
 }
+
+// -----
+
+#impl = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
+// Windows that move by two columns are spread: each vector is put together from
+// two, of which the second ends with the last lane; past the last whole vector
+// no more is read than lanes ask for.
+
+// CHECK-LABEL: func @spread
+// CHECK:         %[[FLAT:.*]] = memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [41], strides: [1]
+// CHECK:         scf.for %[[K:.*]] = %c0 to %c3
+// CHECK:           %[[LOW:.*]] = vector.load %[[FLAT]][%[[AT:[a-z0-9]+]]]
+// CHECK:           %[[END:.*]] = arith.addi %[[AT]], %c15
+// CHECK:           %[[HIGH:.*]] = vector.load %[[FLAT]][%[[END]]]
+// CHECK:           vector.shuffle %[[LOW]], %[[HIGH]] [0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31]
+// CHECK-DAG:       vector.constant_mask [7] : vector<16xi1>
+// CHECK:           vector.maskedload %[[FLAT]]
+// CHECK-NOT:     memref.load
+func.func @spread(%x: memref<3x20xf32, strided<[1, 2]>>, %max: memref<20xf32>) {
+  chimera.micro_kernel reduction ins(%x : memref<3x20xf32, strided<[1, 2]>>) outs(%max : memref<20xf32>)
+      maps [affine_map<(k, n) -> (k, n)>, affine_map<(k, n) -> (n)>] iterators ["reduction", "parallel"] implementation #impl {
+  ^bb0(%v: f32, %m: f32):
+    %0 = arith.maximumf %m, %v fastmath<nnan> : f32
+    chimera.yield %0 : f32
+  }
+  return
+}

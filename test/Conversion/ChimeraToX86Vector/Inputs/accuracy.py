@@ -1,8 +1,9 @@
 """Compares functions of vectors with those of the C library in f64.
 
-    accuracy.py FILE.mlir DIRECTORY [--avx512]
+    accuracy.py FILE.mlir DIRECTORY [--wide] [--avx512]
 
-The function `main` of the file returns exp, exp2, tanh and erf of its argument.
+The function `main` of the file returns exp, exp2, tanh and erf of its argument, or
+with `--wide` those of two arguments that are computed in f64.
 """
 
 import argparse
@@ -25,33 +26,64 @@ FUNCTIONS = {
     "tanh": (np.tanh, 3.1e-7),
     "erf": (np.vectorize(math.erf), 3.5e-7),
 }
+WIDE_FUNCTIONS = {
+    "powf": (np.power, 1.2e-7),
+    "log10": (np.log10, 1.2e-7),
+    "sinh": (np.sinh, 1.2e-7),
+    "cosh": (np.cosh, 1.2e-7),
+    "asinh": (np.arcsinh, 1.2e-7),
+    "acosh": (np.arccosh, 1.2e-7),
+    "atanh": (np.arctanh, 1.2e-7),
+}
 
 
-def arguments():
+def exponents(x):
+    """Exponents for x: whole numbers, halves, and what makes results of all sizes."""
+    special = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 0.5, -0.5, 2.5,
+                        np.inf, -np.inf, np.nan, 1e-40, 16777215.0, -16777217.0, 1e30])
+    random = np.random.default_rng(1)
+    with np.errstate(all="ignore"):
+        logarithm = np.log2(np.abs(x.astype(np.float64)))
+        sized = random.uniform(-160, 140, x.size) / logarithm
+    y = np.where(np.isfinite(sized), sized, random.integers(-9, 9, x.size))
+    whole = random.random(x.size) < 0.3
+    y[whole] = np.round(y[whole])
+    pairs = len(SPECIAL) * len(special)
+    y[:pairs] = np.repeat(special, len(SPECIAL))
+    return y.astype(np.float32)
+
+
+def arguments(is_wide):
     random = np.random.default_rng(0)
-    parts = [SPECIAL, np.linspace(-160, 160, 40000), np.linspace(-5, 5, 40000),
+    repeats = 18 if is_wide else 1
+    special = np.append(SPECIAL[:-2], [1.0, -1.0])
+    parts = [np.tile(special if is_wide else SPECIAL, repeats),
+             np.linspace(-160, 160, 40000), np.linspace(-5, 5, 40000),
              np.exp(random.uniform(-60, 3, 20000)),
              -np.exp(random.uniform(-60, 3, 20000))]
     values = np.concatenate(parts).astype(np.float32)
     return np.resize(values, COUNT)
 
 
-def run(text, directory, target):
+def run(text, directory, target, functions):
     path = directory / "functions.mlir"
     path.write_text(text)
-    outputs = [directory / f"{name}.npy" for name in FUNCTIONS]
+    outputs = [directory / f"{name}.npy" for name in functions]
+    inputs = [directory / "x.npy"]
+    if "powf" in functions:
+        inputs.append(directory / "y.npy")
     subprocess.run(["chimera-run", path, "--no-check", "--no-time",
-                    f"--target={target}", f"--input={directory}/x.npy",
+                    f"--target={target}", *(f"--input={path}" for path in inputs),
                     *(f"--output={output}" for output in outputs)],
                    check=True, stdout=subprocess.DEVNULL)
     return [np.load(output) for output in outputs]
 
 
-def check(name, x, actual):
+def check(name, function, limit, x, actual):
     """The greatest relative error, and what else is wrong."""
-    function, limit = FUNCTIONS[name]
     with np.errstate(all="ignore"):
-        exact = function(x.astype(np.float64))
+        given = [x, exponents(x)] if name == "powf" else [x]
+        exact = function(*(values.astype(np.float64) for values in given))
         expected = exact.astype(np.float32)
     wrong = []
     # Zero, infinity and NaN have to be where they belong. Results that are not
@@ -68,7 +100,7 @@ def check(name, x, actual):
         wrong.append(f"{name}({x[normal][at]}) is wrong by {error[at]}")
     small = ~special & ~normal
     error_small = np.abs(actual[small] - exact[small])
-    if (error_small > limit * exact[small] + 2.0**-149).any():
+    if (error_small > limit * np.abs(exact[small]) + 2.0**-149).any():
         wrong.append(f"{name} is wrong where it is less than normal")
     return error.max(), wrong
 
@@ -77,18 +109,21 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("--wide", action="store_true")
     parser.add_argument("--avx512", action="store_true")
     args = parser.parse_args()
     args.directory.mkdir(exist_ok=True)
-    x = arguments()
+    functions = WIDE_FUNCTIONS if args.wide else FUNCTIONS
+    x = arguments(args.wide)
     np.save(args.directory / "x.npy", x)
+    np.save(args.directory / "y.npy", exponents(x))
     wrong = []
     targets = {8: "avx2", 16: "host"} if args.avx512 else {8: "avx2"}
     for lanes, target in targets.items():
         text = re.sub(r"lanes = \d+", f"lanes = {lanes}", args.file.read_text())
-        results = run(text, args.directory, target)
-        for name, actual in zip(FUNCTIONS, results):
-            error, messages = check(name, x, actual)
+        results = run(text, args.directory, target, functions)
+        for (name, (function, limit)), actual in zip(functions.items(), results):
+            error, messages = check(name, function, limit, x, actual)
             wrong += [f"{lanes} lanes: {message}" for message in messages]
             print(f"{lanes} lanes: {name}: {error:.2e}")
     return "\n".join(wrong) or None
