@@ -41,6 +41,9 @@ public:
   Value power(Value x, Value y);
   /// One of the functions of one operand, of x in f32, as f32.
   Value log10(Value x);
+  Value sin(Value x);
+  Value cos(Value x);
+  Value tan(Value x);
   Value sinh(Value x);
   Value cosh(Value x);
   Value asinh(Value x);
@@ -84,9 +87,17 @@ private:
   Value magnitude(Value x) { return math::AbsFOp::create(builder, loc, x); }
   Value truncate(Value x) { return math::TruncOp::create(builder, loc, x); }
 
+  /// A polynomial of `argument`, f32 or f64, with the lowest coefficient first.
   Value polynomial(Value argument, ArrayRef<double> coefficients);
   /// x (1 + a x^2 + b x^4) for small x, `other` elsewhere.
   Value orSeries(Value x, double a, double b, Value other);
+  /// The sine and the cosine of an angle without its right angles, and the
+  /// number of these, from 0 to 3, in f32.
+  struct Angle {
+    Value sine, cosine, quadrant;
+  };
+  Angle reduce(Value x);
+  Value isQuadrant(const Angle &angle, unsigned first, unsigned second);
   Value log2(Value x);
   Value exp2(Value x);
   Value exp(Value x) {
@@ -104,10 +115,13 @@ private:
 } // namespace
 
 Value WideEmitter::polynomial(Value argument, ArrayRef<double> coefficients) {
-  Value result = constant(coefficients.back());
+  auto number = [&](double value) {
+    return argument.getType() == narrow ? short32(value) : constant(value);
+  };
+  Value result = number(coefficients.back());
   for (double coefficient : llvm::reverse(coefficients.drop_back()))
     result = math::FmaOp::create(builder, loc, result, argument,
-                                 constant(coefficient));
+                                 number(coefficient));
   return result;
 }
 
@@ -171,6 +185,42 @@ Value WideEmitter::exp2(Value x) {
   return select(isNan(x), x, result);
 }
 
+/// x - n pi / 2, where n = round(x 2 / pi) and pi / 2 has two numbers, is exact
+/// to 1e-15 for x of up to 2^45. It is small enough then for polynomials in
+/// f32, whose own errors are 4.4e-9 and 1.4e-10.
+WideEmitter::Angle WideEmitter::reduce(Value x) {
+  constexpr double high = 1.5707963267948966, low = 6.123233995736766e-17;
+  Value n =
+      math::RoundEvenOp::create(builder, loc, multiply(x, constant(1 / high)));
+  Value r = math::FmaOp::create(builder, loc, n, constant(-high), x);
+  r = narrowed(math::FmaOp::create(builder, loc, n, constant(-low), r));
+  Value turns =
+      math::FloorOp::create(builder, loc, multiply(n, constant(0.25)));
+  Value quadrant =
+      narrowed(math::FmaOp::create(builder, loc, turns, constant(-4), n));
+  // Where n has no room for its last digits, r is anything.
+  Value most = short32(0.8);
+  r = select(compare(arith::CmpFPredicate::OGT, magnitude(r), most),
+             math::CopySignOp::create(builder, loc, most, r), r);
+  Value square = multiply(r, r);
+  Value sine = polynomial(square, {-0.16666653192056208, 0.008332070875533766,
+                                   -0.00019503067899580973});
+  sine = math::FmaOp::create(builder, loc, multiply(r, square), sine, r);
+  Value cosine =
+      polynomial(square, {1.0, -0.5, 0.041666643182380496,
+                          -0.0013887194209806326, 2.4419194817662295e-05});
+  return {sine, cosine, quadrant};
+}
+
+Value WideEmitter::isQuadrant(const Angle &angle, unsigned first,
+                              unsigned second) {
+  auto is = [&](unsigned quadrant) {
+    return compare(arith::CmpFPredicate::OEQ, angle.quadrant,
+                   short32(quadrant));
+  };
+  return make<arith::OrIOp>(is(first), is(second));
+}
+
 Value WideEmitter::odd(Value x, llvm::function_ref<Value(Value)> function) {
   Value result = narrowed(function(widen(magnitude(x))));
   return math::CopySignOp::create(builder, loc, result, x);
@@ -211,6 +261,30 @@ Value WideEmitter::power(Value x, Value y) {
 Value WideEmitter::log10(Value x) {
   return narrowed(multiply(
       log2(widen(x)), constant(llvm::numbers::ln2 * llvm::numbers::log10e)));
+}
+
+Value WideEmitter::sin(Value x) {
+  Angle angle = reduce(widen(magnitude(x)));
+  Value size = select(isQuadrant(angle, 1, 3), angle.cosine, angle.sine);
+  Value minus = arith::NegFOp::create(builder, loc, size);
+  size = select(isQuadrant(angle, 2, 3), minus, size);
+  return multiply(size, math::CopySignOp::create(builder, loc, short32(1), x));
+}
+
+Value WideEmitter::cos(Value x) {
+  Angle angle = reduce(widen(x));
+  Value size = select(isQuadrant(angle, 1, 3), angle.sine, angle.cosine);
+  Value minus = arith::NegFOp::create(builder, loc, size);
+  return select(isQuadrant(angle, 1, 2), minus, size);
+}
+
+Value WideEmitter::tan(Value x) {
+  Angle angle = reduce(widen(magnitude(x)));
+  Value isOdd = isQuadrant(angle, 1, 3);
+  Value minus = arith::NegFOp::create(builder, loc, angle.sine);
+  Value ratio = divide(select(isOdd, angle.cosine, angle.sine),
+                       select(isOdd, minus, angle.cosine));
+  return multiply(ratio, math::CopySignOp::create(builder, loc, short32(1), x));
 }
 
 Value WideEmitter::sinh(Value x) {
@@ -268,6 +342,12 @@ Value chimera::emitWideFunction(OpBuilder &builder, Operation *function,
     return emitter.power(x, operands[1]);
   if (isa<math::Log10Op>(function))
     return emitter.log10(x);
+  if (isa<math::SinOp>(function))
+    return emitter.sin(x);
+  if (isa<math::CosOp>(function))
+    return emitter.cos(x);
+  if (isa<math::TanOp>(function))
+    return emitter.tan(x);
   if (isa<math::SinhOp>(function))
     return emitter.sinh(x);
   if (isa<math::CoshOp>(function))

@@ -11,23 +11,27 @@
 // IR-NOT: @powf
 // IR-NOT: @log10f
 // IR-NOT: @asinhf
+// IR-NOT: @tanf
 
-func.func @main(%x: tensor<120011xf32>, %y: tensor<120011xf32>) -> (tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>) {
+func.func @main(%x: tensor<120011xf32>, %y: tensor<120011xf32>) -> (tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>) {
   %empty = tensor.empty() : tensor<120011xf32>
-  %0:7 = chimera.micro_kernel elementwise ins(%x, %y : tensor<120011xf32>, tensor<120011xf32>)
-      outs(%empty, %empty, %empty, %empty, %empty, %empty, %empty : tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>)
-      maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+  %0:10 = chimera.micro_kernel elementwise ins(%x, %y : tensor<120011xf32>, tensor<120011xf32>)
+      outs(%empty, %empty, %empty, %empty, %empty, %empty, %empty, %empty, %empty, %empty : tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>)
+      maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
       iterators ["parallel"]
       implementation #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>> {
-  ^bb0(%v: f32, %w: f32, %a: f32, %b: f32, %c: f32, %d: f32, %e: f32, %f: f32, %g: f32):
+  ^bb0(%v: f32, %w: f32, %a: f32, %b: f32, %c: f32, %d: f32, %e: f32, %f: f32, %g: f32, %h: f32, %i: f32, %j: f32):
     %1 = math.powf %v, %w : f32
     %2 = math.log10 %v : f32
-    %3 = math.sinh %v : f32
-    %4 = math.cosh %v : f32
-    %5 = math.asinh %v : f32
-    %6 = math.acosh %v : f32
-    %7 = math.atanh %v : f32
-    chimera.yield %1, %2, %3, %4, %5, %6, %7 : f32, f32, f32, f32, f32, f32, f32
-  } -> tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>
-  return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5, %0#6 : tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>
+    %3 = math.sin %v : f32
+    %4 = math.cos %v : f32
+    %5 = math.tan %v : f32
+    %6 = math.sinh %v : f32
+    %7 = math.cosh %v : f32
+    %8 = math.asinh %v : f32
+    %9 = math.acosh %v : f32
+    %10 = math.atanh %v : f32
+    chimera.yield %1, %2, %3, %4, %5, %6, %7, %8, %9, %10 : f32, f32, f32, f32, f32, f32, f32, f32, f32, f32
+  } -> tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>
+  return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5, %0#6, %0#7, %0#8, %0#9 : tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>, tensor<120011xf32>
 }
