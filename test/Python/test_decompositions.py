@@ -17,6 +17,7 @@ from chimera.backend import chimera as backend  # noqa: E402
 from chimera.importers._decompositions import (  # noqa: E402
     cumulative_sum,
     find_extremum,
+    group_norm,
     take_extremum,
 )
 from chimera.importers._images import (  # noqa: E402
@@ -159,6 +160,29 @@ def test_prefix_sums(length: int, dtype: torch.dtype) -> None:
     x = x > 0 if dtype == torch.bool else (8 * x).to(dtype)
     actual, expected = cumulative_sum(x, 1), torch.cumsum(x, 1)
     torch.testing.assert_close(actual, expected, atol=1e-2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -2])
+@pytest.mark.parametrize("length", [1, 7, 16, 17, 70, 161])
+def test_prefix_sums_along_any_dimension(dim: int, length: int) -> None:
+    shape = [2, 3, 4]
+    shape[dim] = length
+    x = torch.randn(shape)
+    assert torch.allclose(cumulative_sum(x, dim), torch.cumsum(x, dim), atol=1e-4)
+
+
+@pytest.mark.parametrize("groups", [1, 4, 12])
+@pytest.mark.parametrize("is_affine", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_group_norm(groups: int, is_affine: bool, dtype: torch.dtype) -> None:
+    x = torch.randn(2, 12, 5, 7, dtype=dtype)
+    weight, bias = (torch.randn(12, dtype=dtype) for _ in range(2))
+    rest = (weight, bias) if is_affine else (None, None)
+    expected = torch.native_group_norm(x, *rest, 2, 12, 35, groups, 1e-5)
+    actual = group_norm(x, *rest, 2, 12, 35, groups, 1e-5)
+    for one, other in zip(actual, expected):
+        models.assert_equal(other.to(dtype), one)
+    check_compiled(lambda x: F.silu(F.group_norm(x, groups, *rest)), x)
 
 
 def test_prefix_sums_of_what_is_not_finite() -> None:

@@ -18,7 +18,7 @@ from chimera.importers._images import convolution, upsample_bilinear
 MOST_PAIRS = 1 << 26
 """Elements that a decomposition may compare in pairs before it gives up."""
 
-BLOCK = 32
+BLOCK = 16
 """Neighbours whose prefix sums are taken at once: all pairs of them are looked at."""
 
 SHORT_BLOCK = 8
@@ -40,6 +40,7 @@ def table() -> dict[Any, Callable[..., Any]]:
     theirs = require("torch_mlir.extras.fx_decomp_util").get_decomposition_table()
     ours = {
         aten.native_layer_norm.default: layer_norm,
+        aten.native_group_norm.default: group_norm,
         aten.var.correction: variance,
         aten.var_mean.correction: variance_and_mean,
         aten.scaled_dot_product_attention.default: attention,
@@ -88,6 +89,32 @@ def layer_norm(
     if bias is not None:
         result = result + bias
     return result.to(x.dtype), mean.to(x.dtype), scale.to(x.dtype)
+
+
+def group_norm(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    images: int,
+    channels: int,
+    pixels: int,
+    groups: int,
+    eps: float,
+) -> tuple[Any, Any, Any]:
+    """Group norm like a layer norm of each group; torch-mlir finds the scale of each
+    channel first, in index arithmetic, and reads the images again for it."""
+    size = channels // groups
+    wide = _widen(x.contiguous()).reshape(images, groups, size, pixels)
+    mean = wide.mean([2, 3], keepdim=True)
+    centred = wide - mean
+    scale = ((centred * centred).mean([2, 3], keepdim=True) + eps).rsqrt()
+    result = centred * scale
+    if weight is not None:
+        result = result * weight.reshape(1, groups, size, 1)
+    if bias is not None:
+        result = result + bias.reshape(1, groups, size, 1)
+    statistics = (value.reshape(images, groups).to(x.dtype) for value in (mean, scale))
+    return result.reshape(x.shape).to(x.dtype), *statistics
 
 
 def variance_and_mean(
