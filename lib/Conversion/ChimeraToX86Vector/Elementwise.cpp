@@ -81,6 +81,12 @@ private:
     int64_t bits = getElementTypeOrSelf(op.getOutput()).getIntOrFloatBitWidth();
     return getPerVector() * bits < figures.tuning.lineBytes * 8;
   }
+  /// The same where whole lines come from memory, past a cache that prefetches
+  /// fill faster than it is filled on demand.
+  bool asksAhead() {
+    return readsPartsOfLines() ||
+           (figures.streams && figures.tuning.fetchLevel > 1);
+  }
   Value loadWords(int64_t columns);
   Value fromWords(Value words, bool isUpper);
 
@@ -380,10 +386,10 @@ void TransposedCopyEmitter::emitSquare(Value row, int64_t rows, Value column,
     Value read = isHalf() ? loadWords(columns) : loadVector(0, point, columns);
     square = vector::InsertOp::create(builder, loc(), read, square,
                                       ArrayRef<int64_t>{i});
-    if (readsPartsOfLines() && columns == getPerVector()) {
+    if (asksAhead() && columns == getPerVector()) {
       SmallVector<Value> ahead = point;
       ahead[sourceDim] = add(column, columnsAhead);
-      prefetch(0, ahead);
+      prefetchFar(0, ahead);
     }
   }
   Value transposed = vector::TransposeOp::create(builder, loc(), square,
