@@ -42,9 +42,10 @@ struct RowResult {
 /// One of the operations of a group.
 struct RowMember {
   llvm::SmallVector<RowResult, 1> results;
-  bool callsFunctions = false;
   /// Bytes of the largest tensor from outside of which each task reads a part
-  /// of its own by this operation, and by none behind it that calls functions.
+  /// of its own by this operation, which does not wait for memory meanwhile: it
+  /// calls functions, or another one has read the part. The last one of these
+  /// counts.
   double ownBytes = 0;
   /// Bytes of the largest tensor from outside that it reduces along columns, of
   /// which neighbours lie next to each other; 0 if it reduces none.

@@ -313,15 +313,15 @@ static void chooseStores(const RowGroup &group, const Machine &machine,
 }
 
 /// Where results go past the caches, what tasks read may come from memory as
-/// well. Functions have something else to do than to wait for it, so the last
-/// readers that call some ask for what the next task reads.
+/// well. The last readers that have something else to do than to wait for it
+/// ask for what the next task reads.
 static void chooseAhead(const RowGroup &group, const Machine &machine,
                         RowTiling &tiling) {
   bool isStreamed = !tiling.streamed.empty() || !tiling.late.empty();
   if (!isStreamed || countTasks(group.extents, tiling.tiles) == 1)
     return;
   for (auto [number, member] : enumerate(group.members))
-    if (member.callsFunctions && member.ownBytes > streamedBytes(machine))
+    if (member.ownBytes > streamedBytes(machine))
       tiling.ahead.push_back(number);
 }
 

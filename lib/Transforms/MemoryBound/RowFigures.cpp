@@ -256,7 +256,6 @@ static RankedTensorType getWhole(Value init) {
 static model::RowMember describeMember(const RowFusionGroup &group,
                                        linalg::LinalgOp op) {
   model::RowMember member;
-  member.callsFunctions = countWork(op).functions > 0;
   if (reducesColumns(op))
     for (OpOperand *input : op.getDpsInputOperands())
       if (!group.has(input->get().getDefiningOp()))
@@ -276,15 +275,21 @@ static model::RowMember describeMember(const RowFusionGroup &group,
   return member;
 }
 
-/// Says of each tensor from outside who is the last to read it that calls
-/// functions.
+/// Says of each tensor from outside who is the last to read it of those that do
+/// not wait for memory meanwhile: they call functions, or find their part in a
+/// cache since another member has read it.
 static void findLastReaders(const RowFusionGroup &group,
                             model::RowGroup &figures) {
   llvm::MapVector<Value, size_t> readers;
-  for (auto [number, member] : llvm::enumerate(group.members))
-    if (figures.members[number].callsFunctions)
-      for (OpOperand *operand : findOwnParts(group, member.first))
+  llvm::DenseSet<Value> seen;
+  for (auto [number, member] : llvm::enumerate(group.members)) {
+    bool isBusy = countWork(cast<linalg::LinalgOp>(member.first)).functions > 0;
+    for (OpOperand *operand : findOwnParts(group, member.first)) {
+      bool isNear = !seen.insert(operand->get()).second;
+      if (isBusy || isNear)
         readers[operand->get()] = number;
+    }
+  }
   for (auto [value, number] : readers) {
     double &most = figures.members[number].ownBytes;
     most = std::max(most, getBytes(value.getType()));

@@ -212,7 +212,6 @@ TEST(PlanRows, LetsASumStoreWhatItReads) {
   RowResult &residual = group.members[0].results.front();
   residual.isReadByMembers = true;
   group.members[1].results.front().isReadOutside = false;
-  group.members[2].callsFunctions = true;
   auto plan = [&] { return planRows(group, makeZen5(), 4).tiling; };
   // Nobody adds it up: it goes through the caches.
   EXPECT_TRUE(plan().late.empty());
