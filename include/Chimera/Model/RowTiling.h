@@ -43,9 +43,8 @@ struct RowResult {
 struct RowMember {
   llvm::SmallVector<RowResult, 1> results;
   /// Bytes of the largest tensor from outside of which each task reads a part
-  /// of its own by this operation, which does not wait for memory meanwhile: it
-  /// calls functions, or another one has read the part. The last one of these
-  /// counts.
+  /// of its own, and whose next part this operation has time to ask for: it
+  /// calls functions meanwhile, or comes after the one that waits for memory.
   double ownBytes = 0;
   /// Bytes of the largest tensor from outside that it reduces along columns, of
   /// which neighbours lie next to each other; 0 if it reduces none.

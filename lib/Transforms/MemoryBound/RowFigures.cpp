@@ -70,21 +70,42 @@ bool chimera::canStoreLate(const RowFusionGroup &group, OpOperand &use) {
              reader.getNumLoops();
 }
 
+/// True if iterations of `first` are iterations of `second`, rows included.
+static bool haveSameLoops(const RowFusionGroup &group, linalg::LinalgOp first,
+                          linalg::LinalgOp second) {
+  return first.getStaticLoopRanges() == second.getStaticLoopRanges() &&
+         group.members.find(first)->second ==
+             group.members.find(second)->second;
+}
+
 SmallVector<OpOperand *> chimera::findOwnParts(const RowFusionGroup &group,
                                                Operation *member) {
-  auto op = cast<linalg::LinalgOp>(member);
   SmallVector<OpOperand *> parts;
-  for (OpOperand *operand : op.getDpsInputOperands()) {
-    if (!isa<RankedTensorType>(operand->get().getType()) ||
-        group.has(operand->get().getDefiningOp()))
-      continue;
-    AffineMap map = op.getMatchingIndexingMap(operand);
-    auto cuts = [&](size_t row) {
-      return group.extents[row] == 1 ||
-             map.isFunctionOfDim(group.members.find(member)->second[row]);
-    };
-    if (llvm::all_of(llvm::seq(group.extents.size()), cuts))
-      parts.push_back(operand);
+  auto add = [&](linalg::LinalgOp op) {
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      Value value = operand->get();
+      if (!isa<RankedTensorType>(value.getType()) ||
+          group.has(value.getDefiningOp()) ||
+          llvm::any_of(parts,
+                       [&](OpOperand *part) { return part->get() == value; }))
+        continue;
+      AffineMap map = op.getMatchingIndexingMap(operand);
+      auto cuts = [&](size_t row) {
+        return group.extents[row] == 1 ||
+               map.isFunctionOfDim(group.members.find(op)->second[row]);
+      };
+      if (llvm::all_of(llvm::seq(group.extents.size()), cuts))
+        parts.push_back(operand);
+    }
+  };
+  auto op = cast<linalg::LinalgOp>(member);
+  add(op);
+  for (const auto &other : group.members) {
+    if (other.first == member)
+      break;
+    auto before = cast<linalg::LinalgOp>(other.first);
+    if (haveSameLoops(group, before, op))
+      add(before);
   }
   return parts;
 }
@@ -170,8 +191,9 @@ std::optional<std::string> chimera::findMisuse(const RowFusionGroup &group,
   }
   for (int64_t number : tiling.getAhead())
     if (findOwnParts(group, group.getMember(number)).empty())
-      return llvm::formatv("member {0} reads no tensor from outside of which "
-                           "each task has a part of its own",
+      return llvm::formatv("neither member {0} nor one before it with the same "
+                           "loops reads a tensor from outside of which each "
+                           "task has a part of its own",
                            number);
   return std::nullopt;
 }
@@ -275,22 +297,25 @@ static model::RowMember describeMember(const RowFusionGroup &group,
   return member;
 }
 
-/// Says of each tensor from outside who is the last to read it of those that do
-/// not wait for memory meanwhile: they call functions, or find their part in a
-/// cache since another member has read it.
+/// Says of each tensor from outside who asks for it: the last one that calls
+/// functions while it reads it; or else the last one that could read it again,
+/// from a cache, since another member has.
 static void findLastReaders(const RowFusionGroup &group,
                             model::RowGroup &figures) {
-  llvm::MapVector<Value, size_t> readers;
+  llvm::MapVector<Value, size_t> busy, near;
   llvm::DenseSet<Value> seen;
   for (auto [number, member] : llvm::enumerate(group.members)) {
     bool isBusy = countWork(cast<linalg::LinalgOp>(member.first)).functions > 0;
     for (OpOperand *operand : findOwnParts(group, member.first)) {
-      bool isNear = !seen.insert(operand->get()).second;
-      if (isBusy || isNear)
-        readers[operand->get()] = number;
+      if (isBusy && operand->getOwner() == member.first)
+        busy[operand->get()] = number;
+      if (!seen.insert(operand->get()).second)
+        near[operand->get()] = number;
     }
   }
-  for (auto [value, number] : readers) {
+  for (auto [value, number] : near)
+    busy.insert({value, number});
+  for (auto [value, number] : busy) {
     double &most = figures.members[number].ownBytes;
     most = std::max(most, getBytes(value.getType()));
   }

@@ -82,8 +82,8 @@ bool isReadOutside(const RowFusionGroup &group, mlir::OpResult result);
 /// well, can store it: it adds it up, element by element.
 bool canStoreLate(const RowFusionGroup &group, mlir::OpOperand &use);
 
-/// The operands of `member` by which each task reads another part of a tensor
-/// from outside.
+/// The operands by which each task reads another part of a tensor from outside:
+/// those of `member`, and those of members before it that have the same loops.
 llvm::SmallVector<mlir::OpOperand *> findOwnParts(const RowFusionGroup &group,
                                                   mlir::Operation *member);
 

@@ -333,12 +333,14 @@ std::optional<unsigned> GroupBuilder::getInnermost() {
 void GroupBuilder::findFetches() {
   if (!getInnermost())
     return;
-  llvm::MapVector<Value, OpOperand *> readers;
-  for (int64_t number : tiling.getAhead())
-    for (OpOperand *operand : findOwnParts(group, group.getMember(number)))
-      readers[operand->get()] = operand;
+  llvm::MapVector<Value, std::pair<Operation *, OpOperand *>> readers;
+  for (int64_t number : tiling.getAhead()) {
+    Operation *member = group.getMember(number);
+    for (OpOperand *operand : findOwnParts(group, member))
+      readers[operand->get()] = {member, operand};
+  }
   for (auto &[value, reader] : readers)
-    fetched[reader->getOwner()].push_back(reader);
+    fetched[reader.first].push_back(reader.second);
 }
 
 /// The part of `operand` that the next task reads, as large as that of this
@@ -493,7 +495,8 @@ void GroupBuilder::buildGeneric(linalg::LinalgOp op, ValueRange captured,
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   for (auto [place, operand] : llvm::enumerate(ahead))
     maps.insert(maps.begin() + numInputs + place,
-                op.getMatchingIndexingMap(operand));
+                cast<linalg::LinalgOp>(operand->getOwner())
+                    .getMatchingIndexingMap(operand));
   maps.insert(maps.begin() + numInputs,
               inputs.size() - numInputs - ahead.size(),
               AffineMap::get(op.getNumLoops(), 0, builder.getContext()));
@@ -549,7 +552,8 @@ void GroupBuilder::buildMember(linalg::LinalgOp op) {
   for (OpOperand &init : op.getDpsInitsMutable())
     outputs.push_back(getOutput(op, init));
   for (OpOperand *operand : fetched.lookup(op))
-    inputs.push_back(getAhead(op, *operand));
+    inputs.push_back(
+        getAhead(cast<linalg::LinalgOp>(operand->getOwner()), *operand));
   SmallVector<OpOperand *> copied = late.lookup(op);
   for (OpOperand *operand : copied)
     outputs.push_back(stored[operand->get()]);

@@ -228,3 +228,36 @@ func.func @images(%x: tensor<16x512x8192xf32>, %s: tensor<16x8192xf32>) -> tenso
   } -> tensor<16x512x8192xf32>
   return %1 : tensor<16x512x8192xf32>
 }
+
+// -----
+
+// The last member reads the sum of this task from a cache, so it asks for what
+// the first one reads in the next.
+
+// ONE-LABEL: func @residual(
+// ONE:         row_tiling<tiles = [{{[0-9]+}}], streamed = [2], late = [0 by 1], ahead = [2]>
+#id2 = affine_map<(i, j) -> (i, j)>
+#row2 = affine_map<(i, j) -> (i)>
+func.func @residual(%x: tensor<16384x8192xf32>, %y: tensor<16384x8192xf32>, %start: tensor<16384xf32>) -> (tensor<16384x8192xf32>, tensor<16384x8192xf32>) {
+  %0 = tensor.empty() : tensor<16384x8192xf32>
+  %h = linalg.generic {indexing_maps = [#id2, #id2, #id2], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<16384x8192xf32>, tensor<16384x8192xf32>) outs(%0 : tensor<16384x8192xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<16384x8192xf32>
+  %sum = linalg.generic {indexing_maps = [#id2, #row2], iterator_types = ["parallel", "reduction"]}
+      ins(%h : tensor<16384x8192xf32>) outs(%start : tensor<16384xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %q = arith.mulf %a, %a : f32
+    %s = arith.addf %out, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<16384xf32>
+  %r = linalg.generic {indexing_maps = [#id2, #row2, #id2], iterator_types = ["parallel", "parallel"]}
+      ins(%h, %sum : tensor<16384x8192xf32>, tensor<16384xf32>) outs(%0 : tensor<16384x8192xf32>) {
+  ^bb0(%a: f32, %q: f32, %out: f32):
+    %s = arith.divf %a, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<16384x8192xf32>
+  return %h, %r : tensor<16384x8192xf32>, tensor<16384x8192xf32>
+}

@@ -84,6 +84,46 @@ func.func @softmax(%x: tensor<510x96xf32>) -> tensor<510x96xf32> {
 
 // -----
 
+// A member may ask for what another one reads that has the same loops.
+
+// CHECK-LABEL: func @norm(
+// CHECK-SAME:    %[[X:.*]]: tensor<512x96xf32>)
+// CHECK:         scf.for
+// CHECK:           chimera.block "elementwise" ins(%{{[^,]*}} :
+// CHECK:           %[[PART:.*]] = tensor.extract_slice %[[X]]
+// CHECK:           chimera.block "elementwise" ins(%{{.*}}, %{{.*}}, %[[PART]] :
+// CHECK:             arith.divf
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @norm(%x: tensor<512x96xf32>) -> tensor<512x96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<512x96xf32>
+  %1 = tensor.empty() : tensor<512xf32>
+  %e = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<512x96xf32>) outs(%0 : tensor<512x96xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %r = arith.mulf %a, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<512x96xf32>
+  %acc = linalg.fill ins(%zero : f32) outs(%1 : tensor<512xf32>) -> tensor<512xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%e : tensor<512x96xf32>) outs(%acc : tensor<512xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %s = arith.addf %out, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<512xf32>
+  %q = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%e, %sum : tensor<512x96xf32>, tensor<512xf32>) outs(%0 : tensor<512x96xf32>)
+      attrs = {chimera.row_tiling = #chimera.row_tiling<tiles = [4], streamed = [2], ahead = [2]>} {
+  ^bb0(%a: f32, %m: f32, %out: f32):
+    %d = arith.divf %a, %m : f32
+    linalg.yield %d : f32
+  } -> tensor<512x96xf32>
+  return %q : tensor<512x96xf32>
+}
+
+// -----
+
 // A copy that goes past the caches is a block, and one that does not is a slice.
 
 // CHECK-LABEL: func @copies(
