@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <array>
+#include <mutex>
 #include <set>
 
 using namespace chimera::runner;
@@ -33,7 +34,8 @@ static llvm::StringRef getKind(const remark::detail::Remark &remark) {
 }
 
 namespace {
-/// Where the engine of the context puts remarks.
+/// Where the engine of the context puts remarks: those of several functions at
+/// the same time, if passes run on these in parallel.
 class Listener : public remark::detail::MLIRRemarkStreamerBase {
 public:
   explicit Listener(std::vector<Remark> &remarks) : remarks(remarks) {}
@@ -45,11 +47,13 @@ public:
     kept.place = findPlace(remark.getLocation()).str();
     for (const remark::detail::Remark::Arg &argument : remark.getArgs())
       kept.text += argument.val;
+    std::lock_guard<std::mutex> lock(mutex);
     if (known.insert({kept.kind, kept.name, kept.place, kept.text}).second)
       remarks.push_back(std::move(kept));
   }
 
 private:
+  std::mutex mutex;
   std::vector<Remark> &remarks;
   /// What is in `remarks`: a program of many layers has many.
   std::set<std::array<std::string, 4>> known;
