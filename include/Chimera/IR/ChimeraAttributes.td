@@ -143,11 +143,9 @@ def Chimera_PrefetchAttr : Chimera_Attr<"Prefetch", "prefetch"> {
       tiles of rows use in place; if there are more, they ask for none of them.
       0 if it is not given: they ask for nothing.
     - `loops`: where kernels ask for what the next iteration copies for them, has
-      of an operand that was prepared before the call, or has of such a matrix.
-      `fixed`: where all
-      loops from the copy to the kernel have trip counts that are constant;
-      `any`: where it is known how many trips they have at most; `none`, which is
-      meant if it is not given: nowhere.
+      of an operand prepared before the call, or of such a matrix. `fixed`: where
+      all loops from there have constant trip counts; `any`: where their most
+      trips are known; `none`, the default: nowhere.
 
     Example: `#chimera.prefetch<part = 104857, loops = fixed>`
   }];

@@ -102,8 +102,8 @@ Value BodyEmitter::flatten(unsigned operand) {
   for (auto [extent, stride] :
        llvm::zip_equal(parts.getSizes(), parts.getStrides())) {
     Value steps = arith::SubIOp::create(builder, loc(), extent, constant(1));
-    Value bytes = arith::MulIOp::create(builder, loc(), steps, stride);
-    size = arith::AddIOp::create(builder, loc(), size, bytes);
+    Value elements = arith::MulIOp::create(builder, loc(), steps, stride);
+    size = arith::AddIOp::create(builder, loc(), size, elements);
   }
   auto layout =
       StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1});

@@ -376,7 +376,7 @@ static RowTiling chooseTiling(const RowGroup &group, const Machine &machine,
 //===----------------------------------------------------------------------===//
 
 int64_t chimera::model::countParts(const ReductionFigures &reduction) {
-  int64_t together = std::min(reduction.columns, leastColumns);
+  int64_t together = std::clamp<int64_t>(reduction.columns, 1, leastColumns);
   int64_t tasks = reduction.steps / together;
   if (tasks >= leastRows ||
       (together > 1 && reduction.elements < leastElementsOfColumns))

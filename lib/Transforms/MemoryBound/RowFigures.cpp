@@ -278,9 +278,11 @@ static RankedTensorType getWhole(Value init) {
 static model::RowMember describeMember(const RowFusionGroup &group,
                                        linalg::LinalgOp op) {
   model::RowMember member;
+  // Windows that overlap are not read in rows, and are more than there is.
   if (reducesColumns(op))
     for (OpOperand *input : op.getDpsInputOperands())
-      if (!group.has(input->get().getDefiningOp()))
+      if (Operation *maker = input->get().getDefiningOp();
+          !group.has(maker) && !isa_and_present<WindowsOp>(maker))
         member.columnBytes =
             std::max(member.columnBytes, getBytes(input->get().getType()));
   for (OpResult result : op->getResults()) {
