@@ -46,8 +46,8 @@ struct Peak {
 };
 
 /// Measures the peak of `threads` threads at once, for what getPeakKind says,
-/// with the widest vectors of this machine, in slices of about a tenth of a
-/// millisecond.
+/// with the widest vectors or the tiles of this machine, in slices of about a
+/// tenth of a millisecond.
 class PeakMeter {
 public:
   /// Takes some slices that do not count, to bring the clock up.
@@ -60,7 +60,8 @@ public:
   Peak getPeak() const;
 
 private:
-  double measureSlice(int64_t steps) const;
+  /// In a slice's time over `divisor`.
+  double measureSlice(int64_t divisor = 1) const;
 
   int64_t threads;
   ElementKind kind;
