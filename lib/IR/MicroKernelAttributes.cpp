@@ -19,7 +19,7 @@ using namespace chimera;
 
 LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
                                        RegisterTileAttr, bool, VectorTuningAttr,
-                                       ArrayAttr dots) {
+                                       ArrayAttr dots, ArrayAttr narrowed) {
   if (lanes < 1)
     return emitError() << "'lanes' must be positive, got " << lanes;
   for (Attribute dot : dots ? dots.getValue() : ArrayRef<Attribute>()) {
@@ -36,13 +36,27 @@ LogicalResult OuterProductAttr::verify(EmitError emitError, int64_t lanes,
                          << (isLong ? "" : "8 or ") << "16 lanes, got "
                          << lanes;
   }
+  // vcvtneps2bf16, of which the form for registers of 512 bits is emitted.
+  for (Attribute type : narrowed ? narrowed.getValue() : ArrayRef<Attribute>())
+    if (type != TypeAttr::get(BFloat16Type::get(type.getContext())) ||
+        lanes != 16)
+      return emitError() << "vectors of 16 lanes are narrowed to bf16, not "
+                         << lanes << " lanes to " << type;
   return success();
 }
 
-SmallVector<Type> OuterProductAttr::getDotTypes() const {
-  if (!getDots())
+static SmallVector<Type> getTypes(ArrayAttr types) {
+  if (!types)
     return {};
-  return llvm::to_vector(getDots().getAsValueRange<TypeAttr>());
+  return llvm::to_vector(types.getAsValueRange<TypeAttr>());
+}
+
+SmallVector<Type> OuterProductAttr::getDotTypes() const {
+  return getTypes(getDots());
+}
+
+SmallVector<Type> OuterProductAttr::getNarrowedTypes() const {
+  return getTypes(getNarrowed());
 }
 
 LogicalResult TileProductAttr::verify(EmitError emitError, int64_t rows,

@@ -1,7 +1,7 @@
 // The examples in the descriptions of the attributes and operations, as they
 // stand there.
 //
-// RUN: %python %S/examples.py %s %chimera_src_root/include/Chimera/IR/ChimeraAttributes.td %chimera_src_root/include/Chimera/IR/GroupAttributes.td %chimera_src_root/include/Chimera/IR/ChimeraOps.td %chimera_src_root/include/Chimera/IR/CollectiveOps.td
+// RUN: %python %S/examples.py %s %chimera_src_root/include/Chimera/IR/ChimeraAttributes.td %chimera_src_root/include/Chimera/IR/GroupAttributes.td %chimera_src_root/include/Chimera/IR/MicroKernelAttributes.td %chimera_src_root/include/Chimera/IR/NetworkAttributes.td %chimera_src_root/include/Chimera/IR/ChimeraOps.td %chimera_src_root/include/Chimera/IR/CollectiveOps.td
 // RUN: chimera-opt %s --split-input-file
 
 #attr = #chimera.loop<m = 64>

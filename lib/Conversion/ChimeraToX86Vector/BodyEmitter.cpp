@@ -366,7 +366,7 @@ Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
         return computed;
   }
   if (!isScalar && type.isBF16() && flushesDenormals(nested.getResult(0)) &&
-      llvm::is_contained(figures.dots, type))
+      llvm::is_contained(figures.narrowed, type))
     return createBf16(builder, loc(), mapping.lookup(nested.getOperand(0)));
   Operation *clone = builder.clone(nested, mapping);
   Value result = clone->getResult(0);

@@ -235,6 +235,14 @@ static ArrayAttr getDots(TargetAttr target, int64_t lanes) {
                        : ArrayAttr::get(target.getContext(), types);
 }
 
+/// The types that `target` has an instruction to round vectors to, likewise.
+static ArrayAttr getNarrowed(TargetAttr target, int64_t lanes) {
+  if (lanes != 16 || !hasFeatures(target, {"avx512bf16"}))
+    return {};
+  Builder builder(target.getContext());
+  return builder.getTypeArrayAttr(builder.getBF16Type());
+}
+
 /// The tile that `registers` is, or what the register file holds of it if it is
 /// the tile of another kernel, whose edges are left, or of a matrix unit, whose
 /// instructions take many rows.
@@ -273,7 +281,8 @@ static MicroKernelAttrInterface offerOuterProduct(TargetAttrInterface target,
       context, lanes, getTile(*machine, registers, context),
       !isLong || hasAvx512,
       described ? described.getUnit().getTuning() : VectorTuningAttr(),
-      described ? getDots(described, lanes) : ArrayAttr()));
+      described ? getDots(described, lanes) : ArrayAttr(),
+      described ? getNarrowed(described, lanes) : ArrayAttr()));
 }
 
 void chimera::registerX86VectorMicroKernels(DialectRegistry &registry) {

@@ -26,6 +26,7 @@ VectorFigures::VectorFigures(OuterProductAttr implementation)
   if (VectorTuningAttr given = implementation.getTuning())
     tuning = given.getFigures();
   llvm::append_range(dots, implementation.getDotTypes());
+  llvm::append_range(narrowed, implementation.getNarrowedTypes());
 }
 
 Type VectorFigures::findDots(Type factor) const {

@@ -42,6 +42,8 @@ struct VectorFigures {
   VectorTuning tuning;
   /// What dot products multiply.
   llvm::SmallVector<mlir::Type, 2> dots;
+  /// What one instruction rounds numbers to, with denormal ones as zeros.
+  llvm::SmallVector<mlir::Type, 1> narrowed;
   /// True if whole vectors are to be stored past the caches: their places in
   /// memory are known to allow it.
   bool streams = false;

@@ -145,7 +145,7 @@ func.func @inner(%q: memref<1x80xbf16>, %k: memref<32x80xbf16>, %s: memref<1x32x
 
 // -----
 
-#tile = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, dots = [bf16]>
+#tile = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, narrowed = [bf16]>
 
 // An exponential that becomes a factor has a polynomial of third degree, and is
 // rounded by one instruction. What is rounded otherwise keeps denormal numbers.

@@ -14,7 +14,7 @@
 // CHECK-SAME:      implementation #chimera.outer_product
 // CHECK:         chimera.micro_kernel contraction
 // CHECK-SAME:      implementation #chimera.function_kernel<@own,
-// CHECK-SAME:      otherwise #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 4>, tuning = <streams = 1>, dots = [bf16, i8]>
+// CHECK-SAME:      otherwise #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 4>, tuning = <streams = 1>, dots = [bf16, i8], narrowed = [bf16]>
 // REMARK-NOT:    micro kernel 'own'
 module attributes {chimera.micro_kernels = [#own]} {
   func.func @named(%a: tensor<8x6xf32>, %b: tensor<6x32xf32>, %c: tensor<8x32xf32>) -> tensor<8x32xf32> {

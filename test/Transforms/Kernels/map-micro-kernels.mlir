@@ -30,7 +30,7 @@
 // CHECK-NEXT:        chimera.micro_kernel contraction overwrite
 // CHECK-SAME:          ins(%{{.*}}, %[[COPY]] : tensor<8x6xf32>, tensor<6x16xf32>)
 // CHECK-SAME:          extents {{\[}}[8], [16], [6]]
-// CHECK-SAME:          implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>, tuning = <streams = 1>, dots = [bf16, i8]>
+// CHECK-SAME:          implementation #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>, tuning = <streams = 1>, dots = [bf16, i8], narrowed = [bf16]>
 // CHECK:               %[[X:.*]] = arith.mulf
 // CHECK:               arith.addf %{{.*}}, %[[X]]
 func.func @packed(%b: tensor<6x32xf32>, %a: tensor<24x6xf32>, %c: tensor<24x32xf32>) -> tensor<24x32xf32> {

@@ -11,7 +11,7 @@
 // MAPPED-LABEL: func @faster
 // MAPPED:         chimera.micro_kernel contraction
 // MAPPED-SAME:    implementation #chimera.function_kernel<@chimera_micro_kernels::@kernel,
-// MAPPED-SAME:    otherwise #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 5, broadcasts = 1, depth = 4>, tuning = <streams = 1>, dots = [bf16, i8]>
+// MAPPED-SAME:    otherwise #chimera.outer_product<lanes = 16, registers = <rows = 4, vectors = 5, broadcasts = 1, depth = 4>, tuning = <streams = 1>, dots = [bf16, i8], narrowed = [bf16]>
 #faster = #chimera.function_kernel<@chimera_micro_kernels::@kernel, <contraction, types = [f32, f32, f32], shape = 5x80x?, layouts = [<any>, <contiguous along 1>, <contiguous along 1>], cycles = 6.0 : f64, setup = 10.0 : f64>>
 module attributes {chimera.micro_kernels = [#faster]} {
   func.func @faster(%a: tensor<500x64xf32>, %b: tensor<64x480xf32>) -> tensor<500x480xf32> {
