@@ -19,7 +19,6 @@
 // ASM: syscall
 // ASM: ldtilecfg
 // ASM: tileloadd
-// ASM: tileloaddt1
 // ASM: tdpbf16ps
 // ASM: tilestored
 // ASM: tilerelease

@@ -243,11 +243,26 @@ def EmulateTilesPass : Pass<"chimera-emulate-tiles", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ShareTileSizesPass : Pass<"chimera-share-tile-sizes", "::mlir::func::FuncOp"> {
+  let summary = "Tell the tiles of AMX their sizes once for many kernels";
+  let description = [{
+    Kernels on tiles begin with `ldtilecfg`, which takes as long as a product of
+    32 x 64 x 32, and end with `tilerelease`. This pass runs where loops are still
+    structured and threads have their regions. In each stretch of code that one
+    thread runs without calls, the sizes that the innermost loops set are set once
+    in front. Kernels with the same sizes lose their instructions; those with
+    others put the common ones back in place of their release.
+
+    Example: see `test/Conversion/ChimeraToX86Vector/share-tile-sizes.mlir`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def RequestTilesPass : Pass<"chimera-request-tiles", "::mlir::ModuleOp"> {
   let summary = "Ask the system for the tiles of AMX where code uses them";
   let description = [{
-    Public functions whose code uses tiles, or that call one, begin with a call that asks Linux for the room of tile registers, the
-    first time (`arch_prctl`). Where it says no, the call ends with a message.
+    Public functions whose code uses tiles, or that call one, begin with a call that
+    asks Linux for the room of tile registers, the first time (`arch_prctl`). Where it says no, the call ends with a message.
 
     Example: see `test/Conversion/ChimeraToX86Vector/request-tiles.mlir`.
   }];

@@ -68,9 +68,11 @@ struct TileProductModel
   bool takesOpenExtents(Attribute, Operation *) const { return true; }
 
   LogicalResult emit(Attribute attribute, OpBuilder &builder, Operation *op,
-                     ArrayRef<int64_t> extents, const KernelContext &) const {
+                     ArrayRef<int64_t> extents,
+                     const KernelContext &context) const {
     return emitTileProduct(builder, cast<MicroKernelOp>(op),
-                           cast<TileProductAttr>(attribute), extents);
+                           cast<TileProductAttr>(attribute), extents,
+                           context.prefetches);
   }
 };
 } // namespace

@@ -36,6 +36,7 @@
 #include "MicroKernelEmitter.h"
 #include "Tiles.h"
 
+#include "Chimera/Conversion/KernelPrefetch.h"
 #include "Chimera/IR/ProductBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -168,7 +169,8 @@ class TileProductEmitter {
 public:
   TileProductEmitter(OpBuilder &builder, MicroKernelOp op,
                      TileProductAttr implementation, const TileDims &dims,
-                     ArrayRef<int64_t> extents);
+                     ArrayRef<int64_t> extents,
+                     ArrayRef<PrefetchOp> prefetches);
 
   LogicalResult emit();
 
@@ -180,6 +182,7 @@ private:
   void emitBlock();
   void emitReduction(ArrayRef<unsigned> loops);
   void emitStep();
+  void fetchShare();
   void forEachTile(llvm::function_ref<void(unsigned, unsigned)> body);
   void buildLoop(unsigned dim, Part part, int64_t step,
                  llvm::function_ref<void()> body);
@@ -195,7 +198,7 @@ private:
   Value addressOf(unsigned operand, ArrayRef<Value> at);
   void configure();
   std::array<int8_t, kConfigurationBytes> getConfiguration();
-  Value getConfigurations(ArrayRef<int8_t> bytes, const Twine &rows);
+  Value getConfigurations(ArrayRef<int8_t> bytes);
   Value extentOf(unsigned dim);
 
   Value constant(int64_t value) {
@@ -208,6 +211,7 @@ private:
   TileProductAttr implementation;
   TileDims dims;
   ArrayRef<int64_t> extents;
+  ArrayRef<PrefetchOp> prefetches;
   SmallVector<AffineMap> maps;
   Type factor;
   /// Dimensions that repeat the product, and reductions around that of a tile.
@@ -228,9 +232,10 @@ private:
 TileProductEmitter::TileProductEmitter(OpBuilder &builder, MicroKernelOp op,
                                        TileProductAttr implementation,
                                        const TileDims &dims,
-                                       ArrayRef<int64_t> extents)
+                                       ArrayRef<int64_t> extents,
+                                       ArrayRef<PrefetchOp> prefetches)
     : builder(builder), op(op), implementation(implementation), dims(dims),
-      extents(extents), maps(op.getMaps()),
+      extents(extents), prefetches(prefetches), maps(op.getMaps()),
       factor(getElementTypeOrSelf(op->getOperand(0))) {
   for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
     bool isInTile = dim == dims.columns || dim == dims.rows ||
@@ -320,13 +325,14 @@ LogicalResult TileProductEmitter::emit() {
   point.assign(op.getNumDims(), constant(0));
   std::function<void(ArrayRef<unsigned>)> repeat =
       [&](ArrayRef<unsigned> loops) {
-        if (loops.empty())
-          return emitRegions();
+        if (loops.empty()) {
+          emitRegions();
+          return releaseTiles(builder, loc());
+        }
         buildLoop(loops.front(), extentOf(loops.front()),
                   [&] { repeat(loops.drop_front()); });
       };
   repeat(repeated);
-  releaseTiles(builder, loc());
   return success();
 }
 
@@ -416,10 +422,7 @@ void TileProductEmitter::emitRegion(Part rows, int64_t height, Part columns,
 
 /// Sets tiles to the sizes of what is computed at a time.
 void TileProductEmitter::configure() {
-  std::string name;
-  for (Part part : rowParts)
-    name += "_" + std::to_string(part.size);
-  configureTiles(builder, loc(), getConfigurations(getConfiguration(), name));
+  configureTiles(builder, loc(), getConfigurations(getConfiguration()));
 }
 
 /// As many rows as there are, which is not known: blocks, a tile of what blocks
@@ -460,17 +463,18 @@ void TileProductEmitter::emitOpenRegions(Part columns, int64_t width) {
           builder, loc(),
           arith::SubIOp::create(builder, loc(), left, constant(1)),
           constant(kConfigurationBytes)));
-  configureTiles(
-      builder, loc(),
-      LLVM::GEPOp::create(
-          builder, loc(), LLVM::LLVMPointerType::get(builder.getContext()),
-          builder.getI8Type(), getConfigurations(table, "_any"), place));
+  configureTiles(builder, loc(),
+                 LLVM::GEPOp::create(
+                     builder, loc(),
+                     LLVM::LLVMPointerType::get(builder.getContext()),
+                     builder.getI8Type(), getConfigurations(table), place));
   emitRows(rows, tile);
 }
 
 /// The 64 bytes that say how large the tiles of the current block are, Intel
 /// SDM, LDTILECFG: palette 1, from byte 16 on the bytes of rows and from 48 on
-/// the rows of each register.
+/// the rows of each register. Registers that the block has no use for are whole
+/// tiles, so that blocks of whole tiles agree.
 std::array<int8_t, kConfigurationBytes> TileProductEmitter::getConfiguration() {
   std::array<int8_t, kConfigurationBytes> bytes = {1};
   auto setShape = [&](unsigned tile, int64_t rows, int64_t rowBytes) {
@@ -478,6 +482,8 @@ std::array<int8_t, kConfigurationBytes> TileProductEmitter::getConfiguration() {
     bytes[48 + tile] = rows;
   };
   int64_t words = implementation.getBytes() / kWordBytes;
+  for (unsigned tile = 0; tile < kTileRegisters; ++tile)
+    setShape(tile, implementation.getRows(), implementation.getBytes());
   forEachTile([&](unsigned row, unsigned column) {
     int64_t rows = rowParts[row].size,
             rowBytes = columnParts[column].size * kWordBytes;
@@ -488,12 +494,27 @@ std::array<int8_t, kConfigurationBytes> TileProductEmitter::getConfiguration() {
   return bytes;
 }
 
-/// The address of `bytes`, which are for tiles of `rows`.
-Value TileProductEmitter::getConfigurations(ArrayRef<int8_t> bytes,
-                                            const Twine &rows) {
-  std::string name = ("chimera_tiles" + rows + "_by").str();
-  for (Part part : columnParts)
-    name += "_" + std::to_string(part.size);
+/// A name of `bytes`: the rows and the bytes of a row of all tiles, or of each
+/// if they differ; of a table, those of the last entry.
+static std::string nameConfigurations(ArrayRef<int8_t> bytes) {
+  std::string name = "chimera_tiles";
+  if (bytes.size() > kConfigurationBytes)
+    name += "_up_to";
+  bytes = bytes.take_back(kConfigurationBytes);
+  SmallVector<std::string> shapes;
+  for (unsigned tile = 0; tile < kTileRegisters; ++tile)
+    shapes.push_back("_" + std::to_string(bytes[48 + tile]) + "x" +
+                     std::to_string(bytes[16 + 2 * tile]));
+  if (llvm::all_equal(shapes))
+    return name + shapes.front();
+  for (const std::string &shape : shapes)
+    name += shape;
+  return name;
+}
+
+/// The address of `bytes`.
+Value TileProductEmitter::getConfigurations(ArrayRef<int8_t> bytes) {
+  std::string name = nameConfigurations(bytes);
   auto module = op->getParentOfType<ModuleOp>();
   if (auto known = module.lookupSymbol<LLVM::GlobalOp>(name))
     return LLVM::AddressOfOp::create(builder, loc(), known);
@@ -570,10 +591,41 @@ void TileProductEmitter::emitReduction(ArrayRef<unsigned> loops) {
             [&] { emitReduction(loops.drop_front()); });
 }
 
+/// Asks for what is due in the current step of the current block.
+void TileProductEmitter::fetchShare() {
+  if (prefetches.empty() || llvm::any_of(extents, ShapedType::isDynamic))
+    return;
+  auto numberOf = [&](unsigned dim, int64_t step) -> Value {
+    return arith::DivUIOp::create(builder, loc(), point[dim], constant(step));
+  };
+  RegisterTileAttr registers = implementation.getRegisters();
+  int64_t height = implementation.getRows() * registers.getRows(),
+          width = implementation.getColumns() * registers.getVectors(),
+          words = implementation.getBytes() / kWordBytes;
+  PrefetchShare share;
+  share.iterations = extents[dims.along] / words;
+  share.iteration = numberOf(dims.along, words);
+  share.tiles = llvm::divideCeilSigned(extents[dims.columns], width);
+  share.tile = numberOf(dims.columns, width);
+  if (dims.rows) {
+    int64_t blocks = llvm::divideCeilSigned(extents[*dims.rows], height);
+    share.tiles *= blocks;
+    share.tile = arith::AddIOp::create(
+        builder, loc(),
+        arith::MulIOp::create(builder, loc(), share.tile, constant(blocks)),
+        numberOf(*dims.rows, height));
+  }
+  for (ArrayRef<unsigned> loops :
+       {ArrayRef(repeated), ArrayRef(outerReductions)})
+    for (unsigned dim : loops)
+      share.outer.push_back({point[dim], extents[dim]});
+  emitPrefetches(builder, loc(), prefetches, share);
+}
+
 /// Adds the products of one tile of words. Tiles of columns stay while those of
-/// rows come and go; they are read once in a block, so that they need not stay
-/// in the first cache for long.
+/// rows come and go.
 void TileProductEmitter::emitStep() {
+  fetchShare();
   auto shifted = [&](unsigned dim, int64_t offset) {
     SmallVector<Value> at = point;
     at[dim] = arith::AddIOp::create(builder, loc(), at[dim], constant(offset));
@@ -595,7 +647,7 @@ void TileProductEmitter::emitStep() {
       loadTile(
           builder, loc(), rhsOf(column),
           addressOf(dims.rhs, shifted(dims.columns, columnParts[column].begin)),
-          rowStrides[dims.rhs], /*isStreamed=*/true);
+          rowStrides[dims.rhs]);
     multiplyTiles(builder, loc(), factor, sumsOf(row, column), lhsOf(row),
                   rhsOf(column), {isUnsigned(dims.lhs), isUnsigned(dims.rhs)});
   });
@@ -603,7 +655,8 @@ void TileProductEmitter::emitStep() {
 
 LogicalResult chimera::emitTileProduct(OpBuilder &builder, MicroKernelOp op,
                                        TileProductAttr implementation,
-                                       ArrayRef<int64_t> extents) {
+                                       ArrayRef<int64_t> extents,
+                                       ArrayRef<PrefetchOp> prefetches) {
   std::optional<TileDims> dims = readTileDims(op, implementation.getFactors());
   if (!dims || !dims->inWord)
     return failure();
@@ -613,5 +666,7 @@ LogicalResult chimera::emitTileProduct(OpBuilder &builder, MicroKernelOp op,
       return failure();
   if (extents[dims->along] % (implementation.getBytes() / kWordBytes) != 0)
     return failure();
-  return TileProductEmitter(builder, op, implementation, *dims, extents).emit();
+  return TileProductEmitter(builder, op, implementation, *dims, extents,
+                            prefetches)
+      .emit();
 }

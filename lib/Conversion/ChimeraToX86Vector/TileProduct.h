@@ -1,5 +1,4 @@
-//===- TileProduct.h - Contractions on the tile registers of AMX -*- C++
-//-*-===//
+//===- TileProduct.h - Contractions on the tiles of AMX ---------*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -41,10 +40,12 @@ struct TileDims {
 std::optional<TileDims> readTileDims(MicroKernelOp op,
                                      llvm::ArrayRef<mlir::Type> factors);
 
-/// Emits `op`, whose reduction is cut into words, for known extents.
+/// Emits `op`, whose reduction is cut into words, for known extents. Its steps
+/// ask for `prefetches`.
 llvm::LogicalResult emitTileProduct(mlir::OpBuilder &builder, MicroKernelOp op,
                                     TileProductAttr implementation,
-                                    llvm::ArrayRef<int64_t> extents);
+                                    llvm::ArrayRef<int64_t> extents,
+                                    llvm::ArrayRef<PrefetchOp> prefetches);
 
 } // namespace chimera
 

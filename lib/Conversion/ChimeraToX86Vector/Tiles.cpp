@@ -49,8 +49,8 @@ void chimera::zeroTile(OpBuilder &builder, Location loc, unsigned tile) {
 }
 
 void chimera::loadTile(OpBuilder &builder, Location loc, unsigned tile,
-                       Value address, Value stride, bool isStreamed) {
-  call(builder, loc, isStreamed ? "tileloaddt164" : "tileloadd64", tile,
+                       Value address, Value stride) {
+  call(builder, loc, "tileloadd64", tile,
        asOperands(builder, loc, address, stride));
 }
 

@@ -26,6 +26,7 @@ inline constexpr unsigned kTileRegisters = 8;
 inline constexpr llvm::StringLiteral kTilePrefixes[] = {
     "llvm.x86.tile", "llvm.x86.ldtilecfg", "llvm.x86.tdp"};
 inline constexpr llvm::StringLiteral kTileConfiguration = "llvm.x86.ldtilecfg";
+inline constexpr llvm::StringLiteral kTileRelease = "llvm.x86.tilerelease";
 
 /// Sets the sizes of all tiles to what `pointer` points to.
 void configureTiles(mlir::OpBuilder &builder, mlir::Location loc,
@@ -33,10 +34,9 @@ void configureTiles(mlir::OpBuilder &builder, mlir::Location loc,
 /// Says that tiles are not used any longer.
 void releaseTiles(mlir::OpBuilder &builder, mlir::Location loc);
 void zeroTile(mlir::OpBuilder &builder, mlir::Location loc, unsigned tile);
-/// Loads rows from `address` on, `stride` apart; with `isStreamed`, past the
-/// first cache where the processor does so.
+/// Loads rows from `address` on, `stride` apart.
 void loadTile(mlir::OpBuilder &builder, mlir::Location loc, unsigned tile,
-              mlir::Value address, mlir::Value stride, bool isStreamed = false);
+              mlir::Value address, mlir::Value stride);
 void storeTile(mlir::OpBuilder &builder, mlir::Location loc, unsigned tile,
                mlir::Value address, mlir::Value stride);
 /// Adds to `sums` the product of tiles of `factor`; integers may have no sign.

@@ -155,7 +155,7 @@ static void freeBuffers(OpPassManager &pm, const std::string &target) {
 /// scf, memref, vector, omp and the rest to the LLVM dialect. Passes that need
 /// not see more than a function do not: patterns run until nothing changes, and
 /// one kernel would send them through all others again.
-static void addLLVMLowering(OpPassManager &pm) {
+static void addLLVMLowering(OpPassManager &pm, bool emulatesTiles) {
   pm.addNestedPass<func::FuncOp>(createSplitCopiesPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
@@ -169,6 +169,9 @@ static void addLLVMLowering(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   pm.addPass(createConvertSCFToOpenMPPass());
   pm.addNestedPass<func::FuncOp>(createDropBarriersPass());
+  pm.addNestedPass<func::FuncOp>(createShareTileSizesPass());
+  pm.addPass(emulatesTiles ? createEmulateTilesPass()
+                           : createRequestTilesPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createLimitUnrollingPass());
   // Scopes of stack buffers have one block each, so they go before the control
@@ -214,10 +217,8 @@ void chimera::buildCodePipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createStartCollectivesPass());
   freeBuffers(pm, options.target);
   pm.addPass(createLowerMicroKernelsPass());
-  pm.addPass(options.emulateTiles ? createEmulateTilesPass()
-                                  : createRequestTilesPass());
   pm.addPass(createConvertCollectivesToCallsPass());
-  addLLVMLowering(pm);
+  addLLVMLowering(pm, options.emulateTiles);
 }
 
 void chimera::buildLoweringPipeline(OpPassManager &pm,

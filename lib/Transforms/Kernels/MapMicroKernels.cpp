@@ -184,6 +184,7 @@ private:
                   const OperandLayout &layout);
   bool comesInTiles(MicroKernelOp kernel, unsigned input);
   void fetchAhead(MicroKernelOp kernel, unsigned input, Operation *position);
+  void fetchAhead(MicroKernelOp kernel, unsigned input);
   void hoistSlices(Value value);
 
   OpBuilder builder;
@@ -450,7 +451,15 @@ void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input,
   Operation *outside = position->getParentOp();
   if (prefetch.getLoops() == PrefetchLoops::Any ||
       hasFixedTrips(kernel, outside))
-    letFetch(kernel, ahead, outside);
+    letFetch(kernel, joinShortRows(builder, std::move(ahead)), outside);
+}
+
+/// The same of an operand that no copy is made of.
+void BlockMapper::fetchAhead(MicroKernelOp kernel, unsigned input) {
+  Value operand = kernel.getInputs()[input];
+  hoistSlices(operand);
+  Value whole = getUncut(operand, getBounds(kernel, input));
+  fetchAhead(kernel, input, findUser(kernel, whole));
 }
 
 /// Cuts the reduction `dim` of `kernel` into groups of `count` steps: its
@@ -591,6 +600,9 @@ void BlockMapper::packOperands(MicroKernelOp kernel) {
       padded = padding;
       continue;
     }
+    Value operand = kernel.getInputs()[input];
+    if (layout.kind == LayoutKind::Any && isPrepared(operand))
+      fetchAhead(kernel, input);
     if (layout.kind != LayoutKind::Contiguous)
       continue;
     AffineMap map = kernel.getMaps()[input];
@@ -601,11 +613,8 @@ void BlockMapper::packOperands(MicroKernelOp kernel) {
     bool isLast = *result + 1 == map.getNumResults();
     if (!isLast || llvm::is_contained(packed, input)) {
       pack(kernel, input, {layout.along});
-    } else if (Value operand = kernel.getInputs()[input];
-               isPrepared(operand) || comesInTiles(kernel, input)) {
-      hoistSlices(operand);
-      Value whole = getUncut(operand, getBounds(kernel, input));
-      fetchAhead(kernel, input, findUser(kernel, whole));
+    } else if (isPrepared(operand) || comesInTiles(kernel, input)) {
+      fetchAhead(kernel, input);
     }
   }
   if (padded)

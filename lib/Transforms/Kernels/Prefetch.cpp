@@ -8,12 +8,15 @@
 
 #include "Kernels/Prefetch.h"
 
+#include "Chimera/IR/ElementBytes.h"
+
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
@@ -102,6 +105,36 @@ Ahead chimera::findAhead(OpBuilder &builder, Value source,
                        getNextIteration(builder, loop));
   }
   return Ahead();
+}
+
+/// True if all of the last dimension of what `tile` is cut from is in it.
+static bool hasWholeRows(Value tile) {
+  int64_t size = cast<RankedTensorType>(tile.getType()).getShape().back();
+  while (auto slice = tile.getDefiningOp<tensor::ExtractSliceOp>()) {
+    tile = slice.getSource();
+    if (slice.getSourceType().getShape().back() != size ||
+        slice.getType().getShape().back() != size)
+      return false;
+  }
+  return !ShapedType::isDynamic(size);
+}
+
+Ahead chimera::joinShortRows(OpBuilder &builder, Ahead ahead) {
+  constexpr int64_t shortRow = 16;
+  int64_t rank = ahead.bounds.size();
+  Type element = getElementTypeOrSelf(ahead.tile);
+  if (rank < 3 || ahead.bounds.back() * bytesOf(element) > shortRow ||
+      !hasWholeRows(ahead.tile))
+    return ahead;
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t dim = 0; dim + 1 < rank; ++dim)
+    groups.push_back({dim});
+  groups.back().push_back(rank - 1);
+  int64_t words = ahead.bounds.pop_back_val();
+  ahead.bounds.back() *= words;
+  ahead.tile = tensor::CollapseShapeOp::create(builder, ahead.tile.getLoc(),
+                                               ahead.tile, groups);
+  return ahead;
 }
 
 /// At most `size` elements of dimension `dim` from `start` on, or as many as

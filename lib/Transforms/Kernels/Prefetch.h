@@ -52,6 +52,10 @@ Ahead moveAhead(mlir::OpBuilder &builder, mlir::Value source,
 mlir::Value getNextIteration(mlir::OpBuilder &builder,
                              mlir::LoopLikeOpInterface loop);
 
+/// Rows that are a word of an interleaved operand are joined with the dimension
+/// before, so that lines can be shared out.
+Ahead joinShortRows(mlir::OpBuilder &builder, Ahead ahead);
+
 /// Lets `kernel` fetch its share of `ahead`: each iteration of the loops
 /// between it and `outside` takes a part. Nothing if one of them is not an
 /// scf.for or has no known most iterations.

@@ -7,8 +7,8 @@
 // sums in 0 to 3, rows in 4 and 5, columns in 6 and 7. Of 37 rows 5 are left,
 // with sizes of their own.
 
-// CHECK:       llvm.mlir.global internal constant @chimera_tiles_5_by_16_16(
-// CHECK:       llvm.mlir.global internal constant @chimera_tiles_16_16_by_16_16(dense<
+// CHECK:       llvm.mlir.global internal constant @chimera_tiles_5x64_5x64_5x64_16x64_16x64_16x64_16x64_16x64(
+// CHECK:       llvm.mlir.global internal constant @chimera_tiles_16x64(dense<
 // CHECK-SAME:    [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0]
 // CHECK-LABEL: func @blocks(
 // CHECK:         llvm.call_intrinsic "llvm.x86.ldtilecfg"
@@ -16,9 +16,9 @@
 // CHECK-COUNT-3: llvm.call_intrinsic "llvm.x86.tilezero"
 // CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c64{{.*}} step %c16
 // CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
-// CHECK:           llvm.call_intrinsic "llvm.x86.tileloaddt164"
+// CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
 // CHECK:           llvm.call_intrinsic "llvm.x86.tdpbf16ps"
-// CHECK:           llvm.call_intrinsic "llvm.x86.tileloaddt164"
+// CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
 // CHECK:           llvm.call_intrinsic "llvm.x86.tdpbf16ps"
 // CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
 // CHECK-COUNT-2:   llvm.call_intrinsic "llvm.x86.tdpbf16ps"
@@ -80,7 +80,7 @@ func.func @part(%a: memref<16x5x2xbf16>, %b: memref<5x16x2xbf16>, %c: memref<16x
 // An unknown number of rows: a block of 64 by itself, else blocks of 32, a tile
 // of 16, and a table of what is less.
 
-// CHECK:       llvm.mlir.global internal constant @chimera_tiles_any_by_16_16({{.*}}) {addr_space = 0 : i32, alignment = 64 : i64{{.*}}} : !llvm.array<960 x i8>
+// CHECK:       llvm.mlir.global internal constant @chimera_tiles_up_to_15x64_15x64_15x64_16x64_16x64_16x64_16x64_16x64({{.*}}) {addr_space = 0 : i32, alignment = 64 : i64{{.*}}} : !llvm.array<960 x i8>
 // CHECK-LABEL: func @open(
 // CHECK:         scf.if
 // CHECK:         } else {
