@@ -199,7 +199,7 @@ static constexpr Processor kProcessors[] = {
     <"L3", capacity = 102236160, usable = 80, core_bandwidth = 12000000000,
      chip_bandwidth = 250000000000, sharers = 48, line = 64, ways = 15>,
     // As measured on granite-rapids, whose mesh is of the same kind.
-    <"L2", capacity = 2097152, usable = 80, core_bandwidth = 25000000000,
+    <"L2", capacity = 2097152, usable = 72, core_bandwidth = 25000000000,
      chip_bandwidth = 1200000000000, sharers = 1, line = 64, ways = 16>,
     <"L1", capacity = 49152, usable = 80, core_bandwidth = 100000000000,
      chip_bandwidth = 4800000000000, sharers = 1, line = 64, ways = 12>],
@@ -208,8 +208,8 @@ static constexpr Processor kProcessors[] = {
   // Intel 248966, AMX: eight tiles of 16 rows of 64 bytes, used as 2 x 2
   // accumulators and two tiles for each operand; a product in 16 cycles with 52
   // of latency; a load in 8, a store in 16. Rows of the right operand hold pairs
-  // of bf16 or four bytes of i8 along the reduction (Intel 319433). Clock: below the vector unit's in
-  // the proportion measured on granite-rapids.
+  // of bf16 or four bytes of i8 along the reduction (Intel 319433). Clock: below
+  // the vector unit's in the proportion measured on granite-rapids.
   matrix = [
     <type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52,
      accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64,

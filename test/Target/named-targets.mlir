@@ -64,7 +64,7 @@
 // SAPPHIRE-RAPIDS:      chimera.target = #chimera.target<"sapphire-rapids", cores = 48,
 // SAPPHIRE-RAPIDS-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 2, store = 1, latency = 4, clock = 3000000000>,
 // SAPPHIRE-RAPIDS-SAME: levels = [<"L3", capacity = 102236160, usable = 80, core_bandwidth = 12000000000, chip_bandwidth = 250000000000, sharers = 48, line = 64, ways = 15>,
-// SAPPHIRE-RAPIDS-SAME: <"L2", capacity = 2097152, usable = 80, core_bandwidth = 25000000000, chip_bandwidth = 1200000000000, sharers = 1, line = 64, ways = 16>,
+// SAPPHIRE-RAPIDS-SAME: <"L2", capacity = 2097152, usable = 72, core_bandwidth = 25000000000, chip_bandwidth = 1200000000000, sharers = 1, line = 64, ways = 16>,
 // SAPPHIRE-RAPIDS-SAME: <"L1", capacity = 49152, usable = 80, core_bandwidth = 100000000000, chip_bandwidth = 4800000000000, sharers = 1, line = 64, ways = 12>],
 // SAPPHIRE-RAPIDS-SAME: dots = [<type = i8, depth = 4, fma = 2, latency = 5>],
 // SAPPHIRE-RAPIDS-SAME: matrix = [<type = bf16, rows = 16, columns = 16, depth = 32, macs = 512, latency = 52, accumulators = 4096, lhs = 2048, rhs = 2048, load = 128, store = 64, clock = 2200000000, interleave = 2>,

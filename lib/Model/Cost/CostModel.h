@@ -346,6 +346,7 @@ private:
   double matrixCycles(const Operator &op,
                       llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
                       const RegisterTile &tile) const;
+  double tileSumSeconds(const Evaluation &innermost, const Tasks &tasks) const;
 
   /// True if vectors of the operand run along the reduction instead: for a few
   /// rows an inner product takes no longer than to read it.

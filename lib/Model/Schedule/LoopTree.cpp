@@ -355,6 +355,12 @@ SmallVector<int64_t, 8> chimera::model::tilesAt(const ChainStructure &structure,
   return SmallVector<int64_t, 8>(ArrayRef(tree->leaves[op]));
 }
 
+/// True if a kernel has registers for the sums of `rows` rows. One for a matrix
+/// unit, which broadcasts nothing, holds those of some tiles after the other.
+static bool holdsRows(const RegisterTile &tile, int64_t rows) {
+  return tile.broadcasts == 0 || rows <= tile.rows;
+}
+
 /// The number of loops at the end of `leaf`, inside `numParallel` parallel
 /// ones, that can run in the micro kernel of the operator there.
 static size_t countKernelLoops(const ChainStructure &structure,
@@ -370,7 +376,7 @@ static size_t countKernelLoops(const ChainStructure &structure,
   int64_t rows = tilesAt(structure, schedule, schedule.levels.size() - 1,
                          leaf.lastOperator)[op.rowLoop];
   if (outer.size() == leaf.loops.size() || op.rowLoop == op.vectorLoop ||
-      rows > schedule.registerTile.rows)
+      !holdsRows(schedule.registerTile, rows))
     return 0;
   if (outer.size() > numParallel && outer.back().loop == op.rowLoop)
     outer = outer.drop_back();

@@ -70,7 +70,7 @@ RegisterTile Solver::tileForHeld(const Innermost &level,
 bool Solver::mayHold(const Operator &op) const {
   bool needsTo = hasSmallTiles && partedLoop(problem, op) && !op.rescaledBy &&
                  op.rowLoop != op.vectorLoop;
-  return !machine.matrix && (needsTo || hasConstantVectors(problem, op));
+  return !inSteps && (needsTo || hasConstantVectors(problem, op));
 }
 
 /// What tiles of `level`, outside the innermost, may be. Right outside of it
@@ -147,8 +147,9 @@ void Solver::searchHeld(const Innermost &level, ArrayRef<LoopId> loops) {
   if (columns < size[op.vectorLoop])
     panel.push_back({op.vectorLoop, columns});
   SmallVector<TiledLoop, 4> around, inside;
-  if (size[op.rowLoop] > tile.rows)
-    inside.push_back({op.rowLoop, tile.rows});
+  int64_t rows = tile.rows * (machine.matrix ? machine.matrix->rows : 1);
+  if (size[op.rowLoop] > rows)
+    inside.push_back({op.rowLoop, rows});
   int64_t depth = hasSmallTiles ? machine.unit.depth : depthUnit();
   for (LoopId loop : loops)
     if (op.isReduction(loop) && size[loop] > depth)

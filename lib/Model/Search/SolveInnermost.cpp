@@ -49,7 +49,7 @@ int64_t Solver::tileUnit(LoopId loop) const {
   if (inFragments && isTap(problem, loop))
     return 0;
   if (problem.isReduction(loop))
-    return std::lcm(depthUnit(), partOf(loop));
+    return std::lcm(inSteps ? depthUnit() : reductionPart, partOf(loop));
   return 0;
 }
 
@@ -67,8 +67,8 @@ bool Solver::runsOverGroups(LoopId loop) const {
 
 /// What tiles of reductions are multiples of.
 int64_t Solver::depthUnit() const {
-  return inSteps ? std::lcm(reductionPart, machine.matrix->depth)
-                 : reductionPart;
+  return machine.matrix ? std::lcm(reductionPart, machine.matrix->depth)
+                        : reductionPart;
 }
 
 /// RegisterTile::part of all plans.
@@ -88,9 +88,13 @@ bool Solver::runsAlong(LoopId loop, LoopId Operator::*kernelLoop) const {
 /// What all tiles of `loop` are multiples of so that kernels sum up in one
 /// order; 1 if any do. Those that sum up over one loop do with any, or with
 /// whole steps if they multiply neighbours at once. Matrix units have an order
-/// of their own.
+/// of their own, and take tiles of loops that are long enough for one: operands
+/// are copied where they are not whole.
 int64_t Solver::partOf(LoopId loop) const {
   int64_t part = problem.isReduction(loop) ? machine.unit.depth : 1;
+  if (machine.matrix && !inSteps && problem.isReduction(loop) &&
+      problem.loops[loop].extent >= machine.matrix->depth)
+    part = std::lcm(part, machine.matrix->depth);
   for (const Operator &op : problem.operators)
     if (op.isReduction(loop) && partedLoop(problem, op))
       part = std::lcm(part, machine.matrix ? reductionPart
@@ -124,12 +128,14 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
 void Solver::addKernelTiles(LoopId loop, int64_t size, int64_t unit,
                             SmallVectorImpl<int64_t> &tiles) const {
   int64_t least = size;
+  bool isSide = inSteps ? !problem.isReduction(loop)
+                        : runsAlong(loop, &Operator::vectorLoop) ||
+                              runsAlong(loop, &Operator::rowLoop);
   for (int64_t target : {256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 4, 2, 1}) {
     if (target < leastTile && !hasSmallTiles && !runsOverGroups(loop))
       break;
     // The depth of a block matters less than its sides: powers of two will do.
-    if (unit == depthUnit() && (!inSteps || problem.isReduction(loop)) &&
-        !isPowerOf2_64(target))
+    if (unit == depthUnit() && !isSide && !isPowerOf2_64(target))
       continue;
     int64_t goal = alignTo(target, unit);
     if (goal >= size)
