@@ -102,6 +102,11 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
     return !canBeSum(factor) &&
            getContractionKernels(op, target, factor).empty();
   });
+  llvm::copy_if(support.factors, std::back_inserter(support.inTiles),
+                [&](Type factor) {
+                  return llvm::any_of(getContractionKernels(op, target, factor),
+                                      llvm::IsaPred<TileProductAttr>);
+                });
   Type wide = getWideType(op->getContext());
   support.mixesFactors =
       llvm::any_of(getMicroKernels(op, target), [&](auto kernel) {

@@ -88,6 +88,9 @@ struct OperatorSupport {
   bool keepsSigns = false;
   /// True if they may read operands through windows, as convolutions do.
   bool hasWindows = false;
+  /// The types that are multiplied in whole tiles: none of the taps of a window
+  /// is left out where it lies on padding, so images are padded before.
+  llvm::SmallVector<mlir::Type> inTiles;
   /// Elements of the vectors that sums lie in, where kernels multiply them by
   /// single elements of rows in a cache. 0 where they do not.
   int64_t lanes = 0;

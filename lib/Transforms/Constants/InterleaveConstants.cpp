@@ -13,6 +13,8 @@
 //
 //   panels x rows x columns  ->  panels x words x columns x numbers of a word
 //
+// and so are filters, which have taps between panels and rows.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/IR/Chimera.h"
@@ -60,7 +62,7 @@ static bool isMultipleOf(AffineExpr expr, unsigned numDims, ValueRange operands,
   return expr.getKind() == AffineExprKind::Mul && (lhs || rhs);
 }
 
-/// True if `value`, an offset, is known to be a multiple of `count`.
+/// True if `value`, an offset or a size, is known to be a multiple of `count`.
 static bool isMultipleOf(OpFoldResult value, int64_t count) {
   if (std::optional<int64_t> known = getConstantIntValue(value))
     return *known % count == 0;
@@ -69,6 +71,11 @@ static bool isMultipleOf(OpFoldResult value, int64_t count) {
     return isMultipleOf(apply.getAffineMap().getResult(0),
                         apply.getAffineMap().getNumDims(),
                         apply.getMapOperands(), count);
+  if (auto least = dynamic.getDefiningOp<affine::AffineMinOp>())
+    return llvm::all_of(least.getMap().getResults(), [&](AffineExpr expr) {
+      return isMultipleOf(expr, least.getMap().getNumDims(),
+                          least.getMapOperands(), count);
+    });
   auto argument = dyn_cast<BlockArgument>(dynamic);
   auto loop = argument
                   ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
@@ -134,18 +141,25 @@ static std::optional<Words> findWords(BlockOp block, TargetAttrInterface target,
   return std::nullopt;
 }
 
-/// The dimension of `structured` along the rows of its input `operand`, a
-/// matrix, if the other input has it too.
+/// The dimension of `structured` along the rows of its input `operand`, one
+/// matrix or one for each tap, if the other input has it too, as its last.
 static std::optional<unsigned> findReduction(linalg::LinalgOp structured,
                                              unsigned operand) {
   SmallVector<AffineMap> maps = structured.getIndexingMapsArray();
   if (structured.getNumDpsInputs() != 2 || structured.getNumDpsInits() != 1 ||
-      maps[operand].getNumResults() != 2 ||
-      !maps[operand].isProjectedPermutation() ||
-      !maps[1 - operand].isProjectedPermutation())
+      maps[operand].getNumResults() < 2 ||
+      !maps[operand].isProjectedPermutation())
     return std::nullopt;
-  unsigned along = maps[operand].getDimPosition(0);
-  bool isCommon = maps[1 - operand].isFunctionOfDim(along) &&
+  unsigned along =
+      maps[operand].getDimPosition(maps[operand].getNumResults() - 2);
+  // An image has the taps in sums with its other dimensions.
+  AffineExpr expr = getAffineDimExpr(along, structured.getContext());
+  bool isCommon = maps[1 - operand].getNumResults() > 0 &&
+                  maps[1 - operand].getResults().back() == expr &&
+                  llvm::count_if(maps[1 - operand].getResults(),
+                                 [&](AffineExpr result) {
+                                   return result.isFunctionOfDim(along);
+                                 }) == 1 &&
                   !maps[2].isFunctionOfDim(along);
   if (!isCommon || structured.hasIndexSemantics())
     return std::nullopt;
@@ -170,7 +184,9 @@ bool Interleaver::canCut(BlockOp block, unsigned operand) {
     return false;
   words = *found;
   auto listed = cast<ArrayAttr>(block.getExtentsAttr()[*along]);
-  return type.getDimSize(0) % words.multiple == 0 &&
+  // Extents are all that a dimension of unknown size can have.
+  int64_t rows = type.getShape()[type.getRank() - 2];
+  return (ShapedType::isDynamic(rows) || rows % words.multiple == 0) &&
          llvm::all_of(listed.getAsRange<IntegerAttr>(), [&](IntegerAttr one) {
            return one.getInt() > 0 && one.getInt() % words.multiple == 0;
          });
@@ -184,7 +200,8 @@ bool Interleaver::collect(Value value, unsigned along) {
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(use.getOwner()))
       return collect(slice, along);
     auto block = dyn_cast<BlockOp>(use.getOwner());
-    if (!block || along != 0 || !canCut(block, use.getOperandNumber()))
+    int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+    if (!block || along + 2 != rank || !canCut(block, use.getOperandNumber()))
       return false;
     readers.emplace_back(block, use.getOperandNumber());
     return true;
@@ -285,7 +302,8 @@ Value Interleaver::getWords(Value value) {
 Value Interleaver::cutRows(Value rows, unsigned along) {
   auto type = cast<RankedTensorType>(rows.getType());
   SmallVector<int64_t> shape(type.getShape());
-  shape[along] /= words.inWord;
+  if (!type.isDynamicDim(along))
+    shape[along] /= words.inWord;
   shape.insert(shape.begin() + along + 1, words.inWord);
   SmallVector<ReassociationIndices> groups;
   for (int64_t dim = 0, next = 0; dim < type.getRank(); ++dim) {
@@ -295,7 +313,10 @@ Value Interleaver::cutRows(Value rows, unsigned along) {
   }
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(builder, rows.getLoc(), rows);
-  sizes[along] = builder.getIndexAttr(shape[along]);
+  AffineExpr number;
+  bindSymbols(builder.getContext(), number);
+  sizes[along] = affine::makeComposedFoldedAffineApply(
+      builder, rows.getLoc(), number.floorDiv(words.inWord), {sizes[along]});
   sizes.insert(sizes.begin() + along + 1, builder.getIndexAttr(words.inWord));
   return tensor::ExpandShapeOp::create(builder, rows.getLoc(),
                                        type.clone(shape), rows, groups, sizes);
@@ -315,7 +336,8 @@ void Interleaver::cut(BlockOp block, unsigned operand) {
       *maps[other].getResultPosition(getAffineDimExpr(along, context));
   for (AffineMap &map : maps)
     map = AffineMap::get(number + 1, 0, map.getResults(), context);
-  maps[operand] = maps[operand].insertResult(inWord, 2);
+  maps[operand] =
+      maps[operand].insertResult(inWord, maps[operand].getNumResults());
   maps[other] = maps[other].insertResult(inWord, place + 1);
 
   Block &body = block.getBody().front();
@@ -349,10 +371,11 @@ void Interleaver::cut(BlockOp block, unsigned operand) {
 
 void Interleaver::run() {
   auto type = cast<RankedTensorType>(op.getType());
-  // Panels, rows and columns.
-  if (!type.hasStaticShape() || type.getRank() != 3 || op->use_empty() ||
-      !collect(op.getResult(), /*along=*/1) || readers.empty() ||
-      type.getDimSize(1) % words.inWord != 0)
+  // Panels, taps, rows and columns.
+  int64_t along = type.getRank() - 2;
+  if (!type.hasStaticShape() || along < 1 || op->use_empty() ||
+      !collect(op.getResult(), along) || readers.empty() ||
+      type.getDimSize(along) % words.inWord != 0)
     return;
   for (auto [value, along] : rowsOf)
     if (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
@@ -363,14 +386,12 @@ void Interleaver::run() {
     }
   for (auto [block, operand] : readers) {
     linalg::LinalgOp structured = block.getStructuredOp();
-    AffineMap map = structured.getIndexingMapsArray()[1 - operand];
-    unsigned place = *map.getResultPosition(getAffineDimExpr(
-        *findReduction(structured, operand), builder.getContext()));
-    auto other =
-        cast<RankedTensorType>(block.getInputs()[1 - operand].getType());
-    // Rows have to end in whole words, and lie along the reduction.
-    if (place + 1 != map.getNumResults() ||
-        other.getDimSize(place) % words.inWord != 0)
+    // Rows of the other factor have to end in whole words.
+    int64_t length =
+        cast<RankedTensorType>(block.getInputs()[1 - operand].getType())
+            .getShape()
+            .back();
+    if (!ShapedType::isDynamic(length) && length % words.inWord != 0)
       return;
   }
   for (auto [block, operand] : readers)

@@ -137,7 +137,7 @@ std::string ChainBuilder::build(ChainGroup &group, ArrayRef<size_t> tailLengths,
 }
 
 std::string ChainBuilder::findReason(OperatorList operators) const {
-  ChainGroup group(operators, form);
+  ChainGroup group(operators, form, support);
   SmallVector<size_t> tailLengths = {0};
   if (group.hasSoftmax())
     tailLengths = group.getTailLengths();
@@ -149,7 +149,7 @@ std::string ChainBuilder::findReason(OperatorList operators) const {
 }
 
 std::string ChainBuilder::commit(OperatorList operators) const {
-  ChainGroup group(operators, form);
+  ChainGroup group(operators, form, support);
   FormedChain formed;
   std::string reason = build(group, group.getTailLengths(), formed);
   if (!reason.empty())

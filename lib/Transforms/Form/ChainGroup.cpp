@@ -278,10 +278,12 @@ static bool readsBorder(linalg::LinalgOp op, OpOperand &operand,
 
 /// True if `pad` puts a border of zeros around an image that operators of the
 /// chain read through windows, and read only so: then taps on the border can be
-/// left out.
+/// left out, if there is code for that.
 bool ChainGroup::isBorder(tensor::PadOp pad) const {
   auto isMember = [&](Operation *user) { return members.contains(user); };
   Value source = pad.getSource();
+  if (llvm::is_contained(support.inTiles, pad.getType().getElementType()))
+    return false;
   return isZeroPad(pad) && llvm::none_of(source.getUsers(), isMember) &&
          llvm::all_of(pad->getUses(), [&](OpOperand &use) {
            return !isMember(use.getOwner()) ||
@@ -316,8 +318,9 @@ bool ChainGroup::isPreparation(Operation *op) const {
 // Groups
 //===----------------------------------------------------------------------===//
 
-ChainGroup::ChainGroup(OperatorList operators, ChainForm form)
-    : form(form),
+ChainGroup::ChainGroup(OperatorList operators, ChainForm form,
+                       const OperatorSupport &support)
+    : support(support), form(form),
       isSoftmax(form == ChainForm::Compiled && operators.size() == 2 &&
                 operators[0] == findSoftmaxProducer(operators[1])) {
   this->operators.insert(operators.begin(), operators.end());

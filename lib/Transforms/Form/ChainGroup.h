@@ -15,6 +15,7 @@
 #define CHIMERA_LIB_TRANSFORMS_FORM_CHAINGROUP_H
 
 #include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/MicroKernels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/SetVector.h"
@@ -60,8 +61,10 @@ OperationSet findEarlyReaders(mlir::ValueRange values, mlir::Operation *end);
 /// Operations of one block that a chain would hold.
 class ChainGroup {
 public:
-  /// The group of `operators` alone.
-  ChainGroup(OperatorList operators, ChainForm form);
+  /// The group of `operators` alone, for which there is code as far as `support`
+  /// says.
+  ChainGroup(OperatorList operators, ChainForm form,
+             const OperatorSupport &support);
 
   /// Empty, or why there is no such chain.
   llvm::StringRef getReason() const { return reason; }
@@ -100,6 +103,7 @@ private:
   void addPreparations(mlir::Operation *op, OperationSet &group) const;
   llvm::SmallVector<mlir::Operation *> getOperations() const;
 
+  const OperatorSupport &support;
   ChainForm form;
   bool isSoftmax;
   OperationSet operators;
