@@ -61,8 +61,8 @@ OperationSet findEarlyReaders(mlir::ValueRange values, mlir::Operation *end);
 /// Operations of one block that a chain would hold.
 class ChainGroup {
 public:
-  /// The group of `operators` alone, for which there is code as far as `support`
-  /// says.
+  /// The group of `operators` alone, for which there is code as far as
+  /// `support` says.
   ChainGroup(OperatorList operators, ChainForm form,
              const OperatorSupport &support);
 
