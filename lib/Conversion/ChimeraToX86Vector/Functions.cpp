@@ -69,6 +69,7 @@ private:
   /// `value` between two bounds; NaN stays.
   Value clamp(Value value, double low, double high);
   Value scale(Value value, Value shifted);
+  Value divide(Value numerator, Value denominator);
 
   OpBuilder &builder;
   Location loc;
@@ -166,8 +167,19 @@ Value FunctionEmitter::oddRational(const OddRational &function) {
   Value square = make<arith::MulFOp>(clamped, clamped);
   Value numerator =
       make<arith::MulFOp>(clamped, polynomial(square, function.numerator));
-  return make<arith::DivFOp>(numerator,
-                             polynomial(square, function.denominator));
+  return divide(numerator, polynomial(square, function.denominator));
+}
+
+/// A quotient of finite numbers. An estimate of the reciprocal and one step of
+/// Newton's, which leaves an error of 2^-28 before it is rounded, take a third
+/// of a division's time or less.
+Value FunctionEmitter::divide(Value numerator, Value denominator) {
+  if (!isAvx512)
+    return make<arith::DivFOp>(numerator, denominator);
+  Value reciprocal = createReciprocal(builder, loc, denominator);
+  Value minus = arith::NegFOp::create(builder, loc, denominator);
+  Value error = fma(minus, reciprocal, constant(1));
+  return make<arith::MulFOp>(numerator, fma(error, reciprocal, reciprocal));
 }
 
 Value chimera::emitFunction(OpBuilder &builder, Operation *function,

@@ -48,6 +48,15 @@ Value chimera::createRange(OpBuilder &builder, Location loc, Value lhs,
                       {lhs, rhs, choice});
 }
 
+Value chimera::createReciprocal(OpBuilder &builder, Location loc, Value value) {
+  Value allLanes = createInteger(builder, loc, 16, -1);
+  return LLVM::CallIntrinsicOp::create(
+             builder, loc, value.getType(),
+             builder.getStringAttr("llvm.x86.avx512.rcp14.ps.512"),
+             ValueRange{value, value, allLanes})
+      .getResult(0);
+}
+
 Value chimera::createFraction(OpBuilder &builder, Location loc, Value value) {
   // No bits behind the point stay; ties go to even numbers.
   Value kept = createInteger(builder, loc, 32, 0);

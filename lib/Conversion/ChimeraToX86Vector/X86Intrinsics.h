@@ -35,6 +35,10 @@ mlir::Value createRange(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value lhs, mlir::Value rhs, RangeKind range);
 
 /// What is left of `value` when the nearest integer is taken away; nothing of
+/// One over `value`, with a relative error of up to 2^-14 (vrcp14ps).
+mlir::Value createReciprocal(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value value);
+
 /// what is infinite.
 mlir::Value createFraction(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value);
