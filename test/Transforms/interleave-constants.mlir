@@ -59,3 +59,37 @@ func.func @numbers(%a: tensor<16x48xbf16>, %b: tensor<2x48x32xbf16>, %d: tensor<
   } -> tensor<16x32xf32>
   return %1, %other : tensor<16x32xf32>, tensor<2x64x32xbf16>
 }
+
+// -----
+
+// Filters have taps in front of rows: those are words as well. Images are read
+// at sums of positions, and channels two at a time.
+
+// CHECK-LABEL: func @filters(
+// CHECK:         %[[ROWS:.*]] = tensor.expand_shape %arg1 {{\[}}[0], [1], [2, 3], [4]] output_shape [2, 3, 32, 2, 32]
+// CHECK:         linalg.transpose ins(%[[ROWS]] : tensor<2x3x32x2x32xbf16>) outs(%{{.*}} : tensor<2x3x32x32x2xbf16>) permutation = [0, 1, 2, 4, 3]
+// CHECK:         %[[ONCE:.*]] = chimera.prepare %{{.*}} : tensor<2x3x32x32x2xbf16>
+// CHECK:         %[[PANEL:.*]] = tensor.extract_slice %[[ONCE]][1, 0, 0, 0, 0] [1, 3, 32, 32, 2]
+// CHECK:         %[[IMAGE:.*]] = tensor.expand_shape %arg0 {{\[}}[0], [1, 2]] output_shape [18, 32, 2]
+// CHECK:         chimera.block "conv0" ins(%[[IMAGE]], %[[PANEL]] : tensor<18x32x2xbf16>, tensor<3x32x32x2xbf16>)
+// CHECK-SAME:      extents {{\[\[}}16], [32], [3], [32], [2]]
+func.func @filters(%image: tensor<18x64xbf16>, %f: tensor<2x3x64x32xbf16>, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %once = chimera.prepare %f : tensor<2x3x64x32xbf16>
+  %panel = tensor.extract_slice %once[1, 0, 0, 0] [1, 3, 64, 32] [1, 1, 1, 1] : tensor<2x3x64x32xbf16> to tensor<3x64x32xbf16>
+  %1 = chimera.block "conv0" ins(%image, %panel : tensor<18x64xbf16>, tensor<3x64x32xbf16>)
+      outs(%c : tensor<16x32xf32>) extents [[16], [32], [3], [64]] registers <rows = 1, vectors = 2, broadcasts = 0, depth = 1> {
+  ^bb0(%x: tensor<18x64xbf16>, %y: tensor<3x64x32xbf16>, %z: tensor<16x32xf32>):
+    %2 = linalg.generic {indexing_maps = [affine_map<(w, n, r, k) -> (w + r, k)>, affine_map<(w, n, r, k) -> (r, k, n)>, affine_map<(w, n, r, k) -> (w, n)>],
+        iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %y : tensor<18x64xbf16>, tensor<3x64x32xbf16>) outs(%z : tensor<16x32xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %s: f32):
+      %3 = arith.extf %a : bf16 to f32
+      %4 = arith.extf %b : bf16 to f32
+      %5 = arith.mulf %3, %4 : f32
+      %6 = arith.addf %s, %5 : f32
+      linalg.yield %6 : f32
+    } -> tensor<16x32xf32>
+    chimera.yield %2 : tensor<16x32xf32>
+  } -> tensor<16x32xf32>
+  return %1 : tensor<16x32xf32>
+}

@@ -13,6 +13,9 @@
 // IR:     llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
 // IR-NOT: llvm.x86.avx512.mask.range
 // IR:     llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// IR-NOT: fdiv
+// IR:     llvm.call_intrinsic "llvm.x86.avx512.rcp14.ps.512"
+// IR:     llvm.call_intrinsic "llvm.x86.avx512.rcp14.ps.512"
 // IR-NOT: @expf
 // IR-NOT: @tanhf
 // IR-NOT: @erff
