@@ -38,9 +38,13 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <atomic>
+#include <cctype>
 #include <csignal>
+#include <cstdint>
+#include <fcntl.h>
 #include <new>
 #include <optional>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -451,6 +455,47 @@ static void reportNoMemory() {
 
 static void reportBadAlloc(void *, const char *, bool) { reportNoMemory(); }
 
+/// True if the process has as good as all the addresses that it may have.
+static bool hasNoAddressesLeft() {
+  constexpr rlim_t room = 1 << 20;
+  rlimit most;
+  if (getrlimit(RLIMIT_AS, &most) != 0 || most.rlim_cur == RLIM_INFINITY)
+    return false;
+  // The first number is the size in pages.
+  char text[32] = {};
+  int file = open("/proc/self/statm", O_RDONLY);
+  if (file < 0)
+    return false;
+  ssize_t length = read(file, text, sizeof(text) - 1);
+  close(file);
+  rlim_t pages = 0;
+  for (const char *digit = text; digit < text + length && std::isdigit(*digit);
+       ++digit)
+    pages = 10 * pages + (*digit - '0');
+  return pages * static_cast<rlim_t>(getpagesize()) + room > most.rlim_cur;
+}
+
+/// What handled crashes before.
+static struct sigaction crashHandler;
+
+/// MLIR does not look whether there is memory for an operation, and writes to
+/// none. Other crashes are left to LLVM, when the instruction is tried again.
+static void handleCrash(int, siginfo_t *info, void *) {
+  constexpr uintptr_t firstPage = 4096;
+  if (reinterpret_cast<uintptr_t>(info->si_addr) < firstPage &&
+      hasNoAddressesLeft())
+    reportNoMemory();
+  sigaction(SIGSEGV, &crashHandler, nullptr);
+}
+
+static void reportCrashesWithoutMemory() {
+  struct sigaction handler = {};
+  handler.sa_sigaction = handleCrash;
+  handler.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&handler.sa_mask);
+  sigaction(SIGSEGV, &handler, &crashHandler);
+}
+
 /// Every error is one line.
 static void printErrors(Error error) {
   llvm::handleAllErrors(std::move(error), [](const llvm::ErrorInfoBase &info) {
@@ -469,6 +514,7 @@ int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   llvm::install_bad_alloc_error_handler(reportBadAlloc);
   std::set_new_handler(reportNoMemory);
+  reportCrashesWithoutMemory();
   Expected<Options> options = parseOptions(
       llvm::ArrayRef<const char *>(argv, argc).drop_front(argc > 0));
   if (!options) {

@@ -385,7 +385,6 @@ void Interleaver::run() {
         return;
     }
   for (auto [block, operand] : readers) {
-    linalg::LinalgOp structured = block.getStructuredOp();
     // Rows of the other factor have to end in whole words.
     int64_t length =
         cast<RankedTensorType>(block.getInputs()[1 - operand].getType())
