@@ -504,6 +504,12 @@ func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
+// expected-error @below {{vectors of 16 lanes are narrowed to bf16, not 16 lanes to f16}}
+#attr = #chimera.outer_product<lanes = 16,
+    registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, narrowed = [f16]>
+
+// -----
+
 // expected-error @below {{dot products of i16 are for vectors of 8 or 16 lanes, got 4}}
 #attr = #chimera.outer_product<lanes = 4,
     registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, dots = [i16]>

@@ -479,13 +479,17 @@ static bool hasNoAddressesLeft() {
 static struct sigaction crashHandler;
 
 /// MLIR does not look whether there is memory for an operation, and writes to
-/// none. Other crashes are left to LLVM, when the instruction is tried again.
+/// none. Other crashes are left to LLVM, when the instruction is tried again or
+/// the signal, which somebody sent, comes again.
 static void handleCrash(int, siginfo_t *info, void *) {
   constexpr uintptr_t firstPage = 4096;
-  if (reinterpret_cast<uintptr_t>(info->si_addr) < firstPage &&
+  if (info->si_code > 0 &&
+      reinterpret_cast<uintptr_t>(info->si_addr) < firstPage &&
       hasNoAddressesLeft())
     reportNoMemory();
   sigaction(SIGSEGV, &crashHandler, nullptr);
+  if (info->si_code <= 0)
+    raise(SIGSEGV);
 }
 
 static void reportCrashesWithoutMemory() {

@@ -262,7 +262,8 @@ def RequestTilesPass : Pass<"chimera-request-tiles", "::mlir::ModuleOp"> {
   let summary = "Ask the system for the tiles of AMX where code uses them";
   let description = [{
     Public functions whose code uses tiles, or that call one, begin with a call that
-    asks Linux for the room of tile registers, the first time (`arch_prctl`). Where it says no, the call ends with a message.
+    asks Linux for the room of tile registers, the first time (`arch_prctl`). Where
+    it says no, the call ends with a message.
 
     Example: see `test/Conversion/ChimeraToX86Vector/request-tiles.mlir`.
   }];

@@ -503,11 +503,8 @@ double CostModel::matrixCycles(const Operator &op,
 double CostModel::tileSumSeconds(const Evaluation &innermost,
                                  const Tasks &tasks) const {
   const Operator &op = problem.operators.front();
-  bool mayHold = problem.operators.size() == 1 &&
-                 any_of(op.inputs, [&](const Access &input) {
-                   return problem.tensors[input].isConstant;
-                 });
-  if (!machine.matrix || machine.levels.back().ways == 0 || !mayHold)
+  if (!machine.matrix || machine.levels.back().ways == 0 ||
+      problem.operators.size() > 1 || !hasConstantVectors(problem, op))
     return 0;
   const Traffic &traffic = innermost.traffic[op.output];
   return (traffic.readBytes + traffic.writeBytes) /
