@@ -7,6 +7,8 @@
 
 // ASM: vpunpcklwd
 // ASM: vdpbf16ps
+// A row that one vector multiplies is read by the instruction.
+// ASM: vdpbf16ps {{.*}}{1to16}
 
 // CHECK: "functions": [
 // CHECK-COUNT-9: "passed": true

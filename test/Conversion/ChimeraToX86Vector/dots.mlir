@@ -21,8 +21,8 @@
 // CHECK:         %[[WORD:.*]] = vector.bitcast %[[PAIR]] : vector<2xbf16> to vector<1xi32>
 // CHECK:         %[[BOTH:.*]] = vector.broadcast %{{.*}} : i32 to vector<16xi32>
 // CHECK:         %[[ELEMENT:.*]] = vector.bitcast %[[BOTH]] : vector<16xi32> to vector<32xbf16>
-// CHECK:         llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%{{.*}}, %[[ELEMENT]], %[[LOW]])
-// CHECK:         llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%{{.*}}, %[[ELEMENT]], %[[HIGH]])
+// CHECK:         llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%{{.*}}, %[[LOW]], %[[ELEMENT]])
+// CHECK:         llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%{{.*}}, %[[HIGH]], %[[ELEMENT]])
 // CHECK:         vector.maskedload %[[B]][%c0, %c32]{{.*}} : memref<7x36xbf16>, vector<16xi1>, vector<16xbf16> into vector<16xbf16>
 // CHECK:         vector.shuffle %{{.*}}, %{{.*}} [0, 16, 1, 17, 2, 18,
 // CHECK-COUNT-16: dpbf16ps
