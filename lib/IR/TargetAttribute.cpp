@@ -123,7 +123,7 @@ static model::Overheads getFigures(const OverheadFigures &overheads) {
   figures.shortRunCost = overheads.runCost / 100.0;
   figures.followedRows = overheads.followed;
   figures.runBytes = overheads.reach;
-  figures.collisionCost = overheads.collision / 100.0;
+  figures.collisionCycles = overheads.collision;
   figures.besideCost = overheads.beside / 100.0;
   figures.regionSeconds = overheads.region * 1e-9;
   figures.freshBytesPerSecond = overheads.fresh;

@@ -87,10 +87,12 @@ struct OverheadFigures {
   /// at half the rate and less.
   int64_t followed = 16;
   /// Bytes that could come in while the next run is found in the outermost
-  /// cache, per cent of the time of others that bytes take which evicted
-  /// themselves from the innermost one, and per cent that streams beside take
-  /// longer: as measured on Zen 5.
-  int64_t reach = 170, collision = 400, beside = 87;
+  /// cache: as measured on Zen 5.
+  int64_t reach = 170;
+  /// Cycles: 16 on Zen 4, 18 on Zen 5.
+  int64_t collision = 17;
+  /// Per cent that streams beside take longer: as measured on Zen 5.
+  int64_t beside = 87;
   /// Nanoseconds.
   int64_t region = 0;
   /// Bytes per second; 0: no time.

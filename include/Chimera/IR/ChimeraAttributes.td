@@ -510,8 +510,9 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
     - `followed`: rows that a processor reads ahead in at the same time (16);
     - `reach`: bytes that could come in from the outermost cache while the next
       run of neighbours is found there (170);
-    - `collision`: what it takes to read bytes again that evicted themselves from
-      the innermost cache, in per cent of the time of others (400);
+    - `collision`: cycles for every page of 4096 bytes that a tile in place has a
+      piece of each time it is read, if its lines evict each other from the
+      innermost cache (17);
     - `beside`: per cent that results, and rows of which an element each is read
       at a time, take longer into the level outside the innermost (87);
     - `region`: nanoseconds to start and end a parallel loop (0);

@@ -622,11 +622,10 @@ double CostModel::besideBytes(const Evaluation &evaluation,
   return std::max<int64_t>(0, bytes) * machine.overheads.besideCost;
 }
 
-/// Adds the stage of a level into which `bytes` come.
+/// Adds the stage of a level into which bytes come for `seconds`.
 void CostModel::addLevel(Stages &stages, const Schedule &schedule,
                          unsigned level, const Evaluation &evaluation,
-                         double bytes, const Tasks &tasks) const {
-  double seconds = bytes / bandwidth(tasks, level);
+                         double seconds, const Tasks &tasks) const {
   if (level + 1 < machine.levels.size())
     return stages.add(seconds);
   stages.add(seconds,
@@ -661,11 +660,13 @@ std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
     evaluations[index] =
         evaluateOn(structure, machine, schedule, index, threads);
     addLevel(known, schedule, index, evaluations[index],
-             evaluations[index].volumeBytes() - leavingBytes(index), tasks);
+             (evaluations[index].volumeBytes() - leavingBytes(index)) /
+                 bandwidth(tasks, index),
+             tasks);
   }
   // What is fetched again as lines collide: bytes, and seconds where it is
   // known what they take.
-  double intoInnermost = 0, intoOuter = 0, waiting = 0;
+  double intoInnermost = 0, intoOuter = 0, colliding = 0, waiting = 0;
   for (const auto &[index, op] : enumerate(problem.operators)) {
     const Access *operand = vectorOperand(op);
     if (!operand || is_contained(schedule.staged, operand->tensor) ||
@@ -678,16 +679,17 @@ std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
     bool isPacked = is_contained(schedule.packed, operand->tensor);
     if (isPacked)
       plan.computeSeconds +=
-          share *
-          packingSeconds(op, *operand, packedBytes(schedule, *operand, moved));
+          copySeconds(schedule, op, *operand, tiles, moved, tasks);
     else if (needsPacking(op, *operand) ||
              conflicts(*operand, tiles, innermost))
       read = refetchedBytes(op, *operand, parts, schedule.registerTile);
     if (waitsForCollisions(op, *operand)) {
-      waiting += collisionSeconds(schedule, index, *operand, tiles, moved, read,
-                                  tasks);
+      waiting += outsideSeconds(schedule, index, *operand, tiles, read, tasks);
       if (!isPacked)
         intoInnermost += lostBytes(schedule, *operand, tiles, moved);
+      colliding +=
+          collidingSeconds(schedule, *operand, tiles, read - moved, tasks);
+      intoInnermost += read - moved;
       continue;
     }
     intoInnermost += read - moved;
@@ -717,7 +719,9 @@ std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
       bytes += intoOuter + besideBytes(evaluation, leavingBytes(index)) +
                (isOpen ? 0 : shortRunBytes(schedule, works));
     cost.seconds = bytes / bandwidth(tasks, index);
-    addLevel(stages, schedule, index, evaluation, bytes, tasks);
+    if (index == innermost)
+      cost.seconds += colliding;
+    addLevel(stages, schedule, index, evaluation, cost.seconds, tasks);
     plan.levels.push_back(cost);
   }
   if (hasRoutes(problem, machine)) {

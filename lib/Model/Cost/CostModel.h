@@ -200,15 +200,25 @@ public:
   /// True of tiles of matrices; what windows read again in rows of images lies
   /// closer together.
   bool waitsForCollisions(const Operator &op, const Access &operand) const;
-  /// Seconds that nothing hides, to get `bytes` of lines again that evict each
-  /// other from the innermost level.
-  double againSeconds(double bytes, const Tasks &tasks) const;
-  /// The same of all that collides of the vector operand of operator `op`: of
-  /// its tiles `tiles`, `moved` bytes come in, and kernels need `read`.
-  double collisionSeconds(const Schedule &schedule, unsigned op,
-                          const Access &operand, llvm::ArrayRef<int64_t> tiles,
-                          int64_t moved, int64_t read,
+  /// Seconds that `bytes` of tiles `tiles` of `operand`, read again, take into
+  /// the innermost level beyond its bandwidth, beside the arithmetic: if their
+  /// lines evict each other, they come page by page.
+  double collidingSeconds(const Schedule &schedule, const Access &operand,
+                          llvm::ArrayRef<int64_t> tiles, int64_t bytes,
                           const Tasks &tasks) const;
+  /// Seconds that nothing hides, to get again what evicts itself from the level
+  /// outside the innermost, of `read` bytes of the vector operand of operator
+  /// `op`.
+  double outsideSeconds(const Schedule &schedule, unsigned op,
+                        const Access &operand, llvm::ArrayRef<int64_t> tiles,
+                        int64_t read, const Tasks &tasks) const;
+  /// Seconds of packing `moved` bytes of `operand` by tiles `tiles`.
+  double copySeconds(const Schedule &schedule, const Operator &op,
+                     const Access &operand, llvm::ArrayRef<int64_t> tiles,
+                     int64_t moved, const Tasks &tasks) const;
+  /// Bytes of a row of `operand` that a kernel reads side by side.
+  int64_t pieceBytes(const Schedule &schedule, const Access &operand,
+                     llvm::ArrayRef<int64_t> tiles) const;
 
   /// Bytes that could come into the innermost level while it gets lines of
   /// `bytes` of `operand` again that kernels read but once. They go down a
@@ -422,7 +432,7 @@ private:
   int64_t streamedBytes(const Schedule &schedule,
                         const Evaluation &innermost) const;
   void addLevel(Stages &stages, const Schedule &schedule, unsigned level,
-                const Evaluation &evaluation, double bytes,
+                const Evaluation &evaluation, double seconds,
                 const Tasks &tasks) const;
   int64_t softmaxBytes(const Schedule &schedule, unsigned level) const;
   int64_t allocatedBytes(const Schedule &schedule, unsigned level,

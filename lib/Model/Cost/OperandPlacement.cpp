@@ -27,6 +27,11 @@ static constexpr double waysShare = 0.75;
 /// all of it, if it takes no more than this share; the rest is for what happens
 /// between the calls.
 static constexpr double keptShare = 0.5;
+/// Addresses as far apart as this fall into one set of the first level.
+static constexpr int64_t pageBytes = 4096;
+/// Lines that come in while one comes back that had been fetched ahead and was
+/// evicted: as measured on Zen 5.
+static constexpr double lostLineCost = 4;
 
 /// What runs of `run` bytes from memory take beyond their share of the
 /// bandwidth.
@@ -181,28 +186,58 @@ const Access *CostModel::operandInOrder(const Operator &op) const {
   return nullptr;
 }
 
-double CostModel::againSeconds(double bytes, const Tasks &tasks) const {
-  return machine.overheads.collisionCost * bytes /
-         bandwidth(tasks, machine.levels.size() - 1);
+int64_t CostModel::pieceBytes(const Schedule &schedule, const Access &operand,
+                              ArrayRef<int64_t> tiles) const {
+  int64_t panel = schedule.registerTile.vectors * machine.unit.lanes *
+                  problem.tensors[operand].elementBytes;
+  return std::min(runBytes(operand, tiles), panel);
 }
 
-double CostModel::collisionSeconds(const Schedule &schedule, unsigned op,
+/// The share of a page by which rows of `operand` lie apart.
+static double pagesApart(const Tensor &tensor) {
+  int64_t apart = pageBytes;
+  for (int64_t stride : tensor.strides)
+    if (stride > 1)
+      apart = std::min(apart, stride * tensor.elementBytes);
+  return static_cast<double>(apart) / pageBytes;
+}
+
+double CostModel::collidingSeconds(const Schedule &schedule,
                                    const Access &operand,
-                                   ArrayRef<int64_t> tiles, int64_t moved,
-                                   int64_t read, const Tasks &tasks) const {
+                                   ArrayRef<int64_t> tiles, int64_t bytes,
+                                   const Tasks &tasks) const {
   unsigned innermost = machine.levels.size() - 1;
-  int64_t once = innermost == 0
-                     ? moved
-                     : outerTrafficOf(schedule).staged[operand].readBytes;
-  double again = std::max<int64_t>(0, read - once);
+  if (!conflicts(operand, tiles, innermost))
+    return 0;
+  double pieces =
+      static_cast<double>(bytes) / pieceBytes(schedule, operand, tiles);
+  double cycles = pieces * pagesApart(problem.tensors[operand]) *
+                  machine.overheads.collisionCycles;
+  double seconds = tasks.busiestShare * cycles / machine.unit.cyclesPerSecond;
+  return std::max(0.0, seconds - bytes / bandwidth(tasks, innermost));
+}
+
+double CostModel::outsideSeconds(const Schedule &schedule, unsigned op,
+                                 const Access &operand, ArrayRef<int64_t> tiles,
+                                 int64_t read, const Tasks &tasks) const {
+  if (!collidesOutside(schedule, op, operand))
+    return 0;
+  double again = std::max<int64_t>(
+      0, read - outerTrafficOf(schedule).staged[operand].readBytes);
+  return again * (1 + machine.overheads.runBytes / runBytes(operand, tiles)) /
+         bandwidth(tasks, machine.levels.size() - 2);
+}
+
+double CostModel::copySeconds(const Schedule &schedule, const Operator &op,
+                              const Access &operand, ArrayRef<int64_t> tiles,
+                              int64_t moved, const Tasks &tasks) const {
   double seconds =
-      conflicts(operand, tiles, innermost) ? againSeconds(again, tasks) : 0;
-  if (collidesOutside(schedule, op, operand))
-    seconds = std::max(
-        seconds,
-        again * (1 + machine.overheads.runBytes / runBytes(operand, tiles)) /
-            bandwidth(tasks, innermost - 1));
-  return seconds;
+      tasks.busiestShare *
+      packingSeconds(op, operand, packedBytes(schedule, operand, moved));
+  if (!waitsForCollisions(op, operand))
+    return seconds;
+  return std::max(seconds,
+                  collidingSeconds(schedule, operand, tiles, moved, tasks));
 }
 
 double CostModel::lostBytes(const Schedule &schedule, const Access &operand,
@@ -210,12 +245,10 @@ double CostModel::lostBytes(const Schedule &schedule, const Access &operand,
   double share = crowdedShare(operand, tiles, machine.levels.size() - 1);
   if (share == 0)
     return 0;
-  int64_t columns = schedule.registerTile.vectors * machine.unit.lanes;
-  int64_t run = std::min(runBytes(operand, tiles),
-                         columns * problem.tensors[operand].elementBytes);
+  int64_t run = pieceBytes(schedule, operand, tiles);
   int64_t line = machine.levels.back().lineBytes;
   int64_t lines = run % line == 0 ? 1 : 2;
-  return machine.overheads.collisionCost * share * lines * line * bytes / run;
+  return lostLineCost * share * lines * line * bytes / run;
 }
 
 double CostModel::shortRunBytes(const Schedule &schedule,
@@ -492,20 +525,28 @@ void CostModel::choosePacking(Schedule &schedule) const {
                              transferInto(machine.levels[innermost], threads))
                        .run();
     int64_t moved = evaluation->traffic[*operand].readBytes;
-    double packing =
-        share *
-        packingSeconds(op, *operand, packedBytes(schedule, *operand, moved));
+    double packing = copySeconds(schedule, op, *operand, tiles, moved, tasks);
     int64_t read =
         collides ? refetchedBytes(op, *operand, parts, schedule.registerTile)
                  : moved;
     double inPlace = (read - moved) / bandwidth(tasks, innermost);
     if (waitsForCollisions(op, *operand)) {
-      auto colliding = [&, number = index](int64_t bytes) {
-        return collisionSeconds(schedule, number, *operand, tiles, moved, bytes,
-                                tasks);
+      double compute = share * arithmeticCycles(schedule, works) /
+                       machine.contractionClock();
+      double transfer = moved / bandwidth(tasks, innermost);
+      auto secondsMore = [&](double moreTransfer, double moreCompute) {
+        Stages plain, with;
+        plain.add(transfer);
+        with.add(transfer + moreTransfer);
+        return with.with(compute + moreCompute) - plain.with(compute);
       };
-      inPlace = colliding(read);
-      packing += colliding(moved);
+      auto outside = [&, number = index](int64_t bytes) {
+        return outsideSeconds(schedule, number, *operand, tiles, bytes, tasks);
+      };
+      double again = inPlace + collidingSeconds(schedule, *operand, tiles,
+                                                read - moved, tasks);
+      inPlace = secondsMore(again, outside(read));
+      packing = secondsMore(0, packing + outside(moved));
     }
     auto arriving = [&](Way way) {
       return arrival == arrivals.end()
@@ -625,10 +666,20 @@ double CostModel::arrivalSeconds(const Arrival &arrival,
   };
   if (way != Way::Staged)
     return runSeconds(tiles);
-  // The copy is written, which fetches its lines, and read again.
+  // The copy is written, which fetches its lines, and read again. A row is
+  // written piece by piece into panels that lie apart.
+  const Access &operand = *arrival.operand;
+  int64_t piece = runBytes(operand, tiles), panel = piece;
+  for (const Index &index : operand.indices)
+    if (!index.hasLoop(arrival.op->vectorLoop))
+      panel *= index.extent(arrival.outerTiles);
+  double pages = std::min(1.0, static_cast<double>(panel) / pageBytes) *
+                 arrival.bytes / piece;
+  double cycles = pages * machine.overheads.collisionCycles;
   return runSeconds(arrival.outerTiles) +
          tasks.busiestShare *
-             packingSeconds(*arrival.op, *arrival.operand, arrival.bytes) +
+             (packingSeconds(*arrival.op, operand, arrival.bytes) +
+              cycles / machine.unit.cyclesPerSecond) +
          3 * arrival.bytes / bandwidth(tasks, machine.levels.size() - 1);
 }
 

@@ -545,12 +545,7 @@ bool Solver::canWin(Innermost &level, const Candidate &candidate) const {
       double packed =
           level.others.with(compute + share * cost->packing, transfer);
       double again = cost->bytes / bandwidth;
-      double inPlace =
-          costModel.waitsForCollisions(op, *costModel.vectorOperand(op))
-              ? level.others.with(
-                    compute + costModel.againSeconds(cost->bytes, level.tasks),
-                    transfer)
-              : level.others.with(compute, transfer + again);
+      double inPlace = level.others.with(compute, transfer + again);
       if (std::min(packed, inPlace) >= most)
         return false;
     }

@@ -41,6 +41,11 @@ const std::optional<Plan> &Solver::planBlock(unsigned op, unsigned level,
     for (auto [size, index] : zip(block.tensors[access].shape, access.indices))
       size = std::min(size, index.extent(extents));
   };
+  // What an operator of the chain made lies there as it was summed up.
+  for (auto [access, original] : zip(alone.inputs, info.inputs))
+    if (problem.tensors[original].role == Role::Intermediate)
+      block.tensors[access].elementBytes =
+          problem.tensors[original].heldBytes();
   for_each(alone.inputs, shrink);
   for_each(alone.epilogue, shrink);
   shrink(alone.output);

@@ -350,7 +350,11 @@ void Explainer::explainUnfused() {
                    "s");
   if (fused.tasks < options.threads && fused.tasks < tasks)
     return because(Reason::TooFewTasks, fused.tasks, options.threads, "tasks");
-  if (slowest->bytes > bytes)
+  // What is moved behind arithmetic decides nothing; what waits on routes of
+  // its own is not in the seconds of levels.
+  bool isHidden = machine.routes.empty() && compute > transfer &&
+                  fused.computeSeconds > slowest->seconds;
+  if (slowest->bytes > bytes && !isHidden)
     return because(Reason::MovesMore, slowest->bytes, bytes, "bytes",
                    slowest->name);
   if (compute > transfer)

@@ -92,4 +92,26 @@ TEST(DotProduct, DecodedFactorsAreMultipliedOneByOne) {
                    computeSecondsOf(problem, makeZen5()));
 }
 
+TEST(DotProduct, OperatorsReadWhatIsSummedUpInFull) {
+  // Scores of two bytes lie where four were summed up, and a block of them has
+  // to fit as they lie: both products still get loops of their own.
+  AttentionSizes sizes;
+  sizes.heads = 8;
+  sizes.m = sizes.l = 2048;
+  sizes.k = sizes.n = 128;
+  ChainProblem problem = makeAttention(sizes);
+  for (Tensor &tensor : problem.tensors)
+    if (tensor.role != Role::State)
+      tensor.elementBytes = 2;
+  for (Operator &op : problem.operators)
+    problem.tensors[op.output].accumulatorBytes = 4;
+  SolveOptions options;
+  options.threads = 1;
+  auto plan = solve(problem, makePairs(), options);
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(llvm::all_of(
+      plan->schedule.levels.back().order,
+      [](const TiledLoop &entry) { return entry.operators != 0; }));
+}
+
 } // namespace

@@ -75,4 +75,25 @@ TEST(Reading, WaitsForPiecesOfManyRows) {
   EXPECT_NEAR(areLost({{2, 256}, {3, 32}}), 0.1875 * matrix, 1e-3 * matrix);
 }
 
+TEST(Reading, PanelsAreWrittenPageByPage) {
+  // Of each row, 128 bytes go to every panel: of 64 rows, which are two pages,
+  // or of eight, of which four panels are in one.
+  Machine machine = makeZen5();
+  ChainProblem problem = makeGemm(1, 32, 4096, 4096);
+  auto secondsOf = [&](int64_t rows, double cycles) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels[1].order = {{3, rows}};
+    schedule.levels[2].order = {{2, 32}};
+    schedule.registerTile = {13, 2, 2, 4};
+    schedule.staged = {B};
+    machine.overheads.collisionCycles = cycles;
+    return price(problem, machine, schedule, oneThread()).computeSeconds;
+  };
+  double pieces = 4096.0 * 4096 * sizeof(float) / 128;
+  double seconds = pieces * 100 / machine.unit.cyclesPerSecond;
+  EXPECT_NEAR(secondsOf(64, 100) - secondsOf(64, 0), seconds, 1e-9 * seconds);
+  EXPECT_NEAR(secondsOf(8, 100) - secondsOf(8, 0), seconds / 4, 1e-9 * seconds);
+}
+
 } // namespace

@@ -88,7 +88,8 @@ def check_chain(chain):
         assert point["predicted_flops"] <= point["attainable_flops"] * 1.0001
     times = [plan["seconds"] for plan in chain["runners_up"]]
     assert times == sorted(times)
-    assert all(time >= chain["fused_seconds"] for time in times)
+    # Of plans whose times are not told apart, the safest is taken.
+    assert all(1.03 * time >= chain["fused_seconds"] for time in times)
 
 
 def main():
