@@ -107,6 +107,11 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
                   return llvm::any_of(getContractionKernels(op, target, factor),
                                       llvm::IsaPred<TileProductAttr>);
                 });
+  llvm::copy_if(support.factors, std::back_inserter(support.inPairs),
+                [&](Type factor) {
+                  FailureOr<model::Machine> machine = target.getMachine(factor);
+                  return succeeded(machine) && machine->unit.depth > 1;
+                });
   Type wide = getWideType(op->getContext());
   support.mixesFactors =
       llvm::any_of(getMicroKernels(op, target), [&](auto kernel) {

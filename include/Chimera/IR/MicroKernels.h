@@ -91,6 +91,9 @@ struct OperatorSupport {
   /// The types that are multiplied in whole tiles: none of the taps of a window
   /// is left out where it lies on padding, so images are padded before.
   llvm::SmallVector<mlir::Type> inTiles;
+  /// The types of which neighbours along what is summed up are multiplied at
+  /// once. Where they do not lie side by side, each block brings them together.
+  llvm::SmallVector<mlir::Type> inPairs;
   /// Elements of the vectors that sums lie in, where kernels multiply them by
   /// single elements of rows in a cache. 0 where they do not.
   int64_t lanes = 0;

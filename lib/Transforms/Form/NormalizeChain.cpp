@@ -393,8 +393,10 @@ bool BodyNormalizer::staysTransposed(linalg::GenericOp transpose,
   bool hasWindows = llvm::any_of(read.getResults(), [](AffineExpr index) {
     return !isa<AffineDimExpr>(index);
   });
+  bool comesAgain =
+      hasWindows || llvm::is_contained(support.inPairs, type.getElementType());
   return uses / type.getNumElements() >=
-         (hasWindows ? model::windowUsesWorthTransposing
+         (comesAgain ? model::repeatedUsesWorthTransposing
                      : support.usesWorthTransposing);
 }
 

@@ -41,6 +41,42 @@ func.func @narrow(%a: tensor<96x64xf32>, %b: tensor<96x448xf32>) -> tensor<64x44
 
 // -----
 
+// Pairs along what is summed up are brought together for every panel of
+// columns: eight vectors are worth a copy.
+
+// CHECK-LABEL: func.func @pairs(
+// CHECK-SAME:      %[[A:.*]]: tensor<96x64xbf16>, %[[B:[^:]*]]:
+// CHECK:         %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[A]] : tensor<96x64xbf16>)
+// CHECK:         chimera.chain ins(%[[ROWS]], %[[B]] : tensor<64x96xbf16>,
+func.func @pairs(%a: tensor<96x64xbf16>, %b: tensor<96x128xbf16>) -> tensor<64x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64x96xbf16>
+  %1 = linalg.transpose ins(%a : tensor<96x64xbf16>) outs(%0 : tensor<64x96xbf16>) permutation = [1, 0]
+  %2 = tensor.empty() : tensor<64x128xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<64x128xf32>) -> tensor<64x128xf32>
+  %4 = linalg.matmul ins(%1, %b : tensor<64x96xbf16>, tensor<96x128xbf16>) outs(%3 : tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %4 : tensor<64x128xf32>
+}
+
+// -----
+
+// Seven are not.
+
+// CHECK-LABEL: func.func @few_pairs(
+// CHECK-SAME:      %[[A:.*]]: tensor<96x64xbf16>, %[[B:[^:]*]]:
+// CHECK:         chimera.chain ins(%[[A]], %[[B]] : tensor<96x64xbf16>,
+func.func @few_pairs(%a: tensor<96x64xbf16>, %b: tensor<96x112xbf16>) -> tensor<64x112xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64x96xbf16>
+  %1 = linalg.transpose ins(%a : tensor<96x64xbf16>) outs(%0 : tensor<64x96xbf16>) permutation = [1, 0]
+  %2 = tensor.empty() : tensor<64x112xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<64x112xf32>) -> tensor<64x112xf32>
+  %4 = linalg.matmul ins(%1, %b : tensor<64x96xbf16>, tensor<96x112xbf16>) outs(%3 : tensor<64x112xf32>) -> tensor<64x112xf32>
+  return %4 : tensor<64x112xf32>
+}
+
+// -----
+
 // What is summed up lies together before and after: heads change places with
 // rows. And columns are packed, however they lie.
 
