@@ -312,6 +312,29 @@ Expected<double> chimera::runner::measureRuns(int64_t bytes,
   return std::max(0.0, perRun[perRun.size() / 2]);
 }
 
+Expected<double> chimera::runner::measureCollision() {
+  // The first level has fewer ways than there are rows, the second more lines.
+  constexpr int64_t pageBytes = 4096, rows = 64, pieceBytes = 128, passes = 64;
+  Expected<Tensor> matrix =
+      Tensor::allocate({ElementKind::F32, {rows * pageBytes / 4}});
+  if (!matrix)
+    return matrix.takeError();
+  matrix->fillRandom(/*seed=*/0, /*stream=*/0);
+  const char *volatile source = static_cast<const char *>(matrix->data());
+  volatile int64_t sink = 0;
+  double best = std::numeric_limits<double>::infinity();
+  for (int turn = 0; turn < 50; ++turn)
+    best = std::min(best, timeOnce([&] {
+                      const char *data = source;
+                      int64_t sum = 0;
+                      for (int64_t row = 0; row < passes * rows; ++row)
+                        sum += touchLines(data + row % rows * pageBytes,
+                                          pieceBytes);
+                      sink = sum;
+                    }));
+  return best / static_cast<double>(passes * rows);
+}
+
 //===----------------------------------------------------------------------===//
 // The target
 //===----------------------------------------------------------------------===//
@@ -334,6 +357,7 @@ private:
   Error setExponential();
   Error setTransposing();
   Error setRuns();
+  Error setCollision();
   void setOverhead(int64_t OverheadFigures::*figure, int64_t value);
   Error setFetching();
   Error setStreams();
@@ -521,6 +545,18 @@ Error Calibrator::setRuns() {
   return Error::success();
 }
 
+/// Of lines that evict each other from the innermost cache.
+Error Calibrator::setCollision() {
+  Expected<double> seconds = measureCollision();
+  if (!seconds)
+    return seconds.takeError();
+  double cycles = *seconds * static_cast<double>(figures.unit.getClock());
+  setOverhead(&OverheadFigures::collision, std::lround(cycles));
+  report(formatv("a page of lines that evict each other: {0:F0} cycles", cycles)
+             .str());
+  return Error::success();
+}
+
 VectorTuning Calibrator::getTuning() const {
   VectorTuningAttr given = figures.unit.getTuning();
   return given ? given.getFigures() : VectorTuning();
@@ -617,6 +653,9 @@ Expected<TargetAttr> Calibrator::run() {
     return error;
   if (figures.levels.size() > 2)
     if (Error error = setRuns())
+      return error;
+  if (figures.levels.size() > 1)
+    if (Error error = setCollision())
       return error;
   if (Error error = setFetching())
     return error;

@@ -160,7 +160,8 @@ static constexpr Processor kProcessors[] = {
   // measured on Zen 5.
   dots = [<type = bf16, depth = 2, fma = 1, latency = 6>,
           <type = i8, depth = 4, fma = 1, latency = 4>],
-  overheads = <run = 256, run_cost = 75, region = 435, fresh = 2300000000>,
+  overheads = <run = 256, run_cost = 75, collision = 16, region = 435,
+               fresh = 2300000000>,
   cpu = "znver4">)"},
 
     {"znver5", 512, "zen5", R"(#chimera.target<"zen5",

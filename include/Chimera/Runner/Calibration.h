@@ -51,12 +51,16 @@ llvm::Expected<double> measureTransposing(TargetAttr target);
 /// that are read in tiles.
 llvm::Expected<double> measureRuns(int64_t bytes, double bytesPerSecond);
 
+/// Seconds that one core takes for every page of which it reads a piece, if the
+/// lines evict each other from the innermost level and stay in the next one.
+llvm::Expected<double> measureCollision();
+
 /// `target`, which describes this machine, with figures measured on `threads`
 /// threads: the clock that FMAs are sustained at, how much of the outermost
 /// cache is its own, what comes into each cache level with one thread and with
 /// all, the exponential, what is asked for ahead, the streams, and the
-/// overheads `region`, `fresh`, `transpose` and `reach`. Takes some ten
-/// seconds. `report` gets a line for each.
+/// overheads `region`, `fresh`, `transpose`, `reach` and `collision`. Takes
+/// some ten seconds. `report` gets a line for each.
 llvm::Expected<TargetAttr>
 calibrate(TargetAttr target, int64_t threads,
           llvm::function_ref<void(const llvm::Twine &line)> report);
