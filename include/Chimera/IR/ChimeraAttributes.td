@@ -511,8 +511,8 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
     - `reach`: bytes that could come in from the outermost cache while the next
       run of neighbours is found there (170);
     - `collision`: cycles for every page of 4096 bytes that a tile in place has a
-      piece of each time it is read, if its lines evict each other from the
-      innermost cache (17);
+      piece of each time it is read again, if its lines evict each other from
+      the innermost cache (17);
     - `beside`: per cent that results, and rows of which an element each is read
       at a time, take longer into the level outside the innermost (87);
     - `region`: nanoseconds to start and end a parallel loop (0);

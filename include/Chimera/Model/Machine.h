@@ -201,11 +201,11 @@ struct Overheads {
   /// its third level, in tiles of 256 rows, at 27, 49, 72, 100 and 115 GB/s in
   /// runs of 64 to 1024 bytes.
   double runBytes = 170;
-  /// Cycles for every page that a tile has a piece of each time it is read, if
-  /// its lines evict each other from the innermost level. Cores of Zen 4 and
-  /// Zen 5 read such tiles, of pieces of 256 bytes 4 to 16 KB apart, at 57 to
-  /// 62 GB/s, and of pieces less than 1 KB apart as fast as anything from the
-  /// second level.
+  /// Cycles for every page that a tile has a piece of each time it is read
+  /// again, if its lines evict each other from the innermost level. Cores of
+  /// Zen 5 and Zen 4 read such tiles, of pieces of 256 bytes 8 KB apart, at 57
+  /// and 60 GB/s; of pieces up to 1 KB apart Zen 4 reads them as fast as
+  /// anything from the second level.
   double collisionCycles = 17;
   /// What rows that are read side by side, an element of each at a time, and
   /// results take beyond their share of the bandwidth into the level outside

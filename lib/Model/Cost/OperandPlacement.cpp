@@ -236,6 +236,7 @@ double CostModel::copySeconds(const Schedule &schedule, const Operator &op,
       packingSeconds(op, operand, packedBytes(schedule, operand, moved));
   if (!waitsForCollisions(op, operand))
     return seconds;
+  // Pages come while the copy works.
   return std::max(seconds,
                   collidingSeconds(schedule, operand, tiles, moved, tasks));
 }

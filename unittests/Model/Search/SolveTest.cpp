@@ -301,7 +301,7 @@ TEST(Solve, LinesThatEvictEachOtherComePageByPage) {
   auto pieces = [](int64_t columns) {
     return 4.0 * 512 * columns * sizeof(float) / 192;
   };
-  // 8 KB apart each row has a page of its own, 2 KB apart four share one.
+  // 8 KB apart each row has a page of its own, 2 KB apart two share one.
   double all = secondsOf(2048, 200) - secondsOf(2048, 100);
   EXPECT_NEAR(all, pieces(2048) * 100 / second, 1e-9 * all);
   double shared = secondsOf(512, 200) - secondsOf(512, 100);
