@@ -623,7 +623,8 @@ LogicalResult OverheadsAttr::verify(EmitError emitError, int64_t block,
                                     int64_t runCost, int64_t followed,
                                     int64_t reach, int64_t collision,
                                     int64_t beside, int64_t region,
-                                    int64_t fresh, int64_t reused) {
+                                    int64_t handover, int64_t fresh,
+                                    int64_t reused) {
   for (auto [name, figure] :
        std::initializer_list<std::pair<StringRef, int64_t>>{
            {"block", block},
@@ -635,6 +636,7 @@ LogicalResult OverheadsAttr::verify(EmitError emitError, int64_t block,
            {"collision", collision},
            {"beside", beside},
            {"region", region},
+           {"handover", handover},
            {"fresh", fresh},
            {"reused", reused}})
     if (figure < 0)

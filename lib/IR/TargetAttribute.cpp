@@ -126,6 +126,7 @@ static model::Overheads getFigures(const OverheadFigures &overheads) {
   figures.collisionCycles = overheads.collision;
   figures.besideCost = overheads.beside / 100.0;
   figures.regionSeconds = overheads.region * 1e-9;
+  figures.handoverSeconds = overheads.handover * 1e-9;
   figures.freshBytesPerSecond = overheads.fresh;
   figures.reusedBytes = overheads.reused;
   return figures;

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <sys/mman.h>
@@ -84,6 +85,63 @@ double chimera::runner::measureRegion(int64_t threads) {
            }) /
            regions;
   });
+}
+
+namespace {
+/// Lines that the first of two threads writes, and what that takes it.
+struct HandedLines {
+  static constexpr int64_t lineBytes = 64, count = 4096;
+  char *data;
+  double seconds = 0;
+  int64_t sum = 0;
+};
+} // namespace
+
+extern "C" int omp_get_thread_num(void);
+
+static void readOnSecond(void *shared) {
+  auto &lines = *static_cast<HandedLines *>(shared);
+  if (omp_get_thread_num() != 1)
+    return;
+  for (int64_t line = 0; line < HandedLines::count; ++line)
+    lines.sum += *static_cast<volatile char *>(lines.data +
+                                               line * HandedLines::lineBytes);
+}
+
+static void writeOnFirst(void *shared) {
+  auto &lines = *static_cast<HandedLines *>(shared);
+  if (omp_get_thread_num() != 0)
+    return;
+  lines.seconds = timeOnce([&] {
+    for (int64_t line = 0; line < HandedLines::count; ++line)
+      std::memset(lines.data + line * HandedLines::lineBytes, 1,
+                  HandedLines::lineBytes);
+  });
+}
+
+Expected<double> chimera::runner::measureHandover() {
+  constexpr int buffers = 8, turns = 21;
+  double most = 0;
+  // None is freed before the last is there: each lies elsewhere.
+  std::vector<Tensor> tensors;
+  for (int buffer = 0; buffer < buffers; ++buffer) {
+    Expected<Tensor> tensor = Tensor::allocate(
+        {ElementKind::F32, {HandedLines::count * HandedLines::lineBytes / 4}});
+    if (!tensor)
+      return tensor.takeError();
+    HandedLines lines{static_cast<char *>(tensor->data())};
+    auto timeWriting = [&](bool isRead) {
+      return medianOf(turns, [&] {
+        if (isRead)
+          GOMP_parallel(readOnSecond, &lines, 2, 0);
+        GOMP_parallel(writeOnFirst, &lines, 2, 0);
+        return lines.seconds;
+      });
+    };
+    most = std::max(most, timeWriting(true) - timeWriting(false));
+    tensors.push_back(std::move(*tensor));
+  }
+  return most / HandedLines::count;
 }
 
 //===----------------------------------------------------------------------===//
@@ -354,6 +412,7 @@ private:
   Error setUsable();
   Error setBandwidths();
   Error setOverheads();
+  Error setHandover();
   Error setExponential();
   Error setTransposing();
   Error setRuns();
@@ -488,6 +547,17 @@ Error Calibrator::setOverheads() {
   setOverhead(&OverheadFigures::region, std::lround(1e9 * region));
   report(formatv("new memory: {0:F2} GB/s; a parallel loop: {1:F2} us",
                  1e-9 * *fresh, 1e6 * region)
+             .str());
+  return threads > 1 ? setHandover() : Error::success();
+}
+
+Error Calibrator::setHandover() {
+  Expected<double> seconds = measureHandover();
+  if (!seconds)
+    return seconds.takeError();
+  setOverhead(&OverheadFigures::handover, std::lround(1e9 * *seconds));
+  report(formatv("a line that another core has read: {0:F1} ns to write it",
+                 1e9 * *seconds)
              .str());
   return Error::success();
 }

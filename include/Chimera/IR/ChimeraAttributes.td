@@ -516,6 +516,8 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
     - `beside`: per cent that results, and rows of which an element each is read
       at a time, take longer into the level outside the innermost (87);
     - `region`: nanoseconds to start and end a parallel loop (0);
+    - `handover`: nanoseconds for each line that one core reads and another one
+      writes, in turns (10);
     - `fresh`: bytes per second at which a core touches memory that the system
       has yet to provide; 0, which is meant if it is not given, if that takes no
       time;
@@ -534,19 +536,20 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
     DefaultValuedParameter<"int64_t", "OverheadFigures().collision">:$collision,
     DefaultValuedParameter<"int64_t", "OverheadFigures().beside">:$beside,
     DefaultValuedParameter<"int64_t", "OverheadFigures().region">:$region,
+    DefaultValuedParameter<"int64_t", "OverheadFigures().handover">:$handover,
     DefaultValuedParameter<"int64_t", "OverheadFigures().fresh">:$fresh,
     DefaultValuedParameter<"int64_t", "OverheadFigures().reused">:$reused);
   let builders = [AttrBuilder<(ins "const ::chimera::OverheadFigures &":$figures), [{
     return $_get($_ctxt, figures.block, figures.transpose, figures.run,
                  figures.runCost, figures.followed, figures.reach,
                  figures.collision, figures.beside, figures.region,
-                 figures.fresh, figures.reused);
+                 figures.handover, figures.fresh, figures.reused);
   }]>];
   let extraClassDeclaration = [{
     OverheadFigures getFigures() const {
       return {getBlock(), getTranspose(), getRun(), getRunCost(),
               getFollowed(), getReach(), getCollision(), getBeside(),
-              getRegion(), getFresh(), getReused()};
+              getRegion(), getHandover(), getFresh(), getReused()};
     }
   }];
   let assemblyFormat = "`<` struct(params) `>`";

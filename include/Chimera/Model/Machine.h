@@ -214,6 +214,11 @@ struct Overheads {
   double besideCost = 0.87;
   /// Seconds to start and end a parallel loop.
   double regionSeconds = 0;
+  /// Seconds for each line that one core reads and another one writes, in
+  /// turns: the writer takes it back before it writes. Cores of a Zen 4 write
+  /// lines at 0.7 ns each, but at 6 or, depending on where the system has put
+  /// them, 27 ns if another core has read them since.
+  double handoverSeconds = 10e-9;
   /// Bytes per second at which a core touches memory that the system has yet to
   /// provide; 0 if that takes no time.
   double freshBytesPerSecond = 0;

@@ -86,6 +86,9 @@ struct Tensor {
   bool isStored = false;
   /// An input that is the same in every run: what prepares it costs nothing.
   bool isConstant = false;
+  /// An input that a pass over memory, on the same threads, writes before each
+  /// run. Products hide the time in which their results are written.
+  bool isMadeByPass = false;
 
   int64_t heldBytes() const {
     return accumulatorBytes ? accumulatorBytes : elementBytes;

@@ -30,6 +30,12 @@ llvm::Expected<double> measureFresh();
 /// nothing.
 double measureRegion(int64_t threads);
 
+/// Seconds that it takes a thread longer to write a line that another one has
+/// read since than to write one that nobody else has: the most of several
+/// buffers, since it depends on where the system puts them. Fails if there is
+/// no memory.
+llvm::Expected<double> measureHandover();
+
 /// Vector instructions, at the rate of FMAs, that the exponentials of one
 /// register take in a kernel that does nothing else, for `target`.
 llvm::Expected<double> measureExponential(TargetAttr target);
@@ -59,8 +65,8 @@ llvm::Expected<double> measureCollision();
 /// threads: the clock that FMAs are sustained at, how much of the outermost
 /// cache is its own, what comes into each cache level with one thread and with
 /// all, the exponential, what is asked for ahead, the streams, and the
-/// overheads `region`, `fresh`, `transpose`, `reach` and `collision`. Takes
-/// some ten seconds. `report` gets a line for each.
+/// overheads `region`, `handover`, `fresh`, `transpose`, `reach` and
+/// `collision`. Takes some ten seconds. `report` gets a line for each.
 llvm::Expected<TargetAttr>
 calibrate(TargetAttr target, int64_t threads,
           llvm::function_ref<void(const llvm::Twine &line)> report);

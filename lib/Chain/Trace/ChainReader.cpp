@@ -17,6 +17,7 @@
 #include "Trace/ChainReaders.h"
 #include "Trace/ChainTrace.h"
 
+#include "Chimera/Chain/MadeByPass.h"
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Chain/OpenSizes.h"
 #include "Chimera/Chain/SameInEveryCall.h"
@@ -306,6 +307,8 @@ model::TensorId ChainReader::addInput(const Use &use, model::Tensor tensor) {
   tensor.role = model::Role::Input;
   tensor.isConstant =
       argument && isSameInEveryCall(chain.getInputs()[argument.getArgNumber()]);
+  tensor.isMadeByPass =
+      argument && isMadeByPass(chain.getInputs()[argument.getArgNumber()]);
   result.problem.tensors.push_back(std::move(tensor));
   result.tensors.push_back(use.root);
   return result.problem.tensors.size() - 1;

@@ -732,7 +732,8 @@ std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
     waiting += share * routes.waitSeconds;
   }
   plan.seconds = stages.with(plan.computeSeconds + waiting) +
-                 startSeconds(tasks) + combineSeconds(schedule);
+                 startSeconds(tasks) + combineSeconds(schedule) +
+                 handoverSeconds(schedule);
   if (plan.seconds >= limit)
     return std::nullopt;
   plan.schedule = schedule;

@@ -261,6 +261,22 @@ public:
   Tasks evenTasks(int64_t count) const;
   /// Parts of the split loop; 1 without one.
   int64_t countSplitParts(const Schedule &schedule) const;
+  /// The outermost level that is each thread's own, if passes leave lines there
+  /// that the chain reads.
+  std::optional<unsigned> levelOfPasses() const;
+  /// Seconds that these passes wait for lines which other threads have read.
+  double handoverSeconds(const Schedule &schedule) const;
+  /// A parallel loop, and the number of its iterations.
+  struct ThreadLoop {
+    LoopId loop = 0;
+    int64_t trips = 1;
+  };
+  llvm::SmallVector<ThreadLoop, 4>
+  threadLoopsOf(const Schedule &schedule) const;
+  /// The share of a tensor that each thread uses but does not own, if each owns
+  /// as much of it, in the order of memory, as any other.
+  double foreignShare(const Access &access,
+                      llvm::ArrayRef<ThreadLoop> loops) const;
   /// Seconds to start a kernel with these tasks.
   double startSeconds(const Tasks &tasks) const;
   /// Bytes per second that all busy threads together bring into `level`, where

@@ -14,6 +14,18 @@
 using namespace llvm;
 using namespace chimera::model;
 
+SmallVector<unsigned, 4> chimera::model::orderInMemory(const Tensor &tensor) {
+  SmallVector<unsigned, 4> order;
+  for (unsigned dim = 0; dim < tensor.shape.size(); ++dim)
+    if (tensor.shape[dim] > 1)
+      order.push_back(dim);
+  if (!tensor.strides.empty())
+    sort(order, [&](unsigned left, unsigned right) {
+      return tensor.strides[left] > tensor.strides[right];
+    });
+  return order;
+}
+
 /// Calls `visit` with every access by which `op` reads.
 template <typename Visit>
 static void forEachRead(const Operator &op, Visit visit) {

@@ -34,6 +34,9 @@ using LoopSet = uint64_t;
 inline LoopSet bitOf(unsigned index) { return LoopSet(1) << index; }
 inline bool contains(LoopSet set, LoopId loop) { return set >> loop & 1; }
 
+/// The dimensions of a tensor that have a length, outermost in memory first.
+llvm::SmallVector<unsigned, 4> orderInMemory(const Tensor &tensor);
+
 /// Neighbouring operators that are still together in a loop tree.
 struct Group {
   unsigned first = 0, last = 0;

@@ -183,6 +183,8 @@ SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
       prefixes.push_back(
           cutInto(divideCeilSigned(share * threads, tasks), batch, loops));
   }
+  if (costModel.levelOfPasses())
+    addInMemoryOrder(prefixes);
   if (!inFragments)
     return prefixes;
   addBlockShapes(prefixes, batch, tasks, loops);
@@ -193,6 +195,37 @@ SmallVector<Solver::Order, 8> Solver::parallelPrefixes() const {
   erase_if(loops, [&](LoopId loop) { return loop == splittable; });
   addBlockShapes(prefixes, batch, tasks, loops);
   return prefixes;
+}
+
+/// The same tasks in the order in which what a pass has made lies in memory:
+/// each thread reads what it has written.
+void Solver::addInMemoryOrder(SmallVectorImpl<Order> &prefixes) const {
+  LoopList order;
+  auto addLoops = [&](const Access &access) {
+    const Tensor &tensor = problem.tensors[access];
+    if (!tensor.isMadeByPass || !order.empty())
+      return;
+    for (unsigned dim : orderInMemory(tensor))
+      for (const Term &term : access.indices[dim].terms)
+        order.push_back(term.loop);
+  };
+  for (const Operator &op : problem.operators) {
+    for_each(op.inputs, addLoops);
+    for_each(op.epilogue, addLoops);
+  }
+  auto placeOf = [&](const TiledLoop &entry) {
+    return find(order, entry.loop) - order.begin();
+  };
+  for (Order cut : SmallVector<Order, 8>(ArrayRef(prefixes))) {
+    if (any_of(cut,
+               [&](const TiledLoop &entry) { return !isParallel(entry.loop); }))
+      continue;
+    sort(cut, [&](const TiledLoop &left, const TiledLoop &right) {
+      return placeOf(left) < placeOf(right);
+    });
+    if (!is_contained(prefixes, cut))
+      prefixes.push_back(cut);
+  }
 }
 
 /// Whole rounds of tasks and no more, or, since parts are combined one after

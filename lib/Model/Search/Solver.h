@@ -70,6 +70,7 @@ private:
   Schedule emptySchedule() const;
   unsigned parallelLevel(const Order &parallel) const;
   void markParallel(Schedule &schedule) const;
+  void addInMemoryOrder(llvm::SmallVectorImpl<Order> &prefixes) const;
 
   bool mayLoseData() const;
   void searchAll();
