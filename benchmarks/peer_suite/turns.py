@@ -141,7 +141,7 @@ class Peer:
 
 def run_case(case: Case, peers: list[Peer], settings: Settings) -> dict[str, Outcome]:
     """Outcomes of the peers that have a way to run the case."""
-    reference = settings.scratch / f"{case.slug}.npz"
+    reference = settings.scratch / f"{case.slug}.{settings.element}.npz"
     if not reference.exists():
         np.savez(reference, *data.make_reference(case, NumpyOps()))
     outcomes, active = {}, []
@@ -160,7 +160,8 @@ def run_case(case: Case, peers: list[Peer], settings: Settings) -> dict[str, Out
         # No variant and no failure: this is not a case for the peer.
         if "variant" in answer or outcome.failure:
             outcomes[peer.name] = outcome
-    measure(active, outcomes, settings)
+    if active:
+        measure(active, outcomes, settings)
     return outcomes
 
 

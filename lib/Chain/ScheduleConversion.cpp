@@ -137,6 +137,7 @@ static std::optional<model::BlockForms> convertBlocks(BlocksAttr attribute) {
   forms.repeated = toSet(attribute.getRepeated());
   forms.base2 = toSet(attribute.getBase2());
   forms.clips = attribute.getClip();
+  forms.folds = attribute.getFold();
   if (PrefetchAttr prefetch = attribute.getPrefetch())
     forms.prefetch = convertPrefetch(prefetch);
   return forms;
@@ -153,7 +154,7 @@ static BlocksAttr convertBlocks(MLIRContext *context,
   return BlocksAttr::get(context, rows, toList(forms->ahead),
                          toList(forms->repeated), toList(forms->base2),
                          getPrefetchAttr(context, forms->prefetch),
-                         forms->clips);
+                         forms->clips, forms->folds);
 }
 
 FailureOr<model::Schedule>

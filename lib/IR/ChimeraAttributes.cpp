@@ -99,12 +99,13 @@ static ParseResult parseLoopExtent(AsmParser &parser,
 }
 
 /// `rows <line = 64, apart = 4> ahead [0] repeated [0] base2 [0]
-/// prefetch <part = 65536> clip`, any of them.
+/// prefetch <part = 65536> clip fold`, any of them.
 static ParseResult parseBlockEntries(AsmParser &parser, RowLayoutAttr &rows,
                                      SmallVector<int64_t> &ahead,
                                      SmallVector<int64_t> &repeated,
                                      SmallVector<int64_t> &base2,
-                                     PrefetchAttr &prefetch, bool &clip) {
+                                     PrefetchAttr &prefetch, bool &clip,
+                                     bool &fold) {
   auto parseOperators = [&](StringRef name, SmallVector<int64_t> &operators) {
     if (failed(parser.parseOptionalKeyword(name)))
       return ParseResult(success());
@@ -122,6 +123,7 @@ static ParseResult parseBlockEntries(AsmParser &parser, RowLayoutAttr &rows,
       parser.parseCustomAttributeWithFallback(prefetch))
     return failure();
   clip = succeeded(parser.parseOptionalKeyword("clip"));
+  fold = succeeded(parser.parseOptionalKeyword("fold"));
   return success();
 }
 
@@ -129,7 +131,7 @@ static void printBlockEntries(AsmPrinter &printer, RowLayoutAttr rows,
                               ArrayRef<int64_t> ahead,
                               ArrayRef<int64_t> repeated,
                               ArrayRef<int64_t> base2, PrefetchAttr prefetch,
-                              bool clip) {
+                              bool clip, bool fold) {
   llvm::ListSeparator separator(" ");
   if (rows) {
     printer << StringRef(separator) << "rows ";
@@ -151,6 +153,8 @@ static void printBlockEntries(AsmPrinter &printer, RowLayoutAttr rows,
   }
   if (clip)
     printer << StringRef(separator) << "clip";
+  if (fold)
+    printer << StringRef(separator) << "fold";
 }
 
 /// `, packed = [0, 1], staged = [2], prepacked = [3], rolling = ["x"],

@@ -109,7 +109,8 @@ LogicalResult PrefetchAttr::verify(EmitError emitError, int64_t part,
 LogicalResult BlocksAttr::verify(EmitError emitError, RowLayoutAttr,
                                  ArrayRef<int64_t> ahead,
                                  ArrayRef<int64_t> repeated,
-                                 ArrayRef<int64_t> base2, PrefetchAttr, bool) {
+                                 ArrayRef<int64_t> base2, PrefetchAttr, bool,
+                                 bool) {
   for (auto [name, operators] :
        {std::pair<StringRef, ArrayRef<int64_t>>("ahead", ahead),
         {"repeated", repeated},

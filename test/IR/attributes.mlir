@@ -43,15 +43,15 @@ func.func private @taps() attributes {
 }
 
 // CHECK: @blocks
-// CHECK-SAME: #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip>
+// CHECK-SAME: #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip fold>
 func.func private @blocks() attributes {
-  chimera.test = #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip>
+  chimera.test = #chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] clip fold>
 }
 
 // CHECK: @blocks_of_any_entries
-// CHECK-SAME: [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>, #chimera.blocks<ahead [0] prefetch <part = 64> clip>]
+// CHECK-SAME: [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] fold>, #chimera.blocks<ahead [0] prefetch <part = 64> clip>]
 func.func private @blocks_of_any_entries() attributes {
-  chimera.test = [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] clip>, #chimera.blocks<ahead [0] prefetch <part = 64> clip>]
+  chimera.test = [#chimera.blocks<>, #chimera.blocks<clip>, #chimera.blocks<ahead [0] fold>, #chimera.blocks<ahead [0] prefetch <part = 64> clip>]
 }
 
 // What is not given is nothing.

@@ -175,8 +175,11 @@ def Chimera_BlocksAttr : Chimera_Attr<"Blocks", "blocks"> {
     - `prefetch`: what kernels ask for while they compute; without it, nothing.
     - `clip`: tiles of which a mask leaves the first half alone end there, and
       those in the loops of one operator of which it leaves nothing are left out.
+    - `fold`: the tasks of a parallel loop along the rows of a mask are taken
+      from both ends by turns: the first rows, of which it leaves least, then the
+      last, so that threads which run neighbouring tasks have as much to do.
 
-    Example: `#chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] prefetch <part = 104857, loops = fixed> clip>`
+    Example: `#chimera.blocks<rows <line = 64, apart = 4> ahead [0, 1] repeated [0] base2 [0] prefetch <part = 104857, loops = fixed> clip fold>`
   }];
   let parameters = (ins
     OptionalParameter<"::chimera::RowLayoutAttr">:$rows,
@@ -184,10 +187,11 @@ def Chimera_BlocksAttr : Chimera_Attr<"Blocks", "blocks"> {
     OptionalArrayRefParameter<"int64_t">:$repeated,
     OptionalArrayRefParameter<"int64_t">:$base2,
     OptionalParameter<"::chimera::PrefetchAttr">:$prefetch,
-    DefaultValuedParameter<"bool", "false">:$clip);
+    DefaultValuedParameter<"bool", "false">:$clip,
+    DefaultValuedParameter<"bool", "false">:$fold);
   let assemblyFormat = [{
     `<` `` custom<BlockEntries>($rows, $ahead, $repeated, $base2, $prefetch,
-                                $clip) `>`
+                                $clip, $fold) `>`
   }];
   let genVerifyDecl = 1;
 }

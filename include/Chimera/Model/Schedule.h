@@ -126,6 +126,9 @@ struct BlockForms {
   /// True if tiles end where a mask does, and tiles of one operator that a mask
   /// rules out are left out.
   bool clips = false;
+  /// True if the tasks along the rows of a mask are taken from both ends by
+  /// turns, so that neighbouring tasks together have as much to do as others.
+  bool folds = false;
   Prefetching prefetch;
 };
 

@@ -124,6 +124,17 @@ static Prefetching choosePrefetching(const Machine &machine) {
   return prefetch;
 }
 
+/// True if rows of a mask are among the parallel loops, which come first.
+static bool cutsRowsOfMask(const ChainProblem &problem,
+                           const Schedule &schedule) {
+  int64_t left = schedule.numParallel;
+  for (const LevelSchedule &level : schedule.levels)
+    for (const TiledLoop &entry : level.order)
+      if (left-- > 0 && entry.loop == problem.bands[0].row)
+        return true;
+  return false;
+}
+
 BlockForms chimera::model::chooseBlocks(const ChainProblem &problem,
                                         const Machine &machine,
                                         const Schedule &schedule) {
@@ -132,6 +143,7 @@ BlockForms chimera::model::chooseBlocks(const ChainProblem &problem,
   if (int64_t sets = innermost.sets())
     forms.rows = {innermost.lineBytes, std::max<int64_t>(1, sets / fewSets)};
   forms.clips = machine.canClipTiles() && !problem.bands.empty();
+  forms.folds = forms.clips && cutsRowsOfMask(problem, schedule);
   forms.prefetch = choosePrefetching(machine);
   const VectorUnit &unit = machine.unit;
   for (unsigned op = 0; op < problem.operators.size(); ++op) {
@@ -168,6 +180,10 @@ Error chimera::model::verifyBlocks(const ChainProblem &problem,
     return createStringError(
         "'blocks' lists an operator that the chain does not have; it has " +
         Twine(numOperators));
+  if (forms.folds &&
+      (problem.bands.empty() || !cutsRowsOfMask(problem, schedule)))
+    return createStringError("'blocks' folds tasks, but no parallel loop is "
+                             "along the rows of a mask; take 'fold' away");
   for (unsigned op = 0; op < numOperators; ++op) {
     std::string name = "operator '" + problem.operators[op].name + "'";
     auto isIn = [&](OperatorSet set) { return (set & bitOfOperator(op)) != 0; };

@@ -73,6 +73,8 @@ CostModel::Tasks CostModel::tasksOf(const Schedule &schedule) const {
   }
   if (loops.empty())
     tasks.busiestShare = 1;
+  else if (std::optional<double> share = busiestOfMask(schedule, tree->nest))
+    tasks.busiestShare = *share;
   return tasks;
 }
 

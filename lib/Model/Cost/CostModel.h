@@ -257,6 +257,10 @@ public:
   llvm::SmallVector<int64_t, 4> capacitiesOf(const Schedule &schedule) const;
 
   Tasks tasksOf(const Schedule &schedule) const;
+  /// The share of the work that the thread with most of it has, if masks leave
+  /// rows of different length to tasks.
+  std::optional<double> busiestOfMask(const Schedule &schedule,
+                                      const LoopNest &tree) const;
   /// `count` tasks that are all alike.
   Tasks evenTasks(int64_t count) const;
   /// Parts of the split loop; 1 without one.

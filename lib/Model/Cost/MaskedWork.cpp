@@ -179,3 +179,69 @@ CostModel::Visited CostModel::visitedBy(const Schedule &schedule,
   double whole = static_cast<double>(rows.extent) * columns.extent;
   return {byTiles / whole, (skipsInside ? byProducts : byTiles) / whole};
 }
+
+/// Which of `count` tiles of rows is task number `task`, if they are taken from
+/// both ends by turns.
+static int64_t foldedPlace(int64_t task, int64_t count) {
+  return task % 2 == 0 ? task / 2 : count - 1 - task / 2;
+}
+
+/// Threads run neighbouring tasks, as many as any other or one less. Tiles of
+/// other loops count as equal.
+std::optional<double> CostModel::busiestOfMask(const Schedule &schedule,
+                                               const LoopNest &tree) const {
+  if (problem.bands.empty())
+    return std::nullopt;
+  LoopId row = problem.bands[0].row, column = problem.bands[0].column;
+  int64_t rows = problem.loops[row].extent,
+          columns = problem.loops[column].extent;
+  MaskedLoop ofRows = {row, rows, rows, rows},
+             ofColumns = {column, columns, columns, columns};
+  for (const NestLoop &loop : pathOf(tree, problem.operators.size() - 1))
+    if (loop.loop == column)
+      ofColumns.outer = ofColumns.inner = loop.tile;
+  int64_t outside = 1, inside = 1;
+  ArrayRef<NestLoop> parallel =
+      ArrayRef(tree.loops).take_front(schedule.numParallel);
+  const auto *own =
+      find_if(parallel, [&](const NestLoop &loop) { return loop.loop == row; });
+  if (own == parallel.end())
+    return std::nullopt;
+  ofRows.outer = own->tile;
+  for (const NestLoop &loop : parallel)
+    if (&loop != own)
+      (&loop < own ? outside : inside) *=
+          divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
+
+  bool clips = schedule.blocks && schedule.blocks->clips;
+  bool folds = schedule.blocks && schedule.blocks->folds;
+  MaskWalk walk(problem, ofRows, ofColumns, clips);
+  int64_t count = divideCeilSigned(rows, ofRows.outer);
+  // What the tasks before each have to do.
+  SmallVector<double, 16> before = {0};
+  for (int64_t task = 0; task < count; ++task) {
+    int64_t first = (folds ? foldedPlace(task, count) : task) * ofRows.outer;
+    int64_t height = std::min(ofRows.outer, rows - first);
+    Columns visited = walk.visit(first, height);
+    before.push_back(before.back() + static_cast<double>(height) *
+                                         (visited.end - visited.begin));
+  }
+  double ofAll = before.back();
+  if (ofAll == 0)
+    return std::nullopt;
+  auto workBefore = [&](int64_t task) {
+    int64_t round = task / (count * inside), left = task % (count * inside);
+    int64_t place = left / inside;
+    double own = place < count ? before[place + 1] - before[place] : 0;
+    return round * inside * ofAll + before[place] * inside +
+           own * (left % inside);
+  };
+  int64_t tasks = outside * count * inside, most = tasks % threads;
+  double busiest = 0;
+  for (int64_t thread = 0, first = 0; first < tasks; ++thread) {
+    int64_t end = first + tasks / threads + (thread < most ? 1 : 0);
+    busiest = std::max(busiest, workBefore(end) - workBefore(first));
+    first = end;
+  }
+  return busiest / (ofAll * outside * inside);
+}

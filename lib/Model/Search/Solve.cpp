@@ -303,6 +303,7 @@ Schedule Solver::emptySchedule() const {
   // What it is about the blocks that has a price; the rest follows in the end.
   schedule.blocks = BlockForms();
   schedule.blocks->clips = machine.canClipTiles();
+  schedule.blocks->folds = machine.canClipTiles();
   return schedule;
 }
 

@@ -62,6 +62,33 @@ Value TreeBuilder::extract(Value value, const Slice &slice, bool isParted) {
       builder, loc(), type, value, slice.offsets, slice.sizes, slice.strides);
 }
 
+/// True if the iterations of a parallel loop are taken from both ends by turns.
+bool TreeBuilder::isFolded(const model::NestLoop &loop) const {
+  return blocks.getForms().folds && loop.loop == problem.bands[0].row;
+}
+
+/// Where the iteration of `loop` begins that `iv` is the number of, in steps of
+/// the loop, if they are taken from both ends by turns.
+Value TreeBuilder::fold(const model::NestLoop &loop,
+                        const TreePosition &position, Value iv) {
+  AffineExpr at, extent;
+  bindSymbols(builder.getContext(), at, extent);
+  AffineExpr task = at.floorDiv(loop.tile),
+             last = extent.ceilDiv(loop.tile) - 1;
+  auto apply = [&](AffineExpr expr) {
+    return getValueOrCreateConstantIndexOp(
+        builder, loc(),
+        affine::makeComposedFoldedAffineApply(
+            builder, loc(), expr, {iv, position.extents[loop.loop]}));
+  };
+  Value isEven = arith::CmpIOp::create(
+      builder, loc(), arith::CmpIPredicate::eq, apply(task % 2),
+      arith::ConstantIndexOp::create(builder, loc(), 0));
+  return arith::SelectOp::create(builder, loc(), isEven,
+                                 apply(task.floorDiv(2) * loop.tile),
+                                 apply((last - task.floorDiv(2)) * loop.tile));
+}
+
 /// `loops` as one scf.forall, of which each iteration updates its tiles of
 /// `shared`: values that the last operator carries, or as many of them as the
 /// split loop has parts.
@@ -82,7 +109,8 @@ TreeBuilder::Carried TreeBuilder::buildForall(ArrayRef<model::NestLoop> loops,
   TreePosition inner = position;
   OpFoldResult part;
   for (auto [loop, iv] : llvm::zip_equal(loops, forall.getInductionVars())) {
-    inner = narrow(tree, loop, inner, iv);
+    Value start = isFolded(loop) ? fold(loop, position, iv) : iv;
+    inner = narrow(tree, loop, inner, start);
     if (problem.operators.back().rescaledBy != loop.loop)
       continue;
     AffineExpr first = builder.getAffineDimExpr(0);

@@ -57,6 +57,9 @@ private:
   void noteHalos();
   mlir::Value buildParallel(const TreePosition &position,
                             mlir::Value destination);
+  bool isFolded(const model::NestLoop &loop) const;
+  mlir::Value fold(const model::NestLoop &loop, const TreePosition &position,
+                   mlir::Value iv);
   Carried buildForall(llvm::ArrayRef<model::NestLoop> loops,
                       const TreePosition &position, const Carried &shared,
                       Body body);

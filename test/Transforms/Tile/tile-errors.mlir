@@ -208,3 +208,24 @@ func.func @no_exponentials(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tenso
   } -> tensor<20x5xf32>
   return %e : tensor<20x5xf32>
 }
+
+// -----
+
+func.func @no_mask(%a: tensor<20x6xf32>, %b: tensor<6x12xf32>, %d: tensor<12x5xf32>) -> tensor<20x5xf32> {
+  // expected-error @+1 {{schedule cannot run: 'blocks' folds tasks, but no parallel loop is along the rows of a mask; take 'fold' away}}
+  %e = chimera.chain ins(%a, %b, %d : tensor<20x6xf32>, tensor<6x12xf32>, tensor<12x5xf32>)
+      schedule(<levels = [<"L1" : m = 8, k = 2>], parallel = 0,
+                registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>,
+                blocks = <fold>>) {
+  ^bb0(%a0: tensor<20x6xf32>, %b0: tensor<6x12xf32>, %d0: tensor<12x5xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<20x12xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %2 = linalg.matmul ins(%a0, %b0 : tensor<20x6xf32>, tensor<6x12xf32>) outs(%1 : tensor<20x12xf32>) -> tensor<20x12xf32>
+    %3 = tensor.empty() : tensor<20x5xf32>
+    %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    %5 = linalg.matmul ins(%2, %d0 : tensor<20x12xf32>, tensor<12x5xf32>) outs(%4 : tensor<20x5xf32>) -> tensor<20x5xf32>
+    chimera.yield %5 : tensor<20x5xf32>
+  } -> tensor<20x5xf32>
+  return %e : tensor<20x5xf32>
+}
