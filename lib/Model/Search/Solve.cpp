@@ -583,6 +583,27 @@ SmallVector<Plan, 4> Solver::takeRunnersUp() {
   return plans;
 }
 
+/// The plan for one thread, if it is next to as fast as `plan`: threads have to
+/// win more than it takes to start them again, since what that takes varies by
+/// as much.
+static std::optional<Plan> findSerial(const ChainProblem &problem,
+                                      const Machine &machine,
+                                      SolveOptions options, const Plan &plan) {
+  constexpr int shortRegions = 8;
+  double region = machine.overheads.regionSeconds;
+  if (options.threads <= 1 || plan.tasks <= 1 ||
+      plan.seconds > shortRegions * region)
+    return std::nullopt;
+  options.threads = 1;
+  options.runnersUp = 0;
+  std::optional<Plan> serial = solve(problem, machine, options);
+  if (!serial || serial->seconds > plan.seconds + region)
+    return std::nullopt;
+  serial->schedule.numParallel = 0;
+  serial->tasks = 1;
+  return serial;
+}
+
 std::optional<Plan> chimera::model::solve(const ChainProblem &problem,
                                           const Machine &machine,
                                           const SolveOptions &options,
@@ -601,6 +622,8 @@ std::optional<Plan> chimera::model::solve(const ChainProblem &problem,
   }
   if (!best)
     return best;
+  if (std::optional<Plan> serial = findSerial(problem, machine, options, *best))
+    return serial;
   holdForAnyExtent(problem, best->schedule);
   best->schedule.blocks = chooseBlocks(problem, machine, best->schedule);
   return best;
