@@ -344,7 +344,12 @@ bool Solver::mayLoseData() const {
          });
 }
 
+/// Rows of a softmax that a thread has to itself move what is read for all of
+/// them: they want to be cut again where they are cut for threads.
 void Solver::searchAll() {
+  bool rescales = any_of(problem.operators, [](const Operator &op) {
+    return op.rescaledBy.has_value();
+  });
   // Finer cuts first: a plan that keeps all threads busy is hard to beat.
   SmallVector<Order, 8> prefixes = parallelPrefixes();
   for (const Order &parallel : reverse(prefixes)) {
@@ -352,7 +357,10 @@ void Solver::searchAll() {
     for (const TiledLoop &entry : parallel)
       if (!isParallel(entry.loop))
         split = entry;
-    searchFrom(emptySchedule(), 0, parallelLevel(parallel), parallel);
+    unsigned level = parallelLevel(parallel);
+    searchFrom(emptySchedule(), 0, level, parallel);
+    if (level > 0 && !machine.startsTasksInOrder() && rescales)
+      searchFrom(emptySchedule(), 0, level - 1, parallel);
   }
 }
 

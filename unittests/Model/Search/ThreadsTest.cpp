@@ -1,4 +1,4 @@
-//===- RegionTest.cpp - Work that is worth starting threads for -----------===//
+//===- ThreadsTest.cpp - What threads are started for ---------------------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Plans for several threads run on one if that takes hardly longer.
+// Plans for several threads: what runs on one anyway, and how even the others
+// are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +50,21 @@ TEST(Region, ThreadsWinMoreThanTheyTakeToStart) {
     isSerial = plan.tasks == 1;
   }
   EXPECT_FALSE(isSerial);
+}
+
+TEST(Threads, RowsOfAThreadAreCutAgain) {
+  // Three heads are 1.5 for each thread: rows have to be cut as well, evenly,
+  // and again for the second level, as they are on one thread.
+  AttentionSizes sizes;
+  sizes.heads = 3;
+  sizes.m = sizes.l = 3238;
+  sizes.k = sizes.n = 64;
+  SolveOptions options;
+  auto secondsOn = [&](int64_t threads) {
+    options.threads = threads;
+    return solve(makeAttention(sizes), makeZen5(), options)->seconds;
+  };
+  EXPECT_LT(secondsOn(2), 0.52 * secondsOn(1));
 }
 
 } // namespace
