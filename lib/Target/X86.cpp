@@ -161,7 +161,7 @@ static constexpr Processor kProcessors[] = {
   dots = [<type = bf16, depth = 2, fma = 1, latency = 6>,
           <type = i8, depth = 4, fma = 1, latency = 4>],
   overheads = <run = 256, run_cost = 75, collision = 16, region = 435,
-               handover = 27, fresh = 2300000000>,
+               fresh = 2300000000>,
   cpu = "znver4">)"},
 
     {"znver5", 512, "zen5", R"(#chimera.target<"zen5",

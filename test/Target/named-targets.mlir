@@ -50,7 +50,7 @@
 // ZEN4-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 78700000000, chip_bandwidth = 157400000000, sharers = 1, line = 64, ways = 8>,
 // ZEN4-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 115000000000, chip_bandwidth = 230000000000, sharers = 1, line = 64, ways = 8>],
 // ZEN4-SAME: dots = [<type = bf16, depth = 2, fma = 1, latency = 6>, <type = i8, depth = 4, fma = 1, latency = 4>],
-// ZEN4-SAME: overheads = <run = 256, run_cost = 75, collision = 16, region = 435, handover = 27, fresh = 2300000000>,
+// ZEN4-SAME: overheads = <run = 256, run_cost = 75, collision = 16, region = 435, fresh = 2300000000>,
 // ZEN4-SAME: cpu = "znver4">}
 
 // ZEN5:      chimera.target = #chimera.target<"zen5", cores = 2,

@@ -216,9 +216,9 @@ struct Overheads {
   double regionSeconds = 0;
   /// Seconds for each line that one core reads and another one writes, in
   /// turns: the writer takes it back before it writes. Cores of a Zen 4 write
-  /// lines at 0.7 ns each, but at 6 or, depending on where the system has put
-  /// them, 27 ns if another core has read them since.
-  double handoverSeconds = 10e-9;
+  /// lines at 0.7 ns each, but at 6 if another core has read them since, or at
+  /// 27 where the system has put the cores farther apart.
+  double handoverSeconds = 6e-9;
   /// Bytes per second at which a core touches memory that the system has yet to
   /// provide; 0 if that takes no time.
   double freshBytesPerSecond = 0;
