@@ -344,8 +344,9 @@ bool Solver::mayLoseData() const {
          });
 }
 
-/// Rows of a softmax that a thread has to itself move what is read for all of
-/// them: they want to be cut again where they are cut for threads.
+/// The parallel loops take the place of others in their level. The rows of a
+/// softmax, which are cut for threads, are often to be cut for that level as
+/// well: then the threads' share of them stands in the level outside.
 void Solver::searchAll() {
   bool rescales = any_of(problem.operators, [](const Operator &op) {
     return op.rescaledBy.has_value();
