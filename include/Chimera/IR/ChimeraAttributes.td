@@ -521,7 +521,7 @@ def Chimera_OverheadsAttr : Chimera_Attr<"Overheads", "overheads"> {
       at a time, take longer into the level outside the innermost (87);
     - `region`: nanoseconds to start and end a parallel loop (0);
     - `handover`: nanoseconds for each line that one core reads and another one
-      writes, in turns (6);
+      writes, in turns (12);
     - `fresh`: bytes per second at which a core touches memory that the system
       has yet to provide; 0, which is meant if it is not given, if that takes no
       time;

@@ -218,7 +218,7 @@ struct Overheads {
   /// turns: the writer takes it back before it writes. Cores of a Zen 4 write
   /// lines at 0.7 ns each, but at 6 if another core has read them since, or at
   /// 27 where the system has put the cores farther apart.
-  double handoverSeconds = 6e-9;
+  double handoverSeconds = 12e-9;
   /// Bytes per second at which a core touches memory that the system has yet to
   /// provide; 0 if that takes no time.
   double freshBytesPerSecond = 0;
