@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import data, onnx_files
-from .cases import TYPES, Case
+from .cases import FLOATS, TYPES, Case
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,8 +134,9 @@ class Limit(Adapter):
 
 
 def make_outputs(case: Case) -> list[np.ndarray]:
-    return [data.align(np.zeros(shape, dtype=np.float32))
-            for shape in case.result_shapes()]
+    """Bytes are codes without a sign."""
+    return [data.align(np.zeros(shape, np.uint8 if element == "i8" else np.float32))
+            for shape, element in case.results()]
 
 
 def memref(array: np.ndarray):
@@ -148,17 +149,16 @@ def memref(array: np.ndarray):
 
 class OnnxRuntime(Adapter):
     about = "all graph optimisations, arguments bound"
+    types = ("f32", "i8")
     prepares_weights = True
 
     def variants(self, case):
         return {spelling: lambda spelling=spelling: self.prepare(case, spelling)
-                for spelling in onnx_files.SPELLINGS[:None if case.attends else 1]}
+                for spelling in onnx_files.spellings(case)}
 
     def prepare(self, case: Case, spelling: str) -> Ready:
         import onnxruntime
-        path = self.file(case, f".{spelling.replace(' ', '-')}.onnx")
-        if not path.exists():
-            onnx_files.make(case, spelling, path)
+        path = onnx_files.make(case, spelling, self.file(case, ""))
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.setting.threads
         options.inter_op_num_threads = 1
@@ -166,13 +166,13 @@ class OnnxRuntime(Adapter):
         session = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"])
         binding = session.io_binding()
-        inputs = data.make_inputs(case)
+        inputs = onnx_files.make_inputs(case, spelling)
         for slot, array in zip(session.get_inputs(), inputs):
             value = onnxruntime.OrtValue.ortvalue_from_numpy(array)
             binding.bind_ortvalue_input(slot.name, value)
         outputs = make_outputs(case)
         for slot, output in zip(session.get_outputs(), outputs):
-            binding.bind_output(slot.name, "cpu", 0, np.float32, output.shape,
+            binding.bind_output(slot.name, "cpu", 0, output.dtype, output.shape,
                                 output.ctypes.data)
         return Ready(lambda: session.run_with_iobinding(binding), lambda: outputs,
                      keep=(inputs, outputs))
@@ -180,24 +180,35 @@ class OnnxRuntime(Adapter):
 
 class OpenVino(Adapter):
     about = "the type as INFERENCE_PRECISION_HINT, arguments of f32, one stream"
-    types = TYPES
+    types = (*FLOATS, "i8")
     prepares_weights = True
 
     def variants(self, case):
         labels = ["spelled out"] + (["sdpa"] if case.attends else [])
+        if case.element not in FLOATS:
+            labels = onnx_files.spellings(case)
         return {label: lambda label=label: self.prepare(case, label)
                 for label in labels}
 
-    def prepare(self, case: Case, label: str) -> Ready:
+    def convert(self, case: Case, label: str):
         import openvino
+        if case.quantized_layers:
+            path = onnx_files.make(case, label, self.file(case, ""))
+            return openvino.Core().read_model(path), onnx_files.make_inputs(case, label)
         from . import torch_peers
         inputs = data.make_inputs(case)
         module, tensors = torch_peers.make_module(case, fused=label == "sdpa",
                                                   element="f32")
         model = openvino.convert_model(module, example_input=tuple(tensors),
                                        input=[list(x.shape) for x in inputs])
+        return model, inputs
+
+    def prepare(self, case: Case, label: str) -> Ready:
+        import openvino
+        model, inputs = self.convert(case, label)
+        precision = case.element if case.element in FLOATS else "f32"
         compiled = openvino.Core().compile_model(model, "CPU", {
-            "INFERENCE_PRECISION_HINT": case.element, "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": precision, "PERFORMANCE_HINT": "LATENCY",
             "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": self.setting.threads})
         request = compiled.create_infer_request()
         for i, array in enumerate(inputs):
@@ -281,7 +292,7 @@ class Iree(Adapter):
         last = []
 
         def call():
-            results = runtime.VmVariantList(len(case.result_shapes()))
+            results = runtime.VmVariantList(len(case.results()))
             context.vm_context.invoke(function, arguments, results)
             last[:] = [results]
 

@@ -12,14 +12,17 @@ import pathlib
 import re
 from collections.abc import Callable
 
-from . import memory, models, networks
+from . import decode, memory, models, networks, quantized
 from .program import Program, Value, affine_map
 
 SHAPES = pathlib.Path(__file__).parent.parent / "shapes"
-TYPES = ("f32", "bf16")
+# Of arguments and results, or of integers that stand for them.
+TYPES = ("f32", "bf16", "i8", "i4")
+# What integers are when they come back.
+FLOATS = ("f32", "bf16")
 NARROW_TOLERANCE = 2e-2
-GROUPS = ("chain", "softmax", "attention", "mlp", "convolution", "memory", "models",
-          "network")
+GROUPS = ("chain", "softmax", "attention", "mlp", "convolution", "decode", "memory",
+          "models", "network")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Argument:
     shape: tuple[int, ...]
     # The function in data.py that makes it.
     maker: str = "normal"
+    # What it makes is multiplied by this.
+    factor: float = 1.0
     # Weights: constants for peers that can prepare them ahead of the calls.
     constant: bool = False
 
@@ -49,8 +54,10 @@ class Case:
     masked: int = 0
     # Largest error in parts of the largest element of the result.
     tolerance: float = 1e-4
-    # The type of arguments and results.
+    # The type of arguments and results, or of codes among them.
     element: str = "f32"
+    # What quantized.py makes of it as ONNX.
+    quantized_layers: list[quantized.Layer] | None = None
     # The function of limits.c that computes it too, and the sizes it is given.
     limit: str = ""
     sizes: tuple[int, ...] = ()
@@ -69,13 +76,17 @@ class Case:
         """A name for files."""
         return re.sub(r"[^\w]+", "-", self.key)
 
-    def result_shapes(self) -> list[tuple[int, ...]]:
+    def results(self) -> list[tuple[tuple[int, ...], str]]:
+        """Shapes and types of elements."""
         results = re.search(r"\) -> (.*) {\n", self.program).group(1)
-        return [tuple(int(x) for x in extents.split("x")[:-1])
-                for extents in re.findall(r"tensor<((?:\d+x)*)\w+>", results)]
+        return [(tuple(int(x) for x in extents.split("x")[:-1]), element)
+                for extents, element in
+                re.findall(r"tensor<((?:\d+x)*)(\w+)>", results)]
 
 
 def load(models_folder: pathlib.Path | None, element="f32") -> list[Case]:
+    if element not in FLOATS:
+        return decode_cases(element) + (quantized_cases() if element == "i8" else [])
     cases = [make(row, element) for make in (chain, softmax)
              for row in read_shapes("gemm_chains.csv")]
     cases += attention_cases(element) + mlp_cases(element)
@@ -235,10 +246,15 @@ def mlp_cases(element="f32") -> list[Case]:
 
 # ---- chains of two convolutions
 
+def convolution_sizes(row: dict) -> list[int]:
+    """Channels, height, width, channels between and at last, strides, windows."""
+    return [int(row[x]) for x in
+            ("IC", "H", "W", "OC1", "OC2", "st1", "st2", "k1", "k2")]
+
+
 def convolutions(row: dict, element="f32") -> Case:
     """Channels first, ReLU after both, padded so that images keep their size."""
-    channels, height, width, middle, out, s1, s2, k1, k2 = (
-        int(row[x]) for x in ("IC", "H", "W", "OC1", "OC2", "st1", "st2", "k1", "k2"))
+    channels, height, width, middle, out, s1, s2, k1, k2 = convolution_sizes(row)
     filters = functools.partial(Argument, maker="filters", constant=True)
     arguments = [Argument((1, channels, height, width)),
                  filters((middle, channels, k1, k1)), filters((out, middle, k2, k2))]
@@ -252,6 +268,58 @@ def convolutions(row: dict, element="f32") -> Case:
 
     return Case("convolution", row["name"], arguments, compute,
                 program.finish(result), convolves=True)
+
+
+# ---- integers of eight and four bits
+
+def quantized_case(group: str, name: str, input_shape, layers) -> Case:
+    parameter = functools.partial(Argument, constant=True)
+    arguments = [Argument(input_shape, "codes")]
+    for layer in layers:
+        weights, *bias, scales = layer.argument_shapes()
+        arguments.append(parameter(weights, "codes"))
+        arguments += [parameter(shape, "sums") for shape in bias]
+        arguments.append(parameter(scales, "near_one", factor=layer.usual_scale()))
+    return Case(group, name, arguments, functools.partial(quantized.compute, layers),
+                quantized.write(input_shape, layers), tolerance=NARROW_TOLERANCE,
+                element="i8", quantized_layers=layers)
+
+
+def quantized_cases() -> list[Case]:
+    cases = []
+    for m, k, h, n in ((128, 768, 3072, 768), (512, 512, 2048, 512),
+                       (32, 768, 3072, 768)):
+        cases.append(quantized_case("mlp", f"{m} x {k} x {h} x {n}", (m, k),
+                                    quantized.perceptron(k, h, n)))
+    for row in read_shapes("conv_chains.csv"):
+        channels, height, width, middle, out, s1, s2, k1, k2 = convolution_sizes(row)
+        layers = quantized.convolutions((middle, channels, k1, k1), (out, middle, k2, k2),
+                                        (s1, s2))
+        cases.append(quantized_case("convolution", row["name"],
+                                    (1, channels, height, width), layers))
+    return cases
+
+
+def decode_cases(element: str) -> list[Case]:
+    """Weights of bytes with a scale for a row, of half bytes for a group."""
+    bits = int(element[1:])
+    layers = [decode.Layer(*sizes, bits, group)
+              for sizes in ((32, 32, 128, 11008, 512), (32, 8, 128, 14336, 512))
+              for group in ((0,) if bits == 8 else (32, 128))]
+    cases = []
+    for layer in layers:
+        arguments = [Argument(shape, "normal") for shape in layer.state_shapes()]
+        arguments += [Argument(shape, "near_one", constant=True)
+                      for shape in layer.norm_shapes()]
+        for codes, scales in layer.weight_shapes():
+            factor = layer.usual_scale(codes)
+            arguments += [
+                Argument(codes, "codes" if bits == 8 else "half_codes", constant=True),
+                Argument(scales, "near_one", factor, constant=True)]
+        cases.append(Case("decode", layer.name, arguments,
+                          functools.partial(decode.compute, layer), decode.write(layer),
+                          tolerance=1e-3, element=element))
+    return cases
 
 
 # ---- operations that wait for memory
@@ -286,7 +354,7 @@ def model_cases(folder: pathlib.Path) -> list[Case]:
         if len(shapes) != len(model.arguments):
             raise ValueError(f"{path} has {len(shapes)} arguments, "
                              f"expected {len(model.arguments)}")
-        arguments = [Argument(shape, maker, constant)
+        arguments = [Argument(shape, maker, constant=constant)
                      for shape, (maker, constant) in zip(shapes, model.arguments)]
         cases.append(Case("models", model.name, arguments, model.compute, text,
                           attends=model.attends, masked=causal_waste(shapes[0]) if model.causal else 0,

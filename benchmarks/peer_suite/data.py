@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 
 from . import networks
-from .cases import Case
+from .cases import Argument, Case
 
 
 def normal(rng, shape):
@@ -30,6 +30,18 @@ def filters(rng, shape):
 
 def near_one(rng, shape):
     return 1 + np.float32(0.1) * normal(rng, shape)
+
+
+def codes(rng, shape):
+    return rng.integers(-127, 128, shape, dtype=np.int8)
+
+
+def half_codes(rng, shape):
+    return rng.integers(-8, 8, shape, dtype=np.int8)
+
+
+def sums(rng, shape):
+    return rng.integers(-2**14, 2**14, shape, dtype=np.int32)
 
 
 def some_keys(rng, shape):
@@ -61,7 +73,8 @@ def sines(rng, shape):
 
 # By the names that arguments have for them.
 MAKERS = {make.__name__: make for make in (
-    normal, rows_in, columns_in, filters, near_one, some_keys, padding, cosines, sines)}
+    normal, rows_in, columns_in, filters, near_one, some_keys, padding, cosines, sines,
+    codes, half_codes, sums)}
 
 
 def align(array: np.ndarray, boundary: int = 64) -> np.ndarray:
@@ -83,14 +96,18 @@ def from_bf16(bits: np.ndarray) -> np.ndarray:
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
+def make_one(rng, argument: Argument) -> np.ndarray:
+    array = MAKERS[argument.maker](rng, argument.shape)
+    return array if argument.factor == 1 else array * array.dtype.type(argument.factor)
+
+
 def make(case: Case) -> list[np.ndarray]:
-    """The same arrays in every process, aligned to cache lines, of f32. They hold
-    numbers that the case's type has."""
+    """The same arrays in every process, aligned to cache lines, of f32 or of integers.
+    They hold numbers that the case's type has."""
     if case.is_network:
         return [align(array) for array in networks.arguments(case.name)]
     rng = np.random.default_rng(zlib.crc32(case.key.encode()))
-    arrays = [MAKERS[argument.maker](rng, argument.shape)
-              for argument in case.arguments]
+    arrays = [make_one(rng, argument) for argument in case.arguments]
     if case.element == "bf16":
         arrays = [from_bf16(to_bf16(array)) for array in arrays]
     return [align(array) for array in arrays]

@@ -3,16 +3,47 @@
 "spelled out" has products and a softmax; "Attention" the operator of the ONNX
 standard; "MultiHeadAttention" onnxruntime's own, which its optimiser for
 transformers makes and which has a kernel that keeps no scores.
+
+Quantized cases take "codes", or "floats" that the first operator rounds to them.
 """
 
 import pathlib
 
-from .cases import Case
+import numpy as np
+
+from . import data, quantized
+from .cases import FLOATS, Case
 
 SPELLINGS = ("spelled out", "Attention", "MultiHeadAttention")
+QUANTIZED_SPELLINGS = ("codes", "floats")
 
 
-def make(case: Case, spelling: str, path: pathlib.Path) -> None:
+def spellings(case: Case) -> list[str]:
+    if case.element not in FLOATS:
+        return list(QUANTIZED_SPELLINGS if case.quantized_layers else ())
+    return list(SPELLINGS[:None if case.attends else 1])
+
+
+def make(case: Case, spelling: str, stem: pathlib.Path) -> pathlib.Path:
+    """Writes it where it is not there yet."""
+    path = stem.with_name(f"{stem.name}.{spelling.replace(' ', '-')}.onnx")
+    if path.exists():
+        return path
+    if case.quantized_layers:
+        quantized.write_onnx(case.quantized_layers, data.make(case), spelling == "floats", path)
+    else:
+        export(case, spelling, path)
+    return path
+
+
+def make_inputs(case: Case, spelling: str) -> list[np.ndarray]:
+    inputs = data.make_inputs(case)
+    if spelling == "floats":
+        return [data.align(codes * np.float32(quantized.INPUT_SCALE)) for codes in inputs]
+    return inputs
+
+
+def export(case: Case, spelling: str, path: pathlib.Path) -> None:
     import torch
 
     from . import torch_peers

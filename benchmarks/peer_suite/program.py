@@ -33,8 +33,9 @@ class Program:
         self.constants: set[Value] = set()
         self.lines: list[str] = []
 
-    def argument(self, *shape) -> Value:
-        value = Value(f"%arg{len(self.arguments)}", tuple(shape), self.element)
+    def argument(self, *shape, element=None) -> Value:
+        value = Value(f"%arg{len(self.arguments)}", tuple(shape),
+                      element or self.element)
         self.arguments.append(value)
         return value
 
@@ -57,16 +58,20 @@ class Program:
         return self.add(shape, f"tensor.empty() : {tensor_type(shape, element)}",
                         element)
 
-    def zeros(self, shape) -> Value:
-        zero, empty = self.constant(0), self.empty(shape)
-        return self.add(shape, f"linalg.fill ins({zero} : f32) "
-                        f"outs({empty.name} : {empty.type}) -> {empty.type}")
+    def zero(self, element) -> str:
+        number = "0" if element.startswith("i") else "0.0"
+        return self.add((), f"arith.constant {number} : {element}").name
 
-    def result_of(self, name: str, inputs, output: Value) -> Value:
+    def zeros(self, shape, element="f32") -> Value:
+        zero, empty = self.zero(element), self.empty(shape, element)
+        return self.add(shape, f"linalg.fill ins({zero} : {element}) "
+                        f"outs({empty.name} : {empty.type}) -> {empty.type}", element)
+
+    def result_of(self, name: str, inputs, output: Value, region="") -> Value:
         names = ", ".join(value.name for value in inputs)
         types = ", ".join(value.type for value in inputs)
         return self.add(output.shape, f"{name} ins({names} : {types}) "
-                        f"outs({output.name} : {output.type}) -> {output.type}",
+                        f"outs({output.name} : {output.type}){region} -> {output.type}",
                         output.element)
 
     def converted(self, x: Value, element: str) -> Value:
@@ -98,31 +103,54 @@ class Program:
         """`inputs` are values with the dimensions they index; `body` computes
         `result` from %i0, %i1, ... in f32."""
         element = element or self.element
-        dims = [f"d{i}" for i in range(len(shape))]
-        maps = [affine_map(dims, [dims[i] for i in which]) for _, which in inputs]
-        maps.append(affine_map(dims, dims))
-        kinds = ", ".join(['"parallel"'] * len(dims))
-        output = self.empty(shape, element)
-        names = ", ".join(value.name for value, _ in inputs)
-        types = ", ".join(value.type for value, _ in inputs)
-        block, widenings = [], []
+        widenings, names = [], []
         for i, (value, _) in enumerate(inputs):
             is_narrow = value.element != "f32"
-            block.append(f"%{'n' if is_narrow else 'i'}{i}: {value.element}")
+            names.append(f"%{'n' if is_narrow else 'i'}{i}")
             if is_narrow:
                 widenings.append(f"%i{i} = arith.extf %n{i} : {value.element} to f32")
         body = widenings + body
         if element != "f32":
             body = body + [f"%narrow = arith.truncf {result} : f32 to {element}"]
             result = "%narrow"
+        return self.mapped(inputs, shape, body, result, element, names)
+
+    def mapped(self, inputs, shape, body: list[str], result: str, element: str,
+               block_names=None) -> Value:
+        """The same in whatever types `body` computes, of arguments so called."""
+        dims = [f"d{i}" for i in range(len(shape))]
+        maps = [affine_map(dims, [dims[i] for i in which]) for _, which in inputs]
+        maps.append(affine_map(dims, dims))
+        block = [f"{name}: {value.element}" for name, (value, _) in
+                 zip(block_names or (f"%i{i}" for i in range(len(inputs))), inputs)]
+        return self.generic([value for value, _ in inputs], self.empty(shape, element),
+                            maps, 0, block, body, result)
+
+    def byte_product(self, a: Value, b: Value, shape, maps: list[str],
+                     reductions: int, is_signed: bool) -> Value:
+        """A contraction of bytes with sums in i32; those of `b` have signs. Its
+        `reductions` are the last dimensions of `maps`."""
+        extension = "extsi" if is_signed else "extui"
+        return self.generic([a, b], self.zeros(shape, "i32"), maps, reductions,
+                            ["%a: i8", "%b: i8"], [
+            f"%x = arith.{extension} %a : i8 to i32",
+            "%y = arith.extsi %b : i8 to i32",
+            "%p = arith.muli %x, %y : i32", "%r = arith.addi %out, %p : i32"], "%r")
+
+    def generic(self, inputs, output: Value, maps: list[str], reductions: int,
+                block: list[str], body: list[str], result: str) -> Value:
+        """`block` declares what the elements of `inputs` are called, %out is that of
+        `output`."""
+        loops = maps[0].split(" -> ")[0].count(",") + 1
+        kinds = ", ".join(['"parallel"'] * (loops - reductions)
+                          + ['"reduction"'] * reductions)
         lines = "".join(f"      {line}\n" for line in body)
-        return self.add(
-            shape, f"linalg.generic {{indexing_maps = [{', '.join(maps)}], "
-            f"iterator_types = [{kinds}]}} ins({names} : {types}) "
-            f"outs({output.name} : {output.type}) {{\n"
-            f"    ^bb0({', '.join(block)}, %out: {element}):\n{lines}"
-            f"      linalg.yield {result} : {element}\n    }} -> {output.type}",
-            element)
+        element = output.element
+        return self.result_of(
+            f"linalg.generic {{indexing_maps = [{', '.join(maps)}], "
+            f"iterator_types = [{kinds}]}}", inputs, output,
+            f" {{\n    ^bb0({', '.join([*block, f'%out: {element}'])}):\n{lines}"
+            f"      linalg.yield {result} : {element}\n    }}")
 
     def scale(self, x: Value, factor: float) -> Value:
         number = self.constant(factor)
@@ -136,7 +164,7 @@ class Program:
         if all(size == 1 for size in window):
             return x
         element = x.element
-        zero = self.add((), f"arith.constant 0.0 : {element}").name
+        zero = self.zero(element)
         shape = (*x.shape[:2], *(extent + 2 * (size // 2)
                                  for extent, size in zip(x.shape[2:], window)))
         amounts = f"[0, 0, {', '.join(str(size // 2) for size in window)}]"
@@ -215,15 +243,9 @@ class Program:
         x = self.converted(x, "f32")
         rows, columns = x.shape
         zero = self.zeros((rows,))
-        maps = ", ".join([affine_map(["d0", "d1"], ["d0", "d1"]),
-                          affine_map(["d0", "d1"], ["d0"])])
-        squares = self.add(
-            (rows,), f"linalg.generic {{indexing_maps = [{maps}], "
-            f'iterator_types = ["parallel", "reduction"]}} ins({x.name} : {x.type}) '
-            f"outs({zero.name} : {zero.type}) {{\n    ^bb0(%i0: f32, %out: f32):\n"
-            "      %q = arith.mulf %i0, %i0 : f32\n"
-            "      %r = arith.addf %out, %q : f32\n"
-            f"      linalg.yield %r : f32\n    }} -> {zero.type}")
+        maps = [affine_map(["d0", "d1"], ["d0", "d1"]), affine_map(["d0", "d1"], ["d0"])]
+        squares = self.generic([x], zero, maps, 1, ["%i0: f32"], [
+            "%q = arith.mulf %i0, %i0 : f32", "%r = arith.addf %out, %q : f32"], "%r")
         share, least = self.constant(1 / columns), self.constant(eps)
         return self.elementwise([(x, [0, 1]), (squares, [0]), (weight, [1])], x.shape, [
             f"%m = arith.mulf %i1, {share} : f32",

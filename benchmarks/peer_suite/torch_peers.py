@@ -5,7 +5,7 @@ Nothing of torch is imported before it is needed: every worker reads this file.
 
 from . import data, networks
 from .adapters import Adapter, Ready
-from .cases import TYPES, Case
+from .cases import FLOATS, Case
 from .ops import TorchOps
 
 
@@ -44,7 +44,7 @@ def make_module(case: Case, fused: bool, element=None):
 
 
 class Torch(Adapter):
-    types = TYPES
+    types = FLOATS
 
     def __init__(self, setting):
         super().__init__(setting)

@@ -8,9 +8,10 @@ sys.dont_write_bytecode = True
 from peer_suite import cases
 
 programs = []
-for case in cases.load(None):
-    shapes = [argument.shape for argument in case.arguments]
-    if cases.signature(case.program) != shapes:
-        sys.exit(f"{case.key}: {cases.signature(case.program)} is not {shapes}")
-    programs.append(case.program)
+for element in cases.TYPES:
+    for case in cases.load(None, element):
+        shapes = [argument.shape for argument in case.arguments]
+        if cases.signature(case.program) != shapes:
+            sys.exit(f"{case.key}: {cases.signature(case.program)} is not {shapes}")
+        programs.append(case.program)
 print("// -----\n".join(programs))
