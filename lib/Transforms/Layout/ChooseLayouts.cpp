@@ -157,8 +157,7 @@ LayoutChooser::getSeconds(const ImageOp &image) const {
     return {};
   auto op = cast<linalg::LinalgOp>(image.op);
   // What no code is generated from gains nothing.
-  if (!llvm::is_contained(support.factors,
-                          getElementTypeOrSelf(image.filter->get())))
+  if (!support.computes(*op.getBlock()))
     return {};
   // Rows in registers are pixels, so that what a layer makes is the left
   // operand of the next one: there are no other kernels.
