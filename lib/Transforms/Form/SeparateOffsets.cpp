@@ -66,6 +66,8 @@ private:
   bool matchZero(Value value, Factor &factor);
   void chooseShift();
   Value createShifted(const Factor &factor);
+  Value createShifted(Value tensor);
+  Value createShifted(tensor::PadOp pad, APInt padding);
   Value addUp(const Factor &factor, AffineMap &map);
   Value createProduct();
 
@@ -115,16 +117,25 @@ bool OffsetSeparator::matchFactor(Value value, Factor &factor) {
   return isa<RankedTensorType>(factor.tensor.getType());
 }
 
-/// The factor that vectors do not run along is the one that changes. What is
-/// padded would have to be padded by something else than zeros.
+/// The number that `pad` pads with, if it is known.
+static std::optional<APInt> getPadding(tensor::PadOp pad) {
+  APInt padding;
+  Value value = pad.getConstantPaddingValue();
+  return value && matchPattern(value, m_ConstantInt(&padding))
+             ? std::optional(padding)
+             : std::nullopt;
+}
+
+/// The factor that vectors do not run along is the one that changes.
 void OffsetSeparator::chooseShift() {
   if (keepsSigns || factors[0].isUnsigned || factors[1].isUnsigned)
     return;
   AffineMap out = op.getIndexingMapsArray().back();
   for (auto [index, factor] : llvm::enumerate(factors)) {
     auto last = dyn_cast<AffineDimExpr>(out.getResults().back());
+    auto pad = factor.tensor.getDefiningOp<tensor::PadOp>();
     if (last && !factor.map.isFunctionOfDim(last.getPosition()) &&
-        !factor.tensor.getDefiningOp<tensor::PadOp>() &&
+        (!pad || getPadding(pad)) &&
         factors[1 - index].map.isProjectedPermutation())
       shifted = index;
   }
@@ -167,9 +178,28 @@ bool OffsetSeparator::match() {
   return shifted || factors[0].zero || factors[1].zero;
 }
 
-/// `factor` with 128 added, which turns its sign around.
+/// `factor` with 128 added. What is padded is padded by what its padding
+/// becomes: a copy takes less time than to add in every step of a sum.
 Value OffsetSeparator::createShifted(const Factor &factor) {
-  auto type = cast<RankedTensorType>(factor.tensor.getType());
+  if (auto pad = factor.tensor.getDefiningOp<tensor::PadOp>())
+    return createShifted(pad, *getPadding(pad));
+  return createShifted(factor.tensor);
+}
+
+Value OffsetSeparator::createShifted(tensor::PadOp pad, APInt padding) {
+  Value source = createShifted(pad.getSource());
+  padding.flipBit(padding.getBitWidth() - 1);
+  Type element = getElementTypeOrSelf(source);
+  Value shifted = arith::ConstantOp::create(
+      builder, loc(), builder.getIntegerAttr(element, padding));
+  return tensor::PadOp::create(builder, loc(), pad.getType(), source,
+                               pad.getMixedLowPad(), pad.getMixedHighPad(),
+                               shifted, pad.getNofold());
+}
+
+/// `tensor` with 128 added, which turns the signs of its elements around.
+Value OffsetSeparator::createShifted(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
   Value empty = tensor::EmptyOp::create(builder, loc(), type.getShape(),
                                         type.getElementType());
   SmallVector<AffineMap> maps(2,
@@ -178,7 +208,7 @@ Value OffsetSeparator::createShifted(const Factor &factor) {
                                          utils::IteratorType::parallel);
   Value shifted =
       linalg::GenericOp::create(
-          builder, loc(), type, factor.tensor, empty, maps, loops,
+          builder, loc(), type, tensor, empty, maps, loops,
           [](OpBuilder &body, Location loc, ValueRange arguments) {
             Value sign = arith::ConstantOp::create(
                 body, loc, body.getIntegerAttr(arguments[0].getType(), -128));
@@ -187,7 +217,7 @@ Value OffsetSeparator::createShifted(const Factor &factor) {
                 Value(arith::XOrIOp::create(body, loc, arguments[0], sign)));
           })
           .getResult(0);
-  if (isSameInEveryCall(factor.tensor))
+  if (isSameInEveryCall(tensor))
     shifted = PrepareOp::create(builder, loc(), type, shifted);
   return shifted;
 }

@@ -102,17 +102,39 @@ func.func @windows(%a: tensor<1x10x10x8xi8>, %b: tensor<3x3x8x16xi8>, %x: i32) -
 
 // -----
 
-// Sizes that are not known, and what is padded with zeros that the shift would
-// turn into others, stay.
+// Sizes that are not known stay.
 // CHECK-LABEL: func.func @left(
 // CHECK-NOT:   arith.xori
-func.func @left(%a: tensor<?x16xi8>, %b: tensor<16x32xi8>, %c: tensor<?x32xi32>, %e: tensor<1x8x8x8xi8>, %f: tensor<3x3x8x16xi8>, %g: tensor<1x8x8x16xi32>) -> (tensor<?x32xi32>, tensor<1x8x8x16xi32>) {
-  %zero = arith.constant 0 : i8
+func.func @left(%a: tensor<?x16xi8>, %b: tensor<16x32xi8>, %c: tensor<?x32xi32>) -> tensor<?x32xi32> {
   %0 = linalg.matmul ins(%a, %b : tensor<?x16xi8>, tensor<16x32xi8>) outs(%c : tensor<?x32xi32>) -> tensor<?x32xi32>
+  return %0 : tensor<?x32xi32>
+}
+
+// -----
+
+// What is padded is shifted before, and padded by what its padding becomes;
+// padding that is not known stays.
+// CHECK-LABEL: func.func @padded(
+// CHECK-SAME:    %[[E:.*]]: tensor<1x8x8x8xi8>
+// CHECK:       %[[X:.*]] = linalg.generic {{.*}} ins(%[[E]] : tensor<1x8x8x8xi8>)
+// CHECK:         arith.xori
+// CHECK:       %[[BY:.*]] = arith.constant -125 : i8
+// CHECK:       %[[PAD:.*]] = tensor.pad %[[X]] low[0, 1, 1, 0] high[0, 1, 1, 0]
+// CHECK:         tensor.yield %[[BY]]
+// CHECK:       linalg.generic {{.*}} ins(%[[PAD]], %{{.*}} : tensor<1x10x10x8xi8>, tensor<3x3x8x16xi8>)
+// CHECK:         arith.extui
+// CHECK:       linalg.conv_2d_nhwc_hwcf
+func.func @padded(%e: tensor<1x8x8x8xi8>, %f: tensor<3x3x8x16xi8>, %g: tensor<1x8x8x16xi32>, %unknown: i8) -> (tensor<1x8x8x16xi32>, tensor<1x8x8x16xi32>) {
+  %three = arith.constant 3 : i8
   %1 = tensor.pad %e low[0, 1, 1, 0] high[0, 1, 1, 0] {
   ^bb0(%i: index, %j: index, %k: index, %l: index):
-    tensor.yield %zero : i8
+    tensor.yield %three : i8
   } : tensor<1x8x8x8xi8> to tensor<1x10x10x8xi8>
   %2 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%1, %f : tensor<1x10x10x8xi8>, tensor<3x3x8x16xi8>) outs(%g : tensor<1x8x8x16xi32>) -> tensor<1x8x8x16xi32>
-  return %0, %2 : tensor<?x32xi32>, tensor<1x8x8x16xi32>
+  %3 = tensor.pad %e low[0, 1, 1, 0] high[0, 1, 1, 0] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %unknown : i8
+  } : tensor<1x8x8x8xi8> to tensor<1x10x10x8xi8>
+  %4 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%3, %f : tensor<1x10x10x8xi8>, tensor<3x3x8x16xi8>) outs(%g : tensor<1x8x8x16xi32>) -> tensor<1x8x8x16xi32>
+  return %2, %4 : tensor<1x8x8x16xi32>, tensor<1x8x8x16xi32>
 }
