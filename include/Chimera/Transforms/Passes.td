@@ -598,15 +598,17 @@ def OrientConstantsPass : Pass<"chimera-orient-constants", "::mlir::func::FuncOp
 }
 
 def InterleaveConstantsPass : Pass<"chimera-interleave-constants"> {
-  let summary = "Prepare panels in the words that kernels on tiles read";
+  let summary = "Prepare panels in the words that kernels read";
   let description = [{
-    Of panels that `chimera.prepare` names, and that blocks on tiles of a matrix
-    unit alone read (`#chimera.tile_product`), neighbours along the reduction are
-    brought together: `panels x rows x columns` becomes
+    Of panels that `chimera.prepare` names, and that only blocks read that
+    multiply words of 32 bits, on tiles of a matrix unit
+    (`#chimera.tile_product`) or by dot products (`#chimera.outer_product`),
+    neighbours along the reduction are brought together:
+    `panels x rows x columns` becomes
     `panels x words x columns x numbers of a word`. The reduction of these blocks
     gets a dimension for the numbers of a word. Panels with rows that are not
-    known to be whole tiles are left as they are; their parts are interleaved in
-    every call.
+    known to be whole tiles, or whole words, are left as they are; their parts are
+    interleaved in every call.
 
     Example: see `test/Transforms/interleave-constants.mlir`.
   }];

@@ -151,10 +151,13 @@ struct OuterProductModel
     if (kernel.getKind() != MicroKernelKind::Contraction ||
         output.getNumResults() == 0 || isInnerProduct(kernel))
       return OperandLayout();
+    VectorFigures figures(cast<OuterProductAttr>(attribute));
+    if (auto number = findWordDim(kernel, figures);
+        number && kernel.getMaps()[operand].isFunctionOfDim(*number))
+      return OperandLayout::contiguousAlong(*number);
     unsigned vectorDim = output.getDimPosition(output.getNumResults() - 1);
     if (kernel.getMaps()[operand].isFunctionOfDim(vectorDim))
       return OperandLayout::contiguousAlong(vectorDim);
-    VectorFigures figures(cast<OuterProductAttr>(attribute));
     if (auto pairs = findCopiedPairs(kernel, operand, vectorDim, figures))
       return OperandLayout::contiguousAlong(*pairs);
     return OperandLayout();

@@ -18,7 +18,8 @@
 //
 // The sums of two or four vectors exchange lanes by that, four at a time, until
 // the reduction is at its end. Memory keeps one order for all kernels, and
-// vectors need not be packed.
+// vectors need not be packed. Constants may be interleaved when they are
+// prepared; then a vector is a load, and nothing is exchanged.
 //
 // Vectors of bytes that are widened are mixed one by one, before they are.
 //
@@ -52,6 +53,54 @@ using namespace chimera;
 /// The lanes of 128 bits of sums, within which numbers are mixed.
 static constexpr int64_t kLanesOfPart = 4;
 
+/// How many numbers a dot product multiplies of each factor.
+static int64_t getDotSize(MicroKernelOp op, const VectorFigures &figures) {
+  return isIntegerProduct(op) && !figures.widensBytes() ? 4 : 2;
+}
+
+std::optional<unsigned> chimera::findWordDim(MicroKernelOp op,
+                                             const VectorFigures &figures) {
+  SmallVector<AffineMap> maps = op.getMaps();
+  if (!mayBeDotProduct(op, figures) || maps[2].getNumResults() == 0)
+    return std::nullopt;
+  unsigned vectorDim = maps[2].getDimPosition(maps[2].getNumResults() - 1);
+  for (unsigned operand : {0, 1}) {
+    AffineMap words = maps[operand], single = maps[1 - operand];
+    auto type = dyn_cast<ShapedType>(op->getOperand(operand).getType());
+    unsigned rank = words.getNumResults(), ofSingle = single.getNumResults();
+    if (!type || rank < 2 || ofSingle < 2 ||
+        single.isFunctionOfDim(vectorDim) ||
+        words.getDimPosition(rank - 2) != vectorDim)
+      continue;
+    unsigned number = words.getDimPosition(rank - 1),
+             along = single.getDimPosition(ofSingle - 2);
+    if (op.isReduction(number) && op.isReduction(along) &&
+        words.isFunctionOfDim(along) &&
+        single.getDimPosition(ofSingle - 1) == number &&
+        type.getShape().back() == getDotSize(op, figures))
+      return number;
+  }
+  return std::nullopt;
+}
+
+/// The dimension of the numbers of a word, if memory has words beside each
+/// other.
+std::optional<unsigned> OuterProductEmitter::findWords() {
+  std::optional<unsigned> number = findWordDim(op, figures);
+  for (unsigned operand : factors) {
+    if (!number || !isContiguous(operand, *number))
+      return std::nullopt;
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    auto type = cast<MemRefType>(op->getOperand(operand).getType());
+    if (indexes(operand, vectorDim) &&
+        (failed(type.getStridesAndOffset(strides, offset)) ||
+         strides[strides.size() - 2] != getDotSize(op, figures)))
+      return std::nullopt;
+  }
+  return number;
+}
+
 /// Dot products need a factor of single elements that lie side by side.
 void OuterProductEmitter::chooseDots() {
   if (!mayBeDotProduct(op, figures))
@@ -60,13 +109,20 @@ void OuterProductEmitter::chooseDots() {
     std::swap(factors[0], factors[1]);
   if (indexes(factors[0], vectorDim))
     return;
-  for (unsigned dim : reductionDims)
-    if (isContiguous(factors[0], dim) && indexes(factors[1], dim)) {
-      llvm::erase(reductionDims, dim);
-      reductionDims.push_back(dim);
-      stepSize = isIntegerProduct(op) && !figures.widensBytes() ? 4 : 2;
-      return;
-    }
+  AffineMap single = maps[factors[0]];
+  for (unsigned dim : reductionDims) {
+    // Words follow each other where numbers would.
+    bool isInnermost =
+        wordDim ? single.getDimPosition(single.getNumResults() - 2) == dim
+                : isContiguous(factors[0], dim);
+    if (!isInnermost || !indexes(factors[1], dim))
+      continue;
+    llvm::erase(reductionDims, dim);
+    reductionDims.push_back(dim);
+    dotSize = getDotSize(op, figures);
+    stepSize = wordDim ? 1 : dotSize;
+    return;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -79,10 +135,10 @@ Value OuterProductEmitter::loadElements(unsigned operand, ArrayRef<Value> here,
                                         int64_t steps) {
   Type element = getElementTypeOrSelf(op->getOperand(operand));
   int64_t bits = element.getIntOrFloatBitWidth();
-  Type word = builder.getIntegerType(stepSize * bits);
+  Type word = builder.getIntegerType(dotSize * bits);
   Value together;
   if (steps == stepSize) {
-    Value loaded = loadVector(operand, here, stepSize, stepSize);
+    Value loaded = loadVector(operand, here, dotSize, dotSize);
     Value words = vector::BitCastOp::create(builder, loc(),
                                             VectorType::get({1}, word), loaded);
     together =
@@ -103,7 +159,7 @@ Value OuterProductEmitter::loadElements(unsigned operand, ArrayRef<Value> here,
         together ? arith::OrIOp::create(builder, loc(), together, part) : part;
   }
   Value all = vector::BitCastOp::create(
-      builder, loc(), VectorType::get({stepSize * lanes}, element),
+      builder, loc(), VectorType::get({dotSize * lanes}, element),
       broadcast(together));
   if (!isShifted())
     return widenBytes(operand, all);
@@ -180,6 +236,9 @@ SmallVector<Value> OuterProductEmitter::loadMixed(unsigned operand,
                                                   LaneCount count,
                                                   int64_t steps) {
   Type element = getElementTypeOrSelf(op->getOperand(operand));
+  if (wordDim)
+    return {widenBytes(operand, loadVector(operand, here, times(count, dotSize),
+                                           dotSize * lanes))};
   auto type =
       VectorType::get({vectors * lanes},
                       builder.getIntegerType(element.getIntOrFloatBitWidth()));
@@ -345,7 +404,7 @@ SmallVector<Value> OuterProductEmitter::emitDots(Value first, int64_t steps,
   if (isShifted())
     shift = arith::ConstantOp::create(
         builder, loc(),
-        DenseElementsAttr::get(VectorType::get({stepSize * lanes}, element),
+        DenseElementsAttr::get(VectorType::get({dotSize * lanes}, element),
                                APInt(8, 128)));
   for (int64_t step = 0; step < steps; step += stepSize) {
     int64_t turn = step / stepSize;
@@ -376,7 +435,7 @@ SmallVector<Value> OuterProductEmitter::emitDots(Value first, int64_t steps,
                     lanesOf(j, columns), atOnce);
       for (auto [index, value] : llvm::enumerate(loaded))
         mixed[{row, j + index}] = value;
-      // A vector of factors is as long as several of sums.
+      // A vector of numbers is as long as several of sums.
       int64_t ofStep = llvm::divideCeil(vectors, stepSize);
       for (int64_t ahead = 0; ahead < atOnce; ++ahead) {
         SmallVector<Value> next(here);

@@ -131,6 +131,13 @@ LaneCount MicroKernelEmitter::after(LaneCount count, int64_t vectors) {
   return count.known - vectors * lanes;
 }
 
+LaneCount MicroKernelEmitter::times(LaneCount count, int64_t elements) {
+  if (count.value)
+    return LaneCount(
+        arith::MulIOp::create(builder, loc(), count.value, constant(elements)));
+  return count.known * elements;
+}
+
 Value MicroKernelEmitter::extentOf(unsigned dim) {
   if (!isOpen(dim))
     return constant(extents[dim]);

@@ -127,6 +127,8 @@ protected:
   mlir::Value mask(LaneCount count, int64_t width);
   /// `count` without the lanes of the first `vectors` vectors.
   LaneCount after(LaneCount count, int64_t vectors);
+  /// The elements of `count` lanes that have `elements` each.
+  LaneCount times(LaneCount count, int64_t elements);
 
   mlir::Value constant(int64_t value);
   mlir::Value zero(mlir::Type type);
@@ -210,6 +212,13 @@ bool isCoveredProduct(MicroKernelOp op);
 
 /// True if `op` multiplies numbers of which there are dot products.
 bool mayBeDotProduct(MicroKernelOp op, const VectorFigures &figures);
+
+/// The dimension of the numbers of a word, if one factor of `op` has words of
+/// neighbours along the reduction, as long as a dot product takes them, beside
+/// each other along the vectors, and the other has the same words after each
+/// other.
+std::optional<unsigned> findWordDim(MicroKernelOp op,
+                                    const VectorFigures &figures);
 
 /// True if `dim` is summed up in a loop around another one that is. Outer
 /// products take any extent of such a dimension.

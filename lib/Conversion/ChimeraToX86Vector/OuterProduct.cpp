@@ -66,6 +66,8 @@ void OuterProductEmitter::chooseDims() {
     });
   };
   for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
+    if (dim == wordDim)
+      continue;
     if (op.isReduction(dim)) {
       bool isGroup = decoder && decoder->isGroup(dim);
       (isGroup ? groupDims : reductionDims).push_back(dim);
@@ -134,8 +136,10 @@ LogicalResult OuterProductEmitter::emit() {
   if (!isCoveredProduct(op) || maps.back().getNumResults() == 0)
     return failure();
   useLastDim();
+  wordDim = findWords();
   for (unsigned operand = 0; operand < maps.size(); ++operand)
-    if (indexes(operand, vectorDim) && !isContiguous(operand))
+    if (indexes(operand, vectorDim) && !isContiguous(operand) &&
+        !(wordDim && indexes(operand, *wordDim)))
       return failure();
   chooseDims();
   if (!mayDecode())
@@ -148,6 +152,8 @@ LogicalResult OuterProductEmitter::emit() {
     tileRows = std::min(tileRows, countRowsOfVectors());
   readTaps();
   point.assign(op.getNumDims(), Value());
+  if (wordDim)
+    point[*wordDim] = constant(0);
   buildNest(outerDims, point, [&] {
     prepareRows();
     emitPanels();
@@ -356,6 +362,8 @@ SmallVector<Value> OuterProductEmitter::emitParts(SmallVector<Value> carried,
   }
   int64_t extent = extents[reductionDims.back()];
   int64_t part = tile.part > 0 ? tile.part : model::reductionPart;
+  if (wordDim)
+    part = std::max<int64_t>(1, part / dotSize);
   int64_t size = hasOuterReduction() ? std::min(part, extent) : extent;
   auto emitPart = [&](Value begin, int64_t steps, ValueRange values) {
     partBegin = begin;
@@ -531,7 +539,7 @@ SmallVector<Value> OuterProductEmitter::emitSteps(Value first, int64_t steps,
                                                   SmallVector<Value> carried,
                                                   int64_t rows, int64_t vectors,
                                                   LaneCount columns) {
-  if (stepSize > 1)
+  if (dotSize > 1)
     return emitDots(first, steps, carried, rows, vectors, columns);
   unsigned dim = reductionDims.back();
   bool hasFields = decoder && decoder->getFieldDim() == dim;

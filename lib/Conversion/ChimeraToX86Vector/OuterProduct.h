@@ -92,10 +92,11 @@ private:
            !decodesInPlace();
   }
   void chooseDots();
+  std::optional<unsigned> findWords();
   /// How many of the vectors of sums from `first` on, of `vectors`, exchange
   /// lanes.
   int64_t countMixed(int64_t first, int64_t vectors) const {
-    if (isIntegerProduct(op) && figures.widensBytes())
+    if (wordDim || (isIntegerProduct(op) && figures.widensBytes()))
       return 1;
     return llvm::bit_floor<uint64_t>(std::min(stepSize, vectors - first));
   }
@@ -210,9 +211,13 @@ private:
   Panels panels;
   /// The operands that are multiplied.
   std::array<unsigned, 2> factors = {0, 1};
-  /// Steps of the innermost reduction that are multiplied at once: more than
-  /// one if that is done by dot products. Then the first factor is the one of
-  /// single elements.
+  /// Numbers that are multiplied at once: more than one if that is done by dot
+  /// products. Then the first factor is the one of single elements.
+  int64_t dotSize = 1;
+  /// The dimension of the numbers of a word, if vectors are interleaved in
+  /// memory: a dot product multiplies words of both factors.
+  std::optional<unsigned> wordDim;
+  /// Steps of the innermost reduction that a dot product takes.
   int64_t stepSize = 1;
   /// What shifted elements add to each vector of sums of a panel, if that is
   /// known before its rows are multiplied.

@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // What is prepared before the first call lies in panels, which a schedule asks
-// for. Kernels on tiles read words of neighbours along the reduction, in every
-// call the same; so panels that they alone read are interleaved when they are
-// prepared, and the reduction of the blocks that read them is cut:
+// for. Kernels on tiles and dot products read words of neighbours along the
+// reduction, in every call the same; so panels that they alone read are
+// interleaved when they are prepared, and the reduction of the blocks that read
+// them is cut:
 //
 //   panels x rows x columns  ->  panels x words x columns x numbers of a word
 //
@@ -19,6 +20,7 @@
 
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/MicroKernels.h"
+#include "Chimera/IR/ProductBody.h"
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
 
@@ -28,6 +30,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace chimera {
 #define GEN_PASS_DEF_INTERLEAVECONSTANTSPASS
@@ -89,12 +92,17 @@ static bool isMultipleOf(OpFoldResult value, int64_t count) {
 // What is read
 //===----------------------------------------------------------------------===//
 
+/// Of what dot products multiply at once, for sums of as many.
+static constexpr int64_t wordBits = 32;
+
 namespace {
 
 /// The words that a kernel reads.
 struct Words {
   /// Numbers of a word, and of what reductions have to be multiples of.
   int64_t inWord = 1, multiple = 1;
+  /// True if taps that lie on padding may be left out.
+  bool mayLeaveTaps = false;
 };
 
 /// Interleaves what one operation prepares.
@@ -128,16 +136,21 @@ private:
 
 } // namespace
 
-/// The words that kernels for `registers` read of panels of `type`; none if
-/// they read numbers.
+/// The words that kernels for the registers of `block` read of panels of
+/// `type`; none if they read numbers.
 static std::optional<Words> findWords(BlockOp block, TargetAttrInterface target,
                                       Type type) {
+  int64_t bits = type.getIntOrFloatBitWidth();
   for (MicroKernelAttrInterface kernel :
-       getMicroKernels(block, target, block.getRegistersAttr()))
+       getMicroKernels(block, target, block.getRegistersAttr())) {
     if (auto tiles = dyn_cast<TileProductAttr>(kernel);
         tiles && llvm::is_contained(tiles.getFactors(), type))
       return Words{TileProductAttr::getInterleave(type),
-                   tiles.getBytes() * 8 / type.getIntOrFloatBitWidth()};
+                   tiles.getBytes() * 8 / bits};
+    if (auto vectors = dyn_cast<OuterProductAttr>(kernel);
+        vectors && llvm::is_contained(vectors.getDotTypes(), type))
+      return Words{wordBits / bits, wordBits / bits, /*mayLeaveTaps=*/true};
+  }
   return std::nullopt;
 }
 
@@ -166,10 +179,25 @@ static std::optional<unsigned> findReduction(linalg::LinalgOp structured,
   return along;
 }
 
-/// True if `block` reads its input `operand` as the columns of tiles.
+/// True if `structured` multiplies its inputs, of one type, and the last
+/// dimension of its result is that of its input `operand` alone.
+static bool hasColumns(linalg::LinalgOp structured, unsigned operand) {
+  SmallVector<AffineMap> maps = structured.getIndexingMapsArray();
+  std::optional<ProductBody> product = matchProductBody(*structured.getBlock());
+  Type types[] = {getElementTypeOrSelf(structured.getDpsInputs()[0]),
+                  getElementTypeOrSelf(structured.getDpsInputs()[1])};
+  if (!product || product->isQuantized() || types[0] != types[1] ||
+      maps[2].getNumResults() == 0)
+    return false;
+  auto last = dyn_cast<AffineDimExpr>(maps[2].getResults().back());
+  return last && maps[operand].getResults().back() == last &&
+         !maps[1 - operand].isFunctionOfDim(last.getPosition());
+}
+
+/// True if `block` reads its input `operand` as columns of tiles or vectors.
 bool Interleaver::canCut(BlockOp block, unsigned operand) {
   if (!block.getRegistersAttr() || !block.getExtentsAttr() ||
-      block.getTapsAttr() || operand >= block.getInputs().size())
+      operand >= block.getInputs().size())
     return false;
   auto type = cast<RankedTensorType>(block.getInputs()[operand].getType());
   std::optional<Words> found = findWords(block, target, type.getElementType());
@@ -180,7 +208,8 @@ bool Interleaver::canCut(BlockOp block, unsigned operand) {
         input != block.getBody().front().getArgument(index))
       return false;
   std::optional<unsigned> along = findReduction(structured, operand);
-  if (!found || !along)
+  if (!found || !along || !hasColumns(structured, operand) ||
+      (block.getTapsAttr() && !found->mayLeaveTaps))
     return false;
   words = *found;
   auto listed = cast<ArrayAttr>(block.getExtentsAttr()[*along]);

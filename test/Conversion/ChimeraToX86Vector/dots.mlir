@@ -169,3 +169,61 @@ func.func @narrow(%x: memref<16xf32>, %y: memref<16xbf16>, %z: memref<16xbf16>) 
   }
   return
 }
+
+// -----
+
+#tile = #chimera.outer_product<lanes = 16, registers = <rows = 2, vectors = 2, broadcasts = 1, depth = 4>, dots = [bf16]>
+
+// Words of interleaved columns are loaded, and sums have their lanes in order.
+// The second vector has four words.
+
+// CHECK-LABEL: func @words(
+// CHECK-SAME:    %[[A:[^:]*]]: memref<2x3x2xbf16>, %[[B:[^:]*]]: memref<3x20x2xbf16>
+// CHECK-NOT:     vector.shuffle
+// CHECK-NOT:     arith.extf
+// CHECK:         vector.load %[[B]][%c0, %c0, %c0] : memref<3x20x2xbf16>, vector<32xbf16>
+// CHECK:         vector.load %[[A]][%c0, %c0, %c0] : memref<2x3x2xbf16>, vector<2xbf16>
+// CHECK:         %[[MASK:.*]] = vector.create_mask %c8 : vector<32xi1>
+// CHECK:         vector.maskedload %[[B]][%c0, %c16, %c0], %[[MASK]]
+// CHECK-COUNT-11: dpbf16ps
+// CHECK-NOT:     vector.shuffle
+// CHECK:         return
+func.func @words(%a: memref<2x3x2xbf16>, %b: memref<3x20x2xbf16>, %c: memref<2x20xf32>) {
+  chimera.micro_kernel contraction
+      ins(%a, %b : memref<2x3x2xbf16>, memref<3x20x2xbf16>) outs(%c : memref<2x20xf32>)
+      maps [affine_map<(m, n, k, w) -> (m, k, w)>, affine_map<(m, n, k, w) -> (k, n, w)>, affine_map<(m, n, k, w) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"] implementation #tile {
+  ^bb0(%x: bf16, %y: bf16, %z: f32):
+    %0 = arith.extf %x : bf16 to f32
+    %1 = arith.extf %y : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %z, %2 : f32
+    chimera.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
+#tile = #chimera.outer_product<lanes = 16, registers = <rows = 2, vectors = 1, broadcasts = 1, depth = 4>, dots = [i8]>
+
+// Words of columns that are not next to each other stay for plain loops.
+
+// CHECK-LABEL: func @apart(
+// CHECK-NOT:     vpdpbusd
+// CHECK:         linalg.generic
+// CHECK:         return
+func.func @apart(%a: memref<2x3x4xi8>, %b: memref<3x16x4xi8, strided<[128, 8, 1]>>, %c: memref<2x16xi32>) {
+  chimera.micro_kernel contraction
+      ins(%a, %b : memref<2x3x4xi8>, memref<3x16x4xi8, strided<[128, 8, 1]>>) outs(%c : memref<2x16xi32>)
+      maps [affine_map<(m, n, k, w) -> (m, k, w)>, affine_map<(m, n, k, w) -> (k, n, w)>, affine_map<(m, n, k, w) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"] implementation #tile {
+  ^bb0(%x: i8, %y: i8, %z: i32):
+    %0 = arith.extui %x : i8 to i32
+    %1 = arith.extsi %y : i8 to i32
+    %2 = arith.muli %0, %1 : i32
+    %3 = arith.addi %z, %2 : i32
+    chimera.yield %3 : i32
+  }
+  return
+}
