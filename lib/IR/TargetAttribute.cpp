@@ -197,6 +197,10 @@ FailureOr<model::Machine> TargetAttr::getMachine(Type elementType) const {
   if (!isWide && !dot && !matrix)
     return failure();
   model::Machine machine = getCommonFigures();
+  machine.unit.hasByteDots =
+      isWide && llvm::any_of(getDots(), [](DotProductAttr given) {
+        return given.getType().isInteger(8) && given.getDepth() == 4;
+      });
   if (dot)
     addFigures(machine.unit, dot);
   if (matrix) {

@@ -88,6 +88,9 @@ struct VectorUnit {
   /// of a polynomial, or less where there is hardware for them.
   int64_t exponentialCost = 20;
   double cyclesPerSecond = 0;
+  /// True if there are dot products of bytes as well, which multiply rows of
+  /// digits.
+  bool hasByteDots = false;
 
   double peakFlops() const {
     return 2 * lanes * depth * fmaPerCycle * cyclesPerSecond;

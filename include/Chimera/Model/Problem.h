@@ -170,6 +170,8 @@ struct Operator {
   /// Vector instructions that make a vector of factors of what lies in memory,
   /// if that are codes.
   double decodeInstructions = 0;
+  /// The same where one row is multiplied as digits; 0 if codes cannot be.
+  double digitInstructions = 0;
   /// Of an operator whose results are the scores of a softmax: the vector
   /// instructions that make a score of a product, if they read nothing else.
   /// Then the product can be kept and the score computed whenever it is read.

@@ -15,6 +15,7 @@
 #ifndef CHIMERA_MODEL_WORDPANELS_H
 #define CHIMERA_MODEL_WORDPANELS_H
 
+#include "Chimera/Model/Machine.h"
 #include "Chimera/Model/Problem.h"
 #include "Chimera/Model/Schedule.h"
 
@@ -33,9 +34,18 @@ struct WordPanel {
 /// as much as what is done for each vector.
 WordPanel panelOfWords(const RegisterTile &tile, int64_t rows);
 
-/// The same for `op`; no vectors if it does not read words for a few rows.
-WordPanel panelOfWords(const ChainProblem &problem, const Operator &op,
-                       const RegisterTile &tile);
+/// The panels of a kernel for one row of digits, of which each place has a sum.
+WordPanel panelOfDigits(const RegisterTile &tile);
+
+/// True if kernels on `unit` multiply `rows` rows of `op` as digits: a single
+/// one, which has nobody to share decoded factors with.
+bool multipliesDigits(const Operator &op, const VectorUnit &unit, int64_t rows);
+
+/// The most vectors of words that blocks of `op` are to have, if it reads words
+/// for a few rows, else 0. Each block makes digits anew, so blocks of digits
+/// have several panels.
+int64_t vectorsOfWords(const ChainProblem &problem, const Operator &op,
+                       const VectorUnit &unit, const RegisterTile &tile);
 
 } // namespace chimera::model
 

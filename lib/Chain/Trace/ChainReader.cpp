@@ -424,6 +424,8 @@ void ChainReader::describeDecoding(unsigned index, model::Operator &op) {
   // To load, scale, add and store the sum of a group, and to shift it by its
   // zero.
   constexpr double perGroup = 6;
+  // Of digits: two masks and a shift, and what combines the sums of places.
+  constexpr double perWord = 3, perUnit = 8;
   const Step &step = trace.getOperator(index);
   std::optional<ProductBody> product =
       matchProductBody(*step.getOp().getBlock());
@@ -456,6 +458,14 @@ void ChainReader::describeDecoding(unsigned index, model::Operator &op) {
   }
   op.decodeInstructions =
       perVector + (hasGroups ? perGroup / static_cast<double>(ofGroup) : 0);
+  std::optional<BitField> field = matchBitField(product->number);
+  constexpr unsigned bitsOfField = 4, bitsOfWord = 32;
+  if (field && field->bits == bitsOfField &&
+      product->code.getType().isInteger(bitsOfWord) &&
+      (product->zero || product->scale))
+    op.digitInstructions =
+        perWord * bitsOfField / bitsOfWord +
+        (hasGroups ? (perGroup + perUnit) / static_cast<double>(ofGroup) : 0);
 }
 
 LogicalResult ChainReader::describe(unsigned index) {

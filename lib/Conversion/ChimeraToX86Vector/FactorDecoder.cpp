@@ -171,9 +171,9 @@ static Block *getScope(Operation *op) {
 /// use one after the other: each having its own would take a thread's stack
 /// where there are many.
 static Value getMemoryFor(OpBuilder &builder, Location loc, Block *scope,
-                          StringRef purpose, int64_t most) {
+                          StringRef purpose, int64_t most, Type element) {
   constexpr StringLiteral mark = "scratch";
-  auto type = MemRefType::get(most, getWideType(builder.getContext()));
+  auto type = MemRefType::get(most, element);
   for (auto memory : scope->getOps<memref::AllocaOp>())
     if (auto known = memory->getAttrOfType<StringAttr>(mark);
         known && known == purpose && memory.getType() == type)
@@ -187,16 +187,17 @@ static Value getMemoryFor(OpBuilder &builder, Location loc, Block *scope,
 }
 
 Value FactorDecoder::allocate(ArrayRef<int64_t> shape, StringRef purpose,
-                              int64_t most) {
-  Value memory = getMemoryFor(builder, loc(), getScope(op), purpose, most);
-  auto type = MemRefType::get(shape, getWideType(builder.getContext()));
-  return memref::ReinterpretCastOp::create(builder, loc(), type, memory,
-                                           /*offset=*/0, shape,
-                                           computeSuffixProduct(shape));
+                              int64_t most, Type type) {
+  Value memory =
+      getMemoryFor(builder, loc(), getScope(op), purpose, most, type);
+  return memref::ReinterpretCastOp::create(
+      builder, loc(), MemRefType::get(shape, type), memory, /*offset=*/0, shape,
+      computeSuffixProduct(shape));
 }
 
+/// Memory for rows of `type`, and for their sums.
 FactorDecoder::PreparedRows
-FactorDecoder::prepareRows(ArrayRef<Value> point, ArrayRef<unsigned> inner) {
+FactorDecoder::allocateRows(ArrayRef<unsigned> inner, Type type) {
   // As much as a block may take of the innermost cache beside its tiles.
   constexpr int64_t mostElements = 4096;
   unsigned factor = product.factor.getArgNumber();
@@ -205,23 +206,37 @@ FactorDecoder::prepareRows(ArrayRef<Value> point, ArrayRef<unsigned> inner) {
   int64_t elements = 1;
   for (AffineExpr index : maps[factor].getResults()) {
     unsigned dim = cast<AffineDimExpr>(index).getPosition();
-    if (isOpen(dim))
+    bool isInner = llvm::is_contained(inner, dim);
+    // There may be fewer groups than there is room for.
+    int64_t most = mostOf(dim);
+    if (most == 0 || op.isOpen(dim) || (isInner && isOpen(dim)))
       return {};
-    shape.push_back(extents[dim]);
-    elements *= extents[dim];
-    if (!llvm::is_contained(inner, dim)) {
+    shape.push_back(most);
+    elements *= most;
+    if (!isInner) {
       rows.dims.push_back(dim);
-      sumShape.push_back(extents[dim]);
+      sumShape.push_back(most);
     }
   }
-  Type type = getWideType(builder.getContext());
+  Type wide = getWideType(builder.getContext());
   if (!isContiguous(factor, field->dim) || elements > mostElements ||
-      getElementTypeOrSelf(op->getOperand(factor)) != type ||
+      getElementTypeOrSelf(op->getOperand(factor)) != wide ||
       !llvm::all_of(inner, [&](unsigned dim) { return indexes(factor, dim); }))
     return {};
+  rows.elements = allocate(shape, "rows", mostElements, type);
+  rows.sums = allocate(sumShape, "sums", mostElements, wide);
+  if (type != wide)
+    rows.units = allocate(sumShape, "units", mostElements, wide);
+  return rows;
+}
 
-  rows.elements = allocate(shape, "rows", mostElements);
-  rows.sums = allocate(sumShape, "sums", mostElements);
+FactorDecoder::PreparedRows
+FactorDecoder::prepareRows(ArrayRef<Value> point, ArrayRef<unsigned> inner) {
+  unsigned factor = product.factor.getArgNumber();
+  Type type = getWideType(builder.getContext());
+  PreparedRows rows = allocateRows(inner, type);
+  if (!rows.elements)
+    return {};
   auto vector = VectorType::get({extents[field->dim]}, type);
   SmallVector<Attribute> powers;
   for (int64_t position = 0; position < extents[field->dim]; ++position)
@@ -298,7 +313,8 @@ Value FactorDecoder::decodePanel(
   if (elements > mostElements)
     return {};
   shape.push_back(vectors * lanes);
-  Value panel = allocate(shape, "panel", mostElements);
+  Value panel = allocate(shape, "panel", mostElements,
+                         getWideType(builder.getContext()));
 
   SmallVector<Value> here(point);
   auto at = [&](int64_t vector) {

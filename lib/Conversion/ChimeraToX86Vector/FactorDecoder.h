@@ -58,9 +58,11 @@ public:
   mlir::Value decodeInPlace(mlir::Value words, int64_t field);
 
   /// Rows of the other factor as decodeInPlace needs them, and the sum of each
-  /// over a group; null if they have not been prepared.
+  /// over a group; null if they have not been prepared. Elements that are
+  /// digits have, for each word, those of one place after the other, first of
+  /// the even fields; a group's sums of digits times `units` are its products.
   struct PreparedRows {
-    mlir::Value elements, sums;
+    mlir::Value elements, sums, units;
     /// The dimensions that the sums have.
     llvm::SmallVector<unsigned> dims;
   };
@@ -69,6 +71,19 @@ public:
   /// or cannot be loaded by vectors.
   PreparedRows prepareRows(llvm::ArrayRef<mlir::Value> point,
                            llvm::ArrayRef<unsigned> inner);
+  /// The same as digits, where dot products of bytes can multiply them.
+  PreparedRows prepareDigits(llvm::ArrayRef<mlir::Value> point,
+                             llvm::ArrayRef<unsigned> inner);
+  /// The digits at `place` of the even or the odd fields of the word at
+  /// `point`, in every lane; and such fields of `words`.
+  mlir::Value loadDigits(const PreparedRows &rows,
+                         llvm::ArrayRef<mlir::Value> point, bool isOdd,
+                         int64_t place);
+  mlir::Value selectFields(mlir::Value words, bool isOdd);
+  /// The sums of products of the group at `point`, of the sums for each place.
+  mlir::Value combineDigits(const PreparedRows &rows,
+                            llvm::ArrayRef<mlir::Value> point,
+                            llvm::ArrayRef<mlir::Value> sums);
   /// The prepared element, and the sum, at `point`, in every lane.
   mlir::Value loadElement(const PreparedRows &rows,
                           llvm::ArrayRef<mlir::Value> point);
@@ -93,7 +108,20 @@ public:
 
 private:
   mlir::Value allocate(llvm::ArrayRef<int64_t> shape, llvm::StringRef purpose,
-                       int64_t most);
+                       int64_t most, mlir::Type type);
+  PreparedRows allocateRows(llvm::ArrayRef<unsigned> inner, mlir::Type type);
+  bool mayUseDigits(llvm::ArrayRef<unsigned> inner);
+  mlir::Value findLargest(llvm::SmallVector<mlir::Value> here,
+                          llvm::ArrayRef<unsigned> inner);
+  mlir::Value loadWords(llvm::ArrayRef<mlir::Value> here, LaneCount count);
+  void forEachPair(llvm::SmallVectorImpl<mlir::Value> &here,
+                   llvm::ArrayRef<unsigned> inner,
+                   llvm::SmallVectorImpl<mlir::Value> &carried,
+                   llvm::function_ref<llvm::SmallVector<mlir::Value>(
+                       LaneCount, mlir::ValueRange)>
+                       body);
+  std::pair<mlir::Value, mlir::Value> findUnits(mlir::Value largest);
+  mlir::Value splitIntoDigits(mlir::Value numbers, mlir::Value scale);
   /// The power of two by which decodeInPlace makes numbers too large.
   int64_t getExcess(int64_t field) const;
   mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> point,

@@ -81,6 +81,9 @@ private:
   llvm::SmallVector<mlir::Value>
   emitFields(llvm::SmallVector<mlir::Value> carried, int64_t rows,
              int64_t vectors, LaneCount columns);
+  llvm::SmallVector<mlir::Value>
+  emitDigits(llvm::SmallVector<mlir::Value> carried,
+             llvm::ArrayRef<mlir::Value> words);
   /// True if what is done once for each row costs less than what is done once
   /// for each vector of numbers.
   static bool areFew(int64_t rows, int64_t vectors) { return rows < vectors; }

@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OuterProduct.h"
+#include "X86Intrinsics.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -42,10 +43,17 @@ bool OuterProductEmitter::mayDecode() {
 void OuterProductEmitter::prepareRows() {
   if (!decoder || !decoder->getFieldDim() || decodesPanels())
     return;
-  wordPanel = model::panelOfWords(tile, std::min(tileRows, rowsInAll()));
-  if (wordPanel.vectors == 0)
-    return;
-  prepared = decoder->prepareRows(point, reductionDims);
+  int64_t rows = std::min(tileRows, rowsInAll());
+  if (rows == 1) {
+    wordPanel = model::panelOfDigits(tile);
+    prepared = decoder->prepareDigits(point, reductionDims);
+  }
+  if (!prepared.elements) {
+    wordPanel = model::panelOfWords(tile, rows);
+    if (wordPanel.vectors == 0)
+      return;
+    prepared = decoder->prepareRows(point, reductionDims);
+  }
   if (prepared.elements)
     panelVectors = wordPanel.vectors;
 }
@@ -101,12 +109,23 @@ void OuterProductEmitter::fetchShared(int64_t vectors) {
   }
 }
 
+/// The sums of each place of vector `vector`, of `vectors`.
+static SmallVector<Value> digitsOf(ArrayRef<Value> sums, int64_t vector,
+                                   int64_t vectors) {
+  SmallVector<Value> digits;
+  for (size_t at = vector; at < sums.size(); at += vectors)
+    digits.push_back(sums[at]);
+  return digits;
+}
+
 /// Adds the products with the codes of a group, which share zeros and scales.
 void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
                                     LaneCount columns) {
   bool inPlace = decodesInPlace();
   bool sumsRows = sumsFactors(rows, vectors);
-  Value nothing = zero(vectorType(getElementTypeOrSelf(op.getOutput())));
+  Type sumType = prepared.units ? builder.getI32Type()
+                                : getElementTypeOrSelf(op.getOutput());
+  Value nothing = zero(vectorType(sumType));
   SmallVector<Value> ofColumns(vectors), scales(vectors);
   for (int64_t j = 0; j < vectors; ++j) {
     ofColumns[j] = decoder->loadZero(pointOf(0, j), lanesOf(j, columns));
@@ -125,6 +144,8 @@ void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
       SmallVector<Value> here = pointOf(i, j);
       LaneCount count = lanesOf(j, columns);
       Value sum = sums[i * vectors + j];
+      if (prepared.units)
+        sum = decoder->combineDigits(prepared, here, digitsOf(sums, j, vectors));
       if (decoder->hasZero() && zeros.empty())
         sum = vector::FMAOp::create(
             builder, loc(), arith::NegFOp::create(builder, loc(), ofColumns[j]),
@@ -151,6 +172,8 @@ SmallVector<Value> OuterProductEmitter::emitSums(SmallVector<Value> sums,
   Value nothing = zero(sums.front().getType());
   sums.append(count * (sets - 1), nothing);
   sums = emitParts(sums, rows, vectors, columns);
+  if (prepared.units && decodesInPlace())
+    return sums;
   for (int64_t set = 1; set < sets; ++set)
     for (int64_t i = 0; i < count; ++i)
       sums[i] =
@@ -170,6 +193,26 @@ Value OuterProductEmitter::decode(Value codes, int64_t vector,
                    .getResult();
 }
 
+/// The products of the digits of a row and the fields of `words`: those of each
+/// place have sums of their own.
+SmallVector<Value>
+OuterProductEmitter::emitDigits(SmallVector<Value> carried,
+                                ArrayRef<Value> words) {
+  for (bool isOdd : {false, true}) {
+    SmallVector<Value> bytes;
+    for (Value word : words)
+      bytes.push_back(decoder->selectFields(word, isOdd));
+    for (int64_t place = 0; place < sets; ++place) {
+      Value digits = decoder->loadDigits(prepared, point, isOdd, place);
+      for (auto [j, codes] : llvm::enumerate(bytes)) {
+        Value &sum = carried[place * words.size() + j];
+        sum = createByteDots(builder, loc(), sum, codes, digits);
+      }
+    }
+  }
+  return carried;
+}
+
 /// All fields of the words of a panel.
 SmallVector<Value> OuterProductEmitter::emitFields(SmallVector<Value> carried,
                                                    int64_t rows,
@@ -185,6 +228,8 @@ SmallVector<Value> OuterProductEmitter::emitFields(SmallVector<Value> carried,
     here[along] = add(here[along], llvm::divideCeil(wordVectorsAhead, vectors));
     prefetchFar(codes, here);
   }
+  if (prepared.units)
+    return emitDigits(carried, words);
   for (int64_t step = 0; step < extents[field]; ++step) {
     point[field] = constant(step);
     SmallVector<Value> elements;

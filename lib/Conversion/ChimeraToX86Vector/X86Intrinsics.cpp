@@ -64,6 +64,19 @@ Value chimera::createFraction(OpBuilder &builder, Location loc, Value value) {
                       {value, kept});
 }
 
+Value chimera::createRounded(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<VectorType>(value.getType()).clone(builder.getI32Type());
+  Value nothing =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  Value allLanes = createInteger(builder, loc, 16, -1);
+  Value asUsual = createInteger(builder, loc, 32, 4);
+  return LLVM::CallIntrinsicOp::create(
+             builder, loc, type,
+             builder.getStringAttr("llvm.x86.avx512.mask.cvtps2dq.512"),
+             ValueRange{value, nothing, allLanes, asUsual})
+      .getResult(0);
+}
+
 Value chimera::createScale(OpBuilder &builder, Location loc, Value value,
                            Value exponent) {
   return callUnmasked(builder, loc, "llvm.x86.avx512.mask.scalef.ps.512",

@@ -34,14 +34,18 @@ enum class RangeKind {
 mlir::Value createRange(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value lhs, mlir::Value rhs, RangeKind range);
 
-/// What is left of `value` when the nearest integer is taken away; nothing of
 /// One over `value`, with a relative error of up to 2^-14 (vrcp14ps).
 mlir::Value createReciprocal(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value value);
 
+/// What is left of `value` when the nearest integer is taken away; nothing of
 /// what is infinite.
 mlir::Value createFraction(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value);
+
+/// The integers of 32 bits nearest to `value`; the least one if there is none.
+mlir::Value createRounded(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value value);
 
 /// `value` times two to the power of `exponent`, rounded down if it is no
 /// integer: infinity and zero where that is too large or too small.

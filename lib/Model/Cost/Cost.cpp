@@ -20,6 +20,7 @@
 
 #include "Chimera/Model/Padding.h"
 #include "Chimera/Model/Routes.h"
+#include "Chimera/Model/WordPanels.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -237,6 +238,11 @@ double CostModel::panelDecodingCycles(const Operator &op,
                             1.0 / machine.unit.storesPerCycle);
 }
 
+double CostModel::decodeInstructionsOf(const Operator &op, int64_t rows) const {
+  return multipliesDigits(op, machine.unit, rows) ? op.digitInstructions
+                                                  : op.decodeInstructions;
+}
+
 /// True if elements that one vector after the other is multiplied by lie side
 /// by side along the reduction.
 bool CostModel::haveNeighbours(const Operator &op,
@@ -317,7 +323,7 @@ double CostModel::operatorCycles(const Operator &op,
       // Several tiles of rows read what is decoded once.
       bool decodesOnce = row.size > tile.rows;
       BlockCost cost(machine.unit, down, across, neighbours.count,
-                     decodesOnce ? 0 : op.decodeInstructions);
+                     decodesOnce ? 0 : decodeInstructionsOf(op, row.size));
       auto cyclesOf = [&, columns = column.size](int64_t depth, bool loads) {
         return kernel ? kernelCycles(machine.unit, *kernel, row.size, columns,
                                      depth, loads)
@@ -383,7 +389,7 @@ CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
       TileFigures figures =
           op.decodeInstructions > 0
               ? computeFigures(row.size, vector.size, neighbours,
-                               op.decodeInstructions)
+                               decodeInstructionsOf(op, row.size))
               : figuresOf(row.size, vector.size, neighbours);
       double tiles = repeats * row.count * vector.count;
       cycles.once += tiles * (depth * figures.step + figures.fresh);

@@ -362,6 +362,8 @@ private:
   double groupEpilogueShare(const Operator &op,
                             llvm::ArrayRef<llvm::ArrayRef<Parts>> parts) const;
   double panelDecodingCycles(const Operator &op, int64_t columns) const;
+  /// The instructions that decode a vector of codes for `rows` rows.
+  double decodeInstructionsOf(const Operator &op, int64_t rows) const;
   /// Steps of the reduction that an instruction of the vector unit multiplies
   /// at once. For several, single elements must lie side by side.
   struct Neighbours {

@@ -447,8 +447,8 @@ static auto keyOf(const Tensor &tensor) {
 static auto keyOf(const Operator &op) {
   return std::tie(op.loops, op.hasEpilogue, op.epilogueCost,
                   op.epilogueExponentials, op.decodeInstructions,
-                  op.scoreInstructions, op.completes, op.rescaledBy,
-                  op.vectorLoop, op.rowLoop);
+                  op.digitInstructions, op.scoreInstructions, op.completes,
+                  op.rescaledBy, op.vectorLoop, op.rowLoop);
 }
 
 static bool areEqual(const Access &left, const Access &right) {

@@ -46,7 +46,8 @@ Solver::withPanelsOfWords(const Schedule &schedule) const {
   const Operator &op = problem.operators.front();
   LoopId loop = op.vectorLoop;
   const Access *operand = costModel.vectorOperand(op);
-  int64_t vectors = panelOfWords(problem, op, schedule.registerTile).vectors;
+  int64_t vectors =
+      vectorsOfWords(problem, op, machine.unit, schedule.registerTile);
   if (!operand || !problem.tensors[*operand].isConstant || vectors == 0)
     return std::nullopt;
   int64_t extent = problem.loops[loop].extent;
