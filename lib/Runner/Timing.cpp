@@ -225,11 +225,27 @@ dotsAVX512(int64_t steps) {
   return sum;
 }
 
-/// The same of products of bf16 tiles, of zeros; sums in six of eight registers
-/// cover their latency.
-static constexpr int kTileSums = 6;
-__attribute__((target("amx-tile,amx-bf16"))) static double
-tilesAMX(int64_t steps) {
+/// The same of dot products of bytes.
+__attribute__((target("avx512f,avx512vnni"))) static double
+byteDotsAVX512(int64_t steps) {
+  __m512i factor = _mm512_setzero_si512();
+  __m512i chains[kChains];
+  for (__m512i &chain : chains)
+    chain = factor;
+  for (int64_t step = 0; step < steps; ++step) {
+    for (__m512i &chain : chains)
+      chain = _mm512_dpbusd_epi32(chain, factor, factor);
+    // Zeros are not to be known as such.
+    asm volatile("" : "+v"(factor));
+  }
+  int sum = 0;
+  for (__m512i &chain : chains)
+    sum += _mm512_cvtsi512_si32(chain);
+  return sum;
+}
+
+/// Tiles of zeros.
+__attribute__((target("amx-tile"))) static void startTiles() {
   // Palette 1; of each tile, the bytes of a row and the rows.
   alignas(64) uint8_t configuration[64] = {1};
   for (int tile = 0; tile < 8; ++tile) {
@@ -238,27 +254,50 @@ tilesAMX(int64_t steps) {
   }
   // Registers are zero after this.
   _tile_loadconfig(configuration);
-  for (int64_t step = 0; step < steps; ++step) {
-    _tile_dpbf16ps(0, 6, 7);
-    _tile_dpbf16ps(1, 6, 7);
-    _tile_dpbf16ps(2, 6, 7);
-    _tile_dpbf16ps(3, 6, 7);
-    _tile_dpbf16ps(4, 6, 7);
-    _tile_dpbf16ps(5, 6, 7);
-  }
+}
+
+__attribute__((target("amx-tile"))) static double finishTiles() {
   alignas(64) float sums[256];
   _tile_stored(0, sums, 64);
   _tile_release();
   return sums[0];
 }
 
-/// True if this process may use tiles of bf16, which Linux has to allow.
-static bool hasTiles() {
+/// The same of products of tiles, of zeros; sums in six of eight registers
+/// cover their latency.
+static constexpr int kTileSums = 6;
+#define CHIMERA_TILE_LOOP(name, feature, multiply)                             \
+  __attribute__((target("amx-tile," feature))) static double name(             \
+      int64_t steps) {                                                         \
+    startTiles();                                                              \
+    for (int64_t step = 0; step < steps; ++step) {                             \
+      multiply(0, 6, 7);                                                       \
+      multiply(1, 6, 7);                                                       \
+      multiply(2, 6, 7);                                                       \
+      multiply(3, 6, 7);                                                       \
+      multiply(4, 6, 7);                                                       \
+      multiply(5, 6, 7);                                                       \
+    }                                                                          \
+    return finishTiles();                                                      \
+  }
+CHIMERA_TILE_LOOP(tilesAMX, "amx-bf16", _tile_dpbf16ps)
+CHIMERA_TILE_LOOP(byteTilesAMX, "amx-int8", _tile_dpbusd)
+
+/// True if this process may use tiles, which Linux has to allow.
+static bool mayUseTiles() {
   constexpr long requestPermission = 0x1023, tileData = 18;
   static const bool isGranted =
-      __builtin_cpu_supports("amx-bf16") &&
+      __builtin_cpu_supports("amx-tile") &&
       syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
   return isGranted;
+}
+
+static bool hasTiles() {
+  return __builtin_cpu_supports("amx-bf16") && mayUseTiles();
+}
+
+static bool hasByteTiles() {
+  return __builtin_cpu_supports("amx-int8") && mayUseTiles();
 }
 #endif
 
@@ -279,6 +318,10 @@ static FmaUnit selectFmaUnit(ElementKind kind) {
     return {tilesAMX, kTileSums * 16 * 16 * 32, 1 << 12};
   if (kind == ElementKind::BF16)
     return {dotsAVX512, kChains * 32};
+  if (kind == ElementKind::I8 && hasByteTiles())
+    return {byteTilesAMX, kTileSums * 16 * 16 * 64, 1 << 12};
+  if (kind == ElementKind::I8)
+    return {byteDotsAVX512, kChains * 64};
   if (__builtin_cpu_supports("avx512f"))
     return {f64 ? fmaAVX512F64 : fmaAVX512F32, kChains * (f64 ? 8 : 16)};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
@@ -294,6 +337,9 @@ ElementKind chimera::runner::getPeakKind(ElementKind factor) {
   if (factor == ElementKind::BF16 &&
       (hasTiles() || __builtin_cpu_supports("avx512bf16")))
     return ElementKind::BF16;
+  if (factor == ElementKind::I8 &&
+      (hasByteTiles() || __builtin_cpu_supports("avx512vnni")))
+    return ElementKind::I8;
 #endif
   return ElementKind::F32;
 }

@@ -82,7 +82,8 @@ Error Session::measureReference() {
 }
 
 /// The element type whose arithmetic the peak of `function` is about: the
-/// widest of the floats that go in, or f64 if that comes out.
+/// widest of the floats that go in, or f64 if that comes out. Bytes are
+/// multiplied as such where no matrix is of floats.
 static ElementKind getPeakKind(const runner::Function &function) {
   auto has = [](const auto &types, ElementKind kind) {
     return llvm::any_of(
@@ -90,6 +91,15 @@ static ElementKind getPeakKind(const runner::Function &function) {
   };
   if (has(function.results, ElementKind::F64))
     return ElementKind::F64;
+  bool hasMatrixOfFloats =
+      llvm::any_of(function.arguments, [](const ValueType &type) {
+        return type.shape.size() > 1 &&
+               llvm::is_contained({ElementKind::F64, ElementKind::F32,
+                                   ElementKind::F16, ElementKind::BF16},
+                                  type.element);
+      });
+  if (has(function.arguments, ElementKind::I8) && !hasMatrixOfFloats)
+    return runner::getPeakKind(ElementKind::I8);
   for (ElementKind kind : {ElementKind::F64, ElementKind::F32, ElementKind::F16,
                            ElementKind::BF16})
     if (has(function.arguments, kind))

@@ -15,12 +15,13 @@
 //   X = 2^24 d3 + 2^16 d2 + 2^8 d1 + d0,   -128 <= d < 128
 //
 // so that sum q X = 2^24 sum q d3 + ... + sum q d0, where the sums are exact.
-// Elements are cut at 2^-29 of the group's largest, 32 times finer than f32 has
-// the largest itself. An element that is no finite number makes its unit, and
-// so every sum of its group, NaN.
+// Elements are rounded to 2^-29 of the group's largest, 32 times finer than f32
+// has the largest itself, or to the least normal number where that is more. An
+// element that is no finite number makes its unit, and so every sum of its
+// group, NaN.
 //
-// A word of eight fields is two vectors of bytes, those of the even and those of
-// the odd fields; the digits of a place lie in the same order.
+// A word of eight fields is two vectors of bytes, those of the even and those
+// of the odd fields; the digits of a place lie in the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,8 +61,8 @@ static Value createWords(OpBuilder &builder, Location loc, Type type,
 /// True if rows lie as digits are read: word after word.
 bool FactorDecoder::mayUseDigits(ArrayRef<unsigned> inner) {
   unsigned factor = product.factor.getArgNumber();
-  bool hasBytes = llvm::any_of(
-      figures.dots, [](Type type) { return type.isInteger(8); });
+  bool hasBytes =
+      llvm::any_of(figures.dots, [](Type type) { return type.isInteger(8); });
   if (!hasBytes || lanes != atOnce || !field || field->bits != bitsOfField ||
       extents[field->dim] != fields || inner.size() < 2 ||
       !field->code.getType().isInteger(32) || !hasSharedParts())
@@ -126,7 +127,8 @@ Value FactorDecoder::findLargest(SmallVector<Value> here,
                 bits = arith::AndIOp::create(
                     builder, loc(), bits,
                     createWords(builder, loc(), words, 0x7FFFFFFF));
-                return {arith::MaxUIOp::create(builder, loc(), values[0], bits)};
+                return {
+                    arith::MaxUIOp::create(builder, loc(), values[0], bits)};
               });
   return vector::ReductionOp::create(
       builder, loc(), vector::CombiningKind::MAXUI, largest.front());
@@ -140,27 +142,26 @@ std::pair<Value, Value> FactorDecoder::findUnits(Value largest) {
     return createWords(builder, loc(), word, exponent << exponentAt);
   };
   Value exponent = arith::AndIOp::create(
-      builder, loc(), largest,
-      createWords(builder, loc(), word, exponentBits));
+      builder, loc(), largest, createWords(builder, loc(), word, exponentBits));
   // Both powers are to be normal numbers.
   exponent = arith::MaxUIOp::create(builder, loc(), exponent,
                                     powerOf(largestPower + 1));
   Value scale = arith::SubIOp::create(
       builder, loc(), powerOf(2 * bias + largestPower), exponent);
-  Value unit = arith::SubIOp::create(builder, loc(), exponent,
-                                     powerOf(largestPower));
+  Value unit =
+      arith::SubIOp::create(builder, loc(), exponent, powerOf(largestPower));
   auto asNumber = [&](Value bits) -> Value {
     return arith::BitcastOp::create(builder, loc(), number, bits);
   };
   // Zero, or NaN if the largest is not finite.
-  Value nothing = arith::MulFOp::create(builder, loc(), asNumber(largest),
-                                        zero(number));
+  Value nothing =
+      arith::MulFOp::create(builder, loc(), asNumber(largest), zero(number));
   return {asNumber(scale),
           arith::AddFOp::create(builder, loc(), asNumber(unit), nothing)};
 }
 
-/// `numbers` times `scale` as digits, those of a place and of every second field
-/// of a word side by side.
+/// `numbers` times `scale` as digits, those of a place and of every second
+/// field of a word side by side.
 Value FactorDecoder::splitIntoDigits(Value numbers, Value scale) {
   VectorType words = vectorType(builder.getI32Type());
   auto bytes = VectorType::get({places * atOnce}, builder.getI8Type());
@@ -193,26 +194,27 @@ FactorDecoder::prepareDigits(ArrayRef<Value> point, ArrayRef<unsigned> inner) {
   SmallVector<Value> here(point);
   buildNest(rows.dims, here, [&] {
     auto [scale, unit] = findUnits(findLargest(here, inner));
-    SmallVector<Value> sum = {zero(vectorType(getWideType(builder.getContext())))};
-    forEachPair(
-        here, inner, sum,
-        [&, scale = scale](LaneCount count, ValueRange values) {
-          Value numbers = loadWords(here, count);
-          Value digits = splitIntoDigits(numbers, scale);
-          SmallVector<Value> place =
-              indices(product.factor.getArgNumber(), here);
-          if (count.covers(atOnce))
-            vector::StoreOp::create(builder, loc(), digits, rows.elements,
-                                    place);
-          else
-            vector::MaskedStoreOp::create(builder, loc(), rows.elements, place,
-                                          mask(count, atOnce), digits);
-          return SmallVector<Value>{
-              arith::AddFOp::create(builder, loc(), values[0], numbers)};
-        });
-    Value total = vector::ReductionOp::create(
-        builder, loc(), vector::CombiningKind::ADD, sum.front(),
-        arith::FastMathFlags::reassoc);
+    SmallVector<Value> sum = {
+        zero(vectorType(getWideType(builder.getContext())))};
+    forEachPair(here, inner, sum,
+                [&, scale = scale](LaneCount count, ValueRange values) {
+                  Value numbers = loadWords(here, count);
+                  Value digits = splitIntoDigits(numbers, scale);
+                  SmallVector<Value> place =
+                      indices(product.factor.getArgNumber(), here);
+                  if (count.covers(atOnce))
+                    vector::StoreOp::create(builder, loc(), digits,
+                                            rows.elements, place);
+                  else
+                    vector::MaskedStoreOp::create(builder, loc(), rows.elements,
+                                                  place, mask(count, atOnce),
+                                                  digits);
+                  return SmallVector<Value>{arith::AddFOp::create(
+                      builder, loc(), values[0], numbers)};
+                });
+    Value total =
+        vector::ReductionOp::create(builder, loc(), vector::CombiningKind::ADD,
+                                    sum.front(), arith::FastMathFlags::reassoc);
     memref::StoreOp::create(builder, loc(), total, rows.sums,
                             pick(here, rows.dims));
     memref::StoreOp::create(builder, loc(), unit, rows.units,
@@ -234,21 +236,20 @@ Value FactorDecoder::loadDigits(const PreparedRows &rows, ArrayRef<Value> point,
       memref::LoadOp::create(builder, loc(), rows.elements,
                              indices(product.factor.getArgNumber(), here)));
   return vector::BitCastOp::create(
-      builder, loc(),
-      VectorType::get({places * lanes}, builder.getI8Type()), all);
+      builder, loc(), VectorType::get({places * lanes}, builder.getI8Type()),
+      all);
 }
 
 Value FactorDecoder::selectFields(Value words, bool isOdd) {
   Type type = words.getType();
   if (isOdd)
     words = arith::ShRUIOp::create(
-        builder, loc(), words,
-        createWords(builder, loc(), type, bitsOfField));
+        builder, loc(), words, createWords(builder, loc(), type, bitsOfField));
   words = arith::AndIOp::create(builder, loc(), words,
                                 createWords(builder, loc(), type, 0x0F0F0F0F));
   return vector::BitCastOp::create(
-      builder, loc(),
-      VectorType::get({places * lanes}, builder.getI8Type()), words);
+      builder, loc(), VectorType::get({places * lanes}, builder.getI8Type()),
+      words);
 }
 
 Value FactorDecoder::combineDigits(const PreparedRows &rows,
@@ -258,8 +259,7 @@ Value FactorDecoder::combineDigits(const PreparedRows &rows,
   // Sums of bytes times fields leave room for eight more bits.
   auto combine = [&](Value upper, Value lower) -> Value {
     upper = arith::ShLIOp::create(
-        builder, loc(), upper,
-        createWords(builder, loc(), upper.getType(), 8));
+        builder, loc(), upper, createWords(builder, loc(), upper.getType(), 8));
     return arith::SIToFPOp::create(
         builder, loc(), numbers,
         arith::AddIOp::create(builder, loc(), upper, lower));

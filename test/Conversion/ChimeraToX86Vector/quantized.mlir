@@ -167,3 +167,62 @@ func.func @rows_of_zeros(%x: memref<8x16xf32>, %w: memref<16x8xi8>, %z: memref<8
   }
   return
 }
+
+// -----
+
+// Where there are dot products of bytes, one row becomes digits. The largest of a
+// group's elements says what integers they are multiplied to, which a sum and an
+// exclusive or cut into signed bytes; three words are two and one. Each word is
+// masked twice, and each vector of fields multiplied by digits of four places,
+// which have sums of their own until the end of the group.
+// CHECK-LABEL: func.func @digits(
+// CHECK-SAME:    %[[X:.*]]: memref<2x3x8xf32>, %[[W:.*]]: memref<2x3x16xi32>
+// CHECK-DAG:   memref.alloca() {alignment = 64 : i64, scratch = "rows"} : memref<4096xi32>
+// CHECK-DAG:   memref.alloca() {alignment = 64 : i64, scratch = "units"} : memref<4096xf32>
+// CHECK-DAG:   %[[DIGITS:.*]] = memref.reinterpret_cast {{.*}} sizes: [2, 3, 8], strides: [24, 8, 1] : memref<4096xi32>
+// CHECK-DAG:   %[[UNITS:.*]] = memref.reinterpret_cast %{{.*}} sizes: [2], strides: [1] : memref<4096xf32> to memref<2xf32>
+// CHECK:       scf.for %[[G:.*]] = %c0 to %c2
+// CHECK:         %[[BITS:.*]] = vector.reduction <maxui>
+// CHECK:         vector.load %[[X]][%[[G]], %c0, %c0] : memref<2x3x8xf32>, vector<16xf32>
+// CHECK:         "llvm.x86.avx512.mask.cvtps2dq.512"
+// CHECK:         arith.addi
+// CHECK:         arith.xori
+// CHECK:         vector.shuffle %{{.*}}, %{{.*}} [0, 8, 16, 24, 1, 9, 17, 25, {{.*}}, 39, 47, 55, 63] : vector<64xi8>
+// CHECK:         vector.store %{{.*}}, %[[DIGITS]][%[[G]], %c0, %c0] : memref<2x3x8xi32>, vector<16xi32>
+// CHECK:         vector.maskedload %[[X]][%[[G]], %c2, %c0]
+// CHECK:         vector.maskedstore %[[DIGITS]][%[[G]], %c2, %c0]
+// CHECK:         memref.store %{{.*}}, %[[UNITS]][%[[G]]]
+// CHECK:       scf.for
+// CHECK:         vector.load %[[W]]
+// CHECK:         memref.load %[[DIGITS]]
+// CHECK-COUNT-4: vpdpbusd
+// CHECK:         arith.shrui
+// CHECK-COUNT-4: vpdpbusd
+// CHECK-NOT:     vpdpbusd
+// CHECK:         memref.load %[[UNITS]]
+#kernel = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 7, broadcasts = 1, depth = 4>, dots = [i8]>
+func.func @digits(%x: memref<2x3x8xf32>, %w: memref<2x3x16xi32>, %s: memref<2x16xf32>, %y: memref<16xf32>) {
+  chimera.micro_kernel contraction overwrite ins(%x, %w, %s : memref<2x3x8xf32>, memref<2x3x16xi32>, memref<2x16xf32>)
+      outs(%y : memref<16xf32>)
+      maps [affine_map<(n, g, k, j) -> (g, k, j)>, affine_map<(n, g, k, j) -> (g, k, n)>,
+            affine_map<(n, g, k, j) -> (g, n)>, affine_map<(n, g, k, j) -> (n)>]
+      iterators ["parallel", "reduction", "reduction", "reduction"] extents [[16], [2], [3], [8]]
+      implementation #kernel {
+  ^bb0(%a: f32, %word: i32, %scale: f32, %sum: f32):
+    %c4 = arith.constant 4 : index
+    %c15 = arith.constant 15 : i32
+    %c8 = arith.constant 8.0 : f32
+    %field = chimera.index 3
+    %at = arith.muli %field, %c4 : index
+    %bit = arith.index_cast %at : index to i32
+    %0 = arith.shrui %word, %bit : i32
+    %1 = arith.andi %0, %c15 : i32
+    %2 = arith.sitofp %1 : i32 to f32
+    %3 = arith.subf %2, %c8 : f32
+    %4 = arith.mulf %3, %scale : f32
+    %5 = arith.mulf %a, %4 : f32
+    %6 = arith.addf %sum, %5 : f32
+    chimera.yield %6 : f32
+  }
+  return
+}

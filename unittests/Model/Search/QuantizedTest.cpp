@@ -13,6 +13,8 @@
 
 #include "TestProblems.h"
 
+#include "Chimera/Model/WordPanels.h"
+
 #include "gtest/gtest.h"
 
 using namespace chimera::model;
@@ -97,6 +99,32 @@ TEST(Quantized, DecodingTakesTime) {
     if (rows > 1)
       EXPECT_LT(decoded->computeSeconds, 1.2 * plain->computeSeconds);
   }
+}
+
+/// A row that is multiplied as digits has nothing to decode, and blocks of
+/// several panels, since each makes digits anew.
+TEST(Quantized, OneRowMayBeDigits) {
+  Machine machine = makeZen5();
+  ChainProblem problem = makeQuantized(1, 4096, 128);
+  auto floats = solve(problem, machine, withThreads(1));
+  machine.unit.hasByteDots = true;
+  auto unable = solve(problem, machine, withThreads(1));
+  problem.operators[0].digitInstructions = 0.8;
+  EXPECT_FALSE(areAlike(problem, makeQuantized(1, 4096, 128)));
+  auto digits = solve(problem, machine, withThreads(1));
+  ASSERT_TRUE(floats && unable && digits);
+  EXPECT_EQ(unable->computeSeconds, floats->computeSeconds);
+  EXPECT_LT(digits->computeSeconds, floats->computeSeconds);
+
+  const Operator &op = problem.operators[0];
+  RegisterTile tile = {1, 14, 1, 4};
+  // Of 29 registers two are digits and masks, and five belong to a vector.
+  EXPECT_EQ(panelOfDigits(tile).vectors, 5);
+  EXPECT_EQ(vectorsOfWords(problem, op, machine.unit, tile), 20);
+  // Two sums for each vector, and one word.
+  EXPECT_EQ(vectorsOfWords(problem, op, makeZen5().unit, tile), 8);
+  EXPECT_TRUE(multipliesDigits(op, machine.unit, 1));
+  EXPECT_FALSE(multipliesDigits(op, machine.unit, 2));
 }
 
 } // namespace
