@@ -8,8 +8,11 @@
 """Products and convolutions of i8 with sums in i32: factors with signs and
 without, zero points, transposed and constant weights, padding, one filter for
 each channel. Between them sums are shifted and clamped to bytes again, in
-integers, so that there is one right result.
+integers, so that there is one right result. Some are spelled as quantizers do, in
+f32, where it is exact.
 """
+
+import math
 
 from .narrow import Narrow, tensor
 
@@ -21,9 +24,21 @@ class Integers(Narrow):
     def sums(self, lhs, rhs, maps, iterators, shape):
         """Sums of products of factors that are extended with or without signs,
         less zero points."""
-        out = self.filled(shape, "i32", "0")
         extensions = [self.rng.choice(["extsi", "extui"]) for _ in range(2)]
         zeros = [self.rng.choice([0, 0, 3, -7]) for _ in range(2)]
+        # All sums are integers of f32.
+        steps = math.prod(
+            size
+            for size, loop in zip(rhs[1], maps[1])
+            if iterators[int(loop[1:])] == "reduction"
+        )
+        if steps * 262 * 262 < 2**24 and self.rng.random() < 0.3:
+            factors = [
+                self.dequantized(*factor)
+                for factor in zip((lhs, rhs), extensions, zeros)
+            ]
+            return self.sums_of_floats(factors, maps, iterators, shape)
+        out = self.filled(shape, "i32", "0")
 
         def body(scalars):
             lines, names = [], []
@@ -43,6 +58,41 @@ class Integers(Narrow):
             return lines, "%s"
 
         return self.generic([lhs, rhs], maps, iterators, out, body)
+
+    def dequantized(self, value, extension, zero):
+        """What bytes stand for, with a scale of one."""
+        loops = [f"d{i}" for i in range(len(value[1]))]
+
+        def body(scalars):
+            return [
+                f"%e = arith.{extension} %x0 : i8 to i32",
+                f"%z = arith.constant {zero} : i32",
+                "%l = arith.subi %e, %z : i32",
+                "%f = arith.sitofp %l : i32 to f32",
+            ], "%f"
+
+        out = self.empty(value[1], "f32")
+        return self.generic(
+            [value], [loops, loops], ["parallel"] * len(loops), out, body
+        )
+
+    def sums_of_floats(self, factors, maps, iterators, shape):
+        def multiply(scalars):
+            return [
+                "%p = arith.mulf %x0, %x1 : f32",
+                "%s = arith.addf %y, %p : f32",
+            ], "%s"
+
+        def convert(scalars):
+            return ["%i = arith.fptosi %x0 : f32 to i32"], "%i"
+
+        start = self.filled(shape, "f32", "0.0")
+        sums = self.generic(factors, maps, iterators, start, multiply)
+        loops = [f"d{i}" for i in range(len(shape))]
+        out = self.empty(shape, "i32")
+        return self.generic(
+            [sums], [loops, loops], ["parallel"] * len(loops), out, convert
+        )
 
     def narrowed(self, value):
         """Bytes of sums."""

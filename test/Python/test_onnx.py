@@ -11,7 +11,7 @@ numpy = pytest.importorskip("numpy")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("torch_mlir")
 
-from chimera._compiler import compile_text  # noqa: E402
+from chimera._compiler import compile_text, run_compiler  # noqa: E402
 from chimera.errors import UnsupportedError  # noqa: E402
 from chimera.importers import ImportedProgram, import_program  # noqa: E402
 
@@ -72,6 +72,31 @@ def test_weights_become_constants_and_the_model_stays_as_it_is() -> None:
     numpy.testing.assert_allclose(call(program, x, y=y), expected, atol=1e-4)
     with pytest.raises(TypeError, match="inputs are x, y"):
         program.flatten((x,), {"q": y})
+
+
+def test_quantized_layers_multiply_integers() -> None:
+    random = numpy.random.default_rng(3)
+    codes = random.integers(-127, 128, (24, 40), dtype=numpy.int8)
+    scales = 2.0 ** random.integers(-9, -5, 40).astype(numpy.float32)
+    constants = {
+        "w": codes,
+        "scales": scales,
+        "zeros": numpy.zeros(40, numpy.int8),
+        "step": numpy.float32(0.125),
+        "middle": numpy.uint8(131),
+    }
+    nodes = [
+        onnx.helper.make_node("QuantizeLinear", ["x", "step", "middle"], ["q"]),
+        onnx.helper.make_node("DequantizeLinear", ["q", "step", "middle"], ["d"]),
+        onnx.helper.make_node("DequantizeLinear", ["w", "scales", "zeros"], ["f"], axis=1),
+        onnx.helper.make_node("MatMul", ["d", "f"], ["z"]),
+    ]
+    program = import_program(make_model(nodes, constants, x=[7, 24], z=[7, 40]))
+    x = random.standard_normal((7, 24)).astype(numpy.float32) * 4
+    steps = numpy.clip(numpy.round(x / 0.125) + 131, 0, 255) - 131
+    expected = (steps * 0.125) @ (codes * scales)
+    numpy.testing.assert_allclose(call(program, x), expected, rtol=1e-6, atol=1e-5)
+    assert "arith.muli" in run_compiler(program.text, ["--emit=mlir"]).stdout
 
 
 def test_weights_beside_the_model_are_mapped(tmp_path: Path) -> None:

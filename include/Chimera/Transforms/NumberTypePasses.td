@@ -135,6 +135,43 @@ def WidenFactorsPass
                            "::mlir::tensor::TensorDialect"];
 }
 
+def MultiplyCodesPass
+    : Pass<"chimera-multiply-codes", "::mlir::func::FuncOp"> {
+  let summary = "Multiply what bytes stand for as integers";
+  let description = [{
+    Quantizers (`QuantizeLinear` and `DequantizeLinear` of ONNX, PyTorch's
+    `quantized_decomposed`) leave operators in f32 and make their factors of bytes
+    right before: `(integer - zero) * scale`. A product or convolution of two such
+    factors becomes one of integers, with zero points and sums in i32, and the
+    scales follow element by element. A scale belongs to a whole factor or to
+    places that are one in a result, such as the filters of a convolution; zero
+    points have to be known. Factors may be transposed, and padded by zero, before
+    they are multiplied. Sums are exact until they are scaled. Products stay as
+    they are on targets without micro kernels for integers, and where a sum might
+    not fit into 32 bits.
+
+    Example: see `test/Transforms/Form/multiply-codes.mlir`. With `%a` made of
+    `%p` by `(p - 3) * s`, and `%b` of `%q` by `q * t`, where each column has its
+    `t`, the sums of
+
+    ```mlir
+    %c = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x32xf32>)
+        outs(%zeros : tensor<8x32xf32>) -> tensor<8x32xf32>
+    ```
+
+    are `s t` times those of `(p - 3) q`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine whose micro kernels say whether integers are multiplied: a "
+           "name, host, dlti, or a file (machine.mlir)">
+  ];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def SeparateOffsetsPass
     : Pass<"chimera-separate-offsets", "::mlir::func::FuncOp"> {
   let summary = "Take zero points and one sign out of products of integers";

@@ -69,6 +69,9 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   WidenFloatsPassOptions widen;
   widen.target = options.target;
   func.addPass(createWidenFloatsPass(widen));
+  MultiplyCodesPassOptions multiply;
+  multiply.target = options.target;
+  func.addPass(createMultiplyCodesPass(multiply));
   FoldDequantizationPassOptions decode;
   decode.target = options.target;
   func.addPass(createFoldDequantizationPass(decode));

@@ -8,12 +8,14 @@
 
 #include "Form/StoreCodes.h"
 #include "Chimera/IR/MicroKernels.h"
+#include "Chimera/IR/NumberTypes.h"
 #include "Form/BodyParts.h"
 #include "Form/CodeRange.h"
 #include "Form/SplitLoop.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
