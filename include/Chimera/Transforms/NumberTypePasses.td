@@ -182,8 +182,10 @@ def SeparateOffsetsPass
     bytes alone. What the offsets amount to follows element by element: the sums
     of the other factor, which are made once for weights (see
     `chimera.prepare`), times the offset. The result is the same to the bit.
+    What is padded is shifted before, and padded by what its padding becomes.
     Products stay as they are on targets without micro kernels for them, and
-    where what is padded would lose its sign.
+    keep both signs where padding is not known, or the other factor's sums would
+    be those of windows.
 
     Example: see `test/Transforms/Form/separate-offsets.mlir`. With the zero point
     `%x`

@@ -76,11 +76,12 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   decode.target = options.target;
   func.addPass(createFoldDequantizationPass(decode));
   func.addPass(createFoldNormalizationPass());
-  func.addPass(createChooseLayoutsPass(layouts));
-  func.addPass(createApplyLayoutsPass());
+  // Layouts are for products without offsets.
   SeparateOffsetsPassOptions separate;
   separate.target = options.target;
   func.addPass(createSeparateOffsetsPass(separate));
+  func.addPass(createChooseLayoutsPass(layouts));
+  func.addPass(createApplyLayoutsPass());
   addPlanning(func, schedule);
 }
 

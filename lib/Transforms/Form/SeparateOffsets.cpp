@@ -126,17 +126,23 @@ static std::optional<APInt> getPadding(tensor::PadOp pad) {
              : std::nullopt;
 }
 
-/// The factor that vectors do not run along is the one that changes.
+/// Changes a factor if the sums of the other one are found once, or else the
+/// one that vectors do not run along.
 void OffsetSeparator::chooseShift() {
   if (keepsSigns || factors[0].isUnsigned || factors[1].isUnsigned)
     return;
   AffineMap out = op.getIndexingMapsArray().back();
+  auto last = dyn_cast<AffineDimExpr>(out.getResults().back());
+  bool isFoundOnce = false;
   for (auto [index, factor] : llvm::enumerate(factors)) {
-    auto last = dyn_cast<AffineDimExpr>(out.getResults().back());
+    const Factor &other = factors[1 - index];
     auto pad = factor.tensor.getDefiningOp<tensor::PadOp>();
-    if (last && !factor.map.isFunctionOfDim(last.getPosition()) &&
-        (!pad || getPadding(pad)) &&
-        factors[1 - index].map.isProjectedPermutation())
+    if (isFoundOnce || (pad && !getPadding(pad)) ||
+        !other.map.isProjectedPermutation())
+      continue;
+    isFoundOnce = isSameInEveryCall(other.tensor);
+    if (isFoundOnce ||
+        (last && !factor.map.isFunctionOfDim(last.getPosition())))
       shifted = index;
   }
 }

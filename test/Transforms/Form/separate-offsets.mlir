@@ -138,3 +138,20 @@ func.func @padded(%e: tensor<1x8x8x8xi8>, %f: tensor<3x3x8x16xi8>, %g: tensor<1x
   %4 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%3, %f : tensor<1x10x10x8xi8>, tensor<3x3x8x16xi8>) outs(%g : tensor<1x8x8x16xi32>) -> tensor<1x8x8x16xi32>
   return %2, %4 : tensor<1x8x8x16xi32>, tensor<1x8x8x16xi32>
 }
+
+// -----
+
+// The sums of constant weights are found once, so the image is what is shifted,
+// even where vectors run along it: its channels come first.
+// CHECK-LABEL: func.func @first(
+// CHECK-SAME:    %[[E:.*]]: tensor<1x8x8x8xi8>, %[[F:.*]]: tensor<16x8x3x3xi8>
+// CHECK:       %[[X:.*]] = linalg.generic {{.*}} ins(%[[E]] : tensor<1x8x8x8xi8>)
+// CHECK:         arith.xori
+// CHECK:       linalg.generic {{.*}} ins(%[[X]], %[[F]] : tensor<1x8x8x8xi8>, tensor<16x8x3x3xi8>)
+// CHECK:         arith.extui
+// CHECK:         arith.extsi
+// CHECK:       chimera.prepare
+func.func @first(%e: tensor<1x8x8x8xi8>, %f: tensor<16x8x3x3xi8> {chimera.constant}, %g: tensor<1x16x6x6xi32>) -> tensor<1x16x6x6xi32> {
+  %0 = linalg.conv_2d_nchw_fchw ins(%e, %f : tensor<1x8x8x8xi8>, tensor<16x8x3x3xi8>) outs(%g : tensor<1x16x6x6xi32>) -> tensor<1x16x6x6xi32>
+  return %0 : tensor<1x16x6x6xi32>
+}
