@@ -147,8 +147,9 @@ def MultiplyCodesPass
     places that are one in a result, such as the filters of a convolution; zero
     points have to be known. Factors may be transposed, and padded by zero, before
     they are multiplied. Sums are exact until they are scaled. Products stay as
-    they are on targets without micro kernels for integers, and where a sum might
-    not fit into 32 bits.
+    they are on targets without micro kernels for integers, where a sum might not
+    fit into 32 bits, and where nothing is summed up but the taps of a window.
+    Differences of bytes that importers compute in 64 bits are computed in 32.
 
     Example: see `test/Transforms/Form/multiply-codes.mlir`. With `%a` made of
     `%p` by `(p - 3) * s`, and `%b` of `%q` by `q * t`, where each column has its

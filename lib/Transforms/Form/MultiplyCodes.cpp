@@ -279,6 +279,19 @@ bool CodeMultiplier::fits() {
   return most <= std::numeric_limits<int32_t>::max();
 }
 
+/// True if both factors have neighbours along what is summed up, of which units
+/// multiply several at once. A depthwise convolution adds up taps alone, and
+/// takes longer as integers (efficientnet_b0 13.4 ms instead of 11.4, Zen 4).
+static bool hasNeighbours(linalg::LinalgOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  return llvm::any_of(llvm::seq(op.getNumLoops()), [&](unsigned loop) {
+    AffineExpr dim = getAffineDimExpr(loop, op.getContext());
+    return extents[loop] > 1 && !maps[2].isFunctionOfDim(loop) &&
+           maps[0].getResultPosition(dim) && maps[1].getResultPosition(dim);
+  });
+}
+
 bool CodeMultiplier::match() {
   if (!multipliesTensors(op) || op.getNumDpsInputs() != 2 ||
       op.getNumDpsInits() != 1 || !op.hasPureTensorSemantics() ||
@@ -288,7 +301,8 @@ bool CodeMultiplier::match() {
                       return isStaticAndNotEmpty(value.getType()) &&
                              getElementTypeOrSelf(value).isF32();
                     }) ||
-      !op.getIndexingMapsArray().back().isProjectedPermutation())
+      !op.getIndexingMapsArray().back().isProjectedPermutation() ||
+      !hasNeighbours(op))
     return false;
   for (unsigned index : {0, 1}) {
     std::optional<Codes> codes = findCodes(builder, op.getDpsInputs()[index]);
@@ -389,6 +403,48 @@ void CodeMultiplier::rewrite() {
   op->erase();
 }
 
+//===----------------------------------------------------------------------===//
+// What is left
+//===----------------------------------------------------------------------===//
+
+/// `value`, 64 bits wide, in 32 bits, if it is a byte or a half word, widened,
+/// or a constant that fits.
+static Value getNarrow(OpBuilder &builder, Value value) {
+  constexpr unsigned wordBits = 32, mostBits = 16;
+  Type word = builder.getI32Type();
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return number.isSignedIntN(mostBits)
+               ? arith::ConstantIntOp::create(builder, value.getLoc(), word,
+                                              number.getSExtValue())
+                     .getResult()
+               : Value();
+  Operation *extension = value.getDefiningOp();
+  if (!isa_and_present<arith::ExtSIOp, arith::ExtUIOp>(extension))
+    return {};
+  Value source = extension->getOperand(0);
+  if (source.getType().getIntOrFloatBitWidth() > mostBits)
+    return {};
+  static_assert(mostBits < wordBits);
+  if (isa<arith::ExtSIOp>(extension))
+    return arith::ExtSIOp::create(builder, value.getLoc(), word, source);
+  return arith::ExtUIOp::create(builder, value.getLoc(), word, source);
+}
+
+/// Computes the difference that `conversion` makes a float of in 32 bits, if it
+/// is one of bytes in 64: half as many fit into a vector.
+static void narrowDifference(arith::SIToFPOp conversion) {
+  auto difference = conversion.getIn().getDefiningOp<arith::SubIOp>();
+  if (!difference || !difference.getType().isInteger(64))
+    return;
+  OpBuilder builder(conversion);
+  Value lhs = getNarrow(builder, difference.getLhs()),
+        rhs = lhs ? getNarrow(builder, difference.getRhs()) : Value();
+  if (rhs)
+    conversion.getInMutable().set(
+        arith::SubIOp::create(builder, conversion.getLoc(), lhs, rhs));
+}
+
 namespace {
 struct MultiplyCodesPass
     : chimera::impl::MultiplyCodesPassBase<MultiplyCodesPass> {
@@ -412,6 +468,7 @@ struct MultiplyCodesPass
       if (CodeMultiplier multiplier(op); multiplier.match())
         multiplier.rewrite();
     eraseUnused();
+    getOperation()->walk(narrowDifference);
   }
 
   /// Removes what nobody reads any more, and moves of codes that led nowhere.

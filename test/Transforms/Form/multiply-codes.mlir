@@ -180,3 +180,59 @@ func.func @long(%a: tensor<2x66000xi8>, %b: tensor<66000x16xi8>) -> tensor<2x16x
   %2 = linalg.matmul ins(%0, %1 : tensor<2x66000xf32>, tensor<66000x16xf32>) outs(%start : tensor<2x16xf32>) -> tensor<2x16xf32>
   return %2 : tensor<2x16xf32>
 }
+
+// -----
+
+#image = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+#filters = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+
+// Each channel by itself: there are no neighbours to multiply at once.
+// CHECK-LABEL: func.func @depthwise(
+// CHECK-NOT:   arith.muli
+// CHECK:       linalg.depthwise_conv_2d_nchw_chw
+func.func @depthwise(%a: tensor<1x8x6x6xi8>, %b: tensor<8x3x3xi8>, %c: tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32> {
+  %e0 = tensor.empty() : tensor<1x8x6x6xf32>
+  %0 = linalg.generic {indexing_maps = [#image, #image], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%a : tensor<1x8x6x6xi8>) outs(%e0 : tensor<1x8x6x6xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %f = arith.uitofp %in : i8 to f32
+    linalg.yield %f : f32
+  } -> tensor<1x8x6x6xf32>
+  %e1 = tensor.empty() : tensor<8x3x3xf32>
+  %1 = linalg.generic {indexing_maps = [#filters, #filters], iterator_types = ["parallel", "parallel", "parallel"]} ins(%b : tensor<8x3x3xi8>) outs(%e1 : tensor<8x3x3xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %f = arith.sitofp %in : i8 to f32
+    linalg.yield %f : f32
+  } -> tensor<8x3x3xf32>
+  %2 = linalg.depthwise_conv_2d_nchw_chw ins(%0, %1 : tensor<1x8x6x6xf32>, tensor<8x3x3xf32>) outs(%c : tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
+  return %2 : tensor<1x8x4x4xf32>
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+
+// Differences of bytes fit into 32 bits, of words they may not.
+// CHECK-LABEL: func.func @narrow(
+// CHECK:         %[[A:.*]] = arith.extui %{{.*}} : i8 to i32
+// CHECK:         %[[B:.*]] = arith.subi %[[A]], %{{.*}} : i32
+// CHECK:         arith.sitofp %[[B]] : i32 to f32
+// CHECK:         arith.subi %{{.*}}, %{{.*}} : i64
+func.func @narrow(%a: tensor<16xi8>, %b: tensor<16xi32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %point = arith.constant 128 : i64
+  %e = tensor.empty() : tensor<16xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<16xi8>) outs(%e : tensor<16xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %w = arith.extui %in : i8 to i64
+    %d = arith.subi %w, %point : i64
+    %f = arith.sitofp %d : i64 to f32
+    linalg.yield %f : f32
+  } -> tensor<16xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%b : tensor<16xi32>) outs(%e : tensor<16xf32>) {
+  ^bb0(%in: i32, %out: f32):
+    %w = arith.extsi %in : i32 to i64
+    %d = arith.subi %w, %point : i64
+    %f = arith.sitofp %d : i64 to f32
+    linalg.yield %f : f32
+  } -> tensor<16xf32>
+  return %0, %1 : tensor<16xf32>, tensor<16xf32>
+}
