@@ -76,12 +76,12 @@ def test_weights_become_constants_and_the_model_stays_as_it_is() -> None:
 
 def test_quantized_layers_multiply_integers() -> None:
     random = numpy.random.default_rng(3)
-    codes = random.integers(-127, 128, (24, 40), dtype=numpy.int8)
-    scales = 2.0 ** random.integers(-9, -5, 40).astype(numpy.float32)
+    codes = random.integers(-127, 128, (24, 1040), dtype=numpy.int8)
+    scales = 2.0 ** random.integers(-9, -5, 1040).astype(numpy.float32)
     constants = {
         "w": codes,
         "scales": scales,
-        "zeros": numpy.zeros(40, numpy.int8),
+        "zeros": numpy.zeros(1040, numpy.int8),
         "step": numpy.float32(0.125),
         "middle": numpy.uint8(131),
     }
@@ -91,7 +91,8 @@ def test_quantized_layers_multiply_integers() -> None:
         onnx.helper.make_node("DequantizeLinear", ["w", "scales", "zeros"], ["f"], axis=1),
         onnx.helper.make_node("MatMul", ["d", "f"], ["z"]),
     ]
-    program = import_program(make_model(nodes, constants, x=[7, 24], z=[7, 40]))
+    program = import_program(make_model(nodes, constants, x=[7, 24], z=[7, 1040]))
+    assert program.names == ["x", "w", "scales"]
     x = random.standard_normal((7, 24)).astype(numpy.float32) * 4
     steps = numpy.clip(numpy.round(x / 0.125) + 131, 0, 255) - 131
     expected = (steps * 0.125) @ (codes * scales)

@@ -23,6 +23,9 @@ LARGEST_INLINE = 1024
 _REFUSED = re.compile(r"^(Random|Bernoulli$|Multinomial$|Unique$)")
 """Operators that draw other numbers than the model's, or that torch-mlir dies of."""
 
+_CONVERSIONS = ("QuantizeLinear", "DequantizeLinear")
+"""Operators that take a zero point as their third input."""
+
 _TO_LINALG = (
     "builtin.module(torch-onnx-to-torch-backend-pipeline)",
     "builtin.module(torch-backend-to-linalg-on-tensors-backend-pipeline"
@@ -78,13 +81,22 @@ def _load(path: Path) -> onnx.ModelProto:
 
 
 def _take_weights(model: onnx.ModelProto, folder: Path) -> dict[str, Any]:
-    """Turn the large initializers of floats into inputs; return their arrays."""
+    """Turn large initializers of weights into inputs; return their arrays.
+
+    Other integers are shapes and indices, and zero points have to be known.
+    """
     onnx = require("onnx")
-    floats = {
+    types = {
         onnx.TensorProto.FLOAT,
         onnx.TensorProto.DOUBLE,
         onnx.TensorProto.FLOAT16,
         onnx.TensorProto.BFLOAT16,
+        onnx.TensorProto.INT8,
+    }
+    points = {
+        node.input[2]
+        for node in model.graph.node
+        if node.op_type in _CONVERSIONS and len(node.input) > 2
     }
     weights: dict[str, Any] = {}
     kept = []
@@ -92,7 +104,8 @@ def _take_weights(model: onnx.ModelProto, folder: Path) -> dict[str, Any]:
     for tensor in model.graph.initializer:
         is_external = tensor.data_location == onnx.TensorProto.EXTERNAL
         array = _map(tensor, folder) if is_external else None
-        if tensor.data_type not in floats or _size(tensor) <= LARGEST_INLINE:
+        is_weight = tensor.data_type in types and tensor.name not in points
+        if not is_weight or _size(tensor) <= LARGEST_INLINE:
             if array is not None:
                 tensor = onnx.numpy_helper.from_array(array, tensor.name)
             kept.append(tensor)
