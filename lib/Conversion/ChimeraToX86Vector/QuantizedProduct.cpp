@@ -8,11 +8,9 @@
 //
 // Codes are decoded where they are loaded, in one of three ways:
 //  - several tiles of rows: the panel of factors is decoded once, with zeros
-//  and
-//    scales, and multiplied like any other;
+//    and scales, and multiplied like any other;
 //  - a few rows, and fields of words: fields are multiplied where they are,
-//  with
-//    rows that are prepared for that;
+//    with rows that are prepared for that, a single one as digits (Digits.cpp);
 //  - else each vector is decoded by itself.
 // In the last two, a tile adds up the products of one group of codes after the
 // other, whose sums are shifted by the zero, scaled, and added to the result.
@@ -145,7 +143,8 @@ void OuterProductEmitter::emitGroup(int64_t rows, int64_t vectors,
       LaneCount count = lanesOf(j, columns);
       Value sum = sums[i * vectors + j];
       if (prepared.units)
-        sum = decoder->combineDigits(prepared, here, digitsOf(sums, j, vectors));
+        sum =
+            decoder->combineDigits(prepared, here, digitsOf(sums, j, vectors));
       if (decoder->hasZero() && zeros.empty())
         sum = vector::FMAOp::create(
             builder, loc(), arith::NegFOp::create(builder, loc(), ofColumns[j]),
@@ -195,9 +194,8 @@ Value OuterProductEmitter::decode(Value codes, int64_t vector,
 
 /// The products of the digits of a row and the fields of `words`: those of each
 /// place have sums of their own.
-SmallVector<Value>
-OuterProductEmitter::emitDigits(SmallVector<Value> carried,
-                                ArrayRef<Value> words) {
+SmallVector<Value> OuterProductEmitter::emitDigits(SmallVector<Value> carried,
+                                                   ArrayRef<Value> words) {
   for (bool isOdd : {false, true}) {
     SmallVector<Value> bytes;
     for (Value word : words)

@@ -223,7 +223,8 @@ static std::optional<Codes> findCodes(OpBuilder &builder, Value value) {
     Value padding = pad.getConstantPaddingValue();
     std::optional<Codes> codes;
     if (!padding || !matchPattern(padding, m_AnyZeroFloat()) ||
-        !(codes = findCodes(builder, pad.getSource())))
+        !(codes = findCodes(builder, pad.getSource())) ||
+        (codes->along && pad.getPaddedDims().test(*codes->along)))
       return std::nullopt;
     Type element = getElementTypeOrSelf(codes->tensor);
     Value zero = arith::ConstantOp::create(

@@ -236,3 +236,35 @@ func.func @narrow(%a: tensor<16xi8>, %b: tensor<16xi32>) -> (tensor<16xf32>, ten
   } -> tensor<16xf32>
   return %0, %1 : tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+
+// There are no scales for what columns are padded by.
+// CHECK-LABEL: func.func @padded_columns(
+// CHECK-NOT:   arith.muli
+// CHECK:       linalg.matmul
+func.func @padded_columns(%a: tensor<8x16xi8>, %b: tensor<16x30xi8>, %t: tensor<30xf32>, %c: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<8x16xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x16xi8>) outs(%e0 : tensor<8x16xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %f = arith.sitofp %in : i8 to f32
+    linalg.yield %f : f32
+  } -> tensor<8x16xf32>
+  %e1 = tensor.empty() : tensor<16x30xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel"]} ins(%b, %t : tensor<16x30xi8>, tensor<30xf32>) outs(%e1 : tensor<16x30xf32>) {
+  ^bb0(%in: i8, %scale: f32, %out: f32):
+    %f = arith.sitofp %in : i8 to f32
+    %r = arith.mulf %f, %scale : f32
+    linalg.yield %r : f32
+  } -> tensor<16x30xf32>
+  %2 = tensor.pad %1 low[0, 0] high[0, 2] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<16x30xf32> to tensor<16x32xf32>
+  %3 = linalg.matmul ins(%0, %2 : tensor<8x16xf32>, tensor<16x32xf32>) outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %3 : tensor<8x32xf32>
+}
