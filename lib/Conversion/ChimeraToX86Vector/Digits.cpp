@@ -36,14 +36,13 @@
 using namespace mlir;
 using namespace chimera;
 
-/// Fields of a word, digits of a number, and vectors of bytes of a word.
+/// Fields of a word, digits of a number, and bits of a field.
 static constexpr int64_t fields = 8, places = 4, bitsOfField = 4;
 /// Numbers that are cut into digits at once: those of two words.
 static constexpr int64_t atOnce = 16;
-/// The bits of a float before its fraction, its sign left out, and where they
-/// are.
+/// The exponent's bits of a float, and where they begin.
 static constexpr int64_t exponentBits = 0x7F800000, exponentAt = 23;
-/// Zero, and what is added to the exponent of a power of two.
+/// What is added to an exponent.
 static constexpr int64_t bias = 127;
 /// The largest integers are at least two to this power.
 static constexpr int64_t largestPower = 29;

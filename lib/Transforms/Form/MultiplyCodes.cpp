@@ -55,11 +55,14 @@ struct Codes {
   Value scale;
   std::optional<unsigned> along;
 
+  int64_t getLeast() const { return isUnsigned ? 0 : -128; }
+  int64_t getMost() const { return isUnsigned ? 255 : 127; }
   /// The largest difference of a code from zero.
   int64_t getLargest() const {
-    int64_t least = isUnsigned ? 0 : -128, most = isUnsigned ? 255 : 127;
-    return std::max(most - zero, zero - least);
+    return std::max(getMost() - zero, zero - getLeast());
   }
+  /// True if a code stands for zero.
+  bool hasZero() const { return getLeast() <= zero && zero <= getMost(); }
 };
 
 /// Reads the operation that makes floats of bytes, element by element.
@@ -149,7 +152,9 @@ bool DequantizationReader::readInteger(Value value) {
   if (auto difference = value.getDefiningOp<arith::SubIOp>()) {
     std::optional<int64_t> zero = getInteger(difference.getRhs());
     // A difference that wraps around has another value.
-    if (!zero || difference.getType().getIntOrFloatBitWidth() < 16)
+    constexpr int64_t largest = 1 << 14;
+    if (!zero || std::abs(*zero) > largest ||
+        difference.getType().getIntOrFloatBitWidth() < 16)
       return false;
     codes.zero = *zero;
     value = difference.getLhs();
@@ -195,12 +200,10 @@ bool DequantizationReader::readScaled(Value value) {
       !readInteger(conversion->getOperand(0)))
     return false;
   // Without an extension the conversion says what bytes are.
-  Value integer = conversion->getOperand(0);
-  if (canBeIntegerFactor(integer.getType()))
-    codes.isUnsigned = isa<arith::UIToFPOp>(conversion);
-  else if (isa<arith::UIToFPOp>(conversion) && codes.zero != 0)
-    return false;
-  return true;
+  bool hasSign = isa<arith::SIToFPOp>(conversion);
+  if (canBeIntegerFactor(conversion->getOperand(0).getType()))
+    codes.isUnsigned = !hasSign;
+  return hasSign || (codes.isUnsigned && codes.zero == 0);
 }
 
 std::optional<Codes> DequantizationReader::read() {
@@ -223,7 +226,7 @@ static std::optional<Codes> findCodes(OpBuilder &builder, Value value) {
     Value padding = pad.getConstantPaddingValue();
     std::optional<Codes> codes;
     if (!padding || !matchPattern(padding, m_AnyZeroFloat()) ||
-        !(codes = findCodes(builder, pad.getSource())) ||
+        !(codes = findCodes(builder, pad.getSource())) || !codes->hasZero() ||
         (codes->along && pad.getPaddedDims().test(*codes->along)))
       return std::nullopt;
     Type element = getElementTypeOrSelf(codes->tensor);

@@ -111,11 +111,12 @@ func.func @image(%a: tensor<1x8x6x6xi8>, %b: tensor<4x8x3x3xi8>, %t: tensor<4xf3
 #column = affine_map<(d0, d1) -> (d1)>
 
 // Not integers: a scale along the sum, a zero point that is not known, a
-// difference that may wrap around, one factor of floats.
+// difference that may wrap around, one factor of floats, bytes with signs that are
+// converted as if they had none, and padding by what no byte stands for.
 // CHECK-LABEL: func.func @left(
 // CHECK-NOT:   arith.muli
-// CHECK-COUNT-4: linalg.matmul
-func.func @left(%a: tensor<8x16xi8>, %b: tensor<16x32xi8>, %t: tensor<16xf32>, %y: i16, %f: tensor<16x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>) {
+// CHECK-COUNT-6: linalg.matmul
+func.func @left(%a: tensor<8x16xi8>, %b: tensor<16x32xi8>, %t: tensor<16xf32>, %y: i16, %f: tensor<16x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<10x32xf32>) {
   %zero = arith.constant 0.0 : f32
   %seven = arith.constant 7 : i8
   %e0 = tensor.empty() : tensor<8x16xf32>
@@ -150,7 +151,34 @@ func.func @left(%a: tensor<8x16xi8>, %b: tensor<16x32xi8>, %t: tensor<16xf32>, %
   %1 = linalg.matmul ins(%good, %unknown : tensor<8x16xf32>, tensor<16x32xf32>) outs(%start : tensor<8x32xf32>) -> tensor<8x32xf32>
   %2 = linalg.matmul ins(%good, %wrapped : tensor<8x16xf32>, tensor<16x32xf32>) outs(%start : tensor<8x32xf32>) -> tensor<8x32xf32>
   %3 = linalg.matmul ins(%good, %f : tensor<8x16xf32>, tensor<16x32xf32>) outs(%start : tensor<8x32xf32>) -> tensor<8x32xf32>
-  return %0, %1, %2, %3 : tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>
+  %huge = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<16x32xi8>) outs(%e1 : tensor<16x32xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %w = arith.extsi %in : i8 to i32
+    %r = arith.uitofp %w : i32 to f32
+    linalg.yield %r : f32
+  } -> tensor<16x32xf32>
+  %4 = linalg.matmul ins(%good, %huge : tensor<8x16xf32>, tensor<16x32xf32>) outs(%start : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %far = arith.constant 200 : i32
+  %ten = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x16xi8>) outs(%e0 : tensor<8x16xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %w = arith.extsi %in : i8 to i32
+    %d = arith.subi %w, %far : i32
+    %r = arith.sitofp %d : i32 to f32
+    linalg.yield %r : f32
+  } -> tensor<8x16xf32>
+  %padded = tensor.pad %ten low[1, 0] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<8x16xf32> to tensor<10x16xf32>
+  %best = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<16x32xi8>) outs(%e1 : tensor<16x32xf32>) {
+  ^bb0(%in: i8, %out: f32):
+    %r = arith.sitofp %in : i8 to f32
+    linalg.yield %r : f32
+  } -> tensor<16x32xf32>
+  %e2 = tensor.empty() : tensor<10x32xf32>
+  %start2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<10x32xf32>) -> tensor<10x32xf32>
+  %5 = linalg.matmul ins(%padded, %best : tensor<10x16xf32>, tensor<16x32xf32>) outs(%start2 : tensor<10x32xf32>) -> tensor<10x32xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>, tensor<10x32xf32>
 }
 
 // -----
