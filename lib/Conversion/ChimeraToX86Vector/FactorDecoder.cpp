@@ -313,8 +313,8 @@ Value FactorDecoder::decodePanel(
   if (elements > mostElements)
     return {};
   shape.push_back(vectors * lanes);
-  Value panel = allocate(shape, "panel", mostElements,
-                         getWideType(builder.getContext()));
+  Value panel =
+      allocate(shape, "panel", mostElements, getWideType(builder.getContext()));
 
   SmallVector<Value> here(point);
   auto at = [&](int64_t vector) {

@@ -32,6 +32,7 @@
 #include "Chimera/Transforms/Passes.h"
 #include "Form/BodyParts.h"
 #include "Form/CodeRange.h"
+#include "Form/NormalizeChain.h"
 #include "Form/SplitLoop.h"
 #include "Form/StoreCodes.h"
 #include "NamedRemarks.h"
@@ -567,17 +568,8 @@ struct FoldDequantizationPass
       for (unsigned weight : {0, 1})
         if (succeeded(DequantizationFolder(op, weight).run()))
           break;
-    eraseUnused();
-  }
-
-  /// Removes what nobody reads any more, copies that led nowhere among them.
-  void eraseUnused() {
-    SmallVector<Operation *> ops;
-    for (Operation &op : getOperation().getBody().front())
-      ops.push_back(&op);
-    for (Operation *op : llvm::reverse(ops))
-      if (isOpTriviallyDead(op))
-        op->erase();
+    // Copies that led nowhere are among it.
+    eraseUnused(getOperation());
   }
 };
 } // namespace

@@ -337,19 +337,8 @@ Value CodeMultiplier::createSums() {
                               .getResult()
                         : wide;
   };
-  return linalg::GenericOp::create(
-             builder, loc(), start.getType(),
-             ValueRange{factors[0].tensor, factors[1].tensor}, start,
-             op.getIndexingMapsArray(), op.getIteratorTypesArray(),
-             [&](OpBuilder &body, Location loc, ValueRange arguments) {
-               Value product = arith::MulIOp::create(
-                   body, loc, integerOf(body, 0, arguments[0]),
-                   integerOf(body, 1, arguments[1]));
-               linalg::YieldOp::create(body, loc,
-                                       Value(arith::AddIOp::create(
-                                           body, loc, arguments[2], product)));
-             })
-      .getResult(0);
+  return createIntegerSums(builder, op, {factors[0].tensor, factors[1].tensor},
+                           op.getIndexingMapsArray(), start, integerOf);
 }
 
 /// `sums` times the scales of both factors, added to what the product was.
@@ -471,18 +460,9 @@ struct MultiplyCodesPass
     for (linalg::LinalgOp op : ops)
       if (CodeMultiplier multiplier(op); multiplier.match())
         multiplier.rewrite();
-    eraseUnused();
+    // Moves of codes that led nowhere are among it.
+    eraseUnused(getOperation());
     getOperation()->walk(narrowDifference);
-  }
-
-  /// Removes what nobody reads any more, and moves of codes that led nowhere.
-  void eraseUnused() {
-    SmallVector<Operation *> ops;
-    for (Operation &op : getOperation().getBody().front())
-      ops.push_back(&op);
-    for (Operation *op : llvm::reverse(ops))
-      if (isOpTriviallyDead(op))
-        op->erase();
   }
 };
 } // namespace

@@ -289,6 +289,33 @@ LogicalResult BodyNormalizer::splitDimensions() {
 // Accumulators
 //===----------------------------------------------------------------------===//
 
+Value chimera::createIntegerSums(
+    OpBuilder &builder, linalg::LinalgOp op, ValueRange factors,
+    ArrayRef<AffineMap> maps, Value start,
+    function_ref<Value(OpBuilder &, unsigned, Value)> integerOf) {
+  return linalg::GenericOp::create(
+             builder, op.getLoc(), start.getType(), factors, start, maps,
+             op.getIteratorTypesArray(),
+             [&](OpBuilder &body, Location loc, ValueRange arguments) {
+               Value product = arith::MulIOp::create(
+                   body, loc, integerOf(body, 0, arguments[0]),
+                   integerOf(body, 1, arguments[1]));
+               linalg::YieldOp::create(body, loc,
+                                       Value(arith::AddIOp::create(
+                                           body, loc, arguments[2], product)));
+             })
+      .getResult(0);
+}
+
+void chimera::eraseUnused(func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.getBody().front())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
 Value chimera::createFilled(OpBuilder &builder, Location loc, Type type,
                             ArrayRef<int64_t> shape, double number) {
   Value value = createNumber(builder, loc, type, number);

@@ -20,6 +20,7 @@
 
 #include "Chimera/IR/MicroKernels.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace chimera {
@@ -47,6 +48,18 @@ llvm::LogicalResult generalizeElementwise(ChainOp chain);
 /// Puts the taps of windows before what is summed up for each of them, so that
 /// sums do not depend on the order in which images lie in memory.
 llvm::LogicalResult orderReductions(ChainOp chain);
+
+/// Sums of products of integers, in the loops of `op`: `factors`, indexed as
+/// `maps` say, of which `integerOf` makes numbers of i32, added to `start`.
+mlir::Value createIntegerSums(
+    mlir::OpBuilder &builder, mlir::linalg::LinalgOp op,
+    mlir::ValueRange factors, llvm::ArrayRef<mlir::AffineMap> maps,
+    mlir::Value start,
+    llvm::function_ref<mlir::Value(mlir::OpBuilder &, unsigned, mlir::Value)>
+        integerOf);
+
+/// Removes operations at the top of `function` whose results nobody reads.
+void eraseUnused(mlir::func::FuncOp function);
 
 /// A tensor of `shape` filled with `number`.
 mlir::Value createFilled(mlir::OpBuilder &builder, mlir::Location loc,

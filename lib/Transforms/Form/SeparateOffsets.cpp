@@ -289,19 +289,8 @@ Value OffsetSeparator::createProduct() {
       return arith::ExtUIOp::create(body, loc(), body.getI32Type(), value);
     return arith::ExtSIOp::create(body, loc(), body.getI32Type(), value);
   };
-  Value init = op.getDpsInits()[0];
-  return linalg::GenericOp::create(
-             builder, loc(), init.getType(), inputs, init, maps,
-             op.getIteratorTypesArray(),
-             [&](OpBuilder &body, Location loc, ValueRange arguments) {
-               Value product = arith::MulIOp::create(
-                   body, loc, extend(body, 0, arguments[0]),
-                   extend(body, 1, arguments[1]));
-               linalg::YieldOp::create(body, loc,
-                                       Value(arith::AddIOp::create(
-                                           body, loc, arguments[2], product)));
-             })
-      .getResult(0);
+  return createIntegerSums(builder, op, inputs, maps, op.getDpsInits()[0],
+                           extend);
 }
 
 void OffsetSeparator::rewrite() {
