@@ -139,16 +139,16 @@ def MultiplyCodesPass
     : Pass<"chimera-multiply-codes", "::mlir::func::FuncOp"> {
   let summary = "Multiply what bytes stand for as integers";
   let description = [{
-    Quantizers (`QuantizeLinear` and `DequantizeLinear` of ONNX, PyTorch's
-    `quantized_decomposed`) leave operators in f32 and make their factors of bytes
-    right before: `(integer - zero) * scale`. A product or convolution of two such
+    Quantizers leave operators in f32 and make their factors of bytes right before,
+    `(integer - zero) * scale`, as ONNX does with `DequantizeLinear`. A product or convolution of two such
     factors becomes one of integers, with zero points and sums in i32, and the
     scales follow element by element. A scale belongs to a whole factor or to
     places that are one in a result, such as the filters of a convolution; zero
     points have to be known. Factors may be transposed, and padded by zero, before
     they are multiplied. Sums are exact until they are scaled. Products stay as
     they are on targets without micro kernels for integers, where a sum might not
-    fit into 32 bits, and where nothing is summed up but the taps of a window.
+    fit into 32 bits, and where nothing is summed up but the taps of a window; a
+    remark says which.
     Differences of bytes that importers compute in 64 bits are computed in 32.
 
     Example: see `test/Transforms/Form/multiply-codes.mlir`. With `%a` made of

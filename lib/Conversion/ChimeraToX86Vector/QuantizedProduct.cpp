@@ -171,7 +171,8 @@ SmallVector<Value> OuterProductEmitter::emitSums(SmallVector<Value> sums,
   Value nothing = zero(sums.front().getType());
   sums.append(count * (sets - 1), nothing);
   sums = emitParts(sums, rows, vectors, columns);
-  if (prepared.units && decodesInPlace())
+  // Those of places are no sums of the same.
+  if (prepared.units)
     return sums;
   for (int64_t set = 1; set < sets; ++set)
     for (int64_t i = 0; i < count; ++i)

@@ -94,6 +94,7 @@ public:
 
 private:
   bool fits();
+  StringRef findObstacle();
   Value createSums();
   Value createResult(Value sums);
 
@@ -284,8 +285,8 @@ bool CodeMultiplier::fits() {
 }
 
 /// True if both factors have neighbours along what is summed up, of which units
-/// multiply several at once. A depthwise convolution adds up taps alone, and
-/// takes longer as integers (efficientnet_b0 13.4 ms instead of 11.4, Zen 4).
+/// multiply several at once. A depthwise convolution adds up taps alone: its
+/// integers would be multiplied one step after the other.
 static bool hasNeighbours(linalg::LinalgOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
@@ -294,6 +295,16 @@ static bool hasNeighbours(linalg::LinalgOp op) {
     return extents[loop] > 1 && !maps[2].isFunctionOfDim(loop) &&
            maps[0].getResultPosition(dim) && maps[1].getResultPosition(dim);
   });
+}
+
+/// Why codes are not multiplied; empty if they are.
+StringRef CodeMultiplier::findObstacle() {
+  for (auto [factor, map] : llvm::zip(factors, op.getIndexingMapsArray()))
+    if (!isOneInResult(op, factor, map))
+      return "a scale changes along the sum";
+  if (!hasNeighbours(op))
+    return "nothing is summed up but the taps of a window";
+  return fits() ? "" : "the sum of their integers may not fit into 32 bits";
 }
 
 bool CodeMultiplier::match() {
@@ -305,16 +316,19 @@ bool CodeMultiplier::match() {
                       return isStaticAndNotEmpty(value.getType()) &&
                              getElementTypeOrSelf(value).isF32();
                     }) ||
-      !op.getIndexingMapsArray().back().isProjectedPermutation() ||
-      !hasNeighbours(op))
+      !op.getIndexingMapsArray().back().isProjectedPermutation())
     return false;
   for (unsigned index : {0, 1}) {
     std::optional<Codes> codes = findCodes(builder, op.getDpsInputs()[index]);
-    if (!codes || !isOneInResult(op, *codes, op.getIndexingMapsArray()[index]))
+    if (!codes)
       return false;
     factors[index] = *codes;
   }
-  return fits();
+  StringRef obstacle = findObstacle();
+  if (!obstacle.empty())
+    remark::missed(loc(), named("quantized"))
+        << ("dequantized factors are multiplied as floats: " + obstacle).str();
+  return obstacle.empty();
 }
 
 /// The sums of products of integers.

@@ -5,6 +5,9 @@
 
 // NAME: error: unknown target 'pentium'
 // REMARK: dequantized factors are multiplied as integers, and sums scaled
+// REMARK: dequantized factors are multiplied as floats: a scale changes along the sum
+// REMARK: dequantized factors are multiplied as floats: the sum of their integers may not fit into 32 bits
+// REMARK: dequantized factors are multiplied as floats: nothing is summed up but the taps of a window
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
