@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernels/Prefetch.h"
+#include "Kernels/Roundings.h"
 #include "NamedRemarks.h"
 #include "Tile/RowPadding.h"
 
@@ -75,6 +76,7 @@ static void buildKernelBody(OpBuilder &builder, linalg::LinalgOp structured,
   for (Value value : source->getTerminator()->getOperands())
     yielded.push_back(mapping.lookupOrDefault(value));
   YieldOp::create(builder, structured.getLoc(), yielded);
+  joinRoundings(body);
 }
 
 /// A micro kernel only knows constants and its operands.
