@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -332,6 +333,28 @@ static bool isSimplePower(Operation &function) {
                             exponent.convertToDouble());
 }
 
+/// `value` in bf16, by the instruction for that. It makes zeros of denormal
+/// numbers: unless it may, these are looked for, and rounded by arithmetic on
+/// integers where there are any.
+Value BodyEmitter::emitBf16(Value value, bool flushes) {
+  if (flushes)
+    return createBf16(builder, loc(), value);
+  auto type = cast<VectorType>(value.getType()).clone(builder.getBF16Type());
+  auto choice = scf::IfOp::create(builder, loc(), type,
+                                  createHasDenormals(builder, loc(), value),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  auto yield = [&](Block *block, llvm::function_ref<Value()> build) {
+    builder.setInsertionPointToStart(block);
+    scf::YieldOp::create(builder, loc(), build());
+  };
+  yield(choice.thenBlock(), [&]() -> Value {
+    return arith::TruncFOp::create(builder, loc(), type, value);
+  });
+  yield(choice.elseBlock(), [&] { return createBf16(builder, loc(), value); });
+  return choice.getResult(0);
+}
+
 Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
                                  const Values &values) {
   Type type = nested.getResult(0).getType();
@@ -365,9 +388,10 @@ Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
       if (Value computed = emitWideFunction(builder, &nested, operands))
         return computed;
   }
-  if (!isScalar && type.isBF16() && flushesDenormals(nested.getResult(0)) &&
+  if (!isScalar && isa<arith::TruncFOp>(nested) && type.isBF16() &&
       llvm::is_contained(figures.narrowed, type))
-    return createBf16(builder, loc(), mapping.lookup(nested.getOperand(0)));
+    return emitBf16(mapping.lookup(nested.getOperand(0)),
+                    flushesDenormals(nested.getResult(0)));
   Operation *clone = builder.clone(nested, mapping);
   Value result = clone->getResult(0);
   if (isScalar)

@@ -87,6 +87,7 @@ private:
   mlir::Value emitOperation(mlir::Operation &nested,
                             llvm::ArrayRef<mlir::Value> point,
                             const Values &values);
+  mlir::Value emitBf16(mlir::Value value, bool flushes);
   mlir::Value emitIndices(mlir::Type type, llvm::ArrayRef<mlir::Value> point);
   mlir::Value emitTruncated(mlir::Value index, mlir::Type type,
                             llvm::ArrayRef<mlir::Value> point,

@@ -132,6 +132,26 @@ Value chimera::createBf16(OpBuilder &builder, Location loc, Value value) {
       .getResult(0);
 }
 
+Value chimera::createHasDenormals(OpBuilder &builder, Location loc,
+                                  Value value) {
+  auto type = cast<VectorType>(value.getType());
+  // The bit of denormal numbers, Intel SDM, VFPCLASSPS.
+  Value denormal = createInteger(builder, loc, 32, 0x20);
+  Value lanes = LLVM::CallIntrinsicOp::create(
+                    builder, loc, type.clone(builder.getI1Type()),
+                    builder.getStringAttr("llvm.x86.avx512.fpclass.ps.512"),
+                    ValueRange{value, denormal})
+                    .getResult(0);
+  Type bits = builder.getIntegerType(type.getNumElements());
+  Value together = vector::BitCastOp::create(builder, loc,
+                                             VectorType::get({1}, bits), lanes);
+  Value mask = vector::ExtractOp::create(builder, loc, together, 0);
+  Value none =
+      arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(bits, 0));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, mask,
+                               none);
+}
+
 void chimera::fenceStores(OpBuilder &builder, Location loc) {
   LLVM::CallIntrinsicOp::create(
       builder, loc, builder.getStringAttr("llvm.x86.sse.sfence"), ValueRange());

@@ -76,6 +76,11 @@ mlir::Value createWordDots(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createBf16(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value value);
 
+/// True if `value`, 16 of f32, has numbers too small for a normal one.
+/// AVX-512DQ.
+mlir::Value createHasDenormals(mlir::OpBuilder &builder, mlir::Location loc,
+                               mlir::Value value);
+
 /// What was stored past the caches before is seen by others before what is
 /// stored after.
 void fenceStores(mlir::OpBuilder &builder, mlir::Location loc);

@@ -148,14 +148,22 @@ func.func @inner(%q: memref<1x80xbf16>, %k: memref<32x80xbf16>, %s: memref<1x32x
 #tile = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>, narrowed = [bf16]>
 
 // An exponential that becomes a factor has a polynomial of third degree, and is
-// rounded by one instruction. What is rounded otherwise keeps denormal numbers.
+// rounded by one instruction. What is rounded otherwise keeps denormal numbers: if
+// there are any, integers round it.
 
 // CHECK-LABEL: func @narrow(
 // CHECK-COUNT-3: math.fma
 // CHECK-NOT:     math.fma
 // CHECK:         llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"
-// CHECK:         arith.trunci %{{.*}} : vector<16xi32> to vector<16xi16>
-// CHECK:         arith.select
+// CHECK:         %[[TINY:.*]] = llvm.call_intrinsic "llvm.x86.avx512.fpclass.ps.512"(%{{.*}}, %{{.*}}) : (vector<16xf32>, i32) -> vector<16xi1>
+// CHECK:         %[[BITS:.*]] = vector.bitcast %[[TINY]] : vector<16xi1> to vector<1xi16>
+// CHECK:         %[[MASK:.*]] = vector.extract %[[BITS]][0]
+// CHECK:         %[[ANY:.*]] = arith.cmpi ne, %[[MASK]], %{{.*}} : i16
+// CHECK:         scf.if %[[ANY]] -> (vector<16xbf16>) {
+// CHECK:           arith.trunci %{{.*}} : vector<16xi32> to vector<16xi16>
+// CHECK:           arith.select
+// CHECK:         } else {
+// CHECK:           llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"
 func.func @narrow(%x: memref<16xf32>, %y: memref<16xbf16>, %z: memref<16xbf16>) {
   chimera.micro_kernel elementwise
       ins(%x : memref<16xf32>) outs(%y, %z : memref<16xbf16>, memref<16xbf16>)
