@@ -387,8 +387,9 @@ Value Folder::addSummands(Value value, Value summands) {
   auto type = cast<RankedTensorType>(value.getType());
   Value once = PrepareOp::create(rewriter, loc, summands.getType(), summands);
   AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
-  Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
-                                        type.getElementType());
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, value),
+      type.getElementType());
   return linalg::GenericOp::create(
              rewriter, loc, type, ValueRange{value, once}, empty,
              {identity,

@@ -196,3 +196,37 @@ func.func @bias(%x: tensor<8x16xf32>, %w: tensor<16x32xf32> {chimera.constant}, 
   } -> tensor<8x32xf32>
   return %1 : tensor<8x32xf32>
 }
+
+// -----
+
+// Rows of an unknown number.
+
+// CHECK-LABEL: func @rows(
+// CHECK-SAME: %[[X:.*]]: tensor<?x3xf32>
+// CHECK: %[[PRODUCT:.*]] = linalg.matmul
+// CHECK: %[[SUMMANDS:.*]] = chimera.prepare
+// CHECK: %[[EMPTY:.*]] = tensor.empty(%{{.*}}) : tensor<?x16xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[PRODUCT]], %[[SUMMANDS]] : tensor<?x16xf32>, tensor<16xf32>) outs(%[[EMPTY]] :
+// REMARK: remark: {{.*}}the filter is scaled by channels, instead of 2 operations on the result
+#all = affine_map<(m, n) -> (m, n)>
+#channel = affine_map<(m, n) -> (n)>
+func.func @rows(%x: tensor<?x3xf32>, %w: tensor<3x16xf32> {chimera.constant}, %scale: tensor<16xf32> {chimera.constant},
+                %shift: tensor<16xf32> {chimera.constant}, %m: index) -> tensor<?x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%m) : tensor<?x16xf32>
+  %s = linalg.fill ins(%zero : f32) outs(%e : tensor<?x16xf32>) -> tensor<?x16xf32>
+  %0 = linalg.matmul ins(%x, %w : tensor<?x3xf32>, tensor<3x16xf32>) outs(%s : tensor<?x16xf32>) -> tensor<?x16xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #channel, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %scale : tensor<?x16xf32>, tensor<16xf32>) outs(%e : tensor<?x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<?x16xf32>
+  %2 = linalg.generic {indexing_maps = [#all, #channel, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%1, %shift : tensor<?x16xf32>, tensor<16xf32>) outs(%e : tensor<?x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %r = arith.addf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<?x16xf32>
+  return %2 : tensor<?x16xf32>
+}
