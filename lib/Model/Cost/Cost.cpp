@@ -510,13 +510,15 @@ double CostModel::matrixCycles(const Operator &op,
 /// cycles there, 64 where the lines have left.
 double CostModel::tileSumSeconds(const Evaluation &innermost,
                                  const Tasks &tasks) const {
-  const Operator &op = problem.operators.front();
-  if (!machine.matrix || machine.levels.back().ways == 0 ||
-      problem.operators.size() > 1 || !hasConstantVectors(problem, op))
+  if (!machine.matrix || machine.levels.back().ways == 0)
     return 0;
-  const Traffic &traffic = innermost.traffic[op.output];
-  return (traffic.readBytes + traffic.writeBytes) /
-         bandwidth(tasks, machine.levels.size() - 1);
+  double bytes = 0;
+  for (const Operator &op : problem.operators)
+    if (hasConstantVectors(problem, op)) {
+      const Traffic &traffic = innermost.traffic[op.output];
+      bytes += traffic.readBytes + traffic.writeBytes;
+    }
+  return bytes / bandwidth(tasks, machine.levels.size() - 1);
 }
 
 double CostModel::countLeastMultiplyAdds() const {

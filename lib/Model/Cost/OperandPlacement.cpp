@@ -613,9 +613,9 @@ SmallVector<double, 4> CostModel::findMissShares() const {
     return shares;
   double outside = problem.otherBytes, inside = 0;
   for (const auto &[id, tensor] : enumerate(problem.tensors)) {
-    double bytes =
-        static_cast<double>(problem.sizeOf(id)) * tensor.elementBytes;
     bool isOutside = tensor.role == Role::Input || tensor.role == Role::Output;
+    double bytes = static_cast<double>(problem.sizeOf(id)) *
+                   (isOutside ? tensor.elementBytes : tensor.heldBytes());
     (isOutside || tensor.isStored ? outside : inside) += bytes;
   }
   for (auto [share, level] : zip(shares, machine.levels)) {
