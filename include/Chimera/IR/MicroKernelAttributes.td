@@ -100,6 +100,16 @@ def Chimera_TileProductAttr : Chimera_Attr<"TileProduct", "tile_product"> {
     static int64_t getInterleave(::mlir::Type factor) {
       return 32 / factor.getIntOrFloatBitWidth();
     }
+    /// True if registers are left for a last step of the reduction that has
+    /// fewer words than the others: two for each factor, of eight.
+    bool hasLastSteps() const {
+      return getRegisters().getRows() * getRegisters().getVectors() <= 4;
+    }
+    /// Numbers of `factor` that reductions have to be multiples of.
+    int64_t getMultiple(::mlir::Type factor) const {
+      return hasLastSteps() ? getInterleave(factor)
+                            : 8 * getBytes() / factor.getIntOrFloatBitWidth();
+    }
   }];
   let genVerifyDecl = 1;
 }

@@ -43,8 +43,8 @@ struct TileProductModel
         .has_value();
   }
 
-  /// Rows lie along the reduction, columns in words of it, and both in whole
-  /// tiles.
+  /// Rows lie along the reduction, columns in words of it, and both are whole
+  /// words, or whole tiles where no registers are left for a part.
   OperandLayout getLayout(Attribute attribute, Operation *op,
                           unsigned operand) const {
     auto implementation = cast<TileProductAttr>(attribute);
@@ -60,8 +60,7 @@ struct TileProductModel
       layout = OperandLayout::cutAlong(dims->along,
                                        TileProductAttr::getInterleave(factor));
     if (operand == dims->lhs || operand == dims->rhs)
-      layout.multiple =
-          implementation.getBytes() * 8 / factor.getIntOrFloatBitWidth();
+      layout.multiple = implementation.getMultiple(factor);
     return layout;
   }
 

@@ -9,7 +9,8 @@
 // Each kernel tells the tile registers their sizes before it uses them, which
 // waits for what came before and takes longer than a product of 32 x 64 x 32
 // (220 cycles, measured on an Emerald Rapids). Almost all kernels want the same
-// sizes. So a thread sets these once, and kernels with others put them back:
+// sizes of the registers that they use. So a thread sets these once, and
+// kernels with others put them back:
 //
 //   for rows                           set whole
 //     set whole                        for rows
@@ -30,6 +31,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/OpenMP/OpenMPDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <bitset>
 
 namespace chimera {
 #define GEN_PASS_DEF_SHARETILESIZESPASS
@@ -52,6 +57,61 @@ static bool setsSizes(Operation *op) {
 static StringAttr getSizes(Operation *op) {
   auto constant = op->getOperand(0).getDefiningOp<LLVM::AddressOfOp>();
   return constant ? constant.getGlobalNameAttr().getAttr() : StringAttr();
+}
+
+/// The bytes of `sizes`, a constant of the module that `user` is in.
+static std::optional<SmallVector<int8_t>> getBytes(Operation *user,
+                                                   StringAttr sizes) {
+  auto constant =
+      SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(user, sizes);
+  auto bytes =
+      constant
+          ? dyn_cast_or_null<DenseIntElementsAttr>(constant.getValueOrNull())
+          : DenseIntElementsAttr();
+  if (!bytes || !bytes.getElementType().isInteger(8))
+    return std::nullopt;
+  return llvm::to_vector(bytes.getValues<int8_t>());
+}
+
+/// The registers that instructions name between `setting`, which sets sizes,
+/// and what sets others or ends their use.
+static std::bitset<kTileRegisters> getRegistersAfter(Operation *setting) {
+  std::bitset<kTileRegisters> registers;
+  for (Operation *op = setting->getNextNode(); op; op = op->getNextNode()) {
+    if (setsSizes(op) || isInstruction(op, kTileRelease))
+      break;
+    op->walk([&](LLVM::CallIntrinsicOp instruction) {
+      if (llvm::none_of(kTilePrefixes, [&](StringRef prefix) {
+            return instruction.getIntrin().starts_with(prefix);
+          }))
+        return;
+      for (Value operand : instruction.getArgs()) {
+        APInt number;
+        if (operand.getType().isInteger(8) &&
+            matchPattern(operand, m_ConstantInt(&number)))
+          registers.set(number.getZExtValue());
+      }
+    });
+  }
+  return registers;
+}
+
+/// True if what `setting` begins can run where tiles have the sizes `current`.
+static bool fits(Operation *setting, StringAttr current) {
+  StringAttr wanted = getSizes(setting);
+  if (!wanted || !current)
+    return false;
+  if (wanted == current)
+    return true;
+  auto has = getBytes(setting, current), wants = getBytes(setting, wanted);
+  if (!has || !wants || has->size() != wants->size())
+    return false;
+  std::bitset<kTileRegisters> registers = getRegistersAfter(setting);
+  for (unsigned tile = 0; tile < kTileRegisters; ++tile)
+    for (unsigned byte : getBytesOfSize(tile))
+      if (registers[tile] && (*has)[byte] != (*wants)[byte])
+        return false;
+  return true;
 }
 
 /// True if the thread that comes to `op` is the one that runs its regions.
@@ -131,22 +191,37 @@ void TileSizeSharer::share(Block &block) {
   flush();
 }
 
-/// The sizes that are set in the innermost loops of `users`, the first of them.
+/// Of the sizes that are set in the innermost loops of `users`, the first that
+/// most of these kernels can run with.
 StringAttr TileSizeSharer::findCommon(ArrayRef<Operation *> users) {
-  StringAttr best;
+  SmallVector<Operation *> settings;
   int bestDepth = -1;
   std::function<void(Operation *, int)> visit = [&](Operation *op, int depth) {
-    if (setsSizes(op) && depth > bestDepth)
-      if (StringAttr sizes = getSizes(op)) {
-        best = sizes;
-        bestDepth = depth;
-      }
+    if (setsSizes(op) && depth >= bestDepth && getSizes(op)) {
+      if (depth > bestDepth)
+        settings.clear();
+      settings.push_back(op);
+      bestDepth = depth;
+    }
     for (Region &region : op->getRegions())
       for (Operation &nested : region.getOps())
         visit(&nested, depth + mayRepeat(op));
   };
   for (Operation *user : users)
     visit(user, 0);
+  StringAttr best;
+  int64_t mostUsers = 0;
+  llvm::SmallSetVector<StringAttr, 4> candidates;
+  for (Operation *setting : settings)
+    candidates.insert(getSizes(setting));
+  for (StringAttr sizes : candidates) {
+    int64_t fitting = llvm::count_if(
+        settings, [&](Operation *setting) { return fits(setting, sizes); });
+    if (fitting > mostUsers) {
+      best = sizes;
+      mostUsers = fitting;
+    }
+  }
   return best;
 }
 
@@ -176,9 +251,10 @@ void TileSizeSharer::shareAmong(ArrayRef<Operation *> users) {
 StringAttr TileSizeSharer::rewrite(Operation *op, StringAttr current) {
   if (setsSizes(op)) {
     StringAttr sizes = getSizes(op);
-    if (sizes && sizes == current)
-      op->erase();
-    return sizes;
+    if (!fits(op, current))
+      return sizes;
+    op->erase();
+    return current;
   }
   if (isInstruction(op, kTileRelease)) {
     OpBuilder builder(op);

@@ -22,9 +22,11 @@
 //       for the reduction, 64 bytes of it at a time
 //         tile loads, tile products
 //
-// Tiles at an edge have fewer rows or columns; the reduction is whole tiles,
-// as operands are padded with zeros where it is not. Where the number of rows
-// is not known, those that are left of it find their configuration in a table.
+// Tiles at an edge have fewer rows or columns, and a last step of the reduction
+// has fewer words, for which one register of each factor is kept: the others
+// take turns in one register then, which the unit renames. Where the number of
+// rows is not known, those that are left of it find their configuration in a
+// table.
 // The registers are assigned here: LLVM assigns them by the sizes of tiles, of
 // which a function with edges has more than registers, and keeps sums in memory
 // then.
@@ -178,10 +180,11 @@ private:
   void emitRegions();
   void emitRegion(Part rows, int64_t height, Part columns, int64_t width);
   void emitOpenRegions(Part columns, int64_t width);
+  SmallVector<Part> cut(int64_t extent, int64_t size);
   void emitColumns(Part columns, int64_t width);
   void emitBlock();
   void emitReduction(ArrayRef<unsigned> loops);
-  void emitStep();
+  void emitStep(bool isLast);
   void fetchShare();
   void forEachTile(llvm::function_ref<void(unsigned, unsigned)> body);
   void buildLoop(unsigned dim, Part part, int64_t step,
@@ -193,8 +196,16 @@ private:
   unsigned sumsOf(unsigned row, unsigned column) const {
     return row * columnParts.size() + column;
   }
-  unsigned lhsOf(unsigned row) const;
-  unsigned rhsOf(unsigned column) const;
+  unsigned lhsOf(unsigned row, bool isLast) const;
+  unsigned rhsOf(unsigned column, bool isLast) const;
+  /// Words of a step of the reduction, and of a last one that has fewer; 0 if
+  /// there is none.
+  int64_t wordsOfStep() const {
+    int64_t words = implementation.getBytes() / kWordBytes;
+    return implementation.hasLastSteps() ? words
+                                         : std::min(words, extents[dims.along]);
+  }
+  int64_t wordsOfLast() const { return extents[dims.along] % wordsOfStep(); }
   Value addressOf(unsigned operand, ArrayRef<Value> at);
   void configure();
   std::array<int8_t, kConfigurationBytes> getConfiguration();
@@ -245,11 +256,14 @@ TileProductEmitter::TileProductEmitter(OpBuilder &builder, MicroKernelOp op,
   }
 }
 
-/// Parts of `size`, and one of what is left.
-static SmallVector<Part> cut(int64_t extent, int64_t size) {
+/// Parts of `size`, and one of what is left. Sums that nothing is added to may
+/// be computed twice, which takes less than to set the unit to other sizes.
+SmallVector<Part> TileProductEmitter::cut(int64_t extent, int64_t size) {
   SmallVector<Part> parts;
   for (int64_t begin = 0; begin < extent; begin += size)
     parts.push_back({begin, std::min(size, extent - begin)});
+  if (op.getOverwrite() && size <= extent)
+    parts.back() = {extent - size, size};
   return parts;
 }
 
@@ -261,8 +275,12 @@ static unsigned takeTurns(unsigned index, unsigned tiles, unsigned registers) {
   return index + 1 == tiles ? registers - 1 : index % (registers - 1);
 }
 
-/// Registers beside those of sums: a tile of columns stays for all rows.
-unsigned TileProductEmitter::lhsOf(unsigned row) const {
+/// Registers beside those of sums. Where there are two for each factor, one is
+/// for the last step, whether there is one or not: kernels agree in their sizes
+/// then. Where there are not, a tile of columns stays for all rows.
+unsigned TileProductEmitter::lhsOf(unsigned row, bool isLast) const {
+  if (implementation.hasLastSteps())
+    return kTileRegisters - (isLast ? 2 : 4);
   unsigned sums = rowParts.size() * columnParts.size();
   if (rowParts.size() == 1)
     return sums;
@@ -270,7 +288,9 @@ unsigned TileProductEmitter::lhsOf(unsigned row) const {
                           kTileRegisters - sums - columnParts.size());
 }
 
-unsigned TileProductEmitter::rhsOf(unsigned column) const {
+unsigned TileProductEmitter::rhsOf(unsigned column, bool isLast) const {
+  if (implementation.hasLastSteps())
+    return kTileRegisters - (isLast ? 1 : 3);
   unsigned sums = rowParts.size() * columnParts.size();
   if (rowParts.size() == 1)
     return sums + 1 +
@@ -384,25 +404,33 @@ Value TileProductEmitter::extentOf(unsigned dim) {
 /// each have one size, for which the unit is set once.
 void TileProductEmitter::emitRegions() {
   RegisterTileAttr registers = implementation.getRegisters();
-  auto regionsOf = [](int64_t extent, int64_t size) {
-    SmallVector<Part, 2> regions;
-    int64_t whole = extent / size * size;
-    if (whole > 0)
-      regions.push_back({0, whole});
-    if (whole < extent)
-      regions.push_back({whole, extent - whole});
+  auto regionsOf = [&](int64_t extent, int64_t size, int64_t tile) {
+    SmallVector<Part, 3> regions;
+    int64_t begin = 0;
+    // Tiles that share a register have one size.
+    for (int64_t unit : {size, implementation.hasLastSteps() ? tile : extent})
+      if (int64_t part = (extent - begin) / unit * unit; part > 0) {
+        regions.push_back({begin, part});
+        begin += part;
+      }
+    if (begin < extent)
+      regions.push_back({begin, extent - begin});
+    Part &last = regions.back();
+    if (op.getOverwrite() && last.size < tile && tile <= extent)
+      last = {extent - tile, tile};
     return regions;
   };
   int64_t height = implementation.getRows() * registers.getRows(),
           width = implementation.getColumns() * registers.getVectors();
   int64_t rows = dims.rows ? extents[*dims.rows] : 1;
   bool isOpen = ShapedType::isDynamic(rows);
-  for (Part across : regionsOf(extents[dims.columns], width)) {
+  for (Part across :
+       regionsOf(extents[dims.columns], width, implementation.getColumns())) {
     if (isOpen) {
       emitOpenRegions(across, std::min(width, across.size));
       continue;
     }
-    for (Part down : regionsOf(rows, height))
+    for (Part down : regionsOf(rows, height, implementation.getRows()))
       emitRegion(down, std::min(height, down.size), across,
                  std::min(width, across.size));
   }
@@ -478,18 +506,23 @@ void TileProductEmitter::emitOpenRegions(Part columns, int64_t width) {
 std::array<int8_t, kConfigurationBytes> TileProductEmitter::getConfiguration() {
   std::array<int8_t, kConfigurationBytes> bytes = {1};
   auto setShape = [&](unsigned tile, int64_t rows, int64_t rowBytes) {
-    bytes[16 + 2 * tile] = rowBytes;
-    bytes[48 + tile] = rows;
+    auto [ofBytes, ofRows] = getBytesOfSize(tile);
+    bytes[ofBytes] = rowBytes;
+    bytes[ofRows] = rows;
   };
-  int64_t words = implementation.getBytes() / kWordBytes;
   for (unsigned tile = 0; tile < kTileRegisters; ++tile)
     setShape(tile, implementation.getRows(), implementation.getBytes());
   forEachTile([&](unsigned row, unsigned column) {
     int64_t rows = rowParts[row].size,
             rowBytes = columnParts[column].size * kWordBytes;
     setShape(sumsOf(row, column), rows, rowBytes);
-    setShape(lhsOf(row), rows, implementation.getBytes());
-    setShape(rhsOf(column), words, rowBytes);
+    for (bool isLast : {false, true}) {
+      int64_t words = isLast ? wordsOfLast() : wordsOfStep();
+      if (words == 0)
+        continue;
+      setShape(lhsOf(row, isLast), rows, words * kWordBytes);
+      setShape(rhsOf(column, isLast), words, rowBytes);
+    }
   });
   return bytes;
 }
@@ -583,9 +616,14 @@ void TileProductEmitter::emitBlock() {
 /// The loops over `loops`, and inside of them the words.
 void TileProductEmitter::emitReduction(ArrayRef<unsigned> loops) {
   if (loops.empty()) {
-    int64_t words = implementation.getBytes() / kWordBytes;
-    return buildLoop(dims.along, {0, extents[dims.along]}, words,
-                     [&] { emitStep(); });
+    int64_t whole = extents[dims.along] - wordsOfLast();
+    if (whole > 0)
+      buildLoop(dims.along, {0, whole}, wordsOfStep(),
+                [&] { emitStep(/*isLast=*/false); });
+    point[dims.along] = constant(whole);
+    if (wordsOfLast() > 0)
+      emitStep(/*isLast=*/true);
+    return;
   }
   buildLoop(loops.front(), {0, extents[loops.front()]}, 1,
             [&] { emitReduction(loops.drop_front()); });
@@ -600,11 +638,10 @@ void TileProductEmitter::fetchShare() {
   };
   RegisterTileAttr registers = implementation.getRegisters();
   int64_t height = implementation.getRows() * registers.getRows(),
-          width = implementation.getColumns() * registers.getVectors(),
-          words = implementation.getBytes() / kWordBytes;
+          width = implementation.getColumns() * registers.getVectors();
   PrefetchShare share;
-  share.iterations = extents[dims.along] / words;
-  share.iteration = numberOf(dims.along, words);
+  share.iterations = llvm::divideCeilSigned(extents[dims.along], wordsOfStep());
+  share.iteration = numberOf(dims.along, wordsOfStep());
   share.tiles = llvm::divideCeilSigned(extents[dims.columns], width);
   share.tile = numberOf(dims.columns, width);
   if (dims.rows) {
@@ -622,34 +659,37 @@ void TileProductEmitter::fetchShare() {
   emitPrefetches(builder, loc(), prefetches, share);
 }
 
-/// Adds the products of one tile of words. Tiles of columns stay while those of
-/// rows come and go.
-void TileProductEmitter::emitStep() {
+/// Adds the products of one step. Tiles of columns stay while those of rows
+/// come and go, as far as registers are there for it.
+void TileProductEmitter::emitStep(bool isLast) {
   fetchShare();
-  auto shifted = [&](unsigned dim, int64_t offset) {
+  // The tile of a factor that each register has.
+  std::array<std::optional<unsigned>, kTileRegisters> held;
+  auto bring = [&](unsigned tile, unsigned index, unsigned operand,
+                   std::optional<unsigned> dim, int64_t offset) {
+    if (held[tile] == index)
+      return;
+    held[tile] = index;
     SmallVector<Value> at = point;
-    at[dim] = arith::AddIOp::create(builder, loc(), at[dim], constant(offset));
-    return at;
+    if (dim)
+      at[*dim] =
+          arith::AddIOp::create(builder, loc(), at[*dim], constant(offset));
+    loadTile(builder, loc(), tile, addressOf(operand, at), rowStrides[operand]);
   };
   ProductBody product = *matchProductBody(op.getBody().front());
   auto isUnsigned = [&](unsigned operand) {
     return operand == product.factor.getArgNumber() ? product.isFactorUnsigned
                                                     : product.isCodeUnsigned;
   };
-  forEachTile([&](unsigned row, unsigned column) {
-    if (column == 0) {
-      SmallVector<Value> at =
-          dims.rows ? shifted(*dims.rows, rowParts[row].begin) : point;
-      loadTile(builder, loc(), lhsOf(row), addressOf(dims.lhs, at),
-               rowStrides[dims.lhs]);
-    }
-    if (row == 0)
-      loadTile(
-          builder, loc(), rhsOf(column),
-          addressOf(dims.rhs, shifted(dims.columns, columnParts[column].begin)),
-          rowStrides[dims.rhs]);
-    multiplyTiles(builder, loc(), factor, sumsOf(row, column), lhsOf(row),
-                  rhsOf(column), {isUnsigned(dims.lhs), isUnsigned(dims.rhs)});
+  unsigned width = columnParts.size();
+  forEachTile([&](unsigned row, unsigned place) {
+    // The next row begins with the columns that the last one ended with.
+    unsigned column = row % 2 == 0 ? place : width - 1 - place;
+    unsigned lhs = lhsOf(row, isLast), rhs = rhsOf(column, isLast);
+    bring(lhs, row, dims.lhs, dims.rows, rowParts[row].begin);
+    bring(rhs, column, dims.rhs, dims.columns, columnParts[column].begin);
+    multiplyTiles(builder, loc(), factor, sumsOf(row, column), lhs, rhs,
+                  {isUnsigned(dims.lhs), isUnsigned(dims.rhs)});
   });
 }
 
@@ -664,7 +704,10 @@ LogicalResult chimera::emitTileProduct(OpBuilder &builder, MicroKernelOp op,
     if (ShapedType::isDynamic(extent) &&
         (op.isReduction(dim) || dim == dims->columns))
       return failure();
-  if (extents[dims->along] % (implementation.getBytes() / kWordBytes) != 0)
+  int64_t words = extents[dims->along],
+          wordsOfTile = implementation.getBytes() / kWordBytes;
+  if (words > wordsOfTile && words % wordsOfTile != 0 &&
+      !implementation.hasLastSteps())
     return failure();
   return TileProductEmitter(builder, op, implementation, *dims, extents,
                             prefetches)

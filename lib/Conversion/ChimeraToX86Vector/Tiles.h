@@ -22,6 +22,12 @@ namespace chimera {
 
 inline constexpr unsigned kTileRegisters = 8;
 
+/// Where the operand of LDTILECFG says how many bytes a row of `tile` has, and
+/// how many rows there are (Intel SDM).
+constexpr std::array<unsigned, 2> getBytesOfSize(unsigned tile) {
+  return {16 + 2 * tile, 48 + tile};
+}
+
 /// How the names of these instructions begin, and that which comes first.
 inline constexpr llvm::StringLiteral kTilePrefixes[] = {
     "llvm.x86.tile", "llvm.x86.ldtilecfg", "llvm.x86.tdp"};

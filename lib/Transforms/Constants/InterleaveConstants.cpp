@@ -146,7 +146,7 @@ static std::optional<Words> findWords(BlockOp block, TargetAttrInterface target,
     if (auto tiles = dyn_cast<TileProductAttr>(kernel);
         tiles && llvm::is_contained(tiles.getFactors(), type))
       return Words{TileProductAttr::getInterleave(type),
-                   tiles.getBytes() * 8 / bits};
+                   tiles.getMultiple(type)};
     if (auto vectors = dyn_cast<OuterProductAttr>(kernel);
         vectors && llvm::is_contained(vectors.getDotTypes(), type))
       return Words{wordBits / bits, wordBits / bits, /*mayLeaveTaps=*/true};

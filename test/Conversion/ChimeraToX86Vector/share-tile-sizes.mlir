@@ -139,3 +139,37 @@ func.func @ways(%n: index, %isLeft: i1, %place: i64) {
   }
   return
 }
+
+// -----
+
+llvm.mlir.global internal constant @plain(dense<[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]> : tensor<64xi8>) : !llvm.array<64 x i8>
+llvm.mlir.global internal constant @last(dense<[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1]> : tensor<64xi8>) : !llvm.array<64 x i8>
+
+// Sizes that differ in register 7 alone suit a kernel that does not use it: what
+// suits both kernels is set once.
+
+// CHECK-LABEL: func @unused(
+// CHECK:         %[[LAST:.*]] = llvm.mlir.addressof @last
+// CHECK-NEXT:    llvm.call_intrinsic "llvm.x86.ldtilecfg"(%[[LAST]])
+// CHECK:         scf.for
+// CHECK-NOT:       ldtilecfg
+// CHECK-COUNT-2:   llvm.call_intrinsic "llvm.x86.tilezero"
+// CHECK-NOT:       ldtilecfg
+// CHECK:         llvm.call_intrinsic "llvm.x86.tilerelease"
+func.func @unused(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = llvm.mlir.constant(0 : i8) : i8
+  %seven = llvm.mlir.constant(7 : i8) : i8
+  scf.for %i = %c0 to %n step %c1 {
+    %plain = llvm.mlir.addressof @plain : !llvm.ptr
+    llvm.call_intrinsic "llvm.x86.ldtilecfg"(%plain) : (!llvm.ptr) -> ()
+    llvm.call_intrinsic "llvm.x86.tilezero"(%zero) : (i8) -> ()
+    llvm.call_intrinsic "llvm.x86.tilerelease"() : () -> ()
+    %last = llvm.mlir.addressof @last : !llvm.ptr
+    llvm.call_intrinsic "llvm.x86.ldtilecfg"(%last) : (!llvm.ptr) -> ()
+    llvm.call_intrinsic "llvm.x86.tilezero"(%seven) : (i8) -> ()
+    llvm.call_intrinsic "llvm.x86.tilerelease"() : () -> ()
+  }
+  return
+}

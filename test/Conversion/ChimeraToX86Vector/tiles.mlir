@@ -4,28 +4,32 @@
     registers = <rows = 2, vectors = 2, broadcasts = 0, depth = 1>, factors = [bf16]>
 
 // Two tiles of rows and two of columns, in registers that are told their sizes:
-// sums in 0 to 3, rows in 4 and 5, columns in 6 and 7. Of 37 rows 5 are left,
-// with sizes of their own.
+// sums in 0 to 3, rows in 4, columns in 5. The second tile of rows begins with the
+// columns that are there. Of 37 rows 5 are left: they are computed with the 11
+// before them, by a whole tile.
 
-// CHECK:       llvm.mlir.global internal constant @chimera_tiles_5x64_5x64_5x64_16x64_16x64_16x64_16x64_16x64(
 // CHECK:       llvm.mlir.global internal constant @chimera_tiles_16x64(dense<
 // CHECK-SAME:    [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0]
+// CHECK-NOT:   llvm.mlir.global
 // CHECK-LABEL: func @blocks(
+// CHECK:         %[[ROW21:.*]] = arith.constant 5376 : index
 // CHECK:         llvm.call_intrinsic "llvm.x86.ldtilecfg"
 // CHECK:         llvm.call_intrinsic "llvm.x86.tilezero"(%{{.*}}) : (i8) -> ()
 // CHECK-COUNT-3: llvm.call_intrinsic "llvm.x86.tilezero"
 // CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c64{{.*}} step %c16
-// CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
-// CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
+// CHECK-COUNT-2:   llvm.call_intrinsic "llvm.x86.tileloadd64"
 // CHECK:           llvm.call_intrinsic "llvm.x86.tdpbf16ps"
 // CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
 // CHECK:           llvm.call_intrinsic "llvm.x86.tdpbf16ps"
 // CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
-// CHECK-COUNT-2:   llvm.call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK:           llvm.call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK:           llvm.call_intrinsic "llvm.x86.tileloadd64"
+// CHECK:           llvm.call_intrinsic "llvm.x86.tdpbf16ps"
 // CHECK-NOT:       tdpbf16ps
 // CHECK:         }
 // CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tilestored64"
 // CHECK:         llvm.call_intrinsic "llvm.x86.ldtilecfg"
+// CHECK:         arith.addi %{{.*}}, %[[ROW21]]
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbf16ps"
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.tilestored64"
 // CHECK:         llvm.call_intrinsic "llvm.x86.tilerelease"
@@ -48,20 +52,81 @@ func.func @blocks(%a: memref<37x64x2xbf16>, %b: memref<64x32x2xbf16>, %c: memref
 // -----
 
 #tile = #chimera.tile_product<rows = 16, columns = 16, bytes = 64,
-    registers = <rows = 1, vectors = 1, broadcasts = 0, depth = 1>, factors = [bf16]>
+    registers = <rows = 2, vectors = 2, broadcasts = 0, depth = 1>, factors = [bf16]>
 
-// A reduction that is no whole tile is left to other kernels, of which there are
-// none here.
+// Sums that are added to are computed once: the 5 rows are a tile of their own.
+
+// CHECK:       llvm.mlir.global internal constant @chimera_tiles_5x64_5x64_16x64_16x64_5x64_16x64_16x64_16x64(
+// CHECK:       llvm.mlir.global internal constant @chimera_tiles_16x64(
+// CHECK-LABEL: func @added(
+// CHECK-NOT:     tilezero
+func.func @added(%a: memref<37x64x2xbf16>, %b: memref<64x32x2xbf16>, %c: memref<37x32xf32>) {
+  chimera.micro_kernel contraction
+      ins(%a, %b : memref<37x64x2xbf16>, memref<64x32x2xbf16>) outs(%c : memref<37x32xf32>)
+      maps [affine_map<(m, n, k, i) -> (m, k, i)>, affine_map<(m, n, k, i) -> (k, n, i)>, affine_map<(m, n, k, i) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"]
+      extents [[37], [32], [64], [2]] implementation #tile {
+  ^bb0(%x: bf16, %y: bf16, %z: f32):
+    %0 = arith.extf %x : bf16 to f32
+    %1 = arith.extf %y : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %z, %2 : f32
+    chimera.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
+#tile = #chimera.tile_product<rows = 16, columns = 16, bytes = 64,
+    registers = <rows = 2, vectors = 2, broadcasts = 0, depth = 1>, factors = [bf16]>
+
+// A last step of the reduction has registers of its own: 6 and 7, here for 8 words.
+
+// CHECK:       llvm.mlir.global internal constant @chimera_tiles_16x64_16x64_16x64_16x64_16x64_16x64_16x32_8x64(
+// CHECK-LABEL: func @last(
+// CHECK:         %[[COLUMNS:.*]] = llvm.mlir.constant(7 : i8)
+// CHECK:         %[[ROWS:.*]] = llvm.mlir.constant(6 : i8)
+// CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16
+// CHECK-COUNT-4:   llvm.call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK:         }
+// CHECK:         llvm.call_intrinsic "llvm.x86.tileloadd64"(%[[ROWS]],
+// CHECK:         llvm.call_intrinsic "llvm.x86.tileloadd64"(%[[COLUMNS]],
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK-NOT:     tdpbf16ps
+func.func @last(%a: memref<32x40x2xbf16>, %b: memref<40x32x2xbf16>, %c: memref<32x32xf32>) {
+  chimera.micro_kernel contraction overwrite
+      ins(%a, %b : memref<32x40x2xbf16>, memref<40x32x2xbf16>) outs(%c : memref<32x32xf32>)
+      maps [affine_map<(m, n, k, i) -> (m, k, i)>, affine_map<(m, n, k, i) -> (k, n, i)>, affine_map<(m, n, k, i) -> (m, n)>]
+      iterators ["parallel", "parallel", "reduction", "reduction"]
+      extents [[32], [32], [40], [2]] implementation #tile {
+  ^bb0(%x: bf16, %y: bf16, %z: f32):
+    %0 = arith.extf %x : bf16 to f32
+    %1 = arith.extf %y : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %z, %2 : f32
+    chimera.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
+#tile = #chimera.tile_product<rows = 16, columns = 16, bytes = 64,
+    registers = <rows = 1, vectors = 6, broadcasts = 0, depth = 1>, factors = [bf16]>
+
+// Six tiles of sums leave no registers for it: the product is left to other
+// kernels, of which there are none here.
 
 // CHECK-LABEL: func @part(
 // CHECK-NOT:     llvm.x86
 // CHECK:         linalg.generic
-func.func @part(%a: memref<16x5x2xbf16>, %b: memref<5x16x2xbf16>, %c: memref<16x16xf32>) {
+func.func @part(%a: memref<16x40x2xbf16>, %b: memref<40x96x2xbf16>, %c: memref<16x96xf32>) {
   chimera.micro_kernel contraction overwrite
-      ins(%a, %b : memref<16x5x2xbf16>, memref<5x16x2xbf16>) outs(%c : memref<16x16xf32>)
+      ins(%a, %b : memref<16x40x2xbf16>, memref<40x96x2xbf16>) outs(%c : memref<16x96xf32>)
       maps [affine_map<(m, n, k, i) -> (m, k, i)>, affine_map<(m, n, k, i) -> (k, n, i)>, affine_map<(m, n, k, i) -> (m, n)>]
       iterators ["parallel", "parallel", "reduction", "reduction"]
-      extents [[16], [16], [5], [2]] implementation #tile {
+      extents [[16], [96], [40], [2]] implementation #tile {
   ^bb0(%x: bf16, %y: bf16, %z: f32):
     %0 = arith.extf %x : bf16 to f32
     %1 = arith.extf %y : bf16 to f32
@@ -80,7 +145,7 @@ func.func @part(%a: memref<16x5x2xbf16>, %b: memref<5x16x2xbf16>, %c: memref<16x
 // An unknown number of rows: a block of 64 by itself, else blocks of 32, a tile
 // of 16, and a table of what is less.
 
-// CHECK:       llvm.mlir.global internal constant @chimera_tiles_up_to_15x64_15x64_15x64_16x64_16x64_16x64_16x64_16x64({{.*}}) {addr_space = 0 : i32, alignment = 64 : i64{{.*}}} : !llvm.array<960 x i8>
+// CHECK:       llvm.mlir.global internal constant @chimera_tiles_up_to_15x64_15x64_16x64_16x64_15x64_16x64_16x64_16x64({{.*}}) {addr_space = 0 : i32, alignment = 64 : i64{{.*}}} : !llvm.array<960 x i8>
 // CHECK-LABEL: func @open(
 // CHECK:         scf.if
 // CHECK:         } else {
