@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -37,6 +38,7 @@ private:
   void emitParts(Value first, int64_t vectors, LaneCount width,
                  const Values &values);
   std::optional<unsigned> findPartDim();
+  bool scalesRows();
   void emitVector(LaneCount count, Values values);
   /// Vectors of f32 that a line holds.
   int64_t vectorsOfLine() {
@@ -126,6 +128,18 @@ LogicalResult ElementwiseEmitter::emit() {
   buildNest(outer, point, [&] {
     Values values;
     emitKnown(known, point, lanes, values);
+    OpBuilder::InsertionGuard guard(builder);
+    if (scalesRows()) {
+      Value factor = values.lookup(body().getArgument(0));
+      if (isa<VectorType>(factor.getType()))
+        factor = vector::ExtractOp::create(builder, loc(), factor, 0);
+      Value one = arith::ConstantOp::create(builder, loc(),
+                                            builder.getF32FloatAttr(1.0f));
+      Value changes = arith::CmpFOp::create(
+          builder, loc(), arith::CmpFPredicate::UNE, factor, one);
+      auto choice = scf::IfOp::create(builder, loc(), changes);
+      builder.setInsertionPointToStart(choice.thenBlock());
+    }
     auto emitFull = [&](Value iv) { emitVectors(iv, together, step, values); };
     if (isOpen(vectorDim)) {
       Value end = extentOf(vectorDim);
@@ -143,6 +157,21 @@ LogicalResult ElementwiseEmitter::emit() {
                   extent - full, values);
   });
   return success();
+}
+
+/// True if rows of the output are multiplied where they are by one number each,
+/// as online softmax does with its sums. Most of these are one.
+bool ElementwiseEmitter::scalesRows() {
+  if (op.getInputs().size() != 1 || op.getOutputs().size() != 1 ||
+      indexes(0, vectorDim) || !body().getArgument(0).getType().isF32() ||
+      !body().getArgument(1).getType().isF32())
+    return false;
+  auto product = yielded(0).getDefiningOp<arith::MulFOp>();
+  auto isFactor = [&](unsigned argument) {
+    return product.getLhs() == body().getArgument(argument) ||
+           product.getRhs() == body().getArgument(argument);
+  };
+  return product && isFactor(0) && isFactor(1);
 }
 
 /// `width` elements, in `vectors` vectors, from `first` on.

@@ -204,3 +204,37 @@ func.func @one_lane(%a: memref<17xi32>, %out: memref<17xi8>) {
   }
   return
 }
+
+// -----
+
+#tile = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
+// Rows that are multiplied by one stay as they are. What is multiplied into other
+// memory is written in any case.
+
+// CHECK-LABEL: func @scaled(
+// CHECK:         %[[ONE:.*]] = arith.constant 1.0
+// CHECK:         scf.for
+// CHECK:           %[[FACTOR:.*]] = memref.load %arg0
+// CHECK:           %[[CHANGES:.*]] = arith.cmpf une, %{{.*}}, %[[ONE]] : f32
+// CHECK:           scf.if %[[CHANGES]] {
+// CHECK:             arith.mulf
+// CHECK:             vector.store
+// CHECK:           }
+// CHECK-NOT:     scf.if
+// CHECK:         return
+func.func @scaled(%f: memref<8xf32>, %x: memref<8x64xf32>, %y: memref<8x64xf32>) {
+  chimera.micro_kernel elementwise ins(%f : memref<8xf32>) outs(%x : memref<8x64xf32>)
+      maps [affine_map<(m, n) -> (m)>, affine_map<(m, n) -> (m, n)>] iterators ["parallel", "parallel"] implementation #tile {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.mulf %b, %a : f32
+    chimera.yield %0 : f32
+  }
+  chimera.micro_kernel elementwise ins(%f, %x : memref<8xf32>, memref<8x64xf32>) outs(%y : memref<8x64xf32>)
+      maps [affine_map<(m, n) -> (m)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>] iterators ["parallel", "parallel"] implementation #tile {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %b, %a : f32
+    chimera.yield %0 : f32
+  }
+  return
+}
