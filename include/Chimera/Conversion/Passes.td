@@ -250,8 +250,9 @@ def ShareTileSizesPass : Pass<"chimera-share-tile-sizes", "::mlir::func::FuncOp"
     32 x 64 x 32, and end with `tilerelease`. This pass runs where loops are still
     structured and threads have their regions. In each stretch of code that one
     thread runs without calls, the sizes that the innermost loops set are set once
-    in front. Kernels with the same sizes lose their instructions; those with
-    others put the common ones back in place of their release.
+    in front. Kernels with the same sizes of the registers that they name lose
+    their instructions; those with others put the common ones back in place of
+    their release.
 
     Example: see `test/Conversion/ChimeraToX86Vector/share-tile-sizes.mlir`.
   }];

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels feed the unit from a cache, in whole steps along the reduction: what
-// is no whole step is padded in a copy.
+// Kernels feed the unit from a cache. Reductions are cut into whole steps, of
+// which the last may have fewer words.
 //
 //===----------------------------------------------------------------------===//
 
@@ -102,4 +102,22 @@ TEST(MatrixTiles, HoldSumsThroughTheReduction) {
   auto perCall = solveFor(problem, machine, 1);
   ASSERT_TRUE(perCall);
   EXPECT_EQ(perCall->schedule.held, 0u);
+}
+
+/// Eight parts of 30 rows take as many products as eight of 32. Where sums are
+/// added to, each part sets the unit for 14 rows and back, once for each of two
+/// blocks of the reduction.
+TEST(MatrixTiles, AreSetToOtherSizesAtEdges) {
+  Machine machine = makeTiles();
+  auto computeSeconds = [&](int64_t parts, int64_t rows, int64_t depth) {
+    ChainProblem problem = makeProduct(parts * rows, 64, 256);
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels.back().order = {{3, depth}, {1, rows}};
+    schedule.registerTile = {2, 2, 0, 1};
+    return price(problem, machine, schedule, SolveOptions()).computeSeconds;
+  };
+  EXPECT_NEAR(computeSeconds(8, 30, 128) - computeSeconds(8, 32, 128),
+              2 * 8 * 440 / 2.2e9, 1e-12);
+  EXPECT_NEAR(computeSeconds(8, 30, 256), computeSeconds(8, 32, 256), 1e-12);
 }
