@@ -102,7 +102,9 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
     return !canBeSum(factor) &&
            getContractionKernels(op, target, factor).empty();
   });
-  llvm::copy_if(support.factors, std::back_inserter(support.inTiles),
+  SmallVector<Type> multiplied(support.factors);
+  multiplied.push_back(IntegerType::get(op->getContext(), 8));
+  llvm::copy_if(multiplied, std::back_inserter(support.inTiles),
                 [&](Type factor) {
                   return llvm::any_of(getContractionKernels(op, target, factor),
                                       llvm::IsaPred<TileProductAttr>);
