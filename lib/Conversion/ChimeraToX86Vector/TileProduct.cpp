@@ -14,7 +14,7 @@
 //
 // so that the right factor lies in words of w numbers, neighbours along the
 // reduction. A block of 2 x 2 tiles of sums stays in registers during the
-// reduction, and each step loads two tiles of each factor:
+// reduction, and each step loads two tiles of each factor, one of them twice:
 //
 //   for panels of columns               the panel stays in L1
 //     for groups of rows
@@ -181,7 +181,6 @@ private:
   void emitRegion(Part rows, int64_t height, Part columns, int64_t width);
   void emitOpenRegions(Part columns, int64_t width);
   SmallVector<Part> cut(int64_t extent, int64_t size);
-  void emitColumns(Part columns, int64_t width);
   void emitBlock();
   void emitReduction(ArrayRef<unsigned> loops);
   void emitStep(bool isLast);
