@@ -310,6 +310,25 @@ void __kmpc_for_static_fini(void *location, int32_t thread) {
 }
 
 /*===----------------------------------------------------------------------===*\
+|* Constants
+\*===----------------------------------------------------------------------===*/
+
+static _Thread_local struct {
+  chimera_listener call;
+  void *context;
+} listener;
+
+void chimera_on_constant_read(chimera_listener call, void *context) {
+  listener.call = call;
+  listener.context = context;
+}
+
+void chimera_constant_read(int64_t argument) {
+  if (listener.call)
+    listener.call(listener.context, argument);
+}
+
+/*===----------------------------------------------------------------------===*\
 |* Copies
 \*===----------------------------------------------------------------------===*/
 

@@ -49,6 +49,18 @@ const char *chimera_pool(void);
    `chimera_call` it ends the process. */
 void chimera_fail(const char *text);
 
+/* What is called with the number of an argument. */
+typedef void (*chimera_listener)(void *context, int64_t argument);
+
+/* While `NAME_prepare` runs on this thread, `listener` hears of each constant
+   that it has read for the last time and that calls do not read: its memory may
+   be freed there and then. Null for nobody, as at first. */
+void chimera_on_constant_read(chimera_listener listener, void *context);
+
+/* Called by programs where they have read the constant `argument` for the last
+   time. */
+void chimera_constant_read(int64_t argument);
+
 /* Called by programs to copy one strided memref to another of the same shape;
    both are a rank with a pointer to a descriptor. */
 void memrefCopy(int64_t element_bytes, void *source, void *target);

@@ -446,6 +446,8 @@ static Error lowerToLLVMDialect(ModuleOp module,
   Stage stage(options.listener, "lower");
   auto makeKernels = [&](OpPassManager &pm) {
     buildKernelPipeline(pm, lowering);
+    if (options.reportConstantsRead)
+      pm.addPass(createReportConstantsReadPass());
   };
   if (Error error = runPasses(module, "lowering", makeKernels))
     return error;

@@ -178,4 +178,19 @@ TEST(HostRuntimeTest, CopiesFollowStrides) {
     }
 }
 
+TEST(HostRuntime, TellsWhoListensWhichConstantWasRead) {
+  std::vector<int64_t> heard;
+  auto note = [](void *context, int64_t argument) {
+    static_cast<std::vector<int64_t> *>(context)->push_back(argument);
+  };
+  chimera_constant_read(1);
+  chimera_on_constant_read(note, &heard);
+  chimera_constant_read(2);
+  std::thread([] { chimera_constant_read(3); }).join();
+  chimera_constant_read(4);
+  chimera_on_constant_read(nullptr, nullptr);
+  chimera_constant_read(5);
+  EXPECT_EQ(heard, (std::vector<int64_t>{2, 4}));
+}
+
 } // namespace

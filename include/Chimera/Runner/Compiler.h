@@ -65,6 +65,9 @@ struct CompileOptions {
   unsigned groupRank = 0;
   /// Compute tiles of AMX on vectors, on machines without it.
   bool emulateTiles = false;
+  /// Let preparations tell the runtime in a host which constants nobody will
+  /// read again (runtime/chimera_runtime.h).
+  bool reportConstantsRead = false;
   /// A file with micro kernels of the user's; empty for none.
   std::string microKernels;
   /// LLVM's optimisation level, 0 to 3; others are an error.

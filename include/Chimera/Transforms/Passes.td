@@ -655,6 +655,36 @@ def PrepareConstantsPass
                            "::mlir::memref::MemRefDialect"];
 }
 
+def ReportConstantsReadPass
+    : Pass<"chimera-report-constants-read", "::mlir::ModuleOp"> {
+  let summary = "Say when a constant has been read for the last time";
+  let description = [{
+    In `@f_prepare` (`chimera-prepare-constants`, bufferized) calls
+    `chimera_constant_read(i64)` with the number of each argument marked
+    `chimera.constant` that `@f` does not read, after the last operation that
+    reads it or a view of it. The host (`runtime/chimera_runtime.h`) may free it
+    then, so that weights and what is packed of them need not all fit at once.
+
+    Example: see `test/Transforms/Constants/report-constants-read.mlir`.
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %w: memref<8xf32> {chimera.constant}) {
+      %p = memref.get_global @f_prepared : memref<8xf32>
+      memref.copy %p, %x : memref<8xf32> to memref<8xf32>
+      return
+    }
+    func.func @f_prepare(%x: memref<8xf32>, %w: memref<8xf32>) {
+      %p = memref.get_global @f_prepared : memref<8xf32>
+      memref.copy %w, %p : memref<8xf32> to memref<8xf32>
+      // Here goes: func.call @chimera_constant_read(1)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 def PadBuffersPass : Pass<"chimera-pad-buffers"> {
   let summary = "Keep rows of buffers from meeting in few sets of the cache";
   let description = [{
