@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _arrays, _cache, _package, _paths, _processes
+from ._weights import Storages
 from .errors import ChimeraError, CompileError, UnsupportedError
 
 # Of the manifests that this package reads.
@@ -115,15 +116,18 @@ class Library:
         self,
         constants: Mapping[int, Any] | None = None,
         process: int | None = None,
+        discards: bool = False,
+        kept: Iterable[int] = (),
     ) -> Instance:
         """The program with `constants` as arguments, by number, of all calls.
 
-        Of a program of several processes, `process` takes its part of them.
+        Of a program of several processes, `process` takes its part of them. With
+        `discards`, those that are only packed are let go of, but for those in `kept`.
 
         Raises TypeError if one does not fit, or ChimeraError if there is no such
         process.
         """
-        return Instance(self, constants or {}, process)
+        return Instance(self, constants or {}, process, discards, kept)
 
 
 class Instance:
@@ -134,6 +138,8 @@ class Instance:
         library: Library,
         constants: Mapping[int, Any],
         process: int | None = None,
+        discards: bool = False,
+        kept: Iterable[int] = (),
     ) -> None:
         from . import _runtime
 
@@ -148,6 +154,7 @@ class Instance:
         declared = function["constants"]
         read = function.get("constants_read", declared)
         self._packed_only = set(declared) - set(read)
+        self._gone = self._packed_only - set(kept) if discards else set()
         self._is_discarded = False
         self._arguments = function["arguments"]
         self._results = function["results"]
@@ -207,17 +214,27 @@ class Instance:
         for index, whole in self.constants.items():
             value = _processes.take(self.library.function, index, whole, self._process)
             self._function.bind(index, _arrays.prepare(value, self._arguments[index]))
-        self._function.prepare()
+        if self._gone:
+            self._pack_and_discard()
+        else:
+            self._function.prepare()
         # Where a constant was not contiguous this is the end of a copy of it.
-        for index in self._packed_only:
+        for index in self._packed_only - self._gone:
             self._function.release(index)
 
-    def discard(self, kept: Iterable[int] = ()) -> None:
-        """Lets go of the constants that are packed, but for those in `kept`."""
-        gone = self._packed_only - set(kept)
-        self._is_discarded = bool(gone)
-        for index in gone:
-            del self.constants[index]
+    def _pack_and_discard(self) -> None:
+        """Lets go of each constant that calls do not read when it has been packed."""
+        storages = Storages(self.constants.values())
+
+        def drop(index: int) -> None:
+            if index in self._gone and index in self.constants:
+                self._function.release(index)
+                storages.drop(self.constants.pop(index))
+
+        self._is_discarded = True
+        self._function.prepare(drop)
+        for index in self._gone:
+            drop(index)
 
     def check_kept(self) -> None:
         """Raises ChimeraError if constants were discarded."""

@@ -140,15 +140,9 @@ class Weights:
         forget = self._forgetter(key)
         self._owners[key] = [weakref.ref(tensor, forget) for tensor in owners]
         values = [tensor.detach() for tensor in tensors]
-        instance = self._library.instantiate(dict(zip(self._positions, values)))
-        if self._discards:
-            instance.discard()
-            kept = {self._positions.index(number) for number in instance.constants}
-            _empty(
-                [t for i, t in enumerate(tensors) if i not in kept],
-                [tensors[i] for i in kept],
-            )
-        return instance
+        return self._library.instantiate(
+            dict(zip(self._positions, values)), discards=self._discards
+        )
 
     def _forget(self, key: tuple[int, ...]) -> None:
         self._packed.pop(key, None)
@@ -173,16 +167,6 @@ def _check_storage(tensors: Sequence[Any]) -> None:
             "another graph of the model, behind a graph break or for other shapes; "
             "compile it without discard_weights"
         )
-
-
-def _empty(tensors: Sequence[Any], kept: Sequence[Any]) -> None:
-    """Gives back the memory of tensors that share none with those in `kept`."""
-    used = {tensor.untyped_storage()._cdata for tensor in kept}
-    for tensor in tensors:
-        storage = tensor.untyped_storage()
-        # What is mapped from a file takes no memory that is worth anything.
-        if storage._cdata not in used and storage.resizable():
-            storage.resize_(0)
 
 
 class Part:

@@ -190,9 +190,9 @@ def compile(
         process: which of them this is, of which it packs the part of the weights;
             None where chimera.distributed knows.
         cache: whether to look for the program in the user's cache, and keep it.
-        discard_weights: whether to let go of weights once they are packed. Their
-            memory is free when nobody else has them (`del module`), and the program
-            can neither be saved nor refreshed.
+        discard_weights: whether to let go of each weight once it is packed. A torch
+            module's become empty; the memory of other arrays is free when nobody
+            else has them. The program can neither be saved nor refreshed.
 
     Raises:
         CompileError: the compiler refused the program, with the place.
@@ -214,9 +214,9 @@ def compile(
     flatten = imported.flatten
     if constants:
         flatten = _take_by_name(imported.names, weights)
-    instance = library.instantiate(weights, process)
-    if discard_weights:
-        instance.discard(kept=imported.ties.values())
+    instance = library.instantiate(
+        weights, process, discard_weights, imported.ties.values()
+    )
     return Program(instance, imported.names, flatten, imported.unflatten, imported.ties)
 
 

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -312,13 +313,16 @@ public:
     arrays[index].reset();
   }
 
-  /// Computes what calls need of the constants.
-  void prepare() {
+  /// Computes what calls need of the constants. `onRead`, if there is one, is
+  /// called with the number of each constant that nobody will read again.
+  void prepare(std::optional<nb::callable> onRead) {
     if (!preparation)
       return;
     // What is not constant is not read.
     std::vector<Value> values = collect(std::nullopt);
+    Listener listener(onRead);
     call(preparation, values);
+    listener.rethrow();
   }
 
   /// The dynamic sizes of the results, in their order, or nothing if the
@@ -355,6 +359,40 @@ public:
   }
 
 private:
+  /// Passes on which constants were read, as long as it lives. Exceptions wait
+  /// until the program has returned.
+  class Listener {
+  public:
+    explicit Listener(const std::optional<nb::callable> &onRead)
+        : onRead(onRead) {
+      if (onRead)
+        chimera_on_constant_read(&Listener::hear, this);
+    }
+    Listener(const Listener &) = delete;
+    Listener &operator=(const Listener &) = delete;
+    ~Listener() { chimera_on_constant_read(nullptr, nullptr); }
+
+    void rethrow() const {
+      if (failure)
+        std::rethrow_exception(failure);
+    }
+
+  private:
+    static void hear(void *context, int64_t argument) {
+      auto &self = *static_cast<Listener *>(context);
+      nb::gil_scoped_acquire acquire;
+      try {
+        if (!self.failure)
+          (*self.onRead)(argument);
+      } catch (...) {
+        self.failure = std::current_exception();
+      }
+    }
+
+    const std::optional<nb::callable> &onRead;
+    std::exception_ptr failure;
+  };
+
   std::string describe(size_t index) const {
     return "argument " + std::to_string(index) + " of '" + name + "'";
   }
@@ -455,7 +493,7 @@ NB_MODULE(_runtime, module) {
       .def("check_processor", &Function::checkProcessor)
       .def("bind", &Function::bind, "index"_a, "array"_a)
       .def("release", &Function::release, "index"_a)
-      .def("prepare", &Function::prepare)
+      .def("prepare", &Function::prepare, "on_read"_a = nb::none())
       .def("sizes", &Function::getSizes, "arguments"_a)
       .def("run", &Function::run, "arguments"_a, "results"_a);
   module.def("pool", &chimera_pool,

@@ -1,0 +1,39 @@
+"""The memory of weights that are let go of once they are packed."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterable
+from typing import Any
+
+from . import _arrays
+
+
+class Storages:
+    """The storages of PyTorch's tensors, with how many constants lie in each.
+
+    Other arrays have memory that goes with its last owner.
+    """
+
+    def __init__(self, constants: Iterable[Any]) -> None:
+        tensors = filter(_arrays.is_torch, constants)
+        self._constants = collections.Counter(map(_number, tensors))
+
+    def drop(self, constant: Any) -> None:
+        """Empty the storage of a constant if no other one lies there.
+
+        Tensors stay, as what their module is known by. What is mapped from a file
+        takes no memory that is worth anything.
+        """
+        if not _arrays.is_torch(constant):
+            return
+        number = _number(constant)
+        self._constants[number] -= 1
+        storage = constant.untyped_storage()
+        if not self._constants[number] and storage.resizable():
+            storage.resize_(0)
+
+
+def _number(tensor: Any) -> int:
+    number: int = tensor.untyped_storage()._cdata
+    return number
