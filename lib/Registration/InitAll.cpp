@@ -22,9 +22,9 @@
 using namespace mlir;
 
 void chimera::registerAllBackEnds() {
-  registerBackEnd(createX86BackEnd(), BackEndPrecedence::Chimera);
-  registerBackEnd(createNvidiaBackEnd(), BackEndPrecedence::Chimera);
-  registerBackEnd(createAscendBackEnd(), BackEndPrecedence::Chimera);
+#define CHIMERA_BACK_END(NAME)                                                 \
+  registerBackEnd(create##NAME##BackEnd(), BackEndPrecedence::Chimera);
+#include "Chimera/Conversion/BackEnds.def"
 }
 
 void chimera::registerAllDialects(DialectRegistry &registry) {
@@ -42,6 +42,8 @@ void chimera::registerAllDialects(DialectRegistry &registry) {
 void chimera::registerAllPasses() {
   registerChimeraTransformsPasses();
   registerChimeraConversionPasses();
+#define CHIMERA_BACK_END(NAME) registerChimera##NAME##Passes();
+#include "Chimera/Conversion/BackEnds.def"
   registerChimeraTargetPasses();
   registerPipelines();
   registerAllBackEnds();

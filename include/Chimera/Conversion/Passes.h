@@ -22,6 +22,19 @@ enum class AscendEmission { Call, Nest };
 #define GEN_PASS_REGISTRATION
 #include "Chimera/Conversion/Passes.h.inc"
 
+// Those of a back end that is not built (CHIMERA_BACK_ENDS) are declared alone.
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "Chimera/Conversion/X86Passes.h.inc"
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "Chimera/Conversion/NvidiaPasses.h.inc"
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "Chimera/Conversion/AscendPasses.h.inc"
+
 /// Attaches the emission of functions that are micro kernels.
 void registerFunctionMicroKernels(mlir::DialectRegistry &registry);
 

@@ -30,7 +30,7 @@
 
 namespace chimera {
 #define GEN_PASS_DEF_CONVERTASCENDTOEMITCPASS
-#include "Chimera/Conversion/Passes.h.inc"
+#include "Chimera/Conversion/AscendPasses.h.inc"
 } // namespace chimera
 
 using namespace mlir;

@@ -34,7 +34,7 @@
 
 namespace chimera {
 #define GEN_PASS_DEF_CONVERTCHIMERATOASCENDPASS
-#include "Chimera/Conversion/Passes.h.inc"
+#include "Chimera/Conversion/AscendPasses.h.inc"
 } // namespace chimera
 
 using namespace mlir;

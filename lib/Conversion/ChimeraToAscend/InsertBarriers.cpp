@@ -27,7 +27,7 @@
 
 namespace chimera {
 #define GEN_PASS_DEF_INSERTASCENDBARRIERSPASS
-#include "Chimera/Conversion/Passes.h.inc"
+#include "Chimera/Conversion/AscendPasses.h.inc"
 } // namespace chimera
 
 using namespace mlir;

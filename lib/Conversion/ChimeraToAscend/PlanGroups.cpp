@@ -28,7 +28,7 @@
 namespace chimera {
 #define GEN_PASS_DEF_GATHERASCENDGROUPSPASS
 #define GEN_PASS_DEF_PLANASCENDGROUPSPASS
-#include "Chimera/Conversion/Passes.h.inc"
+#include "Chimera/Conversion/AscendPasses.h.inc"
 } // namespace chimera
 
 using namespace mlir;

@@ -35,7 +35,7 @@
 
 namespace chimera {
 #define GEN_PASS_DEF_CONVERTMEMORYGROUPSTONVVMPASS
-#include "Chimera/Conversion/Passes.h.inc"
+#include "Chimera/Conversion/NvidiaPasses.h.inc"
 } // namespace chimera
 
 using namespace mlir;

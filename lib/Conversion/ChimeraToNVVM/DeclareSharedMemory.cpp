@@ -19,7 +19,7 @@
 
 namespace chimera {
 #define GEN_PASS_DEF_DECLARESHAREDMEMORYPASS
-#include "Chimera/Conversion/Passes.h.inc"
+#include "Chimera/Conversion/NvidiaPasses.h.inc"
 } // namespace chimera
 
 using namespace mlir;

@@ -20,7 +20,7 @@
 
 namespace chimera {
 #define GEN_PASS_DEF_EMULATETILESPASS
-#include "Chimera/Conversion/Passes.h.inc"
+#include "Chimera/Conversion/X86Passes.h.inc"
 } // namespace chimera
 
 using namespace mlir;

@@ -24,7 +24,7 @@
 
 namespace chimera {
 #define GEN_PASS_DEF_REQUESTTILESPASS
-#include "Chimera/Conversion/Passes.h.inc"
+#include "Chimera/Conversion/X86Passes.h.inc"
 } // namespace chimera
 
 using namespace mlir;

@@ -38,7 +38,7 @@
 
 namespace chimera {
 #define GEN_PASS_DEF_SHARETILESIZESPASS
-#include "Chimera/Conversion/Passes.h.inc"
+#include "Chimera/Conversion/X86Passes.h.inc"
 } // namespace chimera
 
 using namespace mlir;
