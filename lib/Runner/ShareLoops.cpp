@@ -80,6 +80,9 @@ static Function *buildShare(Module &module, Function &runtime) {
   auto *function =
       Function::Create(runtime.getFunctionType(), GlobalValue::InternalLinkage,
                        "chimera_share", module);
+  // All parallel loops call it: a copy in each would have LLVM compile them
+  // together, on one thread.
+  function->addFnAttr(llvm::Attribute::NoInline);
   Function *ours =
       declareWeakly(module, "chimera_pool", PointerType::getUnqual(context));
   auto *entry = BasicBlock::Create(context, "", function);
