@@ -115,6 +115,15 @@ static void setFactor(linalg::GenericOp op, OpOperand &factor, Value tensor) {
   scalar.replaceAllUsesExcept(widened, widened);
 }
 
+/// True if each loop is in one of the maps. Sums over a dimension along which
+/// both factors are repeated would lose it.
+static bool coverLoops(ArrayRef<AffineMap> maps) {
+  return llvm::all_of(llvm::seq(maps.front().getNumDims()), [&](unsigned loop) {
+    return llvm::any_of(
+        maps, [&](AffineMap map) { return map.isFunctionOfDim(loop); });
+  });
+}
+
 /// Lets `first` read its operand before it is scaled, and returns the factor.
 double SoftmaxNormalizer::takeScale(unsigned operand) {
   double scale = 1;
@@ -133,6 +142,8 @@ double SoftmaxNormalizer::takeScale(unsigned operand) {
     SmallVector<AffineMap> maps = first.getIndexingMapsArray();
     maps[operand] =
         read.compose(inversePermutation(written)).compose(maps[operand]);
+    if (!coverLoops(maps))
+      return scale;
     first.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
     setFactor(first, use, producer.getDpsInputs()[0]);
     scale *= own.value_or(1);
