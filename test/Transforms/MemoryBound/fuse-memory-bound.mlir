@@ -253,14 +253,30 @@ func.func @slices_of_blocks(%x: tensor<1x16xf32>, %y: tensor<4x32xf32>, %i: inde
 // Parts without elements have no place in the whole, least of all at its end.
 
 // CHECK-LABEL: func.func @empty_part(
-// CHECK-SAME:    %[[A:.*]]: tensor<2x8xf32>, %{{.*}}: tensor<0x8xf32>)
-// CHECK:         %[[WHOLE:.*]] = bufferization.alloc_tensor() : tensor<2x8xf32>
-// CHECK:         %[[PART:.*]] = linalg.generic {{.*}} ins(%[[A]] :
-// CHECK:         %[[RESULT:.*]] = tensor.insert_slice %[[PART]] into %[[WHOLE]][0, 0] [2, 8]
+// CHECK-SAME:    %[[A:.*]]: tensor<2x8xf32>, %{{.*}}: tensor<0x8xf32>, %[[C:.*]]: tensor<3x8xf32>)
+// CHECK:         %[[WHOLE:.*]] = bufferization.alloc_tensor() : tensor<5x8xf32>
+// CHECK:         %[[FIRST:.*]] = linalg.generic {{.*}} ins(%[[A]] :
+// CHECK:         %[[HALF:.*]] = tensor.insert_slice %[[FIRST]] into %[[WHOLE]][0, 0] [2, 8]
+// CHECK:         %[[SECOND:.*]] = linalg.generic {{.*}} ins(%[[C]] :
+// CHECK:         %[[RESULT:.*]] = tensor.insert_slice %[[SECOND]] into %[[HALF]][2, 0] [3, 8]
 // CHECK-NEXT:    return %[[RESULT]]
-func.func @empty_part(%a: tensor<2x8xf32>, %b: tensor<0x8xf32>) -> tensor<2x8xf32> {
-  %0 = tensor.concat dim(0) %a, %b : (tensor<2x8xf32>, tensor<0x8xf32>) -> tensor<2x8xf32>
-  return %0 : tensor<2x8xf32>
+func.func @empty_part(%a: tensor<2x8xf32>, %b: tensor<0x8xf32>, %c: tensor<3x8xf32>) -> tensor<5x8xf32> {
+  %0 = tensor.concat dim(0) %a, %c, %b
+      : (tensor<2x8xf32>, tensor<3x8xf32>, tensor<0x8xf32>) -> tensor<5x8xf32>
+  return %0 : tensor<5x8xf32>
+}
+
+// What is joined with nothing is the whole, also where its size was forgotten.
+
+// CHECK-LABEL: func.func @one_part(
+// CHECK-SAME:    %[[A:.*]]: tensor<2x8xf32>)
+// CHECK-NEXT:    return %[[A]]
+func.func @one_part(%a: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %0 = tensor.cast %a : tensor<2x8xf32> to tensor<?x8xf32>
+  %1 = tensor.extract_slice %a[0, 0] [0, 8] [1, 1] : tensor<2x8xf32> to tensor<0x8xf32>
+  %2 = tensor.cast %1 : tensor<0x8xf32> to tensor<?x8xf32>
+  %3 = tensor.concat dim(0) %0, %2 : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<2x8xf32>
+  return %3 : tensor<2x8xf32>
 }
 
 // -----
