@@ -61,6 +61,14 @@ void chimera_on_constant_read(chimera_listener listener, void *context);
    time. */
 void chimera_constant_read(int64_t argument);
 
+/* A library has two arrays for what `NAME_prepare` computes, in the order of
+   the manifest's `prepared_values`: `void *NAME_prepared_memory[]`, where the
+   values are, at first in the library itself; and `int8_t
+   NAME_prepared_state[]`, 0 at first. A host may put other addresses into the
+   first, of memory at multiples of 64 bytes, and a 1 into the second where a
+   value is there already: then it is not computed. What has been computed has
+   a 2. No call may run meanwhile. */
+
 /* Called by programs to copy one strided memref to another of the same shape;
    both are a rank with a pointer to a descriptor. */
 void memrefCopy(int64_t element_bytes, void *source, void *target);

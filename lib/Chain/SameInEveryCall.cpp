@@ -55,3 +55,22 @@ chimera::findConstantComputation(Value value) {
     return failure();
   return operations;
 }
+
+SmallVector<BlockArgument>
+chimera::findArguments(const SetVector<Operation *> &operations) {
+  SetVector<BlockArgument> arguments;
+  for (Operation *operation : operations)
+    for (Value value : getReadValues(operation))
+      if (auto argument = dyn_cast<BlockArgument>(value))
+        arguments.insert(argument);
+  return arguments.takeVector();
+}
+
+SmallVector<BlockArgument> chimera::findConstantArguments(Value value) {
+  FailureOr<SetVector<Operation *>> operations = findConstantComputation(value);
+  if (failed(operations))
+    return {};
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return {argument};
+  return findArguments(*operations);
+}

@@ -114,6 +114,22 @@ ChimeraDialect::verifyOperationAttribute(Operation *op,
            << "\" or \"" << getChannelsLastName() << "\", got "
            << attribute.getValue();
   }
+  if (attribute.getName() == getRecipeAttrName()) {
+    if (isa<StringAttr>(attribute.getValue()))
+      return success();
+    return op->emitError("'")
+           << getRecipeAttrName() << "' must be a string, got "
+           << attribute.getValue();
+  }
+  if (attribute.getName() == getPreparedAttrName()) {
+    auto values = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (values && llvm::all_of(values, llvm::IsaPred<PreparedAttr>))
+      return success();
+    return op->emitError("'")
+           << getPreparedAttrName()
+           << "' must list values such as #chimera.prepared<...>, got "
+           << attribute.getValue();
+  }
   if (attribute.getName() == getSizesAttrName())
     return verifySizes(op, attribute.getValue());
   if (attribute.getName() == getOpenSizesAttrName() ||
@@ -140,11 +156,22 @@ LogicalResult ChimeraDialect::verifyRegionArgAttribute(
            << getPartAttrName() << "' on argument " << argIndex
            << " must be a #chimera.part<...>, got " << attribute.getValue();
   }
+  if (attribute.getName() == getPanelsAttrName()) {
+    auto columns = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (columns && columns.getType().isSignlessInteger(64) &&
+        columns.getInt() > 0)
+      return success();
+    return op->emitError("'")
+           << getPanelsAttrName() << "' on argument " << argIndex
+           << " must be a number of columns above 0 (i64), got "
+           << attribute.getValue();
+  }
   if (attribute.getName() != getConstantAttrName())
     return op->emitError("'")
            << attribute.getName().getValue()
            << "' is no attribute of arguments; known are '"
-           << getConstantAttrName() << "' and '" << getPartAttrName() << "'";
+           << getConstantAttrName() << "', '" << getPanelsAttrName()
+           << "' and '" << getPartAttrName() << "'";
   if (!isa<UnitAttr>(attribute.getValue()))
     return op->emitError("'") << getConstantAttrName() << "' on argument "
                               << argIndex << " takes no value";

@@ -19,6 +19,7 @@
 #include "JobPool.h"
 #include "ProcessorCheck.h"
 #include "ShareLoops.h"
+#include "SharePrepared.h"
 #include "SplitModule.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -375,6 +376,7 @@ chimera::runner::generateLLVM(ModuleOp module, ModuleInterface interface,
   whole.context = createContext();
   whole.machine = std::move(machine);
   DiagnosticCollector diagnostics(module.getContext());
+  readPrepared(module, interface.functions);
   module.walk(dropForeignAttributes);
   whole.module = translateModuleToLLVMIR(module, *whole.context);
   if (!whole.module)
@@ -385,6 +387,8 @@ chimera::runner::generateLLVM(ModuleOp module, ModuleInterface interface,
     return std::move(error);
   if (options.lowering == Lowering::Chimera)
     addProcessorCheck(*whole.module, *whole.machine, interface.functions);
+  for (Function &function : interface.functions)
+    movePrepared(*whole.module, function);
   reportFailures(*whole.module);
   shareLoops(*whole.module);
   std::string problems;

@@ -17,6 +17,7 @@
 #include "JobPool.h"
 #include "LoopOrder.h"
 #include "Machines.h"
+#include "Panels.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -86,6 +87,23 @@ Error chimera::runner::markConstants(func::FuncOp function,
           index, function.getName().str().c_str(), function.getNumArguments());
     function.setArgAttr(index, ChimeraDialect::getConstantAttrName(),
                         UnitAttr::get(function.getContext()));
+  }
+  return Error::success();
+}
+
+Error chimera::runner::markPanels(func::FuncOp function,
+                                  ArrayRef<Panels> panels) {
+  for (auto [argument, columns] : panels) {
+    if (argument >= function.getNumArguments() ||
+        !function.getArgAttr(argument, ChimeraDialect::getConstantAttrName()))
+      return createStringError("panels of argument %u of '%s', which is no "
+                               "constant",
+                               argument, function.getName().str().c_str());
+    if (columns <= 0)
+      return createStringError("panels have at least one column");
+    function.setArgAttr(
+        argument, ChimeraDialect::getPanelsAttrName(),
+        IntegerAttr::get(IntegerType::get(function.getContext(), 64), columns));
   }
   return Error::success();
 }
@@ -408,8 +426,8 @@ static void dropEmptyParts(ModuleOp module) {
   }
 }
 
-static Error lowerToLLVMDialect(ModuleOp module,
-                                const CompileOptions &options) {
+static Error lowerToLLVMDialect(ModuleOp module, const CompileOptions &options,
+                                MutableArrayRef<Function> functions) {
   if (options.lowering != Lowering::Chimera) {
     // Chains of the input, with schedules written by hand, are what is checked.
     if (Error error =
@@ -436,6 +454,8 @@ static Error lowerToLLVMDialect(ModuleOp module,
       std::chrono::steady_clock::now() - begin;
   if (options.onPlanned)
     options.onPlanned(module, planning.count());
+  if (options.isHosted)
+    findPanels(module, functions);
   LoweringOptions lowering;
   lowering.target = options.target;
   lowering.threads = options.threads;
@@ -446,8 +466,10 @@ static Error lowerToLLVMDialect(ModuleOp module,
   Stage stage(options.listener, "lower");
   auto makeKernels = [&](OpPassManager &pm) {
     buildKernelPipeline(pm, lowering);
-    if (options.reportConstantsRead)
+    if (options.isHosted) {
+      pm.addPass(createLetHostsKeepPreparedPass());
       pm.addPass(createReportConstantsReadPass());
+    }
   };
   if (Error error = runPasses(module, "lowering", makeKernels))
     return error;
@@ -484,7 +506,7 @@ Expected<LoweredModule> chimera::runner::lower(ModuleOp module,
       createTargetMachine(*clone, options);
   if (!machine)
     return machine.takeError();
-  if (Error error = lowerToLLVMDialect(*clone, options))
+  if (Error error = lowerToLLVMDialect(*clone, options, interface.functions))
     return error;
   return generateLLVM(*clone, std::move(interface), std::move(*machine),
                       options);

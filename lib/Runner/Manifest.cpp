@@ -66,6 +66,22 @@ static json::Array listWeights(const Function &function) {
   return weights;
 }
 
+static json::Array listPrepared(const Function &function) {
+  json::Array values;
+  for (const PreparedValue &value : function.prepared)
+    values.push_back(json::Object{{"recipe", value.recipe},
+                                  {"constants", json::Array(value.constants)},
+                                  {"bytes", int64_t(value.bytes)}});
+  return values;
+}
+
+static json::Array listPanels(const Function &function) {
+  json::Array list;
+  for (auto [argument, columns] : function.panels)
+    list.push_back(json::Object{{"argument", argument}, {"columns", columns}});
+  return list;
+}
+
 static json::Object toJSON(const Function &function) {
   json::Array arguments, results;
   for (const ValueType &type : function.arguments)
@@ -79,6 +95,8 @@ static json::Object toJSON(const Function &function) {
       {"constants", json::Array(function.constants)},
       {"constants_read", json::Array(function.constantsRead)},
       {"prepared", function.isPrepared},
+      {"prepared_values", listPrepared(function)},
+      {"panels", listPanels(function)},
       {"grid", json::Array(function.grid)},
       {"argument_parts", toJSON(function.argumentParts, function.arguments)},
       {"result_parts", toJSON(function.resultParts, function.results)},

@@ -270,6 +270,10 @@ func.func @prepare(%panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
 
 // -----
 
+#attr = #chimera.prepared<memory = @f_prepared, recipe = "0bf0", constants = [1]>
+
+// -----
+
 #attr = #chimera.part<shape = [512, 2048], axes = [[], [0]], grid = [2]>
 
 // -----

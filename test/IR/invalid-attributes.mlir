@@ -597,6 +597,16 @@ func.func @one_task(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
+// expected-error @below {{'chimera.recipe' must be a string, got 7 : i64}}
+func.func private @recipe() attributes {chimera.recipe = 7}
+
+// -----
+
+// expected-error @below {{'chimera.prepared' must list values such as #chimera.prepared<...>, got [7]}}
+func.func private @prepared() attributes {chimera.prepared = [7]}
+
+// -----
+
 func.func @layout(%a: tensor<1x2x3xf32>) -> tensor<1x2x3xf32> {
   // expected-error @below {{'chimera.layout' must be "as_given" or "channels_last", got "channels_first"}}
   %0 = linalg.exp {chimera.layout = "channels_first"} ins(%a : tensor<1x2x3xf32>) outs(%a : tensor<1x2x3xf32>) -> tensor<1x2x3xf32>

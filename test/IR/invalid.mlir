@@ -636,7 +636,14 @@ func.func @valued(%a: tensor<4xf32>, %b: tensor<4xf32> {chimera.constant = 1}) {
 
 // -----
 
-// expected-error @below {{'chimera.fixed' is no attribute of arguments; known are 'chimera.constant' and 'chimera.part'}}
+// expected-error @below {{'chimera.panels' on argument 0 must be a number of columns above 0 (i64), got 0 : i64}}
+func.func @panels(%a: tensor<4xf32> {chimera.constant, chimera.panels = 0}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{'chimera.fixed' is no attribute of arguments; known are 'chimera.constant', 'chimera.panels' and 'chimera.part'}}
 func.func @unknown(%a: tensor<4xf32> {chimera.fixed}) {
   return
 }

@@ -32,7 +32,7 @@ CompileOptions chimera::run::getCompileOptions(const Options &options) {
   result.groups = options.groups;
   result.microKernels = options.microKernels;
   result.emulateTiles = options.emulateTiles;
-  result.reportConstantsRead = !options.hostRuntime.empty();
+  result.isHosted = !options.hostRuntime.empty();
   result.jobs = options.jobs
                     ? options.jobs
                     : llvm::hardware_concurrency().compute_thread_count();

@@ -50,6 +50,9 @@ installed (CHIMERA_PYTHON, else python3).
   --constant=I,J    arguments, counted from 0, that are the same in every call
                     (weights): what is computed from them alone is computed
                     once, before the clock starts
+  --panels=I:N,...  of constants, the columns of the panels in which another
+                    program keeps them (the manifest of --json has these): plans
+                    that can share them do, unless they take over 5% longer
   --weights=FILE    a safetensors file with the values of arguments by number
                     ("0", "3"), which are constants; --input gives the others
   --sizes=S,T       the dynamic sizes of arguments to plan for, besides a plan
@@ -192,6 +195,21 @@ static Error parseConstants(StringRef value, std::vector<unsigned> &constants) {
   return Error::success();
 }
 
+static Error parsePanels(StringRef value, std::vector<runner::Panels> &panels) {
+  llvm::SmallVector<StringRef> items;
+  value.split(items, ',');
+  for (StringRef item : items) {
+    auto [argument, columns] = item.split(':');
+    runner::Panels &last = panels.emplace_back();
+    if (argument.getAsInteger(10, last.argument) ||
+        columns.getAsInteger(10, last.columns) || last.columns <= 0)
+      return createStringError("--panels takes positions of arguments with "
+                               "columns, as in 3:48,5:64, got '" +
+                               value + "'");
+  }
+  return Error::success();
+}
+
 /// Cases with commas between them, each of numbers with an x between them.
 static Error parseSizes(StringRef name, StringRef value,
                         std::vector<std::vector<int64_t>> &cases) {
@@ -285,6 +303,8 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
     return parseEmit(value, options.emit);
   if (name == "--constant")
     return parseConstants(value, options.constants);
+  if (name == "--panels")
+    return parsePanels(value, options.panels);
   if (name == "--sizes")
     return parseSizes(name, value, options.sizes);
   if (name == "--at")
@@ -363,9 +383,10 @@ static Error checkCombination(const Options &options) {
                              "--compare-groups and --compare-plans");
   if (options.entry == "*" &&
       !(options.inputs.empty() && options.outputs.empty() &&
-        options.constants.empty() && options.sizes.empty()))
+        options.constants.empty() && options.panels.empty() &&
+        options.sizes.empty()))
     return createStringError("--entry=* takes no --input, no --output, no "
-                             "--constant and no --sizes");
+                             "--constant, no --panels and no --sizes");
   if (options.emit == Emit::MLIR && !options.json.empty())
     return createStringError("--emit=mlir has no manifest; --report has the "
                              "plans");

@@ -9,6 +9,7 @@
 #ifndef CHIMERA_TOOLS_CHIMERA_RUN_OPTIONS_H
 #define CHIMERA_TOOLS_CHIMERA_RUN_OPTIONS_H
 
+#include "Chimera/Runner/Compiler.h"
 #include "Chimera/Transforms/Passes.h"
 
 #include "llvm/Support/Error.h"
@@ -36,6 +37,8 @@ struct Options {
   std::vector<std::string> inputs, outputs;
   /// Arguments of the entry that are the same in every call.
   std::vector<unsigned> constants;
+  /// In which panels other programs keep some of them.
+  std::vector<runner::Panels> panels;
   /// The sizes that programs with dynamic ones are planned for, and run at, one
   /// list of numbers for each case.
   std::vector<std::vector<int64_t>> sizes, at;

@@ -411,11 +411,13 @@ static Error runTool(Options &options, llvm::ArrayRef<const char *> arguments,
   Expected<TargetAttrInterface> target = getTargetOf(***module, options.target);
   if (!target)
     return target.takeError();
-  if (!options.constants.empty()) {
+  if (!options.constants.empty() || !options.panels.empty()) {
     Expected<func::FuncOp> entry = findEntry(***module, options.entry);
     if (!entry)
       return entry.takeError();
     if (Error error = markConstants(*entry, options.constants))
+      return error;
+    if (Error error = markPanels(*entry, options.panels))
       return error;
   }
   if (options.emit != Emit::Nothing) {

@@ -24,6 +24,14 @@ namespace chimera {
 llvm::FailureOr<llvm::SetVector<mlir::Operation *>>
 findConstantComputation(mlir::Value value);
 
+/// The arguments that `operations` read, each once, in that order.
+llvm::SmallVector<mlir::BlockArgument>
+findArguments(const llvm::SetVector<mlir::Operation *> &operations);
+
+/// The arguments of its function that `value` is or is computed from, if it is
+/// the same in every call; else none.
+llvm::SmallVector<mlir::BlockArgument> findConstantArguments(mlir::Value value);
+
 inline bool isSameInEveryCall(mlir::Value value) {
   return llvm::succeeded(findConstantComputation(value));
 }

@@ -632,4 +632,28 @@ def Chimera_TargetAttr : Chimera_Attr<"Target", "target", [
 
 include "Chimera/IR/MicroKernelAttributes.td"
 
+//===----------------------------------------------------------------------===//
+// Prepared values
+//===----------------------------------------------------------------------===//
+
+def Chimera_PreparedAttr : Chimera_Attr<"Prepared", "prepared"> {
+  let summary = "A value that a preparation computes";
+  let description = [{
+    In the list `chimera.prepared` of a function `@f_prepare`: the value that lies
+    in the global `memory` is computed by a function whose `chimera.recipe` is
+    `recipe` from the arguments `constants` of `@f`, in this order. Values of one
+    recipe and the same constants are the same. Without a recipe, which is empty,
+    a value is like no other.
+
+    Example: `#chimera.prepared<memory = @f_prepared, recipe = "0bf0", constants = [1]>`
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$memory,
+                        StringRefParameter<"how it is computed">:$recipe,
+                        OptionalArrayRefParameter<"int64_t">:$constants);
+  let assemblyFormat = [{
+    `<` `memory` `=` $memory `,` `recipe` `=` $recipe
+        (`,` `constants` `=` `[` $constants^ `]`)? `>`
+  }];
+}
+
 #endif // CHIMERA_IR_CHIMERAATTRIBUTES

@@ -44,7 +44,11 @@ def Chimera_Dialect : Dialect {
     Arguments of a function that are the same in every call, such as the weights
     of a model, may be marked `chimera.constant`. What is computed from them
     alone and worth it is then computed once, by a function beside the first: see
-    `chimera-prepare-constants`.
+    `chimera-prepare-constants`. What that computes, and how, is said in
+    `chimera.prepared` and `chimera.recipe`: see `chimera-let-hosts-keep-prepared`.
+    Where another program of the host has packed a constant already, in panels of 48
+    columns, say, `chimera.panels = 48 : i64` on the argument asks for panels that the
+    two can share; plans that would be slower by more than 5 percent have their own.
 
     Of a program that runs as several processes, arguments and results of
     functions say in `chimera.part` which part of the whole tensor each process
@@ -76,6 +80,20 @@ def Chimera_Dialect : Dialect {
     /// Marks arguments of functions that are the same in every call.
     static constexpr ::llvm::StringLiteral getConstantAttrName() {
       return ::llvm::StringLiteral("chimera.constant");
+    }
+    /// Says of a constant argument in panels of how many columns another program
+    /// keeps what it prepares of it.
+    static constexpr ::llvm::StringLiteral getPanelsAttrName() {
+      return ::llvm::StringLiteral("chimera.panels");
+    }
+    /// Says of a function that prepares a value of constants how it does so:
+    /// functions with the same recipe make the same of the same.
+    static constexpr ::llvm::StringLiteral getRecipeAttrName() {
+      return ::llvm::StringLiteral("chimera.recipe");
+    }
+    /// Lists what a preparation computes.
+    static constexpr ::llvm::StringLiteral getPreparedAttrName() {
+      return ::llvm::StringLiteral("chimera.prepared");
     }
     /// Says which part of an argument or a result a process has.
     static constexpr ::llvm::StringLiteral getPartAttrName() {

@@ -86,6 +86,9 @@ struct Tensor {
   bool isStored = false;
   /// An input that is the same in every run: what prepares it costs nothing.
   bool isConstant = false;
+  /// Columns of the panels in which another program keeps this constant; 0 for
+  /// none. In other panels it would take memory again.
+  int64_t panelColumns = 0;
   /// An input that a pass over memory, on the same threads, writes before each
   /// run. Products hide the time in which their results are written.
   bool isMadeByPass = false;

@@ -66,8 +66,9 @@ struct CompileOptions {
   /// Compute tiles of AMX on vectors, on machines without it.
   bool emulateTiles = false;
   /// Let preparations tell the runtime in a host which constants nobody will
-  /// read again (runtime/chimera_runtime.h).
-  bool reportConstantsRead = false;
+  /// read again, and let the host say which prepared values are there already
+  /// (runtime/chimera_runtime.h).
+  bool isHosted = false;
   /// A file with micro kernels of the user's; empty for none.
   std::string microKernels;
   /// LLVM's optimisation level, 0 to 3; others are an error.
@@ -99,6 +100,24 @@ struct StoredWeight {
   std::string file, tensor;
 };
 
+/// In panels of how many columns a constant argument is packed.
+struct Panels {
+  unsigned argument;
+  int64_t columns;
+};
+
+/// What a preparation computes, and leaves in the global `memory` unless the
+/// host has another place.
+struct PreparedValue {
+  std::string memory;
+  /// Values of one recipe and the same constants are the same; empty for one
+  /// that is like no other.
+  std::string recipe;
+  /// Arguments, by number, in the order in which the recipe has them.
+  llvm::SmallVector<int64_t> constants;
+  uint64_t bytes = 0;
+};
+
 /// A function that can be called from outside.
 struct Function {
   std::string name;
@@ -112,6 +131,10 @@ struct Function {
   /// True if `<name>_prepare` is to be called first, with the same arguments;
   /// see `chimera-prepare-constants`.
   bool isPrepared = false;
+  /// What that computes, and of which constants it makes panels, if the program
+  /// is compiled for hosts.
+  std::vector<PreparedValue> prepared;
+  std::vector<Panels> panels;
   /// Those of `constants` that calls read themselves, once all is prepared.
   llvm::SmallVector<unsigned> constantsRead;
   /// Of one that runs as several processes: how many along each axis, and the
@@ -142,6 +165,11 @@ llvm::Error verifyModule(mlir::ModuleOp module);
 /// every call.
 llvm::Error markConstants(mlir::func::FuncOp function,
                           llvm::ArrayRef<unsigned> arguments);
+
+/// Says in which panels other programs keep what they prepare of these constant
+/// arguments of `function`, so that plans may share them (`chimera.panels`).
+llvm::Error markPanels(mlir::func::FuncOp function,
+                       llvm::ArrayRef<Panels> panels);
 
 /// The signature of `function`. Fails if it cannot be called from outside.
 llvm::Expected<Function> getSignature(mlir::func::FuncOp function);

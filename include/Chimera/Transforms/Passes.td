@@ -633,6 +633,11 @@ def PrepareConstantsPass
     so does what takes more than `max-bytes` with what was moved before. Erases
     all `chimera.prepare`.
 
+    Each value is computed by a function of the constants it depends on, which is
+    the same for values that are computed alike. Its attribute `chimera.recipe` is a
+    hash of what it does, unless that has elements of a resource or more than
+    4096.
+
     Example: see `test/Transforms/prepare-constants.mlir`. From
 
     ```mlir
@@ -644,8 +649,8 @@ def PrepareConstantsPass
     }
     ```
 
-    `math.exp` goes to `@f_prepare`, which has the arguments of `@f` and writes
-    the memory that `@f` reads.
+    `math.exp` goes to a function that `@f_prepare`, which has the arguments of
+    `@f`, calls with `%w` and with the memory that `@f` reads.
   }];
   let options = [
     Option<"maxBytes", "max-bytes", "int64_t", "1 << 30",
@@ -653,6 +658,40 @@ def PrepareConstantsPass
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect"];
+}
+
+def LetHostsKeepPreparedPass
+    : Pass<"chimera-let-hosts-keep-prepared", "::mlir::ModuleOp"> {
+  let summary = "Let a host say which prepared values are there already";
+  let description = [{
+    Each call in `@f_prepare` (`chimera-prepare-constants`, bufferized) of a
+    function with a `chimera.recipe`, those in preparations of versions included,
+    happens unless the element of `@f_prepared_state` with its number is 1, and
+    sets it to 2. `chimera.prepared` on `@f_prepare` lists the values
+    (`#chimera.prepared`). The host (`runtime/chimera_runtime.h`) chooses the
+    memory they have, and may give that of a value of the same recipe and the same
+    constants, which another program has computed.
+
+    Example: see `test/Transforms/Constants/let-hosts-keep-prepared.mlir`. In
+
+    ```mlir
+    func.func @f_prepare(%x: memref<8xf32>, %w: memref<8xf32>) {
+      %p = memref.get_global @f_prepared : memref<8xf32>
+      call @exponential(%w, %p) : (memref<8xf32>, memref<8xf32>) -> ()
+      return
+    }
+    func.func private @exponential(memref<8xf32>, memref<8xf32>)
+        attributes {chimera.recipe = "0bf0"}
+    ```
+
+    the call moves into an `scf.if`, and `@f_prepare` gets
+    `chimera.prepared = [#chimera.prepared<memory = @f_prepared, recipe = "0bf0",
+    constants = [1]>]`.
+  }];
+  let dependentDialects = ["::chimera::ChimeraDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def ReportConstantsReadPass

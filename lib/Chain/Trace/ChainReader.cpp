@@ -25,6 +25,7 @@
 #include "Chimera/IR/ProductBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
@@ -300,15 +301,29 @@ LogicalResult ChainReader::addAccess(const Use &use,
   return success();
 }
 
+/// Columns of the panels in which `value`, or what it is computed from, is kept
+/// for other programs; 0 for none.
+static int64_t findKeptPanels(Value value) {
+  for (BlockArgument constant : findConstantArguments(value))
+    if (auto function =
+            dyn_cast<func::FuncOp>(constant.getOwner()->getParentOp()))
+      if (auto columns = function.getArgAttrOfType<IntegerAttr>(
+              constant.getArgNumber(), ChimeraDialect::getPanelsAttrName()))
+        return columns.getInt();
+  return 0;
+}
+
 model::TensorId ChainReader::addInput(const Use &use, model::Tensor tensor) {
   auto argument = dyn_cast<BlockArgument>(use.root);
   tensor.name =
       argument ? "in" + std::to_string(argument.getArgNumber()) : "constant";
   tensor.role = model::Role::Input;
-  tensor.isConstant =
-      argument && isSameInEveryCall(chain.getInputs()[argument.getArgNumber()]);
-  tensor.isMadeByPass =
-      argument && isMadeByPass(chain.getInputs()[argument.getArgNumber()]);
+  if (argument) {
+    Value input = chain.getInputs()[argument.getArgNumber()];
+    tensor.isConstant = isSameInEveryCall(input);
+    tensor.panelColumns = findKeptPanels(input);
+    tensor.isMadeByPass = isMadeByPass(input);
+  }
   result.problem.tensors.push_back(std::move(tensor));
   result.tensors.push_back(use.root);
   return result.problem.tensors.size() - 1;

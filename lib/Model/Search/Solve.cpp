@@ -25,6 +25,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace llvm;
 using namespace chimera::model;
 
@@ -508,7 +510,8 @@ Solver::TileRule Solver::outerTiles() const {
     if (op.rescaledBy)
       rule.granularity[*op.rescaledBy] = rescaleGranularity;
   for (LoopId loop = 0; loop < problem.loops.size(); ++loop)
-    rule.alignment.push_back(std::max<int64_t>(1, tileUnit(loop)));
+    rule.alignment.push_back(std::lcm(std::max<int64_t>(1, tileUnit(loop)),
+                                      std::max<int64_t>(1, keptColumns(loop))));
   return rule;
 }
 
@@ -613,12 +616,11 @@ static std::optional<Plan> findSerial(const ChainProblem &problem,
   return serial;
 }
 
-std::optional<Plan> chimera::model::solve(const ChainProblem &problem,
-                                          const Machine &machine,
-                                          const SolveOptions &options,
-                                          SmallVectorImpl<Plan> *runnersUp) {
-  if (std::optional<ChainProblem> rows = withFragmentRows(problem, machine))
-    return solve(*rows, machine, options, runnersUp);
+/// The best plan for `problem` as it is.
+static std::optional<Plan> solveOnce(const ChainProblem &problem,
+                                     const Machine &machine,
+                                     const SolveOptions &options,
+                                     SmallVectorImpl<Plan> *runnersUp) {
   SolveOptions wanted = options;
   if (!runnersUp)
     wanted.runnersUp = 0;
@@ -636,6 +638,42 @@ std::optional<Plan> chimera::model::solve(const ChainProblem &problem,
   holdForAnyExtent(problem, best->schedule);
   best->schedule.blocks = chooseBlocks(problem, machine, best->schedule);
   return best;
+}
+
+/// How much longer a plan may take that needs no other copy of constants.
+static constexpr double timeForPanels = 0.05;
+
+/// Where constants of `problem` are kept in panels already, the plan that reads
+/// these, if it is about as fast as the one that reads others.
+static std::optional<Plan> solveForPanels(const ChainProblem &problem,
+                                          const Machine &machine,
+                                          const SolveOptions &options,
+                                          SmallVectorImpl<Plan> *runnersUp) {
+  ChainProblem free = problem;
+  for (Tensor &tensor : free.tensors)
+    tensor.panelColumns = 0;
+  std::optional<Plan> fastest = solve(free, machine, options, runnersUp);
+  SmallVector<Plan, 0> others;
+  std::optional<Plan> keeping =
+      solveOnce(problem, machine, options, runnersUp ? &others : nullptr);
+  if (!keeping ||
+      (fastest && keeping->seconds > (1 + timeForPanels) * fastest->seconds))
+    return fastest;
+  if (runnersUp)
+    *runnersUp = std::move(others);
+  return keeping;
+}
+
+std::optional<Plan> chimera::model::solve(const ChainProblem &problem,
+                                          const Machine &machine,
+                                          const SolveOptions &options,
+                                          SmallVectorImpl<Plan> *runnersUp) {
+  if (std::optional<ChainProblem> rows = withFragmentRows(problem, machine))
+    return solve(*rows, machine, options, runnersUp);
+  if (any_of(problem.tensors,
+             [](const Tensor &tensor) { return tensor.panelColumns > 0; }))
+    return solveForPanels(problem, machine, options, runnersUp);
+  return solveOnce(problem, machine, options, runnersUp);
 }
 
 std::optional<Schedule>

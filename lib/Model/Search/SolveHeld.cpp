@@ -115,8 +115,37 @@ SmallVector<Solver::TileRule, 3> Solver::rulesAt(unsigned level) const {
   return rules;
 }
 
+/// Columns of the panels in which constants that vectors along `loop` load are
+/// kept already; 0 if that is left to the plan.
+int64_t Solver::keptColumns(LoopId loop) const {
+  for (const Operator &op : problem.operators)
+    if (const Access *operand = costModel.vectorOperand(op);
+        operand && op.vectorLoop == loop)
+      if (int64_t columns = problem.tensors[*operand].panelColumns)
+        return columns;
+  return 0;
+}
+
+/// True if `schedule` reads constants from the panels in which they are kept.
+bool Solver::keepsPanels(const Schedule &schedule) const {
+  for (const auto &[index, op] : enumerate(problem.operators)) {
+    const Access *operand = costModel.vectorOperand(op);
+    if (!operand)
+      continue;
+    int64_t columns = problem.tensors[*operand].panelColumns;
+    if (columns &&
+        (!is_contained(schedule.prepacked, operand->tensor) ||
+         prepackedColumns(problem, schedule, index, *operand) != columns))
+      return false;
+  }
+  return true;
+}
+
 /// Columns of a panel of `tile`, if `columns` are cut into equal parts.
-int64_t Solver::panelColumns(int64_t columns, const RegisterTile &tile) const {
+int64_t Solver::panelColumns(const Operator &op, int64_t columns,
+                             const RegisterTile &tile) const {
+  if (int64_t kept = keptColumns(op.vectorLoop))
+    return kept;
   int64_t vectors = divideCeilSigned(columns, machine.unit.lanes);
   return splitEvenly(vectors, tile.vectors).size * machine.unit.lanes;
 }
@@ -142,7 +171,7 @@ void Solver::searchHeld(const Innermost &level, ArrayRef<LoopId> loops) {
     return;
   SmallVector<int64_t, 8> size = leftBy(problem, level.schedule, innermost());
   RegisterTile tile = tileForHeld(level, op);
-  int64_t columns = panelColumns(size[op.vectorLoop], tile);
+  int64_t columns = panelColumns(op, size[op.vectorLoop], tile);
   SmallVector<TiledLoop, 1> panel;
   if (columns < size[op.vectorLoop])
     panel.push_back({op.vectorLoop, columns});

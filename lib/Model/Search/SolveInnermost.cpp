@@ -113,6 +113,10 @@ SmallVector<int64_t, 16> Solver::kernelTiles(LoopId loop, int64_t size) const {
       tiles.push_back(1);
     return tiles;
   }
+  if (int64_t kept = keptColumns(loop); kept && kept < size) {
+    tiles.push_back(kept);
+    return tiles;
+  }
   bool mayBeSmall = hasSmallTiles && problem.isReduction(loop);
   addKernelTiles(loop, size, mayBeSmall ? partOf(loop) : unit, tiles);
   // Kernels with tiles of one size leave edges in blocks of others.
@@ -692,6 +696,8 @@ bool Solver::priceTiles(Schedule &schedule) {
   if (!machine.matrix && !addsUpInOrder(structure, schedule))
     return false;
   costModel.choosePacking(schedule);
+  if (!keepsPanels(schedule))
+    return false;
   double limit = worthPricing();
   std::optional<Plan> plan = costModel.priceBelow(schedule, limit);
   // Halos read and computed again, or kept: whichever takes less. Programs that

@@ -74,7 +74,8 @@ void Solver::fitHeld(Schedule &schedule, unsigned level) const {
       if (entry.loop == op.rowLoop)
         entry.tile = std::min(schedule.registerTile.rows, size);
       else if (entry.loop == op.vectorLoop)
-        entry.tile = std::min(panelColumns(size, schedule.registerTile), size);
+        entry.tile =
+            std::min(panelColumns(op, size, schedule.registerTile), size);
     }
 }
 

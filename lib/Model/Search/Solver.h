@@ -165,7 +165,10 @@ private:
   bool mayHold(const Operator &op) const;
   bool streams(const Schedule &schedule) const;
   void searchHeld(const Innermost &level, llvm::ArrayRef<LoopId> loops);
-  int64_t panelColumns(int64_t columns, const RegisterTile &tile) const;
+  int64_t panelColumns(const Operator &op, int64_t columns,
+                       const RegisterTile &tile) const;
+  int64_t keptColumns(LoopId loop) const;
+  bool keepsPanels(const Schedule &schedule) const;
   void fitHeld(Schedule &schedule, unsigned level) const;
   void dropUnheld(Schedule &schedule) const;
   void addOrders(Innermost &level, llvm::ArrayRef<LoopId> loops);

@@ -8,6 +8,7 @@
 
 #include "NamedRemarks.h"
 
+#include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Chain/SameInEveryCall.h"
 
 #include "Chimera/IR/Chimera.h"
@@ -16,11 +17,14 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SHA256.h"
 
 #include <limits>
 
@@ -34,11 +38,30 @@ using namespace chimera;
 
 namespace {
 
+/// Makes functions that compute a value of constants. Values that are computed
+/// alike, as those of a network's layers are, have one function.
+class Recipes {
+public:
+  explicit Recipes(SymbolTable &symbols) : symbols(symbols) {}
+
+  /// A function that does `operations`, which compute `value`, and writes that
+  /// to its last argument, of `type`; the others are `constants`.
+  func::FuncOp get(func::FuncOp origin, Value value, MemRefType type,
+                   const SetVector<Operation *> &operations,
+                   ArrayRef<BlockArgument> constants);
+
+private:
+  SymbolTable &symbols;
+  llvm::StringMap<func::FuncOp> known;
+};
+
 /// Moves what one function prepares into a function of its own.
 class Preparer {
 public:
-  Preparer(func::FuncOp function, SymbolTable &symbols, int64_t &bytesLeft)
-      : function(function), symbols(symbols), bytesLeft(bytesLeft) {}
+  Preparer(func::FuncOp function, SymbolTable &symbols, Recipes &recipes,
+           int64_t &bytesLeft)
+      : function(function), symbols(symbols), recipes(recipes),
+        bytesLeft(bytesLeft) {}
 
   LogicalResult run();
 
@@ -49,12 +72,92 @@ private:
 
   func::FuncOp function, preparation;
   SymbolTable &symbols;
-  /// Values of `function` in `preparation`.
-  IRMapping mapping;
+  Recipes &recipes;
   int64_t &bytesLeft;
 };
 
 } // namespace
+
+/// True if what `function` computes from can be printed in few words.
+static bool isShort(func::FuncOp function) {
+  constexpr int64_t most = 4096;
+  AttrTypeWalker walker;
+  walker.addWalk([&](ElementsAttr elements) {
+    bool isShort = elements.isSplat() || elements.size() <= most;
+    return isShort && !isa<DenseResourceElementsAttr>(elements)
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
+  });
+  WalkResult result = function.walk([&](Operation *op) {
+    return WalkResult(walker.walk(op->getAttrDictionary()));
+  });
+  return !result.wasInterrupted();
+}
+
+static std::string hash(StringRef text) {
+  auto bytes = llvm::SHA256::hash(llvm::arrayRefFromStringRef(text));
+  return llvm::toHex(bytes, /*LowerCase=*/true);
+}
+
+func::FuncOp Recipes::get(func::FuncOp origin, Value value, MemRefType type,
+                          const SetVector<Operation *> &operations,
+                          ArrayRef<BlockArgument> constants) {
+  Location loc = value.getLoc();
+  auto types = llvm::map_to_vector(
+      constants, [](BlockArgument constant) { return constant.getType(); });
+  types.push_back(type);
+  OwningOpRef<func::FuncOp> recipe = func::FuncOp::create(
+      loc, "prepare_value",
+      FunctionType::get(loc.getContext(), types, /*results=*/{}));
+  recipe->setPrivate();
+  Block *body = recipe->addEntryBlock();
+  IRMapping mapping;
+  for (auto [constant, argument] :
+       llvm::zip(constants, body->getArguments().drop_back()))
+    mapping.map(constant, argument);
+  auto builder = OpBuilder::atBlockEnd(body);
+  for (Operation *operation : operations)
+    // What is prepared for something that is prepared goes with it.
+    if (auto inner = dyn_cast<PrepareOp>(operation))
+      mapping.map(inner.getResult(), mapping.lookup(inner.getSource()));
+    else
+      builder.clone(*operation, mapping);
+  auto store = bufferization::MaterializeInDestinationOp::create(
+      builder, loc, mapping.lookup(value), body->getArguments().back());
+  store.setRestrict(true);
+  store.setWritable(true);
+  func::ReturnOp::create(builder, loc);
+
+  std::string text;
+  if (isShort(*recipe)) {
+    llvm::raw_string_ostream os(text);
+    recipe->print(os, OpPrintingFlags().useLocalScope());
+    func::FuncOp same = known.lookup(text);
+    if (same && OperationEquivalence::isRegionEquivalentTo(
+                    &recipe->getBody(), &same.getBody(),
+                    OperationEquivalence::IgnoreLocations))
+      return same;
+  }
+  recipe->getOperation()->setDiscardableAttrs(
+      origin->getDiscardableAttrDictionary());
+  recipe->setNoInline(true);
+  recipe->getOperation()->setDiscardableAttr(
+      "llvm.linkage",
+      LLVM::LinkageAttr::get(loc.getContext(), LLVM::Linkage::Internal));
+  const StringRef ofOrigin[] = {ChimeraDialect::getVersionAttrName(),
+                                ChimeraDialect::getEqualSizesAttrName(),
+                                LLVM::LLVMDialect::getEmitCWrapperAttrName()};
+  for (StringRef name : ofOrigin)
+    recipe->getOperation()->removeDiscardableAttr(name);
+  func::FuncOp result = recipe.release();
+  symbols.insert(result);
+  if (!text.empty()) {
+    known[text] = result;
+    result->setAttr(ChimeraDialect::getRecipeAttrName(),
+                    StringAttr::get(loc.getContext(), hash(text)));
+  }
+  return result;
+}
 
 /// True, and the room is taken, if there is enough left for what `op` prepares.
 bool Preparer::takesRoom(PrepareOp op) {
@@ -102,7 +205,6 @@ LogicalResult Preparer::createPreparation() {
   preparation->removeAttr(ChimeraDialect::getEqualSizesAttrName());
   symbols.insert(preparation, std::next(Block::iterator(function)));
   Block *body = preparation.addEntryBlock();
-  mapping.map(function.getArguments(), body->getArguments());
   auto builder = OpBuilder::atBlockEnd(body);
   // The preparation may take this process's part of something, and runs first.
   for (CheckGridOp check : function.getOps<CheckGridOp>())
@@ -115,17 +217,6 @@ LogicalResult Preparer::prepare(PrepareOp op,
                                 const SetVector<Operation *> &operations) {
   if (!preparation && failed(createPreparation()))
     return failure();
-  OpBuilder builder(preparation.getBody().front().getTerminator());
-  for (Operation *operation : operations) {
-    if (operation->getNumResults() > 0 &&
-        mapping.contains(operation->getResult(0)))
-      continue;
-    if (auto inner = dyn_cast<PrepareOp>(operation))
-      mapping.map(inner.getResult(), mapping.lookup(inner.getSource()));
-    else
-      builder.clone(*operation, mapping);
-  }
-
   auto tensor = cast<RankedTensorType>(op.getType());
   auto type = MemRefType::get(tensor.getShape(), tensor.getElementType());
   Location loc = op.getLoc();
@@ -136,11 +227,17 @@ LogicalResult Preparer::prepare(PrepareOp op,
       /*constant=*/false, /*alignment=*/atModule.getI64IntegerAttr(64));
   StringAttr name = symbols.insert(global);
 
+  SmallVector<BlockArgument> constants = findArguments(operations);
+  func::FuncOp recipe =
+      recipes.get(function, op.getSource(), type, operations, constants);
+  OpBuilder builder(preparation.getBody().front().getTerminator());
+  SmallVector<Value> operands;
+  for (Value constant : constants)
+    operands.push_back(
+        preparation.getArgument(cast<BlockArgument>(constant).getArgNumber()));
   Value memory = memref::GetGlobalOp::create(builder, loc, type, name);
-  auto store = bufferization::MaterializeInDestinationOp::create(
-      builder, loc, mapping.lookup(op.getSource()), memory);
-  store.setRestrict(true);
-  store.setWritable(true);
+  operands.push_back(memory);
+  func::CallOp::create(builder, loc, recipe, operands);
 
   builder.setInsertionPoint(op);
   memory = memref::GetGlobalOp::create(builder, loc, type, name);
@@ -189,9 +286,10 @@ struct PrepareConstantsPass
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    Recipes recipes(symbols);
     int64_t bytesLeft = maxBytes;
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
-      if (failed(Preparer(function, symbols, bytesLeft).run()))
+      if (failed(Preparer(function, symbols, recipes, bytesLeft).run()))
         return signalPassFailure();
   }
 };

@@ -5,7 +5,7 @@
 // RUN:   --runtime=%chimera_obj_root/lib/libchimera_runtime.so
 // RUN: FileCheck %s --input-file=%t.json
 // RUN: llvm-readelf --needed-libs %t.so | FileCheck %s --check-prefix=NEEDED
-// RUN: %python %S/Inputs/call_hosted.py %chimera_obj_root/lib/libchimera_runtime.so %t.so
+// RUN: %python %S/Inputs/call_hosted.py %chimera_obj_root/lib/libchimera_runtime.so %t.so %t.json
 // RUN: chimera-run %s --emit=obj -o %t.o --report=%t.html
 // RUN: FileCheck %s --check-prefix=PAGE --input-file=%t.html
 // RUN: not chimera-run %s --emit=obj -o %t.o --runtime=x.so 2>&1 \
@@ -19,6 +19,7 @@
 // CHECK: "constants": [
 // CHECK-NEXT: 1
 // CHECK: "name": "main"
+// CHECK-NEXT: "panels": []
 // CHECK-NEXT: "prepared": true
 // CHECK: "shape": [
 // CHECK-NEXT: null

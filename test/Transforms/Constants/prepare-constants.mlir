@@ -12,8 +12,12 @@
 // CHECK: arith.mulf %[[X]], %[[E]]
 // CHECK-LABEL: func @f_prepare(
 // CHECK-SAME: %{{.+}}: tensor<8xf32>, %[[W:.+]]: tensor<8xf32> {chimera.constant}) {
-// CHECK: %[[E:.+]] = math.exp %[[W]]
 // CHECK: %[[M:.+]] = memref.get_global @f_prepared
+// CHECK: call @prepare_value(%[[W]], %[[M]])
+// CHECK-NEXT: return
+// CHECK: func.func private @prepare_value(%[[W:.+]]: tensor<8xf32>, %[[M:.+]]: memref<8xf32>)
+// CHECK-SAME: chimera.recipe = "{{[0-9a-f]+}}"
+// CHECK: %[[E:.+]] = math.exp %[[W]]
 // CHECK: bufferization.materialize_in_destination %[[E]] in restrict writable %[[M]]
 // CHECK-NEXT: return
 func.func @f(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> tensor<8xf32> {
@@ -29,6 +33,8 @@ func.func @f(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> tensor<
 
 // CHECK-LABEL: func @part_prepare(
 // CHECK: chimera.check_grid [2]
+// CHECK: call @prepare_value(
+// CHECK: func.func private @prepare_value(
 // CHECK: chimera.process_index along 0
 func.func @part(%x: tensor<8xf32>, %w: tensor<16xf32> {chimera.constant}) -> tensor<8xf32> {
   chimera.check_grid [2]
@@ -68,7 +74,7 @@ func.func @stays(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> ten
 // CHECK-NOT: memref.global
 // CHECK-LABEL: func @loops(
 // CHECK-NOT: scf.for
-// CHECK-LABEL: func @loops_prepare(
+// CHECK-LABEL: func private @prepare_value(
 // CHECK: arith.negf
 // CHECK: scf.for
 // CHECK: bufferization.materialize_in_destination
@@ -92,12 +98,41 @@ func.func @loops(%x: tensor<4x8xf32>, %w: tensor<4x8xf32> {chimera.constant}) ->
 
 // -----
 
+// Layers that differ in nothing but their weights have one recipe; where something is
+// computed otherwise, or from long constants, there are others.
+
+// CHECK-LABEL: func @layers_prepare(
+// CHECK-SAME: %[[X:.+]]: tensor<8xf32>, %[[V:.+]]: tensor<8xf32> {chimera.constant}, %[[W:.+]]: tensor<8xf32> {chimera.constant})
+// CHECK: call @prepare_value(%
+// CHECK: call @prepare_value_1(%[[W]], %
+// CHECK: call @prepare_value_1(%[[V]], %
+// CHECK: func.func private @prepare_value(%{{[^:]+}}: memref<8192xf32>) attributes {llvm.linkage = #llvm.linkage<internal>, no_inline}
+// CHECK: func.func private @prepare_value_1(
+// CHECK-SAME: chimera.recipe
+// CHECK: math.exp
+// CHECK-NOT: func private @prepare_value_2
+func.func @layers(%x: tensor<8xf32>, %v: tensor<8xf32> {chimera.constant},
+                  %w: tensor<8xf32> {chimera.constant}) -> (tensor<8xf32>, tensor<8192xf32>) {
+  %e = math.exp %v : tensor<8xf32>
+  %first = chimera.prepare %e : tensor<8xf32>
+  %f = math.exp %w : tensor<8xf32>
+  %second = chimera.prepare %f : tensor<8xf32>
+  %long = arith.constant dense_resource<long> : tensor<8192xf32>
+  %g = math.exp %long : tensor<8192xf32>
+  %third = chimera.prepare %g : tensor<8192xf32>
+  %y = arith.mulf %x, %first : tensor<8xf32>
+  %z = arith.mulf %y, %second : tensor<8xf32>
+  return %z, %third : tensor<8xf32>, tensor<8192xf32>
+}
+
+// -----
+
 // 64 bytes are enough for the second value, from which on they are taken.
 
 // LITTLE-LABEL: func @two(
 // LITTLE: math.exp
 // LITTLE-NOT: math.absf
-// LITTLE-LABEL: func @two_prepare(
+// LITTLE-LABEL: func private @prepare_value(
 // LITTLE-NOT: math.exp
 // LITTLE: math.absf
 func.func @two(%x: tensor<16xf32>, %w: tensor<16xf32> {chimera.constant}) -> tensor<16xf32> {
