@@ -11,13 +11,14 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import _arrays, _cache, _package, _paths, _processes
-from ._weights import Storages
+from ._prepared import LOCK, Prepared
+from ._weights import Storages, is_empty
 from .errors import ChimeraError, CompileError, UnsupportedError
 
 # Of the manifests that this package reads.
@@ -35,6 +36,7 @@ class Options:
     sizes: tuple[tuple[int, ...], ...] = ()
     fuse: str = "auto"
     processes: int = 1
+    panels: tuple[tuple[int, int], ...] = ()
 
     def arguments(self) -> list[str]:
         """The options of chimera-run."""
@@ -46,6 +48,9 @@ class Options:
         if self.sizes:
             cases = ("x".join(map(str, case)) for case in self.sizes)
             result.append("--sizes=" + ",".join(cases))
+        if self.panels:
+            pairs = (f"{argument}:{columns}" for argument, columns in self.panels)
+            result.append("--panels=" + ",".join(pairs))
         if self.processes > 1:
             result.append(f"--processes={self.processes}")
         return result
@@ -58,7 +63,11 @@ class Options:
             "sizes": [list(case) for case in self.sizes],
             "fuse": self.fuse,
         }
-        return data if self.processes == 1 else {**data, "processes": self.processes}
+        if self.processes > 1:
+            data["processes"] = self.processes
+        if self.panels:
+            data["panels"] = [list(pair) for pair in self.panels]
+        return data
 
 
 def run_compiler(text: str, arguments: Sequence[str]) -> subprocess.CompletedProcess:
@@ -118,16 +127,19 @@ class Library:
         process: int | None = None,
         discards: bool = False,
         kept: Iterable[int] = (),
+        state: Hashable = None,
     ) -> Instance:
         """The program with `constants` as arguments, by number, of all calls.
 
         Of a program of several processes, `process` takes its part of them. With
         `discards`, those that are only packed are let go of, but for those in `kept`.
+        Programs given the same `state` share what they prepare of the same tensors as
+        long as these do not change as far as PyTorch knows.
 
         Raises TypeError if one does not fit, or ChimeraError if there is no such
         process.
         """
-        return Instance(self, constants or {}, process, discards, kept)
+        return Instance(self, constants or {}, process, discards, kept, state)
 
 
 class Instance:
@@ -140,6 +152,7 @@ class Instance:
         process: int | None = None,
         discards: bool = False,
         kept: Iterable[int] = (),
+        state: Hashable = None,
     ) -> None:
         from . import _runtime
 
@@ -185,8 +198,11 @@ class Instance:
             library.manifest["threads"],
         )
         self._obstacle = self._find_obstacle()
+        self._prepared = Prepared(
+            function.get("prepared_values", ()), function.get("panels", ())
+        )
         if not self._obstacle:
-            self.pack()
+            self.pack(state)
 
     def _find_obstacle(self) -> str:
         """Why the program does not run on this machine's processor, or ""."""
@@ -201,23 +217,47 @@ class Instance:
         if self._obstacle:
             raise ChimeraError(self._obstacle)
 
-    def pack(self) -> None:
+    def pack(self, state: Hashable = None) -> None:
         """Computes again what depends on the constants alone.
 
-        To be called after they changed in place, while no call runs.
+        To be called after they changed in place, while no call runs. What a program
+        has computed of the same constants in the same `state` is taken as it is.
 
         Raises ChimeraError if they were discarded, or the program is for another
         processor.
         """
         self.check_runs_here()
         self.check_kept()
+        with LOCK:
+            self._pack(state)
+
+    def _pack(self, state: Hashable) -> None:
+        from . import _runtime
+
+        function = self.library.function
+        if "grid" in function and function["grid"]:
+            state = None  # Each process has other parts of its constants.
+        read = self._prepared.find(self.constants, state)
+        read |= set(self.constants) - self._packed_only
         for index, whole in self.constants.items():
-            value = _processes.take(self.library.function, index, whole, self._process)
+            if index not in read:
+                self._function.release(index)
+                continue
+            if is_empty(whole):
+                raise ChimeraError(
+                    "weights were discarded that are to be packed again: after a "
+                    "change, or in other panels, for another graph of the model or "
+                    "for other shapes; compile it without discard_weights"
+                )
+            value = _processes.take(function, index, whole, self._process)
             self._function.bind(index, _arrays.prepare(value, self._arguments[index]))
+        self._prepared.put(self._function, self.constants, _runtime)
+        self._prepared.note(self.constants)
         if self._gone:
             self._pack_and_discard()
         else:
             self._function.prepare()
+        self._prepared.offer(self._function)
         # Where a constant was not contiguous this is the end of a copy of it.
         for index in self._packed_only - self._gone:
             self._function.release(index)
@@ -322,6 +362,7 @@ def compile_text(
     sizes: Iterable[Sequence[int]] | None = None,
     fuse: str = "auto",
     processes: int = 1,
+    panels: Mapping[int, int] | None = None,
     cache: bool = True,
 ) -> Library:
     """Compiles MLIR text: linalg or TOSA on tensors, with a function @main.
@@ -334,6 +375,8 @@ def compile_text(
         sizes: dynamic sizes to plan for, besides a plan for any.
         fuse: auto, never or always.
         processes: how many run the program together.
+        panels: of constants, by number, the columns of the panels in which another
+            program keeps them.
         cache: whether to look for the program in the user's cache, and keep it.
 
     Raises:
@@ -347,6 +390,7 @@ def compile_text(
         tuple(tuple(case) for case in sizes or ()),
         fuse,
         processes,
+        tuple(sorted((panels or {}).items())),
     )
     if not cache:
         return Library(_compile(text, options), options)

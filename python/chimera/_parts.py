@@ -16,7 +16,8 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chimera.errors import ChimeraError, UnsupportedError
+from chimera._prepared import known_panels
+from chimera.errors import UnsupportedError
 from chimera.importers import require
 from chimera.importers.torch import lower_graph
 
@@ -78,6 +79,9 @@ class Options:
         return options
 
 
+PANELS = "chimera_panels"
+"""On a placeholder for a weight, the columns of the panels in which it is packed."""
+
 MOST_INSTANCES = 16
 """Sets of weights of one part that are kept packed."""
 
@@ -129,19 +133,19 @@ class Weights:
 
     def _pack(self, known: Any, key: tuple[int, ...], tensors: Sequence[Any]) -> Any:
         if known is not None and all(t.is_contiguous() for t in tensors):
-            known.pack()
+            known.pack(_refreshed)
             return known
         if len(self._packed) >= MOST_INSTANCES:
             self._forget(next(iter(self._packed)))
-        if self._discards:
-            _check_storage(tensors)
         # A number is that of its tensor only as long as the tensor lives.
         owners = tensors if self._discards else tensors[:1]
         forget = self._forgetter(key)
         self._owners[key] = [weakref.ref(tensor, forget) for tensor in owners]
         values = [tensor.detach() for tensor in tensors]
         return self._library.instantiate(
-            dict(zip(self._positions, values)), discards=self._discards
+            dict(zip(self._positions, values)),
+            discards=self._discards,
+            state=_refreshed,
         )
 
     def _forget(self, key: tuple[int, ...]) -> None:
@@ -160,15 +164,6 @@ class Weights:
         return forget
 
 
-def _check_storage(tensors: Sequence[Any]) -> None:
-    if any(t.numel() and not t.untyped_storage().nbytes() for t in tensors):
-        raise ChimeraError(
-            "weights were discarded that are to be packed again: after a change, or for "
-            "another graph of the model, behind a graph break or for other shapes; "
-            "compile it without discard_weights"
-        )
-
-
 class Part:
     """Code that is called as the graph that it is made from.
 
@@ -180,7 +175,9 @@ class Part:
 
     def __init__(self, graph: torch.fx.Graph, constant: set[int]) -> None:
         graph = copy_graph(graph)
-        names = [node.name for node in graph.nodes if node.op == "placeholder"]
+        inputs = [node for node in graph.nodes if node.op == "placeholder"]
+        names = [node.name for node in inputs]
+        panels = {node.name: node.meta.get(PANELS) for node in inputs}
         self.arity = len(names)
         self.nodes = [n.name for n in graph.nodes if n.op == "call_function"]
         self._held = _lift_attributes(graph)
@@ -191,7 +188,16 @@ class Part:
         places = [i for i, number in enumerate(kept) if number in constant]
         self._constants = [kept[i] for i in places]
         self._inputs = [number for number in kept if number not in constant]
-        self._places = places + [len(kept) + i for i in range(len(self._held))]
+        held = [len(kept) + i for i in range(len(self._held))]
+        self._panels = {
+            place: columns
+            for place, tensor in zip(held, self._held)
+            if (columns := known_panels(tensor))
+        }
+        for place in places:
+            if columns := panels[names[kept[place]]]:
+                self._panels[place] = columns
+        self._places = places + held
         self._text = lower_graph(graph)
 
     def compile(self, options: Options) -> None:
@@ -203,6 +209,7 @@ class Part:
         library = require("chimera._compiler").compile_text(
             self._text,
             constants=tuple(self._places),
+            panels=self._panels,
             **options.for_compiler(),
         )
         self._text = ""

@@ -34,6 +34,15 @@ class Storages:
             storage.resize_(0)
 
 
+def is_empty(constant: Any) -> bool:
+    """Whether the memory of one of PyTorch's tensors has been given back."""
+    return (
+        _arrays.is_torch(constant)
+        and constant.numel() > 0
+        and not constant.untyped_storage().nbytes()
+    )
+
+
 def _number(tensor: Any) -> int:
     number: int = tensor.untyped_storage()._cdata
     return number

@@ -15,7 +15,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chimera._parts import Options, Part, fallbacks, note_fallback, refresh
+from chimera._parts import PANELS, Options, Part, fallbacks, note_fallback, refresh
+from chimera._prepared import known_panels
 from chimera._split import compile_graph
 from chimera.errors import ChimeraError, MissingPackageError
 from chimera.importers import require
@@ -66,7 +67,10 @@ def chimera(
         return eager
     _spell_out(module)
     whole: list[Part] = []
-    compile_part = functools.partial(_compile, options=chosen, whole=whole)
+    panels = [known_panels(value) for value in example_inputs]
+    compile_part = functools.partial(
+        _compile, options=chosen, whole=whole, panels=panels
+    )
     autograd = require("torch._dynamo.backends.common").aot_autograd(
         fw_compiler=functools.partial(_compile_forward, options=chosen),
         bw_compiler=_refuse_backward,
@@ -148,9 +152,11 @@ def _compile(
     example_inputs: Sequence[Any],
     options: Options,
     whole: list[Part] | None = None,
+    panels: Sequence[int | None] = (),
 ) -> Callable[..., Any]:
     """Compile a graph of ATen operators, as AOT autograd asks for it.
 
+    The inputs are packed in `panels` of so many columns already, where there are any.
     Where the graph becomes one part, and AOT autograd has nothing to do at a call,
     the part is added to `whole`.
     """
@@ -158,6 +164,10 @@ def _compile(
     context = torch._guards.TracingContext.try_get()
     metadata = context.fw_metadata if context else None
     static = set(metadata.static_input_indices or ()) if metadata else set()
+    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    if len(placeholders) == len(panels):
+        for node, columns in zip(placeholders, panels):
+            node.meta[PANELS] = columns
     call = compile_graph(module, static, options)
     if whole is not None and isinstance(call, Part) and _is_plain(metadata):
         whole.append(call)

@@ -22,9 +22,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <exception>
+#include <map>
+#include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -65,7 +69,12 @@ public:
   /// Null if there is none.
   chimera_entry find(const std::string &function) const {
     return reinterpret_cast<chimera_entry>(
-        dlsym(handle, ("_mlir_packed_" + function).c_str()));
+        findData("_mlir_packed_" + function));
+  }
+
+  /// Null if there is none.
+  void *findData(const std::string &name) const {
+    return dlsym(handle, name.c_str());
   }
 
 private:
@@ -270,6 +279,43 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Memory for a value that programs prepare: of the system's, since values come
+/// and go among weights that are freed, which leaves holes in a heap.
+class Memory {
+public:
+  explicit Memory(size_t bytes) {
+    // What is read from one end to the other is worth large pages.
+    size_t slack = bytes < largePage ? 0 : largePage;
+    size = std::max<size_t>(bytes + slack, 1);
+    mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+      throw std::bad_alloc();
+    data = mapped;
+    if (!slack)
+      return;
+    // Pages that the value fills: what is left takes small ones.
+    size_t left = size;
+    data = std::align(largePage, bytes, data, left);
+    madvise(data, bytes / largePage * largePage, MADV_HUGEPAGE);
+  }
+  Memory(const Memory &) = delete;
+  Memory &operator=(const Memory &) = delete;
+  ~Memory() { munmap(mapped, size); }
+
+  void *get() const { return data; }
+
+private:
+  static constexpr size_t largePage = size_t(1) << 21;
+
+  void *mapped = nullptr, *data = nullptr;
+  size_t size = 0;
+};
+
+//===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
 
@@ -285,6 +331,10 @@ public:
     preparation = library.find(this->name + "_prepare");
     sizes = library.find(this->name + "_sizes");
     processorCheck = library.find(this->name + "_check");
+    places =
+        static_cast<void **>(library.findData(this->name + "_prepared_memory"));
+    states = static_cast<unsigned char *>(
+        library.findData(this->name + "_prepared_state"));
     if (!entry)
       throw std::runtime_error("the library has no function '" + this->name +
                                "'");
@@ -305,9 +355,26 @@ public:
     arrays[index] = std::move(array);
   }
 
-  /// Lets go of the constant `index`, which calls do not read.
+  /// Gives the prepared value `number` the place `memory`, where it is already
+  /// if `isThere`, and else goes with the next preparation.
+  void place(size_t number, nb::object memory, bool isThere) {
+    if (!places || !states)
+      throw nb::index_error("the program keeps what it prepares");
+    places[number] = nb::cast<Memory &>(memory).get();
+    states[number] = isThere ? 1 : 0;
+    placed[number] = std::move(memory);
+  }
+
+  /// True if the last preparation has computed the value `number`, which has
+  /// been placed.
+  bool isComputed(size_t number) const {
+    return placed.count(number) && states[number] == 2;
+  }
+
+  /// Lets go of the constant `index`, or begins without it: calls do not read
+  /// it.
   void release(size_t index) {
-    if (index >= argumentTypes.size() || !constants[index])
+    if (index >= argumentTypes.size())
       throw nb::index_error("there is no such constant");
     constants[index] = makeEmpty(argumentTypes[index]);
     arrays[index].reset();
@@ -472,6 +539,11 @@ private:
   std::vector<std::optional<Value>> constants;
   /// The memory of the constants.
   std::vector<std::optional<Input>> arrays;
+  /// Of prepared values the addresses and the states that the program reads,
+  /// and the memory that they have been given, by number.
+  void **places = nullptr;
+  unsigned char *states = nullptr;
+  std::map<size_t, nb::object> placed;
 };
 
 } // namespace
@@ -482,6 +554,7 @@ NB_MODULE(_runtime, module) {
   nb::set_leak_warnings(false);
   nb::class_<Library>(module, "Library")
       .def(nb::init<nb::bytes, const std::string &>(), "code"_a, "name"_a);
+  nb::class_<Memory>(module, "Memory").def(nb::init<size_t>(), "bytes"_a);
   nb::class_<Type>(module, "Type")
       .def(nb::init<std::string, std::vector<int64_t>, bool>(), "element"_a,
            "shape"_a, "is_scalar"_a);
@@ -493,6 +566,8 @@ NB_MODULE(_runtime, module) {
       .def("check_processor", &Function::checkProcessor)
       .def("bind", &Function::bind, "index"_a, "array"_a)
       .def("release", &Function::release, "index"_a)
+      .def("place", &Function::place, "number"_a, "memory"_a, "is_there"_a)
+      .def("is_computed", &Function::isComputed, "number"_a)
       .def("prepare", &Function::prepare, "on_read"_a = nb::none())
       .def("sizes", &Function::getSizes, "arguments"_a)
       .def("run", &Function::run, "arguments"_a, "results"_a);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import io
 import logging
@@ -18,6 +19,8 @@ import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
 import chimera._compiler  # noqa: E402
+import chimera._prepared as _prepared  # noqa: E402
+import chimera._runtime as _runtime  # noqa: E402
 import fuzz_torch  # noqa: E402
 import models  # noqa: E402
 from chimera._parts import Weights  # noqa: E402
@@ -169,9 +172,10 @@ def test_discarded_weights_leave_the_module() -> None:
     assert layer.output.dense.weight.untyped_storage().nbytes() == 0
     assert layer.output.dense.weight.shape == (64, 128)
     assert model.embeddings.word_embeddings.weight.untyped_storage().nbytes() > 0
-    longer = [torch.cat([value, value], 1) for value in inputs]
-    with torch.no_grad(), pytest.raises(ChimeraError, match="without discard_weights"):
-        compiled(*longer)
+    with torch.no_grad():
+        refresh()
+        with pytest.raises(ChimeraError, match="without discard_weights"):
+            compiled(*inputs)
 
 
 def test_modules_without_weights_are_told_apart() -> None:
@@ -254,6 +258,79 @@ class TestWeights:
         del net
         gc.collect()
         assert [len(weights) for weights in made] == [0]
+
+
+class TestSharing:
+    """Graphs of one model read what one of them has packed."""
+
+    @pytest.fixture
+    def memories(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """The sizes of all values that get memory."""
+        made: list[int] = []
+        real = _runtime.Memory
+
+        def make(size: int) -> Any:
+            made.append(size)
+            return real(size)
+
+        monkeypatch.setattr(_runtime, "Memory", make)
+        return made
+
+    @staticmethod
+    def make() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
+        layers = (nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 256))
+        return nn.Sequential(*layers).eval(), torch.randn(64, 256), torch.randn(1, 256)
+
+    @pytest.mark.parametrize("discards", [False, True])
+    def test_a_prompt_and_a_token(self, memories: list[int], discards: bool) -> None:
+        net, prompt, token = self.make()
+        expected = [net(prompt), net(token)]
+        options = {"discard_weights": discards}
+        compiled = torch.compile(net, backend=backend, dynamic=False, options=options)
+        with torch.no_grad():
+            for _ in range(2):
+                models.assert_equal(expected[0], compiled(prompt))
+                models.assert_equal(expected[1], compiled(token))
+        assert memories == [4 * 256 * 512] * 2
+        assert (net[0].weight.untyped_storage().nbytes() == 0) == discards
+
+    def test_changes_are_packed_once(self, memories: list[int]) -> None:
+        net, prompt, token = self.make()
+        compiled = torch.compile(net, backend=backend, dynamic=False)
+        with torch.no_grad():
+            compiled(prompt), compiled(token)
+            net[0].weight.mul_(2)
+            models.assert_equal(net(prompt), compiled(prompt))
+            models.assert_equal(net(token), compiled(token))
+            assert len(memories) == 3
+            net[0].weight.data.mul_(2)
+            refresh()
+            models.assert_equal(net(token), compiled(token))
+            models.assert_equal(net(prompt), compiled(prompt))
+        assert len(memories) == 5
+
+    def test_other_weights_are_others(self, memories: list[int]) -> None:
+        net, prompt, token = self.make()
+        other = copy.deepcopy(net)
+        with torch.no_grad():
+            other[0].weight.add_(1.0)
+            for each in (net, other):
+                compiled = torch.compile(each, backend=backend, dynamic=False)
+                for x in (prompt, token):
+                    models.assert_equal(each(x), compiled(x))
+        assert len(memories) == 4
+
+    def test_memory_goes_with_the_last_program(self) -> None:
+        known = len(_prepared._values)
+        net, prompt, token = self.make()
+        compiled = torch.compile(net, backend=backend, dynamic=False)
+        with torch.no_grad():
+            compiled(prompt), compiled(token)
+        assert len(_prepared._values) == known + 2
+        del net, compiled
+        torch._dynamo.reset()
+        gc.collect()
+        assert len(_prepared._values) == known
 
 
 class TestResults:
