@@ -389,6 +389,7 @@ Value BodyEmitter::emitOperation(Operation &nested, ArrayRef<Value> point,
         return computed;
   }
   if (!isScalar && isa<arith::TruncFOp>(nested) && type.isBF16() &&
+      nested.getOperand(0).getType().isF32() &&
       llvm::is_contained(figures.narrowed, type))
     return emitBf16(mapping.lookup(nested.getOperand(0)),
                     flushesDenormals(nested.getResult(0)));

@@ -122,6 +122,8 @@ func::FuncOp Recipes::get(func::FuncOp origin, Value value, MemRefType type,
       mapping.map(inner.getResult(), mapping.lookup(inner.getSource()));
     else
       builder.clone(*operation, mapping);
+  // The operator that a constant is for makes no difference to what it is.
+  recipe->walk([](BlockOp block) { block.setOperatorName("constant"); });
   auto store = bufferization::MaterializeInDestinationOp::create(
       builder, loc, mapping.lookup(value), body->getArguments().back());
   store.setRestrict(true);

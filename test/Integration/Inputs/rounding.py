@@ -16,10 +16,14 @@ bits = np.concatenate([
     *edges, short.view(np.uint32), middles.astype(np.float32).view(np.uint32),
     rng.integers(0, 1 << 32, 100001, dtype=np.uint32)])
 wide = np.resize(bits, 600011).astype(np.uint32).view(np.float32)
+# Around those of f32.
+with np.errstate(over="ignore", invalid="ignore"):
+    long = wide.astype(np.float64) * (1 + rng.integers(-1, 2, wide.size) * 2.0**-40)
 narrow = np.arange(1 << 16, dtype=np.uint16)
 
 if action == "write":
     np.save(f"{prefix}.wide.npy", wide)
+    np.save(f"{prefix}.long.npy", long)
     np.save(f"{prefix}.bf16.npy", narrow)
     np.save(f"{prefix}.f16.npy", narrow.view(np.float16))
     sys.exit()
@@ -51,11 +55,15 @@ def from_bf16(upper):
     return (upper.astype(np.uint32) << 16).view(np.float32)
 
 
-results = [np.load(f"{prefix}.out{i}.npy") for i in range(5)]
+results = [np.load(f"{prefix}.out{i}.npy") for i in range(6)]
 with np.errstate(over="ignore", invalid="ignore"):
     rounded = np.where(np.isnan(wide), np.float32(np.nan), from_bf16(to_bf16(wide)))
     check("to bf16", from_bf16(results[0]), rounded)
     check("rounded to bf16", results[1], rounded)
     check("to f16", results[2].astype(np.float32), wide.astype(np.float16).astype(np.float32))
     check("from bf16", results[3], from_bf16(narrow))
+    # By way of f32, as upstream's passes and PyTorch do it.
+    single = long.astype(np.float32)
+    rounded = np.where(np.isnan(single), np.float32(np.nan), from_bf16(to_bf16(single)))
+    check("f64 to bf16", from_bf16(results[5]), rounded)
     check("from f16", results[4], narrow.view(np.float16).astype(np.float32))

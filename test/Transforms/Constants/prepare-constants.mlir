@@ -127,6 +127,35 @@ func.func @layers(%x: tensor<8xf32>, %v: tensor<8xf32> {chimera.constant},
 
 // -----
 
+// The names of blocks say what reads a value, and not what it is.
+
+// CHECK-LABEL: func @names_prepare(
+// CHECK-COUNT-2: call @prepare_value(
+// CHECK: func.func private @prepare_value(
+// CHECK: chimera.block "constant"
+// CHECK-NOT: chimera.block
+func.func @names(%x: tensor<8xf32>, %v: tensor<8xf32> {chimera.constant},
+                 %w: tensor<8xf32> {chimera.constant}) -> tensor<8xf32> {
+  %init = tensor.empty() : tensor<8xf32>
+  %e = chimera.block "gemm0" ins(%v : tensor<8xf32>) outs(%init : tensor<8xf32>) extents [[8]] {
+  ^bb0(%from: tensor<8xf32>, %to: tensor<8xf32>):
+    %c = linalg.copy ins(%from : tensor<8xf32>) outs(%to : tensor<8xf32>) -> tensor<8xf32>
+    chimera.yield %c : tensor<8xf32>
+  } -> tensor<8xf32>
+  %f = chimera.block "gemm1" ins(%w : tensor<8xf32>) outs(%init : tensor<8xf32>) extents [[8]] {
+  ^bb0(%from: tensor<8xf32>, %to: tensor<8xf32>):
+    %c = linalg.copy ins(%from : tensor<8xf32>) outs(%to : tensor<8xf32>) -> tensor<8xf32>
+    chimera.yield %c : tensor<8xf32>
+  } -> tensor<8xf32>
+  %first = chimera.prepare %e : tensor<8xf32>
+  %second = chimera.prepare %f : tensor<8xf32>
+  %y = arith.mulf %x, %first : tensor<8xf32>
+  %z = arith.mulf %y, %second : tensor<8xf32>
+  return %z : tensor<8xf32>
+}
+
+// -----
+
 // 64 bytes are enough for the second value, from which on they are taken.
 
 // LITTLE-LABEL: func @two(
