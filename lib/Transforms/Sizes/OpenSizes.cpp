@@ -16,6 +16,7 @@
 
 #include "Chimera/Chain/OpenSizes.h"
 
+#include "Sizes/AssertedSizes.h"
 #include "Sizes/FixSizes.h"
 #include "Sizes/ShapeValues.h"
 
@@ -96,6 +97,23 @@ static MutableArrayRef<OpOperand> getShapeOperands(Operation *op) {
   return {};
 }
 
+/// Makes sizes of `slice` numbers along dimensions of which it takes all.
+static void fixWholeSizes(tensor::ExtractSliceOp slice,
+                          const ShapeValues &values) {
+  unsigned next = 0;
+  for (auto [dim, size] : llvm::enumerate(slice.getStaticSizes())) {
+    if (!ShapedType::isDynamic(size))
+      continue;
+    OpOperand &operand = slice.getSizesMutable()[next++];
+    std::optional<int64_t> number = values.getNumber(operand.get());
+    if (!number || values.getSize(slice.getSource(), dim) != *number)
+      continue;
+    OpBuilder builder(slice);
+    operand.set(
+        arith::ConstantIndexOp::create(builder, slice.getLoc(), *number));
+  }
+}
+
 /// Makes shapes of numbers, and takes sizes that are used otherwise from
 /// operations. Fails if a size is no product.
 static LogicalResult separateSizes(func::FuncOp function) {
@@ -114,6 +132,8 @@ static LogicalResult separateSizes(func::FuncOp function) {
             builder, op->getLoc(),
             builder.getIntegerAttr(operand.get().getType(), *number)));
       }
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+      fixWholeSizes(slice, values);
     if (auto dim = dyn_cast<tensor::DimOp>(op)) {
       std::optional<int64_t> index = dim.getConstantIndex();
       std::optional<int64_t> size =
@@ -194,6 +214,11 @@ static bool keepsProducts(Operation &op, const OpenSizes &open) {
            hasPlainOpenIndices(linalgOp, open);
   if (isa<tensor::PadOp, tensor::ExtractSliceOp>(op))
     return keepsOpenSizes(&op, open);
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return llvm::all_of(concat->getOperandTypes(), [&](Type type) {
+      auto part = cast<RankedTensorType>(type);
+      return !open.isOpen(part.getDimSize(concat.getDim()));
+    });
   if (isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
           linalg::SoftmaxOp, SizeOp, func::ReturnOp, cf::AssertOp,
           arith::ConstantOp>(op))
@@ -229,6 +254,7 @@ LogicalResult chimera::openSizes(func::FuncOp function,
   function->setAttr(ChimeraDialect::getPlannedSizesAttrName(),
                     builder.getDenseI64ArrayAttr(planned));
   fixArguments(function, groups, placeholders);
+  takeAssertedSizes(function);
   if (failed(separateSizes(function)))
     return failure();
   propagateShapes(function);

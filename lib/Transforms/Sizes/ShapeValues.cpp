@@ -8,6 +8,8 @@
 
 #include "Sizes/ShapeValues.h"
 
+#include "Chimera/IR/Chimera.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -138,6 +140,8 @@ std::optional<int64_t> ShapeValues::evaluate(Operation &op) const {
     std::optional<int64_t> index = dim.getConstantIndex();
     return index ? getSize(dim.getSource(), *index) : std::nullopt;
   }
+  if (auto size = dyn_cast<SizeOp>(op))
+    return size.getPlaceholder();
   if (isa<arith::CmpIOp>(op))
     return compare(op);
   if (auto select = dyn_cast<arith::SelectOp>(op)) {

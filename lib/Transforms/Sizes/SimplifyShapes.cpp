@@ -214,7 +214,46 @@ ReshapeByGroups::matchAndRewrite(tensor::ReshapeOp op,
   return success();
 }
 
+namespace {
+/// Parts are as large as they were before importers forgot it. Those without
+/// elements go, as they might start where the whole ends.
+struct KnownParts : OpRewritePattern<tensor::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ConcatOp concat,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> parts;
+    for (Value part : concat.getInputs()) {
+      if (auto cast = part.getDefiningOp<tensor::CastOp>())
+        if (auto type = dyn_cast<RankedTensorType>(cast.getSource().getType());
+            type && type.hasStaticShape())
+          part = cast.getSource();
+      auto type = cast<RankedTensorType>(part.getType());
+      if (!type.hasStaticShape() || type.getNumElements() > 0)
+        parts.push_back(part);
+    }
+    if (parts.empty() || llvm::equal(parts, concat.getInputs()))
+      return failure();
+    // Without the other parts it may be known how large the whole is.
+    auto joined = tensor::ConcatOp::create(rewriter, concat.getLoc(),
+                                           concat.getDim(), parts);
+    Value result = joined.getResult();
+    if (result.getType() != concat.getType())
+      result = tensor::CastOp::create(rewriter, concat.getLoc(),
+                                      concat.getType(), result);
+    rewriter.replaceOp(concat, result);
+    return success();
+  }
+};
+
+} // namespace
+
+void chimera::populateKnownPartsPatterns(RewritePatternSet &patterns) {
+  patterns.add<KnownParts>(patterns.getContext());
+}
+
 void chimera::populateSimplifyShapesPatterns(RewritePatternSet &patterns) {
+  populateKnownPartsPatterns(patterns);
   patterns.add<BroadcastConstant, ReadAsOperand, ReshapeByGroups, SelectIndex>(
       patterns.getContext());
 }

@@ -19,7 +19,11 @@
 
 namespace chimera {
 
-/// Patterns that
+/// Patterns that let `tensor.concat` know its parts as they were before a cast
+/// to other shapes, and leave out those without elements.
+void populateKnownPartsPatterns(mlir::RewritePatternSet &patterns);
+
+/// The same, and patterns that
 ///  - make operands of tensors that the body of a `linalg.generic` reads by
 ///    `tensor.extract`, where it reads them at the indices of loops;
 ///  - leave out tests whether the dimension of a loop is broadcast;
