@@ -8,7 +8,7 @@
 
 // PLAN: chimera.open_sizes
 // PLAN: chimera.chain
-// PLAN-SAME: chimera.schedule
+// PLAN-SAME: schedule(<levels
 
 // CHECK: at 7
 // CHECK: at {{ *}}1: passed

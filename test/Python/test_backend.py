@@ -425,6 +425,42 @@ class TestChanges:
         assert self._decode(transformers, config, compiled) == expected
         assert len(compiled_texts) == 2
 
+    @pytest.mark.parametrize("family", ["gpt2", "llama"])
+    @pytest.mark.parametrize("element", [torch.float32, torch.bfloat16])
+    def test_prompts_of_any_length_are_planned(
+        self, monkeypatch: pytest.MonkeyPatch, family: str, element: torch.dtype
+    ) -> None:
+        transformers = pytest.importorskip("transformers")
+        if family == "gpt2":
+            config = models.gpt2_config()
+            model = transformers.GPT2LMHeadModel(config)
+        else:
+            model, _ = models.make("llama")
+            config = model.config
+        model = model.eval().to(element)
+        libraries: list[Any] = []
+        real = chimera._compiler.compile_text
+
+        def note(text: str, **options: Any) -> Any:
+            libraries.append(real(text, **options))
+            return libraries[-1]
+
+        monkeypatch.setattr(chimera._compiler, "compile_text", note)
+        compiled = torch.compile(model, backend=backend)
+        for length in (10, 14, 6, 9):
+            cache = transformers.StaticCache(config=config, max_cache_len=32)
+            other = transformers.StaticCache(config=config, max_cache_len=32)
+            ids = torch.arange(length)[None] * 7
+            with torch.no_grad():
+                expected = model(input_ids=ids, past_key_values=cache, use_cache=True)
+                actual = compiled(input_ids=ids, past_key_values=other, use_cache=True)
+            tolerance = 1e-4 if element is torch.float32 else 5e-2
+            models.assert_equal(expected.logits, actual.logits, tolerance)
+        assert len(libraries) == 2
+        for library in libraries:
+            texts = [remark["text"] for remark in library.manifest["remarks"]]
+            assert not any("no chains are formed" in text for text in texts)
+
     @staticmethod
     def _decode(transformers: Any, config: Any, model: Any) -> list[int]:
         cache = transformers.StaticCache(config=config, max_cache_len=32)

@@ -25,7 +25,9 @@ def VersionSizesPass : Pass<"chimera-version-sizes", "::mlir::ModuleOp"> {
     it was assumed that dimensions are equal, which nothing but the types of
     arguments says, the function stays beside it, for calls in which they are not;
     if the program computes with sizes otherwise than by products of them, so that
-    there is no such copy, the function stays alone.
+    there is no such copy, the function stays alone, with a missed remark `sizes`
+    where it does. A number that the program asserts to be one of its sizes is that
+    size: the smaller of the number of queries and of the length of a cache, say.
 
     A case has a number for each size that is not known, in the order of the
     arguments. Dimensions that operations need to be equal have one size, and so

@@ -39,10 +39,17 @@ static bool hasLoop(ArrayRef<NestLoop> loops, LoopId loop) {
 
 /// True if a tile of `loop` is left of what operator number `index` adds up,
 /// and of what it hands on, wherever that has a buffer.
-static bool isCutFor(const ChainProblem &problem, const LoopNest &tree,
-                     unsigned index, LoopId loop) {
+static bool isCutFor(const ChainProblem &problem, const Schedule &schedule,
+                     const LoopNest &tree, unsigned index, LoopId loop) {
   const Operator &op = problem.operators[index];
   SmallVector<NestLoop, 12> path = pathOf(tree, index);
+  // A kernel that holds its sums has the loops over rows and over the
+  // reduction, and leaves sums that are to be rounded for all rows.
+  const Tensor &output = problem.tensors[op.output];
+  if ((schedule.held >> index & 1) && output.heldBytes() != output.elementBytes)
+    while (!path.empty() &&
+           (path.back().loop == op.rowLoop || op.isReduction(path.back().loop)))
+      path.pop_back();
   const auto *reduction = find_if(path, [&](const NestLoop &own) {
     return own.loop != loop && op.isReduction(own.loop);
   });
@@ -66,7 +73,7 @@ static bool isCut(const ChainProblem &problem, const Schedule &schedule,
   LoopNest tree = buildOpenTree(problem, schedule);
   for (unsigned index = 0; index < problem.operators.size(); ++index)
     if (problem.operators[index].hasLoop(loop) &&
-        !isCutFor(problem, tree, index, loop))
+        !isCutFor(problem, schedule, tree, index, loop))
       return false;
   return true;
 }

@@ -115,14 +115,15 @@ static void fixWholeSizes(tensor::ExtractSliceOp slice,
 }
 
 /// Makes shapes of numbers, and takes sizes that are used otherwise from
-/// operations. Fails if a size is no product.
-static LogicalResult separateSizes(func::FuncOp function) {
+/// operations. Returns the operation that asks for a size that is no product,
+/// if there is one.
+static Operation *separateSizes(func::FuncOp function) {
   ShapeValues values(function);
   OpenSizes open(function);
   auto isOpen = [&](int64_t number) { return open.isOpen(number); };
   SmallVector<std::pair<Operation *, int64_t>> known;
   SmallVector<Operation *> dead;
-  bool areProducts = true;
+  Operation *obstacle = nullptr;
   OpBuilder builder(function.getContext());
   function.walk([&](Operation *op) {
     for (OpOperand &operand : getShapeOperands(op))
@@ -138,9 +139,10 @@ static LogicalResult separateSizes(func::FuncOp function) {
       std::optional<int64_t> index = dim.getConstantIndex();
       std::optional<int64_t> size =
           index ? values.getSize(dim.getSource(), *index) : std::nullopt;
-      areProducts &= size.has_value();
       if (size)
         known.push_back({op, *size});
+      else if (!obstacle)
+        obstacle = op;
     } else if (isa<arith::CmpIOp>(op)) {
       if (std::optional<int64_t> result = values.getNumber(op->getResult(0)))
         known.push_back({op, *result});
@@ -149,8 +151,8 @@ static LogicalResult separateSizes(func::FuncOp function) {
         dead.push_back(op);
     }
   });
-  if (!areProducts)
-    return failure();
+  if (obstacle)
+    return obstacle;
   for (Operation *op : dead)
     op->erase();
   for (auto [op, number] : known) {
@@ -167,7 +169,7 @@ static LogicalResult separateSizes(func::FuncOp function) {
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
   }
-  return success();
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,19 +234,23 @@ static bool isStatic(Type type) {
   return !shaped || (shaped.hasRank() && shaped.hasStaticShape());
 }
 
-static bool isPlain(func::FuncOp function) {
+/// The first operation of `function`, or the function, for which sizes would be
+/// other than products; null if there is none.
+static Operation *findObstacle(func::FuncOp function) {
   OpenSizes open(function);
   if (!function.getBody().hasOneBlock() ||
       !llvm::all_of(function.getArgumentTypes(), isStatic))
-    return false;
-  return llvm::all_of(function.getBody().front(), [&](Operation &op) {
-    return llvm::all_of(op.getResultTypes(), isStatic) &&
-           keepsProducts(op, open);
-  });
+    return function;
+  for (Operation &op : function.getBody().front())
+    if (!llvm::all_of(op.getResultTypes(), isStatic) ||
+        !keepsProducts(op, open))
+      return &op;
+  return nullptr;
 }
 
 LogicalResult chimera::openSizes(func::FuncOp function,
-                                 ArrayRef<int64_t> planned) {
+                                 ArrayRef<int64_t> planned,
+                                 Location &obstacle) {
   SmallVector<SizeGroup> groups = groupDynamicDims(function);
   SmallVector<int64_t> placeholders =
       choosePlaceholders(function, groups.size());
@@ -255,9 +261,13 @@ LogicalResult chimera::openSizes(func::FuncOp function,
                     builder.getDenseI64ArrayAttr(planned));
   fixArguments(function, groups, placeholders);
   takeAssertedSizes(function);
-  if (failed(separateSizes(function)))
-    return failure();
-  propagateShapes(function);
-  fixResults(function);
-  return success(isPlain(function));
+  Operation *found = separateSizes(function);
+  if (!found) {
+    propagateShapes(function);
+    fixResults(function);
+    found = findObstacle(function);
+  }
+  if (found)
+    obstacle = found->getLoc();
+  return success(!found);
 }

@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
@@ -84,12 +85,21 @@ static ArrayAttr describeEqual(Builder &builder, ArrayRef<SizeGroup> groups) {
   return builder.getArrayAttr(equal);
 }
 
+/// True if there is nothing in `function` that chains are made of, as in those
+/// that tell the sizes of results.
+static bool hasNoOperators(func::FuncOp function) {
+  return !function
+              .walk([](linalg::LinalgOp) { return WalkResult::interrupt(); })
+              .wasInterrupted();
+}
+
 /// Adds a version of `function` for any sizes, or puts it in its place.
 static void addOpenVersion(func::FuncOp &function, ArrayRef<int64_t> planned,
                            SmallVectorImpl<func::FuncOp> &versions,
                            SymbolTable &symbols) {
+  Location place = function.getLoc();
   auto refuse = [&](StringRef why) {
-    remark::missed(function.getLoc(), named("sizes"))
+    remark::missed(place, named("sizes"))
         << ("no chains are formed for sizes that are not planned for: " + why)
                .str();
   };
@@ -97,7 +107,7 @@ static void addOpenVersion(func::FuncOp &function, ArrayRef<int64_t> planned,
   if (!SymbolTable::symbolKnownUseEmpty(function, function->getParentOp()))
     return refuse("the function is called in this module; inline it");
   func::FuncOp version = function.clone();
-  if (failed(openSizes(version, planned))) {
+  if (failed(openSizes(version, planned, place))) {
     version.erase();
     return refuse("the program computes with sizes otherwise than by products "
                   "of them");
@@ -145,7 +155,7 @@ LogicalResult VersionSizesPass::addVersions(func::FuncOp function,
   for (DenseI64ArrayAttr sizes : cases)
     if (failed(addVersion(function, sizes.asArrayRef(), versions)))
       return failure();
-  if (count > 0)
+  if (count > 0 && !hasNoOperators(function))
     addOpenVersion(function,
                    cases.empty() ? getCommonSizes(count)
                                  : getLargestSizes(cases),

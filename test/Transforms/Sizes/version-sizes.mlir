@@ -27,6 +27,60 @@ func.func @rows(%x: tensor<?x64xf32>, %w: tensor<64x32xf32> {chimera.constant}) 
   return %0 : tensor<?x32xf32>
 }
 
+// A number that is asserted to be a size is that size, wherever it is read, and the
+// assertion comes at once; a slice of it of fewer rows is read by elements. The other
+// dimension of what is concatenated may be open.
+// CHECK-LABEL: func.func @asserted(
+// CHECK-SAME: %[[X:.+]]: tensor<1048583x16xf32>, %[[CACHE:.+]]: tensor<40x16xf32>)
+// CHECK: %[[MOST:.+]] = arith.minsi
+// CHECK-NEXT: %[[SIZE:.+]] = chimera.size 1048583
+// CHECK-NEXT: %[[SAME:.+]] = arith.cmpi eq, %[[MOST]], %[[SIZE]] : index
+// CHECK-NEXT: cf.assert %[[SAME]], "as many rows"
+// CHECK: %[[ROWS:.+]] = linalg.generic
+// CHECK: linalg.index 0
+// CHECK: tensor.extract %[[CACHE]]
+// CHECK: } -> tensor<1048583x16xf32>
+// CHECK: tensor.concat dim(1) %[[X]], %[[ROWS]] : (tensor<1048583x16xf32>, tensor<1048583x16xf32>) -> tensor<1048583x32xf32>
+// CHECK-NOT: cf.assert
+// CHECK: return
+func.func @asserted(%x: tensor<?x16xf32>, %cache: tensor<40x16xf32>) -> tensor<?x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c40 = arith.constant 40 : index
+  %n = tensor.dim %x, %c0 : tensor<?x16xf32>
+  %most = arith.minsi %n, %c40 : index
+  %rows = tensor.extract_slice %cache[0, 0] [%most, 16] [1, 1] : tensor<40x16xf32> to tensor<?x16xf32>
+  %i0 = arith.index_cast %n : index to i64
+  %i1 = arith.index_cast %most : index to i64
+  %same = arith.cmpi eq, %i0, %i1 : i64
+  cf.assert %same, "as many rows"
+  %both = tensor.concat dim(1) %x, %rows : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x32xf32>
+  %empty = tensor.empty(%n) : tensor<?x32xf32>
+  %y = linalg.exp ins(%both : tensor<?x32xf32>) outs(%empty : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}
+
+// Without the assertion it is another number, and so are rows one after the other.
+// CHECK-LABEL: func.func @smaller(
+// CHECK-SAME: tensor<?x16xf32>
+// CHECK-LABEL: func.func @longer(
+// CHECK-SAME: tensor<?x16xf32>
+func.func @smaller(%x: tensor<?x16xf32>, %cache: tensor<40x16xf32>) -> tensor<?x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c40 = arith.constant 40 : index
+  %n = tensor.dim %x, %c0 : tensor<?x16xf32>
+  %most = arith.minsi %n, %c40 : index
+  %rows = tensor.extract_slice %cache[0, 0] [%most, 16] [1, 1] : tensor<40x16xf32> to tensor<?x16xf32>
+  %empty = tensor.empty(%most) : tensor<?x16xf32>
+  %y = linalg.exp ins(%rows : tensor<?x16xf32>) outs(%empty : tensor<?x16xf32>) -> tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}
+
+func.func @longer(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  %both = tensor.concat dim(0) %x, %x : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32>
+  %y = linalg.exp ins(%both : tensor<?x16xf32>) outs(%both : tensor<?x16xf32>) -> tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}
+
 // Keys and values are of one type, so they have the same sizes; the columns of
 // %mask are as many as there are keys because the sum needs it. Nothing but the
 // types says that keys and values have as many rows, so the function stays for

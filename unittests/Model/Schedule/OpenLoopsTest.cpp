@@ -77,6 +77,28 @@ TEST(OpenLoops, SumsNeedATileOutsideTheReduction) {
   EXPECT_TRUE(holds(chain, schedule));
 }
 
+/// A kernel that holds its sums has the tile of rows inside, where it makes no
+/// buffer smaller: the one for sums that are rounded when all are there.
+TEST(OpenLoops, SumsThatKernelsHoldNeedATileIfTheyAreRounded) {
+  ChainProblem chain = makeGemm(1, 256, 512, 512);
+  const Operator &op = chain.operators.front();
+  LoopId rows = op.rowLoop, columns = op.vectorLoop;
+  LoopId reduction = *llvm::find_if(
+      op.loops, [&](LoopId loop) { return op.isReduction(loop); });
+  chain.loops[rows].isOpen = true;
+  Schedule schedule = singleLevel({{columns, 64}, {rows, 6}, {reduction, 8}});
+  schedule.held = 1;
+  EXPECT_TRUE(holds(chain, schedule));
+  Tensor &result = chain.tensors[op.output];
+  result.elementBytes = 2;
+  result.accumulatorBytes = 4;
+  EXPECT_FALSE(holds(chain, schedule));
+  holdForAnyExtent(chain, schedule);
+  ASSERT_EQ(schedule.levels[0].order.size(), 4u);
+  EXPECT_EQ(schedule.levels[0].order[0], (TiledLoop{rows, 256}));
+  EXPECT_TRUE(holds(chain, schedule));
+}
+
 TEST(OpenLoops, ParallelLoopsStayInFront) {
   ChainProblem chain = makeChain({4, 64, 32, 16, 8});
   chain.loops[m].isOpen = true;
