@@ -388,7 +388,8 @@ chimera::runner::generateLLVM(ModuleOp module, ModuleInterface interface,
   if (options.lowering == Lowering::Chimera)
     addProcessorCheck(*whole.module, *whole.machine, interface.functions);
   for (Function &function : interface.functions)
-    movePrepared(*whole.module, function);
+    if (Error error = movePrepared(*whole.module, function))
+      return std::move(error);
   reportFailures(*whole.module);
   shareLoops(*whole.module);
   std::string problems;

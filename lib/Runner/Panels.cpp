@@ -21,8 +21,8 @@ using namespace chimera::runner;
 /// The function that is called where `function` runs: the one it is a version
 /// of.
 static StringRef getEntry(func::FuncOp function) {
-  auto general = function->getAttrOfType<FlatSymbolRefAttr>(
-      ChimeraDialect::getVersionAttrName());
+  auto general =
+      function->getAttrOfType<StringAttr>(ChimeraDialect::getVersionAttrName());
   return general ? general.getValue() : function.getName();
 }
 

@@ -66,16 +66,20 @@ static void readAddress(GlobalVariable &memory, GlobalVariable &table,
   }
 }
 
-void chimera::runner::movePrepared(llvm::Module &module, Function &function) {
+llvm::Error chimera::runner::movePrepared(llvm::Module &module,
+                                          Function &function) {
   if (function.prepared.empty())
-    return;
+    return llvm::Error::success();
   auto *address = llvm::PointerType::getUnqual(module.getContext());
   SmallVector<GlobalVariable *> memories;
   SmallVector<Constant *> own;
   for (PreparedValue &value : function.prepared) {
-    // Optimisations have not removed anything yet.
     GlobalVariable *memory =
         module.getGlobalVariable(value.memory, /*AllowInternal=*/true);
+    if (!memory)
+      return llvm::createStringError("'" + function.name + "_prepare' lists '" +
+                                     value.memory +
+                                     "', which is no global of the program");
     value.bytes =
         module.getDataLayout().getTypeAllocSize(memory->getValueType());
     memories.push_back(memory);
@@ -87,4 +91,5 @@ void chimera::runner::movePrepared(llvm::Module &module, Function &function) {
       llvm::ConstantArray::get(type, own), function.name + "_prepared_memory");
   for (const auto &[number, memory] : llvm::enumerate(memories))
     readAddress(*memory, *table, number);
+  return llvm::Error::success();
 }

@@ -25,10 +25,9 @@ void readPrepared(mlir::ModuleOp module,
                   llvm::MutableArrayRef<Function> functions);
 
 /// Lets the code find the prepared values of `function` through the addresses
-/// in
-/// `<name>_prepared_memory`, which are those of the program's own memory at
-/// first, and notes how many bytes they take.
-void movePrepared(llvm::Module &module, Function &function);
+/// in `<name>_prepared_memory`, which are those of the program's own memory at
+/// first, and notes how many bytes they take. Fails if one is no global.
+llvm::Error movePrepared(llvm::Module &module, Function &function);
 
 } // namespace chimera::runner
 
