@@ -272,9 +272,9 @@ LogicalResult Preparer::run() {
       Operation *last = unused.pop_back_val();
       if (!last || isa<PrepareOp>(last) || !isOpTriviallyDead(last))
         continue;
-      for (Value operand : last->getOperands())
-        if (!llvm::is_contained(unused, operand.getDefiningOp()))
-          unused.push_back(operand.getDefiningOp());
+      for (Value value : getReadValues(last))
+        if (!llvm::is_contained(unused, value.getDefiningOp()))
+          unused.push_back(value.getDefiningOp());
       last->erase();
     }
   }

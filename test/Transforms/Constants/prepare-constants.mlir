@@ -78,12 +78,13 @@ func.func @stays(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> ten
 // CHECK: arith.negf
 // CHECK: scf.for
 // CHECK: bufferization.materialize_in_destination
-func.func @loops(%x: tensor<4x8xf32>, %w: tensor<4x8xf32> {chimera.constant}) -> tensor<4x8xf32> {
+func.func @loops(%x: tensor<4x8xf32>, %w: tensor<32xf32> {chimera.constant}) -> tensor<4x8xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
-  %n = arith.negf %w : tensor<4x8xf32>
-  %first = chimera.prepare %n : tensor<4x8xf32>
+  %n = arith.negf %w : tensor<32xf32>
+  %negated = chimera.prepare %n : tensor<32xf32>
+  %first = tensor.expand_shape %negated [[0, 1]] output_shape [4, 8] : tensor<32xf32> into tensor<4x8xf32>
   %init = tensor.empty() : tensor<4x8xf32>
   %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%t = %init) -> tensor<4x8xf32> {
     %row = tensor.extract_slice %first[%i, 0] [1, 8] [1, 1] : tensor<4x8xf32> to tensor<1x8xf32>
