@@ -275,6 +275,7 @@ class Instance:
         self._function.prepare(drop)
         for index in self._gone:
             drop(index)
+        storages.trim()
 
     def check_kept(self) -> None:
         """Raises ChimeraError if constants were discarded."""

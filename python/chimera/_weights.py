@@ -8,6 +8,10 @@ from typing import Any
 
 from . import _arrays
 
+# Bytes that may lie free in the heap, where each was less than is worth a mapping of
+# its own, before they are given back.
+_LOOSE = 32 << 20
+
 
 class Storages:
     """The storages of PyTorch's tensors, with how many constants lie in each.
@@ -18,6 +22,7 @@ class Storages:
     def __init__(self, constants: Iterable[Any]) -> None:
         tensors = filter(_arrays.is_torch, constants)
         self._constants = collections.Counter(map(_number, tensors))
+        self._loose = 0
 
     def drop(self, constant: Any) -> None:
         """Empty the storage of a constant if no other one lies there.
@@ -31,7 +36,17 @@ class Storages:
         self._constants[number] -= 1
         storage = constant.untyped_storage()
         if not self._constants[number] and storage.resizable():
+            self._loose += storage.nbytes()
             storage.resize_(0)
+            if self._loose >= _LOOSE:
+                self.trim()
+
+    def trim(self) -> None:
+        """Give the memory of what has been emptied back to the system."""
+        from . import _runtime
+
+        _runtime.trim()
+        self._loose = 0
 
 
 def is_empty(constant: Any) -> bool:

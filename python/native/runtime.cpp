@@ -26,6 +26,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <exception>
+#include <malloc.h>
 #include <map>
 #include <memory>
 #include <new>
@@ -571,6 +572,9 @@ NB_MODULE(_runtime, module) {
       .def("prepare", &Function::prepare, "on_read"_a = nb::none())
       .def("sizes", &Function::getSizes, "arguments"_a)
       .def("run", &Function::run, "arguments"_a, "results"_a);
+  module.def(
+      "trim", [] { malloc_trim(/*pad=*/0); },
+      "Gives what is free in the heap back to the system.");
   module.def("pool", &chimera_pool,
              "The OpenMP runtime that parallel loops run on.");
 }

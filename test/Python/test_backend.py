@@ -6,8 +6,10 @@ import copy
 import gc
 import io
 import logging
+import resource
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -176,6 +178,24 @@ def test_discarded_weights_leave_the_module() -> None:
         refresh()
         with pytest.raises(ChimeraError, match="without discard_weights"):
             compiled(*inputs)
+
+
+def test_discarded_weights_go_back_to_the_system() -> None:
+    layers = [nn.Linear(512, 512) for _ in range(64)]
+    net, x = nn.Sequential(*layers).eval(), torch.randn(4, 512)
+    weights = sum(parameter.nbytes for parameter in net.parameters())
+    options = {"discard_weights": True}
+    with torch.no_grad():
+        torch.compile(Net().eval(), backend=backend)(torch.randn(3, 16))
+        before = resident()
+        torch.compile(net, backend=backend, options=options)(x)
+    assert resident() - before < 0.7 * weights
+
+
+def resident() -> int:
+    """Bytes of memory that this process takes."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
 
 
 def test_modules_without_weights_are_told_apart() -> None:
