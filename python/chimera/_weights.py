@@ -10,7 +10,7 @@ from . import _arrays
 
 # Bytes that may lie free in the heap, where each was less than is worth a mapping of
 # its own, before they are given back.
-_LOOSE = 32 << 20
+_LOOSE = 16 << 20
 
 
 class Storages:
