@@ -240,7 +240,7 @@ class Instance:
         read = self._prepared.find(self.constants, state)
         read |= set(self.constants) - self._packed_only
         for index, whole in self.constants.items():
-            if index not in read:
+            if is_empty(whole) and index not in read:
                 self._function.release(index)
                 continue
             if is_empty(whole):

@@ -80,8 +80,11 @@ class Prepared:
 
         Returns the numbers of the constants that have to be read for the others.
         """
-        # Without a list nobody knows what a preparation reads.
-        needed = set() if self._values else set(constants)
+        needed: set[int] = set()
+        if not self._values or any(
+            not value["recipe"] and not value["constants"] for value in self._values
+        ):
+            needed.update(constants)  # Nobody knows what a preparation reads.
         for number, value in enumerate(self._values):
             key = _key(value, constants, state)
             self._keys[number] = key

@@ -234,3 +234,37 @@ def test_parallel_loops_run_on_a_pool_of_the_host():
 
 def test_the_compiler_is_of_the_package_s_version(rows):
     assert rows._instance.library.manifest["version"] == chimera.__version__
+
+
+def test_constants_that_no_recipe_covers_are_read() -> None:
+    rng = np.random.default_rng(0)
+    factors, w, v, x = (
+        rng.standard_normal(shape).astype(np.float32)
+        for shape in ((128, 64), (128, 64), (64, 256), (8, 128))
+    )
+    text = """
+    func.func @main(%x: tensor<8x128xf32>, %w: tensor<128x64xf32>, %v: tensor<64x256xf32>)
+        -> tensor<8x256xf32> {
+      %factors = arith.constant dense<"0xFACTORS"> : tensor<128x64xf32>
+      %zero = arith.constant 0.0 : f32
+      %0 = tensor.empty() : tensor<128x64xf32>
+      %1 = linalg.mul ins(%w, %factors : tensor<128x64xf32>, tensor<128x64xf32>)
+          outs(%0 : tensor<128x64xf32>) -> tensor<128x64xf32>
+      %2 = chimera.prepare %1 : tensor<128x64xf32>
+      %3 = tensor.empty() : tensor<8x64xf32>
+      %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<8x64xf32>) -> tensor<8x64xf32>
+      %5 = linalg.matmul ins(%x, %2 : tensor<8x128xf32>, tensor<128x64xf32>)
+          outs(%4 : tensor<8x64xf32>) -> tensor<8x64xf32>
+      %6 = tensor.empty() : tensor<8x256xf32>
+      %7 = linalg.fill ins(%zero : f32) outs(%6 : tensor<8x256xf32>) -> tensor<8x256xf32>
+      %8 = linalg.matmul ins(%5, %v : tensor<8x64xf32>, tensor<64x256xf32>)
+          outs(%7 : tensor<8x256xf32>) -> tensor<8x256xf32>
+      return %8 : tensor<8x256xf32>
+    }
+    """.replace("FACTORS", factors.tobytes().hex().upper())
+    program = chimera.compile(text, constants={1: w, 2: v})
+    values = program.signature["prepared_values"]
+    assert ["" == value["recipe"] for value in values].count(True) == 1
+    expected = x @ (w * factors) @ v
+    assert np.abs(expected).max() > 1
+    np.testing.assert_allclose(program(x), expected, atol=1e-3)

@@ -635,7 +635,7 @@ def PrepareConstantsPass
 
     Each value is computed by a function of the constants it depends on, which is
     the same for values that are computed alike. Its attribute `chimera.recipe` is a
-    hash of what it does, unless that has elements of a resource or more than
+    hash of what it does; empty, if that has elements of a resource or more than
     4096.
 
     Example: see `test/Transforms/prepare-constants.mlir`. From

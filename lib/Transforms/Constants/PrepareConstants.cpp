@@ -153,11 +153,12 @@ func::FuncOp Recipes::get(func::FuncOp origin, Value value, MemRefType type,
     recipe->getOperation()->removeDiscardableAttr(name);
   func::FuncOp result = recipe.release();
   symbols.insert(result);
-  if (!text.empty()) {
+  if (!text.empty())
     known[text] = result;
-    result->setAttr(ChimeraDialect::getRecipeAttrName(),
-                    StringAttr::get(loc.getContext(), hash(text)));
-  }
+  // Without a text the value is like no other.
+  result->setAttr(
+      ChimeraDialect::getRecipeAttrName(),
+      StringAttr::get(loc.getContext(), text.empty() ? "" : hash(text)));
   return result;
 }
 

@@ -107,7 +107,7 @@ func.func @loops(%x: tensor<4x8xf32>, %w: tensor<32xf32> {chimera.constant}) -> 
 // CHECK: call @prepare_value(%
 // CHECK: call @prepare_value_1(%[[W]], %
 // CHECK: call @prepare_value_1(%[[V]], %
-// CHECK: func.func private @prepare_value(%{{[^:]+}}: memref<8192xf32>) attributes {llvm.linkage = #llvm.linkage<internal>, no_inline}
+// CHECK: func.func private @prepare_value(%{{[^:]+}}: memref<8192xf32>) attributes {chimera.recipe = "", llvm.linkage = #llvm.linkage<internal>, no_inline}
 // CHECK: func.func private @prepare_value_1(
 // CHECK-SAME: chimera.recipe
 // CHECK: math.exp
