@@ -36,10 +36,13 @@ struct AssertedSize {
 };
 } // namespace
 
-/// What `value`, an integer, is an index as.
+/// The index that `value` is, as far as no bits are cut off.
 static Value skipCasts(Value value) {
-  while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+  while (auto cast = value.getDefiningOp<arith::IndexCastOp>()) {
+    if (!isa<IndexType>(cast.getType()) && !cast.getType().isInteger(64))
+      break;
     value = cast.getIn();
+  }
   return value;
 }
 
