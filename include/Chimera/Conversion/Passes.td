@@ -73,7 +73,8 @@ def LimitUnrollingPass : Pass<"chimera-limit-unrolling"> {
     find that out. Innermost loops over few vectors, such as a row of an
     elementwise operation, are best unrolled wholly (up to 150 operations). Both
     get a `loop_annotation` that says so, which the conversion of `scf.for` to
-    control flow hands on to LLVM. Other loops are left to LLVM.
+    control flow hands on to its branch, and `chimera-annotate-branches` to LLVM.
+    Other loops are left to LLVM.
 
     Example: see `test/Conversion/limit-unrolling.mlir`.
   }];
@@ -107,6 +108,19 @@ def LowerControlFlowPass : Pass<"chimera-lower-control-flow"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::LLVM::LLVMDialect"];
+}
+
+def AnnotateBranchesPass : Pass<"chimera-annotate-branches"> {
+  let summary = "Give branches of the LLVM dialect the annotations of their loops";
+  let description = [{
+    The conversion of `cf.cond_br` to `llvm.cond_br` keeps a `loop_annotation` as
+    an attribute that may be discarded, and the translation to LLVM IR reads only
+    the operation's own. The text of both is the same, so that reading it again
+    does what this pass does.
+
+    Example: see `test/Conversion/annotate-branches.mlir`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def ExpandOpenShapesPass : Pass<"chimera-expand-open-shapes"> {

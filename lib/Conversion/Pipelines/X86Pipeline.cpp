@@ -185,6 +185,7 @@ static void addLLVMLowering(OpPassManager &pm, bool emulatesTiles) {
   pm.addPass(createConvertOpenMPToLLVMPass());
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addNestedPass<LLVM::LLVMFuncOp>(createAnnotateBranchesPass());
   pm.addNestedPass<LLVM::LLVMFuncOp>(createFoldOffsetsPass());
 }
 
