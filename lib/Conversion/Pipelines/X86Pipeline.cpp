@@ -155,10 +155,12 @@ static void freeBuffers(OpPassManager &pm, const std::string &target) {
 /// scf, memref, vector, omp and the rest to the LLVM dialect. Passes that need
 /// not see more than a function do not: patterns run until nothing changes, and
 /// one kernel would send them through all others again.
-static void addLLVMLowering(OpPassManager &pm, bool emulatesTiles) {
+static void addLLVMLowering(OpPassManager &pm, const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createSplitCopiesPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
+  if (options.threads == 1)
+    pm.addNestedPass<func::FuncOp>(createRunInOrderPass());
   pm.addNestedPass<func::FuncOp>(createExpandOpenShapesPass());
   // Parts and other shapes become pointers and strides. Folding them into loads
   // instead would take each index apart.
@@ -170,8 +172,8 @@ static void addLLVMLowering(OpPassManager &pm, bool emulatesTiles) {
   pm.addPass(createConvertSCFToOpenMPPass());
   pm.addNestedPass<func::FuncOp>(createDropBarriersPass());
   pm.addNestedPass<func::FuncOp>(createShareTileSizesPass());
-  pm.addPass(emulatesTiles ? createEmulateTilesPass()
-                           : createRequestTilesPass());
+  pm.addPass(options.emulateTiles ? createEmulateTilesPass()
+                                  : createRequestTilesPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createLimitUnrollingPass());
   // Scopes of stack buffers have one block each, so they go before the control
@@ -219,7 +221,7 @@ void chimera::buildCodePipeline(OpPassManager &pm,
   freeBuffers(pm, options.target);
   pm.addPass(createLowerMicroKernelsPass());
   pm.addPass(createConvertCollectivesToCallsPass());
-  addLLVMLowering(pm, options.emulateTiles);
+  addLLVMLowering(pm, options);
 }
 
 void chimera::buildLoweringPipeline(OpPassManager &pm,
