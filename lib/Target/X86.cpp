@@ -152,16 +152,16 @@ static constexpr Processor kProcessors[] = {
   levels = [
     <"L3", capacity = 33554432, usable = 80, core_bandwidth = 24600000000,
      chip_bandwidth = 32900000000, sharers = 2, line = 64, ways = 16>,
-    <"L2", capacity = 1048576, usable = 80, core_bandwidth = 78700000000,
-     chip_bandwidth = 157400000000, sharers = 1, line = 64, ways = 8>,
-    <"L1", capacity = 32768, usable = 80, core_bandwidth = 115000000000,
-     chip_bandwidth = 230000000000, sharers = 1, line = 64, ways = 8>],
+    <"L2", capacity = 1048576, usable = 80, core_bandwidth = 100000000000,
+     chip_bandwidth = 200000000000, sharers = 1, line = 64, ways = 8>,
+    <"L1", capacity = 32768, usable = 80, core_bandwidth = 118000000000,
+     chip_bandwidth = 236000000000, sharers = 1, line = 64, ways = 8>],
   // vdpbf16ps and vpdpbusd start as often as an FMA (57647); latencies as
   // measured on Zen 5.
   dots = [<type = bf16, depth = 2, fma = 1, latency = 6>,
           <type = i8, depth = 4, fma = 1, latency = 4>],
-  overheads = <run = 256, run_cost = 75, collision = 16, region = 435,
-               fresh = 2300000000>,
+  overheads = <transpose = 165, run = 256, run_cost = 75, reach = 182,
+               collision = 16, region = 435, fresh = 2300000000>,
   cpu = "znver4">)"},
 
     {"znver5", 512, "zen5", R"(#chimera.target<"zen5",

@@ -47,10 +47,10 @@
 // ZEN4:      chimera.target = #chimera.target<"zen4", cores = 2,
 // ZEN4-SAME: unit = <bits = 512, registers = 32, fma = 1, load = 1, store = 1, latency = 4, clock = 3690000000, exponential = 9, tuning = <ahead = 128, streams = 1, stream_ahead = 64, fetch_level = 2>>,
 // ZEN4-SAME: levels = [<"L3", capacity = 33554432, usable = 80, core_bandwidth = 24600000000, chip_bandwidth = 32900000000, sharers = 2, line = 64, ways = 16>,
-// ZEN4-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 78700000000, chip_bandwidth = 157400000000, sharers = 1, line = 64, ways = 8>,
-// ZEN4-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 115000000000, chip_bandwidth = 230000000000, sharers = 1, line = 64, ways = 8>],
+// ZEN4-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 100000000000, chip_bandwidth = 200000000000, sharers = 1, line = 64, ways = 8>,
+// ZEN4-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 118000000000, chip_bandwidth = 236000000000, sharers = 1, line = 64, ways = 8>],
 // ZEN4-SAME: dots = [<type = bf16, depth = 2, fma = 1, latency = 6>, <type = i8, depth = 4, fma = 1, latency = 4>],
-// ZEN4-SAME: overheads = <run = 256, run_cost = 75, collision = 16, region = 435, fresh = 2300000000>,
+// ZEN4-SAME: overheads = <transpose = 165, run = 256, run_cost = 75, reach = 182, collision = 16, region = 435, fresh = 2300000000>,
 // ZEN4-SAME: cpu = "znver4">}
 
 // ZEN5:      chimera.target = #chimera.target<"zen5", cores = 2,

@@ -78,7 +78,7 @@ struct OverheadFigures {
   /// Cycles.
   int64_t block = 20;
   /// Per cent of a copy.
-  int64_t transpose = 600;
+  int64_t transpose = 300;
   /// Bytes, and per cent beyond the share of the bandwidth. Measured on Cascade
   /// Lake by copying tiles of matrices of 1 to 12 KB a row, larger than all
   /// caches; from a cache there was no difference.

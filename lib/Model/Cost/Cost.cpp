@@ -286,6 +286,8 @@ double CostModel::operatorCycles(const Operator &op,
     return groupCycles(op, parts, tile, Occupancy());
   if (machine.matrix)
     return matrixCycles(op, parts, tile);
+  if (const Access *matrix = matrixReadInRows(op))
+    return innerProductCycles(op, *matrix, parts);
   // Loops of the output besides rows and columns repeat the micro kernel.
   int64_t repeats = 1;
   // Blocks over one reduction, by their depth.
@@ -375,6 +377,16 @@ CostModel::figuresOf(int64_t rows, int64_t vectors, int64_t neighbours) const {
 CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
                                               ArrayRef<Parts> rows,
                                               ArrayRef<Parts> vectors) const {
+  if (const Access *matrix = matrixReadInRows(op)) {
+    // All at once: blocks take no less together.
+    SmallVector<Parts, 6> whole;
+    for (const Loop &loop : problem.loops)
+      whole.push_back({loop.extent, 1});
+    SmallVector<ArrayRef<Parts>, 6> views(whole.begin(), whole.end());
+    RoughCycles cycles;
+    cycles.once = innerProductCycles(op, *matrix, views);
+    return cycles;
+  }
   double repeats = 1, depth = 1;
   for (LoopId loop : op.loops)
     if (!op.output.hasLoop(loop))

@@ -18,6 +18,7 @@
 #include "Problem/Parts.h"
 #include "Volume/OrderFormula.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <array>
@@ -84,6 +85,12 @@ private:
 /// True if a call finds all of `bytes`, what it and others use, in `level`,
 /// where the call before has left it.
 bool keepsAll(const MemoryLevel &level, double bytes);
+
+/// Instructions that bring the lanes of a vector together: a move and a
+/// combination, which waits for it, halve them.
+inline double lanesTogether(const VectorUnit &unit) {
+  return 2 * llvm::Log2_64_Ceil(std::max<int64_t>(1, unit.lanes));
+}
 
 class CostModel {
 public:
@@ -383,6 +390,10 @@ private:
   /// True if vectors of the operand run along the reduction instead: for a few
   /// rows an inner product takes no longer than to read it.
   bool isReadInRows(const Operator &op, const Access &operand) const;
+  /// The matrix that `op` multiplies so; null if there is none.
+  const Access *matrixReadInRows(const Operator &op) const;
+  double innerProductCycles(const Operator &op, const Access &matrix,
+                            llvm::ArrayRef<llvm::ArrayRef<Parts>> parts) const;
   bool isReadUnpacked(const Schedule &schedule, const Operator &op,
                       const Access &operand) const;
   bool readsRuns(const Schedule &schedule, const Operator &op,

@@ -60,10 +60,11 @@ double CostModel::rescaleCycles(const Operator &op, int64_t parts) const {
           1 / unit.storesPerCycle);
 }
 
-/// Each part but the first goes on from the maximum and the sum of the parts
-/// before: lanes are brought together for both, and the exponential of what the
-/// maximum has grown by is waited for. Instructions of one row depend on each
-/// other; those of the other rows of a block fill the gaps.
+/// In each part lanes are brought together for the maximum and the sum of its
+/// rows. Each but the first goes on from those of the parts before, and the
+/// exponential of what the maximum has grown by is waited for. Instructions of
+/// one row depend on each other; those of the other rows of a block fill the
+/// gaps.
 double CostModel::softmaxPartCycles(const Operator &op,
                                     const Work &work) const {
   if (!op.rescaledBy || machine.levels.back().ways == 0)
@@ -75,9 +76,11 @@ double CostModel::softmaxPartCycles(const Operator &op,
       rows *= problem.loops[loop].extent;
       blocks *= countOf(work.parts[loop]);
     }
-  // A move and a comparison, or a sum, halve the lanes.
-  double instructions = unit.exponentialCost + 2 * 2 * Log2_64_Ceil(unit.lanes);
-  return (work.rescales - 1) * instructions *
+  // Of a maximum and a sum.
+  double halving = 2 * lanesTogether(unit);
+  double instructions =
+      halving + (work.rescales - 1) * (unit.exponentialCost + halving);
+  return instructions *
          (blocks * unit.fmaLatency + (rows - blocks) / unit.fmaPerCycle);
 }
 

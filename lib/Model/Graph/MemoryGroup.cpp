@@ -65,21 +65,35 @@ static bool isFree(const GraphOperator &op) {
   return isView(op) || op.plannedSeconds || op.body == BodyKind::Opaque;
 }
 
+/// The loop over neighbouring elements of what `access` names.
+static std::optional<LoopId> contiguousLoop(const GraphAccess &access) {
+  if (access.isReshaped || access.indices.empty() ||
+      !access.indices.back().isLoop())
+    return std::nullopt;
+  return access.indices.back().terms[0].loop;
+}
+
 /// True if `op` reads something along another dimension than it writes, so that
 /// vectors have to be turned.
 static bool turnsColumns(const GraphOperator &op) {
-  auto getContiguous = [&](const GraphAccess &access) -> std::optional<LoopId> {
-    if (access.isReshaped || access.indices.empty() ||
-        !access.indices.back().isLoop())
-      return std::nullopt;
-    return access.indices.back().terms[0].loop;
-  };
-  std::optional<LoopId> written = getContiguous(op.outputs.back());
+  std::optional<LoopId> written = contiguousLoop(op.outputs.back());
   return op.body == BodyKind::Move && written &&
          any_of(op.inputs, [&](const GraphAccess &input) {
-           std::optional<LoopId> read = getContiguous(input);
+           std::optional<LoopId> read = contiguousLoop(input);
            return read && read != written && input.hasLoop(*written);
          });
+}
+
+/// The loop along which `op` reduces rows of a tensor, if it does. What
+/// products add up are vectors.
+static std::optional<LoopId> loopOfReducedRows(const GraphOperator &op) {
+  if (op.body != BodyKind::Arithmetic)
+    return std::nullopt;
+  for (const GraphAccess &input : op.inputs)
+    if (std::optional<LoopId> loop = contiguousLoop(input);
+        loop && op.isReduction(*loop))
+      return loop;
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,6 +304,14 @@ double MemoryGroupPlanner::getCycles(ArrayRef<OperatorId> members,
                           ? 0
                           : graphOp.outputs.size() / unit.storesPerCycle;
       perVector = std::max({arithmetic, loads, stores});
+    }
+    if (std::optional<LoopId> loop = loopOfReducedRows(graphOp);
+        loop && !isBound) {
+      // A row takes whole vectors, whose lanes are brought together.
+      double columns = static_cast<double>(graphOp.extents[*loop]);
+      double rows = graphOp.iterations() / std::max(1.0, columns);
+      vectors = rows * std::ceil(columns / static_cast<double>(unit.lanes));
+      cycles += rows * lanesTogether(unit) / unit.fmaPerCycle;
     }
     cycles += vectors * perVector;
   }

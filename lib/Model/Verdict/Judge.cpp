@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cost/CostModel.h"
 #include "Volume/Evaluator.h"
 
 #include "Chimera/Model/ChainLimits.h"
@@ -88,6 +89,14 @@ static const Operator *findCutSoftmax(const ChainProblem &problem, unsigned op,
   return nullptr;
 }
 
+/// Seconds that one thread takes to bring together the lanes of `rows` rows.
+static double secondsToReduce(const Machine &machine, double rows) {
+  if (machine.levels.back().ways == 0)
+    return 0;
+  const VectorUnit &unit = machine.unit;
+  return rows * lanesTogether(unit) / unit.fmaPerCycle / unit.cyclesPerSecond;
+}
+
 double chimera::model::secondsAfter(const ChainProblem &problem,
                                     const Machine &machine, unsigned first,
                                     unsigned last,
@@ -99,6 +108,7 @@ double chimera::model::secondsAfter(const ChainProblem &problem,
            problem.tensors[id].heldBytes();
   };
   MemoryPass pass;
+  double rows = 0;
   SmallVector<double> buffers;
   for (unsigned op = first; op <= last; ++op) {
     const Access &made = problem.operators[op].output;
@@ -112,14 +122,18 @@ double chimera::model::secondsAfter(const ChainProblem &problem,
       pass.readBytes += bytesOf(made);
       pass.writtenBytes += bytesOf(made);
       buffers.push_back(bytesOf(made));
-      for (const Access &state : reader->states)
+      for (const Access &state : reader->states) {
         buffers.push_back(bytesOf(state));
+        rows += static_cast<double>(problem.sizeOf(state));
+      }
     }
   }
   pass.freshBytes = freshBytes(buffers, machine);
   if (pass.readBytes == 0 && pass.freshBytes == 0)
     return 0;
-  return secondsOf(pass, machine, options.threads);
+  return secondsOf(pass, machine, options.threads) +
+         secondsToReduce(machine, rows) /
+             static_cast<double>(std::max<int64_t>(1, options.threads));
 }
 
 /// The problem of these operators as one kernel, if they can be one.
