@@ -25,12 +25,18 @@ namespace chimera {
 using namespace mlir;
 using namespace chimera;
 
+static bool hasStackBuffers(scf::ParallelOp loop) {
+  return loop.getBody()
+      ->walk([](memref::AllocaOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 /// Moves the body of `loop` into `block`. Its buffers on the stack belong to
 /// one iteration, which loops in order say by a scope.
 static void moveBody(IRRewriter &rewriter, scf::ParallelOp loop, Block *block,
                      ValueRange ivs) {
   rewriter.eraseOp(loop.getBody()->getTerminator());
-  if (loop.getBody()->getOps<memref::AllocaOp>().empty()) {
+  if (!hasStackBuffers(loop)) {
     rewriter.inlineBlockBefore(loop.getBody(), block->getTerminator(), ivs);
     return;
   }

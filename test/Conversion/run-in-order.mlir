@@ -40,6 +40,28 @@ func.func @bare(%m: memref<8xf32>, %x: f32) {
   return
 }
 
+// Wherever in the body.
+// CHECK-LABEL: @inside
+//       CHECK:   scf.for
+//  CHECK-NEXT:     memref.alloca_scope
+//       CHECK:       scf.for
+//  CHECK-NEXT:         memref.alloca()
+func.func @inside(%m: memref<8x8xf32>, %x: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
+    scf.for %j = %c0 to %c8 step %c1 {
+      %own = memref.alloca() : memref<1xf32>
+      memref.store %x, %own[%c0] : memref<1xf32>
+      %y = memref.load %own[%c0] : memref<1xf32>
+      memref.store %y, %m[%i, %j] : memref<8x8xf32>
+    }
+    scf.reduce
+  }
+  return
+}
+
 // What several iterations reduce stays as it is.
 // CHECK-LABEL: @reduced
 //       CHECK:   scf.parallel
