@@ -86,7 +86,7 @@ def RunInOrderPass : Pass<"chimera-run-in-order"> {
   let description = [{
     An `scf.parallel` becomes a nest of `scf.for`, with what an iteration has on
     the stack in a `memref.alloca_scope`. The pipeline for x86 has it where one
-    thread runs the code: to start and end a region of OpenMP takes 0.13
+    thread runs the code: to start and end a region of OpenMP takes 0.14
     microseconds with one thread as well. Loops that reduce are left alone.
 
     Example: see `test/Conversion/run-in-order.mlir`.

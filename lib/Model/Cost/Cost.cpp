@@ -286,7 +286,8 @@ double CostModel::operatorCycles(const Operator &op,
     return groupCycles(op, parts, tile, Occupancy());
   if (machine.matrix)
     return matrixCycles(op, parts, tile);
-  if (const Access *matrix = matrixReadInRows(op))
+  const Access *matrix = matrixReadInRows(op);
+  if (matrix && op.decodeInstructions == 0)
     return innerProductCycles(op, *matrix, parts);
   // Loops of the output besides rows and columns repeat the micro kernel.
   int64_t repeats = 1;
@@ -377,7 +378,8 @@ CostModel::figuresOf(int64_t rows, int64_t vectors, int64_t neighbours) const {
 CostModel::RoughCycles CostModel::roughCycles(const Operator &op,
                                               ArrayRef<Parts> rows,
                                               ArrayRef<Parts> vectors) const {
-  if (const Access *matrix = matrixReadInRows(op)) {
+  const Access *matrix = matrixReadInRows(op);
+  if (matrix && op.decodeInstructions == 0) {
     // All at once: blocks take no less together.
     SmallVector<Parts, 6> whole;
     for (const Loop &loop : problem.loops)

@@ -27,8 +27,6 @@ using namespace chimera::model;
 static constexpr double shufflesPerSum = 2;
 
 const Access *CostModel::matrixReadInRows(const Operator &op) const {
-  if (op.decodeInstructions > 0)
-    return nullptr;
   const auto *matrix = find_if(op.inputs, [&](const Access &input) {
     return input.hasLoop(op.vectorLoop) &&
            problem.tensors[input].role == Role::Input &&

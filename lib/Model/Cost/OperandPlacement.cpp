@@ -179,11 +179,7 @@ bool CostModel::waitsForCollisions(const Operator &op,
 const Access *CostModel::operandInOrder(const Operator &op) const {
   if (const Access *operand = vectorOperand(op))
     return waitsForCollisions(op, *operand) ? operand : nullptr;
-  for (const Access &input : op.inputs)
-    if (input.hasLoop(op.vectorLoop) &&
-        problem.tensors[input].role == Role::Input && isReadInRows(op, input))
-      return &input;
-  return nullptr;
+  return matrixReadInRows(op);
 }
 
 int64_t CostModel::pieceBytes(const Schedule &schedule, const Access &operand,
