@@ -408,6 +408,7 @@ public:
   Expected<TargetAttr> run();
 
 private:
+  Error setCore();
   void setClock();
   Error setUsable();
   Error setBandwidths();
@@ -455,6 +456,41 @@ Expected<TargetAttr> Calibrator::assemble() const {
     return createStringError("the figures that were measured do not agree: " +
                              message);
   return target;
+}
+
+/// What starts in a cycle. A target has whole numbers: what takes two cycles is
+/// said to start in each.
+Error Calibrator::setCore() {
+  SmallVector<Type> types = llvm::map_to_vector(
+      figures.dots, [](DotProductAttr dot) { return dot.getType(); });
+  VectorUnitAttr unit = figures.unit;
+  Expected<CoreRates> rates = measureCoreRates(unit.getBits(), types);
+  if (!rates)
+    return rates.takeError();
+  auto whole = [](double rate) {
+    return std::max<int64_t>(1, std::lround(rate));
+  };
+  figures.unit = VectorUnitAttr::get(
+      figures.context, unit.getBits(), unit.getRegisters(),
+      whole(rates->fma.perCycle), whole(rates->loadsPerCycle),
+      whole(rates->storesPerCycle), whole(rates->fma.latency), unit.getClock(),
+      unit.getExponential(), unit.getTuning());
+  report(formatv("at {0:F2} GHz: {1:F1} FMAs of {2} bits a cycle, {3:F1} "
+                 "cycles each; {4:F1} loads, {5:F1} stores",
+                 1e-9 * rates->clock, rates->fma.perCycle, unit.getBits(),
+                 rates->fma.latency, rates->loadsPerCycle,
+                 rates->storesPerCycle)
+             .str());
+  for (auto [dot, rate] : llvm::zip(figures.dots, rates->dots)) {
+    if (!rate)
+      continue;
+    dot = DotProductAttr::get(figures.context, dot.getType(), dot.getDepth(),
+                              whole(rate->perCycle), whole(rate->latency));
+    report(formatv("dot products of {0}: {1:F1} a cycle, {2:F1} cycles each",
+                   dot.getType(), rate->perCycle, rate->latency)
+               .str());
+  }
+  return Error::success();
 }
 
 /// The clock at which FMAs start as often as the target says.
@@ -709,6 +745,8 @@ Error Calibrator::setStreams() {
 }
 
 Expected<TargetAttr> Calibrator::run() {
+  if (Error error = setCore())
+    return error;
   setClock();
   if (figures.levels.size() > 1)
     if (Error error = setUsable())

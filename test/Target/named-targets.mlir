@@ -5,6 +5,7 @@
 // RUN: chimera-opt %s --chimera-attach-target=target=zen3 | FileCheck %s --check-prefix=ZEN3
 // RUN: chimera-opt %s --chimera-attach-target=target=avx512 | FileCheck %s --check-prefix=AVX512
 // RUN: chimera-opt %s --chimera-attach-target=target=xeon-gold-6240 | FileCheck %s --check-prefix=XEON-GOLD-6240
+// RUN: chimera-opt %s --chimera-attach-target=target=icelake-server | FileCheck %s --check-prefix=ICELAKE-SERVER
 // RUN: chimera-opt %s --chimera-attach-target=target=zen4 | FileCheck %s --check-prefix=ZEN4
 // RUN: chimera-opt %s --chimera-attach-target=target=zen5 | FileCheck %s --check-prefix=ZEN5
 // RUN: chimera-opt %s --chimera-attach-target=target=sapphire-rapids | FileCheck %s --check-prefix=SAPPHIRE-RAPIDS
@@ -43,6 +44,15 @@
 // XEON-GOLD-6240-SAME: <"L2", capacity = 1048576, usable = 80, core_bandwidth = 25000000000, chip_bandwidth = 300000000000, sharers = 1, line = 64, ways = 16>,
 // XEON-GOLD-6240-SAME: <"L1", capacity = 32768, usable = 80, core_bandwidth = 120000000000, chip_bandwidth = 2160000000000, sharers = 1, line = 64, ways = 8>],
 // XEON-GOLD-6240-SAME: overheads = <region = 1000, fresh = 4000000000>, cpu = "cascadelake">}
+
+// ICELAKE-SERVER:      chimera.target = #chimera.target<"icelake-server", cores = 2,
+// ICELAKE-SERVER-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 1, store = 1, latency = 4, clock = 2890000000, exponential = 14, tuning = <streams = 4>>,
+// ICELAKE-SERVER-SAME: levels = [<"L3", capacity = 50331648, usable = 30, core_bandwidth = 10300000000, chip_bandwidth = 20500000000, sharers = 2, line = 64, ways = 12>,
+// ICELAKE-SERVER-SAME: <"L2", capacity = 1310720, usable = 80, core_bandwidth = 30000000000, chip_bandwidth = 60000000000, sharers = 1, line = 64, ways = 20>,
+// ICELAKE-SERVER-SAME: <"L1", capacity = 49152, usable = 80, core_bandwidth = 131000000000, chip_bandwidth = 261000000000, sharers = 1, line = 64, ways = 12>],
+// ICELAKE-SERVER-SAME: dots = [<type = i8, depth = 4, fma = 2, latency = 6>],
+// ICELAKE-SERVER-SAME: overheads = <transpose = 280, reach = 43, collision = 4, region = 1000, handover = 2, fresh = 2400000000>,
+// ICELAKE-SERVER-SAME: cpu = "icelake-server">}
 
 // ZEN4:      chimera.target = #chimera.target<"zen4", cores = 2,
 // ZEN4-SAME: unit = <bits = 512, registers = 32, fma = 1, load = 1, store = 1, latency = 4, clock = 3690000000, exponential = 9, tuning = <ahead = 128, streams = 1, stream_ahead = 64, fetch_level = 2>>,

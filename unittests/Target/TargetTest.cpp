@@ -159,6 +159,15 @@ TEST_F(TargetTest, UnknownProcessorsAreTakenForTheMostAlike) {
             "sapphire-rapids");
   EXPECT_EQ(findX86Target("cooperlake", getFeatures("cooperlake", {})),
             "xeon-gold-6240");
+  // Most of whose features Zen 4 has, too.
+  EXPECT_EQ(findX86Target("rocketlake", getFeatures("icelake-server", {})),
+            "icelake-server");
+  EXPECT_EQ(findX86Target("tigerlake", getFeatures("tigerlake", {})),
+            "icelake-server");
+  EXPECT_EQ(findX86Target("skylake-avx512", getFeatures("skylake-avx512", {})),
+            "xeon-gold-6240");
+  EXPECT_EQ(findX86Target("alderlake", getFeatures("alderlake", {})), "avx2");
+  EXPECT_EQ(findX86Target("znver6", getFeatures("znver5", {})), "zen5");
   EXPECT_EQ(findX86Target("skylake", getFeatures("skylake", {})), "avx2");
   EXPECT_EQ(findX86Target("znver2", getFeatures("znver2", {})), "zen3");
 }

@@ -18,9 +18,36 @@
 
 #include "Chimera/Target/TargetFigures.h"
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
+
 namespace chimera::runner {
+
+/// Of an instruction that adds to a vector register: how many start in a cycle,
+/// and after how many cycles the next one can add to the same register.
+struct InstructionRates {
+  double perCycle = 0;
+  double latency = 0;
+};
+
+/// What one core does in a cycle of its `clock`, in Hz.
+struct CoreRates {
+  double clock = 0;
+  InstructionRates fma;
+  double loadsPerCycle = 0;
+  double storesPerCycle = 0;
+  /// For each type that was asked for, unless this machine has no dot products
+  /// of it that are one instruction.
+  llvm::SmallVector<std::optional<InstructionRates>> dots;
+};
+
+/// Measures this core: FMAs of f32, loads and stores of registers of `bits`,
+/// from and to the nearest cache, and dot products of the types `dots`. Takes
+/// about a tenth of a second. Fails if the machine has no such registers.
+llvm::Expected<CoreRates> measureCoreRates(int64_t bits,
+                                           llvm::ArrayRef<mlir::Type> dots);
 
 /// Bytes per second at which a thread touches memory that the system has yet to
 /// provide. Fails if there is none.
@@ -62,7 +89,8 @@ llvm::Expected<double> measureRuns(int64_t bytes, double bytesPerSecond);
 llvm::Expected<double> measureCollision();
 
 /// `target`, which describes this machine, with figures measured on `threads`
-/// threads: the clock that FMAs are sustained at, how much of the outermost
+/// threads: what a core starts in a cycle, the clock that FMAs are sustained
+/// at, how much of the outermost
 /// cache is its own, what comes into each cache level with one thread and with
 /// all, the exponential, what is asked for ahead, the streams, and the
 /// overheads `region`, `handover`, `fresh`, `transpose`, `reach` and
