@@ -65,8 +65,13 @@ static Processor getHost() {
 static Processor getProcessor(TargetAttrInterface target) {
   if (target.getCpu().empty())
     return getHost();
-  return makeProcessor(target.getCpu(),
-                       llvm::SubtargetFeatures(target.getCpuFeatures()));
+  llvm::SubtargetFeatures features(target.getCpuFeatures());
+  // LLVM copies with half of the registers of some processors, whose clock is
+  // lower with the whole of them. Kernels take the whole in any case.
+  model::VectorUnit unit = target.getCommonFigures().unit;
+  if (unit.lanes * int64_t(sizeof(float)) == 64)
+    features.AddFeature("prefer-256-bit", /*Enable=*/false);
+  return makeProcessor(target.getCpu(), std::move(features));
 }
 
 static llvm::Triple getTriple() {

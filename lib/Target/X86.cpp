@@ -146,13 +146,13 @@ static constexpr Processor kProcessors[] = {
   // of 256 bits twice.
   cores = 2,
   unit = <bits = 512, registers = 32, fma = 2, load = 1, store = 1,
-          latency = 4, clock = 2890000000, exponential = 14,
+          latency = 4, clock = 3000000000, exponential = 14,
           tuning = <streams = 4>>,
   levels = [
-    // 10 to 50 % are ours, 26 to 34 GB/s come from it, 9.7 to 12.9 from memory:
-    // guests of the same host use both.
-    <"L3", capacity = 50331648, usable = 30, core_bandwidth = 10300000000,
-     chip_bandwidth = 20500000000, sharers = 2, line = 64, ways = 12>,
+    // 10 to 50 % are ours, 26 to 34 GB/s come from it, 9.7 to 15 from memory:
+    // guests of the same host use both. Clock: 2.7 to 3.3 GHz.
+    <"L3", capacity = 50331648, usable = 50, core_bandwidth = 12500000000,
+     chip_bandwidth = 25000000000, sharers = 2, line = 64, ways = 12>,
     <"L2", capacity = 1310720, usable = 80, core_bandwidth = 30000000000,
      chip_bandwidth = 60000000000, sharers = 1, line = 64, ways = 20>,
     <"L1", capacity = 49152, usable = 80, core_bandwidth = 131000000000,

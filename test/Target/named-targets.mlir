@@ -46,8 +46,8 @@
 // XEON-GOLD-6240-SAME: overheads = <region = 1000, fresh = 4000000000>, cpu = "cascadelake">}
 
 // ICELAKE-SERVER:      chimera.target = #chimera.target<"icelake-server", cores = 2,
-// ICELAKE-SERVER-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 1, store = 1, latency = 4, clock = 2890000000, exponential = 14, tuning = <streams = 4>>,
-// ICELAKE-SERVER-SAME: levels = [<"L3", capacity = 50331648, usable = 30, core_bandwidth = 10300000000, chip_bandwidth = 20500000000, sharers = 2, line = 64, ways = 12>,
+// ICELAKE-SERVER-SAME: unit = <bits = 512, registers = 32, fma = 2, load = 1, store = 1, latency = 4, clock = 3000000000, exponential = 14, tuning = <streams = 4>>,
+// ICELAKE-SERVER-SAME: levels = [<"L3", capacity = 50331648, usable = 50, core_bandwidth = 12500000000, chip_bandwidth = 25000000000, sharers = 2, line = 64, ways = 12>,
 // ICELAKE-SERVER-SAME: <"L2", capacity = 1310720, usable = 80, core_bandwidth = 30000000000, chip_bandwidth = 60000000000, sharers = 1, line = 64, ways = 20>,
 // ICELAKE-SERVER-SAME: <"L1", capacity = 49152, usable = 80, core_bandwidth = 131000000000, chip_bandwidth = 261000000000, sharers = 1, line = 64, ways = 12>],
 // ICELAKE-SERVER-SAME: dots = [<type = i8, depth = 4, fma = 2, latency = 6>],

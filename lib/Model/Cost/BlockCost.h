@@ -18,6 +18,12 @@
 
 namespace chimera::model {
 
+/// The share of vectors that lie across two lines of the innermost level, which
+/// take two accesses: of the operand that supplies vectors, and of the output.
+struct CrossingVectors {
+  double operand = 0, output = 0;
+};
+
 /// Cycles of a block of given rows and columns on a register tile.
 class BlockCost {
 public:
@@ -26,7 +32,7 @@ public:
   /// instruction multiplies `neighbours` along the reduction.
   BlockCost(const VectorUnit &unit, const BalancedSplit &down,
             const BalancedSplit &across, int64_t neighbours = 1,
-            double decodeInstructions = 0);
+            double decodeInstructions = 0, CrossingVectors crossing = {});
 
   double cycles(int64_t depth, bool loadsOutput) const;
 

@@ -281,7 +281,8 @@ CostModel::Neighbours CostModel::neighboursOf(const Operator &op) const {
 
 double CostModel::operatorCycles(const Operator &op,
                                  ArrayRef<ArrayRef<Parts>> parts,
-                                 const RegisterTile &tile) const {
+                                 const RegisterTile &tile,
+                                 CrossingVectors crossing) const {
   if (machine.matrix && machine.groups)
     return groupCycles(op, parts, tile, Occupancy());
   if (machine.matrix)
@@ -326,7 +327,8 @@ double CostModel::operatorCycles(const Operator &op,
       // Several tiles of rows read what is decoded once.
       bool decodesOnce = row.size > tile.rows;
       BlockCost cost(machine.unit, down, across, neighbours.count,
-                     decodesOnce ? 0 : decodeInstructionsOf(op, row.size));
+                     decodesOnce ? 0 : decodeInstructionsOf(op, row.size),
+                     crossing);
       auto cyclesOf = [&, columns = column.size](int64_t depth, bool loads) {
         return kernel ? kernelCycles(machine.unit, *kernel, row.size, columns,
                                      depth, loads)
@@ -437,7 +439,8 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
     double taps = machine.matrix ? 1 : shareOfTaps(problem, op, path);
     double products =
         isInGroups ? groupCycles(op, views, schedule.registerTile, occupancy)
-                   : operatorCycles(op, views, schedule.registerTile);
+                   : operatorCycles(op, views, schedule.registerTile,
+                                    crossingVectors(schedule, op, work));
     double perElement = occupancy.idle * occupancy.waiting * visited.byTiles;
     if (isInGroups)
       perElement *= groupEpilogueShare(op, views);

@@ -15,6 +15,7 @@
 #ifndef CHIMERA_LIB_MODEL_COST_COSTMODEL_H
 #define CHIMERA_LIB_MODEL_COST_COSTMODEL_H
 
+#include "Cost/BlockCost.h"
 #include "Problem/Parts.h"
 #include "Volume/OrderFormula.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -137,7 +138,8 @@ public:
   /// Cycles of all blocks of `op` if its loops have these parts.
   double operatorCycles(const Operator &op,
                         llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
-                        const RegisterTile &tile) const;
+                        const RegisterTile &tile,
+                        CrossingVectors crossing = {}) const;
   /// Cycles of the elementwise operations after `op`: in registers, right after
   /// the last step of a reduction that is not cut, or in a pass of their own.
   double epilogueCycles(const Operator &op, bool inRegisters = true) const;
@@ -379,7 +381,8 @@ private:
   };
   Neighbours neighboursOf(const Operator &op) const;
   bool haveNeighbours(const Operator &op, const Access &elements) const;
-  double copyCycles(int64_t elements, bool isTransposed) const;
+  double copyCycles(int64_t elements, bool isTransposed,
+                    double crossing = 0) const;
   double groupRescaleCycles(const Operator &op, int64_t parts) const;
   double groupCombineCycles(const Schedule &schedule, int64_t parts) const;
   double matrixCycles(const Operator &op,
@@ -421,6 +424,14 @@ private:
   /// streams: for all but matrices that are read in order.
   double besideBytes(const Evaluation &evaluation, int64_t leaving) const;
   bool needsPacking(const Operator &op, const Access &operand) const;
+  double crossingShare(const Operator &op, const Access &access) const;
+  double crossingShareOfCopy(const Operator &op, const Access &operand,
+                             const Work &work) const;
+  CrossingVectors crossingVectors(const Schedule &schedule, const Operator &op,
+                                  const Work &work) const;
+  double crossingSeconds(const Schedule &schedule, const Operator &op,
+                         const Access &operand, const Work &work,
+                         const Tasks &tasks) const;
   bool isStrided(const Operator &op, const Access &operand) const;
   /// True if the lines of the operand's tile evict each other from `level`.
   bool conflicts(const Access &operand, llvm::ArrayRef<int64_t> tiles,

@@ -14,8 +14,12 @@
 
 #include "Cost/CostModel.h"
 
+#include "Chimera/Model/AlignedRow.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <numeric>
 
 using namespace llvm;
 using namespace chimera::model;
@@ -176,6 +180,79 @@ bool CostModel::waitsForCollisions(const Operator &op,
                 [](const Index &index) { return index.terms.size() == 1; });
 }
 
+/// The share of vectors of `vector` bytes that lie across two lines of `line`
+/// bytes each, if rows are multiples of `apart` bytes apart, and the first one
+/// begins with a line.
+static double shareAcrossLines(int64_t vector, int64_t line, int64_t apart) {
+  int64_t step = std::gcd(std::gcd(line, vector), apart);
+  int64_t starts = line / step, inside = std::max<int64_t>(line - vector, 0);
+  return static_cast<double>(starts - 1 - inside / step) / starts;
+}
+
+/// The same of vectors of `access` where it lies.
+double CostModel::crossingShare(const Operator &op,
+                                const Access &access) const {
+  const Tensor &tensor = problem.tensors[access];
+  const MemoryLevel &innermost = machine.levels.back();
+  if (machine.matrix || innermost.ways == 0 || tensor.strides.empty() ||
+      isStrided(op, access) || !access.hasLoop(op.vectorLoop))
+    return 0;
+  int64_t apart = 0;
+  for (auto [index, stride] : zip(access.indices, tensor.strides))
+    for (const Term &term : index.terms)
+      if (term.loop != op.vectorLoop && problem.loops[term.loop].extent > 1)
+        apart = std::gcd(apart, stride * term.factor * tensor.elementBytes);
+  return shareAcrossLines(machine.unit.lanes * tensor.elementBytes,
+                          innermost.lineBytes, apart);
+}
+
+/// The same of a copy of the tile of `operand`.
+double CostModel::crossingShareOfCopy(const Operator &op, const Access &operand,
+                                      const Work &work) const {
+  const MemoryLevel &innermost = machine.levels.back();
+  if (machine.matrix || innermost.ways == 0)
+    return 0;
+  int64_t bytes = problem.tensors[operand].elementBytes;
+  int64_t columns = work.parts[op.vectorLoop].front().size;
+  int64_t row =
+      alignedRow(columns, std::max<int64_t>(1, innermost.lineBytes / bytes));
+  return shareAcrossLines(std::min(machine.unit.lanes, columns) * bytes,
+                          innermost.lineBytes, row * bytes);
+}
+
+CrossingVectors CostModel::crossingVectors(const Schedule &schedule,
+                                           const Operator &op,
+                                           const Work &work) const {
+  CrossingVectors crossing;
+  if (problem.tensors[op.output].role == Role::Output)
+    crossing.output = crossingShare(op, op.output);
+  const Access *operand = vectorOperand(op);
+  if (!operand || is_contained(schedule.staged, operand->tensor) ||
+      is_contained(schedule.prepacked, operand->tensor))
+    return crossing;
+  crossing.operand = is_contained(schedule.packed, operand->tensor)
+                         ? crossingShareOfCopy(op, *operand, work)
+                         : crossingShare(op, *operand);
+  return crossing;
+}
+
+/// What the arithmetic takes longer for if the vectors of `operand` lie as they
+/// do and not as in a copy.
+double CostModel::crossingSeconds(const Schedule &schedule, const Operator &op,
+                                  const Access &operand, const Work &work,
+                                  const Tasks &tasks) const {
+  double inPlace = crossingShare(op, operand),
+         inCopy = crossingShareOfCopy(op, operand, work);
+  if (inPlace <= inCopy)
+    return 0;
+  SmallVector<ArrayRef<Parts>, 6> parts(work.parts.begin(), work.parts.end());
+  auto cyclesOf = [&](double share) {
+    return operatorCycles(op, parts, schedule.registerTile, {share, 0});
+  };
+  return tasks.busiestShare * work.repeats *
+         (cyclesOf(inPlace) - cyclesOf(inCopy)) / machine.contractionClock();
+}
+
 const Access *CostModel::operandInOrder(const Operator &op) const {
   if (const Access *operand = vectorOperand(op))
     return waitsForCollisions(op, *operand) ? operand : nullptr;
@@ -232,6 +309,9 @@ double CostModel::copySeconds(const Schedule &schedule, const Operator &op,
       packingSeconds(op, operand, packedBytes(schedule, operand, moved));
   if (!waitsForCollisions(op, operand))
     return seconds;
+  // Where loads take two lines, too few are under way to hide the next level.
+  seconds += 2 * crossingShare(op, operand) * moved /
+             bandwidth(tasks, machine.levels.size() - 1);
   // Pages come while the copy works.
   return std::max(seconds,
                   collidingSeconds(schedule, operand, tiles, moved, tasks));
@@ -379,10 +459,12 @@ int64_t CostModel::refetchedBytes(const Operator &op, const Access &operand,
   return passes * problem.sizeOf(operand) * unit;
 }
 
-double CostModel::copyCycles(int64_t elements, bool isTransposed) const {
+double CostModel::copyCycles(int64_t elements, bool isTransposed,
+                             double crossing) const {
   const VectorUnit &unit = machine.unit;
   double vectors = static_cast<double>(elements) / unit.lanes;
-  double cycles = vectors * (1 / unit.loadsPerCycle + 1 / unit.storesPerCycle);
+  double cycles =
+      vectors * ((1 + crossing) / unit.loadsPerCycle + 1 / unit.storesPerCycle);
   return isTransposed ? cycles * machine.overheads.transposeFactor : cycles;
 }
 
@@ -390,7 +472,8 @@ double CostModel::packingSeconds(const Operator &op, const Access &operand,
                                  int64_t bytes) const {
   int64_t elements = bytes / problem.tensors[operand].elementBytes;
   bool isTransposed = isStrided(op, operand);
-  double cycles = copyCycles(elements, isTransposed);
+  double cycles =
+      copyCycles(elements, isTransposed, crossingShare(op, operand));
   // Squares of vectors are turned as a whole, whatever is in them.
   int64_t columns = problem.loops[op.vectorLoop].extent;
   if (isTransposed)
@@ -515,7 +598,10 @@ void CostModel::choosePacking(Schedule &schedule) const {
     auto arrival = find_if(arrivals, [&, current = &op](const Arrival &known) {
       return known.op == current;
     });
-    if (!isForced && !collides && arrival == arrivals.end())
+    double crossing =
+        isForced ? 0
+                 : crossingSeconds(schedule, op, *operand, works[index], tasks);
+    if (!isForced && !collides && crossing == 0 && arrival == arrivals.end())
       continue;
     if (!evaluation)
       evaluation = Evaluator(structure, schedule, innermost,
@@ -529,7 +615,8 @@ void CostModel::choosePacking(Schedule &schedule) const {
     double inPlace = (read - moved) / bandwidth(tasks, innermost);
     if (waitsForCollisions(op, *operand)) {
       double compute = share * arithmeticCycles(schedule, works) /
-                       machine.contractionClock();
+                           machine.contractionClock() -
+                       crossing;
       double transfer = moved / bandwidth(tasks, innermost);
       auto secondsMore = [&](double moreTransfer, double moreCompute) {
         Stages plain, with;
@@ -542,8 +629,10 @@ void CostModel::choosePacking(Schedule &schedule) const {
       };
       double again = inPlace + collidingSeconds(schedule, *operand, tiles,
                                                 read - moved, tasks);
-      inPlace = secondsMore(again, outside(read));
+      inPlace = secondsMore(again, outside(read) + crossing);
       packing = secondsMore(0, packing + outside(moved));
+    } else {
+      inPlace += crossing;
     }
     auto arriving = [&](Way way) {
       return arrival == arrivals.end()

@@ -62,7 +62,7 @@ static double instructionsOf(const VectorUnit &unit, int64_t rows,
 
 BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
                      const BalancedSplit &across, int64_t neighbours,
-                     double decodeInstructions)
+                     double decodeInstructions, CrossingVectors crossing)
     : down(down), across(across), neighbours(neighbours),
       latency(unit.fmaLatency) {
   // Neighbours from several vectors are brought together.
@@ -76,13 +76,16 @@ BlockCost::BlockCost(const VectorUnit &unit, const BalancedSplit &down,
       // A step is limited by the FMA units, by the load ports (one broadcast
       // per row, one load per vector), by an accumulator's previous step, or by
       // the number of instructions.
-      tile.step = std::max({accumulators / unit.fmaPerCycle,
-                            (rows + vectors) / unit.loadsPerCycle, latency,
-                            (instructionsOf(unit, rows, vectors) +
-                             vectors * decodeInstructions) /
-                                issuedPerCycle});
-      tile.storing = accumulators / unit.storesPerCycle;
-      tile.loadingAndStoring = tile.storing + accumulators / unit.loadsPerCycle;
+      tile.step = std::max(
+          {accumulators / unit.fmaPerCycle,
+           (rows + vectors * (1 + crossing.operand)) / unit.loadsPerCycle,
+           latency,
+           (instructionsOf(unit, rows, vectors) +
+            vectors * decodeInstructions) /
+               issuedPerCycle});
+      double accesses = accumulators * (1 + crossing.output);
+      tile.storing = accesses / unit.storesPerCycle;
+      tile.loadingAndStoring = tile.storing + accesses / unit.loadsPerCycle;
     }
 }
 

@@ -17,6 +17,7 @@
 #define CHIMERA_LIB_TRANSFORMS_TILE_ROWPADDING_H
 
 #include "Chimera/IR/ElementBytes.h"
+#include "Chimera/Model/AlignedRow.h"
 
 #include <algorithm>
 
@@ -27,12 +28,10 @@ inline int64_t elementsOfLine(mlir::Type elementType, int64_t lineBytes) {
   return std::max<int64_t>(1, lineBytes / bytesOf(elementType));
 }
 
-/// `elements` in whole lines, unless that adds more than a quarter of them.
+/// model::alignedRow for elements of a type.
 inline int64_t alignRow(int64_t elements, mlir::Type elementType,
                         int64_t lineBytes) {
-  int64_t line = elementsOfLine(elementType, lineBytes);
-  int64_t aligned = llvm::alignTo(elements, line);
-  return 4 * (aligned - elements) <= elements ? aligned : elements;
+  return model::alignedRow(elements, elementsOfLine(elementType, lineBytes));
 }
 
 /// The elements that a row takes in memory: a cache line more if it fills a

@@ -87,7 +87,7 @@ func.func @subtrees(%a: tensor<24x6xf32>, %b: tensor<6x12xf32>, %bias: tensor<12
   %e = chimera.chain ins(%a, %b, %bias, %d : tensor<24x6xf32>, tensor<6x12xf32>, tensor<12xf32>, tensor<12x5xf32>)
       schedule(<levels = [<"L2" : m = 8>, <"L1" : k = 2, l = 4>], parallel = 0,
                 registers = <rows = 4, vectors = 1, broadcasts = 1, depth = 2>,
-                blocks = <rows <line = 64, apart = 4> ahead [0, 1]>>) {
+                blocks = <rows <line = 16, apart = 4> ahead [0, 1]>>) {
   ^bb0(%a0: tensor<24x6xf32>, %b0: tensor<6x12xf32>, %bias0: tensor<12xf32>, %d0: tensor<12x5xf32>):
     %zero = arith.constant 0.0 : f32
     %0 = tensor.empty() : tensor<24x12xf32>
