@@ -32,9 +32,9 @@ struct MemoryPass {
   double cycles = 0;
 };
 
-/// Seconds of `pass` on `threads` threads of `machine`. Operands that fit a
-/// level together are found there. A cache reads what is written for the first
-/// time.
+/// Seconds of `pass` on `threads` threads of `machine`, or on one of them if
+/// that is faster. Operands that fit a level together are found there. A cache
+/// reads what is written for the first time.
 double secondsOf(const MemoryPass &pass, const Machine &machine,
                  int64_t threads);
 

@@ -51,8 +51,8 @@ double chimera::model::freshBytes(ArrayRef<double> buffers,
   return mapped + (isReturned ? joined + others : 0);
 }
 
-double chimera::model::secondsOf(const MemoryPass &pass, const Machine &machine,
-                                 int64_t threads) {
+static double secondsOnThreads(const MemoryPass &pass, const Machine &machine,
+                               int64_t threads) {
   auto workers = static_cast<double>(std::max<int64_t>(1, threads));
   Stages stages;
   stages.add(pass.cycles / workers / machine.unit.cyclesPerSecond);
@@ -71,4 +71,12 @@ double chimera::model::secondsOf(const MemoryPass &pass, const Machine &machine,
   if (overheads.freshBytesPerSecond > 0)
     seconds += pass.freshBytes / (workers * overheads.freshBytesPerSecond);
   return seconds;
+}
+
+double chimera::model::secondsOf(const MemoryPass &pass, const Machine &machine,
+                                 int64_t threads) {
+  double seconds = secondsOnThreads(pass, machine, threads);
+  // A short pass stays on one thread (isWorthThreads).
+  return threads > 1 ? std::min(seconds, secondsOnThreads(pass, machine, 1))
+                     : seconds;
 }

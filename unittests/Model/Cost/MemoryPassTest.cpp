@@ -65,6 +65,15 @@ TEST(MemoryPass, ThreadsShareTheBandwidthOfTheMachine) {
   EXPECT_DOUBLE_EQ(secondsOf(pass, makeMachine(), 2), 20 + 3);
 }
 
+TEST(MemoryPass, ShortPassesStayOnOneThread) {
+  // Two threads take half as long, and three seconds to start.
+  MemoryPass pass;
+  pass.cycles = 40;
+  EXPECT_DOUBLE_EQ(secondsOf(pass, makeMachine(), 2), 4);
+  pass.cycles = 80;
+  EXPECT_DOUBLE_EQ(secondsOf(pass, makeMachine(), 2), 4 + 3);
+}
+
 TEST(MemoryPass, ArithmeticHidesTransfersButForAShare) {
   MemoryPass pass;
   pass.readBytes = 1000;
