@@ -288,6 +288,28 @@ def ApplyLayoutsPass : Pass<"chimera-apply-layouts"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def JoinTransposesPass : Pass<"chimera-join-transposes"> {
+  let summary = "Transpose images as matrices of pixels and channels";
+  let description = [{
+    Dimensions that follow each other in the operand of a `linalg.transpose` and
+    in its result become one, if it makes rows of columns and rows of either are
+    longer then: planes of pixels, where channels come last or first. Transposes
+    of constants, and of tensors whose shape is not static, are left as they are.
+
+    Example: see `test/Transforms/Layout/join-transposes.mlir`. In
+
+    ```mlir
+    %0 = tensor.empty() : tensor<1x9x9x8xf32>
+    %1 = linalg.transpose ins(%x : tensor<1x8x9x9xf32>)
+        outs(%0 : tensor<1x9x9x8xf32>) permutation = [0, 2, 3, 1]
+    ```
+
+    what is transposed has the type `tensor<1x8x81xf32>`.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def MapMicroKernelsPass : Pass<"chimera-map-micro-kernels"> {
   let summary = "Turn blocks into micro kernels and stage their operands";
   let description = [{

@@ -82,6 +82,7 @@ void chimera::buildPlanningPipeline(OpPassManager &pm,
   func.addPass(createSeparateOffsetsPass(separate));
   func.addPass(createChooseLayoutsPass(layouts));
   func.addPass(createApplyLayoutsPass());
+  func.addPass(createJoinTransposesPass());
   addPlanning(func, schedule);
 }
 

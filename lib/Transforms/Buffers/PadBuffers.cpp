@@ -78,15 +78,24 @@ static bool takesAnyRows(OpOperand &use) {
              memref::PrefetchOp>(user);
 }
 
+/// True if `op` is a part of memory, or joins dimensions of it other than its
+/// rows: what lies further apart if rows do.
+static bool isView(Operation *op) {
+  auto collapse = dyn_cast<memref::CollapseShapeOp>(op);
+  return isa<memref::SubViewOp>(op) ||
+         (collapse && !collapse.getReassociationIndices().empty() &&
+          collapse.getReassociationIndices().back().size() == 1);
+}
+
 /// The views of `buffer`, each after the one it is a part of; none if something
 /// depends on the layout of the buffer or of a view.
-static std::optional<SmallVector<memref::SubViewOp>>
+static std::optional<SmallVector<Operation *>>
 getViews(memref::AllocOp buffer) {
-  SmallVector<memref::SubViewOp> views;
+  SmallVector<Operation *> views;
   auto collect = [&](Value memory) {
     return llvm::all_of(memory.getUses(), [&](OpOperand &use) {
-      if (auto view = dyn_cast<memref::SubViewOp>(use.getOwner())) {
-        views.push_back(view);
+      if (isView(use.getOwner())) {
+        views.push_back(use.getOwner());
         return true;
       }
       bool isFreed = isa<memref::DeallocOp>(use.getOwner());
@@ -95,16 +104,27 @@ getViews(memref::AllocOp buffer) {
   };
   bool isPrivate = collect(buffer);
   for (size_t next = 0; isPrivate && next < views.size(); ++next)
-    isPrivate = collect(views[next]);
+    isPrivate = collect(views[next]->getResult(0));
   if (!isPrivate)
     return std::nullopt;
   return views;
 }
 
+/// The type of a view now that what it is a part of has another one.
+static MemRefType getViewType(Operation *op) {
+  if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op))
+    return memref::CollapseShapeOp::computeCollapsedType(
+        collapse.getSrcType(), collapse.getReassociationIndices());
+  auto view = cast<memref::SubViewOp>(op);
+  return memref::SubViewOp::inferRankReducedResultType(
+      view.getType().getShape(), view.getSourceType(), view.getStaticOffsets(),
+      view.getStaticSizes(), view.getStaticStrides());
+}
+
 /// Gives `buffer` the padded shape. What has read and written it does so
 /// through a view of the shape that it had.
 static void pad(memref::AllocOp buffer, ArrayRef<int64_t> paddedShape,
-                ArrayRef<memref::SubViewOp> views) {
+                ArrayRef<Operation *> views) {
   MemRefType type = buffer.getType();
   SmallVector<int64_t> zeros(type.getRank(), 0), ones(type.getRank(), 1);
   buffer.getResult().setType(MemRefType::Builder(type).setShape(paddedShape));
@@ -115,11 +135,8 @@ static void pad(memref::AllocOp buffer, ArrayRef<int64_t> paddedShape,
   buffer.getResult().replaceUsesWithIf(whole, [&](OpOperand &use) {
     return use.getOwner() != whole && !isa<memref::DeallocOp>(use.getOwner());
   });
-  for (memref::SubViewOp view : views)
-    view.getResult().setType(memref::SubViewOp::inferRankReducedResultType(
-        view.getType().getShape(), view.getSourceType(),
-        view.getStaticOffsets(), view.getStaticSizes(),
-        view.getStaticStrides()));
+  for (Operation *view : views)
+    view->getResult(0).setType(getViewType(view));
 }
 
 namespace {

@@ -206,3 +206,24 @@ func.func @copied(%whole: memref<8x1024xf32>, %rows: memref<4x1024xf32>) {
   memref.copy %rows, %2 : memref<4x1024xf32> to memref<4x1024xf32, strided<[1024, 1], offset: 4096>>
   return
 }
+
+// -----
+
+// Dimensions other than the rows may be read as one; the rows may not.
+
+// CHECK-LABEL: func @joined(
+// CHECK:         %[[ALLOC:.*]] = memref.alloc() {alignment = 64 : i64} : memref<3x197x1040xf32>
+// CHECK:         %[[ALL:.*]] = memref.subview %[[ALLOC]]
+// CHECK:         %[[MATRIX:.*]] = memref.collapse_shape %[[ALL]] {{\[}}[0, 1], [2]]
+// CHECK-SAME:      memref<3x197x1024xf32, strided<[204880, 1040, 1]>> into memref<591x1024xf32, strided<[1040, 1]>>
+// CHECK:         memref.load %[[MATRIX]]
+// CHECK:         memref.alloc() {alignment = 64 : i64} : memref<197x1024xf32>
+func.func @joined(%i: index) -> (f32, f32) {
+  %0 = memref.alloc() {alignment = 64 : i64} : memref<3x197x1024xf32>
+  %1 = memref.collapse_shape %0 [[0, 1], [2]] : memref<3x197x1024xf32> into memref<591x1024xf32>
+  %2 = memref.load %1[%i, %i] : memref<591x1024xf32>
+  %3 = memref.alloc() {alignment = 64 : i64} : memref<197x1024xf32>
+  %4 = memref.collapse_shape %3 [[0, 1]] : memref<197x1024xf32> into memref<201728xf32>
+  %5 = memref.load %4[%i] : memref<201728xf32>
+  return %2, %5 : f32, f32
+}
