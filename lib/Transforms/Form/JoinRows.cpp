@@ -11,6 +11,9 @@
 // Where no window tells rows apart, as in 1x1 convolutions, all pixels of an
 // image are one row, which ends once.
 //
+// The same holds for channels in groups: where no group tells them apart, those
+// of a pixel are one row, along which register tiles are wide.
+//
 // That is decided for a chain as a whole: the two dimensions are followed from
 // its result through all operations. Reshapes at its boundary are views, unless
 // a neighbour has the tensor as a part of a larger one, with a border or
@@ -33,6 +36,10 @@
 
 using namespace mlir;
 using namespace chimera;
+
+/// As many vectors of a row as the widest register tiles take. Of shorter rows,
+/// tiles are narrow.
+static constexpr int64_t wideTile = 6;
 
 namespace {
 
@@ -61,23 +68,43 @@ private:
 
 } // namespace
 
+/// The first of two dimensions that are to be one, if it is known where a
+/// tensor has them.
+using FirstDim = std::optional<unsigned>;
+
+/// True if `user` makes what it reads a part of a larger tensor, in one of two
+/// dimensions of it.
+static bool makesPart(Operation *user, FirstDim dim) {
+  auto isOneOfBoth = [&](uint64_t other) {
+    return !dim || other == *dim || other == *dim + 1;
+  };
+  if (auto pad = dyn_cast<tensor::PadOp>(user)) {
+    llvm::SmallBitVector padded = pad.getPaddedDims();
+    return llvm::any_of(padded.set_bits(), isOneOfBoth);
+  }
+  if (auto concat = dyn_cast<tensor::ConcatOp>(user))
+    return isOneOfBoth(concat.getDim());
+  return isa<tensor::InsertSliceOp>(user);
+}
+
 /// True if `value`, or a reshape of it, is made or read as a part of a tensor.
-static bool isPartOfOther(Value value) {
+static bool isPartOfOther(Value value, FirstDim dim) {
   Operation *maker = value.getDefiningOp();
   if (isa_and_present<tensor::ExtractSliceOp>(maker))
     return true;
-  if (maker && isReshape(maker) && isPartOfOther(maker->getOperand(0)))
+  if (maker && isReshape(maker) &&
+      isPartOfOther(maker->getOperand(0), /*dim=*/std::nullopt))
     return true;
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return isa<tensor::PadOp, tensor::ConcatOp, tensor::InsertSliceOp>(user);
-  });
+  return llvm::any_of(value.getUsers(),
+                      [&](Operation *user) { return makesPart(user, dim); });
 }
 
 /// The same for what is made of `value` by reshapes alone.
-static bool becomesPartOfOther(Value value) {
-  return isPartOfOther(value) ||
+static bool becomesPartOfOther(Value value, FirstDim dim) {
+  return isPartOfOther(value, dim) ||
          llvm::any_of(value.getUsers(), [](Operation *user) {
-           return isReshape(user) && becomesPartOfOther(user->getResult(0));
+           return isReshape(user) && becomesPartOfOther(user->getResult(0),
+                                                        /*dim=*/std::nullopt);
          });
 }
 
@@ -131,8 +158,9 @@ bool RowJoiner::follow(Value value) {
     while (source.getDefiningOp() && isReshape(source.getDefiningOp()))
       source = source.getDefiningOp()->getOperand(0);
     auto argument = dyn_cast<BlockArgument>(source);
+    FirstDim known = source == value ? FirstDim(dim) : std::nullopt;
     if (!argument ||
-        becomesPartOfOther(chain.getInputs()[argument.getArgNumber()]))
+        becomesPartOfOther(chain.getInputs()[argument.getArgNumber()], known))
       return false;
   }
   for (OpOperand &use : value.getUses()) {
@@ -150,6 +178,14 @@ bool RowJoiner::follow(Value value) {
   return true;
 }
 
+/// True if vectors along `columns` after `rows` are better filled, or register
+/// tiles are wider, if both are one.
+static bool areShort(int64_t rows, int64_t columns, int64_t lanes) {
+  int64_t vectors = llvm::divideCeilSigned(columns, lanes);
+  return vectors < wideTile ||
+         llvm::divideCeilSigned(rows * columns, lanes) != rows * vectors;
+}
+
 bool RowJoiner::find() {
   Value result = chain.getBody().front().getTerminator()->getOperand(0);
   while (result.getDefiningOp() && isUnitReshape(result.getDefiningOp()))
@@ -158,12 +194,11 @@ bool RowJoiner::find() {
   if (type.getRank() < 2 || !isStaticAndNotEmpty(type) ||
       !result.getDefiningOp<linalg::GenericOp>())
     return false;
-  auto [rows, columns] = std::make_pair(type.getDimSize(type.getRank() - 2),
-                                        type.getDimSize(type.getRank() - 1));
-  if (llvm::divideCeilSigned(rows * columns, lanes) ==
-      rows * llvm::divideCeilSigned(columns, lanes))
+  int64_t first = type.getRank() - 2;
+  int64_t rows = type.getDimSize(first), columns = type.getDimSize(first + 1);
+  if (rows == 1 || !areShort(rows, columns, lanes))
     return false;
-  add(result, type.getRank() - 2);
+  add(result, first);
   // The map grows.
   for (size_t index = 0; index < dims.size(); ++index)
     if (!follow((dims.begin() + index)->first))
@@ -198,10 +233,29 @@ LogicalResult RowJoiner::join() {
   return applyPatternsGreedily(chain.getBody(), std::move(patterns));
 }
 
-LogicalResult chimera::joinRows(ChainOp chain, ArrayRef<Value> results,
-                                int64_t lanes) {
-  if (lanes <= 1 || llvm::any_of(results, becomesPartOfOther))
-    return success();
+/// The first of the last two dimensions of what a chain makes in `outside`, if
+/// these are the last there as well.
+static FirstDim findRowsOutside(Value made, Value outside) {
+  auto inner = cast<RankedTensorType>(made.getType()),
+       outer = cast<RankedTensorType>(outside.getType());
+  if (inner.getRank() < 2 || outer.getRank() < 2 ||
+      inner.getShape().take_back(2) != outer.getShape().take_back(2))
+    return std::nullopt;
+  return outer.getRank() - 2;
+}
+
+FailureOr<bool> chimera::joinRows(ChainOp chain, ArrayRef<Value> results,
+                                  int64_t lanes) {
+  ValueRange made = chain.getBody().front().getTerminator()->getOperands();
+  if (lanes <= 1 || made.size() != results.size())
+    return false;
+  for (auto [inside, outside] : llvm::zip_equal(made, results))
+    if (becomesPartOfOther(outside, findRowsOutside(inside, outside)))
+      return false;
   RowJoiner joiner(chain, lanes);
-  return joiner.find() ? joiner.join() : success();
+  if (!joiner.find())
+    return false;
+  if (failed(joiner.join()))
+    return failure();
+  return true;
 }

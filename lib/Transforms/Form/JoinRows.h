@@ -17,10 +17,10 @@ namespace chimera {
 
 /// Joins the last two dimensions of the result of `chain`, whose body is
 /// normalized, wherever they are indexed, if all operations index them together
-/// and vectors of `lanes` elements are better filled. The chain stands for
-/// `results`.
-llvm::LogicalResult joinRows(ChainOp chain, llvm::ArrayRef<mlir::Value> results,
-                             int64_t lanes);
+/// and vectors of `lanes` elements are better filled or register tiles wider.
+/// The chain stands for `results`. True if it joined any.
+llvm::FailureOr<bool>
+joinRows(ChainOp chain, llvm::ArrayRef<mlir::Value> results, int64_t lanes);
 
 } // namespace chimera
 

@@ -13,6 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chimera/Report/PlanReportText.h"
+#include "Form/JoinRows.h"
+#include "Form/NormalizeChain.h"
 #include "NamedRemarks.h"
 #include "Schedule/SplitChain.h"
 
@@ -113,6 +115,7 @@ private:
 
   void applyWhole(const model::Plan &plan);
   void applySegments(ArrayRef<model::Segment> segments);
+  ChainOp withJoinedRows(ChainOp part) const;
   void planPart(ChainOp part, const model::Segment &segment);
   void attachPlan(ChainOp part, const ChainAnalysis &own,
                   const model::KernelReport &kernel) const;
@@ -393,6 +396,33 @@ void ChainScheduler::applyWhole(const model::Plan &plan) {
   report(size == 1 ? ChainOutcome::Single : ChainOutcome::Fused, explanation);
 }
 
+/// `part`, or a chain in its place in which rows are one that other operators
+/// of the whole chain told apart.
+ChainOp ChainScheduler::withJoinedRows(ChainOp part) const {
+  if (part->getNumResults() != 1)
+    return part;
+  OpBuilder builder(part);
+  auto copy = cast<ChainOp>(builder.clone(*part));
+  SmallVector<Value> results(part.getResults());
+  FailureOr<bool> isJoined = joinRows(copy, results, support.lanes);
+  if (failed(isJoined) || !*isJoined) {
+    copy.erase();
+    return part;
+  }
+  FormedChain formed = moveBoundaryOut(copy);
+  FailureOr<ChainAnalysis> own =
+      analyzeChain(formed.chain, /*emitErrors=*/false);
+  if (failed(own) ||
+      formed.results.front().getType() != results.front().getType()) {
+    formed.erase();
+    return part;
+  }
+  formed.chain->setDiscardableAttrs(part->getDiscardableAttrDictionary());
+  part->replaceAllUsesWith(formed.results);
+  part.erase();
+  return formed.chain;
+}
+
 /// Gives `part`, which has the operators of `segment`, its schedule.
 void ChainScheduler::planPart(ChainOp part, const model::Segment &segment) {
   FailureOr<ChainAnalysis> own = analyzeChain(part, /*emitErrors=*/false);
@@ -454,6 +484,8 @@ void ChainScheduler::applySegments(ArrayRef<model::Segment> segments) {
   for (const model::Segment &segment : segments)
     ranges.push_back({segment.first, segment.last + 1});
   SmallVector<ChainOp> parts = ChainSplitter(chain, analysis).split(ranges);
+  for (ChainOp &part : parts)
+    part = withJoinedRows(part);
   for (auto [part, segment] : llvm::zip_equal(parts, segments))
     planPart(part, segment);
   bool isPartly = segments.size() < analysis.operators.size();

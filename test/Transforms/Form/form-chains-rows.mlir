@@ -53,17 +53,53 @@ func.func @padded(%x: tensor<1x24x6x10xf32>, %v: tensor<32x24x1x1xf32>) -> tenso
 
 // -----
 
-// Rows that fill vectors stay as they are, and so do those of a 3x3 convolution
-// behind, which tells them apart.
+// Rows that fill vectors stay as they are if they are as long as register tiles
+// are wide, and so do those of a 3x3 convolution behind, which tells them apart.
 
 // CHECK-LABEL: func.func @whole_vectors(
-// CHECK:           chimera.yield {{.*}} : tensor<32x6x16xf32>
-func.func @whole_vectors(%x: tensor<1x24x6x16xf32>, %v: tensor<32x24x1x1xf32>) -> tensor<1x32x6x16xf32> {
+// CHECK:           chimera.yield {{.*}} : tensor<32x6x96xf32>
+func.func @whole_vectors(%x: tensor<1x24x6x96xf32>, %v: tensor<32x24x1x1xf32>) -> tensor<1x32x6x96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<1x32x6x96xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<1x32x6x96xf32>) -> tensor<1x32x6x96xf32>
+  %2 = linalg.conv_2d_nchw_fchw ins(%x, %v : tensor<1x24x6x96xf32>, tensor<32x24x1x1xf32>) outs(%1 : tensor<1x32x6x96xf32>) -> tensor<1x32x6x96xf32>
+  return %2 : tensor<1x32x6x96xf32>
+}
+
+// CHECK-LABEL: func.func @narrow(
+// CHECK:           chimera.yield {{.*}} : tensor<32x96xf32>
+func.func @narrow(%x: tensor<1x24x6x16xf32>, %v: tensor<32x24x1x1xf32>) -> tensor<1x32x6x16xf32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<1x32x6x16xf32>
   %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<1x32x6x16xf32>) -> tensor<1x32x6x16xf32>
   %2 = linalg.conv_2d_nchw_fchw ins(%x, %v : tensor<1x24x6x16xf32>, tensor<32x24x1x1xf32>) outs(%1 : tensor<1x32x6x16xf32>) -> tensor<1x32x6x16xf32>
   return %2 : tensor<1x32x6x16xf32>
+}
+
+// Groups of channels are one row for what does not tell them apart, though a
+// border is put around the pixels.
+
+// CHECK-LABEL: func.func @groups(
+// CHECK:           chimera.yield {{.*}} : tensor<7x7x400xf32>
+#left = affine_map<(y, x, g, n, k) -> (y, x, k)>
+#right = affine_map<(y, x, g, n, k) -> (k, g, n)>
+#sums = affine_map<(y, x, g, n, k) -> (y, x, g, n)>
+func.func @groups(%x: tensor<7x7x400xf32>, %w: tensor<400x25x16xf32>) -> tensor<9x9x25x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<7x7x25x16xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<7x7x25x16xf32>) -> tensor<7x7x25x16xf32>
+  %2 = linalg.generic {indexing_maps = [#left, #right, #sums], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<7x7x400xf32>, tensor<400x25x16xf32>) outs(%1 : tensor<7x7x25x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<7x7x25x16xf32>
+  %3 = tensor.pad %2 low[1, 1, 0, 0] high[1, 1, 0, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : f32
+  } : tensor<7x7x25x16xf32> to tensor<9x9x25x16xf32>
+  return %3 : tensor<9x9x25x16xf32>
 }
 
 // CHECK-LABEL: func.func @windows(
