@@ -42,7 +42,7 @@ func.func @loop(%a: tensor<13x13xf32>, %b: tensor<13x13xf32>, %d: tensor<13x13xf
   %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %a) -> tensor<13x13xf32> {
     %2 = linalg.matmul ins(%x, %b : tensor<13x13xf32>, tensor<13x13xf32>) outs(%1 : tensor<13x13xf32>) -> tensor<13x13xf32>
     // expected-remark @+2 {{formed a chain of 2 operators}}
-    // expected-remark @below {{2 operators fused: about as fast, and less moves}}
+    // expected-remark @below {{2 operators fused: the intermediate stays on chip}}
     %3 = linalg.matmul ins(%2, %d : tensor<13x13xf32>, tensor<13x13xf32>) outs(%1 : tensor<13x13xf32>) -> tensor<13x13xf32>
     scf.yield %3 : tensor<13x13xf32>
   }

@@ -158,6 +158,24 @@ def ExpandOpenShapesPass : Pass<"chimera-expand-open-shapes"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def ExpandRoundingPass : Pass<"chimera-expand-rounding"> {
+  let summary = "Round to bf16 with integers";
+  let description = [{
+    Conversions between f32 and bf16 become shifts and additions of integers.
+    Few processors have instructions for them, and LLVM calls functions that are
+    not there where a program is loaded. Kernels have none left; functions of the
+    C library, which know no bf16, bring them back.
+
+    Example: see `test/Conversion/expand-rounding.mlir`. Nothing of type bf16 is
+    left but the result of the last cast in
+
+    ```mlir
+    %1 = arith.truncf %0 : f32 to bf16
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def LowerPlainMathPass : Pass<"chimera-lower-plain-math"> {
   let summary = "Lower functions that are an instruction or a few of them";
   let description = [{

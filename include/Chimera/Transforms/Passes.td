@@ -294,7 +294,8 @@ def JoinTransposesPass : Pass<"chimera-join-transposes"> {
     Dimensions that follow each other in the operand of a `linalg.transpose` and
     in its result become one, if it makes rows of columns and rows of either are
     longer then: planes of pixels, where channels come last or first. Transposes
-    of constants, and of tensors whose shape is not static, are left as they are.
+    of constants, of tensors whose shape is not static, and those that are
+    written into a larger tensor are left as they are.
 
     Example: see `test/Transforms/Layout/join-transposes.mlir`. In
 

@@ -183,6 +183,7 @@ static void addLLVMLowering(OpPassManager &pm, const LoweringOptions &options) {
   pm.addPass(createConvertMathToFuncs());
   pm.addNestedPass<func::FuncOp>(createLowerPlainMathPass());
   pm.addPass(createConvertMathToLibmPass());
+  pm.addNestedPass<func::FuncOp>(createExpandRoundingPass());
   pm.addNestedPass<func::FuncOp>(createConvertVectorToLLVMPass());
   pm.addPass(createConvertOpenMPToLLVMPass());
   pm.addPass(createConvertToLLVMPass());

@@ -96,6 +96,14 @@ static void joinDimensions(IRRewriter &rewriter, linalg::TransposeOp op) {
                                                      runs);
 }
 
+/// True if what `op` makes becomes a part of a larger tensor: it is written
+/// there, rows of pixels apart.
+static bool makesPart(linalg::TransposeOp op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) {
+    return isa<tensor::PadOp, tensor::ConcatOp, tensor::InsertSliceOp>(user);
+  });
+}
+
 namespace {
 struct JoinTransposesPass
     : chimera::impl::JoinTransposesPassBase<JoinTransposesPass> {
@@ -105,7 +113,8 @@ struct JoinTransposesPass
     SmallVector<linalg::TransposeOp> transposes;
     getOperation()->walk([&](linalg::TransposeOp op) {
       // What is transposed before the first call is best as it is.
-      if (op.hasPureTensorSemantics() && !isSameInEveryCall(op.getInput()))
+      if (op.hasPureTensorSemantics() && !isSameInEveryCall(op.getInput()) &&
+          !makesPart(op))
         transposes.push_back(op);
     });
     IRRewriter rewriter(&getContext());

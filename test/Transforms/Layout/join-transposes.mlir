@@ -35,15 +35,15 @@ func.func @runs(%x: tensor<2x3x5x5x6x7xf32>) -> tensor<2x5x6x7x3x5xf32> {
 
 // -----
 
-// Rows that stay rows, runs that make none longer, sizes that are not known and
-// constants are left alone.
+// Rows that stay rows, runs that make none longer, sizes that are not known,
+// constants, and what is written into a larger tensor are left alone.
 
 // CHECK-LABEL: func @others(
 // CHECK-NOT:     tensor.collapse_shape
 // CHECK:         return
 func.func @others(%windows: tensor<2x3x4x5x6xf32>, %heads: tensor<2x3x4x5xf32>, %open: tensor<1x8x?x9xf32>,
-                  %filter: tensor<16x8x3x3xf32> {chimera.constant}, %size: index)
-    -> (tensor<2x4x3x5x6xf32>, tensor<2x3x5x4xf32>, tensor<1x?x9x8xf32>, tensor<3x3x8x16xf32>) {
+                  %filter: tensor<16x8x3x3xf32> {chimera.constant}, %image: tensor<1x8x9x9xf32>, %size: index)
+    -> (tensor<2x4x3x5x6xf32>, tensor<2x3x5x4xf32>, tensor<1x?x9x8xf32>, tensor<3x3x8x16xf32>, tensor<1x11x11x8xf32>) {
   %0 = tensor.empty() : tensor<2x4x3x5x6xf32>
   %1 = linalg.transpose ins(%windows : tensor<2x3x4x5x6xf32>) outs(%0 : tensor<2x4x3x5x6xf32>) permutation = [0, 2, 1, 3, 4]
   %2 = tensor.empty() : tensor<2x3x5x4xf32>
@@ -52,5 +52,12 @@ func.func @others(%windows: tensor<2x3x4x5x6xf32>, %heads: tensor<2x3x4x5xf32>, 
   %5 = linalg.transpose ins(%open : tensor<1x8x?x9xf32>) outs(%4 : tensor<1x?x9x8xf32>) permutation = [0, 2, 3, 1]
   %6 = tensor.empty() : tensor<3x3x8x16xf32>
   %7 = linalg.transpose ins(%filter : tensor<16x8x3x3xf32>) outs(%6 : tensor<3x3x8x16xf32>) permutation = [2, 3, 1, 0]
-  return %1, %3, %5, %7 : tensor<2x4x3x5x6xf32>, tensor<2x3x5x4xf32>, tensor<1x?x9x8xf32>, tensor<3x3x8x16xf32>
+  %8 = tensor.empty() : tensor<1x9x9x8xf32>
+  %9 = linalg.transpose ins(%image : tensor<1x8x9x9xf32>) outs(%8 : tensor<1x9x9x8xf32>) permutation = [0, 2, 3, 1]
+  %zero = arith.constant 0.0 : f32
+  %10 = tensor.pad %9 low[0, 1, 1, 0] high[0, 1, 1, 0] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %zero : f32
+  } : tensor<1x9x9x8xf32> to tensor<1x11x11x8xf32>
+  return %1, %3, %5, %7, %10 : tensor<2x4x3x5x6xf32>, tensor<2x3x5x4xf32>, tensor<1x?x9x8xf32>, tensor<3x3x8x16xf32>, tensor<1x11x11x8xf32>
 }
