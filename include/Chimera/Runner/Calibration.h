@@ -90,11 +90,11 @@ llvm::Expected<double> measureCollision();
 
 /// `target`, which describes this machine, with figures measured on `threads`
 /// threads: what a core starts in a cycle, the clock that FMAs are sustained
-/// at, how much of the outermost
-/// cache is its own, what comes into each cache level with one thread and with
-/// all, the exponential, what is asked for ahead, the streams, and the
-/// overheads `region`, `handover`, `fresh`, `transpose`, `reach` and
-/// `collision`. Takes some ten seconds. `report` gets a line for each.
+/// at, how much of the outermost cache is its own, what comes into each cache
+/// level with one thread and with all, the exponential, what is asked for
+/// ahead, the streams, and the overheads `region`, `handover`, `fresh`,
+/// `transpose`, `reach` and `collision`. Takes some ten seconds. `report` gets
+/// a line for each.
 llvm::Expected<TargetAttr>
 calibrate(TargetAttr target, int64_t threads,
           llvm::function_ref<void(const llvm::Twine &line)> report);

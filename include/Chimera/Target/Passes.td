@@ -23,7 +23,8 @@ def AttachTargetPass : Pass<"chimera-attach-target"> {
 
     - a name: `host`, which is detected, `avx2`, `zen3`, `avx512`,
       `xeon-gold-6240`, `icelake-server`, `zen4`, `zen5`, `sapphire-rapids`,
-      `granite-rapids`, `a100`, `h100`, `h200`, `ascend910`, `ascend310p`, `ascend910b`;
+      `granite-rapids`, `a100`, `h100`, `h200`, `ascend910`, `ascend310p`,
+      `ascend910b`;
     - a file whose name ends in `.mlir` and that holds one `#chimera.target`;
     - `dlti`: what the program's `dlti.target_system_spec` says of the device
       `"CPU"`, which corrects the figures of `host`, or of one that is named like

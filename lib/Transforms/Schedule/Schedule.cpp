@@ -399,7 +399,7 @@ void ChainScheduler::applyWhole(const model::Plan &plan) {
 /// `part`, or a chain in its place in which rows are one that other operators
 /// of the whole chain told apart.
 ChainOp ChainScheduler::withJoinedRows(ChainOp part) const {
-  if (part->getNumResults() != 1)
+  if (part->getNumResults() != 1 || support.lanes <= 1)
     return part;
   OpBuilder builder(part);
   auto copy = cast<ChainOp>(builder.clone(*part));
