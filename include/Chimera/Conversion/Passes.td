@@ -176,6 +176,30 @@ def ExpandRoundingPass : Pass<"chimera-expand-rounding"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def ExpandMaximaPass : Pass<"chimera-expand-maxima"> {
+  let summary = "Expand maxima with zero for instructions that know no order of zeros";
+  let description = [{
+    An `arith.maximumf` of f32 or f64 with positive zero becomes an addition, a
+    comparison and a selection, the last two of which are one instruction on x86.
+    The result is the same for all numbers, both zeros and what is no number.
+
+    Example: see `test/Conversion/expand-maxima.mlir`. From
+
+    ```mlir
+    %1 = arith.maximumf %0, %zero : vector<8xf32>
+    ```
+
+    comes
+
+    ```mlir
+    %sum = arith.addf %0, %zero : vector<8xf32>
+    %less = arith.cmpf olt, %sum, %zero : vector<8xf32>
+    %1 = arith.select %less, %zero, %sum : vector<8xi1>, vector<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def LowerPlainMathPass : Pass<"chimera-lower-plain-math"> {
   let summary = "Lower functions that are an instruction or a few of them";
   let description = [{

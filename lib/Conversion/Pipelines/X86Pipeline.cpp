@@ -184,6 +184,7 @@ static void addLLVMLowering(OpPassManager &pm, const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createLowerPlainMathPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addNestedPass<func::FuncOp>(createExpandRoundingPass());
+  pm.addNestedPass<func::FuncOp>(createExpandMaximaPass());
   pm.addNestedPass<func::FuncOp>(createConvertVectorToLLVMPass());
   pm.addPass(createConvertOpenMPToLLVMPass());
   pm.addPass(createConvertToLLVMPass());
