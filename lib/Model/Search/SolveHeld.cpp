@@ -203,9 +203,19 @@ void Solver::searchHeld(const Innermost &level, ArrayRef<LoopId> loops) {
     append_range(order, isPanelOutside ? ArrayRef(around) : ArrayRef(panel));
     append_range(order, inside);
     markParallel(schedule);
-    dropUnheld(schedule);
-    if (schedule.held && (hasSmallTiles || streams(schedule)))
-      pricePlan(schedule);
+    int64_t all = schedule.numParallel, outsideKernel = -int64_t(inside.size());
+    for (const LevelSchedule &known : schedule.levels)
+      outsideKernel += known.order.size();
+    // A kernel goes down the rows itself unless they are tasks.
+    for (int64_t numParallel : {all, std::min(all, outsideKernel)}) {
+      Schedule held = schedule;
+      held.numParallel = numParallel;
+      dropUnheld(held);
+      if (held.held && (hasSmallTiles || streams(held)))
+        pricePlan(held);
+      if (all <= outsideKernel)
+        break;
+    }
   }
 }
 
