@@ -141,6 +141,7 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
       target.getMachine(Float32Type::get(op->getContext()));
   if (hasCache && succeeded(machine) && !machine->matrix) {
     support.lanes = machine->unit.lanes;
+    support.unit = machine->unit;
     support.usesWorthTransposing = model::usesWorthTransposing(*machine);
   }
   return support;

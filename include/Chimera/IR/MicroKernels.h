@@ -97,6 +97,8 @@ struct OperatorSupport {
   /// Elements of the vectors that sums lie in, where kernels multiply them by
   /// single elements of rows in a cache. 0 where they do not.
   int64_t lanes = 0;
+  /// The vector unit that has them.
+  model::VectorUnit unit;
   /// By how many of these vectors a kernel has to multiply each element of rows
   /// that lie next to each other, for a copy that has them apart to take less
   /// time.

@@ -148,6 +148,11 @@ llvm::SmallVector<int64_t, 3> simulateMultiplyAdds(const ChainProblem &problem,
 RegisterTile selectRegisterTile(const VectorUnit &unit, int64_t rows,
                                 int64_t columns, int64_t depth);
 
+/// True if `rows` rows of `columns` elements as one take fewer cycles, by more
+/// than the model's error, than each alone: a row may be a tile and a rest with
+/// too few accumulators for the latency of a multiply-add.
+bool fillTilesAsOne(const VectorUnit &unit, int64_t rows, int64_t columns);
+
 /// Kernels that use a matrix for at most so many rows are limited by reading
 /// it.
 inline constexpr int64_t mostRowsOfReading = 4;

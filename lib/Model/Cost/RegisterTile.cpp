@@ -153,6 +153,20 @@ RegisterTile chimera::model::selectRegisterTile(const VectorUnit &unit,
   return best;
 }
 
+bool chimera::model::fillTilesAsOne(const VectorUnit &unit, int64_t rows,
+                                    int64_t columns) {
+  // Of what the vectors are multiplied by there is any number.
+  constexpr int64_t many = 1 << 10;
+  auto cyclesOfColumn = [&](int64_t extent) {
+    RegisterTile tile = selectRegisterTile(unit, many, extent, many);
+    double cycles = blockCycles(unit, tile, many, extent, many,
+                                /*loadsOutput=*/false);
+    return cycles / static_cast<double>(extent);
+  };
+  return cyclesOfColumn(rows * columns) * (1 + timeError) <
+         cyclesOfColumn(columns);
+}
+
 /// With every register taken, a compiler that orders loads ahead of their use
 /// has to spill accumulators. A sixteenth of the file in reserve (two of 32,
 /// one of 16) prevents that on every processor in lib/Target; a test reads the

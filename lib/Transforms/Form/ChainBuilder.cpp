@@ -107,10 +107,9 @@ std::string ChainBuilder::build(const ChainGroup &group,
     return group.getReason().str();
   ChainOp chain = group.clone();
   bool isNormal =
-      isCompiled()
-          ? succeeded(normalizeBody(chain, support)) &&
-                succeeded(joinRows(chain, group.getExports(), support.lanes))
-          : succeeded(generalizeElementwise(chain));
+      isCompiled() ? succeeded(normalizeBody(chain, support)) &&
+                         succeeded(joinRows(chain, group.getExports(), support))
+                   : succeeded(generalizeElementwise(chain));
   if (!isNormal || (!isCompiled() && failed(orderReductions(chain)))) {
     chain.erase();
     return missed::notNormalized.str();

@@ -24,6 +24,7 @@
 #include "Form/JoinRows.h"
 
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Model/Algorithms.h"
 #include "Form/NormalizeChain.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -45,8 +46,8 @@ namespace {
 
 class RowJoiner {
 public:
-  RowJoiner(ChainOp chain, int64_t lanes)
-      : chain(chain), lanes(lanes), rewriter(chain.getContext()) {}
+  RowJoiner(ChainOp chain, const model::VectorUnit &unit)
+      : chain(chain), unit(unit), rewriter(chain.getContext()) {}
 
   /// False if something has to keep its rows.
   bool find();
@@ -58,7 +59,7 @@ private:
   bool follow(linalg::GenericOp op, AffineMap map, unsigned dim);
 
   ChainOp chain;
-  int64_t lanes;
+  const model::VectorUnit &unit;
   IRRewriter rewriter;
   /// The first of the two dimensions of each tensor that has them, and the two
   /// loops of each operation.
@@ -180,10 +181,12 @@ bool RowJoiner::follow(Value value) {
 
 /// True if vectors along `columns` after `rows` are better filled, or register
 /// tiles are wider, if both are one.
-static bool areShort(int64_t rows, int64_t columns, int64_t lanes) {
-  int64_t vectors = llvm::divideCeilSigned(columns, lanes);
+static bool areShort(int64_t rows, int64_t columns,
+                     const model::VectorUnit &unit) {
+  int64_t vectors = llvm::divideCeilSigned(columns, unit.lanes);
   return vectors < wideTile ||
-         llvm::divideCeilSigned(rows * columns, lanes) != rows * vectors;
+         llvm::divideCeilSigned(rows * columns, unit.lanes) != rows * vectors ||
+         model::fillTilesAsOne(unit, rows, columns);
 }
 
 bool RowJoiner::find() {
@@ -196,7 +199,7 @@ bool RowJoiner::find() {
     return false;
   int64_t first = type.getRank() - 2;
   int64_t rows = type.getDimSize(first), columns = type.getDimSize(first + 1);
-  if (rows == 1 || !areShort(rows, columns, lanes))
+  if (rows == 1 || !areShort(rows, columns, unit))
     return false;
   add(result, first);
   // The map grows.
@@ -245,14 +248,14 @@ static FirstDim findRowsOutside(Value made, Value outside) {
 }
 
 FailureOr<bool> chimera::joinRows(ChainOp chain, ArrayRef<Value> results,
-                                  int64_t lanes) {
+                                  const OperatorSupport &support) {
   ValueRange made = chain.getBody().front().getTerminator()->getOperands();
-  if (lanes <= 1 || made.size() != results.size())
+  if (support.lanes <= 1 || made.size() != results.size())
     return false;
   for (auto [inside, outside] : llvm::zip_equal(made, results))
     if (becomesPartOfOther(outside, findRowsOutside(inside, outside)))
       return false;
-  RowJoiner joiner(chain, lanes);
+  RowJoiner joiner(chain, support.unit);
   if (!joiner.find())
     return false;
   if (failed(joiner.join()))

@@ -9,7 +9,7 @@
 #ifndef CHIMERA_LIB_TRANSFORMS_FORM_JOINROWS_H
 #define CHIMERA_LIB_TRANSFORMS_FORM_JOINROWS_H
 
-#include "Chimera/IR/Chimera.h"
+#include "Chimera/IR/MicroKernels.h"
 
 #include "mlir/IR/Value.h"
 
@@ -17,10 +17,11 @@ namespace chimera {
 
 /// Joins the last two dimensions of the result of `chain`, whose body is
 /// normalized, wherever they are indexed, if all operations index them together
-/// and vectors of `lanes` elements are better filled or register tiles wider.
+/// and the vectors of `support` are better filled or register tiles wider.
 /// The chain stands for `results`. True if it joined any.
-llvm::FailureOr<bool>
-joinRows(ChainOp chain, llvm::ArrayRef<mlir::Value> results, int64_t lanes);
+llvm::FailureOr<bool> joinRows(ChainOp chain,
+                               llvm::ArrayRef<mlir::Value> results,
+                               const OperatorSupport &support);
 
 } // namespace chimera
 

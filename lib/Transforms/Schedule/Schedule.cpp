@@ -404,7 +404,7 @@ ChainOp ChainScheduler::withJoinedRows(ChainOp part) const {
   OpBuilder builder(part);
   auto copy = cast<ChainOp>(builder.clone(*part));
   SmallVector<Value> results(part.getResults());
-  FailureOr<bool> isJoined = joinRows(copy, results, support.lanes);
+  FailureOr<bool> isJoined = joinRows(copy, results, support);
   if (failed(isJoined) || !*isJoined) {
     copy.erase();
     return part;

@@ -94,6 +94,19 @@ TEST(RegisterTile, FollowsTheRegisterFile) {
   EXPECT_EQ(selectRegisterTile(makeUnit(32, 16), 56, 16, 64).depth, 4);
 }
 
+/// Rows of seven vectors end in a tile of one, which has too few accumulators,
+/// rows of nine are three tiles of three; with the larger file a tile has all
+/// seven.
+TEST(RegisterTile, SaysWhenRowsFillItAsOne) {
+  VectorUnit small = makeUnit(16, 8), large = makeUnit(32, 16);
+  EXPECT_TRUE(fillTilesAsOne(small, 56, 56));
+  EXPECT_FALSE(fillTilesAsOne(small, 64, 64));
+  EXPECT_FALSE(fillTilesAsOne(small, 72, 72));
+  EXPECT_FALSE(fillTilesAsOne(small, 112, 112));
+  EXPECT_FALSE(fillTilesAsOne(large, 112, 112));
+  EXPECT_FALSE(fillTilesAsOne(large, 128, 128));
+}
+
 TEST(BlockCycles, KeepsTheUnitsBusyWithEnoughAccumulators) {
   VectorUnit unit = makeUnit(32, 16);
   RegisterTile large{6, 4, 2, 4}, small{1, 4, 1, 4};
