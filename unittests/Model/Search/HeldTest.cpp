@@ -47,8 +47,8 @@ struct Pixels {
   }
   void multiply(llvm::StringRef name, TensorId from, LoopId depth, TensorId to,
                 LoopId filters) {
-    TensorId constants =
-        builder.tensor((name + " filters").str(), Role::Input, {depth, filters});
+    TensorId constants = builder.tensor((name + " filters").str(), Role::Input,
+                                        {depth, filters});
     builder.problem.tensors[constants].isConstant = true;
     builder.contraction(name, {from, constants}, to, row, filters);
   }
