@@ -203,19 +203,20 @@ void Solver::searchHeld(const Innermost &level, ArrayRef<LoopId> loops) {
     append_range(order, isPanelOutside ? ArrayRef(around) : ArrayRef(panel));
     append_range(order, inside);
     markParallel(schedule);
-    int64_t all = schedule.numParallel, outsideKernel = -int64_t(inside.size());
-    for (const LevelSchedule &known : schedule.levels)
-      outsideKernel += known.order.size();
-    // A kernel goes down the rows itself unless they are tasks.
-    for (int64_t numParallel : {all, std::min(all, outsideKernel)}) {
+    auto priceWith = [&](int64_t numParallel) {
       Schedule held = schedule;
       held.numParallel = numParallel;
       dropUnheld(held);
       if (held.held && (hasSmallTiles || streams(held)))
         pricePlan(held);
-      if (all <= outsideKernel)
-        break;
-    }
+    };
+    priceWith(schedule.numParallel);
+    // A kernel goes down the rows itself unless they are tasks.
+    int64_t outsideKernel = -static_cast<int64_t>(inside.size());
+    for (const LevelSchedule &known : schedule.levels)
+      outsideKernel += known.order.size();
+    if (outsideKernel < schedule.numParallel)
+      priceWith(outsideKernel);
   }
 }
 
