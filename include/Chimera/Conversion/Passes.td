@@ -221,6 +221,30 @@ def LowerPlainMathPass : Pass<"chimera-lower-plain-math"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def MaskIntegersPass : Pass<"chimera-mask-integers"> {
+  let summary = "Load and store parts of vectors of bf16 as integers";
+  let description = [{
+    `llvm.intr.masked.load` and `llvm.intr.masked.store` of bf16 get vectors of
+    i16 with the same bits. Where a processor has no such instruction, LLVM takes
+    elements one by one, and of bf16 each by a function for rounding. Works on the
+    LLVM dialect.
+
+    Example: see `test/Conversion/mask-integers.mlir`. From
+
+    ```mlir
+    llvm.intr.masked.store %0, %p, %mask {alignment = 2 : i32} : vector<8xbf16>, vector<8xi1> into !llvm.ptr
+    ```
+
+    comes
+
+    ```mlir
+    %1 = llvm.bitcast %0 : vector<8xbf16> to vector<8xi16>
+    llvm.intr.masked.store %1, %p, %mask {alignment = 2 : i32} : vector<8xi16>, vector<8xi1> into !llvm.ptr
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def FoldOffsetsPass : Pass<"chimera-fold-offsets"> {
   let summary = "Take constants out of products of indices";
   let description = [{

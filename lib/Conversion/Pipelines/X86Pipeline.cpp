@@ -190,6 +190,7 @@ static void addLLVMLowering(OpPassManager &pm, const LoweringOptions &options) {
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addNestedPass<LLVM::LLVMFuncOp>(createAnnotateBranchesPass());
+  pm.addNestedPass<LLVM::LLVMFuncOp>(createMaskIntegersPass());
   pm.addNestedPass<LLVM::LLVMFuncOp>(createFoldOffsetsPass());
 }
 
