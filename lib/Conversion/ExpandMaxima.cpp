@@ -9,8 +9,8 @@
 // `vmaxps` returns its second operand where one is no number, and where both
 // are zeros. A maximum with zero wants the one that is no number, and of the
 // zeros the positive one: LLVM compares for the first and selects, which in
-// place becomes a store with a mask. AVX2 has a slow one (Zen 3: six cycles for
-// eight elements).
+// place becomes a store with a mask, which is slow on processors with AVX2.
+// Where all are numbers it needs neither.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,9 @@ struct ExpandMaximaPass
   void runOnOperation() override {
     getOperation()->walk([](arith::MaximumFOp op) {
       Type type = getElementTypeOrSelf(op.getType());
-      if (!type.isF32() && !type.isF64())
+      bool isNumber = arith::bitEnumContainsAll(op.getFastmath(),
+                                                arith::FastMathFlags::nnan);
+      if (isNumber || (!type.isF32() && !type.isF64()))
         return;
       for (Value operand : {op.getRhs(), op.getLhs()})
         if (matchPattern(operand, m_PosZeroFloat()))

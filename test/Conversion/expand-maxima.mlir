@@ -38,8 +38,9 @@ func.func @in_place(%p: !llvm.ptr) {
 // CHECK-NEXT:    arith.maximumf
 // CHECK-NEXT:    arith.maximumf
 // CHECK-NEXT:    arith.maximumf
+// CHECK-NEXT:    arith.maximumf {{.*}} fastmath<nnan>
 // CHECK-NEXT:    arith.minimumf
-func.func private @others(%x: f64, %h: bf16) -> (f64, f64, f64, bf16, f64) {
+func.func private @others(%x: f64, %h: bf16) -> (f64, f64, f64, bf16, f64, f64) {
   %zero = arith.constant 0.0 : f64
   %negative = arith.constant -0.0 : f64
   %one = arith.constant 1.0 : f64
@@ -48,8 +49,9 @@ func.func private @others(%x: f64, %h: bf16) -> (f64, f64, f64, bf16, f64) {
   %1 = arith.maximumf %x, %one : f64
   %2 = arith.maximumf %x, %negative : f64
   %3 = arith.maximumf %h, %none : bf16
-  %4 = arith.minimumf %x, %zero : f64
-  return %0, %1, %2, %3, %4 : f64, f64, f64, bf16, f64
+  %4 = arith.maximumf %x, %zero fastmath<nnan> : f64
+  %5 = arith.minimumf %x, %zero : f64
+  return %0, %1, %2, %3, %4, %5 : f64, f64, f64, bf16, f64, f64
 }
 
 func.func private @limit(%x: f32) -> f32 attributes {no_inline} {

@@ -204,11 +204,11 @@ void Solver::searchHeld(const Innermost &level, ArrayRef<LoopId> loops) {
     append_range(order, inside);
     markParallel(schedule);
     auto priceWith = [&](int64_t numParallel) {
-      Schedule held = schedule;
-      held.numParallel = numParallel;
-      dropUnheld(held);
-      if (held.held && (hasSmallTiles || streams(held)))
-        pricePlan(held);
+      Schedule candidate = schedule;
+      candidate.numParallel = numParallel;
+      dropUnheld(candidate);
+      if (candidate.held && (hasSmallTiles || streams(candidate)))
+        pricePlan(candidate);
     };
     priceWith(schedule.numParallel);
     // A kernel goes down the rows itself unless they are tasks.

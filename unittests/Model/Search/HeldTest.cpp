@@ -12,6 +12,7 @@
 
 #include "TestProblems.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
 using namespace chimera::model;
@@ -69,9 +70,9 @@ TEST(Held, KernelsGoDownTheRowsOfABlock) {
   EXPECT_EQ(toString(verify(problem, machine, plan->schedule)), "");
   // One thread has nothing of tasks that start a kernel for each of its tiles.
   Schedule tasks = plan->schedule;
-  for (const TiledLoop &entry : tasks.levels.back().order)
-    tasks.numParallel += entry.loop != k;
-  tasks.numParallel -= plan->schedule.numParallel;
+  tasks.numParallel =
+      llvm::count_if(tasks.levels.back().order,
+                     [&](const TiledLoop &entry) { return entry.loop != k; });
   ASSERT_GT(tasks.numParallel, plan->schedule.numParallel);
   EXPECT_GT(price(problem, machine, tasks, oneThread()).seconds,
             1.05 * plan->seconds);
