@@ -195,6 +195,30 @@ LogicalResult BlockOp::verifyRegions() {
 }
 
 //===----------------------------------------------------------------------===//
+// PrepareOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult PrepareOp::verify() {
+  if (!getOrigin() != !getPlaces())
+    return emitOpError("needs both an origin and the places of its elements, "
+                       "or neither");
+  if (!getOrigin())
+    return success();
+  RankedTensorType origin = getOrigin().getType(), type = getType();
+  if (origin.getElementType() != type.getElementType())
+    return emitOpError("has elements of ")
+           << type.getElementType() << ", but its origin has them of "
+           << origin.getElementType();
+  AffineMap places = *getPlaces();
+  if (places.getNumDims() != origin.getRank() || places.getNumSymbols() != 0 ||
+      places.getNumResults() != type.getRank())
+    return emitOpError("needs places that map ")
+           << origin.getRank() << " indices of the origin to " << type.getRank()
+           << " of the result";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // SizeOp
 //===----------------------------------------------------------------------===//
 

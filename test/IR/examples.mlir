@@ -247,8 +247,11 @@ func.func @size(%x: tensor<1048583xf32>) -> index
 
 // -----
 
-func.func @prepare(%panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
-    %once = chimera.prepare %panels : tensor<24x64x32xf32>
+func.func @prepare(%table: tensor<64x768xf32>, %panels: tensor<24x64x32xf32>) -> tensor<24x64x32xf32> {
+    %once = chimera.prepare %panels
+        holding %table : tensor<64x768xf32>
+        at affine_map<(d0, d1) -> (d1 floordiv 32, d0, d1 mod 32)>
+        : tensor<24x64x32xf32>
   return %once : tensor<24x64x32xf32>
 }
 

@@ -613,6 +613,30 @@ func.func @implementation(%c: memref<8xf32>) {
 
 // -----
 
+func.func @origin_type(%a: tensor<8xf32>, %b: tensor<8xf16>) -> tensor<8xf32> {
+  // expected-error @below {{'chimera.prepare' op has elements of 'f32', but its origin has them of 'f16'}}
+  %c = chimera.prepare %a holding %b : tensor<8xf16> at affine_map<(i) -> (i)> : tensor<8xf32>
+  return %c : tensor<8xf32>
+}
+
+// -----
+
+func.func @origin_places(%a: tensor<2x4xf32>, %b: tensor<8xf32>) -> tensor<2x4xf32> {
+  // expected-error @below {{'chimera.prepare' op needs places that map 1 indices of the origin to 2 of the result}}
+  %c = chimera.prepare %a holding %b : tensor<8xf32> at affine_map<(i) -> (i)> : tensor<2x4xf32>
+  return %c : tensor<2x4xf32>
+}
+
+// -----
+
+func.func @origin_without_places(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'chimera.prepare' op needs both an origin and the places of its elements, or neither}}
+  %c = "chimera.prepare"(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %c : tensor<8xf32>
+}
+
+// -----
+
 func.func @prefetch_rank(%a: memref<8x16xf32>) {
   // expected-error @below {{'chimera.prefetch' op has 1 bounds for 2 dimensions}}
   chimera.prefetch %a within [8] : memref<8x16xf32>

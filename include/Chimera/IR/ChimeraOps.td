@@ -317,6 +317,10 @@ def Chimera_PrepareOp : Chimera_Op<"prepare", [
     `chimera-prepare-constants` moves its computation into a function of its own,
     to be called once; otherwise the operation means nothing.
 
+    `source` may hold each element of `origin` unchanged: that with indices d0, d1,
+    ... stands where the map `places` says. What reads single elements of a constant
+    can then read what is prepared of it, and the constant itself is needed no more.
+
     Introduced by `chimera-orient-constants` for operands that are transposed, by
     `chimera-fold-dequantization` for words of codes and what they share, and by
     `chimera-tile` for prepacked operands; none remains after
@@ -325,12 +329,24 @@ def Chimera_PrepareOp : Chimera_Op<"prepare", [
     Example:
 
     ```mlir
-    %once = chimera.prepare %panels : tensor<24x64x32xf32>
+    %once = chimera.prepare %panels
+        holding %table : tensor<64x768xf32>
+        at affine_map<(d0, d1) -> (d1 floordiv 32, d0, d1 mod 32)>
+        : tensor<24x64x32xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$source);
+  let arguments = (ins AnyRankedTensor:$source, Optional<AnyRankedTensor>:$origin,
+                       OptionalAttr<AffineMapAttr>:$places);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source)";
+  let assemblyFormat = [{
+    $source (`holding` $origin^ `:` type($origin) `at` $places)? attr-dict
+    `:` type($source)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$source), [{
+    build($_builder, $_state, source.getType(), source, /*origin=*/nullptr,
+          /*places=*/nullptr);
+  }]>];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

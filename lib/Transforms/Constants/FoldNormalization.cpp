@@ -379,13 +379,13 @@ Value Folder::scaleFilter(Value factors, ArrayRef<unsigned> dims) {
             linalg::YieldOp::create(body, loc, product);
           })
           .getResult(0);
-  return PrepareOp::create(rewriter, loc, scaled.getType(), scaled);
+  return PrepareOp::create(rewriter, loc, scaled);
 }
 
 Value Folder::addSummands(Value value, Value summands) {
   Location loc = value.getLoc();
   auto type = cast<RankedTensorType>(value.getType());
-  Value once = PrepareOp::create(rewriter, loc, summands.getType(), summands);
+  Value once = PrepareOp::create(rewriter, loc, summands);
   AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
   Value empty = tensor::EmptyOp::create(
       rewriter, loc, tensor::getMixedSizes(rewriter, loc, value),

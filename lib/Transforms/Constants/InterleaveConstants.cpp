@@ -278,7 +278,16 @@ Value Interleaver::interleave() {
       tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
   Value together = linalg::TransposeOp::create(builder, loc, rows, empty, order)
                        ->getResult(0);
-  return PrepareOp::create(builder, loc, together.getType(), together);
+  if (!op.getOrigin())
+    return PrepareOp::create(builder, loc, together);
+  AffineMap places = *op.getPlaces();
+  SmallVector<AffineExpr> indices(places.getResults());
+  indices.push_back(indices[along] % words.inWord);
+  indices[along] = indices[along].floorDiv(words.inWord);
+  places = AffineMap::get(places.getNumDims(), /*symbolCount=*/0, indices,
+                          builder.getContext());
+  return PrepareOp::create(builder, loc, together.getType(), together,
+                           op.getOrigin(), AffineMapAttr::get(places));
 }
 
 /// The part of `words` that `slice` is of the numbers, whose rows are dimension

@@ -75,7 +75,7 @@ static void orient(RewriterBase &rewriter, ChainOp chain,
   auto transposed = linalg::TransposeOp::create(
       rewriter, loc, chain.getInputs()[input], empty, permutation);
   Value result = transposed->getResult(0);
-  Value once = PrepareOp::create(rewriter, loc, result.getType(), result);
+  Value once = PrepareOp::create(rewriter, loc, result);
 
   linalg::LinalgOp contraction = candidate.contraction;
   auto generic = dyn_cast<linalg::GenericOp>(contraction.getOperation());

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Constants/PreparedElements.h"
 #include "NamedRemarks.h"
 
 #include "Chimera/Chain/OpKinds.h"
@@ -74,6 +75,7 @@ private:
   SymbolTable &symbols;
   Recipes &recipes;
   int64_t &bytesLeft;
+  SmallVector<std::pair<HeldArgument, memref::GlobalOp>> held;
 };
 
 } // namespace
@@ -229,6 +231,8 @@ LogicalResult Preparer::prepare(PrepareOp op,
       atModule.getStringAttr("private"), type, atModule.getUnitAttr(),
       /*constant=*/false, /*alignment=*/atModule.getI64IntegerAttr(64));
   StringAttr name = symbols.insert(global);
+  if (std::optional<HeldArgument> argument = findHeldArgument(op))
+    held.emplace_back(*argument, global);
 
   SmallVector<BlockArgument> constants = findArguments(operations);
   func::FuncOp recipe =
@@ -279,6 +283,8 @@ LogicalResult Preparer::run() {
       last->erase();
     }
   }
+  for (auto &[argument, memory] : held)
+    readPreparedElements(argument, memory);
   return success();
 }
 

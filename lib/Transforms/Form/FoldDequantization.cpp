@@ -435,7 +435,7 @@ void DequantizationFolder::addOperands(Value part,
 static Value prepare(OpBuilder &builder, Value value) {
   if (!value.getDefiningOp())
     return value;
-  return PrepareOp::create(builder, value.getLoc(), value.getType(), value);
+  return PrepareOp::create(builder, value.getLoc(), value);
 }
 
 linalg::GenericOp DequantizationFolder::createContraction() {

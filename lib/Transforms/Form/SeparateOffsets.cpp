@@ -224,7 +224,7 @@ Value OffsetSeparator::createShifted(Value tensor) {
           })
           .getResult(0);
   if (isSameInEveryCall(tensor))
-    shifted = PrepareOp::create(builder, loc(), type, shifted);
+    shifted = PrepareOp::create(builder, loc(), shifted);
   return shifted;
 }
 
@@ -271,7 +271,7 @@ Value OffsetSeparator::addUp(const Factor &factor, AffineMap &map) {
           })
           .getResult(0);
   if (isSameInEveryCall(factor.tensor))
-    sums = PrepareOp::create(builder, loc(), sums.getType(), sums);
+    sums = PrepareOp::create(builder, loc(), sums);
   return sums;
 }
 

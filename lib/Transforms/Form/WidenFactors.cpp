@@ -72,7 +72,7 @@ Value FactorWidener::getCopy(Value value, bool isConstant) {
   builder.setInsertionPointAfterValue(value);
   copy = createConverted(builder, value, getWideType(builder.getContext()));
   if (isConstant)
-    copy = PrepareOp::create(builder, value.getLoc(), copy.getType(), copy);
+    copy = PrepareOp::create(builder, value.getLoc(), copy);
   return copy;
 }
 

@@ -281,8 +281,7 @@ SmallVector<Value> LayoutRewriter::rewriteOp(const ImageOp &image,
                          applyPermutation(map.getResults(), filterOrder),
                          op.getContext());
     Value turned = transpose(operands[position], filterOrder);
-    operands[position] =
-        PrepareOp::create(rewriter, op.getLoc(), turned.getType(), turned);
+    operands[position] = PrepareOp::create(rewriter, op.getLoc(), turned);
   }
   SmallVector<Type> types;
   for (OpResult result : op->getResults())

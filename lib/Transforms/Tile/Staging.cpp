@@ -57,6 +57,19 @@ void Stager::stage(const model::LoopNest &nest, unsigned depth,
     }
 }
 
+/// Where an element of `numbers` stands in panels of `columns` columns each.
+static AffineMapAttr getPlacesInPanels(Value numbers, int64_t columns) {
+  auto places = AffineMap::getMultiDimIdentityMap(
+      cast<RankedTensorType>(numbers.getType()).getRank(),
+      numbers.getContext());
+  SmallVector<AffineExpr> indices(places.getResults());
+  AffineExpr column = indices.back();
+  indices.back() = column % columns;
+  indices.insert(indices.begin(), column.floorDiv(columns));
+  return AffineMapAttr::get(AffineMap::get(
+      places.getNumDims(), /*symbolCount=*/0, indices, numbers.getContext()));
+}
+
 void Stager::prepack(TreePosition &position) {
   for (unsigned op = 0; op < problem.operators.size(); ++op)
     for (const model::Access &input : problem.operators[op].inputs) {
@@ -64,9 +77,11 @@ void Stager::prepack(TreePosition &position) {
       if (!llvm::is_contained(schedule.prepacked, tensor))
         continue;
       int64_t columns = *model::prepackedColumns(problem, schedule, op, input);
+      Value numbers = position.tensors[tensor];
       Value panels = copyToPanels(op, tensor, columns, position);
       position.tensors[tensor] =
-          PrepareOp::create(builder, loc, panels.getType(), panels);
+          PrepareOp::create(builder, loc, panels.getType(), panels, numbers,
+                            getPlacesInPanels(numbers, columns));
       position.panels[tensor] = columns;
       position.staged.insert(tensor);
     }

@@ -177,6 +177,61 @@ func.func @two(%x: tensor<16xf32>, %w: tensor<16xf32> {chimera.constant}) -> ten
 
 // -----
 
+// A table is looked up where it is prepared, if it is read for nothing else.
+
+// CHECK-LABEL: func @lookup(
+// CHECK-SAME: %{{.+}}: tensor<5xindex>, %{{.+}}: tensor<5x8xf32>, %[[T:.+]]: tensor<32x8xf32> {chimera.constant})
+// CHECK: %[[M:.+]] = memref.get_global @lookup_prepared : memref<2x8x16xf32>
+// CHECK: %[[W:.+]] = bufferization.to_tensor %[[M]] restrict
+// CHECK: linalg.generic
+// CHECK: ^bb0(%[[I:.+]]: index,
+// CHECK: %[[K:.+]] = linalg.index 1
+// CHECK-DAG: %[[PANEL:.+]] = arith.divui %[[I]], %{{.+}} : index
+// CHECK-DAG: %[[COLUMN:.+]] = arith.remui %[[I]], %{{.+}} : index
+// CHECK: tensor.extract %[[W]][%[[PANEL]], %[[K]], %[[COLUMN]]] : tensor<2x8x16xf32>
+// CHECK-NOT: %[[T]]
+// CHECK: return
+func.func @lookup(%i: tensor<5xindex>, %x: tensor<5x8xf32>, %table: tensor<32x8xf32> {chimera.constant})
+    -> (tensor<5x8xf32>, tensor<2x8x16xf32>) {
+  %e = tensor.empty() : tensor<5x8xf32>
+  %rows = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i)>, affine_map<(i, k) -> (i, k)>],
+                          iterator_types = ["parallel", "parallel"]}
+      ins(%i : tensor<5xindex>) outs(%e : tensor<5x8xf32>) {
+  ^bb0(%row: index, %out: f32):
+    %k = linalg.index 1 : index
+    %v = tensor.extract %table[%row, %k] : tensor<32x8xf32>
+    linalg.yield %v : f32
+  } -> tensor<5x8xf32>
+  %0 = tensor.empty() : tensor<8x32xf32>
+  %t = linalg.transpose ins(%table : tensor<32x8xf32>) outs(%0 : tensor<8x32xf32>) permutation = [1, 0]
+  %cut = tensor.expand_shape %t [[0], [1, 2]] output_shape [8, 2, 16] : tensor<8x32xf32> into tensor<8x2x16xf32>
+  %1 = tensor.empty() : tensor<2x8x16xf32>
+  %panels = linalg.transpose ins(%cut : tensor<8x2x16xf32>) outs(%1 : tensor<2x8x16xf32>) permutation = [1, 0, 2]
+  %once = chimera.prepare %panels holding %t : tensor<8x32xf32>
+      at affine_map<(k, n) -> (n floordiv 16, k, n mod 16)> : tensor<2x8x16xf32>
+  return %rows, %once : tensor<5x8xf32>, tensor<2x8x16xf32>
+}
+
+// -----
+
+// What reads all of the constant needs it as it was, and then so may the others.
+
+// CHECK-LABEL: func @both(
+// CHECK-SAME: %{{.+}}: index, %[[T:.+]]: tensor<8xf32> {chimera.constant})
+// CHECK: tensor.extract %[[T]]
+// CHECK: math.exp %[[T]]
+func.func @both(%i: index, %table: tensor<8xf32> {chimera.constant}) -> (f32, tensor<8xf32>, tensor<2x4xf32>) {
+  %v = tensor.extract %table[%i] : tensor<8xf32>
+  %e = math.exp %table : tensor<8xf32>
+  %0 = tensor.empty() : tensor<2x4xf32>
+  %cut = tensor.expand_shape %table [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+  %once = chimera.prepare %cut holding %table : tensor<8xf32>
+      at affine_map<(n) -> (n floordiv 4, n mod 4)> : tensor<2x4xf32>
+  return %v, %e, %once : f32, tensor<8xf32>, tensor<2x4xf32>
+}
+
+// -----
+
 // expected-error @below {{has constants to prepare, but 'g_prepare' exists already; rename that, or remove 'chimera.constant'}}
 func.func @g(%x: tensor<8xf32>, %w: tensor<8xf32> {chimera.constant}) -> tensor<8xf32> {
   %e = math.exp %w : tensor<8xf32>

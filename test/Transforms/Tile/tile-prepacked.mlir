@@ -1,4 +1,4 @@
-// RUN: chimera-opt %s --chimera-tile --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: chimera-opt %s --chimera-tile --mlir-print-local-scope --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: split-file %s %t
 // RUN: chimera-opt %t/panels.mlir --chimera-tile --chimera-prepare-constants --canonicalize --chimera-map-micro-kernels=target=zen5 | FileCheck %s --check-prefix=AHEAD
 // RUN: sed 's/prefetch <loops = fixed>//' %t/panels.mlir | chimera-opt --chimera-tile --chimera-prepare-constants --canonicalize --chimera-map-micro-kernels=target=zen5 | FileCheck %s --check-prefix=PLAIN --implicit-check-not=chimera.prefetch
@@ -13,7 +13,8 @@
 // CHECK: %[[EMPTY:.+]] = tensor.empty() : tensor<5x24x16xf32>
 // CHECK: %[[ALL:.+]] = scf.for {{.*}} iter_args(%{{.+}} = %[[EMPTY]])
 // CHECK: chimera.block "gemm0" ins(%{{.+}} : tensor<1x?xf32>) outs(%{{.+}} : tensor<1x?xf32>) extents {{\[}}[1], [16, 8]]
-// CHECK: %[[ONCE:.+]] = chimera.prepare %[[ALL]] : tensor<5x24x16xf32>
+// CHECK: %[[ONCE:.+]] = chimera.prepare %[[ALL]] holding %[[B]] : tensor<24x72xf32> at
+// CHECK-SAME: affine_map<(d0, d1) -> (d1 floordiv 16, d0, d1 mod 16)> : tensor<5x24x16xf32>
 // CHECK: scf.forall
 // CHECK: tensor.extract_slice %[[ONCE]][%{{.+}}, 0, 0] [%{{.+}}, 24, 16] [1, 1, 1] : tensor<5x24x16xf32> to tensor<?x24x16xf32>
 // CHECK: chimera.block "gemm0" ins(%{{.+}}, %{{.+}} : tensor<?x24xf32>, tensor<24x?xf32>)
