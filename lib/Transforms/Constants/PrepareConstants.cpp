@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Buffers/ResultAttribute.h"
 #include "Constants/PreparedElements.h"
 #include "NamedRemarks.h"
 
@@ -130,6 +131,8 @@ func::FuncOp Recipes::get(func::FuncOp origin, Value value, MemRefType type,
       builder, loc, mapping.lookup(value), body->getArguments().back());
   store.setRestrict(true);
   store.setWritable(true);
+  recipe->setArgAttr(types.size() - 1, kResultAttrName,
+                     UnitAttr::get(loc.getContext()));
   func::ReturnOp::create(builder, loc);
 
   std::string text;

@@ -247,15 +247,33 @@ Value BlockBuilder::buildFill(unsigned op, model::TensorId tensor, double value,
       })[0];
 }
 
-Value BlockBuilder::buildZeros(unsigned op, Value destination) {
+/// The extents of a block that computes all of `tensor`, of a static shape.
+static ArrayAttr getExtents(OpBuilder &builder, Value tensor) {
   SmallVector<Attribute> extents;
-  for (int64_t size : cast<RankedTensorType>(destination.getType()).getShape())
+  for (int64_t size : cast<RankedTensorType>(tensor.getType()).getShape())
     extents.push_back(builder.getI64ArrayAttr(size));
-  return buildBlock(op, destination, {}, builder.getArrayAttr(extents),
+  return builder.getArrayAttr(extents);
+}
+
+Value BlockBuilder::buildZeros(unsigned op, Value destination) {
+  return buildBlock(op, destination, {}, getExtents(builder, destination),
                     /*isContraction=*/false,
                     [&](OpBuilder &inner, ValueRange arguments) {
                       return SmallVector<Value>{
                           createFill(inner, loc(), 0, arguments.back())};
+                    })[0];
+}
+
+Value BlockBuilder::buildTranspose(unsigned op, Value source,
+                                   ArrayRef<int64_t> permutation,
+                                   Value destination) {
+  return buildBlock(op, destination, source, getExtents(builder, destination),
+                    /*isContraction=*/false,
+                    [&](OpBuilder &inner, ValueRange arguments) {
+                      return SmallVector<Value>{linalg::TransposeOp::create(
+                                                    inner, loc(), arguments[0],
+                                                    arguments[1], permutation)
+                                                    ->getResult(0)};
                     })[0];
 }
 

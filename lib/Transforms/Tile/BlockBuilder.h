@@ -120,6 +120,11 @@ public:
                         const TreePosition &position, mlir::Value destination);
   /// Fills `destination`, whose shape is static, with zeros.
   mlir::Value buildZeros(unsigned op, mlir::Value destination);
+
+  /// `destination`, of a static shape, with `source` transposed in it.
+  mlir::Value buildTranspose(unsigned op, mlir::Value source,
+                             llvm::ArrayRef<int64_t> permutation,
+                             mlir::Value destination);
   /// Copies the tile of `tensor` for operator `op`.
   mlir::Value buildCopy(unsigned op, model::TensorId tensor,
                         const TreePosition &position, mlir::Value destination);

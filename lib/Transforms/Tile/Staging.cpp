@@ -8,6 +8,8 @@
 
 #include "Tile/Staging.h"
 
+#include "Tile/TransposedPanels.h"
+
 #include "Chimera/Transforms/BufferScope.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -70,6 +72,14 @@ static AffineMapAttr getPlacesInPanels(Value numbers, int64_t columns) {
       places.getNumDims(), /*symbolCount=*/0, indices, numbers.getContext()));
 }
 
+/// The transpose that computes `numbers` once, of a static shape, or null.
+static linalg::TransposeOp getTranspose(Value numbers) {
+  auto prepare = numbers.getDefiningOp<PrepareOp>();
+  if (!prepare || !cast<RankedTensorType>(numbers.getType()).hasStaticShape())
+    return linalg::TransposeOp();
+  return prepare.getSource().getDefiningOp<linalg::TransposeOp>();
+}
+
 void Stager::prepack(TreePosition &position) {
   for (unsigned op = 0; op < problem.operators.size(); ++op)
     for (const model::Access &input : problem.operators[op].inputs) {
@@ -78,7 +88,10 @@ void Stager::prepack(TreePosition &position) {
         continue;
       int64_t columns = *model::prepackedColumns(problem, schedule, op, input);
       Value numbers = position.tensors[tensor];
-      Value panels = copyToPanels(op, tensor, columns, position);
+      linalg::TransposeOp transpose = getTranspose(numbers);
+      Value panels = transpose ? buildTransposedPanels(builder, blocks, op,
+                                                       transpose, columns)
+                               : copyToPanels(op, tensor, columns, position);
       position.tensors[tensor] =
           PrepareOp::create(builder, loc, panels.getType(), panels, numbers,
                             getPlacesInPanels(numbers, columns));

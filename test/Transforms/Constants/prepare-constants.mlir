@@ -15,7 +15,7 @@
 // CHECK: %[[M:.+]] = memref.get_global @f_prepared
 // CHECK: call @prepare_value(%[[W]], %[[M]])
 // CHECK-NEXT: return
-// CHECK: func.func private @prepare_value(%[[W:.+]]: tensor<8xf32>, %[[M:.+]]: memref<8xf32>)
+// CHECK: func.func private @prepare_value(%[[W:.+]]: tensor<8xf32>, %[[M:.+]]: memref<8xf32> {bufferize.result})
 // CHECK-SAME: chimera.recipe = "{{[0-9a-f]+}}"
 // CHECK: %[[E:.+]] = math.exp %[[W]]
 // CHECK: bufferization.materialize_in_destination %[[E]] in restrict writable %[[M]]
@@ -107,7 +107,7 @@ func.func @loops(%x: tensor<4x8xf32>, %w: tensor<32xf32> {chimera.constant}) -> 
 // CHECK: call @prepare_value(%
 // CHECK: call @prepare_value_1(%[[W]], %
 // CHECK: call @prepare_value_1(%[[V]], %
-// CHECK: func.func private @prepare_value(%{{[^:]+}}: memref<8192xf32>) attributes {chimera.recipe = "", llvm.linkage = #llvm.linkage<internal>, no_inline}
+// CHECK: func.func private @prepare_value(%{{[^:]+}}: memref<8192xf32> {bufferize.result}) attributes {chimera.recipe = "", llvm.linkage = #llvm.linkage<internal>, no_inline}
 // CHECK: func.func private @prepare_value_1(
 // CHECK-SAME: chimera.recipe
 // CHECK: math.exp
