@@ -8,9 +8,10 @@ from typing import Any
 
 from . import _arrays
 
-# Bytes that may lie free in the heap, where each was less than is worth a mapping of
-# its own, before they are given back.
-_LOOSE = 16 << 20
+# Bytes that may lie free in the heap before they are given back, which takes time for
+# all of the heap: so much, or this part of all constants.
+_LOOSE = 4 << 20
+_LOOSE_PART = 32
 
 
 class Storages:
@@ -20,9 +21,11 @@ class Storages:
     """
 
     def __init__(self, constants: Iterable[Any]) -> None:
-        tensors = filter(_arrays.is_torch, constants)
+        tensors = list(filter(_arrays.is_torch, constants))
         self._constants = collections.Counter(map(_number, tensors))
         self._loose = 0
+        total = sum(tensor.nbytes for tensor in tensors)
+        self._most_loose = max(_LOOSE, total // _LOOSE_PART)
 
     def drop(self, constant: Any) -> None:
         """Empty the storage of a constant if no other one lies there.
@@ -38,15 +41,20 @@ class Storages:
         if not self._constants[number] and storage.resizable():
             self._loose += storage.nbytes()
             storage.resize_(0)
-            if self._loose >= _LOOSE:
+            if self._loose >= self._most_loose:
                 self.trim()
 
     def trim(self) -> None:
         """Give the memory of what has been emptied back to the system."""
-        from . import _runtime
-
-        _runtime.trim()
+        trim()
         self._loose = 0
+
+
+def trim() -> None:
+    """Give memory that lies free in the heap back to the system."""
+    from . import _runtime
+
+    _runtime.trim()
 
 
 def is_empty(constant: Any) -> bool:

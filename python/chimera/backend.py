@@ -12,12 +12,14 @@ tensors made under `torch.inference_mode`. Call `refresh()` after these.
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from chimera._parts import PANELS, Options, Part, fallbacks, note_fallback, refresh
 from chimera._prepared import known_panels
 from chimera._split import compile_graph
+from chimera._weights import trim
 from chimera.errors import ChimeraError, MissingPackageError
 from chimera.importers import require
 from chimera.importers._decompositions import attention, table
@@ -171,6 +173,10 @@ def _compile(
     call = compile_graph(module, static, options)
     if whole is not None and isinstance(call, Part) and _is_plain(metadata):
         whole.append(call)
+    if options.discard_weights:
+        # What tracing and lowering left free would lie beside the weights.
+        gc.collect()
+        trim()
     return _boxed(call)
 
 
