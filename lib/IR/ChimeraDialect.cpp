@@ -166,14 +166,17 @@ LogicalResult ChimeraDialect::verifyRegionArgAttribute(
            << " must be a number of columns above 0 (i64), got "
            << attribute.getValue();
   }
-  if (attribute.getName() != getConstantAttrName())
+  if (attribute.getName() != getConstantAttrName() &&
+      attribute.getName() != getOnlyInPanelsAttrName())
     return op->emitError("'")
            << attribute.getName().getValue()
            << "' is no attribute of arguments; known are '"
-           << getConstantAttrName() << "', '" << getPanelsAttrName()
-           << "' and '" << getPartAttrName() << "'";
+           << getConstantAttrName() << "', '" << getPanelsAttrName() << "', '"
+           << getOnlyInPanelsAttrName() << "' and '" << getPartAttrName()
+           << "'";
   if (!isa<UnitAttr>(attribute.getValue()))
-    return op->emitError("'") << getConstantAttrName() << "' on argument "
-                              << argIndex << " takes no value";
+    return op->emitError("'")
+           << attribute.getName().getValue() << "' on argument " << argIndex
+           << " takes no value";
   return success();
 }

@@ -93,7 +93,7 @@ Error chimera::runner::markConstants(func::FuncOp function,
 
 Error chimera::runner::markPanels(func::FuncOp function,
                                   ArrayRef<Panels> panels) {
-  for (auto [argument, columns] : panels) {
+  for (auto [argument, columns, isOnly] : panels) {
     if (argument >= function.getNumArguments() ||
         !function.getArgAttr(argument, ChimeraDialect::getConstantAttrName()))
       return createStringError("panels of argument %u of '%s', which is no "
@@ -104,6 +104,9 @@ Error chimera::runner::markPanels(func::FuncOp function,
     function.setArgAttr(
         argument, ChimeraDialect::getPanelsAttrName(),
         IntegerAttr::get(IntegerType::get(function.getContext(), 64), columns));
+    if (isOnly)
+      function.setArgAttr(argument, ChimeraDialect::getOnlyInPanelsAttrName(),
+                          UnitAttr::get(function.getContext()));
   }
   return Error::success();
 }

@@ -77,7 +77,7 @@ static json::Array listPrepared(const Function &function) {
 
 static json::Array listPanels(const Function &function) {
   json::Array list;
-  for (auto [argument, columns] : function.panels)
+  for (auto [argument, columns, _] : function.panels)
     list.push_back(json::Object{{"argument", argument}, {"columns", columns}});
   return list;
 }

@@ -37,6 +37,7 @@ class Options:
     fuse: str = "auto"
     processes: int = 1
     panels: tuple[tuple[int, int], ...] = ()
+    only_panels: bool = False
 
     def arguments(self) -> list[str]:
         """The options of chimera-run."""
@@ -50,7 +51,8 @@ class Options:
             result.append("--sizes=" + ",".join(cases))
         if self.panels:
             pairs = (f"{argument}:{columns}" for argument, columns in self.panels)
-            result.append("--panels=" + ",".join(pairs))
+            option = "--only-panels=" if self.only_panels else "--panels="
+            result.append(option + ",".join(pairs))
         if self.processes > 1:
             result.append(f"--processes={self.processes}")
         return result
@@ -67,6 +69,8 @@ class Options:
             data["processes"] = self.processes
         if self.panels:
             data["panels"] = [list(pair) for pair in self.panels]
+            if self.only_panels:
+                data["only_panels"] = True
         return data
 
 
@@ -364,6 +368,7 @@ def compile_text(
     fuse: str = "auto",
     processes: int = 1,
     panels: Mapping[int, int] | None = None,
+    only_panels: bool = False,
     cache: bool = True,
 ) -> Library:
     """Compiles MLIR text: linalg or TOSA on tensors, with a function @main.
@@ -378,6 +383,8 @@ def compile_text(
         processes: how many run the program together.
         panels: of constants, by number, the columns of the panels in which another
             program keeps them.
+        only_panels: whether it keeps them in nothing else, so that others cannot be
+            made.
         cache: whether to look for the program in the user's cache, and keep it.
 
     Raises:
@@ -392,6 +399,7 @@ def compile_text(
         fuse,
         processes,
         tuple(sorted((panels or {}).items())),
+        only_panels,
     )
     if not cache:
         return Library(_compile(text, options), options)

@@ -210,6 +210,7 @@ class Part:
             self._text,
             constants=tuple(self._places),
             panels=self._panels,
+            only_panels=options.discard_weights,
             **options.for_compiler(),
         )
         self._text = ""

@@ -667,7 +667,7 @@ func.func @panels(%a: tensor<4xf32> {chimera.constant, chimera.panels = 0}) {
 
 // -----
 
-// expected-error @below {{'chimera.fixed' is no attribute of arguments; known are 'chimera.constant', 'chimera.panels' and 'chimera.part'}}
+// expected-error @below {{'chimera.fixed' is no attribute of arguments; known are 'chimera.constant', 'chimera.panels', 'chimera.only_in_panels' and 'chimera.part'}}
 func.func @unknown(%a: tensor<4xf32> {chimera.fixed}) {
   return
 }

@@ -296,7 +296,7 @@ class TestSharing:
         monkeypatch.setattr(_runtime, "Memory", make)
         return made
 
-    # Of few registers (AVX2), a single row has panels of its own.
+    # Of few registers (AVX2), a single row has panels of its own if it can.
     @staticmethod
     def make() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
         layers = (nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 256))
@@ -314,6 +314,38 @@ class TestSharing:
                 models.assert_equal(expected[1], compiled(tokens))
         assert memories == [4 * 256 * 512] * 2
         assert (net[0].weight.untyped_storage().nbytes() == 0) == discards
+
+    def test_a_row_reads_what_was_discarded(self, memories: list[int]) -> None:
+        net, prompt, _ = self.make()
+        token = prompt[:1].clone()
+        expected = [net(prompt), net(token)]
+        options = {"discard_weights": True}
+        compiled = torch.compile(net, backend=backend, dynamic=False, options=options)
+        with torch.no_grad():
+            models.assert_equal(expected[0], compiled(prompt))
+            models.assert_equal(expected[1], compiled(token))
+        assert memories == [4 * 256 * 512] * 2
+
+    def test_a_table_is_looked_up_where_it_is_packed(self, memories: list[int]) -> None:
+        class Words(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.table = nn.Embedding(1001, 96)
+                self.last = nn.Linear(96, 1001, bias=False)
+                self.last.weight = self.table.weight
+
+            def forward(self, words: torch.Tensor) -> torch.Tensor:
+                return self.last(torch.tanh(self.table(words)))
+
+        net, words = Words().eval(), torch.randint(0, 1001, (2, 32))
+        words[0, 0], words[0, 1] = 0, 1000
+        expected = net(words)
+        options = {"discard_weights": True}
+        compiled = torch.compile(net, backend=backend, options=options)
+        with torch.no_grad():
+            models.assert_equal(expected, compiled(words))
+        assert len(memories) == 1
+        assert net.table.weight.untyped_storage().nbytes() == 0
 
     def test_changes_are_packed_once(self, memories: list[int]) -> None:
         net, prompt, tokens = self.make()

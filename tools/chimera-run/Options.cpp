@@ -53,6 +53,8 @@ installed (CHIMERA_PYTHON, else python3).
   --panels=I:N,...  of constants, the columns of the panels in which another
                     program keeps them (the manifest of --json has these): plans
                     that can share them do, unless they take over 5% longer
+  --only-panels=I:N,... the same of constants that are kept in nothing else:
+                    plans that can share them do
   --weights=FILE    a safetensors file with the values of arguments by number
                     ("0", "3"), which are constants; --input gives the others
   --sizes=S,T       the dynamic sizes of arguments to plan for, besides a plan
@@ -195,15 +197,18 @@ static Error parseConstants(StringRef value, std::vector<unsigned> &constants) {
   return Error::success();
 }
 
-static Error parsePanels(StringRef value, std::vector<runner::Panels> &panels) {
+static Error parsePanels(StringRef name, StringRef value, bool isOnly,
+                         std::vector<runner::Panels> &panels) {
   llvm::SmallVector<StringRef> items;
   value.split(items, ',');
   for (StringRef item : items) {
     auto [argument, columns] = item.split(':');
     runner::Panels &last = panels.emplace_back();
+    last.isOnly = isOnly;
     if (argument.getAsInteger(10, last.argument) ||
         columns.getAsInteger(10, last.columns) || last.columns <= 0)
-      return createStringError("--panels takes positions of arguments with "
+      return createStringError(name +
+                               " takes positions of arguments with "
                                "columns, as in 3:48,5:64, got '" +
                                value + "'");
   }
@@ -303,8 +308,8 @@ static Error parseValue(StringRef name, StringRef value, Options &options) {
     return parseEmit(value, options.emit);
   if (name == "--constant")
     return parseConstants(value, options.constants);
-  if (name == "--panels")
-    return parsePanels(value, options.panels);
+  if (name == "--panels" || name == "--only-panels")
+    return parsePanels(name, value, name == "--only-panels", options.panels);
   if (name == "--sizes")
     return parseSizes(name, value, options.sizes);
   if (name == "--at")

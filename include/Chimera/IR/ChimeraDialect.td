@@ -48,7 +48,9 @@ def Chimera_Dialect : Dialect {
     `chimera.prepared` and `chimera.recipe`: see `chimera-let-hosts-keep-prepared`.
     Where another program of the host has packed a constant already, in panels of 48
     columns, say, `chimera.panels = 48 : i64` on the argument asks for panels that the
-    two can share; plans that would be slower by more than 5 percent have their own.
+    two can share; plans that would be slower by more than 5 percent have their own,
+    unless `chimera.only_in_panels` beside it says that the constant is kept nowhere
+    else.
 
     Of a program that runs as several processes, arguments and results of
     functions say in `chimera.part` which part of the whole tensor each process
@@ -85,6 +87,10 @@ def Chimera_Dialect : Dialect {
     /// keeps what it prepares of it.
     static constexpr ::llvm::StringLiteral getPanelsAttrName() {
       return ::llvm::StringLiteral("chimera.panels");
+    }
+    /// Says of a constant argument with panels that it is kept nowhere else.
+    static constexpr ::llvm::StringLiteral getOnlyInPanelsAttrName() {
+      return ::llvm::StringLiteral("chimera.only_in_panels");
     }
     /// Says of a function that prepares a value of constants how it does so:
     /// functions with the same recipe make the same of the same.

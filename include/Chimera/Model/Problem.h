@@ -89,6 +89,9 @@ struct Tensor {
   /// Columns of the panels in which another program keeps this constant; 0 for
   /// none. In other panels it would take memory again.
   int64_t panelColumns = 0;
+  /// The constant is kept in these panels and nowhere else: others cannot be
+  /// made.
+  bool isOnlyInPanels = false;
   /// An input that a pass over memory, on the same threads, writes before each
   /// run. Products hide the time in which their results are written.
   bool isMadeByPass = false;

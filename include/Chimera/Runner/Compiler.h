@@ -100,10 +100,12 @@ struct StoredWeight {
   std::string file, tensor;
 };
 
-/// In panels of how many columns a constant argument is packed.
+/// In panels of how many columns a constant argument is packed, and whether it
+/// is kept nowhere else.
 struct Panels {
   unsigned argument;
   int64_t columns;
+  bool isOnly = false;
 };
 
 /// What a preparation computes, and leaves in the global `memory` unless the
@@ -167,7 +169,8 @@ llvm::Error markConstants(mlir::func::FuncOp function,
                           llvm::ArrayRef<unsigned> arguments);
 
 /// Says in which panels other programs keep what they prepare of these constant
-/// arguments of `function`, so that plans may share them (`chimera.panels`).
+/// arguments of `function`, so that plans may share them (`chimera.panels`), or
+/// have to (`chimera.only_in_panels`).
 llvm::Error markPanels(mlir::func::FuncOp function,
                        llvm::ArrayRef<Panels> panels);
 

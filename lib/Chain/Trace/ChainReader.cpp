@@ -301,16 +301,22 @@ LogicalResult ChainReader::addAccess(const Use &use,
   return success();
 }
 
-/// Columns of the panels in which `value`, or what it is computed from, is kept
-/// for other programs; 0 for none.
-static int64_t findKeptPanels(Value value) {
-  for (BlockArgument constant : findConstantArguments(value))
-    if (auto function =
-            dyn_cast<func::FuncOp>(constant.getOwner()->getParentOp()))
-      if (auto columns = function.getArgAttrOfType<IntegerAttr>(
-              constant.getArgNumber(), ChimeraDialect::getPanelsAttrName()))
-        return columns.getInt();
-  return 0;
+/// Sets the panels in which `value`, or what it is computed from, is kept for
+/// other programs, if it is.
+static void findKeptPanels(Value value, model::Tensor &tensor) {
+  for (BlockArgument constant : findConstantArguments(value)) {
+    auto function = dyn_cast<func::FuncOp>(constant.getOwner()->getParentOp());
+    unsigned number = constant.getArgNumber();
+    auto columns = function ? function.getArgAttrOfType<IntegerAttr>(
+                                  number, ChimeraDialect::getPanelsAttrName())
+                            : IntegerAttr();
+    if (!columns)
+      continue;
+    tensor.panelColumns = columns.getInt();
+    tensor.isOnlyInPanels = !!function.getArgAttr(
+        number, ChimeraDialect::getOnlyInPanelsAttrName());
+    return;
+  }
 }
 
 model::TensorId ChainReader::addInput(const Use &use, model::Tensor tensor) {
@@ -321,7 +327,7 @@ model::TensorId ChainReader::addInput(const Use &use, model::Tensor tensor) {
   if (argument) {
     Value input = chain.getInputs()[argument.getArgNumber()];
     tensor.isConstant = isSameInEveryCall(input);
-    tensor.panelColumns = findKeptPanels(input);
+    findKeptPanels(input, tensor);
     tensor.isMadeByPass = isMadeByPass(input);
   }
   result.problem.tensors.push_back(std::move(tensor));

@@ -440,7 +440,8 @@ Error ChainProblem::check() const {
 static auto keyOf(const Tensor &tensor) {
   return std::tie(tensor.role, tensor.shape, tensor.strides,
                   tensor.elementBytes, tensor.accumulatorBytes, tensor.isStored,
-                  tensor.isConstant, tensor.panelColumns, tensor.isMadeByPass);
+                  tensor.isConstant, tensor.panelColumns, tensor.isOnlyInPanels,
+                  tensor.isMadeByPass);
 }
 
 /// Everything of an operator but its name and its accesses.

@@ -644,7 +644,8 @@ static std::optional<Plan> solveOnce(const ChainProblem &problem,
 static constexpr double timeForPanels = 0.05;
 
 /// Where constants of `problem` are kept in panels already, the plan that reads
-/// these, if it is about as fast as the one that reads others.
+/// these, if it is about as fast as the one that reads others, or the only one
+/// that can run.
 static std::optional<Plan> solveForPanels(const ChainProblem &problem,
                                           const Machine &machine,
                                           const SolveOptions &options,
@@ -656,8 +657,11 @@ static std::optional<Plan> solveForPanels(const ChainProblem &problem,
   SmallVector<Plan, 0> others;
   std::optional<Plan> keeping =
       solveOnce(problem, machine, options, runnersUp ? &others : nullptr);
-  if (!keeping ||
-      (fastest && keeping->seconds > (1 + timeForPanels) * fastest->seconds))
+  bool mustKeep = any_of(problem.tensors, [](const Tensor &tensor) {
+    return tensor.isOnlyInPanels;
+  });
+  if (!keeping || (fastest && !mustKeep &&
+                   keeping->seconds > (1 + timeForPanels) * fastest->seconds))
     return fastest;
   if (runnersUp)
     *runnersUp = std::move(others);

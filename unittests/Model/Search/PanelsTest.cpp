@@ -67,6 +67,14 @@ TEST(Panels, ReadsConstantsFromItsOwnPanelsIfOthersAreSlow) {
   EXPECT_GT(*prepackedColumns(problem, best->schedule, 0,
                               problem.operators[0].inputs[1]),
             machine.unit.lanes);
+
+  // Unless there is nothing to make them of.
+  problem.tensors[B].isOnlyInPanels = true;
+  auto only = solve(problem, machine, onOneThread());
+  ASSERT_TRUE(only);
+  EXPECT_EQ(*prepackedColumns(problem, only->schedule, 0,
+                              problem.operators[0].inputs[1]),
+            machine.unit.lanes);
 }
 
 } // namespace
