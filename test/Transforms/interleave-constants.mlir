@@ -2,12 +2,14 @@
 // RUN: chimera-opt %s --chimera-interleave-constants=target=zen5 --split-input-file | FileCheck %s --check-prefix=VECTORS
 
 // Panels that blocks on tiles read are prepared in words of two numbers, and the
-// reduction of the blocks is cut. Offsets and sizes of rows become those of words.
+// reduction of the blocks is cut. Offsets and sizes of rows become those of words, and
+// so do the places of what the panels hold.
 
+// CHECK-DAG:     #[[$PLACES:.*]] = affine_map<(d0, d1) -> (d1 floordiv 32, d0 floordiv 2, d1 mod 32, d0 mod 2)>
 // CHECK-LABEL: func @words(
 // CHECK:         %[[ROWS:.*]] = tensor.expand_shape %arg1 {{\[}}[0], [1, 2], [3]] output_shape [2, 64, 2, 32] : tensor<2x128x32xbf16> into tensor<2x64x2x32xbf16>
 // CHECK:         %[[WORDS:.*]] = linalg.transpose ins(%[[ROWS]] : tensor<2x64x2x32xbf16>) outs(%{{.*}} : tensor<2x64x32x2xbf16>) permutation = [0, 1, 3, 2]
-// CHECK:         %[[ONCE:.*]] = chimera.prepare %[[WORDS]] : tensor<2x64x32x2xbf16>
+// CHECK:         %[[ONCE:.*]] = chimera.prepare %[[WORDS]] holding %arg3 : tensor<128x64xbf16> at #[[$PLACES]] : tensor<2x64x32x2xbf16>
 // CHECK:         scf.for %[[K:.*]] = %c0 to %c128 step %c64
 // CHECK:           %[[PANEL:.*]] = tensor.extract_slice %[[ONCE]][1, %{{.*}}, 0, 0] [1, 32, 32, 2] [1, 1, 1, 1] : tensor<2x64x32x2xbf16> to tensor<32x32x2xbf16>
 // CHECK:           %[[A:.*]] = tensor.expand_shape %{{.*}} {{\[}}[0], [1, 2]] output_shape [16, 32, 2] : tensor<16x64xbf16> into tensor<16x32x2xbf16>
@@ -18,13 +20,15 @@
 
 // So are panels that dot products read.
 // VECTORS-LABEL: func @words(
-// VECTORS:         %[[ONCE:.*]] = chimera.prepare %{{.*}} : tensor<2x64x32x2xbf16>
+// VECTORS:         %[[ONCE:.*]] = chimera.prepare %{{.*}} holding %{{.*}} : tensor<2x64x32x2xbf16>
 // VECTORS:         chimera.block "gemm0" ins(%{{.*}}, %{{.*}} : tensor<16x32x2xbf16>, tensor<32x32x2xbf16>)
-func.func @words(%a: tensor<16x128xbf16>, %b: tensor<2x128x32xbf16>, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+func.func @words(%a: tensor<16x128xbf16>, %b: tensor<2x128x32xbf16>, %c: tensor<16x32xf32>,
+                 %whole: tensor<128x64xbf16>) -> tensor<16x32xf32> {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
-  %once = chimera.prepare %b : tensor<2x128x32xbf16>
+  %once = chimera.prepare %b holding %whole : tensor<128x64xbf16>
+      at affine_map<(k, n) -> (n floordiv 32, k, n mod 32)> : tensor<2x128x32xbf16>
   %0 = scf.for %k = %c0 to %c128 step %c64 iter_args(%sums = %c) -> (tensor<16x32xf32>) {
     %rows = tensor.extract_slice %a[0, %k] [16, 64] [1, 1] : tensor<16x128xbf16> to tensor<16x64xbf16>
     %panel = tensor.extract_slice %once[1, %k, 0] [1, 64, 32] [1, 1, 1] : tensor<2x128x32xbf16> to tensor<64x32xbf16>
