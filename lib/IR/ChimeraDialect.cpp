@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -178,5 +179,11 @@ LogicalResult ChimeraDialect::verifyRegionArgAttribute(
     return op->emitError("'")
            << attribute.getName().getValue() << "' on argument " << argIndex
            << " takes no value";
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (attribute.getName() == getOnlyInPanelsAttrName() && function &&
+      !function.getArgAttr(argIndex, getPanelsAttrName()))
+    return op->emitError("'")
+           << getOnlyInPanelsAttrName() << "' on argument " << argIndex
+           << " needs '" << getPanelsAttrName() << "' beside it";
   return success();
 }

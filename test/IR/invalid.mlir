@@ -667,6 +667,13 @@ func.func @panels(%a: tensor<4xf32> {chimera.constant, chimera.panels = 0}) {
 
 // -----
 
+// expected-error @below {{'chimera.only_in_panels' on argument 0 needs 'chimera.panels' beside it}}
+func.func @only_in_panels(%a: tensor<4xf32> {chimera.constant, chimera.only_in_panels}) {
+  return
+}
+
+// -----
+
 // expected-error @below {{'chimera.fixed' is no attribute of arguments; known are 'chimera.constant', 'chimera.panels', 'chimera.only_in_panels' and 'chimera.part'}}
 func.func @unknown(%a: tensor<4xf32> {chimera.fixed}) {
   return
