@@ -14,12 +14,11 @@ import functools
 import hashlib
 import json
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
 from . import _package, _paths
-from .errors import ChimeraError
+from .errors import ChimeraError, warn_once
 
 _SUFFIX = ".chimera"
 
@@ -76,12 +75,6 @@ def key(text: str, options: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-@functools.cache
-def _warn(message: str) -> None:
-    """Says a thing once."""
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
-
-
 def find(name: str) -> _package.Package | None:
     """The entry of that name; None if there is none that can be read."""
     path = folder() / (name + _SUFFIX)
@@ -90,7 +83,7 @@ def find(name: str) -> _package.Package | None:
     except FileNotFoundError:
         return None
     except (OSError, ChimeraError) as error:
-        _warn(f"the cached program is compiled again: {error}")
+        warn_once(f"the cached program is compiled again: {error}")
         return None
     # The time of last use, where the folder can be written.
     with contextlib.suppress(OSError):
@@ -104,7 +97,7 @@ def add(name: str, package: _package.Package) -> None:
         _package.write(folder() / (name + _SUFFIX), package)
         _evict()
     except OSError as error:
-        _warn(f"compiled programs are not kept: {error}")
+        warn_once(f"compiled programs are not kept: {error}")
 
 
 def _evict() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from . import _arrays, _cache, _package, _paths, _processes
 from ._prepared import LOCK, Prepared
-from ._weights import Storages, is_empty
+from ._weights import Originals, Storages, is_empty
 from .errors import ChimeraError, CompileError, UnsupportedError
 
 # Of the manifests that this package reads.
@@ -129,21 +129,21 @@ class Library:
         self,
         constants: Mapping[int, Any] | None = None,
         process: int | None = None,
-        discards: bool = False,
+        originals: Originals = Originals.KEPT,
         kept: Iterable[int] = (),
         state: Hashable = None,
     ) -> Instance:
         """The program with `constants` as arguments, by number, of all calls.
 
-        Of a program of several processes, `process` takes its part of them. With
-        `discards`, those that are only packed are let go of, but for those in `kept`.
+        Of a program of several processes, `process` takes its part of them. `originals`
+        is what becomes of those that are only packed; those in `kept` are not discarded.
         Programs given the same `state` share what they prepare of the same tensors as
         long as these do not change as far as PyTorch knows.
 
         Raises TypeError if one does not fit, or ChimeraError if there is no such
         process.
         """
-        return Instance(self, constants or {}, process, discards, kept, state)
+        return Instance(self, constants or {}, process, originals, kept, state)
 
 
 class Instance:
@@ -154,7 +154,7 @@ class Instance:
         library: Library,
         constants: Mapping[int, Any],
         process: int | None = None,
-        discards: bool = False,
+        originals: Originals = Originals.KEPT,
         kept: Iterable[int] = (),
         state: Hashable = None,
     ) -> None:
@@ -171,8 +171,11 @@ class Instance:
         declared = function["constants"]
         read = function.get("constants_read", declared)
         self._packed_only = set(declared) - set(read)
+        discards = originals is Originals.DISCARDED
         self._gone = self._packed_only - set(kept) if discards else set()
         self._is_discarded = False
+        self._pages_out = originals is Originals.PAGED_OUT
+        self._is_packed = False
         self._arguments = function["arguments"]
         self._results = function["results"]
         self._free = [
@@ -259,8 +262,11 @@ class Instance:
         self._prepared.note(self.constants)
         if self._gone:
             self._pack_and_discard()
+        elif self._pages_out:
+            self._pack_and_page_out()
         else:
             self._function.prepare()
+        self._is_packed = True
         self._prepared.offer(self._function)
         # Where a constant was not contiguous this is the end of a copy of it.
         for index in self._packed_only - self._gone:
@@ -280,6 +286,24 @@ class Instance:
         for index in self._gone:
             drop(index)
         storages.trim()
+
+    def _pack_and_page_out(self) -> None:
+        """Lets each constant lie in a file that calls do not read when it is packed.
+
+        One that has changed since is in use, and stays in memory.
+        """
+        storages = Storages(self.constants.values())
+        left = set(self._packed_only)
+
+        def page_out(index: int) -> None:
+            if index in left:
+                left.remove(index)
+                self._function.release(index)
+                storages.page_out(self.constants[index], writes=not self._is_packed)
+
+        self._function.prepare(page_out)
+        for index in tuple(left):
+            page_out(index)
 
     def check_kept(self) -> None:
         """Raises ChimeraError if constants were discarded."""

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from chimera._prepared import known_panels
+from chimera._weights import Originals
 from chimera.errors import UnsupportedError
 from chimera.importers import require
 from chimera.importers.torch import lower_graph
@@ -57,6 +58,7 @@ class Options:
     fuse: str = "auto"
     cache: bool = True
     discard_weights: bool = False
+    page_out_weights: bool = True
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
@@ -75,8 +77,13 @@ class Options:
     def for_compiler(self) -> dict[str, Any]:
         """What decides about code."""
         options = dataclasses.asdict(self)
-        del options["discard_weights"]
+        del options["discard_weights"], options["page_out_weights"]
         return options
+
+    @property
+    def originals(self) -> Originals:
+        """What becomes of weights once they are packed."""
+        return Originals.chosen(self.discard_weights, self.page_out_weights)
 
 
 PANELS = "chimera_panels"
@@ -90,20 +97,25 @@ class Weights:
     """The instances of a library, one for each set of weights it is called with.
 
     Where weights are discarded, their storage is given back once they are packed. The
-    tensors stay, as what their module is known by.
+    tensors stay, as what their module is known by. Where they are paged out, that takes
+    place without them.
     """
 
     def __init__(
-        self, library: Any, positions: Sequence[int], discards: bool = False
+        self,
+        library: Any,
+        positions: Sequence[int],
+        originals: Originals = Originals.KEPT,
     ) -> None:
         self._library = library
         self._positions = tuple(positions)
-        self._discards = discards
+        self._originals = originals
+        self._discards = originals is Originals.DISCARDED
         self._packed: dict[tuple[int, ...], tuple[Any, Any]] = {}
         self._owners: dict[tuple[int, ...], list[weakref.ref[Any]]] = {}
         self._lock = threading.Lock()
         torch = require("torch")
-        self._identity = id if discards else torch.Tensor.data_ptr
+        self._identity = id if self._discards else torch.Tensor.data_ptr
         self._version = torch._C.TensorBase._version.__get__
 
     def __len__(self) -> int:
@@ -144,7 +156,7 @@ class Weights:
         values = [tensor.detach() for tensor in tensors]
         return self._library.instantiate(
             dict(zip(self._positions, values)),
-            discards=self._discards,
+            originals=self._originals,
             state=_refreshed,
         )
 
@@ -210,11 +222,11 @@ class Part:
             self._text,
             constants=tuple(self._places),
             panels=self._panels,
-            only_panels=options.discard_weights,
+            only_panels=options.originals is not Originals.KEPT,
             **options.for_compiler(),
         )
         self._text = ""
-        self._weights = Weights(library, self._places, options.discard_weights)
+        self._weights = Weights(library, self._places, options.originals)
 
     def keeps(self, promised: Sequence[tuple[int, ...] | None]) -> bool:
         """Whether results have these strides in every call, where there are any."""

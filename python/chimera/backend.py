@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from chimera._parts import PANELS, Options, Part, fallbacks, note_fallback, refresh
 from chimera._prepared import known_panels
 from chimera._split import compile_graph
-from chimera._weights import trim
+from chimera._weights import Originals, trim
 from chimera.errors import ChimeraError, MissingPackageError
 from chimera.importers import require
 from chimera.importers._decompositions import attention, table
@@ -44,9 +44,9 @@ def chimera(
     Args:
         module: dynamo's graph.
         example_inputs: its inputs, with symbols where sizes are dynamic.
-        options: `target`, `threads`, `sizes`, `fuse`, `cache` and `discard_weights`,
-            as `chimera.compile` takes them; `threads` is torch's number where not
-            given. Weights that are discarded are empty in the module as well, which
+        options: `target`, `threads`, `sizes`, `fuse`, `cache`, `discard_weights` and
+            `page_out_weights`, as `chimera.compile` takes them; `threads` is torch's
+            number where not given. Weights that are discarded are empty in the module as well, which
             has to be one graph for one set of shapes then.
         mode: must be None or "default"; torch's other modes mean nothing here.
         more: options, given by name.
@@ -173,7 +173,7 @@ def _compile(
     call = compile_graph(module, static, options)
     if whole is not None and isinstance(call, Part) and _is_plain(metadata):
         whole.append(call)
-    if options.discard_weights:
+    if options.originals is not Originals.KEPT:
         # What tracing and lowering left free would lie beside the weights.
         gc.collect()
         trim()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
+
 
 class ChimeraError(Exception):
     """Base of every error that the package raises on purpose."""
@@ -27,3 +30,9 @@ class MissingPackageError(ChimeraError, ImportError):
 
 class UnsupportedError(ChimeraError):
     """A source holds something that no importer or pass can express."""
+
+
+@functools.cache
+def warn_once(message: str) -> None:
+    """Says a thing once in this process, where the program runs all the same."""
+    warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -8,6 +8,7 @@ from typing import Any, Callable
 
 from . import _arrays, _package
 from ._compiler import SCHEMA, Instance, Library, Options, compile_text, run_compiler
+from ._weights import Originals
 from .errors import ChimeraError
 from .importers import import_program
 from .report import Report
@@ -167,6 +168,7 @@ def compile(
     process: int | None = None,
     cache: bool = True,
     discard_weights: bool = False,
+    page_out_weights: bool = True,
 ) -> Program:
     """Compiles a model.
 
@@ -193,6 +195,11 @@ def compile(
         discard_weights: whether to let go of each weight once it is packed. A torch
             module's become empty; the memory of other arrays is free when nobody
             else has them. The program can neither be saved nor refreshed.
+        page_out_weights: whether a torch module's weights lie in files of TMPDIR, or of
+            /var/tmp, once they are packed, instead of in memory: nameless files, which
+            go with the weights. They are there for all who read or write them. Where
+            the folder is not on a disk, or the heap not that of glibc, they stay in
+            memory.
 
     Raises:
         CompileError: the compiler refused the program, with the place.
@@ -214,9 +221,8 @@ def compile(
     flatten = imported.flatten
     if constants:
         flatten = _take_by_name(imported.names, weights)
-    instance = library.instantiate(
-        weights, process, discard_weights, imported.ties.values()
-    )
+    originals = Originals.chosen(discard_weights, page_out_weights)
+    instance = library.instantiate(weights, process, originals, imported.ties.values())
     return Program(instance, imported.names, flatten, imported.unflatten, imported.ties)
 
 

@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "paging.h"
+
 #include "chimera_runtime.h"
 
 #include <nanobind/nanobind.h>
@@ -21,6 +23,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +37,7 @@
 #include <stdexcept>
 #include <string>
 #include <sys/mman.h>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -547,6 +551,18 @@ private:
   std::map<size_t, nb::object> placed;
 };
 
+/// Errors of the system as Python knows them.
+bool pageOut(uintptr_t address, size_t bytes, const std::string &folder,
+             bool writes) {
+  try {
+    return chimera::python::pageOut(address, bytes, folder, writes);
+  } catch (const std::system_error &error) {
+    errno = error.code().value();
+    PyErr_SetFromErrnoWithFilename(PyExc_OSError, folder.c_str());
+    throw nb::python_error();
+  }
+}
+
 } // namespace
 
 NB_MODULE(_runtime, module) {
@@ -575,6 +591,9 @@ NB_MODULE(_runtime, module) {
   module.def(
       "trim", [] { malloc_trim(/*pad=*/0); },
       "Gives what is free in the heap back to the system.");
+  module.def(
+      "page_out", &pageOut, "address"_a, "bytes"_a, "folder"_a, "writes"_a,
+      "Lets the pages of a block of the heap lie in a file: see paging.h.");
   module.def("pool", &chimera_pool,
              "The OpenMP runtime that parallel loops run on.");
 }

@@ -24,8 +24,12 @@ def run_program(path, folder, process):
 
     arguments = [numpy.load(folder / f"{i}.npy") for i in range(4)]
     x, v, b, w = (argument.astype(numpy.float64) for argument in arguments)
-    program = chimera.compile(path.read_text(), threads=1, cache=False,
-                              constants={1: arguments[1], 3: arguments[3]})
+    program = chimera.compile(
+        path.read_text(),
+        threads=1,
+        cache=False,
+        constants={1: arguments[1], 3: arguments[3]},
+    )
     y = program(arguments[0], numpy.split(arguments[2], 2)[process])
     assert numpy.array_equal(y, numpy.maximum(x @ v + b, 0) @ w)
     assert y.any()
@@ -42,8 +46,9 @@ def work(collectives, program, folder, process, processes):
         raise AssertionError("there are no processes yet")
     except chimera.ChimeraError as error:
         assert "init_process_group" in str(error)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/store",
-                            rank=process, world_size=processes)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/store", rank=process, world_size=processes
+    )
     chimera.distributed.use()
     library = ctypes.CDLL(collectives)
     assert library.check(0, None) == 0
@@ -67,9 +72,18 @@ def main():
         return work(collectives, program, Path(folder), *map(int, rest))
     processes = int(rest[0]) if rest else 2
     workers = [
-        subprocess.Popen([sys.executable, "-W", "ignore", *sys.argv[:4], str(process),
-                          str(processes)])
-        for process in range(processes)]
+        subprocess.Popen(
+            [
+                sys.executable,
+                "-W",
+                "ignore",
+                *sys.argv[:4],
+                str(process),
+                str(processes),
+            ]
+        )
+        for process in range(processes)
+    ]
     statuses = [worker.wait(timeout=120) for worker in workers]
     print("statuses", *statuses)
 

@@ -9,6 +9,7 @@ import chimera
 import numpy as np
 import pytest
 from chimera import _cache, _compiler
+from chimera.errors import warn_once
 from programs import elementwise
 
 SOURCE = elementwise("f32")
@@ -18,7 +19,7 @@ SOURCE = elementwise("f32")
 def folder(tmp_path, monkeypatch):
     """An empty cache; each thing is said anew."""
     monkeypatch.setenv("CHIMERA_CACHE_DIR", str(tmp_path / "cache"))
-    _cache._warn.cache_clear()
+    warn_once.cache_clear()
     return tmp_path / "cache"
 
 
@@ -75,7 +76,7 @@ def test_a_damaged_entry_is_compiled_again(folder, compilations):
         lambda data: b"PK" + data[2:50],
     ):
         entry.write_bytes(damage(entry.read_bytes()))
-        _cache._warn.cache_clear()
+        warn_once.cache_clear()
         with pytest.warns(RuntimeWarning, match="compiled again"):
             check(chimera.compile(SOURCE))
     assert len(compilations) == 4

@@ -88,7 +88,9 @@ def test_quantized_layers_multiply_integers() -> None:
     nodes = [
         onnx.helper.make_node("QuantizeLinear", ["x", "step", "middle"], ["q"]),
         onnx.helper.make_node("DequantizeLinear", ["q", "step", "middle"], ["d"]),
-        onnx.helper.make_node("DequantizeLinear", ["w", "scales", "zeros"], ["f"], axis=1),
+        onnx.helper.make_node(
+            "DequantizeLinear", ["w", "scales", "zeros"], ["f"], axis=1
+        ),
         onnx.helper.make_node("MatMul", ["d", "f"], ["z"]),
     ]
     program = import_program(make_model(nodes, constants, x=[7, 24], z=[7, 1040]))

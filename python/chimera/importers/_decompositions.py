@@ -308,8 +308,8 @@ def _prefix_sums(x: Any, dim: int) -> Any:
     sums = _masked_sums(padded.unflatten(dim, (blocks, block)), dim + 1)
     whole = sums.narrow(dim, 0, blocks - 1).select(dim + 1, block - 1)
     before = pad(_prefix_sums(whole, dim), (0,) * behind + (1, 0))
-    return (sums + before.unsqueeze(dim + 1)).flatten(dim, dim + 1).narrow(
-        dim, 0, length
+    return (
+        (sums + before.unsqueeze(dim + 1)).flatten(dim, dim + 1).narrow(dim, 0, length)
     )
 
 
