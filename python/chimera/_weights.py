@@ -17,7 +17,7 @@ from .errors import warn_once
 _LOOSE = 4 << 20
 _LOOSE_PART = 32
 # Bytes of a storage that are worth a file.
-_PAGED = 256 << 10
+_PAGED = 64 << 10
 
 
 def folder() -> str:
