@@ -15,6 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -192,6 +193,41 @@ LogicalResult BlockOp::verifyRegions() {
                            structured.getNumReductionLoops() > 0)))
     return failure();
   return verifyExtents(*this, getExtentsAttr(), structured.getNumLoops());
+}
+
+namespace {
+/// Folds a block away that yields its arguments. Upstream patterns take an
+/// operation out of it that turns out to compute nothing: the smaller of a
+/// value and itself, say.
+struct ForwardArguments : OpRewritePattern<BlockOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BlockOp block,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> operands;
+    for (Value yielded :
+         block.getBody().front().getTerminator()->getOperands()) {
+      while (auto cast = yielded.getDefiningOp<tensor::CastOp>())
+        yielded = cast.getSource();
+      auto argument = dyn_cast<BlockArgument>(yielded);
+      if (!argument)
+        return rewriter.notifyMatchFailure(block, "computes something");
+      operands.push_back(block->getOperand(argument.getArgNumber()));
+    }
+    for (auto [operand, type] :
+         llvm::zip_equal(operands, block.getResultTypes()))
+      if (operand.getType() != type)
+        operand =
+            tensor::CastOp::create(rewriter, block.getLoc(), type, operand);
+    rewriter.replaceOp(block, operands);
+    return success();
+  }
+};
+} // namespace
+
+void BlockOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                          MLIRContext *context) {
+  patterns.add<ForwardArguments>(context);
 }
 
 //===----------------------------------------------------------------------===//

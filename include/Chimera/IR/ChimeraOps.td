@@ -88,7 +88,8 @@ def Chimera_BlockOp : Chimera_Op<"block", [
     what kernels ask for ahead of time; without it, nothing. `taps` says which
     taps of a convolution lie on padding; with `streamed`, results go past the
     caches, and `rowwise` says how rows are read, as those of a
-    `chimera.micro_kernel` do and are. Introduced by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
+    `chimera.micro_kernel` do and are. A block that yields its arguments is folded away.
+    Introduced by `chimera-tile`; none remains after `chimera-map-micro-kernels`.
 
     Example:
 
@@ -130,6 +131,7 @@ def Chimera_BlockOp : Chimera_Op<"block", [
     ::mlir::linalg::LinalgOp getStructuredOp();
   }];
   let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 //===----------------------------------------------------------------------===//
