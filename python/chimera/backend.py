@@ -46,8 +46,8 @@ def chimera(
         example_inputs: its inputs, with symbols where sizes are dynamic.
         options: `target`, `threads`, `sizes`, `fuse`, `cache`, `discard_weights` and
             `page_out_weights`, as `chimera.compile` takes them; `threads` is torch's
-            number where not given. Weights that are discarded are empty in the module as well, which
-            has to be one graph for one set of shapes then.
+            number where not given. Weights that are discarded are empty in the module
+            as well, which has to be one graph for one set of shapes then.
         mode: must be None or "default"; torch's other modes mean nothing here.
         more: options, given by name.
 
