@@ -407,8 +407,8 @@ def compile_text(
         processes: how many run the program together.
         panels: of constants, by number, the columns of the panels in which another
             program keeps them.
-        only_panels: whether it keeps them in nothing else, so that others cannot be
-            made.
+        only_panels: whether the program is to read these panels at any cost, since the
+            originals are gone or in files.
         cache: whether to look for the program in the user's cache, and keep it.
 
     Raises:

@@ -97,8 +97,7 @@ class Weights:
     """The instances of a library, one for each set of weights it is called with.
 
     Where weights are discarded, their storage is given back once they are packed. The
-    tensors stay, as what their module is known by. Where they are paged out, that takes
-    place without them.
+    tensors stay, as what their module is known by.
     """
 
     def __init__(
@@ -110,11 +109,12 @@ class Weights:
         self._library = library
         self._positions = tuple(positions)
         self._originals = originals
-        self._discards = originals is Originals.DISCARDED
         self._packed: dict[tuple[int, ...], tuple[Any, Any]] = {}
         self._owners: dict[tuple[int, ...], list[weakref.ref[Any]]] = {}
         self._lock = threading.Lock()
         torch = require("torch")
+        self._discards = originals is Originals.DISCARDED
+        # What is discarded has no address any more.
         self._identity = id if self._discards else torch.Tensor.data_ptr
         self._version = torch._C.TensorBase._version.__get__
 
