@@ -14,8 +14,8 @@ function(chimera_mlir_libs variable)
 endfunction()
 
 # chimera_precompile_headers(): lets every target of CHIMERA_PRECOMPILED_TARGETS read
-# the MLIR headers it includes from a set that is compiled once. cmake/includes.py has
-# the sets; a target reads none that holds more than its files include.
+# the headers it includes from a set that is compiled once. cmake/includes.py has the
+# sets and chooses.
 function(chimera_precompile_headers)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(program "${CHIMERA_SOURCE_DIR}/cmake/includes.py")
@@ -49,6 +49,7 @@ function(chimera_precompiled_set name)
     add_library(${target} OBJECT "${CHIMERA_SOURCE_DIR}/cmake/Precompiled.cpp")
     llvm_update_compile_flags(${target})
     target_precompile_headers(${target} PRIVATE ${headers})
+    add_dependencies(${target} ChimeraIRIncGen)
   endif()
 endfunction()
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Finds the largest set of precompiled headers that files include all of anyway.
+"""Chooses the set of precompiled headers that files are compiled after.
 
-Files may include a header by themselves or by what they include. What is compiled
-together, a library's files or a header alone, sees then no header that it does not ask
-for.
+Files that include Chimera's dialect, by themselves or by what they include, take the set
+of all that its users have in common. Others take the largest set of which they include
+all anyway, so do all files where each is to be seen to include what it uses
+(scripts/check-sources).
 
 usage: includes.py --folders=FOLDER;... FILE...
            writes the name of a set, or `-`, for these files together
@@ -16,6 +17,26 @@ import functools
 import os
 import pathlib
 import re
+
+# What the users of the dialect include, its own headers with it.
+DIALECT = "Chimera/IR/Chimera.h"
+DIALECT_SET = [
+    DIALECT,
+    "mlir/Dialect/Affine/IR/AffineOps.h",
+    "mlir/Dialect/Bufferization/IR/Bufferization.h",
+    "mlir/Dialect/Func/IR/FuncOps.h",
+    "mlir/Dialect/LLVMIR/LLVMDialect.h",
+    "mlir/Dialect/Linalg/IR/Linalg.h",
+    "mlir/Dialect/Math/IR/Math.h",
+    "mlir/Dialect/MemRef/IR/MemRef.h",
+    "mlir/Dialect/SCF/IR/SCF.h",
+    "mlir/Dialect/Tensor/IR/Tensor.h",
+    "mlir/Dialect/Vector/IR/VectorOps.h",
+    "mlir/IR/PatternMatch.h",
+    "mlir/IR/Remarks.h",
+    "mlir/Pass/Pass.h",
+    "mlir/Transforms/DialectConversion.h",
+]
 
 # From the most to the least. A set pays off if some ten files take it.
 SETS = {
@@ -71,25 +92,38 @@ def find_includes(path: str, folders: tuple[str, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
+def find_all_includes(paths: list[str], folders: tuple[str, ...]) -> frozenset[str]:
+    """The files at `paths` and the headers they include for sure."""
+    return frozenset().union(*(find_includes(path, folders) for path in paths))
+
+
 def find_set(paths: list[str], folders: tuple[str, ...]) -> str | None:
     """The name of the largest set of which the files at `paths` include all."""
-    includes = frozenset().union(*(find_includes(path, folders) for path in paths))
+    includes = find_all_includes(paths, folders)
     return next((name for name, headers in SETS.items()
                  if all(find_header(header, folders) in includes for header in headers)),
                 None)
+
+
+def choose_set(paths: list[str], folders: tuple[str, ...]) -> str | None:
+    """The name of the set after which the files at `paths` are compiled."""
+    if find_header(DIALECT, folders) in find_all_includes(paths, folders):
+        return "dialect"
+    return find_set(paths, folders)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--folders", default="",
                         help="where headers are, as a list of CMake's")
-    parser.add_argument("--set", choices=SETS)
+    sets = {"dialect": DIALECT_SET, **SETS}
+    parser.add_argument("--set", choices=sets)
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
     if options.set:
-        print(";".join(f"<{header}>" for header in SETS[options.set]))
+        print(";".join(f"<{header}>" for header in sets[options.set]))
     if options.files:
-        print(find_set(options.files, tuple(options.folders.split(";"))) or "-")
+        print(choose_set(options.files, tuple(options.folders.split(";"))) or "-")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@
 
 #include "Network.h"
 
-#include "Chimera/Runner/Calibration.h"
+#include "Chimera/Calibration/Calibration.h"
 #include "Chimera/Runner/Compiler.h"
 #include "Chimera/Runner/Launch.h"
 #include "Chimera/Support/OutputFile.h"

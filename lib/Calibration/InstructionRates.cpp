@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Chimera/Runner/Calibration.h"
+#include "Chimera/Calibration/Calibration.h"
 
 #include "Chimera/Runner/Timing.h"
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Chimera/Runner/Calibration.h"
+#include "Chimera/Calibration/Calibration.h"
 
 #include "Chimera/Runner/Compiler.h"
 #include "Chimera/Runner/Timing.h"

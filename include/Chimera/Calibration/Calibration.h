@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CHIMERA_RUNNER_CALIBRATION_H
-#define CHIMERA_RUNNER_CALIBRATION_H
+#ifndef CHIMERA_CALIBRATION_CALIBRATION_H
+#define CHIMERA_CALIBRATION_CALIBRATION_H
 
 #include "Chimera/Target/TargetFigures.h"
 
@@ -101,4 +101,4 @@ calibrate(TargetAttr target, int64_t threads,
 
 } // namespace chimera::runner
 
-#endif // CHIMERA_RUNNER_CALIBRATION_H
+#endif // CHIMERA_CALIBRATION_CALIBRATION_H
