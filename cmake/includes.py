@@ -107,7 +107,10 @@ def find_set(paths: list[str], folders: tuple[str, ...]) -> str | None:
 
 def choose_set(paths: list[str], folders: tuple[str, ...]) -> str | None:
     """The name of the set after which the files at `paths` are compiled."""
-    if find_header(DIALECT, folders) in find_all_includes(paths, folders):
+    # LLVM's headers include none of ours.
+    own = tuple(folder for folder in folders
+                if not os.path.isdir(os.path.join(folder, "mlir")))
+    if find_header(DIALECT, own) in find_all_includes(paths, own):
         return "dialect"
     return find_set(paths, folders)
 
