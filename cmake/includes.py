@@ -3,7 +3,7 @@
 
 Files that include Chimera's dialect, by themselves or by what they include, take the set
 of all that its users have in common. Others take the largest set of which they include
-all anyway, so do all files where each is to be seen to include what it uses
+all anyway, so do headers when each is to be seen to include what it uses
 (scripts/check-sources).
 
 usage: includes.py --folders=FOLDER;... FILE...
@@ -47,12 +47,15 @@ SETS = {
              "mlir/Dialect/SCF/IR/SCF.h", "mlir/Dialect/Vector/IR/VectorOps.h"],
     "linalg": ["mlir/Dialect/Linalg/IR/Linalg.h"],
     "machine": ["mlir/Dialect/LLVMIR/LLVMDialect.h"],
+    "chimera": [DIALECT],
     "loops": ["mlir/Dialect/Arith/IR/Arith.h", "mlir/Dialect/SCF/IR/SCF.h"],
     "memory": ["mlir/Dialect/MemRef/IR/MemRef.h"],
     "functions": ["mlir/Dialect/Func/IR/FuncOps.h", "mlir/Pass/Pass.h"],
     "ir": ["mlir/IR/PatternMatch.h"],
     "llvm": ["llvm/ADT/SmallVector.h", "llvm/ADT/STLExtras.h"],
 }
+
+ALL_SETS = {"dialect": DIALECT_SET, **SETS}
 
 DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(if|endif|include[ \t]*["<]([^">]+))', re.M)
 GUARD = re.compile(r"[^#]*#ifndef (\w+)\s+#define \1\b")
@@ -119,12 +122,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--folders", default="",
                         help="where headers are, as a list of CMake's")
-    sets = {"dialect": DIALECT_SET, **SETS}
-    parser.add_argument("--set", choices=sets)
+    parser.add_argument("--set", choices=ALL_SETS)
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
     if options.set:
-        print(";".join(f"<{header}>" for header in sets[options.set]))
+        print(";".join(f"<{header}>" for header in ALL_SETS[options.set]))
     if options.files:
         print(choose_set(options.files, tuple(options.folders.split(";"))) or "-")
 
