@@ -32,14 +32,17 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Pass.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Transforms/IPO/CalledValuePropagation.h"
 
 #include <mutex>
+#include <optional>
 
 using namespace mlir;
 using namespace chimera;
@@ -286,6 +289,13 @@ static std::unique_ptr<llvm::Module> readBitcode(const Bitcode &bytes,
       context));
 }
 
+/// False for a pass that looks for what indirect calls may call. Functions that
+/// runtimes are given are all that we pass on, and it takes time with the
+/// square of what a long function stores: ten of the 13 s of mobileone_s0.
+static bool mayPay(StringRef pass, llvm::Any) {
+  return pass != llvm::CalledValuePropagationPass::name();
+}
+
 /// Chimera's code comes in the order and as far unrolled as it is to run, or
 /// says which loops are to be unrolled: LLVM's quick pipeline, with its loop
 /// vectoriser, makes code as fast as the thorough one does, in less than three
@@ -298,7 +308,10 @@ static void optimize(CodePart &part, unsigned level, Lowering lowering) {
   // Micro kernels are vectors already; looking for more in their straight-line
   // code takes a fifth of the time to compile and finds nothing.
   tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(part.machine.get(), tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(mayPay);
+  llvm::PassBuilder builder(part.machine.get(), tuning, /*PGOOpt=*/std::nullopt,
+                            &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
