@@ -3,7 +3,7 @@
 
 Files that include Chimera's dialect, by themselves or by what they include, take the set
 of all that its users have in common. Others take the largest set of which they include
-all anyway, so do headers when each is to be seen to include what it uses
+all anyway, and so do all where they are to be seen to include what they use
 (scripts/check-sources).
 
 usage: includes.py --folders=FOLDER;... FILE...
