@@ -23,7 +23,7 @@ from chimera._weights import Originals, trim
 from chimera.errors import ChimeraError, MissingPackageError
 from chimera.importers import require
 from chimera.importers._decompositions import attention, table
-from chimera.importers._images import interpolate
+from chimera.importers._resampling import adaptive_average_of_images, interpolate
 
 if TYPE_CHECKING:
     import torch
@@ -146,6 +146,8 @@ def _spell_out(module: torch.fx.GraphModule) -> None:
                 node.target = attention
             elif node.target is functional.interpolate:
                 node.target = interpolate
+            elif node.target is functional.adaptive_avg_pool2d:
+                node.target = adaptive_average_of_images
         part.recompile()
 
 

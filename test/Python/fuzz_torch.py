@@ -249,11 +249,15 @@ def convolve(program: Program, x: Value) -> tuple[str, bool] | None:
         f"F.max_pool2d({x.name}, 2)",
         f"F.avg_pool2d({x.name}, 2, 1)",
         f"F.adaptive_avg_pool2d({x.name}, 1)",
+        f"F.adaptive_avg_pool2d({x.name}, (3, 2))",
         f"F.interpolate({x.name}, scale_factor=2, mode='nearest')",
+        f"F.interpolate({x.name}, size=(7, 6), mode='bilinear', align_corners=True)",
+        f"F.interpolate({x.name}, scale_factor=1.5, mode='bicubic')",
         f"F.pad({x.name}, (1, -1, 2, 0))",
     ]
     text = program.dice.choice(texts)
-    return text, x.exact and "pool2d" not in text and "conv" not in text
+    inexact = ("pool2d", "conv", "bi")
+    return text, x.exact and not any(word in text for word in inexact)
 
 
 def look_up(program: Program, x: Value) -> tuple[str, bool] | None:

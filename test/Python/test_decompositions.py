@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
 from typing import Any
 
@@ -12,6 +14,7 @@ pytest.importorskip("torch_mlir")
 
 import torch.nn.functional as F  # noqa: E402
 
+import chimera  # noqa: E402
 import models  # noqa: E402
 from chimera.backend import chimera as backend  # noqa: E402
 from chimera.importers._decompositions import (  # noqa: E402
@@ -20,11 +23,13 @@ from chimera.importers._decompositions import (  # noqa: E402
     group_norm,
     take_extremum,
 )
-from chimera.importers._images import (  # noqa: E402
-    convolution,
+from chimera.importers._images import convolution  # noqa: E402
+from chimera.importers._resampling import (  # noqa: E402
+    adaptive_average_of_images,
     interpolate,
-    upsample_bilinear,
+    upsample,
 )
+from chimera.importers._sampling import grid_sampler  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -89,8 +94,8 @@ def test_interpolation(sizes: tuple[int, int], scales: tuple[int, int]) -> None:
     expected = F.interpolate(x, size=given, mode="bilinear")
     factors = [float(scale) for scale in scales]
     for actual in (
-        upsample_bilinear(x, given, False, None),
-        upsample_bilinear(x, None, False, factors),
+        upsample(x, given, False, None, mode="bilinear"),
+        upsample(x, None, False, factors, mode="bilinear"),
     ):
         torch.testing.assert_close(actual, expected)
 
@@ -101,18 +106,90 @@ def test_interpolation(sizes: tuple[int, int], scales: tuple[int, int]) -> None:
         {"scale_factor": 2},
         {"size": (10, 21)},
         {"size": (9, 8)},
+        {"size": (5, 7)},
+        {"size": (3, 200)},
         {"scale_factor": 2, "align_corners": True},
         {"scale_factor": 2, "antialias": True},
+        {"scale_factor": 0.4, "antialias": True, "mode": "bicubic"},
         {"scale_factor": 2.5},
+        {"scale_factor": (1.3, 2.7)},
+        {"scale_factor": 1.3, "recompute_scale_factor": True},
         {"scale_factor": 2, "mode": "nearest"},
+        {"size": (11, 6), "mode": "bicubic"},
+        {"scale_factor": 1.7, "mode": "bicubic", "align_corners": True},
     ],
 )
 def test_interpolation_with_options(options: dict[str, Any]) -> None:
     options = {"mode": "bilinear", **options}
     x = torch.randn(2, 3, 5, 7)
     torch.testing.assert_close(interpolate(x, **options), F.interpolate(x, **options))
-    if "antialias" not in options:
-        check_compiled(lambda x: F.interpolate(x, **options) * 1.5, x)
+    check_compiled(lambda x: F.interpolate(x, **options) * 1.5, x)
+
+
+@pytest.mark.parametrize(
+    "mode, sizes", [("linear", [9]), ("trilinear", [4, 3, 150]), ("bilinear", [90, 70])]
+)
+def test_interpolation_of_long_axes(mode: str, sizes: list[int]) -> None:
+    x = torch.randn(2, 3, *([70, 5, 80][-len(sizes) :]))
+    torch.testing.assert_close(
+        interpolate(x, sizes, mode=mode), F.interpolate(x, sizes, mode=mode)
+    )
+    check_compiled(lambda x: F.interpolate(x, sizes, mode=mode), x)
+
+
+def test_interpolation_of_narrow_types() -> None:
+    x = torch.randn(1, 2, 9, 9, dtype=torch.bfloat16)
+    expected = F.interpolate(x, scale_factor=3, mode="bilinear")
+    actual = interpolate(x, scale_factor=3, mode="bilinear")
+    assert actual.dtype == x.dtype
+    torch.testing.assert_close(actual, expected)
+    # What is no floating point number is left to torch.
+    whole = torch.randint(0, 255, (1, 3, 4, 4), dtype=torch.uint8)
+    torch.testing.assert_close(
+        interpolate(whole, scale_factor=2, mode="bilinear"),
+        F.interpolate(whole, scale_factor=2, mode="bilinear"),
+    )
+
+
+def test_exported_interpolation() -> None:
+    class Module(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            x = F.interpolate(x, size=(13, 9), mode="bicubic")
+            x = F.adaptive_avg_pool2d(x, (5, 4))
+            return F.interpolate(x, scale_factor=2.0, mode="bilinear")
+
+    x, module = torch.randn(1, 2, 6, 7), Module()
+    program = chimera.compile(torch.export.export(module, (x,)))
+    models.assert_equal(module(x), torch.as_tensor(program(x)))
+
+
+@pytest.mark.parametrize("size", [7, (5, 16), (None, 3), (20, 9), 4, (1, 1)])
+def test_adaptive_average(size: Any) -> None:
+    x = torch.randn(2, 3, 16, 12)
+    expected = F.adaptive_avg_pool2d(x, size)
+    torch.testing.assert_close(adaptive_average_of_images(x, size), expected)
+    check_compiled(lambda x: F.adaptive_avg_pool2d(x, size), x)
+    check_compiled(lambda x: F.adaptive_avg_pool2d(x[0], size), x)
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_grid_sample(mode: str, padding: str, align_corners: bool) -> None:
+    options = {"mode": mode, "padding_mode": padding, "align_corners": align_corners}
+    codes = (["bilinear", "nearest"].index(mode),)
+    codes += (["zeros", "border", "reflection"].index(padding),)
+    for images, height, width in itertools.product((1, 3), (1, 5), (4, 7)):
+        x = torch.randn(images, 3, height, width)
+        grid = torch.randn(images, 6, 5, 2) * 1.7
+        expected = F.grid_sample(x, grid, **options)
+        actual = grid_sampler(x, grid, *codes, align_corners)
+        torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
+    check_compiled(lambda x, grid: F.grid_sample(x, grid, **options), x, grid)
+    if padding == "zeros":
+        grid[0, 0] = math.nan
+        grid[0, 1] = math.inf
+        check_compiled(lambda x, g: F.grid_sample(x, g, **options)[:, :, 2:], x, grid)
 
 
 @pytest.mark.parametrize("approximate", ["none", "tanh"])

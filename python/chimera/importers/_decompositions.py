@@ -13,7 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chimera.importers import require
-from chimera.importers._images import convolution, upsample_bilinear
+from chimera.importers._images import convolution
+from chimera.importers._resampling import adaptive_average, upsample
+from chimera.importers._sampling import grid_sampler
 
 MOST_PAIRS = 1 << 26
 """Elements that a decomposition may compare in pairs before it gives up."""
@@ -47,7 +49,20 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten._scaled_dot_product_flash_attention_for_cpu.default: flash_attention,
         aten._transformer_encoder_layer_fwd.default: encoder_layer,
         aten.convolution.default: convolution,
-        aten.upsample_bilinear2d.vec: upsample_bilinear,
+        aten.grid_sampler_2d.default: grid_sampler,
+        aten._adaptive_avg_pool2d.default: adaptive_average,
+        aten.adaptive_avg_pool1d.default: adaptive_average,
+        **{
+            overload: functools.partial(upsample, mode=mode, antialias=antialias)
+            for overload, mode, antialias in (
+                (aten.upsample_linear1d.vec, "linear", False),
+                (aten.upsample_bilinear2d.vec, "bilinear", False),
+                (aten.upsample_trilinear3d.vec, "trilinear", False),
+                (aten.upsample_bicubic2d.vec, "bicubic", False),
+                (aten._upsample_bilinear2d_aa.vec, "bilinear", True),
+                (aten._upsample_bicubic2d_aa.vec, "bicubic", True),
+            )
+        },
         aten.cumsum.default: cumulative_sum,
         aten.argmax.default: functools.partial(find_extremum, largest=True),
         aten.argmin.default: functools.partial(find_extremum, largest=False),

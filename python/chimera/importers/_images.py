@@ -1,16 +1,12 @@
-"""Operators on images spelled out such that each result is computed from what it needs.
+"""Transposed convolutions spelled out such that no zero is multiplied.
 
-torch-mlir spreads the pixels of a transposed convolution among zeros, which are
-multiplied as well, and has a bilinear interpolation look up every pixel four times by
-computed indices. With a whole stride or scale, pixels that are as far from one of the
-input are convolutions, or mean values, of the input as it is.
+torch-mlir spreads the pixels of the input among zeros. Results that lie as far from a
+pixel of the input, a phase, are a convolution of the input as it is.
 """
 
 from __future__ import annotations
 
-import inspect
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -129,65 +125,3 @@ def _interleave(parts: Sequence[Any], axes: Sequence[_Axis]) -> Any:
     for place, axis in enumerate(axes, start=2):
         result = result.narrow(place, 0, axis.outputs)
     return result
-
-
-def upsample_bilinear(
-    x: Any,
-    output_size: Sequence[int] | None,
-    align_corners: bool,
-    scale_factors: Sequence[float] | None,
-) -> Any:
-    """A bilinear interpolation of whole scales as mean values of neighbours."""
-    lengths = x.shape[-2:]
-    if align_corners or any(not isinstance(n, int) for n in lengths):
-        return NotImplemented
-    if output_size is None:
-        output_size = [math.floor(n * s) for n, s in zip(lengths, scale_factors or ())]
-    if any(not isinstance(n, int) for n in output_size):
-        return NotImplemented
-    scales = [wanted // n for n, wanted in zip(lengths, output_size)]
-    if any(n * s != w or s < 1 for n, s, w in zip(lengths, scales, output_size)):
-        return NotImplemented
-    if scale_factors is not None and list(scale_factors) != scales:
-        return NotImplemented
-    if not x.dtype.is_floating_point:
-        return NotImplemented
-    for axis, scale in zip((x.dim() - 2, x.dim() - 1), scales):
-        x = _interpolate(x, axis, scale) if scale > 1 else x
-    return x
-
-
-def interpolate(x: Any, *args: Any, **kwargs: Any) -> Any:
-    """torch.nn.functional.interpolate, which torch spells out before it asks us."""
-    functional = require("torch").nn.functional
-    given = inspect.signature(functional.interpolate).bind(x, *args, **kwargs)
-    given.apply_defaults()
-    result = NotImplemented
-    options = given.arguments
-    if options["mode"] == "bilinear" and not options["antialias"] and x.dim() == 4:
-        size, scale = (
-            [value, value] if isinstance(value, (int, float)) else value
-            for value in (options["size"], options["scale_factor"])
-        )
-        result = upsample_bilinear(x, size, bool(options["align_corners"]), scale)
-    if result is NotImplemented:
-        return functional.interpolate(x, *args, **kwargs)
-    return result
-
-
-def _interpolate(x: Any, axis: int, scale: int) -> Any:
-    torch = require("torch")
-    length = x.shape[axis]
-    first, last = x.narrow(axis, 0, 1), x.narrow(axis, length - 1, 1)
-    padded = torch.cat([first, x, last], axis)
-    phases = []
-    for phase in range(scale):
-        offset = (phase + 0.5) / scale - 0.5
-        start, share = (0, offset + 1) if offset < 0 else (1, offset)
-        low = padded.narrow(axis, start, length)
-        phases.append(
-            low + share * (padded.narrow(axis, start + 1, length) - low)
-            if share
-            else low
-        )
-    return torch.stack(phases, axis + 1).flatten(axis, axis + 1)
