@@ -22,6 +22,7 @@ SizeClasses::SizeClasses(func::FuncOp function) {
   function.walk([&](Operation *op) {
     joinLoops(op);
     joinShapes(op);
+    joinParts(op);
   });
 }
 
@@ -95,6 +96,32 @@ void SizeClasses::joinShapes(Operation *op) {
         type && isa<RankedTensorType>(cast.getSource().getType()))
       for (int64_t dim = 0; dim < type.getRank(); ++dim)
         join(cast.getSource(), dim, cast, dim);
+}
+
+/// Joins what a group of `split` dimensions has, of which all but one are
+/// units, with the dimension of `merged` that it becomes.
+template <typename Reshape>
+void SizeClasses::joinReshaped(Reshape op, Value split, Value merged) {
+  auto type = cast<RankedTensorType>(split.getType());
+  for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+    auto isOther = [&](int64_t part) { return type.getDimSize(part) != 1; };
+    if (llvm::count_if(group, isOther) == 1)
+      join(split, *llvm::find_if(group, isOther), merged, dim);
+  }
+}
+
+/// What fits together side by side, and what keeps a dimension whole.
+void SizeClasses::joinParts(Operation *op) {
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op)) {
+    for (int64_t dim = 0; dim < concat.getResultType().getRank(); ++dim)
+      if (dim != static_cast<int64_t>(concat.getDim()))
+        for (Value part : concat.getInputs())
+          join(part, dim, concat, dim);
+  } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    joinReshaped(collapse, collapse.getSrc(), collapse);
+  } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    joinReshaped(expand, expand, expand.getSrc());
+  }
 }
 
 SmallVector<SizeGroup> chimera::groupDynamicDims(func::FuncOp function) {

@@ -17,7 +17,8 @@ namespace chimera {
 
 /// The dimensions of all tensors of a function, those together that have the
 /// same size in every call that is defined: operations of linalg index them by
-/// one loop, or a tensor is made with the size of another.
+/// one loop, a tensor is made with the size of another, or they lie side by
+/// side.
 class SizeClasses {
 public:
   explicit SizeClasses(mlir::func::FuncOp function);
@@ -31,6 +32,9 @@ private:
             unsigned dimOfOther);
   void joinLoops(mlir::Operation *op);
   void joinShapes(mlir::Operation *op);
+  void joinParts(mlir::Operation *op);
+  template <typename Reshape>
+  void joinReshaped(Reshape op, mlir::Value split, mlir::Value merged);
 
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, unsigned> ids;
   llvm::IntEqClasses classes;

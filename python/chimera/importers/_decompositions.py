@@ -356,13 +356,22 @@ def find_extremum(
     length = x.shape[dim]
     shape = [1] * x.dim()
     shape[dim] = length
-    places = torch.arange(length, device=x.device).reshape(shape)
+    places = _places(length, x.device).reshape(shape)
     extremum = (x.amax if largest else x.amin)(dim, keepdim=True)
     found = x == extremum
     if x.dtype.is_floating_point:
         # The extremum of a row with one that is no number is the first such.
         found = found | (x != x)
-    return torch.where(found, places, length).amin(dim, keepdim=keepdim)
+    return torch.where(found, places, length).amin(dim, keepdim=keepdim).long()
+
+
+def _places(length: Any, device: Any) -> Any:
+    """Numbers from 0 on, narrow where they are few: a vector has twice as many."""
+    torch = require("torch")
+    narrow = isinstance(length, int) and length < 1 << 31
+    return torch.arange(
+        length, device=device, dtype=torch.int32 if narrow else torch.int64
+    )
 
 
 def take_extremum(x: Any, dim: int, keepdim: bool = False, *, largest: bool) -> Any:
@@ -383,7 +392,7 @@ def largest(
     if x.dim() == 0 or not x.dtype.is_floating_point:
         return NotImplemented
     limits = torch.finfo(x.dtype)
-    places = torch.arange(x.shape[dim], device=x.device)
+    places = _places(x.shape[dim], x.device)
     places = places.reshape(
         [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
     )
