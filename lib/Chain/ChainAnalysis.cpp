@@ -11,6 +11,7 @@
 #include "Trace/ChainReaders.h"
 
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Chain/OpenSizes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -32,6 +33,13 @@ static void endWithVectors(model::Operator &op) {
     if (along != terms.end())
       std::rotate(along, along + 1, terms.end());
   }
+}
+
+/// The iterations of a loop that rows of registers can count on: an open one
+/// may have any number, even if it is planned for many.
+static int64_t getCertainExtent(const model::Loop &loop) {
+  constexpr int64_t ofOpen = 4;
+  return loop.isOpen ? ofOpen : loop.extent;
 }
 
 void chimera::chooseKernelLoops(const model::ChainProblem &problem,
@@ -57,7 +65,8 @@ void chimera::chooseKernelLoops(const model::ChainProblem &problem,
   for (model::LoopId loop : llvm::reverse(loops)) {
     if (!usesVectorsAgain(loop) || !isRead(loop))
       continue;
-    if (int64_t extent = problem.loops[loop].extent; extent > longest) {
+    if (int64_t extent = getCertainExtent(problem.loops[loop]);
+        extent > longest) {
       longest = extent;
       op.rowLoop = loop;
     }
@@ -104,6 +113,21 @@ static FailureOr<ChainAnalysis> read(ChainOp chain, Complaint &complaint) {
   analysis->obstacle = whole->obstacle;
   analysis->obstacleOp = whole->obstacleOp;
   return analysis;
+}
+
+void chimera::planSizes(ChainOp chain, model::ChainProblem &problem) {
+  OpenSizes open(chain);
+  if (open.empty())
+    return;
+  auto plan = [&](int64_t &size) { size = open.getPlanned(size); };
+  for (model::Loop &loop : problem.loops) {
+    loop.isOpen = open.isOpen(loop.extent);
+    plan(loop.extent);
+  }
+  for (model::Tensor &tensor : problem.tensors) {
+    llvm::for_each(tensor.shape, plan);
+    llvm::for_each(tensor.strides, plan);
+  }
 }
 
 /// The same with the sizes that are planned for.

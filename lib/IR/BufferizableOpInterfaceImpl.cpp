@@ -189,12 +189,19 @@ struct WindowsOpInterface
     auto whole =
         memref::ExtractStridedMetadataOp::create(rewriter, loc, *source);
     SmallVector<OpFoldResult> apart = whole.getConstifiedMixedStrides(),
-                              strides;
-    for (auto [position, step] : windows.getSteps())
+                              all = whole.getConstifiedMixedSizes(), strides,
+                              sizes;
+    for (auto [size, steps] :
+         llvm::zip_equal(type.getShape(), windows.getSteps())) {
+      auto [position, step] = steps;
       strides.push_back(multiply(rewriter, loc, apart[position], step));
+      sizes.push_back(ShapedType::isDynamic(size)
+                          ? all[position]
+                          : OpFoldResult(rewriter.getIndexAttr(size)));
+    }
     replaceOpWithNewBufferizedOp<memref::ReinterpretCastOp>(
-        rewriter, op, type, *source, whole.getConstifiedMixedOffset(),
-        getAsIndexOpFoldResult(op->getContext(), type.getShape()), strides);
+        rewriter, op, type, *source, whole.getConstifiedMixedOffset(), sizes,
+        strides);
     return success();
   }
 

@@ -578,11 +578,19 @@ LogicalResult WindowsOp::verify() {
     if (sum.size() != map.getNumDims() || last != 0)
       return emitOpError("must be indexed by sums of its dimensions, got ")
              << AffineMapAttr::get(map);
+    bool isAlone = llvm::count_if(sum, [](int64_t x) { return x != 0; }) == 1;
     for (auto [dim, factor] : llvm::enumerate(sum)) {
       if (factor < 0)
         return emitOpError("moves backwards along dimension d") << dim;
       uses[dim] += factor != 0;
-      last += factor * (result.getDimSize(dim) - 1);
+      if (!result.isDynamicDim(dim))
+        last += factor * (result.getDimSize(dim) - 1);
+      else if (factor != 0 &&
+               (factor != 1 || !isAlone || !source.isDynamicDim(position)))
+        return emitOpError("has dimension d")
+               << dim
+               << " of a size that is not known, which must be all of a "
+                  "dimension of its source";
     }
     if (!source.isDynamicDim(position) && last >= source.getDimSize(position))
       return emitOpError("reads element ")

@@ -227,6 +227,10 @@ class Part:
         )
         self._text = ""
         self._weights = Weights(library, self._places, options.originals)
+        manifest = library.manifest
+        self.has_plain_products = manifest["contractions_outside_chains"] > 0 and any(
+            remark["name"] == "sizes" for remark in manifest["remarks"]
+        )
 
     def keeps(self, promised: Sequence[tuple[int, ...] | None]) -> bool:
         """Whether results have these strides in every call, where there are any."""

@@ -755,6 +755,14 @@ func.func @windows_type(%a: tensor<9xf32>) {
 
 // -----
 
+func.func @windows_size(%a: tensor<?xf32>) {
+  // expected-error @below {{'chimera.windows' op has dimension d0 of a size that is not known, which must be all of a dimension of its source}}
+  chimera.windows %a at affine_map<(h, r) -> (h + r)> : tensor<?xf32> to tensor<?x3xf32>
+  return
+}
+
+// -----
+
 func.func @rowwise_elementwise(%x: memref<8xf32>, %y: memref<8xf32>) {
   // expected-error @below {{'chimera.micro_kernel' op 'rowwise' is for reductions}}
   chimera.micro_kernel elementwise ins(%x : memref<8xf32>) outs(%y : memref<8xf32>)

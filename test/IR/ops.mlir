@@ -242,3 +242,10 @@ func.func @windows(%a: tensor<9x9xf32>) -> tensor<4x3x9xf32> {
   %0 = chimera.windows %a at affine_map<(h, r, w) -> (2 * h + r, w)> {note} : tensor<9x9xf32> to tensor<4x3x9xf32>
   return %0 : tensor<4x3x9xf32>
 }
+
+// CHECK-LABEL: func @windows_of_any(
+// CHECK: chimera.windows %{{.*}} at #{{.*}} : tensor<?x9xf32> to tensor<?x4x3xf32>
+func.func @windows_of_any(%a: tensor<?x9xf32>) -> tensor<?x4x3xf32> {
+  %0 = chimera.windows %a at affine_map<(n, h, r) -> (n, 2 * h + r)> : tensor<?x9xf32> to tensor<?x4x3xf32>
+  return %0 : tensor<?x4x3xf32>
+}

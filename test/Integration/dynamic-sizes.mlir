@@ -5,6 +5,7 @@
 // RUN: chimera-run %S/Inputs/sdpa_dynamic.mlir --sizes=1x96 --at=1x96,2x5,1x1,3x130,0x0,2x0 --no-time | FileCheck %s --check-prefix=ATTENTION
 // RUN: chimera-run %S/Inputs/keys_dynamic.mlir --fuse=always --sizes=1x40 --at=1x40,3x0,2x70 --no-time | FileCheck %s --check-prefixes=KEYS,FUSED
 // RUN: chimera-run %S/Inputs/keys_dynamic.mlir --fuse=never --sizes=1x40 --at=1x40,3x0,2x70 --no-time | FileCheck %s --check-prefixes=KEYS,SPLIT
+// RUN: chimera-run %S/Inputs/images_dynamic.mlir --constant=1,2,4 --sizes=2 --at=2,1,5 --no-time | FileCheck %s --check-prefix=IMAGES
 
 // CHECK: at 64
 // CHECK: sizes      64; 7; any, by a plan for 64
@@ -28,6 +29,10 @@
 // SPLIT: split: not fused
 // KEYS: at         3x0: passed
 // KEYS: at         2x70: passed
+// IMAGES: at 2
+// IMAGES: sizes      2; any, by a plan for 2, if dimension 0 of argument 0 = dimension 0 of argument 3
+// IMAGES: at         1: passed
+// IMAGES: at         5: passed
 
 #row = affine_map<(m, n) -> (n)>
 #all = affine_map<(m, n) -> (m, n)>

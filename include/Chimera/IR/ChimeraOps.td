@@ -422,8 +422,9 @@ def Chimera_WindowsOp : Chimera_Op<"windows", [Pure]> {
     the map is a sum of dimensions with positive factors, and each dimension
     occurs once, so what the kernels of a product read as a plain tensor is the
     operand of a convolution: the pixels and the taps of its windows have
-    dimensions of their own. Nothing is copied: the result is a view of
-    `source`, with other strides.
+    dimensions of their own. A dimension of a size that is not known is all of
+    one of `source`. Nothing is copied: the result is a view of `source`, with
+    other strides.
 
     Introduced by `chimera-tile` for operands of convolutions and by
     `chimera-fuse-memory-bound` for those of pools; becomes a
@@ -438,7 +439,7 @@ def Chimera_WindowsOp : Chimera_Op<"windows", [Pure]> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$source, AffineMapAttr:$map);
-  let results = (outs AnyStaticShapeTensor:$result);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $source `at` $map attr-dict `:` type($source) `to` type($result)
   }];

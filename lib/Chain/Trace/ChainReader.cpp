@@ -41,7 +41,7 @@ namespace {
 class ChainReader {
 public:
   ChainReader(ChainOp chain, const ChainTrace &trace, Complaint &complaint)
-      : chain(chain), trace(trace), complaint(complaint) {}
+      : chain(chain), trace(trace), complaint(complaint), open(chain) {}
 
   FailureOr<ChainAnalysis> read();
 
@@ -81,6 +81,7 @@ private:
   ChainOp chain;
   const ChainTrace &trace;
   Complaint &complaint;
+  OpenSizes open;
   ChainAnalysis result;
   /// The value that leaves each operator with its epilogue.
   SmallVector<Value> exports;
@@ -227,7 +228,7 @@ void ChainReader::classify(unsigned owner) {
 model::LoopId ChainReader::getLoop(const DimPart &part) {
   auto [it, isNew] = loops.insert({part.id, result.problem.loops.size()});
   if (isNew)
-    result.problem.loops.push_back({"", part.extent});
+    result.problem.loops.push_back({"", part.extent, open.isOpen(part.extent)});
   return it->second;
 }
 
@@ -748,21 +749,6 @@ void ChainReader::nameLoops() {
     std::string role = getLoopRole(id);
     unsigned number = count[role]++;
     loop.name = number ? role + std::to_string(number) : role;
-  }
-}
-
-void chimera::planSizes(ChainOp chain, model::ChainProblem &problem) {
-  OpenSizes open(chain);
-  if (open.empty())
-    return;
-  auto plan = [&](int64_t &size) { size = open.getPlanned(size); };
-  for (model::Loop &loop : problem.loops) {
-    loop.isOpen = open.isOpen(loop.extent);
-    plan(loop.extent);
-  }
-  for (model::Tensor &tensor : problem.tensors) {
-    llvm::for_each(tensor.shape, plan);
-    llvm::for_each(tensor.strides, plan);
   }
 }
 

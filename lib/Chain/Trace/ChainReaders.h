@@ -49,7 +49,7 @@ void findLoweringObstacle(ChainOp chain, ChainAnalysis &analysis);
 /// Chooses the vector and the row loop of `op`, whose accesses are known:
 /// vectors run along the last dimension of the output, which is contiguous;
 /// register rows along the longest other dimension that the vector operand does
-/// not have.
+/// not have, of which one of unknown size is short.
 void chooseKernelLoops(const model::ChainProblem &problem, model::Operator &op);
 
 /// Adds to the epilogue of `to` the vector instructions per vector of results

@@ -459,15 +459,16 @@ struct FoldNormalizationPass
   using Base::Base;
 
   void runOnOperation() override {
+    // Folding erases what follows a product, which is none.
     SmallVector<linalg::LinalgOp> products;
     getOperation()->walk([&](linalg::LinalgOp op) {
-      if (!isa<ChainOp, BlockOp, linalg::LinalgOp>(op->getParentOp()))
+      if (!isa<ChainOp, BlockOp, linalg::LinalgOp>(op->getParentOp()) &&
+          multipliesTensors(op) && !hasQuantizedFactor(op))
         products.push_back(op);
     });
     IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp product : products)
-      if (multipliesTensors(product) && !hasQuantizedFactor(product))
-        Folder(rewriter, product).run();
+      Folder(rewriter, product).run();
   }
 };
 } // namespace

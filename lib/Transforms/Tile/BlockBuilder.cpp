@@ -91,18 +91,20 @@ Value BlockBuilder::buildWindows(const model::Access &access, Value source,
                                  const TreePosition &position) {
   SmallVector<int64_t> shape;
   SmallVector<AffineExpr> sums;
-  for (const model::Index &index : access.indices) {
+  auto type = cast<RankedTensorType>(source.getType());
+  for (auto [index, size] : llvm::zip_equal(access.indices, type.getShape())) {
     AffineExpr sum = builder.getAffineConstantExpr(0);
     for (const model::Term &term : index.terms) {
       sum = sum + builder.getAffineDimExpr(shape.size()) * term.factor;
-      shape.push_back(*llvm::max_element(position.possible[term.loop]));
+      int64_t most = *llvm::max_element(position.possible[term.loop]);
+      // Loops over sizes that are not known index dimensions of their own.
+      shape.push_back(most == anyExtent ? size : most);
     }
     sums.push_back(sum);
   }
   return WindowsOp::create(
-      builder, loc(),
-      RankedTensorType::get(shape, getElementTypeOrSelf(source)), source,
-      AffineMap::get(shape.size(), 0, sums, builder.getContext()));
+      builder, loc(), RankedTensorType::get(shape, type.getElementType()),
+      source, AffineMap::get(shape.size(), 0, sums, builder.getContext()));
 }
 
 ArrayAttr BlockBuilder::extentsOf(ArrayRef<model::LoopId> loops,
