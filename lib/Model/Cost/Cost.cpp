@@ -41,41 +41,65 @@ CostModel::Tasks CostModel::evenTasks(int64_t count) const {
 /// Threads run neighbouring tasks, the first of them as many as any other. What
 /// is left at the end of a loop is smaller, so it is the busiest. Tasks of a
 /// grid have code for one size.
+CostModel::Tasks CostModel::tasksOf(ArrayRef<NestLoop> loops,
+                                    ArrayRef<int64_t> sizes) const {
+  SmallVector<int64_t, 6> left(sizes);
+  SmallVector<int64_t, 4> extents, trips;
+  int64_t count = 1;
+  for (const NestLoop &loop : loops) {
+    extents.push_back(left[loop.loop]);
+    trips.push_back(divideCeilSigned(left[loop.loop], loop.tile));
+    count *= trips.back();
+    left[loop.loop] = std::min(left[loop.loop], loop.tile);
+  }
+  if (machine.startsTasksInOrder())
+    return evenTasks(count);
+
+  Tasks tasks{count, loops.empty() ? 1.0 : 0.0};
+  // The tasks of the first thread that are left, and of one trip.
+  int64_t own = divideCeilSigned(count, threads), ofTrip = count;
+  double shareOfTrip = 1;
+  for (auto [loop, extent, number] : zip(loops, extents, trips)) {
+    ofTrip /= number;
+    int64_t done = std::min(own / ofTrip * loop.tile, extent);
+    tasks.busiestShare += shareOfTrip * done / extent;
+    shareOfTrip *= std::min(loop.tile, extent - done);
+    shareOfTrip /= extent;
+    own %= ofTrip;
+  }
+  return tasks;
+}
+
+/// A plan for any size has to share out few rows as well as many: the share of
+/// the busiest thread is the mean over octaves, and the middles between them,
+/// up to the size that is planned for.
 CostModel::Tasks CostModel::tasksOf(const Schedule &schedule) const {
   std::shared_ptr<const KnownTree> tree =
       findTree(structure, schedule, schedule.levels.size() - 1);
   ArrayRef<NestLoop> loops =
       ArrayRef(tree->nest.loops).take_front(schedule.numParallel);
-  SmallVector<int64_t, 6> size, trips;
-  for (const Loop &loop : problem.loops)
-    size.push_back(loop.extent);
-  SmallVector<int64_t, 4> extents;
-  int64_t count = 1;
-  for (const NestLoop &loop : loops) {
-    extents.push_back(size[loop.loop]);
-    trips.push_back(divideCeilSigned(size[loop.loop], loop.tile));
-    count *= trips.back();
-    size[loop.loop] = loop.tile;
-  }
-  if (machine.startsTasksInOrder())
-    return evenTasks(count);
-
-  Tasks tasks{count, 0};
-  // The tasks of the first thread that are left, and of one trip.
-  int64_t left = divideCeilSigned(count, threads), ofTrip = count;
-  double shareOfTrip = 1;
-  for (auto [loop, extent, number] : zip(loops, extents, trips)) {
-    ofTrip /= number;
-    int64_t done = std::min(left / ofTrip * loop.tile, extent);
-    tasks.busiestShare += shareOfTrip * done / extent;
-    shareOfTrip *= std::min(loop.tile, extent - done);
-    shareOfTrip /= extent;
-    left %= ofTrip;
-  }
+  auto tasksAt = [&](int64_t eighths) {
+    SmallVector<int64_t, 6> sizes;
+    for (const Loop &loop : problem.loops)
+      sizes.push_back(loop.isOpen ? divideCeilSigned(loop.extent * eighths, 8)
+                                  : loop.extent);
+    return tasksOf(loops, sizes);
+  };
+  Tasks tasks = tasksAt(8);
   if (loops.empty())
-    tasks.busiestShare = 1;
-  else if (std::optional<double> share = busiestOfMask(schedule, tree->nest))
+    return tasks;
+  if (std::optional<double> share = busiestOfMask(schedule, tree->nest)) {
     tasks.busiestShare = *share;
+    return tasks;
+  }
+  if (none_of(loops, [&](const NestLoop &loop) {
+        return problem.loops[loop.loop].isOpen;
+      }))
+    return tasks;
+  constexpr int64_t smaller[] = {6, 4, 3, 2, 1};
+  for (int64_t eighths : smaller)
+    tasks.busiestShare += tasksAt(eighths).busiestShare;
+  tasks.busiestShare /= 1 + std::size(smaller);
   return tasks;
 }
 

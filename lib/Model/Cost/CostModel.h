@@ -266,6 +266,9 @@ public:
   llvm::SmallVector<int64_t, 4> capacitiesOf(const Schedule &schedule) const;
 
   Tasks tasksOf(const Schedule &schedule) const;
+  /// Those of parallel `loops` where the loops of the problem have `sizes`.
+  Tasks tasksOf(llvm::ArrayRef<NestLoop> loops,
+                llvm::ArrayRef<int64_t> sizes) const;
   /// The share of the work that the thread with most of it has, if masks leave
   /// rows of different length to tasks.
   std::optional<double> busiestOfMask(const Schedule &schedule,
